@@ -11,8 +11,9 @@ use evidence::metric::{MetricHandle, MetricKind};
 use evidence::{Instant, Name, Outcome};
 use workload::schedule::Segment;
 
+use crate::accounting::Accounting;
 use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
-use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioIndex};
+use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioPhase};
 use crate::metrics::{LoopMetrics, NotFinite};
 use crate::operation::{OperationToken, Operations};
 use crate::program::{Counters, Directory, MetNames, OriginKind, UnusableOrigin};
@@ -199,8 +200,9 @@ pub struct Context<'a> {
     pub(crate) directory: &'a Directory,
     pub(crate) met_names: &'a mut MetNames,
     pub(crate) metrics: &'a mut LoopMetrics,
-    /// The scenario of the iteration.
-    pub(crate) scenario: ScenarioIndex,
+    pub(crate) accounting: &'a mut Accounting,
+    /// The scenario of the iteration, and the phase in which its arrival was due.
+    pub(crate) at: ScenarioPhase,
     /// The operation that has just completed.
     pub(crate) completed: Option<OperationIndex>,
 }
@@ -214,7 +216,7 @@ impl Context<'_> {
     /// The endpoint of this name in the iteration's scenario. Names past a limit share one endpoint, on every loop the
     /// same, and the run file has their number.
     pub fn endpoint(&mut self, name: &str) -> EndpointIndex {
-        self.met_names.endpoint(self.directory, self.scenario, name)
+        self.met_names.endpoint(self.directory, self.at.scenario, name)
     }
 
     /// The origin of a URL such as `https://example.com:8443`: with the settings of the plan's target that has this
@@ -301,6 +303,13 @@ impl Context<'_> {
     /// The same, to be changed into the request that it continues with: [`Progress::Continuing`].
     pub fn completed_draft_mut(&mut self) -> Option<&mut RequestDraft> {
         Some(self.operations.draft_mut(self.completed?))
+    }
+
+    /// Count the result of a check of the iteration, by the name of the check. It changes no outcome. Names past a limit
+    /// share one, on every loop the same.
+    pub fn check_iteration(&mut self, name: &str, result: CheckResult) {
+        let check = self.met_names.check(self.directory, name);
+        self.accounting.checked_iteration(self.at, check, result);
     }
 
     /// Set the result of a check of the endpoint.

@@ -162,6 +162,8 @@ pub(crate) struct ScenarioPhaseStats {
     pub(crate) iteration_ok: Histogram,
     /// Whole iterations that failed.
     pub(crate) iteration_failed: Histogram,
+    /// Checks of iterations, by name.
+    pub(crate) checks: BTreeMap<Name, CheckCounts>,
 }
 
 impl ScenarioPhaseStats {

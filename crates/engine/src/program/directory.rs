@@ -1,4 +1,5 @@
-//! The origins and endpoints of a run: those of the plan, and those that iterations meet while they run.
+//! The origins and endpoints of a run: those of the plan, and those that iterations meet while they run; and the names of
+//! the checks that iterations make.
 //!
 //! Loops share it. It only grows, so that an index stays valid, and what has an index is read without a lock. One is
 //! taken when a loop first meets a name.
@@ -15,7 +16,7 @@ use workload::{Scheme, TlsFiles, TlsSettings};
 
 use super::error::CompileError;
 use super::origin::{Origin, OriginKind};
-use crate::index::{EndpointIndex, OriginIndex, ScenarioIndex};
+use crate::index::{CheckNameIndex, EndpointIndex, OriginIndex, ScenarioIndex};
 
 /// The most endpoints with a name of their own, unless the plan itself has more.
 const MAX_NAMES: usize = 256;
@@ -55,6 +56,8 @@ pub enum UnusableOrigin {
 pub(crate) struct Directory {
     origins: Table<Origin>,
     endpoints: Table<Endpoint>,
+    /// The names of checks of iterations.
+    checks: Table<Name>,
     growth: Mutex<Growth>,
     targets: BTreeMap<String, Target>,
     /// The TLS configurations of targets that use TLS, by their names.
@@ -68,6 +71,7 @@ pub(crate) struct Directory {
 struct Growth {
     origins: usize,
     endpoints: usize,
+    checks: usize,
     /// Hashes of folded names: only how many there are is needed.
     folded: HashSet<u64>,
 }
@@ -79,13 +83,15 @@ impl Directory {
         workload: &Workload,
         tls: BTreeMap<String, Arc<ClientConfig>>,
     ) -> Directory {
-        let growth = Growth { origins: origins.len(), endpoints: endpoints.len(), folded: HashSet::new() };
+        let growth =
+            Growth { origins: origins.len(), endpoints: endpoints.len(), checks: 0, folded: HashSet::new() };
         let most_origins = origins.len() + workload.targets.len() + MAX_ORIGINS;
         // Beside the scenarios' own there are the steps of the run's setup.
         let most_endpoints = endpoints.len().max(MAX_NAMES) + workload.scenarios.len() + 1;
         Directory {
             origins: Table::filled(origins, most_origins),
             endpoints: Table::filled(endpoints, most_endpoints),
+            checks: Table::filled(Vec::new(), MAX_NAMES + 1),
             growth: Mutex::new(growth),
             targets: workload.targets.clone(),
             tls,
@@ -212,6 +218,26 @@ impl Directory {
         known(OTHERS).unwrap_or_else(|| add(&mut growth, OTHERS))
     }
 
+    /// The name of a check of iterations.
+    pub(crate) fn check(&self, index: CheckNameIndex) -> &Name {
+        self.checks.get(index.0)
+    }
+
+    /// The check of this name, which is added if it is new. Where there are too many, it is one that all further names share.
+    fn meet_check(&self, name: &str) -> CheckNameIndex {
+        let known = |name: &str| self.checks.iter().position(|known| **known == *name).map(CheckNameIndex);
+        let mut growth = self.growth();
+        if let Some(known) = known(name) {
+            return known;
+        }
+        let name = if growth.checks < MAX_NAMES { name } else { OTHERS };
+        known(name).unwrap_or_else(|| {
+            self.checks.set(growth.checks, name.into());
+            growth.checks += 1;
+            CheckNameIndex(growth.checks - 1)
+        })
+    }
+
     /// How many names were folded because there are too many.
     pub(crate) fn folded_endpoints(&self) -> u64 {
         self.growth().folded.len() as u64
@@ -243,6 +269,7 @@ fn grpc_origin(url: &HttpOrigin) -> GrpcOrigin {
 pub(crate) struct MetNames {
     endpoints: HashMap<u64, EndpointIndex>,
     origins: HashMap<u64, OriginIndex>,
+    checks: HashMap<u64, CheckNameIndex>,
 }
 
 impl MetNames {
@@ -265,6 +292,19 @@ impl MetNames {
         // So many were met that no further one is given an endpoint or counted.
         let known = |name: &str| directory.known_endpoint(scenario, name);
         known(name).or_else(|| known(OTHERS)).unwrap_or_else(|| directory.meet_endpoint(scenario, name))
+    }
+
+    /// The check of this name, which is added to the directory if it is new.
+    pub(crate) fn check(&mut self, directory: &Directory, name: &str) -> CheckNameIndex {
+        let fingerprint = fingerprint(name);
+        if let Some(known) = self.checks.get(&fingerprint) {
+            return *known;
+        }
+        let met = directory.meet_check(name);
+        if self.checks.len() < MAX_NAMES + MAX_FOLDED {
+            self.checks.insert(fingerprint, met);
+        }
+        met
     }
 
     /// The origin of a URL without a path, which is added to the directory if it is new.

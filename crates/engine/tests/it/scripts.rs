@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use engine::exchange::CheckResult;
 use engine::iteration::{
     Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
 };
@@ -201,6 +202,32 @@ fn names_met_while_running_are_endpoints_and_past_the_limit_one() {
     assert_eq!(run.outcomes("all other names"), [(Outcome::Ok, 600 - 2 * 255)].into());
     assert_eq!(program.folded_endpoints(), 45);
     assert_eq!(target.requests(), 600);
+}
+
+#[test]
+fn checks_of_iterations_are_counted_by_name_and_past_the_limit_as_one() {
+    let resume: Resume = |state, _, context| {
+        let result = if state.number.is_multiple_of(3) { CheckResult::Failed } else { CheckResult::Passed };
+        context.check_iteration("basket", result);
+        context.check_iteration(&format!("of {}", state.number % 300), CheckResult::Passed);
+        Progress::DONE
+    };
+    let each = workload::Executor::SharedIterations { vus: 8, iterations: 600, max_duration: ms(60_000) };
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = Plan::of(target.addr()).scenario(scenario("s", each, sequence([get("web", "/")])));
+    let ran = Drive::new(plan.compile()).loops(2).behaviour(Arc::new(Script::new(resume))).run();
+    let run = ran.assert_sound();
+    let count = |metric, name: &str| {
+        run.count(metric, |key| {
+            let is_of_iteration = (&*key.scenario, &*key.endpoint, &*key.phase) == ("s", "", "all");
+            is_of_iteration && key.tags.get("check").is_some_and(|check| **check == *name)
+        })
+    };
+    let basket = (count(Metric::CheckPassed, "basket"), count(Metric::CheckFailed, "basket"));
+    assert_eq!(basket, (400, 200));
+    let own: u64 = (0..300).map(|n| count(Metric::CheckPassed, &format!("of {n}"))).sum();
+    assert_eq!((own, count(Metric::CheckPassed, "all other names")), (255 * 2, 45 * 2));
+    assert_eq!(run.all(Metric::IterationsDone), 600, "a check changes no outcome");
 }
 
 #[test]

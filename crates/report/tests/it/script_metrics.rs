@@ -1,11 +1,11 @@
-//! The metrics of scripts are in every report for people.
+//! What scripts count is in every report for people.
 
 use std::collections::BTreeMap;
 
 use evidence::memory::MemoryRun;
 use evidence::metric::{MetricHandle, MetricId, MetricKey, MetricKind};
 use evidence::sink::Sink;
-use evidence::{Instant, Tick};
+use evidence::{Instant, Key, Metric, Tick};
 use report::Style;
 use report::summary::Summary;
 
@@ -41,6 +41,14 @@ fn every_report_has_a_table_of_the_metrics() {
     assert!(markdown.contains("| &lt;hits&gt;\\|{page=a} | counter | 3 | sum 6.00 |"), "{markdown}");
     let terminal = report::terminal(&summary, Style::Plain, 100);
     assert!(terminal.contains("<hits>|{page=a}"), "{terminal}");
+}
+
+#[test]
+fn checks_of_iterations_are_beside_those_of_endpoints() {
+    let mut run = run();
+    run.add(&Key::of(Metric::CheckPassed).scenario("play").phase("ramp").tag("check", "basket"), 0, 3);
+    let page = report::html(&summary(&run));
+    assert!(page.contains("<td>(whole iteration)</td><td>basket</td>"), "{page}");
 }
 
 #[test]
