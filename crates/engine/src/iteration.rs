@@ -15,6 +15,7 @@ use crate::accounting::Accounting;
 use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
 use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioPhase};
 use crate::metrics::{LoopMetrics, NotFinite};
+use crate::network::Network;
 use crate::operation::{OperationToken, Operations};
 use crate::program::{Counters, Directory, MetNames, OriginKind, UnusableOrigin};
 
@@ -203,6 +204,8 @@ pub struct Context<'a> {
     pub(crate) accounting: &'a mut Accounting,
     /// The scenario of the iteration, and the phase in which its arrival was due.
     pub(crate) at: ScenarioPhase,
+    /// Its connections, to be asked only.
+    pub(crate) network: &'a Network,
     /// The operation that has just completed.
     pub(crate) completed: Option<OperationIndex>,
 }
@@ -265,6 +268,12 @@ impl Context<'_> {
             _ => None,
         })?;
         Some(RequestId(self.operations.token(index)))
+    }
+
+    /// Whether [`send`](Self::send) may be called now. It may not while the peer takes so little of what was sent before
+    /// that more than 256 KiB of it are kept.
+    pub fn may_send(&mut self, request: RequestId) -> bool {
+        self.network.may_send_more(request.0, self.operations)
     }
 
     /// Send a further message, which `fill` appends, of a request drafted with `sends_more`. Nothing happens

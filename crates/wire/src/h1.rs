@@ -276,6 +276,10 @@ impl crate::Connection for Connection {
 
     fn send(&mut self, _stream: StreamId, _part: &[u8]) {}
 
+    fn held_back(&self, _stream: StreamId) -> usize {
+        0
+    }
+
     fn end_body(&mut self, _stream: StreamId) {}
 
     fn outgoing(&self) -> &[u8] {

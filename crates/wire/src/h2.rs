@@ -141,6 +141,10 @@ impl crate::Connection for Connection {
         self.send_part(stream.0, part);
     }
 
+    fn held_back(&self, stream: StreamId) -> usize {
+        self.streams.get(&stream.0).map_or(0, |stream| stream.unsent.rest().len())
+    }
+
     fn end_body(&mut self, stream: StreamId) {
         self.send_end(stream.0);
     }

@@ -133,6 +133,7 @@ impl EventLoop {
             metrics: &mut self.metrics,
             accounting: &mut self.accounting,
             at: ScenarioPhase { scenario: user.scenario, phase },
+            network: &self.network,
             completed,
         };
         user.iteration.resume(event, &mut context)

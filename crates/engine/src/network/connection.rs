@@ -23,8 +23,9 @@ use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
 use tls::{is_closed_by_peer, write_encrypted};
 
-/// Requests go elsewhere, or wait, while more than this is unsent on a connection.
-const MAX_UNSENT_BYTES: usize = 256 * 1024;
+/// Requests go elsewhere, or wait, while more than this is unsent on a connection; messages of a stream wait, also while
+/// the peer lets them go no further.
+pub(super) const MAX_UNSENT_BYTES: usize = 256 * 1024;
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,6 +231,11 @@ impl Connection {
         if !operation.draft.sends_more {
             self.wire.end_body(stream);
         }
+    }
+
+    /// Whether so little of a request's messages is unsent that another one may follow.
+    pub(super) fn may_send_more(&self, stream: StreamId) -> bool {
+        self.wire.held_back(stream).max(self.wire.outgoing().len()) <= MAX_UNSENT_BYTES
     }
 
     /// A request on it was given up: what was sent and received for it. What is still received is to be ignored.

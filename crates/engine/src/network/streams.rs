@@ -2,6 +2,7 @@
 
 use evidence::{Instant, Outcome};
 
+use super::connection::MAX_UNSENT_BYTES;
 use super::{EndedOperation, Exhausted, GivingUp, Network};
 use crate::index::OperationIndex;
 use crate::operation::{OperationPlace, OperationToken, Operations};
@@ -17,6 +18,15 @@ impl Network {
         };
         self.connection_mut(index).send_more(stream, operation);
         self.mark_dirty(index);
+    }
+
+    /// Whether the operation may send a further message now: what it sends is kept until the peer takes it.
+    pub(crate) fn may_send_more(&self, token: OperationToken, operations: &mut Operations) -> bool {
+        let Some(operation) = operations.find(token) else { return true };
+        match (operation.place, operation.stream) {
+            (OperationPlace::Carried(index), Some(stream)) => self.connection(index).may_send_more(stream),
+            _ => operation.draft.body.len() <= MAX_UNSENT_BYTES,
+        }
     }
 
     /// Cut an operation short: its end is put into `ended`. An operation that was not sent yet keeps waiting.

@@ -1,5 +1,7 @@
 //! Calls that send further messages after the first, or that are cut short after a time.
 
+use std::time::Duration;
+
 use super::PlanIteration;
 use crate::exchange::OperationName;
 use crate::iteration::{Context, MessagePosition, RequestId};
@@ -11,7 +13,19 @@ pub(super) struct OpenCall {
     request: RequestId,
     /// How many of its messages were sent.
     sent: u64,
+    pace: Pace,
 }
+
+/// Whether messages of a call are sent at their instants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    OnTime,
+    /// The peer did not read: what was due meanwhile follows at once.
+    HeldUp,
+}
+
+/// When a message that may not be sent is tried again.
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 /// The lowest bit of a timer's name: whether it sends the next message or cuts the call short. The other bits are
 /// the call's number, from 1.
@@ -36,7 +50,7 @@ impl PlanIteration {
         }
         let Some(request) = context.last_request() else { return };
         self.calls = self.calls.wrapping_add(1) & (OperationName::MAX >> 1);
-        self.open_call = Some(OpenCall { request, sent: 1 });
+        self.open_call = Some(OpenCall { request, sent: 1, pace: Pace::OnTime });
         let name = self.calls << 1;
         for (kind, at) in [(NEXT, next), (CUT, cut)] {
             if let Some(at) = at {
@@ -55,8 +69,14 @@ impl PlanIteration {
         }
     }
 
-    /// Send the next message. Its instant does not depend on when those before it were sent.
+    /// Send the next message, or wait until the peer has read more of those before it. Its instant does not depend on
+    /// when those were sent.
     fn send_next(&mut self, open: OpenCall, context: &mut Context<'_>) {
+        if !context.may_send(open.request) {
+            context.timer(self.calls << 1 | NEXT, context.now + TRY_AGAIN_AFTER);
+            self.open_call = Some(OpenCall { pace: Pace::HeldUp, ..open });
+            return;
+        }
         let Some(call) = self.call() else { return };
         let (now, counters) = (context.now, context.counters);
         let scope = self.scope(now, counters);
@@ -71,7 +91,12 @@ impl PlanIteration {
         }
         if !is_last {
             let after = call.every.saturating_mul(u32::try_from(sent).unwrap_or(u32::MAX));
-            context.timer(self.calls << 1 | NEXT, self.due + after);
+            let at = match open.pace {
+                Pace::OnTime => self.due + after,
+                // That it is late is not the generator's fault.
+                Pace::HeldUp => context.now.max(self.due + after),
+            };
+            context.timer(self.calls << 1 | NEXT, at);
         }
         self.open_call = Some(OpenCall { sent, ..open });
     }

@@ -142,9 +142,9 @@ fn only_a_request_that_was_answered_can_continue() {
         (after_failure, "a request ended with `refused`, and its iteration continues it"),
         (without_request, "an iteration continues a request, and none has completed"),
     ] {
-        let nobody = closed_port();
+        let unused = closed_port();
         let each = workload::Executor::PerVuIterations { vus: 1, iterations: 1, max_duration: ms(2_000) };
-        let plan = Plan::of(nobody).scenario(scenario("s", each, sequence([get("web", "/")])));
+        let plan = Plan::of(unused).scenario(scenario("s", each, sequence([get("web", "/")])));
         let ran = Drive::new(plan.compile()).behaviour(Arc::new(Script::new(resume))).run();
         let error = ran.result.unwrap_err().to_string();
         assert!(error.contains(why), "{error}");

@@ -5,11 +5,12 @@ use std::time::Duration;
 use evidence::{GrpcCode, Metric, Outcome};
 use testbed::{GrpcBehaviour, Site, StreamEnd};
 use workload::call::{CallOptions, CancelAfter};
-use workload::{Expect, Step};
+use workload::{Expect, HttpVersion, Scenario, Step};
 
 use crate::accounting::Accounting;
 use crate::drive::{FinishedRun, drive};
-use crate::plan::{Plan, RPC, Tuned, at_rate, call, ms, scenario, sequence};
+use crate::h2_peer::{Manner, Peer};
+use crate::plan::{Plan, RPC, Tuned, WEB, at_rate, call, get, ms, scenario, sequence};
 
 const COUNT: u64 = 10;
 
@@ -146,4 +147,33 @@ fn the_deadline_is_sent_to_the_server() {
     let deadline = CallOptions { deadline: Some(ms(1_500)), ..CallOptions::default() };
     let (_, log) = run(GrpcBehaviour::Echo, call("Slow", "a").streaming(deadline));
     assert!(log.iter().all(|served| served.header("grpc-timeout") == Some("1500000u")), "{:?}", log[0]);
+}
+
+/// One call that sends messages of this size, one every millisecond.
+fn upload(peer: &Peer, bytes: usize, repeat: u32) -> Plan {
+    let paced = CallOptions { repeat, every: ms(1), ..CallOptions::default() };
+    let step = call("Talk", &"x".repeat(bytes)).streaming(paced).within(ms(2_000));
+    Plan::new().grpc(RPC, peer.addr).scenario(scenario("s", at_rate(1.0, ms(1)), sequence([step])))
+}
+
+#[test]
+fn messages_that_the_peer_does_not_read_wait_and_are_not_all_kept() {
+    let peer = Peer::start(Manner::DeafAtFirst);
+    let ran = drive(upload(&peer, 16 << 10, 1_000).compile());
+    assert_eq!(ran.assert_sound().outcomes("Talk"), [(Outcome::Timeout, 1)].into());
+    // The window of a fresh connection takes 64 KiB, and 256 KiB may wait, with one message beyond.
+    let sent = sum(&ran, Metric::MessagesOut);
+    assert!((5..=21).contains(&sent), "{sent} messages");
+}
+
+#[test]
+fn messages_that_waited_for_the_peer_to_read_are_all_sent() {
+    let peer = Peer::start(Manner::DeafUntilSecond);
+    let read =
+        Scenario { start: ms(500), ..scenario("read", at_rate(1.0, ms(1)), sequence([get("read", "/")])) };
+    let plan = upload(&peer, 1 << 20, 30).http(WEB, peer.addr);
+    let plan = plan.connecting(WEB, |c| c.http = HttpVersion::Http2).scenario(read);
+    let ran = drive(plan.compile());
+    assert!(!ran.assert_sound().outcomes("Talk").contains_key(&Outcome::Timeout));
+    assert_eq!(sum(&ran, Metric::MessagesOut), 30);
 }
