@@ -87,7 +87,7 @@ pub struct Response {
 impl Response {
     /// The last header or trailer of this lower-case name: trailers override headers.
     pub fn header(&self, name: &[u8]) -> Option<&[u8]> {
-        self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).last().map(|(_, value)| value)
+        self.headers.iter().rfind(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
     /// Whether all of the body was kept.
@@ -207,6 +207,8 @@ pub(crate) enum PlaceLimit {
 }
 
 impl PlaceLimit {
+    pub(crate) const COUNT: usize = 4;
+
     /// Its name in archives.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -272,6 +272,15 @@ impl Connection {
         })
     }
 
+    /// Note of requests that were started since the last write that their first byte is sent at `now`.
+    pub(super) fn note_sent(&mut self, operations: &mut Operations, now: Instant) {
+        for token in self.unsent.take_started() {
+            if let Some(operation) = operations.find(token) {
+                operation.sent_at = operation.sent_at.min(now);
+            }
+        }
+    }
+
     /// Note of requests whose last byte was written that this was at `now`.
     pub(super) fn note_written(&mut self, operations: &mut Operations, now: Instant) {
         while let Some(token) = self.unsent.next_written() {

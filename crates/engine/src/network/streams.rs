@@ -1,6 +1,6 @@
 //! Requests that send further messages after they were started, and responses that are cut short.
 
-use evidence::{Instant, Outcome};
+use evidence::Outcome;
 
 use super::connection::MAX_UNSENT_BYTES;
 use super::{EndedOperation, Exhausted, GivingUp, Network};
@@ -32,7 +32,7 @@ impl Network {
     /// Cut an operation short: its end is put into `ended`. An operation that was not sent yet keeps waiting.
     pub(crate) fn cut(&mut self, token: OperationToken, operations: &mut Operations) {
         let Some(operation) = operations.find(token) else { return };
-        if operation.sent_at == Instant::NEVER || operation.response.is_cut {
+        if !matches!(operation.place, OperationPlace::Carried(_)) || operation.response.is_cut {
             return;
         }
         operation.response.is_cut = true;
