@@ -36,7 +36,7 @@ pub(crate) const HTTP1: Target = Target {
 
 /// The events of a connection with one open request after these reads, and how it ended.
 fn one_response(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
-    let mut connection = h1::Connection::new(h1::Config::default());
+    let mut connection = h1::Connection::new();
     connection.start(1, &request(&Headers::default())).expect("a fresh connection takes a request");
     connection.sent(usize::MAX);
     let mut log = EventLog::default();

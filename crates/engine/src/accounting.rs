@@ -11,9 +11,10 @@ use crate::exchange::{
     Attempts, CheckResult, ConnectionSetup, Exchange, HeldBack, PlaceLimit, RequestPhases,
 };
 use crate::index::{
-    CheckIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, grown,
+    CheckIndex, CheckNameIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex,
+    ScenarioPhase, grown,
 };
-use crate::program::Program;
+use crate::program::{Program, Shape};
 
 /// What a row of the accounting counts: an endpoint's load, or the iterations of a whole scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,13 @@ impl From<ScenarioPhase> for AccountingRow {
     }
 }
 
+/// A row with its position in the lists of key numbers.
+#[derive(Debug, Clone, Copy)]
+struct PlacedRow {
+    row: AccountingRow,
+    position: usize,
+}
+
 /// An arrival that is due, and the row that it is counted in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DueArrival {
@@ -66,14 +74,18 @@ pub(crate) struct Accounting {
     instance: Instance,
     tick: Box<Tick>,
     keys: u32,
-    /// Key numbers by metric, then row and outcome; `NO_KEY` until first used.
+    scenarios: usize,
+    phases: usize,
+    /// Key numbers by metric, then row, and outcome where the metric has one; `NO_KEY` until first used.
     grids: [Vec<u32>; Metric::ALL.len()],
     /// Key numbers of checks, by endpoint, then phase, check and result.
     checks: Vec<Vec<u32>>,
+    /// Key numbers of checks of iterations, by check, then scenario, phase and result.
+    iteration_checks: Vec<u32>,
     /// Key numbers of connection times, by origin: connecting, TLS handshaking.
     connection_times: Vec<[u32; 2]>,
-    /// Key numbers of waits for a place on a connection: few, and only where requests wait.
-    place_waits: Vec<(EndpointPhase, PlaceLimit, KeyId)>,
+    /// Key numbers of waits for a place on a connection, by limit, then row.
+    place_waits: [Vec<u32>; PlaceLimit::COUNT],
     stall: Option<KeyId>,
 }
 
@@ -83,12 +95,15 @@ impl Accounting {
         tick.instance = instance;
         Accounting {
             instance,
+            scenarios: program.shape.scenarios.len(),
+            phases: program.shape.phases.len(),
             checks: Vec::new(),
+            iteration_checks: Vec::new(),
             tick,
             keys: 0,
             grids: [const { Vec::new() }; Metric::ALL.len()],
             connection_times: Vec::new(),
-            place_waits: Vec::new(),
+            place_waits: [const { Vec::new() }; PlaceLimit::COUNT],
             stall: None,
             program,
         }
@@ -128,15 +143,14 @@ impl Accounting {
     pub(crate) fn started(&mut self, arrival: DueArrival, lag_ns: u64) {
         self.count_arrival(Metric::Started, arrival);
         let scenario = self.scenario_of(arrival.row.subject);
-        let row = ScenarioPhase { scenario, phase: arrival.row.phase }.into();
-        let key = self.key(Metric::StartLag, row, None);
-        self.tick.record_ns(key, lag_ns);
+        let row = self.placed(ScenarioPhase { scenario, phase: arrival.row.phase }.into());
+        self.record(Metric::StartLag, row, lag_ns);
     }
 
     /// Something that an iteration does at an instant, such as a step after its think time, was begun this late.
     pub(crate) fn resumed_late(&mut self, at: ScenarioPhase, lag_ns: u64) {
-        let key = self.key(Metric::StepLag, at.into(), None);
-        self.tick.record_ns(key, lag_ns);
+        let row = self.placed(at.into());
+        self.record(Metric::StepLag, row, lag_ns);
     }
 
     pub(crate) fn dropped(&mut self, arrival: DueArrival, reason: DropReason) {
@@ -148,16 +162,16 @@ impl Accounting {
     }
 
     pub(crate) fn request_begun(&mut self, at: EndpointPhase) {
-        self.count(Metric::Requests, at.into(), 1);
+        let row = self.placed(at.into());
+        self.count(Metric::Requests, row, 1);
     }
 
     pub(crate) fn request_ended(&mut self, exchange: &Exchange) {
-        let row = exchange.at.into();
-        let key = self.key(Metric::ResponseTime, row, Some(exchange.outcome));
-        self.tick.record_ns(key, exchange.response_ns);
+        let row = self.placed(exchange.at.into());
+        let outcome = exchange.outcome;
+        self.record_outcome(Metric::ResponseTime, row, outcome, exchange.response_ns);
         if let Some(service_ns) = exchange.service_ns {
-            let key = self.key(Metric::ServiceTime, row, Some(exchange.outcome));
-            self.tick.record_ns(key, service_ns);
+            self.record_outcome(Metric::ServiceTime, row, outcome, service_ns);
         }
         self.count(Metric::BytesIn, row, exchange.bytes_in);
         self.count(Metric::BytesOut, row, exchange.bytes_out);
@@ -165,7 +179,7 @@ impl Accounting {
             self.request_phases(row, phases);
         }
         if let Some(held_back) = exchange.held_back {
-            self.held_back(exchange.at, held_back);
+            self.held_back(row, held_back);
         }
         if exchange.attempts == Attempts::SentAgain {
             self.count(Metric::Retried, row, 1);
@@ -176,28 +190,29 @@ impl Accounting {
     }
 
     /// A request waited because no connection could take it.
-    fn held_back(&mut self, at: EndpointPhase, held_back: HeldBack) {
+    fn held_back(&mut self, row: PlacedRow, held_back: HeldBack) {
         let limit = held_back.limit;
-        let known = self.place_waits.iter().find(|(a, l, _)| (*a, *l) == (at, limit)).map(|(_, _, key)| *key);
-        let key = known.unwrap_or_else(|| {
-            let key = self.describe(Metric::PlaceWait, at.into(), None).tag("limit", limit.name());
-            let key = self.announce(key);
-            self.place_waits.push((at, limit, key));
-            key
-        });
+        let key = match *grown(&mut self.place_waits[limit as usize], row.position, NO_KEY) {
+            NO_KEY => {
+                let key = self.describe(Metric::PlaceWait, row.row, None).tag("limit", limit.name());
+                let id = self.announce(key);
+                self.place_waits[limit as usize][row.position] = id.0;
+                id
+            }
+            known => KeyId(known),
+        };
         self.tick.record_ns(key, held_back.ns);
     }
 
-    fn messages_exchanged(&mut self, row: AccountingRow, exchange: &Exchange) {
+    fn messages_exchanged(&mut self, row: PlacedRow, exchange: &Exchange) {
         if let Some(ns) = exchange.first_message_ns {
-            let key = self.key(Metric::FirstMessageTime, row, Some(exchange.outcome));
-            self.tick.record_ns(key, ns);
+            self.record_outcome(Metric::FirstMessageTime, row, exchange.outcome, ns);
         }
         self.count(Metric::MessagesIn, row, exchange.messages.received);
         self.count(Metric::MessagesOut, row, exchange.messages.sent);
     }
 
-    fn request_phases(&mut self, row: AccountingRow, phases: &RequestPhases) {
+    fn request_phases(&mut self, row: PlacedRow, phases: &RequestPhases) {
         let sums = [
             (Metric::BlockedNs, phases.blocked_ns),
             (Metric::ResolvingNs, phases.resolving_ns),
@@ -249,34 +264,60 @@ impl Accounting {
         self.tick.add(id, self.tick.second, 1);
     }
 
+    pub(crate) fn checked_iteration(
+        &mut self,
+        at: ScenarioPhase,
+        check: CheckNameIndex,
+        result: CheckResult,
+    ) {
+        let metric = match result {
+            CheckResult::Passed => Metric::CheckPassed,
+            CheckResult::Failed => Metric::CheckFailed,
+        };
+        let Shape { scenarios, phases, .. } = &self.program.shape;
+        let row = (check.0 * scenarios.len() + at.scenario.0) * phases.len() + at.phase.0;
+        let cell = row * 2 + usize::from(result == CheckResult::Passed);
+        let id = match *grown(&mut self.iteration_checks, cell, NO_KEY) {
+            NO_KEY => {
+                let name = self.program.directory.check(check);
+                let key = self.describe(metric, at.into(), None).tag("check", name);
+                let id = self.announce(key);
+                self.iteration_checks[cell] = id.0;
+                id
+            }
+            known => KeyId(known),
+        };
+        self.tick.add(id, self.tick.second, 1);
+    }
+
     pub(crate) fn iteration_done(&mut self, at: ScenarioPhase, outcome: Outcome, ns: u64) {
-        self.count(Metric::IterationsDone, at.into(), 1);
-        let key = self.key(Metric::IterationTime, at.into(), Some(outcome));
-        self.tick.record_ns(key, ns);
+        let row = self.placed(at.into());
+        self.count(Metric::IterationsDone, row, 1);
+        self.record_outcome(Metric::IterationTime, row, outcome, ns);
     }
 
     pub(crate) fn iteration_cancelled(&mut self, at: ScenarioPhase, age: Duration) {
-        self.count(Metric::IterationsCancelled, at.into(), 1);
-        let key = self.key(Metric::CutIterationAge, at.into(), Some(Outcome::Cancelled));
-        self.tick.record_ns(key, age.as_nanos() as u64);
+        let row = self.placed(at.into());
+        self.count(Metric::IterationsCancelled, row, 1);
+        self.record_outcome(Metric::CutIterationAge, row, Outcome::Cancelled, age.as_nanos() as u64);
     }
 
     /// A request or an iteration is under way at the end of the run.
     pub(crate) fn left_in_flight(&mut self, at: AccountingRow, age: Duration) {
-        let key = self.key(Metric::InFlightAge, at, None);
-        self.tick.record_ns(key, age.as_nanos() as u64);
+        let row = self.placed(at);
+        self.record(Metric::InFlightAge, row, age.as_nanos() as u64);
     }
 
     /// A request that was counted as ended was under way while the generator stalled, or during the effect of that.
     pub(crate) fn perturbed_request(&mut self, exchange: &Exchange) {
-        let key = self.key(Metric::PerturbedResponseTime, exchange.at.into(), Some(exchange.outcome));
-        self.tick.record_ns(key, exchange.response_ns);
+        let row = self.placed(exchange.at.into());
+        self.record_outcome(Metric::PerturbedResponseTime, row, exchange.outcome, exchange.response_ns);
     }
 
     /// The same of an iteration that was counted as done.
     pub(crate) fn perturbed_iteration(&mut self, at: ScenarioPhase, outcome: Outcome, ns: u64) {
-        let key = self.key(Metric::PerturbedIterationTime, at.into(), Some(outcome));
-        self.tick.record_ns(key, ns);
+        let row = self.placed(at.into());
+        self.record_outcome(Metric::PerturbedIterationTime, row, outcome, ns);
     }
 
     pub(crate) fn stalled(&mut self, ns: u64) {
@@ -311,33 +352,62 @@ impl Accounting {
 
     /// Arrivals count in the second in which they are due, everything else in that of the open tick.
     fn count_arrival(&mut self, metric: Metric, arrival: DueArrival) {
-        let key = self.key(metric, arrival.row, None);
+        let row = self.placed(arrival.row);
+        let key = self.key(metric, row, None);
         self.tick.add(key, arrival.due.second(), 1);
     }
 
-    fn count(&mut self, metric: Metric, row: AccountingRow, value: u64) {
+    #[inline]
+    fn count(&mut self, metric: Metric, row: PlacedRow, value: u64) {
         let key = self.key(metric, row, None);
         self.tick.add(key, self.tick.second, value);
     }
 
-    fn key(&mut self, metric: Metric, row: AccountingRow, outcome: Option<Outcome>) -> KeyId {
+    #[inline]
+    fn record(&mut self, metric: Metric, row: PlacedRow, ns: u64) {
+        let key = self.key(metric, row, None);
+        self.tick.record_ns(key, ns);
+    }
+
+    #[inline]
+    fn record_outcome(&mut self, metric: Metric, row: PlacedRow, outcome: Outcome, ns: u64) {
+        let key = self.key(metric, row, Some(outcome));
+        self.tick.record_ns(key, ns);
+    }
+
+    #[inline]
+    fn placed(&self, row: AccountingRow) -> PlacedRow {
         // Endpoints come last: their number grows.
         let subject = match row.subject {
             Subject::Scenario(scenario) => scenario.0,
-            Subject::Endpoint(endpoint) => self.program.shape.scenarios.len() + endpoint.0,
+            Subject::Endpoint(endpoint) => self.scenarios + endpoint.0,
         };
-        let width = if outcome.is_some() { Outcome::COUNT } else { 1 };
-        let phases = self.program.shape.phases.len();
-        let cell = (subject * phases + row.phase.0) * width + outcome.map_or(0, Outcome::index);
-        match *grown(&mut self.grids[metric as usize], cell, NO_KEY) {
-            NO_KEY => {
-                let key = self.describe(metric, row, outcome);
-                let id = self.announce(key);
-                self.grids[metric as usize][cell] = id.0;
-                id
-            }
-            known => KeyId(known),
+        PlacedRow { row, position: subject * self.phases + row.phase.0 }
+    }
+
+    #[inline]
+    fn key(&mut self, metric: Metric, row: PlacedRow, outcome: Option<Outcome>) -> KeyId {
+        let cell = match outcome {
+            None => row.position,
+            Some(outcome) => row.position * Outcome::COUNT + outcome.index(),
+        };
+        match self.grids[metric as usize].get(cell) {
+            Some(&known) if known != NO_KEY => KeyId(known),
+            _ => self.new_key(metric, row.row, outcome, cell),
         }
+    }
+
+    #[cold]
+    fn new_key(
+        &mut self,
+        metric: Metric,
+        row: AccountingRow,
+        outcome: Option<Outcome>,
+        cell: usize,
+    ) -> KeyId {
+        let id = self.announce(self.describe(metric, row, outcome));
+        *grown(&mut self.grids[metric as usize], cell, NO_KEY) = id.0;
+        id
     }
 
     fn announce(&mut self, key: Key) -> KeyId {

@@ -78,7 +78,10 @@ impl ArrivalSource {
     pub(crate) fn release_slot(&mut self, slot: VuSlotIndex, at: Instant) {
         if let LoadModel::Closed(slots) = &mut self.model {
             slots.release(slot, at);
-            self.look_ahead();
+            // A slot that becomes free comes after those that are free already.
+            if self.next.is_none() {
+                self.look_ahead();
+            }
         }
     }
 

@@ -15,6 +15,9 @@ pub const CHECKED_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// still recognised.
 pub(crate) const KEPT_BODY_BYTES: usize = EXEMPLAR_BODY_BYTES + 1024;
 
+/// While more than this is unsent on a connection, requests go elsewhere, or wait, and so do further messages of a stream.
+pub(crate) const MAX_UNSENT_BYTES: usize = 256 * 1024;
+
 /// The name that an iteration gives to one of its requests or timers.
 pub type OperationName = u32;
 
@@ -87,7 +90,7 @@ pub struct Response {
 impl Response {
     /// The last header or trailer of this lower-case name: trailers override headers.
     pub fn header(&self, name: &[u8]) -> Option<&[u8]> {
-        self.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).last().map(|(_, value)| value)
+        self.headers.iter().rfind(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
     /// Whether all of the body was kept.
@@ -207,6 +210,8 @@ pub(crate) enum PlaceLimit {
 }
 
 impl PlaceLimit {
+    pub(crate) const COUNT: usize = 4;
+
     /// Its name in archives.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -168,12 +168,22 @@ impl Network {
     /// Write what `submit`, `ready` and `abandon` have left in outgoing buffers, and start waiting operations
     /// where a shared connection has capacity again.
     pub(crate) fn flush(&mut self, operations: &mut Operations) -> Result<(), Exhausted> {
+        // Reading the clock is not free: the end of one write is the begin of the next.
+        let mut last_write = None;
         while let Some(index) = self.dirty.pop() {
             self.fill(index, operations)?;
             let Some(connection) = self.connections.get_mut(index.0) else { continue };
             connection.is_dirty = false;
+            if !connection.has_outgoing() {
+                continue;
+            }
+            connection.note_sent(operations, *last_write.get_or_insert_with(|| self.clock.now()));
             match connection.write() {
-                Ok(()) => connection.note_written(operations, self.clock.now()),
+                Ok(()) => {
+                    let now = self.clock.now();
+                    last_write = Some(now);
+                    connection.note_written(operations, now);
+                }
                 Err(loss) => {
                     self.kill(index, &loss, operations)?;
                     continue;

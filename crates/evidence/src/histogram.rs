@@ -54,11 +54,13 @@ impl Histogram {
 
     /// Count one value of `nanos` nanoseconds, rounded up to whole microseconds so that a wait is never
     /// understated.
+    #[inline]
     pub fn record_ns(&mut self, nanos: u64) {
         self.record_us(nanos.div_ceil(1_000), 1);
     }
 
     /// Count `times` values of `micros` microseconds; above one hour they count as one hour.
+    #[inline]
     pub fn record_us(&mut self, micros: u64, times: u64) {
         self.add_at(slot_of(micros.min(Self::MAX_US)), times);
     }
@@ -92,17 +94,25 @@ impl Histogram {
         self.slots().map(|(slot, count)| (lowest_of(slot), highest_of(slot), count))
     }
 
+    #[inline]
     fn add_at(&mut self, slot: usize, times: u64) {
-        if times == 0 {
-            return;
+        let place = usize::from(self.directory[slot / PAGE]);
+        match self.counts.get_mut(place * PAGE + slot % PAGE) {
+            Some(count) => *count += times,
+            None => self.add_page(slot, times),
         }
-        let place = &mut self.directory[slot / PAGE];
-        if *place == NO_PAGE {
-            *place = u16::try_from(self.counts.len() / PAGE).expect("there are fewer pages than u16 holds");
-            self.counts.resize(self.counts.len() + PAGE, 0);
-        }
-        self.counts[*place as usize * PAGE + slot % PAGE] += times;
         self.total += times;
+    }
+
+    #[cold]
+    fn add_page(&mut self, slot: usize, times: u64) {
+        if times > 0 {
+            let place =
+                u16::try_from(self.counts.len() / PAGE).expect("there are fewer pages than u16 holds");
+            self.directory[slot / PAGE] = place;
+            self.counts.resize(self.counts.len() + PAGE, 0);
+            self.counts[usize::from(place) * PAGE + slot % PAGE] = times;
+        }
     }
 
     fn slots(&self) -> impl Iterator<Item = (usize, u64)> + '_ {

@@ -99,14 +99,22 @@ pub struct Tick {
     histograms: Vec<Option<Box<Histogram>>>,
     used: Vec<KeyId>,
     counts: Vec<Count>,
-    /// For each key the index in `counts` that was added to last, so that the hot path does not search.
-    latest: Vec<Option<u32>>,
+    /// For each key the index in `counts` that was added to last, so that the hot path does not search; beyond `counts`
+    /// until then.
+    latest: Vec<u32>,
 }
+
+/// An index in `latest` that no count has.
+const NO_COUNT: u32 = u32::MAX;
 
 impl Tick {
     /// Count one duration of `nanos` nanoseconds under `key`.
+    #[inline]
     pub fn record_ns(&mut self, key: KeyId, nanos: u64) {
-        self.histogram_mut(key).record_ns(nanos);
+        match self.histograms.get_mut(key.0 as usize) {
+            Some(Some(histogram)) if !histogram.is_empty() => histogram.record_ns(nanos),
+            _ => self.histogram_mut(key).record_ns(nanos),
+        }
     }
 
     /// Count every value of `times` under `key`.
@@ -117,7 +125,6 @@ impl Tick {
     }
 
     /// The histogram of `key`, to be added to at once: an empty one counts as used now.
-    #[inline]
     fn histogram_mut(&mut self, key: KeyId) -> &mut Histogram {
         let at = key.0 as usize;
         if at >= self.histograms.len() {
@@ -131,20 +138,28 @@ impl Tick {
     }
 
     /// Add `value` to the sum of `key` in `second`.
+    #[inline]
     pub fn add(&mut self, key: KeyId, second: u32, value: u64) {
-        let at = key.0 as usize;
-        if at >= self.latest.len() {
-            self.latest.resize(at + 1, None);
+        let latest = self.latest.get(key.0 as usize).and_then(|index| self.counts.get_mut(*index as usize));
+        match latest {
+            Some(count) if count.second == second => count.value += value,
+            _ => self.add_elsewhere(key, second, value),
         }
+    }
+
+    /// Add to another second than the last time, or for the first time.
+    fn add_elsewhere(&mut self, key: KeyId, second: u32, value: u64) {
         let is_same = |c: &Count| c.key == key && c.second == second;
-        let latest =
-            self.latest[at].map(|index| index as usize).filter(|index| is_same(&self.counts[*index]));
-        let index = latest.or_else(|| self.counts.iter().position(is_same)).unwrap_or_else(|| {
+        let index = self.counts.iter().position(is_same).unwrap_or_else(|| {
             self.counts.push(Count { key, second, value: 0 });
             self.counts.len() - 1
         });
         self.counts[index].value += value;
-        self.latest[at] = u32::try_from(index).ok();
+        let at = key.0 as usize;
+        if at >= self.latest.len() {
+            self.latest.resize(at + 1, NO_COUNT);
+        }
+        self.latest[at] = u32::try_from(index).unwrap_or(NO_COUNT);
     }
 
     /// The histograms of this tick that hold something.
@@ -198,7 +213,7 @@ impl Tick {
             }
         }
         self.counts.clear();
-        self.latest.fill(None);
+        self.latest.fill(NO_COUNT);
         self.new_keys.clear();
         self.scenarios.clear();
         self.metrics.clear();

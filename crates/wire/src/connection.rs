@@ -38,6 +38,9 @@ pub trait Connection: Debug + Send {
     /// how much there is. Nothing happens when the request is over.
     fn send(&mut self, stream: StreamId, part: &[u8]);
 
+    /// How many bytes of the request's body the peer's windows hold back.
+    fn held_back(&self, stream: StreamId) -> usize;
+
     /// The body of a request is complete. Nothing happens when the request is over.
     fn end_body(&mut self, stream: StreamId);
 

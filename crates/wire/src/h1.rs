@@ -5,6 +5,7 @@
 
 mod chunked;
 mod head;
+mod recent;
 mod render;
 
 use crate::Connection as _;
@@ -15,18 +16,14 @@ use crate::headers::HeaderView;
 use crate::outgoing::Outgoing;
 use crate::request_rules;
 use head::{Fields, Framing, Head, Persistence};
+use recent::{RecentHead, Said};
 
 /// The longest response head taken, status line and all headers.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 
-/// What may differ between connections; nothing yet.
-#[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
-pub struct Config {}
-
 /// What the framing of the response depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestKind {
+pub(crate) enum RequestKind {
     /// A `HEAD` request: its response has no body, whatever its headers say.
     Head,
     /// Any other.
@@ -34,7 +31,7 @@ pub enum RequestKind {
 }
 
 /// The state of one connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Connection {
     out: Outgoing,
     open: Option<Open>,
@@ -44,9 +41,11 @@ pub struct Connection {
     /// `partial` is parsed again once it ends a head or is twice as long as this, so that a head that comes
     /// byte by byte costs linear time.
     parsed_bytes: usize,
+    /// None until a head has arrived whole.
+    recent: Option<Box<RecentHead>>,
     /// Bytes received since the open request was started.
     received_bytes: u64,
-    reusable: bool,
+    is_spent: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -60,8 +59,9 @@ struct Open {
     interim: u8,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Reading {
+    #[default]
     Head,
     Length(u64),
     Chunked(chunked::Decoder),
@@ -72,27 +72,18 @@ enum Reading {
 #[derive(Debug, Clone, Copy)]
 struct Surplus(usize);
 
+/// The head of a final response, and what follows it in the input.
+#[derive(Debug, Clone, Copy)]
+struct ReceivedHead<'a> {
+    said: Said,
+    headers: HeaderView<'a>,
+    surplus: Surplus,
+}
+
 impl Connection {
     /// A fresh connection; the first `outgoing` is the first request.
-    pub fn new(_config: Config) -> Self {
-        Connection {
-            out: Outgoing::default(),
-            open: None,
-            reading: Reading::Head,
-            partial: Vec::new(),
-            parsed_bytes: 0,
-            received_bytes: 0,
-            reusable: true,
-        }
-    }
-
-    /// Append a request that the caller has rendered as it goes on the wire, head and body. Only its kind
-    /// is known here: that it is well-formed is the caller's promise.
-    pub fn start_raw(&mut self, token: Token, kind: RequestKind, bytes: &[u8]) -> Result<(), StartError> {
-        self.ready()?;
-        self.out.tail().extend_from_slice(bytes);
-        self.opened(token, kind);
-        Ok(())
+    pub fn new() -> Self {
+        Self::default()
     }
 
     fn ready(&self) -> Result<(), StartError> {
@@ -130,6 +121,28 @@ impl Connection {
         if !self.partial.is_empty() {
             return self.read_cut_head(open, input, events);
         }
+        // Taken out for a moment, because the rest of the connection changes meanwhile.
+        let mut recent = self.recent.take().unwrap_or_default();
+        let read = match recent.at_start_of(input, open.kind) {
+            Some((said, bytes)) => {
+                let (headers, surplus) = (recent.headers.view(), Surplus(input.len() - bytes));
+                self.begin_response(open, ReceivedHead { said, headers, surplus }, events);
+                Ok(bytes)
+            }
+            None => self.read_other_head(open, input, &mut recent, events),
+        };
+        self.recent = Some(recent);
+        read
+    }
+
+    /// Read a head that is not the recent one again.
+    fn read_other_head(
+        &mut self,
+        open: Open,
+        input: &[u8],
+        recent: &mut RecentHead,
+        events: &mut dyn Events,
+    ) -> Result<usize, WireError> {
         // A parser passes them over, all of them again for each that arrives by itself.
         if matches!(input, [b'\r' | b'\n', ..]) {
             return Err(WireError::Malformed("a blank line before the response"));
@@ -137,7 +150,9 @@ impl Connection {
         let mut fields = Fields::new();
         match head::parse(input, &mut fields)? {
             Some(head) => {
-                self.take_head(open, &head, Surplus(input.len() - head.bytes), events)?;
+                if let Some(said) = self.take_head(open, &head, Surplus(input.len() - head.bytes), events)? {
+                    recent.remember(input, &head, (open.kind, said));
+                }
                 Ok(head.bytes)
             }
             None if input.len() > MAX_HEAD_BYTES => Err(WireError::HeadTooLarge),
@@ -178,13 +193,14 @@ impl Connection {
         Ok(used)
     }
 
+    /// Take a head that was parsed; what a final one says.
     fn take_head(
         &mut self,
         open: Open,
         head: &Head<'_>,
         surplus: Surplus,
         events: &mut dyn Events,
-    ) -> Result<(), WireError> {
+    ) -> Result<Option<Said>, WireError> {
         if head.bytes > MAX_HEAD_BYTES {
             return Err(WireError::HeadTooLarge);
         }
@@ -196,20 +212,26 @@ impl Connection {
                 return Err(WireError::Malformed("too many interim responses"));
             }
             self.open = Some(Open { interim: open.interim + 1, ..open });
-            return Ok(());
+            return Ok(None);
         }
         let (framing, persistence) = head.framing(open.kind)?;
-        self.open = Some(Open { persistence, ..open });
-        let view = HeaderView::parsed(head.headers);
-        let token = open.token;
-        events.event(Event::Head { token, head: ResponseHead { status: head.status, headers: view } });
-        match framing {
+        let said = Said { status: head.status, framing, persistence };
+        let headers = HeaderView::parsed(head.headers);
+        self.begin_response(open, ReceivedHead { said, headers, surplus }, events);
+        Ok(Some(said))
+    }
+
+    fn begin_response(&mut self, open: Open, received: ReceivedHead<'_>, events: &mut dyn Events) {
+        let ReceivedHead { said, headers, surplus } = received;
+        self.open = Some(Open { persistence: said.persistence, ..open });
+        let head = ResponseHead { status: said.status, headers };
+        events.event(Event::Head { token: open.token, head });
+        match said.framing {
             Framing::Length(0) => self.finish(surplus, events),
             Framing::Length(bytes) => self.reading = Reading::Length(bytes),
             Framing::Chunked => self.reading = Reading::Chunked(chunked::Decoder::new()),
             Framing::UntilClose => self.reading = Reading::UntilClose,
         }
-        Ok(())
     }
 
     fn read_body(&mut self, token: Token, input: &[u8], events: &mut dyn Events) -> Result<usize, WireError> {
@@ -246,7 +268,7 @@ impl Connection {
         let mut bytes = self.bytes_of(&open);
         bytes.received -= surplus.0 as u64;
         // A peer that answers before it has read the request may never read the rest.
-        self.reusable &= open.persistence == Persistence::KeepAlive && self.out.is_empty();
+        self.is_spent |= open.persistence == Persistence::Close || !self.out.is_empty();
         self.reading = Reading::Head;
         events.event(Event::Done { token: open.token, bytes });
     }
@@ -258,7 +280,7 @@ impl crate::Connection for Connection {
     }
 
     fn capacity(&self) -> usize {
-        usize::from(self.reusable && self.open.is_none())
+        usize::from(!self.is_spent && self.open.is_none())
     }
 
     fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
@@ -276,6 +298,10 @@ impl crate::Connection for Connection {
 
     fn send(&mut self, _stream: StreamId, _part: &[u8]) {}
 
+    fn held_back(&self, _stream: StreamId) -> usize {
+        0
+    }
+
     fn end_body(&mut self, _stream: StreamId) {}
 
     fn outgoing(&self) -> &[u8] {
@@ -290,13 +316,13 @@ impl crate::Connection for Connection {
         self.received_bytes += input.len() as u64;
         let result = self.read(input, events);
         if result.is_err() {
-            self.reusable = false;
+            self.is_spent = true;
         }
         result
     }
 
     fn closed(&mut self, events: &mut dyn Events) -> Result<(), WireError> {
-        self.reusable = false;
+        self.is_spent = true;
         if self.open.is_none() {
             return Ok(());
         }
@@ -317,12 +343,12 @@ impl crate::Connection for Connection {
 
     fn cancel(&mut self, token: Token) -> Option<OpenRequest> {
         let open = self.open.take_if(|open| open.token == token)?;
-        self.reusable = false;
+        self.is_spent = true;
         Some(OpenRequest::with(token, self.bytes_of(&open)))
     }
 
     fn reusable(&self) -> bool {
-        self.reusable
+        !self.is_spent
     }
 
     fn open_requests(&self) -> usize {

@@ -23,11 +23,10 @@ use std::collections::VecDeque;
 use crate::connection::{StreamId, WireProtocol};
 use crate::error::{StartError, WireError};
 use crate::event::{Events, OpenRequest, Request, RequestBytes, Token};
-use block::LastBlock;
+use block::ResponseBlocks;
 use frame::{MAX_31_BITS, code};
 use output::Output;
 use request_block::RequestBlock;
-use response::Head;
 use settings::PeerSettings;
 use stream::{Ending, Progress, Stream, Streams};
 
@@ -65,9 +64,7 @@ pub struct Connection {
     /// Streams with body bytes that their own window lets go, in turn.
     ready: VecDeque<u32>,
     incoming: receive::Incoming,
-    decoder: hpack::Decoder,
-    last_head: LastBlock<Head>,
-    last_trailers: LastBlock<()>,
+    blocks: ResponseBlocks,
     /// The last stream that a departing peer takes, and its error code.
     going_away: Option<(u32, u32)>,
     dead: Option<WireError>,
@@ -89,9 +86,7 @@ impl Connection {
             send_window: i64::from(PeerSettings::BEFORE_ANY.initial_window),
             ready: VecDeque::new(),
             incoming: receive::Incoming::default(),
-            decoder: hpack::Decoder::new(),
-            last_head: LastBlock::new(),
-            last_trailers: LastBlock::new(),
+            blocks: ResponseBlocks::new(),
             going_away: None,
             dead: None,
         }
@@ -139,6 +134,10 @@ impl crate::Connection for Connection {
 
     fn send(&mut self, stream: StreamId, part: &[u8]) {
         self.send_part(stream.0, part);
+    }
+
+    fn held_back(&self, stream: StreamId) -> usize {
+        self.streams.get(&stream.0).map_or(0, |stream| stream.unsent.rest().len())
     }
 
     fn end_body(&mut self, stream: StreamId) {

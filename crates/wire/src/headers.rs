@@ -126,7 +126,7 @@ impl Headers {
     }
 
     /// Name and value of each field, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
         self.fields.iter().map(|field| self.split(field))
     }
 
@@ -169,7 +169,7 @@ impl<'a> HeaderView<'a> {
     }
 
     /// Name and value of each field, in order. HTTP/1.1 names keep the case they were sent in.
-    pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let source = self.0;
         (0..self.len()).map(move |index| match source {
             Source::Parsed(headers) => (headers[index].name.as_bytes(), headers[index].value),

@@ -41,7 +41,7 @@ pub use headers::{HeaderView, Headers};
 /// A fresh connection of this protocol, with its default configuration.
 pub fn open(protocol: WireProtocol) -> Box<dyn Connection> {
     match protocol {
-        WireProtocol::Http1 => Box::new(h1::Connection::new(h1::Config::default())),
+        WireProtocol::Http1 => Box::new(h1::Connection::new()),
         WireProtocol::Http2 => Box::new(h2::Connection::new(h2::Config::default())),
     }
 }

@@ -1,8 +1,7 @@
 //! Bytes on their way to the socket.
 
-/// Capacity that is kept once everything is sent; a rare large upload must not pin its memory for ever.
-const KEEP_BYTES: usize = 1 << 20;
-/// Sent bytes that may lie before the unsent ones until they are moved away.
+/// Capacity that is kept once everything is sent, and sent bytes that may lie before the unsent ones until they are moved
+/// away. There may be thousands of connections: a rare large upload must not pin its memory on each.
 const SLACK_BYTES: usize = 64 << 10;
 
 /// A buffer that is filled at its end and sent from its front.
@@ -27,7 +26,7 @@ impl Outgoing {
         if self.is_empty() {
             self.bytes.clear();
             self.sent = 0;
-            if self.bytes.capacity() > KEEP_BYTES {
+            if self.bytes.capacity() > SLACK_BYTES {
                 self.bytes.shrink_to(SLACK_BYTES);
             }
         } else if self.sent > SLACK_BYTES && self.sent > self.bytes.len() / 2 {
@@ -60,5 +59,6 @@ mod tests {
         seen.extend_from_slice(out.unsent());
         out.advance(usize::MAX);
         assert!(out.is_empty() && seen == all);
+        assert!(out.bytes.capacity() <= SLACK_BYTES, "the memory of a long body is given back");
     }
 }

@@ -168,6 +168,7 @@ impl PlanReader<'_> {
         for scenario in workload.scenarios.iter_mut().filter(|s| !with_vu_limit.contains(&s.name)) {
             scenario.max_vus = default_max_vus(scenario);
         }
+        verify::check_orders(issues, &targets.orders, &workload);
         for (name, message) in verify::unique_rows(&workload) {
             issues.add(&key_span(root, "data", &name), message);
         }

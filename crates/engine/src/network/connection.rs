@@ -17,14 +17,11 @@ use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
 use super::unsent::UnsentRequests;
 use super::{EndedOperation, GivingUp, Repetition};
-use crate::exchange::ConnectionSetup;
+use crate::exchange::{ConnectionSetup, MAX_UNSENT_BYTES};
 use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
 use tls::{is_closed_by_peer, write_encrypted};
-
-/// Requests go elsewhere, or wait, while more than this is unsent on a connection.
-const MAX_UNSENT_BYTES: usize = 256 * 1024;
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,6 +229,11 @@ impl Connection {
         }
     }
 
+    /// Whether so little of a request's messages is unsent that another one may follow.
+    pub(super) fn may_send_more(&self, stream: StreamId) -> bool {
+        self.wire.held_back(stream).max(self.wire.outgoing().len()) <= MAX_UNSENT_BYTES
+    }
+
     /// A request on it was given up: what was sent and received for it. What is still received is to be ignored.
     pub(super) fn cancel(&mut self, token: OperationToken, why: GivingUp) -> RequestBytes {
         if why == GivingUp::TimedOut {
@@ -264,6 +266,15 @@ impl Connection {
             ConnectionState::Handshaking => ConnectionLoss::ended_in_handshake(),
             _ => ConnectionLoss::from(&error),
         })
+    }
+
+    /// Note of requests that were started since the last write that their first byte is sent at `now`.
+    pub(super) fn note_sent(&mut self, operations: &mut Operations, now: Instant) {
+        for token in self.unsent.take_started() {
+            if let Some(operation) = operations.find(token) {
+                operation.sent_at = operation.sent_at.min(now);
+            }
+        }
     }
 
     /// Note of requests whose last byte was written that this was at `now`.

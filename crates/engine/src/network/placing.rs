@@ -159,14 +159,12 @@ impl Network {
         operations: &mut Operations,
     ) -> bool {
         let token = operations.token(operation);
-        let now = self.clock.now();
         let connection = &mut self.connections[index.0];
         let origin = self.program.origin(connection.origin);
         let entry = operations.get_mut(operation);
         match connection.start(token, origin, entry) {
             Ok(()) => {
                 entry.place = OperationPlace::Carried(index);
-                entry.sent_at = entry.sent_at.min(now);
                 self.mark_dirty(index);
                 true
             }

@@ -1,8 +1,9 @@
 //! Requests that send further messages after they were started, and responses that are cut short.
 
-use evidence::{Instant, Outcome};
+use evidence::Outcome;
 
 use super::{EndedOperation, Exhausted, GivingUp, Network};
+use crate::exchange::MAX_UNSENT_BYTES;
 use crate::index::OperationIndex;
 use crate::operation::{OperationPlace, OperationToken, Operations};
 
@@ -19,10 +20,19 @@ impl Network {
         self.mark_dirty(index);
     }
 
+    /// Whether the operation may send a further message now: what it sends is kept until the peer takes it.
+    pub(crate) fn may_send_more(&self, token: OperationToken, operations: &mut Operations) -> bool {
+        let Some(operation) = operations.find(token) else { return true };
+        match (operation.place, operation.stream) {
+            (OperationPlace::Carried(index), Some(stream)) => self.connection(index).may_send_more(stream),
+            _ => operation.draft.body.len() <= MAX_UNSENT_BYTES,
+        }
+    }
+
     /// Cut an operation short: its end is put into `ended`. An operation that was not sent yet keeps waiting.
     pub(crate) fn cut(&mut self, token: OperationToken, operations: &mut Operations) {
         let Some(operation) = operations.find(token) else { return };
-        if operation.sent_at == Instant::NEVER || operation.response.is_cut {
+        if !matches!(operation.place, OperationPlace::Carried(_)) || operation.response.is_cut {
             return;
         }
         operation.response.is_cut = true;

@@ -15,6 +15,8 @@ struct UnsentRequest {
 #[derive(Debug, Default)]
 pub(super) struct UnsentRequests {
     requests: VecDeque<UnsentRequest>,
+    /// How many of them, from the first on, were there at the last write.
+    begun: usize,
     /// How many bytes the protocol has handed on, to the socket or to TLS.
     handed_on: u64,
     /// How many of them the socket has taken.
@@ -25,6 +27,12 @@ impl UnsentRequests {
     /// A request was started; this many bytes of the protocol, up to the request's last, are still to be handed on.
     pub(super) fn push(&mut self, token: OperationToken, outgoing: usize) {
         self.requests.push_back(UnsentRequest { token, end: self.handed_on + outgoing as u64 });
+    }
+
+    /// Requests that were started since this was last called.
+    pub(super) fn take_started(&mut self) -> impl Iterator<Item = OperationToken> {
+        let first = std::mem::replace(&mut self.begun, self.requests.len());
+        self.requests.range(first..).map(|request| request.token)
     }
 
     pub(super) fn hand_on(&mut self, bytes: usize) {
@@ -38,7 +46,9 @@ impl UnsentRequests {
 
     /// Take the first request, if all of its bytes are written.
     pub(super) fn next_written(&mut self) -> Option<OperationToken> {
-        self.requests.pop_front_if(|request| request.end <= self.written).map(|request| request.token)
+        let written = self.requests.pop_front_if(|request| request.end <= self.written)?;
+        self.begun = self.begun.saturating_sub(1);
+        Some(written.token)
     }
 }
 
@@ -51,12 +61,15 @@ mod tests {
         let mut unsent = UnsentRequests::default();
         let [a, b, c] = [1, 2, 3].map(OperationToken);
         unsent.push(a, 10);
+        assert!(unsent.take_started().eq([a]));
         unsent.push(b, 15);
+        assert!(unsent.take_started().eq([b]));
         unsent.hand_on(12);
         assert_eq!(unsent.next_written(), None);
         unsent.note_written();
         assert_eq!((unsent.next_written(), unsent.next_written()), (Some(a), None));
         unsent.push(c, 3 + 100);
+        assert!(unsent.take_started().eq([c]));
         unsent.hand_on(3);
         unsent.note_written();
         assert_eq!((unsent.next_written(), unsent.next_written()), (Some(b), None));

@@ -304,8 +304,8 @@ impl ExpectedStatus {
 }
 
 fn grpc_code(response: &Response) -> GrpcCode {
-    match wire::grpc::Status::of(&response.headers.view()) {
-        Some(status) => status.code,
+    match wire::grpc::Status::code_of(&response.headers.view()) {
+        Some(code) => code,
         // A client that cancels a stream receives no status.
         None if response.is_cut => GrpcCode::OK,
         None => wire::grpc::code_of_http(response.status),

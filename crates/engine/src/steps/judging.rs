@@ -36,8 +36,12 @@ impl PlanIteration {
         if let Some(outcome) = verdict.outcome {
             return Err(Rejection { outcome, reason: verdict.detail });
         }
+        let extractions = &self.current().extractions;
+        if extractions.is_empty() {
+            return Ok(());
+        }
         let extracted: Result<Vec<_>, String> =
-            self.current().extractions.iter().map(|e| Ok((e.variable, e.take(response, &body)?))).collect();
+            extractions.iter().map(|e| Ok((e.variable, e.take(response, &body)?))).collect();
         let stored = extracted.and_then(|values| self.store(values));
         stored.map_err(|reason| Rejection { outcome: Outcome::Check, reason })
     }

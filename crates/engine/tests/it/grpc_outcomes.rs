@@ -1,11 +1,12 @@
 //! Every fault of a gRPC target is an outcome, on a connection that many calls share.
 
-use evidence::{GrpcCode, Outcome};
+use evidence::{GrpcCode, Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Site};
-use workload::{Retry, Scenario};
+use workload::{Executor, Retry, Scenario};
 
 use crate::accounting::Accounting;
 use crate::drive::drive;
+use crate::h2_peer::{Manner, Peer};
 use crate::plan::{Plan, RPC, Tuned, at_rate, call, closed, ms, scenario, sequence};
 
 const COUNT: u64 = 10;
@@ -62,6 +63,7 @@ fn an_ok_without_a_message_is_a_protocol_error() {
     check(GrpcBehaviour::ok([&b"\x0a\x88\x27"[..], &[b'x'; 5_000]].concat()), Outcome::Ok);
 }
 
+/// Each answer departs, and takes the calls with it that are sent until the client knows.
 #[test]
 fn a_departing_connection_is_replaced_and_loses_no_call() {
     let target = testbed::grpc(GrpcBehaviour::GoAway).unwrap();
@@ -72,13 +74,26 @@ fn a_departing_connection_is_replaced_and_loses_no_call() {
     let ran = drive(plan.compile());
     let run = ran.assert_sound();
     let (open, users) = (run.outcomes("Good"), run.outcomes("Slow"));
-    // A call that is sent while the GOAWAY is under way may be refused unprocessed.
-    for outcomes in [&open, &users] {
-        assert!(outcomes.keys().all(|o| matches!(o, Outcome::Ok | Outcome::Reset)), "{outcomes:?}");
-        assert!(outcomes[&Outcome::Ok] > 0);
-    }
     assert_eq!(open.values().sum::<u64>(), 50);
+    let answered: u64 = [&open, &users].map(|outcomes| outcomes[&Outcome::Ok]).iter().sum();
+    let lost: u64 = [&open, &users].map(|outcomes| *outcomes.get(&Outcome::Reset).unwrap_or(&0)).iter().sum();
+    assert_eq!(run.all(Metric::Requests), answered + lost, "{open:?} {users:?}");
+    // The target counts what it processes: each call once. A call ends as `reset` when it was left unprocessed twice.
+    assert_eq!(target.requests(), answered);
+    assert!(lost <= run.all(Metric::Retried), "{lost} lost");
     assert!(target.connections() > 1);
+}
+
+#[test]
+fn calls_that_a_departing_connection_leaves_unprocessed_are_sent_again_once() {
+    let peer = Peer::start(Manner::LeavesSome { held: 10, processed: 3 });
+    let ten = Executor::SharedIterations { vus: 10, iterations: 10, max_duration: ms(60_000) };
+    let plan = Plan::new().grpc(RPC, peer.addr).scenario(scenario("s", ten, sequence([call("Good", "x")])));
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("Good"), [(Outcome::Ok, 10)].into());
+    assert_eq!((run.all(Metric::Requests), run.all(Metric::Retried)), (10, 7));
+    assert_eq!(peer.seen(|seen| (seen.requests, seen.connections)), (17, 2));
 }
 
 #[test]

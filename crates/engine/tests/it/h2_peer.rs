@@ -35,6 +35,9 @@ pub(crate) enum Manner {
     LeaveAtFirst,
     /// On the first connection, read nothing and answer nothing. Answer requests on others.
     DeafAtFirst,
+    /// A gRPC server. On the first connection, hold calls until there are `held`; then leave, say that the first
+    /// `processed` of them were processed, and answer those. Answer calls on others.
+    LeavesSome { held: usize, processed: usize },
     /// On the first connection, answer nothing before a request comes on another one, and on that one nothing before the
     /// first connection is closed.
     LateAtFirst,
@@ -173,6 +176,16 @@ impl Connection {
                 seen.held.push((stream.try_clone()?, id));
                 Ok(())
             }
+            Manner::LeavesSome { held, .. } if self.number == 1 && seen.held.len() + 1 < held => {
+                seen.held.push((stream.try_clone()?, id));
+                Ok(())
+            }
+            Manner::LeavesSome { processed, .. } if self.number == 1 => {
+                let last = seen.held[processed - 1].1.to_be_bytes();
+                stream.write_all(&frame(GOAWAY, 0, 0, &[&last[..], &[0; 4]].concat()))?;
+                seen.held.drain(..).take(processed).try_for_each(|(_, id)| stream.write_all(&answer_call(id)))
+            }
+            Manner::LeavesSome { .. } => stream.write_all(&answer_call(id)),
             Manner::Refuse => stream.write_all(&frame(RST_STREAM, 0, id, &[0, 0, 0, REFUSED_STREAM])),
             Manner::LeaveAtFirst if self.number == 1 => stream.write_all(&frame(GOAWAY, 0, 0, &[0; 8])),
             Manner::LeaveAtFirst | Manner::DeafAtFirst | Manner::DeafUntilSecond => {
@@ -188,6 +201,20 @@ fn is_same(one: &TcpStream, other: &TcpStream) -> bool {
 
 fn answer(id: u32) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | END_STREAM, id, OK)
+}
+
+/// An empty message with status OK.
+fn answer_call(id: u32) -> Vec<u8> {
+    let field =
+        |name: &[u8], value: &[u8]| [&[0, name.len() as u8], name, &[value.len() as u8], value].concat();
+    let head = [OK, &field(b"content-type", b"application/grpc")].concat();
+    let trailers = field(b"grpc-status", b"0");
+    [
+        frame(HEADERS, END_HEADERS, id, &head),
+        frame(DATA, 0, id, &[0; 5]),
+        frame(HEADERS, END_HEADERS | END_STREAM, id, &trailers),
+    ]
+    .concat()
 }
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {

@@ -91,7 +91,8 @@ fn a_response_without_end_keeps_no_loop_from_its_time_limits() {
     let plan = Plan::of(address).scenario(scenario("endless", at_rate(10.0, ms(300)), sequence([endless])));
     let ran = drive(plan.compile());
     let run = ran.assert_sound();
-    assert_eq!(run.outcomes("endless"), [(Outcome::Timeout, 3)].into());
+    // On a busy machine an arrival may come so late that it is not sent.
+    assert!(run.outcomes("endless").into_keys().eq([Outcome::Timeout]), "{:?}", run.outcomes("endless"));
 }
 
 #[test]

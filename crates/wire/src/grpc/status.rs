@@ -17,17 +17,17 @@ pub struct Status<'a> {
 }
 
 impl<'a> Status<'a> {
-    /// From trailers, or the head of a trailers-only response; `None` without a `grpc-status`.
+    /// From trailers, or the head of a trailers-only response; `None` without a `grpc-status`. Of several fields of one
+    /// name the last one counts.
     pub fn of(trailers: &HeaderView<'a>) -> Option<Self> {
-        let (mut code, mut message) = (None, &b""[..]);
-        for (name, value) in trailers.iter() {
-            if name.eq_ignore_ascii_case(b"grpc-status") {
-                code = Some(parse_code(value));
-            } else if name.eq_ignore_ascii_case(b"grpc-message") {
-                message = value;
-            }
-        }
-        code.map(|code| Status { code, message })
+        let code = Self::code_of(trailers)?;
+        let message = last(trailers, b"grpc-message").unwrap_or_default();
+        Some(Status { code, message })
+    }
+
+    /// The code alone.
+    pub fn code_of(trailers: &HeaderView<'a>) -> Option<GrpcCode> {
+        last(trailers, b"grpc-status").map(parse_code)
     }
 
     /// Append the text: percent-decoded, invalid escapes kept as they are, invalid UTF-8 replaced, and cut
@@ -44,6 +44,12 @@ impl<'a> Status<'a> {
         }
         out.push_str(&String::from_utf8_lossy(&bytes));
     }
+}
+
+fn last<'a>(trailers: &HeaderView<'a>, name: &[u8]) -> Option<&'a [u8]> {
+    // The usual spelling first: comparing without regard to case costs more.
+    let is_same = |known: &[u8]| known == name || known.eq_ignore_ascii_case(name);
+    trailers.iter().rfind(|(known, _)| is_same(known)).map(|(_, value)| value)
 }
 
 fn unescape([high, low]: [u8; 2]) -> Option<u8> {

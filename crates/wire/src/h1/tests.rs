@@ -5,17 +5,21 @@ use crate::event::{Processing, Scheme};
 use crate::headers::Headers;
 use crate::recorded::Recorded;
 
-fn begin(connection: &mut Connection, token: Token, method: &str) {
+fn start(connection: &mut Connection, token: Token, method: &str) -> Result<(), StartError> {
     let (authority, headers) = (&b"h"[..], &Headers::new());
     let (method, path, scheme) = (method.as_bytes(), &b"/"[..], Scheme::Http);
-    connection.start(token, &Request { method, path, authority, scheme, headers, body: b"" }).unwrap();
+    connection.start(token, &Request { method, path, authority, scheme, headers, body: b"" })
+}
+
+fn begin(connection: &mut Connection, token: Token, method: &str) {
+    start(connection, token, method).unwrap();
     connection.sent(usize::MAX);
 }
 
 /// The events of one request whose response arrives in these pieces, then how it ended: the error, or
 /// whether the connection is reusable.
 fn answer<'a>(method: &str, pieces: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
-    let mut connection = Connection::new(Config::default());
+    let mut connection = Connection::new();
     begin(&mut connection, 1, method);
     let mut seen = Recorded::default();
     let mut result = Ok(());
@@ -152,7 +156,7 @@ fn heads_beyond_the_limits_are_refused_in_bounded_memory() {
     check("GET", &format!("HTTP/1.1 200 OK\r\na: {}", "x".repeat(70_000)), &[too_large]);
     check("GET", &format!("HTTP/1.1 200 OK\r\na: {}\r\n\r\n", "x".repeat(70_000)), &[too_large]);
     check("GET", &format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(129)), &[too_large]);
-    let mut connection = Connection::new(Config::default());
+    let mut connection = Connection::new();
     begin(&mut connection, 1, "GET");
     let mut seen = Recorded::default();
     let endless = [b'x'; 1000];
@@ -163,13 +167,13 @@ fn heads_beyond_the_limits_are_refused_in_bounded_memory() {
 
 #[test]
 fn a_connection_carries_one_request_after_the_other() {
-    let mut connection = Connection::new(Config::default());
+    let mut connection = Connection::new();
     let mut seen = Recorded::default();
     for token in 1..=2 {
         assert_eq!(connection.capacity(), 1);
         begin(&mut connection, token, "GET");
         assert_eq!(connection.capacity(), 0);
-        assert_eq!(connection.start_raw(9, RequestKind::Other, b"x"), Err(StartError::NotReady));
+        assert_eq!(start(&mut connection, 9, "GET"), Err(StartError::NotReady));
         connection.for_each_open(&mut |open| assert_eq!(open.token, token));
         connection.receive(b"HTTP/1.1 204 X\r\n\r\n", &mut seen).unwrap();
     }
@@ -200,7 +204,7 @@ fn all_bytes_of_a_request_and_its_response_are_counted() {
         "HTTP/1.1 103 Hint\r\n\r\nHTTP/1.1 200 X\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
     let request = "GET / HTTP/1.1\r\nhost: h\r\n\r\n".len() as u64;
     for size in [1, 3, 1000] {
-        let mut connection = Connection::new(Config::default());
+        let mut connection = Connection::new();
         for token in 1..=2 {
             begin(&mut connection, token, "GET");
             let pieces: Vec<&[u8]> = response.as_bytes().chunks(size).collect();
@@ -209,7 +213,7 @@ fn all_bytes_of_a_request_and_its_response_are_counted() {
         }
     }
     let (head, surplus) = ("HTTP/1.1 204 X\r\n\r\n", "HTTP");
-    let mut connection = Connection::new(Config::default());
+    let mut connection = Connection::new();
     begin(&mut connection, 1, "GET");
     let (done, _) = bytes_of(&mut connection, &[[head, surplus].concat().as_bytes()]);
     assert_eq!(
@@ -222,8 +226,8 @@ fn all_bytes_of_a_request_and_its_response_are_counted() {
 #[test]
 fn a_request_without_a_complete_response_says_how_far_it_came() {
     let open = |sent: usize, received: &[u8]| {
-        let mut connection = Connection::new(Config::default());
-        connection.start_raw(1, RequestKind::Other, b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").unwrap();
+        let mut connection = Connection::new();
+        start(&mut connection, 1, "GET").unwrap();
         connection.sent(sent);
         let (_, open) = bytes_of(&mut connection, &[received]);
         assert_eq!(connection.cancel(1), open.first().copied());
@@ -239,19 +243,49 @@ fn a_request_without_a_complete_response_says_how_far_it_came() {
 #[test]
 fn what_may_leave_a_stray_response_ends_the_connection() {
     let mut seen = Recorded::default();
-    let mut cancelled = Connection::new(Config::default());
+    let mut cancelled = Connection::new();
     begin(&mut cancelled, 1, "GET");
     cancelled.cancel(2);
     assert_eq!(cancelled.open_requests(), 1);
     cancelled.cancel(1);
     assert_eq!((cancelled.open_requests(), cancelled.reusable()), (0, false));
 
-    let mut early = Connection::new(Config::default());
-    early.start_raw(1, RequestKind::Head, b"HEAD / HTTP/1.1\r\nhost: h\r\n\r\n").unwrap();
+    let mut early = Connection::new();
+    start(&mut early, 1, "HEAD").unwrap();
     early.sent(5);
     early.receive(b"HTTP/1.1 400 Bad\r\ncontent-length: 5\r\n\r\n", &mut seen).unwrap();
     assert_eq!(seen.lines, ["1 head 400 content-length=5", "1 done"]);
     assert!(!early.reusable());
+}
+
+/// Responses that follow each other on a connection, some of them with the same head.
+fn next_response() -> impl Strategy<Value = (&'static str, &'static str)> {
+    let head = prop_oneof![
+        Just("HTTP/1.1 200 OK\r\nDate: 1\r\nContent-Length: 2\r\n\r\n"),
+        Just("HTTP/1.1 200 OK\r\nDate: 2\r\nContent-Length: 2\r\n\r\n"),
+        Just("HTTP/1.1 204 None\r\n\r\n"),
+        Just("HTTP/1.1 103 Hint\r\n\r\nHTTP/1.1 204 None\r\n\r\n"),
+    ];
+    (prop_oneof![4 => Just("GET"), 1 => Just("HEAD")], head)
+}
+
+proptest! {
+    #[test]
+    fn a_head_that_comes_again_says_what_it_said_to_a_fresh_connection(
+        responses in prop::collection::vec(next_response(), 1..12)
+    ) {
+        let mut connection = Connection::new();
+        for (method, head) in responses {
+            let body = if method == "HEAD" || !head.contains("Length") { "" } else { "ab" };
+            let response = format!("{head}{body}");
+            begin(&mut connection, 1, method);
+            let mut seen = Recorded::default();
+            connection.receive(response.as_bytes(), &mut seen).unwrap();
+            seen.lines.push("reusable".to_owned());
+            prop_assert!(connection.reusable() && connection.open_requests() == 0);
+            prop_assert_eq!(seen.lines, answer(method, std::iter::once(response.as_bytes())));
+        }
+    }
 }
 
 /// Responses that are nearly right, so that every part of the machine is reached.

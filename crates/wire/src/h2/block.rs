@@ -2,18 +2,102 @@
 //!
 //! What a server answers differs mostly in the bodies: within a second even its `date` is the same, and so are
 //! the bytes of its header blocks. The last head and the last trailers are therefore kept as they were decoded.
-//! What they do to the dynamic table is done again each time: some servers insert every field of every response.
+//! Some servers insert every field of every response into the dynamic table. What a known block inserts is only noted,
+//! and inserted before a block is decoded that may refer to it.
 
 use super::hpack::{Decoder, Effects, Fit};
+use super::response::{self, Head};
 use crate::error::WireError;
 use crate::headers::Headers;
 
 /// A longer block is not kept: every connection keeps two.
 const MAX_KEPT_BYTES: usize = 4 << 10;
+/// A table of 4096 bytes holds no more entries, hence nothing of what blocks before the last so many have inserted.
+const MAX_TABLE_ENTRIES: usize = 128;
+
+/// The kinds of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BlockKind {
+    Head,
+    Trailers,
+}
+
+/// The header blocks that one connection receives.
+#[derive(Debug)]
+pub(super) struct ResponseBlocks {
+    decoder: Decoder,
+    head: LastBlock<Head>,
+    trailers: LastBlock<()>,
+    /// Blocks that came again and whose insertions are still to be made.
+    owed: Vec<BlockKind>,
+}
+
+impl ResponseBlocks {
+    pub(super) fn new() -> Self {
+        ResponseBlocks {
+            decoder: Decoder::new(),
+            head: LastBlock::new(),
+            trailers: LastBlock::new(),
+            owed: Vec::new(),
+        }
+    }
+
+    /// Read the block of a response head. The outer error is the connection's, the inner one the stream's.
+    pub(super) fn read_head(&mut self, block: &[u8]) -> Result<Result<Head, WireError>, WireError> {
+        if let Some(verdict) = self.head.again(block, &mut self.decoder) {
+            self.owe(BlockKind::Head, self.head.inserts());
+            return Ok(verdict);
+        }
+        self.settle();
+        self.head.decode(block, &mut self.decoder, response::head)
+    }
+
+    /// The same for trailers.
+    pub(super) fn read_trailers(&mut self, block: &[u8]) -> Result<Result<(), WireError>, WireError> {
+        if let Some(verdict) = self.trailers.again(block, &mut self.decoder) {
+            self.owe(BlockKind::Trailers, self.trailers.inserts());
+            return Ok(verdict);
+        }
+        self.settle();
+        self.trailers.decode(block, &mut self.decoder, response::trailers)
+    }
+
+    /// The fields of the head that was read last, its status first.
+    pub(super) fn head(&self) -> &Headers {
+        &self.head.fields
+    }
+
+    /// The fields of the trailers that were read last.
+    pub(super) fn trailers(&self) -> &Headers {
+        &self.trailers.fields
+    }
+
+    fn owe(&mut self, kind: BlockKind, inserts: u128) {
+        if inserts == 0 {
+            return;
+        }
+        if self.owed.len() == 2 * MAX_TABLE_ENTRIES {
+            self.owed.drain(..MAX_TABLE_ENTRIES);
+        }
+        self.owed.push(kind);
+    }
+
+    /// Make the insertions that are owed.
+    fn settle(&mut self) {
+        let first = self.owed.len().saturating_sub(MAX_TABLE_ENTRIES);
+        for kind in self.owed.drain(..).skip(first) {
+            let (fields, inserts) = match kind {
+                BlockKind::Head => (&self.head.fields, self.head.inserts()),
+                BlockKind::Trailers => (&self.trailers.fields, self.trailers.inserts()),
+            };
+            self.decoder.insert(fields, inserts);
+        }
+    }
+}
 
 /// The block of one kind that was decoded last: its fields, and what their check has said.
 #[derive(Debug)]
-pub(super) struct LastBlock<T> {
+struct LastBlock<T> {
     /// How its bytes are to be understood; none of a block that is not kept.
     known: Option<KnownBlock>,
     bytes: Vec<u8>,
@@ -37,25 +121,29 @@ impl KnownBlock {
 }
 
 impl<T: Copy + Default> LastBlock<T> {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         LastBlock { known: None, bytes: Vec::new(), fields: Headers::new(), verdict: Ok(T::default()) }
     }
 
-    /// Decode a block, unless it is the last one over again, and say what `check` makes of its fields. The outer
-    /// error is the connection's, the inner one the stream's.
-    pub(super) fn read(
+    /// What was said of the last block, if this is the same one over again.
+    fn again(&self, block: &[u8], decoder: &mut Decoder) -> Option<Result<T, WireError>> {
+        let known = self.known.filter(|known| known.holds(decoder) && self.bytes == block)?;
+        decoder.will_insert(known.effects.inserts);
+        Some(self.verdict)
+    }
+
+    /// Which fields of the last block are inserted by it.
+    fn inserts(&self) -> u128 {
+        self.known.map_or(0, |known| known.effects.inserts)
+    }
+
+    /// Decode another block, and say what `check` makes of its fields.
+    fn decode(
         &mut self,
         block: &[u8],
         decoder: &mut Decoder,
         check: impl Fn(&Headers) -> Result<T, &'static str>,
     ) -> Result<Result<T, WireError>, WireError> {
-        if let Some(known) = &self.known
-            && known.holds(decoder)
-            && self.bytes == block
-        {
-            decoder.insert(&self.fields, known.effects.inserts);
-            return Ok(self.verdict);
-        }
         let state = decoder.state();
         self.known = None;
         self.fields.clear();
@@ -80,11 +168,6 @@ impl<T: Copy + Default> LastBlock<T> {
         self.bytes.extend_from_slice(block);
         self.known = Some(known);
     }
-
-    /// The fields of the block that was read last.
-    pub(super) fn fields(&self) -> &Headers {
-        &self.fields
-    }
 }
 
 #[cfg(test)]
@@ -94,58 +177,65 @@ mod tests {
 
     use super::*;
 
-    /// The first byte of the first value.
-    fn first(fields: &Headers) -> Result<u8, &'static str> {
-        fields.iter().next().and_then(|(_, value)| value.first().copied()).ok_or("no field")
-    }
-
-    fn read(last: &mut LastBlock<u8>, decoder: &mut Decoder, block: &[u8]) -> Result<u8, WireError> {
-        last.read(block, decoder, first).expect("the block is sound")
+    fn statuses<const N: usize>(blocks: &mut ResponseBlocks, received: [&[u8]; N]) -> [Option<u16>; N] {
+        received.map(|block| {
+            let verdict = blocks.read_head(block).expect("the block is sound");
+            verdict.ok().map(|head| head.status)
+        })
     }
 
     #[test]
     fn a_block_that_comes_again_means_the_same() {
-        let (mut last, mut decoder) = (LastBlock::new(), Decoder::new());
-        // Literal, not indexed: a = 1, then a = 2.
-        for (block, value) in
-            [(b"\x00\x01a\x011", b'1'), (b"\x00\x01a\x011", b'1'), (b"\x00\x01a\x012", b'2')]
-        {
-            assert_eq!(read(&mut last, &mut decoder, block), Ok(value));
-            assert_eq!(last.fields().len(), 1);
-        }
-        assert_eq!(read(&mut last, &mut decoder, b""), Err(WireError::Malformed("no field")));
-        assert_eq!(read(&mut last, &mut decoder, b""), Err(WireError::Malformed("no field")));
+        let mut blocks = ResponseBlocks::new();
+        // 200, 204, and a literal that is not indexed.
+        let received: [&[u8]; 5] = [b"\x88", b"\x88", b"\x89", b"\x88\x00\x01a\x011", b"\x88\x00\x01a\x011"];
+        assert_eq!(statuses(&mut blocks, received), [200, 200, 204, 200, 200].map(Some));
+        assert_eq!(blocks.head().len(), 2);
+        assert_eq!(statuses(&mut blocks, [b"", b""]), [None, None]);
     }
 
     #[test]
     fn the_same_bytes_mean_something_else_when_the_table_has_changed() {
-        let (mut last, mut decoder) = (LastBlock::new(), Decoder::new());
-        // Literal with indexing: each inserts an entry, and 62 names the newest.
-        for value in *b"123" {
-            assert_eq!(read(&mut last, &mut decoder, &[0x40, 1, b'a', 1, value]), Ok(value));
-            assert_eq!(read(&mut last, &mut decoder, &[0x80 | 62]), Ok(value));
-            assert_eq!(read(&mut last, &mut decoder, &[0x80 | 62]), Ok(value));
+        let mut blocks = ResponseBlocks::new();
+        // The status as a literal with indexing: each inserts an entry, and 62 names the newest.
+        for digit in *b"234" {
+            let literal = [0x48, 3, digit, b'0', b'0'];
+            let expected = u16::from(digit - b'0') * 100;
+            let received: [&[u8]; 4] = [&literal, &literal, &[0x80 | 62], &[0x80 | 62]];
+            assert_eq!(statuses(&mut blocks, received), [Some(expected); 4]);
         }
         // An empty table: the index names nothing, which ends the connection.
-        assert_eq!(read(&mut last, &mut decoder, &[0x20, 0x82]), Ok(b'G'));
-        assert_eq!(last.read(&[0x80 | 62], &mut decoder, first), Err(WireError::HpackError));
+        assert_eq!(statuses(&mut blocks, [&[0x20, 0x88]]), [Some(200)]);
+        assert!(blocks.read_head(&[0x80 | 62]).is_err());
     }
 
     proptest! {
-        /// Blocks of few kinds, so that many come again, by turns through one memory and through none.
+        /// Heads and trailers of few kinds, so that many come again, by turns through one memory and through none; then
+        /// every entry of the table.
         #[test]
-        fn nothing_is_different_from_decoding_every_block(kinds in vec(0..BLOCKS.len(), 1..60)) {
-            let (mut last, mut decoder, mut plain) = (LastBlock::new(), Decoder::new(), Decoder::new());
-            for kind in kinds {
+        fn nothing_is_different_from_decoding_every_block(
+            received in vec((0..BLOCKS.len(), 0..BLOCKS.len(), 1..200usize), 1..8)
+        ) {
+            let (mut blocks, mut plain) = (ResponseBlocks::new(), Decoder::new());
+            let entries = (0..130u8).map(|age| if age < 65 { vec![0x80 | (62 + age)] } else { vec![0xff, age - 65] });
+            let pairs = received.iter().flat_map(|(head, trailers, times)| {
+                std::iter::repeat_n([BLOCKS[*head].to_vec(), BLOCKS[*trailers].to_vec()], *times)
+            });
+            for (nth, block) in pairs.flatten().chain(entries).enumerate() {
                 let mut fields = Headers::new();
-                let fit = plain.decode(BLOCKS[kind], &mut fields);
-                let verdict = last.read(BLOCKS[kind], &mut decoder, first);
-                prop_assert_eq!(verdict.is_ok(), fit.is_ok());
-                if verdict.is_err() {
-                    break;
+                let fit = plain.decode(&block, &mut fields);
+                let is_head = nth % 2 == 0;
+                let is_sound = match is_head {
+                    true => blocks.read_head(&block).is_ok(),
+                    false => blocks.read_trailers(&block).is_ok(),
+                };
+                prop_assert_eq!(is_sound, fit.is_ok());
+                if !is_sound {
+                    return Ok(());
                 }
-                prop_assert!(last.fields().iter().eq(fields.iter()));
-                prop_assert_eq!(decoder.state(), plain.state());
+                let read = if is_head { blocks.head() } else { blocks.trailers() };
+                prop_assert!(read.iter().eq(fields.iter()));
+                prop_assert_eq!(blocks.decoder.state(), plain.state());
             }
         }
     }

@@ -63,8 +63,9 @@ pub(super) struct Unsent {
 
 impl Unsent {
     pub(super) fn hold(&mut self, rest: &[u8]) {
-        if self.is_empty() {
-            self.bytes.clear();
+        // What was sent is moved out of the way before it is more than what was not.
+        if self.from > self.bytes.len() / 2 {
+            self.bytes.drain(..self.from);
             self.from = 0;
         }
         self.bytes.extend_from_slice(rest);
@@ -123,5 +124,25 @@ impl Hasher for IdHasher {
 
     fn write_u32(&mut self, id: u32) {
         self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_of_a_body_is_not_kept_while_more_is_added() {
+        let (mut unsent, mut sent) = (Unsent::default(), Vec::new());
+        for part in 0..1_000u32 {
+            unsent.hold(&part.to_be_bytes());
+            if part > 2 {
+                sent.extend_from_slice(&unsent.rest()[..4]);
+                unsent.advance(4);
+            }
+            assert!(unsent.bytes.len() <= 3 * 4 * 3, "{}", unsent.bytes.len());
+        }
+        let expected: Vec<u8> = (0..997u32).flat_map(u32::to_be_bytes).collect();
+        assert_eq!(sent, expected);
     }
 }

@@ -47,7 +47,7 @@ fn headers() -> Headers {
 
 #[test]
 fn http1_exchanges_allocate_nothing() {
-    let mut connection = h1::Connection::new(h1::Config::default());
+    let mut connection = h1::Connection::new();
     let headers = headers();
     let (method, path, authority) = (&b"POST"[..], &b"/a?b=c"[..], &b"host:80"[..]);
     let request = Request { method, path, authority, scheme: Scheme::Http, headers: &headers, body: b"body" };

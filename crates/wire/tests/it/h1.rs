@@ -1,13 +1,13 @@
 //! HTTP/1.1 against hyper.
 
 use wire::Connection as _;
-use wire::h1::{Config, Connection, RequestKind};
+use wire::h1::Connection;
 
 use crate::driver::Driver;
 use crate::h1_peer;
 
 fn connect(piece_bytes: usize) -> Driver<Connection> {
-    Driver::connect(Connection::new(Config::default()), h1_peer::serve(), piece_bytes)
+    Driver::connect(Connection::new(), h1_peer::serve(), piece_bytes)
 }
 
 fn pattern(length: usize) -> Vec<u8> {
@@ -38,15 +38,6 @@ fn large_bodies_both_ways() {
     for path in ["/", "/chunked"] {
         assert_eq!(driver.fetch("POST", path, &body).whole(), (200, &body[..]));
     }
-}
-
-#[test]
-fn a_rendered_request_goes_out_as_it_is() {
-    let mut driver = connect(1 << 16);
-    let bytes = b"POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 2\r\n\r\nhi";
-    driver.machine.start_raw(5, RequestKind::Other, bytes).unwrap();
-    driver.finish().unwrap();
-    assert_eq!(driver.take(5).whole(), (200, &b"hi"[..]));
 }
 
 #[test]

@@ -56,10 +56,15 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
     if let Some(item) = section.get("proxy").filter(|_| section.get("connect_to").is_some()) {
         item.issues.add(&item.key_span, "`proxy` does not go with `connect_to`; leave one out");
     }
-    if let Some(item) = section.get("connection_order")
-        && connecting.reuse.is_some_and(|reuse| reuse != Reuse::Pool)
-    {
-        item.issues.add(&item.key_span, "`connection_order` goes with `reuse = \"pool\"`; leave it out");
+    if let Some(item) = section.get("connection_order") {
+        if connecting.reuse.is_some_and(|reuse| reuse != Reuse::Pool) {
+            item.issues.add(&item.key_span, "`connection_order` goes with `reuse = \"pool\"`; leave it out");
+        } else if connecting.http == HttpVersion::Http2 || section.get("url").is_none() {
+            item.issues.add(
+                &item.key_span,
+                "`connection_order` has no effect over HTTP/2, which uses all connections in turn; leave it out",
+            );
+        }
     }
     if let Some(item) = section.get("http").filter(|_| section.get("url").is_none()) {
         item.issues.add(&item.key_span, "`http` goes with `url`; gRPC always uses HTTP/2");

@@ -213,11 +213,13 @@ impl<'a> Item<'a> {
 
     /// A confidence: a number from 0.5 on, below 1.
     pub(super) fn confidence(&self) -> Option<f64> {
-        let number = self.value.get_ref().as_float().and_then(|float| float.as_str().parse::<f64>().ok());
-        match number {
-            Some(number) if (0.5..1.0).contains(&number) => Some(number),
-            _ => self.mismatch("a confidence such as `0.95`, from 0.5 on and below 1"),
-        }
+        let expected = "a confidence such as `0.95`, from 0.5 on and below 1";
+        let Some(float) = self.value.get_ref().as_float() else { return self.mismatch(expected) };
+        let number = float.as_str().parse().ok().filter(|number| (0.5..1.0).contains(number));
+        number.or_else(|| {
+            self.wrong(format!("`{}` takes {expected}, not {}", self.key, float.as_str()));
+            None
+        })
     }
 
     pub(super) fn duration(&self) -> Option<Duration> {

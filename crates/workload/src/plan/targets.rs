@@ -8,7 +8,7 @@ use super::connecting;
 use super::folder::PlanFolder;
 use super::http_defaults::{self, HttpDefaults, UrlUser, split_user};
 use super::observation;
-use super::section::{Item, Section};
+use super::section::{Item, Section, Span};
 use super::value_use::ValueUse;
 use crate::address::Origin;
 use crate::connection::TlsFiles;
@@ -33,6 +33,8 @@ pub(super) struct Targets {
     pub(super) tls: BTreeMap<String, TlsFiles>,
     /// The options that targets set for all of their HTTP steps.
     pub(super) http: BTreeMap<String, HttpDefaults>,
+    /// Where the plan sets the order in which a target's connections are used.
+    pub(super) orders: BTreeMap<String, Span>,
     /// Environment variables in the URLs of observers.
     pub(super) uses: Vec<ValueUse>,
     /// gRPC targets without a description, or whose description has an error: their methods are not checked.
@@ -86,6 +88,9 @@ pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> Targets {
         targets.describe(&name, &target, &section, folder);
         let tls = connecting::read_files(&section, &target.connecting.tls, folder);
         targets.tls.insert(name.clone(), tls);
+        if let Some(order) = section.get("connection_order") {
+            targets.orders.insert(name.clone(), order.key_span);
+        }
         section.finish();
         targets.named.insert(name, target);
     }

@@ -8,7 +8,7 @@ use super::section::{Issues, Span};
 use super::steps::StepDraft;
 use super::targets::Targets;
 use super::value_use::ValueUse;
-use crate::model::{Pick, Workload};
+use crate::model::{Pick, Request, Scenario, Step, Target, Workload};
 use crate::nearest::nearest;
 use crate::redact::env_value;
 use crate::row_picker::RowTaker;
@@ -189,4 +189,28 @@ pub(super) fn unique_rows(workload: &Workload) -> Vec<(String, String)> {
         }
     }
     wrong
+}
+
+/// Check that an order of connections has an effect: not where each virtual user of all scenarios has its own.
+pub(super) fn check_orders(issues: &Issues<'_>, orders: &BTreeMap<String, Span>, workload: &Workload) {
+    for (name, span) in orders {
+        let Some(Target { connecting, .. }) = workload.targets.get(name) else { continue };
+        if connecting.reuse.is_some() || connecting.connections.is_some() {
+            continue;
+        }
+        let sends_to = |step: &Step| matches!(&step.request, Request::Http { target, .. } if target == name);
+        let uses = |scenario: &&Scenario| scenario.setup.iter().chain(scenario.flow.steps()).any(sends_to);
+        let mut users = workload.scenarios.iter().filter(uses).peekable();
+        if let Some(first) = users.peek().copied()
+            && users.all(|scenario| !scenario.executor.is_open())
+        {
+            issues.add(
+                span,
+                format!(
+                    "`connection_order` has no effect: each virtual user of scenario `{}` has connections of its own; add `reuse = \"pool\"`, or leave it out",
+                    first.name
+                ),
+            );
+        }
+    }
 }

@@ -61,18 +61,17 @@ impl Decoder {
         self.effects
     }
 
-    /// A block with these fields has come that inserts some of them.
+    /// A block has come that inserts these fields: [`insert`](Self::insert) follows before the next block is decoded.
+    pub(in crate::h2) fn will_insert(&mut self, inserts: u128) {
+        self.state += u64::from(inserts.count_ones());
+    }
+
+    /// Insert these of the fields.
     pub(in crate::h2) fn insert(&mut self, fields: &Headers, inserts: u128) {
-        let mut left = inserts;
-        for (name, value) in fields.iter() {
-            if left == 0 {
-                return;
-            }
-            if left & 1 == 1 {
+        for (nth, (name, value)) in fields.iter().enumerate() {
+            if inserts.checked_shr(nth as u32).is_some_and(|left| left & 1 == 1) {
                 self.table.insert(name, value);
-                self.state += 1;
             }
-            left >>= 1;
         }
     }
 

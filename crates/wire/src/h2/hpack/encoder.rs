@@ -112,6 +112,11 @@ impl Encoder {
         }
     }
 
+    /// Append a field that stays out of the dynamic table, because its value is seldom the same.
+    pub(in crate::h2) fn unindexed(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+        literal(out, 0, 4, name, value);
+    }
+
     fn is_worth_indexing(&self, name: &[u8], value: &[u8]) -> bool {
         pair_size(name, value) <= self.table.max_size() / LARGEST_SHARE
     }

@@ -6,7 +6,7 @@ use crate::event::{Event, Events, MAX_INTERIM, OpenRequest, ResponseHead};
 use crate::h2::Connection;
 use crate::h2::frame::{self, FrameHeader, code, flag, kind};
 use crate::h2::output::CONNECTION;
-use crate::h2::response::{self, Head};
+use crate::h2::response::Head;
 use crate::h2::settings::{CONNECTION_WINDOW, STREAM_WINDOW};
 use crate::h2::stream::{Ending, Progress, ResponseBody};
 
@@ -75,7 +75,6 @@ impl Connection {
         block: &[u8],
         events: &mut dyn Events,
     ) -> Result<(), WireError> {
-        let decoder = &mut self.decoder;
         let stream = self.streams.get_mut(&header.stream);
         let progress = stream.map(|stream| {
             stream.count(header);
@@ -83,14 +82,14 @@ impl Connection {
         });
         let result = match progress {
             Some(Progress::AwaitsHead) => {
-                let head = self.last_head.read(block, decoder, response::head)?;
+                let head = self.blocks.read_head(block)?;
                 head.and_then(|head| self.on_head(header, head, events))
             }
             Some(Progress::HasHead) => {
-                let trailers = self.last_trailers.read(block, decoder, response::trailers)?;
+                let trailers = self.blocks.read_trailers(block)?;
                 self.on_trailers(header, trailers, events)
             }
-            None => return self.last_trailers.read(block, decoder, response::trailers).map(drop),
+            None => return self.blocks.read_trailers(block).map(drop),
         };
         self.fail_stream_on_error(header.stream, result, events);
         Ok(())
@@ -124,7 +123,7 @@ impl Connection {
         if ends && stream.content_length.is_some_and(|length| length > 0) {
             return Err(WireError::BodyLength);
         }
-        let headers = self.last_head.fields().view_from(1);
+        let headers = self.blocks.head().view_from(1);
         events.event(Event::Head { token, head: ResponseHead { status: head.status, headers } });
         if ends {
             if headers.get(b"grpc-status").is_some() {
@@ -149,7 +148,7 @@ impl Connection {
         if stream.content_length.is_some_and(|length| length != stream.received_bytes) {
             return Err(WireError::BodyLength);
         }
-        events.event(Event::Trailers { token: stream.token, headers: self.last_trailers.fields().view() });
+        events.event(Event::Trailers { token: stream.token, headers: self.blocks.trailers().view() });
         self.finish(header.stream, events);
         Ok(())
     }

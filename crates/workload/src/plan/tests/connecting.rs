@@ -13,7 +13,7 @@ fn target(keys: &str) -> String {
 #[test]
 fn every_key_is_read() {
     let plan = target(
-        r#"http = "2"
+        r#"http = "1.1"
 connections = 7
 reuse = "pool"
 connection_order = "least-recently-used"
@@ -29,7 +29,7 @@ tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true, resumpt
     let shop = &loaded.workload.targets["shop"];
     let text = |text: &str| Some(text.to_owned());
     let expected = Connecting {
-        http: HttpVersion::Http2,
+        http: HttpVersion::Http1,
         connections: Some(7),
         reuse: Some(Reuse::Pool),
         connection_order: ConnectionOrder::LeastRecentlyUsed,
@@ -81,6 +81,29 @@ fn invalid_and_contradictory_keys_are_reported() {
     plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
     plan.toml:5:1: `http` goes with `url`; gRPC always uses HTTP/2
     "#);
+}
+
+#[test]
+fn an_order_of_connections_that_has_no_effect_is_an_error() {
+    let order = "connection_order = \"least-recently-used\"\n";
+    let closed = |keys: &str| {
+        target(&format!("{keys}{order}"))
+            .replace("rate = \"10/s\"", "vus = 10")
+            .replace("constant-arrival-rate", "constant-vus")
+    };
+    assert_snapshot!(errors(&target(&format!("http = \"2\"\n{order}")), &[]), @"plan.toml:5:1: `connection_order` has no effect over HTTP/2, which uses all connections in turn; leave it out");
+    let grpc = format!("version = 1\n[targets.a]\ngrpc = \"https://h:1\"\nproto = [\"shop.proto\"]\n{order}");
+    assert_snapshot!(errors(&grpc, &[("shop.proto", PROTO)]), @"
+    plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
+    plan.toml:5:1: `connection_order` has no effect over HTTP/2, which uses all connections in turn; leave it out
+    ");
+    assert_snapshot!(errors(&closed(""), &[]), @r#"plan.toml:4:1: `connection_order` has no effect: each virtual user of scenario `browse` has connections of its own; add `reuse = "pool"`, or leave it out"#);
+    for has_effect in [closed("reuse = \"pool\"\n"), closed("connections = 5\n"), target(order)] {
+        good(&has_effect);
+    }
+    // An open scenario beside it has a pool.
+    let open = HEAD.split_once("[[scenarios]]").unwrap().1.replace("browse", "beside");
+    good(&format!("{}[[scenarios]]{open}", closed("")));
 }
 
 #[test]

@@ -89,5 +89,5 @@ fn the_confidence_of_all_violations_is_a_number_below_one() {
     };
     assert_eq!(good(&with("0.95")).family, Some(0.95));
     assert_snapshot!(errors(&with("95"), &[]), @"plan.toml:2:10: `family` takes a confidence such as `0.95`, from 0.5 on and below 1, not integer");
-    assert_snapshot!(errors(&with("1.0"), &[]), @"plan.toml:2:10: `family` takes a confidence such as `0.95`, from 0.5 on and below 1, not float");
+    assert_snapshot!(errors(&with("1.0"), &[]), @"plan.toml:2:10: `family` takes a confidence such as `0.95`, from 0.5 on and below 1, not 1.0");
 }
