@@ -47,7 +47,7 @@ impl MetricNumbers {
 }
 
 fn put_sums(connection: &Connection, id: MetricId, second: u32, sums: &MetricSums) -> Result<(), Fault> {
-    let mut merged = of_window(connection, id, &(second..second + 1))?;
+    let mut merged = stored(connection, id, &(second..second + 1))?;
     merged.merge(sums);
     let counts: Vec<(i32, u64)> = merged.buckets.iter().collect();
     let buckets = serde_json::to_string(&counts).map_err(|e| Fault::Bug(e.to_string()))?;
@@ -90,16 +90,21 @@ pub(crate) fn all(connection: &Connection) -> Result<Vec<(MetricId, MetricKey)>,
     Ok(metrics)
 }
 
-/// What was added to a metric in a window.
+/// What was added to a metric in a window. Files of earlier versions have nothing.
 pub(crate) fn of_window(
     connection: &Connection,
     id: MetricId,
     window: &Seconds,
 ) -> Result<MetricSums, Fault> {
-    let mut merged = MetricSums::default();
-    if !schema::has(schema::version(connection)?, "metric_values") {
-        return Ok(merged);
+    match schema::has(schema::version(connection)?, "metric_values") {
+        true => stored(connection, id, window),
+        false => Ok(MetricSums::default()),
     }
+}
+
+/// The same, of a file that has the table.
+fn stored(connection: &Connection, id: MetricId, window: &Seconds) -> Result<MetricSums, Fault> {
+    let mut merged = MetricSums::default();
     let mut statement = connection.prepare_cached(
         "SELECT count, nonzero, sum, min, max, last, last_at_ns, buckets FROM metric_values
          WHERE metric = ?1 AND second >= ?2 AND second < ?3 ORDER BY second",
@@ -145,4 +150,29 @@ fn buckets(text: &str, count: u64) -> Result<Buckets, Fault> {
     let sum = counts.iter().try_fold(0_u64, |sum, (_, n)| sum.checked_add(*n));
     let buckets = Buckets::of(counts).filter(|_| sum == Some(count));
     buckets.ok_or_else(|| damaged("the buckets of a metric are not those of its values"))
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::metric::{MetricHandle, MetricKind};
+
+    use super::*;
+
+    /// A file that is being written has all tables, whatever its version says.
+    #[test]
+    fn loops_that_add_to_a_metric_in_one_second_are_merged_without_asking_for_the_version() {
+        let connection = Connection::open_in_memory().unwrap();
+        schema::create(&connection, 0).unwrap();
+        let mut numbers = MetricNumbers::default();
+        for loop_index in [0, 1] {
+            let mut tick = Tick::default();
+            tick.instance = Instance::of_loop(loop_index);
+            let (id, kind) = (MetricId(0), MetricKind::Counter);
+            tick.metrics.new.push((id, MetricKey { kind, name: "hits".into(), tags: BTreeMap::new() }));
+            tick.metrics.add(MetricHandle { id, kind }, 2.0, Instant::EPOCH);
+            numbers.put(&connection, &tick).unwrap();
+        }
+        let sum: f64 = connection.query_row("SELECT sum FROM metric_values", [], |row| row.get(0)).unwrap();
+        assert_eq!(sum, 4.0);
+    }
 }

@@ -11,9 +11,10 @@ use crate::exchange::{
     Attempts, CheckResult, ConnectionSetup, Exchange, HeldBack, PlaceLimit, RequestPhases,
 };
 use crate::index::{
-    CheckIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, grown,
+    CheckIndex, CheckNameIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex,
+    ScenarioPhase, grown,
 };
-use crate::program::Program;
+use crate::program::{Program, Shape};
 
 /// What a row of the accounting counts: an endpoint's load, or the iterations of a whole scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub(crate) struct Accounting {
     grids: [Vec<u32>; Metric::ALL.len()],
     /// Key numbers of checks, by endpoint, then phase, check and result.
     checks: Vec<Vec<u32>>,
+    /// Key numbers of checks of iterations, by check, then scenario, phase and result.
+    iteration_checks: Vec<u32>,
     /// Key numbers of connection times, by origin: connecting, TLS handshaking.
     connection_times: Vec<[u32; 2]>,
     /// Key numbers of waits for a place on a connection, by limit, then row.
@@ -95,6 +98,7 @@ impl Accounting {
             scenarios: program.shape.scenarios.len(),
             phases: program.shape.phases.len(),
             checks: Vec::new(),
+            iteration_checks: Vec::new(),
             tick,
             keys: 0,
             grids: [const { Vec::new() }; Metric::ALL.len()],
@@ -256,6 +260,32 @@ impl Accounting {
             id
         } else {
             KeyId(known)
+        };
+        self.tick.add(id, self.tick.second, 1);
+    }
+
+    pub(crate) fn checked_iteration(
+        &mut self,
+        at: ScenarioPhase,
+        check: CheckNameIndex,
+        result: CheckResult,
+    ) {
+        let metric = match result {
+            CheckResult::Passed => Metric::CheckPassed,
+            CheckResult::Failed => Metric::CheckFailed,
+        };
+        let Shape { scenarios, phases, .. } = &self.program.shape;
+        let row = (check.0 * scenarios.len() + at.scenario.0) * phases.len() + at.phase.0;
+        let cell = row * 2 + usize::from(result == CheckResult::Passed);
+        let id = match *grown(&mut self.iteration_checks, cell, NO_KEY) {
+            NO_KEY => {
+                let name = self.program.directory.check(check);
+                let key = self.describe(metric, at.into(), None).tag("check", name);
+                let id = self.announce(key);
+                self.iteration_checks[cell] = id.0;
+                id
+            }
+            known => KeyId(known),
         };
         self.tick.add(id, self.tick.second, 1);
     }

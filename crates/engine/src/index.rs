@@ -14,6 +14,10 @@ pub struct OriginIndex(pub usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckIndex(pub u16);
 
+/// The index of a check of iterations, over all scenarios.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CheckNameIndex(pub(crate) usize);
+
 /// The index of a phase in the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PhaseIndex(pub(crate) usize);

@@ -11,12 +11,13 @@ use evidence::metric::{MetricHandle, MetricKind};
 use evidence::{Instant, Name, Outcome};
 use workload::schedule::Segment;
 
+use crate::accounting::Accounting;
 use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
-use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioIndex};
+use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioPhase};
 use crate::metrics::{LoopMetrics, NotFinite};
 use crate::network::Network;
 use crate::operation::{OperationToken, Operations};
-use crate::program::{Counters, Directory, MetNames, UnusableOrigin};
+use crate::program::{Counters, Directory, MetNames, OriginKind, UnusableOrigin};
 
 /// One scheduled start.
 #[derive(Debug, Clone, Copy)]
@@ -200,8 +201,9 @@ pub struct Context<'a> {
     pub(crate) directory: &'a Directory,
     pub(crate) met_names: &'a mut MetNames,
     pub(crate) metrics: &'a mut LoopMetrics,
-    /// The scenario of the iteration.
-    pub(crate) scenario: ScenarioIndex,
+    pub(crate) accounting: &'a mut Accounting,
+    /// The scenario of the iteration, and the phase in which its arrival was due.
+    pub(crate) at: ScenarioPhase,
     /// Its connections, to be asked only.
     pub(crate) network: &'a Network,
     /// The operation that has just completed.
@@ -217,7 +219,7 @@ impl Context<'_> {
     /// The endpoint of this name in the iteration's scenario. Names past a limit share one endpoint, on every loop the
     /// same, and the run file has their number.
     pub fn endpoint(&mut self, name: &str) -> EndpointIndex {
-        self.met_names.endpoint(self.directory, self.scenario, name)
+        self.met_names.endpoint(self.directory, self.at.scenario, name)
     }
 
     /// The origin of a URL such as `https://example.com:8443`: with the settings of the plan's target that has this
@@ -227,7 +229,15 @@ impl Context<'_> {
     /// # Errors
     /// [`UnusableOrigin`] when no request can be sent there.
     pub fn origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
-        self.met_names.origin(self.directory, url)
+        self.met_names.origin(self.directory, url, OriginKind::Http)
+    }
+
+    /// The same for gRPC calls: over HTTP/2, and with the settings of the plan's gRPC target that has this URL.
+    ///
+    /// # Errors
+    /// [`UnusableOrigin`] when no call can be sent there.
+    pub fn grpc_origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
+        self.met_names.origin(self.directory, url, OriginKind::Grpc)
     }
 
     /// The handle of a metric, by which this loop adds to it; each combination of tags is one of its own. A run has 256;
@@ -249,6 +259,11 @@ impl Context<'_> {
         let index = self.operations.open(name);
         self.requests.push(IterationRequest::Submit(index));
         self.operations.draft_mut(index)
+    }
+
+    /// The draft of a request, while it is under way.
+    pub(crate) fn draft_of(&mut self, request: RequestId) -> Option<&RequestDraft> {
+        self.operations.find(request.0).map(|operation| &operation.draft)
     }
 
     /// The request that was asked for last, since the iteration was resumed.
@@ -273,7 +288,11 @@ impl Context<'_> {
         fill(&mut operation.outbox);
         operation.draft.messages += 1;
         operation.draft.sends_more = position == MessagePosition::NotLast;
-        self.requests.push(IterationRequest::SendMore(request.0));
+        let asked =
+            matches!(self.requests.last(), Some(IterationRequest::SendMore(last)) if *last == request.0);
+        if !asked {
+            self.requests.push(IterationRequest::SendMore(request.0));
+        }
     }
 
     /// Cut a request short: it completes with what was received of its response so far. A request that was not
@@ -302,6 +321,13 @@ impl Context<'_> {
     /// The same, to be changed into the request that it continues with: [`Progress::Continuing`].
     pub fn completed_draft_mut(&mut self) -> Option<&mut RequestDraft> {
         Some(self.operations.draft_mut(self.completed?))
+    }
+
+    /// Count the result of a check of the iteration, by the name of the check. It changes no outcome. Names past a limit
+    /// share one, on every loop the same.
+    pub fn check_iteration(&mut self, name: &str, result: CheckResult) {
+        let check = self.met_names.check(self.directory, name);
+        self.accounting.checked_iteration(self.at, check, result);
     }
 
     /// Set the result of a check of the endpoint.

@@ -25,6 +25,8 @@ pub enum RuleId {
     L7,
     /// `waited-for-connection`
     L8,
+    /// `sent-again`
+    L9,
     /// `error-rates-differ`
     C1,
     /// `workload-mismatch`

@@ -34,6 +34,7 @@ mod pooled_phases;
 pub(crate) mod prediction_as_result;
 mod profile_sample_too_small;
 mod profile_window_or_denominator;
+mod sent_again;
 mod single_run;
 mod state_not_reset;
 mod survivors_only;
@@ -50,10 +51,10 @@ use crate::rule::{Check, Rule};
 
 /// Increased whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement can be
 /// distinguished from one that today's rules would give.
-pub const RULES_VERSION: u32 = 6;
+pub const RULES_VERSION: u32 = 7;
 
 /// Every rule, in the order in which findings of one severity are shown.
-pub const RULES: [&Rule; 36] = [
+pub const RULES: [&Rule; 37] = [
     &evidence_changed::RULE,
     &offered_load_not_reached::RULE,
     &dropped_or_late::RULE,
@@ -63,6 +64,7 @@ pub const RULES: [&Rule; 36] = [
     &accounting_identity::RULE,
     &end_of_run_cutoff::RULE,
     &waited_for_connection::RULE,
+    &sent_again::RULE,
     &error_rates_differ::RULE,
     &workload_mismatch::RULE,
     &load_shape_mismatch::RULE,

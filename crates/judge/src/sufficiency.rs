@@ -12,14 +12,14 @@ const CONFIDENCE: f64 = 0.95;
 pub struct ExpectedObservations {
     /// The objective's name.
     pub name: String,
-    /// How many it will have; none where the target's speed or a data file decides.
+    /// How many it will have; none where virtual users, the target's speed or a data file decide.
     pub expected: Option<u64>,
     /// The fewest that can meet it, none of them beyond the bound, if each is independent; none for objectives that are
     /// not about a share of requests.
     pub least: Option<u64>,
     /// The same with observations that cluster as much as is assumed without knowledge.
     pub needed: Option<u64>,
-    /// How long the plan takes to make what is needed.
+    /// How long the plan takes to make what is needed; none where it makes none, or at no rate of its own.
     pub time_needed: Option<Duration>,
 }
 
@@ -72,12 +72,13 @@ fn allowed_share(objective: &Objective) -> Option<f64> {
 /// Observations that the plan makes, and in which time.
 struct PlannedObservations {
     count: f64,
-    length: Duration,
+    /// None where the target's speed decides.
+    length: Option<Duration>,
 }
 
 impl PlannedObservations {
     fn time_of(&self, needed: u64) -> Option<Duration> {
-        let seconds = self.length.as_secs_f64() * needed as f64 / self.count;
+        let seconds = self.length?.as_secs_f64() * needed as f64 / self.count;
         Duration::try_from_secs_f64(seconds).ok()
     }
 }
@@ -90,7 +91,7 @@ fn planned(workload: &Workload, objective: &Objective) -> Option<PlannedObservat
         }
         None => (Duration::ZERO, Duration::MAX),
     };
-    let mut planned = PlannedObservations { count: 0.0, length: Duration::ZERO };
+    let mut planned = PlannedObservations { count: 0.0, length: Some(Duration::ZERO) };
     let is_counted =
         |scenario: &&Scenario| filter.scenario.as_ref().is_none_or(|name| *name == scenario.name);
     for scenario in workload.scenarios.iter().filter(is_counted) {
@@ -100,21 +101,27 @@ fn planned(workload: &Workload, objective: &Objective) -> Option<PlannedObservat
         }
         let stop = scenario.start + scenario.executor.duration();
         let (from, to) = (start.clamp(scenario.start, stop), end.clamp(scenario.start, stop));
-        let iterations = match Schedule::new(&scenario.executor) {
-            Some(schedule) => schedule.arrivals_between(from - scenario.start, to - scenario.start),
-            None => scenario.executor.iterations().filter(|_| filter.phase.is_none())?,
+        let (iterations, length) = match Schedule::new(&scenario.executor) {
+            Some(schedule) => {
+                (schedule.arrivals_between(from - scenario.start, to - scenario.start), Some(to - from))
+            }
+            None => (scenario.executor.iterations().filter(|_| filter.phase.is_none())?, None),
         };
         planned.count += iterations as f64 * each;
-        planned.length = planned.length.max(to - from);
+        planned.length = planned.length.zip(length).map(|(longest, length)| longest.max(length));
     }
     Some(planned)
 }
 
-/// How many of the objective's observations an iteration makes, if no step fails; none where a data file decides.
+/// How many of the objective's observations an iteration makes, if no step fails; none where a data file decides, or
+/// the number of virtual users, which send setup steps once.
 fn per_iteration(scenario: &Scenario, measure: &Measure, filter: &Filter) -> Option<f64> {
     let is_counted = |step: &Step| filter.endpoint.as_ref().is_none_or(|name| *name == step.name);
     if matches!(measure, Measure::IterationTime(_)) {
         return Some(if filter.endpoint.is_none() { 1.0 } else { 0.0 });
+    }
+    if filter.endpoint.is_some() && scenario.setup.iter().any(is_counted) {
+        return None;
     }
     match &scenario.flow {
         Flow::Sequence(steps) => Some(steps.iter().filter(|step| is_counted(step)).count() as f64),

@@ -97,6 +97,8 @@ pub(crate) struct EndpointStats {
     pub(crate) service_all: u64,
     /// Requests begun.
     pub(crate) requests: u64,
+    /// Of these, sent again.
+    pub(crate) retried: u64,
     /// How long requests waited for a connection, by what limited it.
     pub(crate) place_waits: BTreeMap<Name, Histogram>,
     /// Arrivals for this endpoint that were dropped at the VU limit.
@@ -160,6 +162,8 @@ pub(crate) struct ScenarioPhaseStats {
     pub(crate) iteration_ok: Histogram,
     /// Whole iterations that failed.
     pub(crate) iteration_failed: Histogram,
+    /// Checks of iterations, by name.
+    pub(crate) checks: BTreeMap<Name, CheckCounts>,
 }
 
 impl ScenarioPhaseStats {

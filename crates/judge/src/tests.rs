@@ -315,6 +315,22 @@ fn a_check_that_was_never_made_is_undecided() {
 }
 
 #[test]
+fn checks_of_iterations_count_like_those_of_endpoints() {
+    let mut test_run = TestRun::new()
+        .offer("steady", "list", Load::of(100))
+        .with_objective("all", "check_rate(all) > 99%")
+        .with_objective("one", "check_rate(all, check = basket, phase = steady) > 99%")
+        .with_objective("warm", "check_rate(all, phase = warm-up) > 99%")
+        .with_objective("list", "check_rate(list) > 99%");
+    let key = |metric| Key::of(metric).scenario("play").phase("steady").tag("check", "basket");
+    test_run.run.add(&key(Metric::CheckPassed), 30, 190);
+    test_run.run.add(&key(Metric::CheckFailed), 30, 10);
+    let claims = test_run.judge().claims;
+    let seen: Vec<_> = claims.iter().map(|c| (c.observed.value, c.samples)).collect();
+    assert_eq!(seen, [(Some(0.95), 200), (Some(0.95), 200), (None, 0), (None, 0)]);
+}
+
+#[test]
 fn load_that_an_interrupted_run_did_not_reach_is_not_slowness() {
     let mut test_run = TestRun::new().with_objective("rate", "goodput(phase = steady) >= 99/s").interrupted();
     for second in 10..40 {

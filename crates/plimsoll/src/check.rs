@@ -51,7 +51,7 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
 fn observations(objective: &ExpectedObservations) -> String {
     let expected = match (objective.expected, objective.least) {
         (Some(expected), _) => number::count(expected),
-        (None, Some(_)) => "as many as the target's speed or a data file makes".to_owned(),
+        (None, Some(_)) => "as many as virtual users, the target's speed or a data file make".to_owned(),
         (None, None) => return "not about requests".to_owned(),
     };
     match (objective.needed, objective.time_needed) {
@@ -68,9 +68,10 @@ fn warning(objective: &ExpectedObservations) -> String {
     let (expected, least) = (objective.expected.unwrap_or(0), objective.least.unwrap_or(0));
     let needed = number::count(objective.needed.unwrap_or(0));
     let count = number::count(expected);
-    let longer = match objective.time_needed {
-        Some(time) => format!("plan {} at this rate, or a higher rate", duration(time)),
-        None => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),
+    let longer = match (objective.time_needed, expected) {
+        (Some(time), _) => format!("plan {} at this rate, or a higher rate", duration(time)),
+        (None, 0) => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),
+        (None, _) => "plan more iterations".to_owned(),
     };
     if expected < least {
         format!(

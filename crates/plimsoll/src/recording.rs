@@ -42,7 +42,7 @@ pub(crate) struct Recording {
     /// Through which the observers' samples reach the recorder.
     observed: Sender<Observed>,
     folded_endpoints: u64,
-    /// The stop rule for which the loops were told to stop, if one was.
+    /// The stop rule that asked the loops to stop, if one did.
     fired: Arc<OnceLock<Violation>>,
 }
 

@@ -23,7 +23,7 @@ impl StopWatch {
         StopWatch { rules: StopRules::new(workload.stop_rules(), loops), control, fired: Arc::default() }
     }
 
-    /// The rule for which the loops were told to stop, once one did not hold.
+    /// The rule that asked the loops to stop, once one did not hold.
     pub(crate) fn fired(&self) -> Arc<OnceLock<Violation>> {
         self.fired.clone()
     }

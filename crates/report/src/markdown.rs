@@ -30,6 +30,7 @@ pub fn markdown(summary: &Summary) -> String {
     imported(&mut out, summary);
     endpoints(&mut out, summary);
     streams(&mut out, summary);
+    metrics(&mut out, summary);
     foot(&mut out, summary);
     fitted(out, MAX_BYTES)
 }
@@ -184,6 +185,21 @@ fn streams(out: &mut String, summary: &Summary) {
         let (phase, label) = (text(&row.phase, MAX_NAME), text(&row.label, MAX_NAME));
         let _ = writeln!(out, "| {phase} | {label} | {} |", streams.in_words().join(" | "));
     }
+    out.push('\n');
+}
+
+fn metrics(out: &mut String, summary: &Summary) {
+    if summary.metrics.is_empty() {
+        return;
+    }
+    out.push_str("### Metrics of the script\n\n| metric | kind | values | numbers |\n");
+    out.push_str("| --- | --- | ---: | --- |\n");
+    for metric in summary.metrics.iter().take(MAX_ROWS) {
+        let label = text(&metric.label(), MAX_NAME);
+        let count = number::count(metric.count);
+        let _ = writeln!(out, "| {label} | {} | {count} | {} |", metric.kind, metric.in_words());
+    }
+    more(out, summary.metrics.len(), MAX_ROWS, "metrics");
     out.push('\n');
 }
 

@@ -6,7 +6,7 @@ use evidence::{Instant, Outcome};
 
 use super::{EventLoop, Timer};
 use crate::EngineError;
-use crate::index::{EndpointPhase, OperationIndex, ScenarioPhase, UserIndex};
+use crate::index::{EndpointPhase, OperationIndex, PhaseIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Context, Event, IterationRequest, Progress};
 use crate::network::{EndedOperation, GivingUp};
 use crate::operation::{OperationToken, VuSlotPosition};
@@ -120,6 +120,7 @@ impl EventLoop {
     ) -> Progress {
         self.checks.clear();
         let user = self.users.get_mut(user);
+        let phase = user.active.map_or(PhaseIndex(0), |active| active.phase);
         let mut context = Context {
             now,
             epoch_unix_ns: self.clock.epoch_unix_ns(),
@@ -130,7 +131,8 @@ impl EventLoop {
             directory: &self.program.directory,
             met_names: &mut self.met_names,
             metrics: &mut self.metrics,
-            scenario: user.scenario,
+            accounting: &mut self.accounting,
+            at: ScenarioPhase { scenario: user.scenario, phase },
             network: &self.network,
             completed,
         };

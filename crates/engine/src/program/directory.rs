@@ -1,4 +1,5 @@
-//! The origins and endpoints of a run: those of the plan, and those that iterations meet while they run.
+//! The origins and endpoints of a run: those of the plan, and those that iterations meet while they run; and the names of
+//! the checks that iterations make.
 //!
 //! Loops share it. It only grows, so that an index stays valid, and what has an index is read without a lock. One is
 //! taken when a loop first meets a name.
@@ -10,12 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use evidence::Name;
 use rustls::ClientConfig;
 use workload::message::Method;
-use workload::model::{HttpOrigin, Target, Workload};
+use workload::model::{GrpcOrigin, HttpOrigin, Target, Workload};
 use workload::{Scheme, TlsFiles, TlsSettings};
 
 use super::error::CompileError;
 use super::origin::{Origin, OriginKind};
-use crate::index::{EndpointIndex, OriginIndex, ScenarioIndex};
+use crate::index::{CheckNameIndex, EndpointIndex, OriginIndex, ScenarioIndex};
 
 /// The most endpoints with a name of their own, unless the plan itself has more.
 const MAX_NAMES: usize = 256;
@@ -55,6 +56,8 @@ pub enum UnusableOrigin {
 pub(crate) struct Directory {
     origins: Table<Origin>,
     endpoints: Table<Endpoint>,
+    /// The names of checks of iterations.
+    checks: Table<Name>,
     growth: Mutex<Growth>,
     targets: BTreeMap<String, Target>,
     /// The TLS configurations of targets that use TLS, by their names.
@@ -68,6 +71,7 @@ pub(crate) struct Directory {
 struct Growth {
     origins: usize,
     endpoints: usize,
+    checks: usize,
     /// Hashes of folded names: only how many there are is needed.
     folded: HashSet<u64>,
 }
@@ -79,13 +83,15 @@ impl Directory {
         workload: &Workload,
         tls: BTreeMap<String, Arc<ClientConfig>>,
     ) -> Directory {
-        let growth = Growth { origins: origins.len(), endpoints: endpoints.len(), folded: HashSet::new() };
+        let growth =
+            Growth { origins: origins.len(), endpoints: endpoints.len(), checks: 0, folded: HashSet::new() };
         let most_origins = origins.len() + workload.targets.len() + MAX_ORIGINS;
         // Beside the scenarios' own there are the steps of the run's setup.
         let most_endpoints = endpoints.len().max(MAX_NAMES) + workload.scenarios.len() + 1;
         Directory {
             origins: Table::filled(origins, most_origins),
             endpoints: Table::filled(endpoints, most_endpoints),
+            checks: Table::filled(Vec::new(), MAX_NAMES + 1),
             growth: Mutex::new(growth),
             targets: workload.targets.clone(),
             tls,
@@ -99,45 +105,58 @@ impl Directory {
     }
 
     /// The origin of the plan's target that has this URL; none if no target has it.
-    pub(crate) fn target_at(&self, url: &HttpOrigin) -> Option<Result<OriginIndex, UnusableOrigin>> {
-        let mut names = self
-            .targets
-            .iter()
-            .filter(|(_, target)| target.http.as_ref().is_some_and(|own| is_same_origin(own, url)));
+    pub(crate) fn target_at(
+        &self,
+        url: &HttpOrigin,
+        kind: OriginKind,
+    ) -> Option<Result<OriginIndex, UnusableOrigin>> {
+        let mut names = self.targets.iter().filter(|(_, target)| is_at(target, url, kind));
         let (name, target) = names.next()?;
-        let known = |name: &String| self.http_origin(name);
+        let known = |name: &String| self.known_origin(name, kind);
         let other = names.find_map(|(name, _)| known(name));
-        Some(known(name).or(other).map_or_else(|| self.add_origin(name, target), Ok))
+        Some(known(name).or(other).map_or_else(|| self.add_origin(name, target, kind), Ok))
     }
 
     /// The origin of any URL, which is added if it is new.
-    fn meet_origin(&self, url: &HttpOrigin) -> Result<OriginIndex, UnusableOrigin> {
-        if let Some(target) = self.target_at(url) {
+    fn meet_origin(&self, url: &HttpOrigin, kind: OriginKind) -> Result<OriginIndex, UnusableOrigin> {
+        if let Some(target) = self.target_at(url, kind) {
             return target;
         }
         let name = format!("{}://{}:{}", url.scheme.name(), url.host, url.port);
-        let target = Target { http: Some(url.clone()), ..Target::default() };
-        self.http_origin(&name).map_or_else(|| self.add_origin(&name, &target), Ok)
+        let target = match kind {
+            OriginKind::Http => Target { http: Some(url.clone()), ..Target::default() },
+            OriginKind::Grpc => Target { grpc: Some(grpc_origin(url)), ..Target::default() },
+        };
+        self.known_origin(&name, kind).map_or_else(|| self.add_origin(&name, &target, kind), Ok)
     }
 
-    fn http_origin(&self, target: &str) -> Option<OriginIndex> {
-        let is_same = |origin: &Origin| origin.kind == OriginKind::Http && origin.target == target;
+    fn known_origin(&self, target: &str, kind: OriginKind) -> Option<OriginIndex> {
+        let is_same = |origin: &Origin| origin.kind == kind && origin.target == target;
         self.origins.iter().position(is_same).map(OriginIndex)
     }
 
-    fn add_origin(&self, name: &str, target: &Target) -> Result<OriginIndex, UnusableOrigin> {
-        let is_secure = target.http.as_ref().is_some_and(|http| http.scheme == Scheme::Https);
+    fn add_origin(
+        &self,
+        name: &str,
+        target: &Target,
+        kind: OriginKind,
+    ) -> Result<OriginIndex, UnusableOrigin> {
+        let scheme = match kind {
+            OriginKind::Http => target.http.as_ref().map(|http| http.scheme),
+            OriginKind::Grpc => target.grpc.as_ref().map(|grpc| grpc.scheme),
+        };
+        let is_secure = scheme == Some(Scheme::Https);
         let tls = match self.tls.get(name) {
             Some(own) => Some(own),
             None if is_secure => Some(self.default_tls()?),
             None => None,
         };
-        let origin = Origin::of(name, target, OriginKind::Http, tls);
+        let origin = Origin::of(name, target, kind, tls);
         let origin = origin.map_err(|error: CompileError| UnusableOrigin::Tls(error.to_string()))?;
         let origin = origin.ok_or_else(|| UnusableOrigin::Malformed(format!("`{name}` has no URL")))?;
         let mut growth = self.growth();
         // Another loop may have been first.
-        if let Some(known) = self.http_origin(name) {
+        if let Some(known) = self.known_origin(name, kind) {
             return Ok(known);
         }
         if !self.origins.has_space_at(growth.origins) {
@@ -199,6 +218,26 @@ impl Directory {
         known(OTHERS).unwrap_or_else(|| add(&mut growth, OTHERS))
     }
 
+    /// The name of a check of iterations.
+    pub(crate) fn check(&self, index: CheckNameIndex) -> &Name {
+        self.checks.get(index.0)
+    }
+
+    /// The check of this name, which is added if it is new. Where there are too many, it is one that all further names share.
+    fn meet_check(&self, name: &str) -> CheckNameIndex {
+        let known = |name: &str| self.checks.iter().position(|known| **known == *name).map(CheckNameIndex);
+        let mut growth = self.growth();
+        if let Some(known) = known(name) {
+            return known;
+        }
+        let name = if growth.checks < MAX_NAMES { name } else { OTHERS };
+        known(name).unwrap_or_else(|| {
+            self.checks.set(growth.checks, name.into());
+            growth.checks += 1;
+            CheckNameIndex(growth.checks - 1)
+        })
+    }
+
     /// How many names were folded because there are too many.
     pub(crate) fn folded_endpoints(&self) -> u64 {
         self.growth().folded.len() as u64
@@ -209,8 +248,20 @@ fn fingerprint(name: impl Hash) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(name)
 }
 
-fn is_same_origin(one: &HttpOrigin, other: &HttpOrigin) -> bool {
-    (one.scheme, one.port) == (other.scheme, other.port) && one.host.eq_ignore_ascii_case(&other.host)
+/// Whether requests of this kind to a target are sent to the server of `url`.
+fn is_at(target: &Target, url: &HttpOrigin, kind: OriginKind) -> bool {
+    let own = match kind {
+        OriginKind::Http => target.http.as_ref().map(|own| (own.scheme, &own.host, own.port)),
+        OriginKind::Grpc => target.grpc.as_ref().map(|own| (own.scheme, &own.host, own.port)),
+    };
+    own.is_some_and(|(scheme, host, port)| {
+        (scheme, port) == (url.scheme, url.port) && host.eq_ignore_ascii_case(&url.host)
+    })
+}
+
+fn grpc_origin(url: &HttpOrigin) -> GrpcOrigin {
+    let HttpOrigin { scheme, host, port, .. } = url.clone();
+    GrpcOrigin { scheme, host, port, proto: Vec::new() }
 }
 
 /// The names that one loop has met, by their hashes, so that it takes no lock for them again.
@@ -218,6 +269,7 @@ fn is_same_origin(one: &HttpOrigin, other: &HttpOrigin) -> bool {
 pub(crate) struct MetNames {
     endpoints: HashMap<u64, EndpointIndex>,
     origins: HashMap<u64, OriginIndex>,
+    checks: HashMap<u64, CheckNameIndex>,
 }
 
 impl MetNames {
@@ -242,14 +294,32 @@ impl MetNames {
         known(name).or_else(|| known(OTHERS)).unwrap_or_else(|| directory.meet_endpoint(scenario, name))
     }
 
+    /// The check of this name, which is added to the directory if it is new.
+    pub(crate) fn check(&mut self, directory: &Directory, name: &str) -> CheckNameIndex {
+        let fingerprint = fingerprint(name);
+        if let Some(known) = self.checks.get(&fingerprint) {
+            return *known;
+        }
+        let met = directory.meet_check(name);
+        if self.checks.len() < MAX_NAMES + MAX_FOLDED {
+            self.checks.insert(fingerprint, met);
+        }
+        met
+    }
+
     /// The origin of a URL without a path, which is added to the directory if it is new.
-    pub(crate) fn origin(&mut self, directory: &Directory, url: &str) -> Result<OriginIndex, UnusableOrigin> {
-        let fingerprint = fingerprint(url);
+    pub(crate) fn origin(
+        &mut self,
+        directory: &Directory,
+        url: &str,
+        kind: OriginKind,
+    ) -> Result<OriginIndex, UnusableOrigin> {
+        let fingerprint = fingerprint((kind, url));
         if let Some(known) = self.origins.get(&fingerprint) {
             return Ok(*known);
         }
         let parsed = HttpOrigin::parse(url).map_err(UnusableOrigin::Malformed)?;
-        let met = directory.meet_origin(&parsed)?;
+        let met = directory.meet_origin(&parsed, kind)?;
         // One origin can be written in several ways.
         if self.origins.len() < 4 * MAX_ORIGINS {
             self.origins.insert(fingerprint, met);
@@ -366,7 +436,7 @@ mod tests {
     #[test]
     fn an_origin_has_one_index_however_it_is_written_and_there_is_a_limit() {
         let (directory, mut met) = (directory(), MetNames::default());
-        let mut origin = |url: &str| met.origin(&directory, url);
+        let mut origin = |url: &str| met.origin(&directory, url, OriginKind::Http);
         let first = origin("http://127.0.0.1").unwrap();
         assert_eq!(origin("http://127.0.0.1:80/"), Ok(first));
         assert_ne!(origin("https://127.0.0.1:80"), Ok(first));

@@ -19,7 +19,7 @@ pub(crate) const EXPECTED_STREAMS: usize = wire::h2::MAX_OPEN_REQUESTS as usize;
 const MOST_SHARED_CONNECTIONS: usize = 64;
 
 /// The kind of requests of an origin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum OriginKind {
     Http,
     Grpc,

@@ -10,7 +10,7 @@ use super::shown::shown;
 use crate::exchange::{RequestDraft, Response};
 use crate::index::OriginIndex;
 use crate::iteration::{Context, Progress, Rejection, Verdict};
-use crate::program::{Origin, Program, StepContent, StepProgram};
+use crate::program::{Origin, OriginKind, Program, StepContent, StepProgram};
 
 /// The longest `location` that is followed.
 const MAX_LOCATION_BYTES: usize = 8 * 1024;
@@ -104,7 +104,7 @@ impl Redirect<'_> {
     fn target_of(&self, url: &RequestUrl) -> Result<OriginIndex, String> {
         let scheme = if url.scheme == Scheme::Https { "https" } else { "http" };
         let parsed = HttpOrigin::parse(&format!("{scheme}://{}", url.authority)).ok();
-        let target = parsed.and_then(|url| self.program.directory.target_at(&url));
+        let target = parsed.and_then(|url| self.program.directory.target_at(&url, OriginKind::Http));
         let target = target.ok_or_else(|| {
             format!(
                 "a redirect to `{}`, which is not a target of the plan; load is sent to targets of the plan only",

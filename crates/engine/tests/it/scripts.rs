@@ -6,16 +6,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use engine::exchange::CheckResult;
 use engine::iteration::{
     Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
 };
 use evidence::{Instant, Metric, Outcome, Run};
-use testbed::Behaviour;
+use testbed::{Behaviour, GrpcBehaviour};
 use workload::Scenario;
 
 use crate::accounting::Accounting;
 use crate::drive::Drive;
-use crate::plan::{Plan, at_rate, closed, get, ms, scenario, sequence};
+use crate::plan::{Plan, RPC, at_rate, call, closed, get, ms, scenario, sequence};
 
 /// Virtual users that resume with a function.
 pub(crate) struct Script<F> {
@@ -141,9 +142,9 @@ fn only_a_request_that_was_answered_can_continue() {
         (after_failure, "a request ended with `refused`, and its iteration continues it"),
         (without_request, "an iteration continues a request, and none has completed"),
     ] {
-        let nobody = closed_port();
+        let unused = closed_port();
         let each = workload::Executor::PerVuIterations { vus: 1, iterations: 1, max_duration: ms(2_000) };
-        let plan = Plan::of(nobody).scenario(scenario("s", each, sequence([get("web", "/")])));
+        let plan = Plan::of(unused).scenario(scenario("s", each, sequence([get("web", "/")])));
         let ran = Drive::new(plan.compile()).behaviour(Arc::new(Script::new(resume))).run();
         let error = ran.result.unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
@@ -204,6 +205,32 @@ fn names_met_while_running_are_endpoints_and_past_the_limit_one() {
 }
 
 #[test]
+fn checks_of_iterations_are_counted_by_name_and_past_the_limit_as_one() {
+    let resume: Resume = |state, _, context| {
+        let result = if state.number.is_multiple_of(3) { CheckResult::Failed } else { CheckResult::Passed };
+        context.check_iteration("basket", result);
+        context.check_iteration(&format!("of {}", state.number % 300), CheckResult::Passed);
+        Progress::DONE
+    };
+    let each = workload::Executor::SharedIterations { vus: 8, iterations: 600, max_duration: ms(60_000) };
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = Plan::of(target.addr()).scenario(scenario("s", each, sequence([get("web", "/")])));
+    let ran = Drive::new(plan.compile()).loops(2).behaviour(Arc::new(Script::new(resume))).run();
+    let run = ran.assert_sound();
+    let count = |metric, name: &str| {
+        run.count(metric, |key| {
+            let is_of_iteration = (&*key.scenario, &*key.endpoint, &*key.phase) == ("s", "", "all");
+            is_of_iteration && key.tags.get("check").is_some_and(|check| **check == *name)
+        })
+    };
+    let basket = (count(Metric::CheckPassed, "basket"), count(Metric::CheckFailed, "basket"));
+    assert_eq!(basket, (400, 200));
+    let own: u64 = (0..300).map(|n| count(Metric::CheckPassed, &format!("of {n}"))).sum();
+    assert_eq!((own, count(Metric::CheckPassed, "all other names")), (255 * 2, 45 * 2));
+    assert_eq!(run.all(Metric::IterationsDone), 600, "a check changes no outcome");
+}
+
+#[test]
 fn a_host_met_while_running_is_looked_up_and_that_is_a_phase_of_its_requests() {
     let (planned, met) = (testbed::http(Behaviour::ok()).unwrap(), testbed::http(Behaviour::ok()).unwrap());
     let url = format!("http://localhost:{}", met.addr().port());
@@ -228,6 +255,36 @@ fn a_host_met_while_running_is_looked_up_and_that_is_a_phase_of_its_requests() {
     assert!(looked_up > 0, "the first request of each loop waited for it");
     let longest = sum.max_us().unwrap() * 1_000;
     assert!(looked_up <= 50 * longest, "{looked_up} ns within responses of at most {longest} ns");
+}
+
+#[test]
+fn a_grpc_server_met_while_running_is_called_with_the_settings_of_its_target() {
+    let (planned, met) =
+        (testbed::grpc(GrpcBehaviour::Echo).unwrap(), testbed::grpc(GrpcBehaviour::Echo).unwrap());
+    let urls = [&planned, &met].map(|server| format!("http://{}", server.addr()));
+    let resume = move |state: &mut ScriptState, event: Event<'_>, context: &mut Context<'_>| match event {
+        Event::Begin(_) => {
+            let origin = context.grpc_origin(&urls[(state.number % 2) as usize]).unwrap();
+            let draft = send(state, "/bed.Bed/Good", context);
+            draft.origin = origin;
+            draft.method = b"POST".to_vec();
+            draft.headers.push(b"content-type", b"application/grpc");
+            draft.body.extend_from_slice(b"\0\0\0\0\x02hi");
+            draft.keep_body_bytes = 100;
+            Progress::WAITING
+        }
+        Event::Completed { response, .. } => {
+            assert_eq!((response.status, response.body.as_slice()), (200, b"\0\0\0\0\x02hi".as_slice()));
+            Progress::DONE
+        }
+        _ => Progress::DONE,
+    };
+    let plan = Plan::new().grpc(RPC, planned.addr()).connecting(RPC, |c| c.connections = Some(1));
+    let plan = plan.scenario(scenario("s", at_rate(100.0, ms(500)), sequence([call("Good", "y")])));
+    let ran = Drive::new(plan.compile()).behaviour(Arc::new(Script::new(resume))).run();
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("Good"), [(Outcome::Ok, 50)].into());
+    assert_eq!((planned.requests(), met.requests(), planned.connections()), (25, 25, 1));
 }
 
 #[test]

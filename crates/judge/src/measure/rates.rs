@@ -6,12 +6,15 @@ use evidence::Missing;
 use workload::Filter;
 
 use super::{Measurement, Value};
-use crate::tables::{EndpointStats, Tables};
+use crate::tables::{EndpointStats, StatsKey, Tables};
 
 fn endpoints<'t>(tables: &'t Tables, filter: &'t Filter) -> impl Iterator<Item = &'t EndpointStats> {
-    let is_planned =
-        |endpoint: &EndpointStats| tables.phases.iter().any(|phase| *phase.name == *endpoint.key.phase);
-    tables.endpoints.iter().filter(move |endpoint| endpoint.key.matches(filter) && is_planned(endpoint))
+    tables.endpoints.iter().filter(|endpoint| counts(tables, filter, &endpoint.key))
+}
+
+/// Whether what is counted under this key counts for an objective: in a phase of the plan, and not of the run's setup.
+fn counts(tables: &Tables, filter: &Filter, key: &StatsKey) -> bool {
+    key.matches(filter) && tables.phases.iter().any(|phase| *phase.name == *key.phase)
 }
 
 /// Why failures are unknown, for an imported run whose source does not distinguish them from successes.
@@ -76,14 +79,15 @@ fn per_second(tables: &Tables, filter: &Filter, count: impl Fn(&EndpointStats) -
     Measurement::new(value, "1/s", active.iter().map(|endpoint| endpoint.attempted()).sum())
 }
 
-/// Passed share of one check, or of all.
+/// Passed share of one check, or of all; of endpoints and of whole iterations.
 pub(super) fn check_rate(tables: &Tables, filter: &Filter, check: Option<&str>) -> Measurement {
     let (mut passed, mut failed) = (0, 0);
-    for endpoint in endpoints(tables, filter) {
-        for (_, counts) in endpoint.checks.iter().filter(|(name, _)| check.is_none_or(|c| c == &***name)) {
-            passed += counts.passed;
-            failed += counts.failed;
-        }
+    let whole = tables.scenario_phases.iter().filter(|whole| counts(tables, filter, &whole.key));
+    let of_endpoints = endpoints(tables, filter).flat_map(|endpoint| &endpoint.checks);
+    let checks = of_endpoints.chain(whole.flat_map(|whole| &whole.checks));
+    for (_, counts) in checks.filter(|(name, _)| check.is_none_or(|c| c == &***name)) {
+        passed += counts.passed;
+        failed += counts.failed;
     }
     share(passed, passed + failed, "The check was never made: not measured is not zero.")
 }

@@ -4,7 +4,7 @@ use super::*;
 fn a_rule_is_found_by_either_name_in_any_case() {
     assert_eq!(explain(" l1 ").map(|r| r.title), Some("offered-load-not-reached"));
     assert_eq!(explain("Dropped-Or-Late").map(|r| r.id), Some(RuleId::L2));
-    assert!(explain("L9").is_none());
+    assert!(explain("L99").is_none());
 }
 
 #[test]
@@ -61,6 +61,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
     use crate::rules::noisy_host::{FREQUENCY_APART, OTHERS_CORES, PRESSURE, STEAL_MEAN, STEAL_WINDOW};
     use crate::rules::offered_load_not_reached::{DELIVERED_CAUTION, DELIVERED_IN_WINDOW, DELIVERED_INVALID};
     use crate::rules::pooled_phases::{POOLED_FAILURES, POOLED_GROUP, POOLED_MEDIANS};
+    use crate::rules::sent_again::SENT_AGAIN;
     use crate::rules::state_not_reset::STATE_APART;
     use crate::rules::survivors_only::{SURVIVORS_CAUTION, SURVIVORS_INVALID};
     use crate::rules::too_few_tail_samples::{TAIL_GATED, TAIL_SHOWN};
@@ -77,6 +78,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
         ("L6", vec![format!("within {}", PLAN_GAP)]),
         ("L7", vec![percent(CUTOFF_NEAR), significant(CUTOFF_FAILURES as f64)]),
         ("L8", vec![percent(WAITED_INVALID)]),
+        ("L9", vec![percent(SENT_AGAIN)]),
         ("C1", vec![significant(ERRORS_APART * 100.0), significant(ERRORS_CHANCE)]),
         ("C2", vec![percent(MIX_APART), significant(MIX_CHANCE), percent(BYTES_APART)]),
         ("C6", vec![percent(STATE_APART)]),

@@ -85,3 +85,39 @@ fn of_a_closed_model_only_a_number_of_iterations_is_known() {
     let iterations = Executor::SharedIterations { vus: 5, iterations: 200, max_duration: minute };
     assert_eq!(closed(iterations), Some(200));
 }
+
+/// Of a plan with so many iterations, each with one request.
+fn of_iterations(iterations: u64, text: &str) -> ExpectedObservations {
+    let mut workload = workload(mix);
+    workload.scenarios[0].executor =
+        Executor::SharedIterations { vus: 5, iterations, max_duration: Duration::from_secs(600) };
+    expected(workload, text)
+}
+
+#[test]
+fn as_many_as_needed_are_enough_and_one_less_is_too_few() {
+    for (text, needed) in
+        [("p95(all) < 50ms", 590), ("error_rate(all) < 0.1%", 29_950), ("check_rate(all) > 99%", 2_990)]
+    {
+        assert!(of_iterations(needed - 1, text).are_too_few(), "{text}");
+        assert!(!of_iterations(needed, text).are_too_few(), "{text}");
+    }
+    assert!(of_iterations(0, "p95(all) < 50ms").are_too_few());
+}
+
+#[test]
+fn iterations_have_no_rate_from_which_a_time_follows() {
+    assert_eq!(of_iterations(100, "p95(all) < 50ms").time_needed, None);
+}
+
+#[test]
+fn how_often_a_virtual_users_setup_is_sent_is_unknown() {
+    let mut workload = workload(mix);
+    workload.scenarios[0].setup = vec![Step { name: "login".to_owned(), ..step_of(&workload) }];
+    let seen = expected(workload, "p95(login) < 50ms");
+    assert_eq!((seen.expected, seen.are_too_few()), (None, false));
+}
+
+fn step_of(workload: &Workload) -> Step {
+    workload.scenarios[0].steps().next().unwrap().clone()
+}

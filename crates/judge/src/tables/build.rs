@@ -7,7 +7,9 @@ use evidence::run::ReadError;
 use evidence::{Histogram, Key, KeyId, Metric, Name, Outcome, Run};
 use workload::Workload;
 
-use super::{EndpointStats, PhaseWindow, ScenarioPhaseStats, StatsKey, Tables, steps_of_sequence};
+use super::{
+    CheckCounts, EndpointStats, PhaseWindow, ScenarioPhaseStats, StatsKey, Tables, steps_of_sequence,
+};
 
 impl Tables {
     /// The tables of a run.
@@ -88,6 +90,16 @@ impl Draft {
             .or_insert_with(|| ScenarioPhaseStats { key, ..ScenarioPhaseStats::default() })
     }
 
+    /// The counts of a check, of an endpoint or of whole iterations.
+    fn check(&mut self, key: &Key) -> &mut CheckCounts {
+        let name = key.tags.get("check").cloned().unwrap_or_else(|| Name::from(""));
+        let checks = match key.endpoint.is_empty() {
+            true => &mut self.scenario_phase(key).checks,
+            false => &mut self.endpoint(key.into()).checks,
+        };
+        checks.entry(name).or_default()
+    }
+
     fn add(&mut self, run: &dyn Run, id: KeyId, key: &Key) -> Result<(), ReadError> {
         match key.metric {
             Metric::ResponseTime
@@ -109,7 +121,6 @@ impl Draft {
             | Metric::PerturbedIterationTime
             | Metric::InFlightAge
             | Metric::CutIterationAge
-            | Metric::Retried
             | Metric::BytesIn
             | Metric::BytesOut
             | Metric::FirstMessageTime
@@ -183,7 +194,6 @@ impl Draft {
     }
 
     fn add_sum(&mut self, key: &Key, sum: u64) {
-        let check = || key.tags.get("check").cloned().unwrap_or_else(|| Name::from(""));
         match key.metric {
             Metric::Scheduled => self.scenario_phase(key).scheduled += sum,
             Metric::Started => self.scenario_phase(key).started += sum,
@@ -199,8 +209,9 @@ impl Draft {
                 self.endpoint(key.into()).dropped_generator_late += sum;
             }
             Metric::Requests => self.endpoint(key.into()).requests += sum,
-            Metric::CheckPassed => self.endpoint(key.into()).checks.entry(check()).or_default().passed += sum,
-            Metric::CheckFailed => self.endpoint(key.into()).checks.entry(check()).or_default().failed += sum,
+            Metric::Retried => self.endpoint(key.into()).retried += sum,
+            Metric::CheckPassed => self.check(key).passed += sum,
+            Metric::CheckFailed => self.check(key).failed += sum,
             _ => {}
         }
     }

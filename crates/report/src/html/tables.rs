@@ -2,8 +2,8 @@
 
 use crate::number;
 use crate::summary::{
-    Arrivals, Check, CpuUse, Outcomes, PhaseCoverage, RequestPhase, Row, ScenarioTotal, SeriesSummary,
-    Summary, quantile_text, time_cells,
+    Arrivals, Check, CpuUse, Outcomes, PhaseCoverage, RequestPhase, Row, ScenarioTotal, ScriptMetric,
+    SeriesSummary, Summary, quantile_text, time_cells,
 };
 use crate::text::visible;
 
@@ -177,6 +177,14 @@ pub(super) fn checks(summary: &Summary) -> Vec<Vec<String>> {
         ]
     };
     summary.checks.iter().take(MAX_ROWS).map(row).collect()
+}
+
+/// The metrics that a script made.
+pub(super) fn metrics(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |m: &ScriptMetric| {
+        vec![visible(&m.label()), m.kind.to_string(), number::count(m.count), m.in_words()]
+    };
+    summary.metrics.iter().take(MAX_ROWS).map(row).collect()
 }
 
 pub(super) fn cpu(summary: &Summary) -> Vec<Vec<String>> {

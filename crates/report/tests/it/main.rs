@@ -10,6 +10,7 @@ mod not_known;
 mod policy;
 mod profiles;
 mod sample_run;
+mod script_metrics;
 mod seconds;
 mod snapshots;
 mod well_formed;
