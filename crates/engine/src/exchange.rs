@@ -15,6 +15,9 @@ pub const CHECKED_BODY_BYTES: usize = 16 * 1024 * 1024;
 /// still recognised.
 pub(crate) const KEPT_BODY_BYTES: usize = EXEMPLAR_BODY_BYTES + 1024;
 
+/// While more than this is unsent on a connection, requests go elsewhere, or wait, and so do further messages of a stream.
+pub(crate) const MAX_UNSENT_BYTES: usize = 256 * 1024;
+
 /// The name that an iteration gives to one of its requests or timers.
 pub type OperationName = u32;
 

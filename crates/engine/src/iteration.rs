@@ -261,6 +261,11 @@ impl Context<'_> {
         self.operations.draft_mut(index)
     }
 
+    /// The draft of a request, while it is under way.
+    pub(crate) fn draft_of(&mut self, request: RequestId) -> Option<&RequestDraft> {
+        self.operations.find(request.0).map(|operation| &operation.draft)
+    }
+
     /// The request that was asked for last, since the iteration was resumed.
     pub fn last_request(&self) -> Option<RequestId> {
         let index = self.requests.iter().rev().find_map(|request| match request {
@@ -283,7 +288,11 @@ impl Context<'_> {
         fill(&mut operation.outbox);
         operation.draft.messages += 1;
         operation.draft.sends_more = position == MessagePosition::NotLast;
-        self.requests.push(IterationRequest::SendMore(request.0));
+        let asked =
+            matches!(self.requests.last(), Some(IterationRequest::SendMore(last)) if *last == request.0);
+        if !asked {
+            self.requests.push(IterationRequest::SendMore(request.0));
+        }
     }
 
     /// Cut a request short: it completes with what was received of its response so far. A request that was not

@@ -17,15 +17,11 @@ use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
 use super::unsent::UnsentRequests;
 use super::{EndedOperation, GivingUp, Repetition};
-use crate::exchange::ConnectionSetup;
+use crate::exchange::{ConnectionSetup, MAX_UNSENT_BYTES};
 use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
 use tls::{is_closed_by_peer, write_encrypted};
-
-/// Requests go elsewhere, or wait, while more than this is unsent on a connection; messages of a stream wait, also while
-/// the peer lets them go no further.
-pub(super) const MAX_UNSENT_BYTES: usize = 256 * 1024;
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

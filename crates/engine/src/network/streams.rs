@@ -2,8 +2,8 @@
 
 use evidence::Outcome;
 
-use super::connection::MAX_UNSENT_BYTES;
 use super::{EndedOperation, Exhausted, GivingUp, Network};
+use crate::exchange::MAX_UNSENT_BYTES;
 use crate::index::OperationIndex;
 use crate::operation::{OperationPlace, OperationToken, Operations};
 

@@ -6,7 +6,7 @@ use workload::call::CancelAfter;
 use workload::message::{EncodeError, MessageTemplate, Method};
 
 use super::template::{CompiledTemplate, RenderScope};
-use crate::exchange::{BodyReading, RequestDraft};
+use crate::exchange::{BodyReading, MAX_UNSENT_BYTES, RequestDraft};
 
 /// A call, compiled.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct CallProgram {
 }
 
 impl CallProgram {
-    /// Whether further messages are sent later than the first.
+    /// Whether each message has its own instant.
     pub(crate) fn is_paced(&self) -> bool {
         !self.every.is_zero() && self.total > 1
     }
@@ -39,16 +39,18 @@ impl CallProgram {
         }
     }
 
-    /// Draft the call, with all of its messages that are sent at once.
+    /// Draft the call, with its first message or with those that are sent at once, as far as so many may be unsent.
     pub(crate) fn draft(&self, scope: &RenderScope<'_>, draft: &mut RequestDraft) -> Result<(), EncodeError> {
         draft.method.extend_from_slice(b"POST");
         draft.path.extend_from_slice(&self.path);
         wire::grpc::push_headers(&mut draft.headers, self.deadline.as_deref());
         let at_once = if self.is_paced() { 1 } else { self.total };
-        for nth in 0..at_once {
-            self.push_message(nth, scope, &mut draft.body)?;
+        let mut drafted = 0;
+        while drafted < at_once && draft.body.len() <= MAX_UNSENT_BYTES {
+            self.push_message(drafted, scope, &mut draft.body)?;
+            drafted += 1;
         }
-        draft.sends_more = self.is_paced();
+        draft.sends_more = drafted < self.total;
         if self.method.gives_stream() {
             let cut_after = match self.cancel_after {
                 Some(CancelAfter::Messages(count)) => Some(count),
@@ -57,7 +59,7 @@ impl CallProgram {
             draft.body_reading = BodyReading::Messages { cut_after };
         }
         if self.method.gives_stream() || self.method.takes_stream() {
-            draft.messages = at_once;
+            draft.messages = drafted;
         }
         Ok(())
     }

@@ -2,10 +2,17 @@
 
 use std::time::Duration;
 
+use evidence::Instant;
+
 use super::PlanIteration;
 use crate::exchange::OperationName;
 use crate::iteration::{Context, MessagePosition, RequestId};
 use crate::program::{CallProgram, StepContent};
+
+/// When messages that may not be sent yet are tried again.
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(20);
+/// Of messages that are due at once, about so many bytes are sent in a turn of the loop.
+const BYTES_A_TURN: usize = 64 * 1024;
 
 /// A call under way that sends further messages or is to be cut short.
 #[derive(Debug, Clone, Copy)]
@@ -16,16 +23,14 @@ pub(super) struct OpenCall {
     pace: Pace,
 }
 
-/// Whether messages of a call are sent at their instants.
+/// When the next message of a call is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pace {
-    OnTime,
-    /// The peer did not read: what was due meanwhile follows at once.
-    HeldUp,
+    /// At its instant.
+    Scheduled,
+    /// As soon as it can be: all are due at once, or the peer has not read those before it in time.
+    AtOnce,
 }
-
-/// When a message that may not be sent is tried again.
-const TRY_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 /// The lowest bit of a timer's name: whether it sends the next message or cuts the call short. The other bits are
 /// the call's number, from 1.
@@ -43,14 +48,18 @@ impl PlanIteration {
     /// The current step has just been sent: ask for the timers of its call.
     pub(super) fn schedule_call(&mut self, context: &mut Context<'_>) {
         let Some(call) = self.call() else { return };
-        let next = call.is_paced().then(|| self.due + call.every);
         let cut = call.cut_after().map(|time| self.due + time);
-        if next.is_none() && cut.is_none() {
+        if call.total <= 1 && cut.is_none() {
             return;
         }
+        let pace = if call.is_paced() { Pace::Scheduled } else { Pace::AtOnce };
         let Some(request) = context.last_request() else { return };
+        let Some(draft) = context.draft_of(request) else { return };
+        let (sent, sends_more) = (draft.messages, draft.sends_more);
+        let open = OpenCall { request, sent, pace };
+        let next = sends_more.then(|| self.instant_of_next(open, context.now));
         self.calls = self.calls.wrapping_add(1) & (OperationName::MAX >> 1);
-        self.open_call = Some(OpenCall { request, sent: 1, pace: Pace::OnTime });
+        self.open_call = Some(open);
         let name = self.calls << 1;
         for (kind, at) in [(NEXT, next), (CUT, cut)] {
             if let Some(at) = at {
@@ -59,45 +68,57 @@ impl PlanIteration {
         }
     }
 
+    /// When the next message of a call is sent. Where that is as soon as it can be, it is not late for its instant.
+    fn instant_of_next(&self, open: OpenCall, now: Instant) -> Instant {
+        let every = self.call().map_or(Duration::ZERO, |call| call.every);
+        let due = self.due + every.saturating_mul(u32::try_from(open.sent).unwrap_or(u32::MAX));
+        match open.pace {
+            Pace::Scheduled => due,
+            Pace::AtOnce => due.max(now),
+        }
+    }
+
     /// A timer of a call has fired. It may be one of an earlier call, which has ended since.
     pub(super) fn call_timer_fired(&mut self, timer: OperationName, context: &mut Context<'_>) {
         let Some(open) = self.open_call.filter(|_| timer >> 1 == self.calls) else { return };
         if timer & 1 == CUT {
             context.cut(open.request);
-        } else {
+        } else if context.may_send(open.request) {
             self.send_next(open, context);
+        } else {
+            self.open_call = Some(OpenCall { pace: Pace::AtOnce, ..open });
+            context.timer(timer, context.now + TRY_AGAIN_AFTER);
         }
     }
 
-    /// Send the next message, or wait until the peer has read more of those before it. Its instant does not depend on
-    /// when those were sent.
-    fn send_next(&mut self, open: OpenCall, context: &mut Context<'_>) {
-        if !context.may_send(open.request) {
-            context.timer(self.calls << 1 | NEXT, context.now + TRY_AGAIN_AFTER);
-            self.open_call = Some(OpenCall { pace: Pace::HeldUp, ..open });
-            return;
-        }
+    /// Send the next message, and those that are due with it. Its instant does not depend on when those before it were
+    /// sent.
+    fn send_next(&mut self, mut open: OpenCall, context: &mut Context<'_>) {
         let Some(call) = self.call() else { return };
         let (now, counters) = (context.now, context.counters);
         let scope = self.scope(now, counters);
-        let sent = open.sent + 1;
-        let is_last = sent >= call.total;
-        let position = if is_last { MessagePosition::Last } else { MessagePosition::NotLast };
-        let mut encoded = Ok(());
-        context.send(open.request, position, |out| encoded = call.push_message(open.sent, &scope, out));
-        if let Err(error) = encoded {
-            context.fail(open.request, self.unsendable(error));
-            return;
-        }
+        let mut bytes = 0;
+        let is_last = loop {
+            let is_last = open.sent + 1 >= call.total;
+            let position = if is_last { MessagePosition::Last } else { MessagePosition::NotLast };
+            let mut encoded = Ok(());
+            context.send(open.request, position, |out| {
+                encoded = call.push_message(open.sent, &scope, out);
+                bytes = out.len();
+            });
+            if let Err(error) = encoded {
+                context.fail(open.request, self.unsendable(error));
+                return;
+            }
+            open.sent += 1;
+            // No bytes: the request has ended.
+            if is_last || call.is_paced() || bytes == 0 || bytes >= BYTES_A_TURN {
+                break is_last;
+            }
+        };
         if !is_last {
-            let after = call.every.saturating_mul(u32::try_from(sent).unwrap_or(u32::MAX));
-            let at = match open.pace {
-                Pace::OnTime => self.due + after,
-                // That it is late is not the generator's fault.
-                Pace::HeldUp => context.now.max(self.due + after),
-            };
-            context.timer(self.calls << 1 | NEXT, at);
+            context.timer(self.calls << 1 | NEXT, self.instant_of_next(open, now));
         }
-        self.open_call = Some(OpenCall { sent, ..open });
+        self.open_call = Some(open);
     }
 }

@@ -149,31 +149,48 @@ fn the_deadline_is_sent_to_the_server() {
     assert!(log.iter().all(|served| served.header("grpc-timeout") == Some("1500000u")), "{:?}", log[0]);
 }
 
-/// One call that sends messages of this size, one every millisecond.
-fn upload(peer: &Peer, bytes: usize, repeat: u32) -> Plan {
-    let paced = CallOptions { repeat, every: ms(1), ..CallOptions::default() };
-    let step = call("Talk", &"x".repeat(bytes)).streaming(paced).within(ms(2_000));
+/// One call that sends messages, after the first.
+fn upload(peer: &Peer, first: &str, call_of: CallOptions) -> Plan {
+    let step = call("Talk", first).streaming(call_of).within(ms(2_000));
     Plan::new().grpc(RPC, peer.addr).scenario(scenario("s", at_rate(1.0, ms(1)), sequence([step])))
 }
 
 #[test]
 fn messages_that_the_peer_does_not_read_wait_and_are_not_all_kept() {
-    let peer = Peer::start(Manner::DeafAtFirst);
-    let ran = drive(upload(&peer, 16 << 10, 1_000).compile());
-    assert_eq!(ran.assert_sound().outcomes("Talk"), [(Outcome::Timeout, 1)].into());
-    // The window of a fresh connection takes 64 KiB, and 256 KiB may wait, with one message beyond.
-    let sent = sum(&ran, Metric::MessagesOut);
-    assert!((5..=21).contains(&sent), "{sent} messages");
+    for every in [ms(1), Duration::ZERO] {
+        let peer = Peer::start(Manner::DeafAtFirst);
+        let many = CallOptions { repeat: 1_000, every, ..CallOptions::default() };
+        let ran = drive(upload(&peer, &"x".repeat(16 << 10), many).compile());
+        assert_eq!(ran.assert_sound().outcomes("Talk"), [(Outcome::Timeout, 1)].into());
+        // The window of a fresh connection takes 64 KiB, and 256 KiB may wait; at once, 64 KiB follow together.
+        let sent = sum(&ran, Metric::MessagesOut);
+        assert!((5..=25).contains(&sent), "{sent} messages, one every {every:?}");
+    }
 }
 
 #[test]
 fn messages_that_waited_for_the_peer_to_read_are_all_sent() {
-    let peer = Peer::start(Manner::DeafUntilSecond);
-    let read =
-        Scenario { start: ms(500), ..scenario("read", at_rate(1.0, ms(1)), sequence([get("read", "/")])) };
-    let plan = upload(&peer, 1 << 20, 30).http(WEB, peer.addr);
-    let plan = plan.connecting(WEB, |c| c.http = HttpVersion::Http2).scenario(read);
-    let ran = drive(plan.compile());
-    assert!(!ran.assert_sound().outcomes("Talk").contains_key(&Outcome::Timeout));
-    assert_eq!(sum(&ran, Metric::MessagesOut), 30);
+    for every in [ms(1), Duration::ZERO] {
+        let peer = Peer::start(Manner::DeafUntilSecond);
+        let many = CallOptions { repeat: 30, every, ..CallOptions::default() };
+        let read = scenario("read", at_rate(1.0, ms(1)), sequence([get("read", "/")]));
+        let plan = upload(&peer, &"x".repeat(1 << 20), many).http(WEB, peer.addr);
+        let plan = plan.connecting(WEB, |c| c.http = HttpVersion::Http2);
+        let ran = drive(plan.scenario(Scenario { start: ms(500), ..read }).compile());
+        assert!(!ran.assert_sound().outcomes("Talk").contains_key(&Outcome::Timeout));
+        assert_eq!(sum(&ran, Metric::MessagesOut), 30, "one every {every:?}");
+    }
+}
+
+#[test]
+fn many_messages_at_once_are_all_sent() {
+    let many = CallOptions {
+        then: vec![serde_json::json!({ "text": "b".repeat(50 << 10) })],
+        repeat: 10,
+        ..CallOptions::default()
+    };
+    let step = expecting(call("Talk", &"a".repeat(50 << 10)), 20, &"b".repeat(50 << 10));
+    let (ran, _) = run(GrpcBehaviour::EchoEach, step.streaming(many));
+    assert_eq!(ran.assert_sound().outcomes("Talk"), [(Outcome::Ok, COUNT)].into());
+    assert_eq!((sum(&ran, Metric::MessagesIn), sum(&ran, Metric::MessagesOut)), (20 * COUNT, 20 * COUNT));
 }
