@@ -53,11 +53,11 @@ fn every_report_has_a_table_of_the_metrics() {
 
 #[test]
 fn json_has_the_whole_and_each_phase() {
-    let json: serde_json::Value = serde_json::from_str(&report::json(&summary(&run()))).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&report::json(&summary(&run()))).expect("JSON");
     let metric = &json["metrics"][1];
     assert_eq!((metric["name"].as_str(), metric["count"].as_u64()), (Some("wait"), Some(6)));
     let phases: Vec<_> =
-        metric["phases"].as_array().unwrap().iter().map(|p| (&p["phase"], &p["count"])).collect();
+        metric["phases"].as_array().expect("an array").iter().map(|p| (&p["phase"], &p["count"])).collect();
     assert_eq!(serde_json::json!(phases), serde_json::json!([["ramp", 3], ["gameplay", 3]]));
 }
 
