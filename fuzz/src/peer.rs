@@ -29,6 +29,8 @@ pub(crate) const HTTP1: Target = Target {
         for parts in [&[&input[..middle], &input[middle..]][..], &bytes] {
             assert_eq!(one_response(parts), whole, "cut at other points, a response has another meaning");
         }
+        let repeated = same_responses(input);
+        assert!(repeated.iter().all(|one| *one == repeated[0]), "what comes again has another meaning");
         whole.1.is_none()
     },
     ..Target::BASE
@@ -47,6 +49,20 @@ fn one_response(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
     }
     let end = connection.closed(&mut |event: Event<'_>| log.add(&event)).err();
     (log.lines, end)
+}
+
+/// The events of requests that one connection carries one after another, each with this response, as long as it can.
+fn same_responses(response: &[u8]) -> Vec<(Vec<String>, Option<WireError>)> {
+    let mut connection = h1::Connection::new();
+    let mut seen = Vec::new();
+    while connection.capacity() > 0 && seen.len() < 4 {
+        connection.start(1, &request(&Headers::default())).expect("the connection has capacity");
+        connection.sent(usize::MAX);
+        let mut log = EventLog::default();
+        let received = connection.receive(response, &mut |event: Event<'_>| log.add(&event));
+        seen.push((log.lines, received.err()));
+    }
+    seen
 }
 
 pub(crate) const HTTP2: Target = Target {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::claim_share::ClaimShare;
 use crate::rule_id::RuleId;
 
 /// How much a finding weighs.
@@ -150,6 +151,8 @@ pub enum Effect {
     InvalidatesUnlessViolated,
     /// The claim is not decided.
     LeavesUndecided,
+    /// Whether the claim is met is not decided; one that is violated stays violated.
+    LeavesUndecidedUnlessViolated,
     /// It changes no answer; the reader must know.
     Cautions,
 }
@@ -158,10 +161,27 @@ impl Effect {
     /// The verdict after this effect on a claim that had `verdict` before it.
     pub fn on(self, verdict: Verdict) -> Verdict {
         match self {
-            Effect::InvalidatesUnlessViolated if verdict == Verdict::Fail => verdict,
+            Effect::InvalidatesUnlessViolated | Effect::LeavesUndecidedUnlessViolated
+                if verdict == Verdict::Fail =>
+            {
+                verdict
+            }
             Effect::Invalidates | Effect::InvalidatesUnlessViolated => Verdict::Invalid,
-            Effect::LeavesUndecided if verdict != Verdict::Invalid => Verdict::Inconclusive,
-            Effect::LeavesUndecided | Effect::Cautions => verdict,
+            Effect::LeavesUndecided | Effect::LeavesUndecidedUnlessViolated
+                if verdict != Verdict::Invalid =>
+            {
+                Verdict::Inconclusive
+            }
+            Effect::LeavesUndecided | Effect::LeavesUndecidedUnlessViolated | Effect::Cautions => verdict,
+        }
+    }
+
+    /// The same, but a claim that is violated stays violated.
+    pub fn unless_violated(self) -> Effect {
+        match self {
+            Effect::Invalidates => Effect::InvalidatesUnlessViolated,
+            Effect::LeavesUndecided => Effect::LeavesUndecidedUnlessViolated,
+            other => other,
         }
     }
 
@@ -169,7 +189,7 @@ impl Effect {
     pub fn severity(self) -> Severity {
         match self {
             Effect::Invalidates | Effect::InvalidatesUnlessViolated => Severity::Invalid,
-            Effect::LeavesUndecided => Severity::Inconclusive,
+            Effect::LeavesUndecided | Effect::LeavesUndecidedUnlessViolated => Severity::Inconclusive,
             Effect::Cautions => Severity::Caution,
         }
     }
@@ -242,6 +262,9 @@ pub struct Claim {
     pub interval: Option<(f64, f64)>,
     /// How many observations it rests on.
     pub samples: u64,
+    /// The share that decided it, of a claim about a share of arrivals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<ClaimShare>,
     /// Why the verdict is what it is.
     pub reasons: Vec<Reason>,
 }

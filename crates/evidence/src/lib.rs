@@ -3,6 +3,7 @@
 //! The other crates exchange these types: the engine fills [`tick::Tick`]s, observers yield [`series`], the archive
 //! keeps both, and the judge reads them back through [`run::Run`]. This crate is pure: no clock, no files, no threads of its own. Start reading at [`tick`], then [`run`].
 
+pub mod claim_share;
 pub mod comparison;
 pub mod coverage;
 pub mod delivered;
@@ -27,6 +28,7 @@ pub mod tick_channel;
 pub mod time;
 pub mod visible;
 
+pub use claim_share::{ClaimShare, Widening, WideningCause};
 pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};
 pub use coverage::{Coverage, CoveredSample, Integral, Window};
 pub use exemplar::{Exemplar, ExemplarKind};

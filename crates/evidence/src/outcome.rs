@@ -86,6 +86,17 @@ impl Outcome {
         !matches!(self, Outcome::Ok | Outcome::Cancelled)
     }
 
+    /// Whether requests that a generator sends at once, after it stalled, may cause it in a target that would have answered
+    /// them one after the other.
+    pub fn may_follow_a_burst(self) -> bool {
+        use Outcome::{Grpc, Http429, Http503, Refused, Reset, Timeout, Tls};
+        match self {
+            Timeout | Refused | Reset | Tls | Http429 | Http503 => true,
+            Grpc(code) => GrpcCode::OF_OVERLOAD.contains(&code),
+            _ => false,
+        }
+    }
+
     /// Whether a complete response came, whatever it said.
     pub fn is_answer(self) -> bool {
         use Outcome::{Check, Grpc, Http4xx, Http5xx, Http429, Http503, Ok};
@@ -173,6 +184,8 @@ impl GrpcCode {
     pub const OK: GrpcCode = GrpcCode(0);
     /// The peer does not know the method.
     pub const UNIMPLEMENTED: GrpcCode = GrpcCode(12);
+    /// DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and UNAVAILABLE.
+    const OF_OVERLOAD: [GrpcCode; 3] = [GrpcCode(4), GrpcCode(8), GrpcCode(14)];
     const NAMES: [&'static str; Self::COUNT] = [
         "OK",
         "CANCELLED",
@@ -238,6 +251,15 @@ mod tests {
     fn statuses_map_to_their_class() {
         let seen = [204, 302, 404, 429, 500, 503].map(|s| Outcome::of_http_status(s).to_string());
         assert_eq!(seen, ["check", "check", "http_4xx", "http_429", "http_5xx", "http_503"]);
+    }
+
+    #[test]
+    fn overload_and_failed_connections_may_follow_a_burst() {
+        let excused: Vec<String> =
+            all().filter(|outcome| outcome.may_follow_a_burst()).map(|outcome| outcome.to_string()).collect();
+        let grpc = ["grpc:DEADLINE_EXCEEDED", "grpc:RESOURCE_EXHAUSTED", "grpc:UNAVAILABLE"];
+        assert_eq!(excused[..6], ["http_429", "http_503", "timeout", "refused", "reset", "tls"]);
+        assert_eq!(excused[6..], grpc);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The claim on each objective: what was observed, compared with its bound, and the verdict after all findings.
 
+mod sentence;
+
 use evidence::{Claim, Ending, Figure, Finding, Reason, Verdict};
 use workload::Comparison;
 
@@ -41,31 +43,40 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
         bound: Figure::new("bound", measured.objective.bound, &measured.observed.unit),
         interval: measured.observed.interval,
         samples: measured.observed.samples,
+        share: measured.observed.share.as_ref().map(|share| sentence::claim_share(measured, share)),
         reasons,
     }
 }
 
-/// The observed value, compared with the bound, as a sentence.
+/// The observed value and what decides the objective, as a sentence.
 fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> String {
     let observed = &measured.observed;
     if let Some(stated) = &observed.stated {
         return stated.sentence.clone();
     }
-    let bound = bound(measured);
-    let counted = if measured.is_about_load() { "observations" } else { "samples" };
     let samples = numbers::count(observed.samples);
-    let result = if measured.verdict() == Verdict::Pass { "meets" } else { "violates" };
-    match &observed.value {
-        Value::Missing(why) => why.clone(),
-        Value::Infinite => format!(
-            "Infinite: too many of {samples} observations failed or were dropped; that {result} {bound}{}.",
-            with_virtual_users(facts, measured)
-        ),
-        Value::Finite(value) => format!(
-            "{} over {samples} {counted} {result} {bound}{}.",
-            quantity(measured, *value),
-            with_virtual_users(facts, measured)
-        ),
+    let users = with_virtual_users(facts, measured);
+    let value = match &observed.value {
+        Value::Missing(why) => return why.clone(),
+        Value::Infinite => format!("Infinite over {samples} observations"),
+        Value::Finite(_) if measured.objective.measure.unit() == "1" && observed.share.is_some() => {
+            format!("{samples} observations")
+        }
+        Value::Finite(value) => {
+            let counted = if measured.is_about_load() { "observations" } else { "samples" };
+            format!("{} over {samples} {counted}", quantity(measured, *value))
+        }
+    };
+    match (&observed.share, observed.range) {
+        (Some(share), _) => format!("{value}{users}: {}.", sentence::of_share(measured, share)),
+        (None, Some(range)) if range.low < range.high && measured.verdict() != Verdict::Pass => {
+            let (low, high) = (numbers::ms(range.low), numbers::ms(range.high));
+            format!("{value}{users}: between {low} and {high}, against {}.", bound(measured))
+        }
+        _ => {
+            let result = if measured.verdict() == Verdict::Pass { "meets" } else { "violates" };
+            format!("{value}{users} {result} {}.", bound(measured))
+        }
     }
 }
 

@@ -55,7 +55,7 @@ pub fn compare(sides: &[Side<'_>], expected: &[Expectation]) -> Result<Compariso
     }
     sort(&mut findings);
     let mut findings = conclusion::joined(findings);
-    let refusals = refusals(&runs, &findings);
+    let refusals = refusals(&findings);
     for pair in pairs() {
         let found = prediction_as_result::check(&pair, expected, &refusals);
         findings.extend(found.into_iter().map(|finding| of_pair(&pair, finding)));
@@ -96,23 +96,28 @@ fn sort(findings: &mut [SidedFinding]) {
     findings.sort_by_key(|f| (f.finding.severity, f.finding.rule, f.sides.clone()));
 }
 
-/// The findings about a run by itself, except those about its own objectives alone.
+/// The findings about a run by itself, except those about its own objectives alone. What its objectives were decided in
+/// spite of may still be the whole difference from another run.
 fn own_findings<'k>(run: &'k JudgedRun<'_>) -> impl Iterator<Item = Finding> + 'k {
     let is_of_the_run = |f: &&Finding| f.scope.objective.is_none() && f.rule != RuleId::M6;
-    run.judgement.findings.iter().filter(is_of_the_run).cloned()
+    run.judgement.findings.iter().filter(is_of_the_run).cloned().map(|finding| {
+        let refuses = match finding.rule {
+            RuleId::L3 => run.is_open(&finding.scope),
+            RuleId::L4 | RuleId::T4 => true,
+            _ => false,
+        };
+        let has_threshold = finding.figures.iter().any(|figure| figure.name == "threshold");
+        let severity = if refuses && has_threshold { Severity::Invalid } else { finding.severity };
+        Finding { severity, ..finding }
+    })
 }
 
 /// Where no difference of times may be formed, and by which rule.
-fn refusals(runs: &[JudgedRun<'_>], findings: &[SidedFinding]) -> Vec<Refusal> {
+fn refusals(findings: &[SidedFinding]) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     for SidedFinding { sides, finding } in findings.iter().filter(|f| f.finding.severity == Severity::Invalid)
     {
-        let is_refusing = match rules::by_id(finding.rule).affected {
-            AffectedClaims::Named => false,
-            // A generator at its limit invalidates an offered rate, which a closed model does not have.
-            AffectedClaims::OfferedLoad => sides.iter().any(|side| runs[*side].is_open(&finding.scope)),
-            _ => true,
-        };
+        let is_refusing = rules::by_id(finding.rule).affected != AffectedClaims::Named;
         let of = |side: &usize| Refusal { side: *side, rule: finding.rule, scope: finding.scope.clone() };
         if is_refusing {
             // Of a pair it is the run that is compared with the baseline.

@@ -34,26 +34,17 @@ fn effect(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, finding: &Finding
         return None;
     }
     match affected {
-        // A VU limit that is too low for the whole scenario hides waits; it changes no count and no rate.
-        AffectedClaims::Load if finding.scope.phase.is_none() => measured.is_about_times().then_some(effect),
         AffectedClaims::Load => measured.is_about_load().then_some(effect),
-        AffectedClaims::OfferedLoad if has_offered_rate(facts, measured) => {
-            measured.is_about_load().then_some(effect)
-        }
-        AffectedClaims::OfferedLoad => measured.is_about_load().then_some(Effect::Cautions),
-        AffectedClaims::LoadUnlessViolated if effect == Effect::Invalidates => {
-            measured.is_about_load().then_some(Effect::InvalidatesUnlessViolated)
-        }
-        // An objective on a rate of a closed model has a finding of its own, which is graver.
-        AffectedClaims::LoadUnlessViolated => {
-            (measured.is_about_load() && !measured.is_a_rate()).then_some(effect)
-        }
-        AffectedClaims::TimesUnlessViolated if effect == Effect::Invalidates => {
-            measured.is_about_times().then_some(Effect::InvalidatesUnlessViolated)
-        }
-        AffectedClaims::Times | AffectedClaims::TimesUnlessViolated => {
+        // A VU limit that is too low for the whole scenario hides waits; it changes no count and no rate.
+        AffectedClaims::LoadUnlessViolated if finding.scope.phase.is_none() && effect == Effect::Cautions => {
             measured.is_about_times().then_some(effect)
         }
+        AffectedClaims::LoadUnlessViolated => measured.is_about_load().then_some(effect.unless_violated()),
+        AffectedClaims::LoadExceptRatesOfClosed => {
+            let is_closed = finding.scope.phase.is_none();
+            (measured.is_about_load() && !(is_closed && measured.is_a_rate())).then_some(effect)
+        }
+        AffectedClaims::Times => measured.is_about_times().then_some(effect),
         AffectedClaims::Everything | AffectedClaims::Named | AffectedClaims::Differences => None,
     }
 }

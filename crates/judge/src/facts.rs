@@ -4,6 +4,7 @@
 pub(crate) mod backlog;
 pub(crate) mod concurrency;
 mod generator;
+mod headroom;
 mod host;
 mod last_second;
 mod observers;
@@ -17,12 +18,16 @@ use evidence::{
 use workload::{Comparison, Measure, Objective, Scenario, Workload};
 
 use crate::leaks::{self, LeakAnswer, LeakMargin};
-use crate::measure::{self, Measurement, Value};
+use crate::measure::{self, DisturbedTime, MeasureSource, Measurement, UnknownPart, Value};
+use crate::shares::ShareAnswer;
 use crate::tables::{EndpointStats, PhaseWindow, Tables, TimeGroup};
 
 pub(crate) use backlog::Backlog;
 pub(crate) use concurrency::Concurrency;
-pub(crate) use generator::{AtVuLimit, Generator, LoopUse};
+pub(crate) use generator::{AtVuLimit, Generator, LoopStalls, LoopUse};
+pub(crate) use headroom::Headroom;
+#[cfg(test)]
+pub(crate) use headroom::NEAR_LIMIT;
 pub(crate) use host::{FrequencyRange, Host, OtherProcesses, StealShares};
 pub(crate) use last_second::LastSecond;
 pub(crate) use observers::ObserverNotices;
@@ -63,6 +68,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) virtual_users: Option<f64>,
     /// The generator's machine; none where it was not observed.
     pub(crate) host: Option<Host>,
+    /// How near the targets were to their limits.
+    pub(crate) headroom: Headroom,
     /// Leak analysis of each series, where an objective is about a leak.
     pub(crate) leaks: Vec<LeakAnswer>,
     /// Steady-state analysis of each endpoint in phases whose load is planned to be constant.
@@ -93,12 +100,22 @@ impl<'a> Facts<'a> {
         let has_leak_objective = workload.objectives.iter().any(|o| leaks::is_leak_objective(&o.name));
         let leaks =
             if has_leak_objective { leaks::of(run, workload, LeakMargin::default())? } else { Vec::new() };
+        let disturbed = DisturbedTime::of(run)?;
+        let source = MeasureSource { run, workload, tables: &tables, disturbed: &disturbed };
         let measured = |objective| {
-            let observed = measure::observe(run, workload, &tables, objective)?;
+            let observed = measure::observe(&source, objective)?;
             Ok(MeasuredObjective { objective, observed })
         };
         let steady_states = steady_state::analyses(run, workload, &tables)?;
-        let objectives = workload.objectives.iter().map(measured).collect::<Result<_, ReadError>>()?;
+        let mut objectives = workload
+            .objectives
+            .iter()
+            .map(measured)
+            .collect::<Result<Vec<MeasuredObjective<'_>>, ReadError>>()?;
+        if let Some(family) = workload.family {
+            let shares = objectives.iter_mut().filter_map(|measured| measured.observed.share.as_mut());
+            measure::correct_violations(shares.collect(), family);
+        }
         Ok(Facts {
             workload,
             provenance,
@@ -116,6 +133,7 @@ impl<'a> Facts<'a> {
             concurrencies: concurrency::concurrencies(run, workload)?,
             virtual_users: virtual_users(run)?,
             host: host::host(run)?,
+            headroom: headroom::headroom(run)?,
             leaks,
             objectives,
         })
@@ -170,23 +188,32 @@ impl<'a> Facts<'a> {
 }
 
 impl MeasuredObjective<'_> {
-    /// The verdict by the number alone. Nothing is rounded in its favour: of a value in a histogram's bucket, the end
-    /// that is farther from meeting the bound counts.
+    /// The verdict by the numbers alone, before any finding. Nothing is rounded in its favour.
     pub(crate) fn verdict(&self) -> Verdict {
         if let Some(stated) = &self.observed.stated {
             return stated.verdict;
         }
-        match self.observed.value {
-            Value::Finite(value) if self.is_met_by(value, self.observed.bucket) => Verdict::Pass,
-            Value::Finite(_) | Value::Infinite => Verdict::Fail,
-            Value::Missing(_) => Verdict::Inconclusive,
+        if let Some(share) = &self.observed.share {
+            return match share.decision.answer {
+                ShareAnswer::Pass => Verdict::Pass,
+                ShareAnswer::Fail => Verdict::Fail,
+                ShareAnswer::UndecidedBySample => Verdict::Inconclusive,
+                ShareAnswer::UndecidedByGenerator => Verdict::Invalid,
+            };
         }
-    }
-
-    fn is_met_by(&self, value: f64, bucket: Option<(f64, f64)>) -> bool {
-        let (low, high) = bucket.unwrap_or((value, value));
-        let worst = if self.has_upper_bound() { high } else { low };
-        self.objective.comparison.holds(worst, self.objective.bound)
+        let holds = |value: f64| self.objective.comparison.holds(value, self.objective.bound);
+        match (&self.observed.value, self.observed.range) {
+            (Value::Missing(_), _) => Verdict::Inconclusive,
+            (Value::Infinite, _) => Verdict::Fail,
+            (Value::Finite(value), None) if holds(*value) => Verdict::Pass,
+            (Value::Finite(_), None) => Verdict::Fail,
+            (Value::Finite(_), Some(range)) => match (holds(range.low), holds(range.high)) {
+                (true, true) => Verdict::Pass,
+                (false, false) => Verdict::Fail,
+                _ if range.unknown == UnknownPart::Stalls => Verdict::Invalid,
+                _ => Verdict::Inconclusive,
+            },
+        }
     }
 
     /// Whether it is met by values below its bound.

@@ -1,17 +1,25 @@
 //! The measurement of an objective: one number, its interval, and the number of observations. No rule is applied here.
 
+mod bound;
+mod ranges;
 mod rates;
 mod series;
+mod shares;
+mod source;
+mod stalls;
 mod stated;
 pub(crate) mod times;
+mod values;
 
+pub(crate) use shares::{ShareMeasurement, WrongSide, correct_violations};
+pub(crate) use source::MeasureSource;
+pub(crate) use stalls::DisturbedTime;
 pub(crate) use stated::StatedAnswer;
+pub(crate) use values::{UnknownPart, ValueRange};
 
+use evidence::Missing;
 use evidence::run::ReadError;
-use evidence::{Missing, Run};
-use workload::{Measure, Objective, Workload};
-
-use crate::tables::Tables;
+use workload::{Measure, Objective};
 
 /// A number, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,25 +42,14 @@ pub(crate) struct Measurement {
     pub(crate) interval: Option<(f64, f64)>,
     /// The number of observations.
     pub(crate) samples: u64,
-    /// The lowest and the highest that the value can be, where it was read from a histogram's bucket.
-    pub(crate) bucket: Option<(f64, f64)>,
-    /// For quantiles only.
-    pub(crate) tail: Option<QuantileTail>,
+    /// Of a mean, a highest and a lowest time: between which values it lies.
+    pub(crate) range: Option<ValueRange>,
+    /// The share that decides the objective, of one about a share of arrivals.
+    pub(crate) share: Option<ShareMeasurement>,
     /// For observed series: the share of its window in which it was not observed.
     pub(crate) unobserved: Option<f64>,
     /// Of an imported run without single times: what its source's figures say.
     pub(crate) stated: Option<StatedAnswer>,
-}
-
-/// The observations beyond a quantile.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct QuantileTail {
-    /// Which quantile, 0 to 1.
-    pub(crate) q: f64,
-    /// How many observations are beyond it.
-    pub(crate) beyond: f64,
-    /// Observations per independent observation, where it can be computed; at least 1.
-    pub(crate) design_effect: Option<f64>,
 }
 
 impl Measurement {
@@ -61,9 +58,9 @@ impl Measurement {
             value,
             unit: unit.to_owned(),
             interval: None,
-            bucket: None,
             samples,
-            tail: None,
+            range: None,
+            share: None,
             unobserved: None,
             stated: None,
         }
@@ -74,28 +71,30 @@ impl Measurement {
     }
 }
 
-/// Measures `objective` in this run.
+/// Measures `objective`.
 ///
 /// # Errors
 /// [`ReadError`] when the evidence cannot be read.
-pub(crate) fn observe(
-    run: &dyn Run,
-    workload: &Workload,
-    tables: &Tables,
-    objective: &Objective,
-) -> Result<Measurement, ReadError> {
-    let filter = &objective.filter;
-    let source = run.manifest().source.as_ref().filter(|source| source.lacks(Missing::Distributions));
-    if let Some(stated) = source.and_then(|source| stated::observe(source, workload, objective)) {
+pub(crate) fn observe(source: &MeasureSource<'_>, objective: &Objective) -> Result<Measurement, ReadError> {
+    let MeasureSource { run, workload, .. } = *source;
+    let summaries = run.manifest().source.as_ref().filter(|source| source.lacks(Missing::Distributions));
+    if let Some(stated) = summaries.and_then(|source| stated::observe(source, workload, objective)) {
         return Ok(stated);
     }
+    let mut measurement = value(source, objective)?;
+    if !matches!(measurement.value, Value::Missing(_)) {
+        measurement.share = shares::observe(source, objective)?;
+        measurement.range = values::observe(source, objective)?;
+    }
+    Ok(measurement)
+}
+
+fn value(source: &MeasureSource<'_>, objective: &Objective) -> Result<Measurement, ReadError> {
+    let (run, tables, filter) = (source.run, source.tables, &objective.filter);
     Ok(match &objective.measure {
         Measure::ResponseTime(statistic)
         | Measure::ServiceTime(statistic)
-        | Measure::IterationTime(statistic) => {
-            let source = times::TimeSource { run, workload, tables };
-            times::observe(&source, objective, *statistic)?
-        }
+        | Measure::IterationTime(statistic) => times::observe(source, objective, *statistic)?,
         Measure::ErrorRate => rates::error_rate(tables, filter),
         Measure::Goodput { within } => rates::goodput(tables, filter, *within),
         Measure::Throughput => rates::throughput(tables, filter),

@@ -7,8 +7,6 @@ use evidence::{Claim, Figure, Finding, RuleId, Scope, Severity};
 use crate::facts::Facts;
 use crate::pair::Pair;
 
-/// Which claims most rules on load affect, in words.
-pub(crate) const LOAD_CLAIMS: &str = "every objective on requests of the scenario and phase it fires in";
 /// Which claims most rules of pairs affect, in words.
 pub(crate) const DIFFERENCES: &str =
     "differences between runs, within its scope; no objective of a run by itself";
@@ -63,14 +61,12 @@ pub(crate) enum AffectedClaims {
     Everything,
     /// Those on requests.
     Load,
-    /// Those on requests at an offered rate; with closed models alone it cautions.
-    OfferedLoad,
     /// Those on requests, but a violated objective stays violated.
     LoadUnlessViolated,
+    /// Those on requests, except those on a rate where the whole scenario is meant: these have findings of their own.
+    LoadExceptRatesOfClosed,
     /// Those on times.
     Times,
-    /// Those on times, but a violated objective stays violated.
-    TimesUnlessViolated,
     /// Only the objective it names.
     Named,
     /// Differences between runs: no objective of a run.

@@ -16,7 +16,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// The confidence of the design effect, one-sided.
 const EFFECT_CONFIDENCE: f64 = 0.80;
 /// A level within this factor of the bound is near it.
-const NEAR: f64 = 2.0;
+const NEAR: f64 = 1.5;
+/// How many times as many arrivals as in this run may be asked for.
+const TIMES_AS_MANY: [u64; 7] = [2, 3, 5, 10, 20, 50, 100];
 /// Shares such as 1 − 0.95 are not exact in binary.
 const SHARE_ERROR: f64 = 1e-9;
 
@@ -31,6 +33,8 @@ pub struct BeyondCounts {
     pub most: u64,
     /// Those that are by the observed times alone, of the arrivals that have one or failed.
     pub observed: Proportion,
+    /// Those of the observed ones whose time is rounded, so that it may be on either side.
+    pub at_bound: u64,
 }
 
 /// Where times are cut into those within and those beyond, to see how the latter cluster.
@@ -38,7 +42,7 @@ pub struct BeyondCounts {
 pub enum CutPlace {
     /// At the bound, or so close that clusters there may reach it.
     NearBound,
-    /// Farther from it than a factor of 2: a level that moves there does not reach it, so that its clusters count as much
+    /// Farther from it than a factor of 1.5: a level that moves there does not reach it, so that its clusters count as much
     /// as is assumed without knowledge at most.
     FarFromBound,
 }
@@ -132,8 +136,36 @@ impl ShareQuestion {
         }
     }
 
+    /// How many arrivals would decide it, if their shares and clusters were the same; none where a hundred times as many
+    /// would not.
+    pub fn arrivals_needed(&self) -> Option<u64> {
+        if self.counts.most == 0 && self.allowed > SHARE_ERROR {
+            let independent = stats::fewest_without(self.allowed, self.confidence) as f64;
+            return Some((independent * self.design_effects().of_all).ceil() as u64);
+        }
+        let is_open = |times: u64| {
+            let scaled = self.times(times).decide().answer;
+            matches!(scaled, ShareAnswer::UndecidedBySample | ShareAnswer::UndecidedByGenerator)
+        };
+        let many = TIMES_AS_MANY.into_iter().find(|times| !is_open(*times))?;
+        Some(self.counts.arrivals * many)
+    }
+
+    /// The question with every count so many times as large.
+    fn times(&self, times: u64) -> ShareQuestion {
+        let BeyondCounts { arrivals, least, most, observed, at_bound } = self.counts;
+        let counts = BeyondCounts {
+            arrivals: arrivals * times,
+            least: least * times,
+            most: most * times,
+            observed: Proportion { part: observed.part * times, whole: observed.whole * times },
+            at_bound: at_bound * times,
+        };
+        ShareQuestion { counts, ..self.clone() }
+    }
+
     fn answer(&self, limits: ShareLimits, effects: &DesignEffects) -> ShareAnswer {
-        let BeyondCounts { arrivals, least, most, observed } = self.counts;
+        let BeyondCounts { arrivals, least, most, observed, at_bound } = self.counts;
         if arrivals == 0 {
             return ShareAnswer::UndecidedBySample;
         }
@@ -141,6 +173,7 @@ impl ShareQuestion {
             return match (least, most) {
                 (1.., _) => ShareAnswer::Fail,
                 (0, 0) => ShareAnswer::Pass,
+                _ if most <= at_bound => ShareAnswer::UndecidedBySample,
                 _ => ShareAnswer::UndecidedByGenerator,
             };
         }
@@ -149,7 +182,10 @@ impl ShareQuestion {
             let is_violated = limits.lower > self.allowed + SHARE_ERROR;
             is_met.then_some(ShareAnswer::Pass).or(is_violated.then_some(ShareAnswer::Fail))
         };
-        let by_times = || self.limits(observed.part, observed.part, observed.whole, effects);
+        let by_times = || {
+            let least = observed.part.saturating_sub(at_bound);
+            self.limits(least, observed.part, observed.whole, effects)
+        };
         match decided(limits) {
             Some(answer) => answer,
             None if observed.whole > 0 && decided(by_times()).is_some() => ShareAnswer::UndecidedByGenerator,

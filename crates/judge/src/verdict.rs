@@ -1,14 +1,13 @@
 //! The verdict on the whole run, and its exit code.
 
-use evidence::{Claim, Effect, Finding, Judgement, RuleId, Severity, Verdict};
+use evidence::{Claim, Finding, Judgement, Missing, Severity, Verdict};
 
 use crate::claims;
 use crate::facts::Facts;
+use crate::numbers;
 use crate::rule::AffectedClaims;
 use crate::rules::{self, RULES_VERSION};
-
-/// Rules about a generator at its limit. A finding of theirs that invalidates a claim invalidates the whole run.
-const GENERATOR_RULES: [RuleId; 2] = [RuleId::L1, RuleId::L3];
+use crate::tables::EndpointStats;
 
 /// The exit code for a verdict: 0 PASS or MEASURED, 3 FAIL, 4 INCONCLUSIVE, 5 INVALID.
 pub fn exit_code(verdict: Verdict) -> u8 {
@@ -30,6 +29,10 @@ pub(crate) fn judgement(facts: &Facts<'_>, claims: Vec<Claim>, mut findings: Vec
 fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict, String) {
     if let Some(finding) = invalidating(findings) {
         return (Verdict::Invalid, format!("{} {}: {}", finding.rule, finding.title, finding.what));
+    }
+    let has_violated = claims.iter().any(|claim| claim.verdict == Verdict::Fail);
+    if let Some(because) = nothing_succeeded(facts).filter(|_| !has_violated) {
+        return (Verdict::Fail, because);
     }
     if !facts.is_complete() && claims.is_empty() {
         return (Verdict::Inconclusive, format!("No objective was set. {}", claims::cut_short(facts)));
@@ -77,15 +80,18 @@ fn objectives(some: usize, all: usize) -> String {
     }
 }
 
-/// The finding that invalidates the whole run: evidence that was changed, counts that do not add up, or a generator at
-/// its limit that invalidates at least one claim.
+/// The finding that invalidates the whole run: evidence that was changed, or counts that do not add up.
 fn invalidating(findings: &[Finding]) -> Option<&Finding> {
-    let is_invalid = |f: &&Finding| f.severity == Severity::Invalid;
     let is_about_the_run = |f: &&Finding| rules::by_id(f.rule).affected == AffectedClaims::Everything;
-    let is_about_the_generator = |f: &&Finding| {
-        let is_invalidating = f.affects.iter().any(|affected| affected.effect == Effect::Invalidates);
-        GENERATOR_RULES.contains(&f.rule) && is_invalidating
-    };
-    let invalid = || findings.iter().filter(is_invalid);
-    invalid().find(is_about_the_run).or_else(|| invalid().find(is_about_the_generator))
+    findings.iter().filter(|f| f.severity == Severity::Invalid).find(is_about_the_run)
+}
+
+/// That nothing succeeded, if so: that is a failure whatever was asked.
+fn nothing_succeeded(facts: &Facts<'_>) -> Option<String> {
+    let sum = |count: fn(&EndpointStats) -> u64| facts.tables.endpoints.iter().map(count).sum::<u64>();
+    let (ok, failed) = (sum(|endpoint| endpoint.ok.count()), sum(EndpointStats::failed_by_target));
+    let is_known = !facts.tables.missing.contains(&Missing::Outcomes);
+    (is_known && ok == 0 && failed > 0).then(|| {
+        format!("Nothing succeeded: all of {} requests failed or were dropped.", numbers::count(failed))
+    })
 }

@@ -181,7 +181,7 @@ pub(crate) struct RunOptionArguments {
 }
 
 /// Reports besides the summary on the terminal; `-` is standard output.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct OutputArguments {
     /// Write the report as one self-contained HTML file
     #[arg(long, value_name = "FILE")]
@@ -195,6 +195,19 @@ pub(crate) struct OutputArguments {
     /// Write the claims as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+    /// The exit code of an INCONCLUSIVE verdict: 4, or 0 with a note
+    #[arg(long, value_enum, value_name = "MODE", default_value = "fail")]
+    pub(crate) inconclusive: OnInconclusive,
+}
+
+/// What an INCONCLUSIVE verdict does to the exit code.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OnInconclusive {
+    /// It is 4
+    #[default]
+    Fail,
+    /// It is 0, and a note says so
+    Warn,
 }
 
 impl OutputArguments {

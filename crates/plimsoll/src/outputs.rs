@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use ::report::summary::Comparison;
 use ::report::{Style, Summary, comparison};
-use evidence::TerminalText;
+use evidence::{TerminalText, Verdict};
 
-use crate::arguments::{CompareArguments, OutputArguments};
+use crate::arguments::{CompareArguments, OnInconclusive, OutputArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::screen::{self, Stream};
 
@@ -23,7 +23,7 @@ pub(crate) fn write(
     outputs: &OutputArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    let OutputArguments { html, md, json, junit } = outputs;
+    let OutputArguments { html, md, json, junit, inconclusive: _ } = outputs;
     let asked: [(&Option<_>, Render); 4] =
         [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
     let is_taken = asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-")));
@@ -37,6 +37,17 @@ pub(crate) fn write(
         }
     }
     Ok(())
+}
+
+/// The exit code for a verdict. An INCONCLUSIVE one that shall not fail a build is noted, and stays what it is.
+pub(crate) fn exit_code(verdict: Verdict, on_inconclusive: OnInconclusive) -> u8 {
+    match (verdict, on_inconclusive) {
+        (Verdict::Inconclusive, OnInconclusive::Warn) => {
+            note("the verdict is INCONCLUSIVE; the exit code is 0, as --inconclusive=warn asks");
+            0
+        }
+        _ => judge::exit_code(verdict),
+    }
 }
 
 /// Write every report of a comparison that was asked for, and the one for the terminal unless standard output is taken.

@@ -79,7 +79,7 @@ fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Com
     for target in plan.workload.targets.values_mut() {
         watch_if_local(target);
     }
-    let outputs = OutputArguments { html: None, md: None, json: None, junit: None };
+    let outputs = OutputArguments::default();
     let options = &RunOptionArguments { once: false, force: false, loops: 1, outputs };
     let address_hint = |_: &str| String::new();
     let request = RunRequest { keep: Keep::Nothing, progress: Progress::Quiet, options, address_hint };

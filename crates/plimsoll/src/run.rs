@@ -43,7 +43,7 @@ pub(crate) fn conduct(listener: &Listener, plan: LoadedPlan, request: &RunReques
         &PreopenedReports::default(),
     )?; // 9
     sealed.completed()?;
-    Ok(judge::exit_code(judged.judgement.verdict)) // 10
+    Ok(outputs::exit_code(judged.judgement.verdict, request.options.outputs.inconclusive)) // 10
 }
 
 /// From a workload to a sealed run file.

@@ -89,12 +89,13 @@ fn claims(out: &mut String, claims: &[ClaimSummary]) {
     );
     for shown in claims.iter().take(MAX_CLAIMS) {
         let claim = &shown.claim;
-        let reasons: String = claim
-            .reasons
-            .iter()
-            .filter(|_| claim.verdict != Verdict::Pass)
-            .map(|r| format!("<br>{}", text(&r.to_string(), MAX_TEXT)))
-            .collect();
+        let reasons: Vec<String> = match (claim.verdict, &claim.share) {
+            (Verdict::Pass, Some(share)) => vec![share.sentence.clone()],
+            (Verdict::Pass, None) => Vec::new(),
+            _ => claim.reasons.iter().map(ToString::to_string).collect(),
+        };
+        let reasons: String =
+            reasons.iter().map(|reason| format!("<br>{}", text(reason, MAX_TEXT))).collect();
         let _ = writeln!(
             out,
             "| {} {} | **{}** {}{reasons} | {} | {} | {} | {} |",

@@ -120,7 +120,11 @@ fn claim(page: &mut Page, shown: &ClaimSummary) {
     numbers.extend(shown.interval().map(|i| unbreakable(&format!("95 % interval {i}"))));
     numbers.push(unbreakable(&format!("n = {}", number::count(claim.samples))));
     page.paragraph(Label::indent(CLAIM), Tone::Normal, &numbers.join(" · "));
-    if claim.verdict != Verdict::Pass {
+    if claim.verdict == Verdict::Pass {
+        if let Some(share) = &claim.share {
+            page.paragraph(Label::indent(CLAIM), Tone::Dim, &share.sentence);
+        }
+    } else {
         for reason in brief_reasons(claim) {
             page.paragraph(Label::indent(CLAIM), tone, &reason);
         }

@@ -36,6 +36,9 @@ pub struct Workload {
     pub setup: Vec<Step>,
     /// What the run must show.
     pub objectives: Vec<Objective>,
+    /// The confidence of all violations together, from 0.5 to 1; none: that of each by itself is 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<f64>,
     /// When targets are profiled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<ProfileMark>,
@@ -59,6 +62,7 @@ impl Workload {
             scenarios: Vec::new(),
             setup: Vec::new(),
             objectives: Vec::new(),
+            family: None,
             profiles: Vec::new(),
             precheck: false,
             traceparent: false,

@@ -200,6 +200,7 @@ struct Settings {
     precheck: bool,
     traceparent: bool,
     secrets: Vec<String>,
+    family: Option<f64>,
 }
 
 impl Settings {
@@ -216,6 +217,7 @@ impl Settings {
             seed: root.get("seed").and_then(|item| item.whole(0..=u64::MAX)).unwrap_or(DEFAULT_SEED),
             precheck: flag("precheck"),
             traceparent: flag("traceparent"),
+            family: root.get("family").and_then(|item| item.confidence()),
             secrets: secrets.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
         }
     }
@@ -234,6 +236,7 @@ impl Settings {
             scenarios,
             setup: setup.into_iter().filter_map(|draft| draft.step).collect(),
             objectives: Vec::new(),
+            family: self.family,
             profiles: Vec::new(),
             precheck: self.precheck,
             traceparent: self.traceparent,

@@ -18,6 +18,7 @@ fn judgement(rules_version: u32) -> Judgement {
             bound: Figure::new("bound", 50.0, "ms"),
             interval: Some((40.5, 60.25)),
             samples: 30,
+            share: None,
             reasons: vec!["Q1".to_owned().into()],
         }],
         findings: vec![Finding {

@@ -53,6 +53,7 @@ impl Plan {
             scenarios: Vec::new(),
             setup: Vec::new(),
             objectives: Vec::new(),
+            family: None,
             precheck: false,
             traceparent: false,
             secrets: Vec::new(),

@@ -66,17 +66,26 @@ pub(super) fn throughput(tables: &Tables, filter: &Filter) -> Measurement {
 
 /// A count a second, over the phases in which anything was due.
 fn per_second(tables: &Tables, filter: &Filter, count: impl Fn(&EndpointStats) -> u64) -> Measurement {
-    let active: Vec<&EndpointStats> =
-        endpoints(tables, filter).filter(|e| e.attempted() + e.dropped() > 0).collect();
+    let active: Vec<&EndpointStats> = active(tables, filter).collect();
     let counted: u64 = active.iter().map(|endpoint| count(endpoint)).sum();
-    let is_active = |name: &str| active.iter().any(|endpoint| *endpoint.key.phase == *name);
-    let length_s: f64 = tables.phases.iter().filter(|s| is_active(&s.name)).map(|s| s.length_s()).sum();
+    let length_s = length_s(tables, filter);
     let value = if length_s > 0.0 {
         Value::Finite(counted as f64 / length_s)
     } else {
         Value::Missing("No request it counts was due: not measured is not zero.".to_owned())
     };
     Measurement::new(value, "1/s", active.iter().map(|endpoint| endpoint.attempted()).sum())
+}
+
+/// Endpoints of which anything was due.
+fn active<'t>(tables: &'t Tables, filter: &'t Filter) -> impl Iterator<Item = &'t EndpointStats> {
+    endpoints(tables, filter).filter(|endpoint| endpoint.attempted() + endpoint.dropped() > 0)
+}
+
+/// How long the phases in which anything was due were offered, in seconds.
+pub(super) fn length_s(tables: &Tables, filter: &Filter) -> f64 {
+    let is_active = |name: &str| active(tables, filter).any(|endpoint| *endpoint.key.phase == *name);
+    tables.phases.iter().filter(|phase| is_active(&phase.name)).map(|phase| phase.length_s()).sum()
 }
 
 /// Passed share of one check, or of all; of endpoints and of whole iterations.

@@ -4,36 +4,38 @@ use evidence::run::ReadError;
 use evidence::{Histogram, Key, KeyId, Metric, Missing, Outcome, Quantile, Run, Seconds};
 use workload::{Filter, Measure, Objective, Statistic, Workload};
 
-use super::{Measurement, QuantileTail, Value};
+use super::source::MeasureSource;
+use super::{Measurement, Value};
+use crate::shares;
 use crate::tables::{StatsKey, Tables, steps_of_sequence};
 
 /// Length of the batches that intervals are computed from, in seconds.
-pub(crate) const BATCH_S: u32 = 10;
+pub(crate) const BATCH_S: u32 = shares::BATCH_S as u32;
 const MS: f64 = 1_000.0;
-/// The resolution of a histogram is one part in a thousand; no error is taken to be smaller.
-const RESOLUTION: f64 = 0.001;
 
-/// The evidence that times are measured in.
-pub(super) struct TimeSource<'a> {
-    pub(super) run: &'a dyn Run,
-    pub(super) workload: &'a Workload,
-    pub(super) tables: &'a Tables,
-}
-
-/// The observations of an objective.
-struct Observations {
+/// The observations of an objective on times.
+pub(super) struct Observations {
     /// Times of successes.
-    times: Histogram,
+    pub(super) times: Histogram,
     /// Failed requests and dropped arrivals.
-    infinitely_slow: u64,
+    pub(super) infinitely_slow: u64,
 }
 
 impl Observations {
+    pub(super) fn of(tables: &Tables, objective: &Objective) -> Observations {
+        let mut seen = Observations { times: Histogram::new(), infinitely_slow: 0 };
+        for group in tables.time_groups(&objective.measure, &objective.filter) {
+            seen.times.merge(group.times);
+            seen.infinitely_slow += group.infinitely_slow;
+        }
+        seen
+    }
+
     fn count(&self) -> u64 {
         self.times.count() + self.infinitely_slow
     }
 
-    fn quantile(&self, q: f64) -> Quantile {
+    pub(super) fn quantile(&self, q: f64) -> Quantile {
         self.times.quantile_with(q, self.infinitely_slow)
     }
 }
@@ -41,15 +43,11 @@ impl Observations {
 /// A statistic of times. A quantile counts failed requests and dropped arrivals as infinitely slow; mean, lowest and
 /// highest are of successes only.
 pub(super) fn observe(
-    source: &TimeSource<'_>,
+    source: &MeasureSource<'_>,
     objective: &Objective,
     statistic: Statistic,
 ) -> Result<Measurement, ReadError> {
-    let mut seen = Observations { times: Histogram::new(), infinitely_slow: 0 };
-    for group in source.tables.time_groups(&objective.measure, &objective.filter) {
-        seen.times.merge(group.times);
-        seen.infinitely_slow += group.infinitely_slow;
-    }
+    let seen = Observations::of(source.tables, objective);
     let samples = seen.count();
     let value = match (statistic, samples) {
         (_, 0) if source.tables.missing.contains(&Missing::Distributions) => Value::Missing(
@@ -65,20 +63,13 @@ pub(super) fn observe(
         (Statistic::Min, _) => of_successes(seen.times.min_us().map(|us| us as f64)),
     };
     let mut measurement = Measurement::new(value, "ms", samples);
-    if let (Statistic::Quantile(_) | Statistic::Max | Statistic::Min, Value::Finite(ms)) =
-        (statistic, &measurement.value)
-    {
-        let (low, high) = Histogram::bucket_of((ms * MS) as u64);
-        measurement.bucket = Some((low as f64 / MS, high as f64 / MS));
-    }
     if let (Statistic::Quantile(q), true) = (statistic, samples > 0) {
         let keys = ObjectiveKeys::of(source, objective);
-        let batches = keys.batch_quantiles(source, objective.filter.phase.as_deref(), q)?;
+        let batches = keys.batch_quantiles(source, &objective.filter, q)?;
         if let Value::Finite(ms) = measurement.value {
             // No time is below zero, however wide the interval.
             measurement.interval = stats::batch_means(ms, &batches).map(|i| (i.low.max(0.0), i.high));
         }
-        measurement.tail = Some(tail(q, &seen, &batches));
     }
     Ok(measurement)
 }
@@ -87,23 +78,13 @@ fn of_successes(us: Option<f64>) -> Value {
     us.map_or(Value::Infinite, |us| Value::Finite(us / MS))
 }
 
-/// The observations beyond the `q`-quantile. For an infinite one they are at least those that are infinitely slow.
-fn tail(q: f64, seen: &Observations, batches: &[f64]) -> QuantileTail {
-    let beyond = seen.count() as f64 * (1.0 - q);
-    let is_infinite = seen.quantile(q) == Quantile::Infinite;
-    let beyond = if is_infinite { beyond.max(seen.infinitely_slow as f64) } else { beyond };
-    let error = independent_error(q, seen);
-    QuantileTail { q, beyond, design_effect: error.and_then(|error| stats::design_effect(batches, error)) }
-}
-
-/// The standard error of a quantile, in milliseconds, if all observations were independent: half the distance between
-/// the order statistics one binomial standard deviation below and above it.
-fn independent_error(q: f64, seen: &Observations) -> Option<f64> {
-    let n = seen.count().max(1) as f64;
-    let reach = (q * (1.0 - q) / n).sqrt();
-    let at = |q: f64| seen.quantile(q).finite_us().map(|us| us / MS);
-    let floor = at(q)? * RESOLUTION;
-    Some(((at(q + reach)? - at(q - reach)?) / 2.0).max(floor))
+/// The metric whose observations a measure of requests counts.
+pub(super) fn metric_of(measure: &Measure) -> Metric {
+    match measure {
+        Measure::ServiceTime(_) => Metric::ServiceTime,
+        Measure::IterationTime(_) => Metric::IterationTime,
+        _ => Metric::ResponseTime,
+    }
 }
 
 /// The keys that an objective on times counts.
@@ -123,12 +104,8 @@ struct DropCounter {
 }
 
 impl ObjectiveKeys {
-    fn of(source: &TimeSource<'_>, objective: &Objective) -> ObjectiveKeys {
-        let metric = match objective.measure {
-            Measure::ServiceTime(_) => Metric::ServiceTime,
-            Measure::IterationTime(_) => Metric::IterationTime,
-            _ => Metric::ResponseTime,
-        };
+    fn of(source: &MeasureSource<'_>, objective: &Objective) -> ObjectiveKeys {
+        let metric = metric_of(&objective.measure);
         let mut keys = ObjectiveKeys { times: Vec::new(), failures: Vec::new(), drops: Vec::new() };
         for (id, key) in source.run.keys() {
             let outcome = key.outcome.unwrap_or(Outcome::Ok);
@@ -137,7 +114,7 @@ impl ObjectiveKeys {
                 m if m == metric && is_counted && outcome == Outcome::Ok => keys.times.push(*id),
                 m if m == metric && is_counted && outcome.is_failure() => keys.failures.push(*id),
                 Metric::DroppedCap | Metric::DroppedLate => {
-                    let observations = observations(source.workload, metric, &objective.filter, key);
+                    let observations = dropped_observations(source.workload, metric, &objective.filter, key);
                     keys.drops.extend((observations > 0).then_some(DropCounter { id: *id, observations }));
                 }
                 _ => {}
@@ -146,20 +123,16 @@ impl ObjectiveKeys {
         keys
     }
 
-    /// The `q`-quantile, in milliseconds, of each batch of `phase` or of all phases; infinite ones included.
+    /// The `q`-quantile, in milliseconds, of each batch of the window; infinite ones included.
     fn batch_quantiles(
         &self,
-        source: &TimeSource<'_>,
-        phase: Option<&str>,
+        source: &MeasureSource<'_>,
+        filter: &Filter,
         q: f64,
     ) -> Result<Vec<f64>, ReadError> {
         let run = source.run;
-        let is_in = |name: &str| phase.is_none_or(|phase| phase == name);
-        let phases: Vec<Seconds> =
-            source.tables.phases.iter().filter(|p| is_in(&p.name)).map(|p| p.seconds()).collect();
-        let start = phases.iter().map(|s| s.start).min().unwrap_or(0);
-        let end = phases.iter().map(|s| s.end).max().unwrap_or(0).min(run.seconds());
-        let count = end.saturating_sub(start) / BATCH_S;
+        let Seconds { start, end } = source.window(filter);
+        let count = (end - start) / BATCH_S;
         let mut quantiles = Vec::new();
         for batch in 0..count {
             let from = start + batch * BATCH_S;
@@ -192,7 +165,7 @@ impl ObjectiveKeys {
 }
 
 /// How many observations of `metric` a dropped arrival of `key` would have made.
-fn observations(workload: &Workload, metric: Metric, filter: &Filter, key: &Key) -> u64 {
+pub(super) fn dropped_observations(workload: &Workload, metric: Metric, filter: &Filter, key: &Key) -> u64 {
     let stats_key = StatsKey::from(key);
     match metric {
         Metric::IterationTime => u64::from(stats_key.with_endpoint("").matches(filter)),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{Finding, RuleId, Severity};
-use workload::{Comparison, Measure, Statistic};
+use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
 use crate::numbers;
@@ -13,11 +13,9 @@ use crate::tables::EndpointStats;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q2,
     title: "censored-quantile",
-    severity: Severity::Invalid,
-    tests: "The share of arrivals that took at least 98 % of their step's time limit is 1 − q or more. Where \
-            the bound is below the limit the objective is violated whatever the true value, and it is a \
-            caution.",
-    affects: "objectives on a quantile of response time",
+    severity: Severity::Caution,
+    tests: "The share of arrivals that took at least 98 % of their step's time limit is 1 − q or more.",
+    affects: "nothing by itself: a request that reached its time limit failed, and counts as infinitely slow",
     why: "The quantile is the time limit, not a response time: its true value is unknown.",
     next: "Raise the step's `timeout` above the bound, or lower the load.",
     affected: AffectedClaims::Named,
@@ -47,10 +45,6 @@ fn censored(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Findi
         return None;
     }
     let limit_ms = shortest.as_secs_f64() * 1e3;
-    // A bound below the limit is violated whatever the true value.
-    let is_violated = matches!(measured.objective.comparison, Comparison::Below | Comparison::AtMost)
-        && measured.objective.bound < limit_ms * NEAR_TIMEOUT;
-    let severity = if is_violated { Severity::Caution } else { Severity::Invalid };
     let what = format!(
         "{} is the time limit of {}: {} of arrivals reached it; the true value is unknown, at least {}.",
         numbers::quantile(q),
@@ -63,7 +57,7 @@ fn censored(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Findi
         ("threshold", (1.0 - q) * 100.0, "%"),
         ("time limit", limit_ms, "ms"),
     ];
-    Some(with_figures(RULE.finding(severity, measured.scope(), what), &figures))
+    Some(with_figures(RULE.finding(Severity::Caution, measured.scope(), what), &figures))
 }
 
 /// The time limit of an endpoint's step.
@@ -87,10 +81,10 @@ mod tests {
     #[test]
     fn a_quantile_at_the_time_limit_is_unknown() {
         let test_run = timeouts(6).with_objective("slow", "p95(list) < 15s");
-        insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        invalid [slow] p95 is the time limit of 10 s: 6 % of arrivals reached it; the true value is unknown, at least 9.8 s.
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [slow] p95 is the time limit of 10 s: 6 % of arrivals reached it; the true value is unknown, at least 9.8 s.
           share at the time limit Some(6.0) %, threshold Some(5.000000000000004) %, time limit Some(10000.0) ms
-        "#);
+        ");
     }
 
     #[test]

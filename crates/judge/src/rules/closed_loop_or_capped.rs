@@ -13,15 +13,16 @@ pub(crate) const RULE: Rule = Rule {
     title: "closed-loop-or-capped",
     severity: Severity::Invalid,
     tests: "A closed model; or at least 99 % of the VU limit in use for at least 1 % of a phase; or completed \
-            iterations a second × mean iteration time at 90 % of the VU limit or more.",
-    affects: "objectives on a rate: all of an open scenario, goodput and throughput of a closed one; other \
-              objectives of a closed scenario are met with its number of virtual users. A VU limit only makes \
-              results look better, so a violated objective stays violated",
+            iterations a second × mean iteration time at 90 % of the VU limit or more. Goodput and throughput of a \
+            closed model are invalid, everything else is a caution: arrivals dropped at the VU limit have a range, \
+            which their objectives are decided by.",
+    affects: "objectives on a rate of a closed scenario; other objectives of it are met with its number of virtual \
+              users. A limit that was reached refuses differences between runs",
     why: "Where the number of virtual users sets the load, a slow target gets fewer requests, and rate and \
           latency describe the VU limit.",
     next: "Use an arrival-rate executor, raise `max_vus`, or state the objective for a number of virtual \
            users.",
-    affected: AffectedClaims::LoadUnlessViolated,
+    affected: AffectedClaims::LoadExceptRatesOfClosed,
     check: Check::Run(check),
 };
 
@@ -102,7 +103,7 @@ fn at_vu_limit(
         key.phase
     );
     let figures = [("time at the VU limit", share * 100.0, "%"), ("threshold", AT_VU_LIMIT * 100.0, "%")];
-    Some(with_figures(RULE.finding(Severity::Invalid, key.scope(), what), &figures))
+    Some(with_figures(RULE.finding(Severity::Caution, key.scope(), what), &figures))
 }
 
 /// Little's law: completions a second × iteration time = concurrent iterations.
@@ -129,7 +130,7 @@ fn near_vu_limit(
         numbers::count(u64::from(scenario.max_vus))
     );
     let figures = [("in flight", concurrent, "1"), ("threshold", VU_LIMIT_USE * vu_limit, "1")];
-    Some(with_figures(RULE.finding(Severity::Invalid, scenario_phase.key.scope(), what), &figures))
+    Some(with_figures(RULE.finding(Severity::Caution, scenario_phase.key.scope(), what), &figures))
 }
 
 #[cfg(test)]
@@ -155,10 +156,10 @@ mod tests {
     fn a_scenario_at_its_vu_limit_fires() {
         let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
         test_run.at_vu_limit(30..33, 0.7);
-        insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        invalid [steady/play] `play` was at its limit of 100,000 virtual users for 3.5 % of `steady`: the VU limit set both the rate and the latency.
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [steady/play] `play` was at its limit of 100,000 virtual users for 3.5 % of `steady`: the VU limit set both the rate and the latency.
           time at the VU limit Some(3.4999999999999996) %, threshold Some(1.0) %
-        "#);
+        ");
     }
 
     #[test]
@@ -166,10 +167,10 @@ mod tests {
         let mut test_run =
             TestRun::unobserved().offer("steady", "list", Load { us: 7_380_000, ..Load::of(78) });
         test_run.workload.scenarios[0].max_vus = 600;
-        insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        invalid [steady/play] 4,680 x 7.41 s / 60 s = 578 in flight: the limit of 600 virtual users set both the rate and the latency.
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [steady/play] 4,680 x 7.41 s / 60 s = 578 in flight: the limit of 600 virtual users set both the rate and the latency.
           in flight Some(578.1380730000001) 1, threshold Some(540.0) 1
-        "#);
+        ");
     }
 
     #[test]

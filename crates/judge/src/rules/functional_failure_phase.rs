@@ -12,18 +12,18 @@ use crate::tables::{EndpointStats, PhaseWindow};
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::T4,
     title: "functional-failure-phase",
-    severity: Severity::Invalid,
+    severity: Severity::Caution,
     tests: "Successes below 50 % of all arrivals that were due in a phase, or of those of one endpoint in a \
             phase.",
-    affects: "objectives on times that count requests of that phase and endpoint, unless they are violated; \
-              objectives on errors and goodput are still decided, and fail",
+    affects: "nothing by itself: failures count as infinitely slow; it refuses differences between runs of that phase \
+              and endpoint",
     why: "The latency of failures is not the latency of a working target.",
     next: "Run the plan with `--once`, and look at the failed exchanges in the report.",
-    affected: AffectedClaims::TimesUnlessViolated,
+    affected: AffectedClaims::Times,
     check: Check::Run(check),
 };
 
-/// A smaller share of successes invalidates the latency of a phase.
+/// With a smaller share of successes the latency of a phase is that of failures.
 pub(crate) const MIN_SUCCESS: f64 = 0.50;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
@@ -59,7 +59,7 @@ fn mostly_failed(endpoints: &[&EndpointStats], scope: Scope, phase: &PhaseWindow
         most_frequent_failure(endpoints)
     );
     let figures = [("success", share * 100.0, "%"), ("threshold", MIN_SUCCESS * 100.0, "%")];
-    Some(with_figures(RULE.finding(Severity::Invalid, scope, what), &figures))
+    Some(with_figures(RULE.finding(Severity::Caution, scope, what), &figures))
 }
 
 /// The most frequent failure, with its count.
@@ -83,23 +83,23 @@ mod tests {
     use crate::testing::{Load, TestRun};
 
     #[test]
-    fn a_dead_target_invalidates_the_phase() {
+    fn a_dead_target_is_named_for_its_phase() {
         let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::of(0) };
         let test_run = TestRun::new().offer("warm-up", "list", Load::of(100)).offer("steady", "list", dead);
-        insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        invalid [steady] 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [steady] 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
           success Some(0.0) %, threshold Some(50.0) %
-        "#);
+        ");
     }
 
     #[test]
-    fn a_dead_endpoint_invalidates_itself_alone() {
+    fn a_dead_endpoint_is_named_by_itself() {
         let dead = Load { failed: 9, outcome: Outcome::Http5xx, ..Load::of(1) };
         let test_run = TestRun::new().offer("steady", "list", Load::of(100)).offer("steady", "claim", dead);
-        insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        invalid [steady/play/claim] 10 % success of `claim` for 60 s of `steady` (60 of 600): 540 ended in `http_5xx`. Its latencies are not those of a working target.
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [steady/play/claim] 10 % success of `claim` for 60 s of `steady` (60 of 600): 540 ended in `http_5xx`. Its latencies are not those of a working target.
           success Some(10.0) %, threshold Some(50.0) %
-        "#);
+        ");
     }
 
     #[test]

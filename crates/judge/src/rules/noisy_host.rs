@@ -5,27 +5,35 @@ mod pairs;
 use evidence::{Finding, RuleId, Scope, Severity};
 
 use crate::facts::WINDOW_S;
-use crate::facts::{Facts, FrequencyRange, Host, OtherProcesses, StealShares};
+use crate::facts::{Facts, FrequencyRange, Host, LoopStalls, OtherProcesses, StealShares};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use crate::rules::generator_saturated::LOOP_CPU;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::S9,
     title: "noisy-host",
     severity: Severity::Inconclusive,
-    tests: "The generator's machine: steal above 1 % in the mean or above 5 % in any 10 s; mean frequencies of 10 \
-            s more than 5 % apart; a process waiting for memory for more than 5 % of any 10 s; processes other \
-            than the generator and the observed targets using more than 0.25 cores while a process waits for a \
-            processor for more than 5 % of 10 s. A caution, also in a comparison if in both runs; inconclusive if in one run alone, unknown \
-            if a machine was not observed. Steps of the system clock change no time here, since times are taken \
-            from a monotonic clock.",
-    affects: "a caution for objectives on times; differences between runs",
-    why: "Load of neighbours in one run and not in the other looks like a change of the target.",
-    next: "Pin processors and frequency, use a dedicated machine, or run again.",
+    tests: "One finding, that neighbours took the processor: a loop of the generator that used no more than 80 % of a \
+            core and was stalled for more than 1 % of a phase, in turns of 2 ms or longer (the worst loop decides); \
+            steal above 1 % in the mean or above 5 % in any 10 s; processes other than the generator and the \
+            observed targets using more than 0.25 cores while a process waits for a processor for more than 5 % of \
+            10 s. Others: mean frequencies of 10 s more than 5 % apart; a process waiting for memory for more than \
+            5 % of any 10 s. A caution, also in a comparison if in both runs; inconclusive if in one run alone, \
+            unknown if a machine was not observed. Steps of the system clock change no time here, since times are \
+            taken from a monotonic clock.",
+    affects: "a caution for objectives on times: arrivals that a stall disturbed have a range, which objectives are \
+              decided by; differences between runs",
+    why: "What runs beside the generator and the target delays both, in one run and not in the next.",
+    next: "Objectives that are decided need nothing. For the others: stop what else runs on the machine, pin the \
+           generator and the target to processors of their own, use a machine of its own for the generator, or run \
+           at a quieter time.",
     affected: AffectedClaims::Times,
     check: Check::Both { run: check, pair: pairs::check },
 };
 
+/// The largest share of a phase in which a loop may be stalled.
+pub(crate) const STALLED: f64 = 0.01;
 /// The largest share of the processors that neighbours may take, in the mean …
 pub(crate) const STEAL_MEAN: f64 = 0.01;
 /// … and in any window of [`WINDOW_S`].
@@ -38,23 +46,70 @@ pub(crate) const PRESSURE: f64 = 0.05;
 pub(crate) const OTHERS_CORES: f64 = 0.25;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let Some(host) = &facts.host else { return Vec::new() };
-    [steal(host), frequency(host), memory(host), others(host)].into_iter().flatten().collect()
+    let of_host = |rule: fn(&Host) -> Option<Finding>| facts.host.as_ref().and_then(rule);
+    let findings = [neighbours(facts), of_host(frequency), of_host(memory)];
+    findings.into_iter().flatten().collect()
+}
+
+/// Everything that shows that other work took processors, as one finding.
+fn neighbours(facts: &Facts<'_>) -> Option<Finding> {
+    let host = facts.host.as_ref();
+    let signs = [worst_stall(facts).map(stalled), host.and_then(steal), host.and_then(others)];
+    let signs: Vec<Sign> = signs.into_iter().flatten().collect();
+    if signs.is_empty() {
+        return None;
+    }
+    let what: Vec<&str> = signs.iter().map(|sign| sign.what.as_str()).collect();
+    let figures: Vec<_> = signs.iter().flat_map(|sign| sign.figures.iter().copied()).collect();
+    Some(caution(format!("Neighbours took the processor: {}.", what.join("; ")), &figures))
+}
+
+/// One thing that shows it.
+struct Sign {
+    what: String,
+    figures: Vec<(&'static str, f64, &'static str)>,
+}
+
+/// The loop that was stalled for the largest share of a phase, of those that were not busy themselves.
+fn worst_stall<'f>(facts: &'f Facts<'_>) -> Option<&'f LoopStalls> {
+    let is_busy = |stalls: &LoopStalls| {
+        let mut loops =
+            facts.generator.loops.iter().filter(|l| l.phase == stalls.phase && l.cores > LOOP_CPU);
+        loops.any(|l| stalls.instance.is_none_or(|instance| instance == l.instance))
+    };
+    let others = facts.generator.stalls.iter().filter(|stalls| stalls.share > STALLED && !is_busy(stalls));
+    others.max_by(|a, b| a.share.total_cmp(&b.share))
+}
+
+fn stalled(worst: &LoopStalls) -> Sign {
+    let who = worst.instance.map_or_else(|| "the generator".to_owned(), |instance| instance.to_string());
+    let what = format!(
+        "{who} was stalled for {} of `{}`, for {} at the longest",
+        numbers::percent(worst.share),
+        worst.phase,
+        numbers::ms(worst.longest_ms)
+    );
+    let figures = vec![
+        ("time stalled", worst.share * 100.0, "%"),
+        ("longest stall", worst.longest_ms, "ms"),
+        ("threshold", STALLED * 100.0, "%"),
+    ];
+    Sign { what, figures }
 }
 
 fn caution(what: String, figures: &[(&str, f64, &str)]) -> Finding {
     with_figures(RULE.finding(Severity::Caution, Scope::default(), what), figures)
 }
 
-fn steal(host: &Host) -> Option<Finding> {
+fn steal(host: &Host) -> Option<Sign> {
     let StealShares { mean, worst } =
         host.steal.filter(|steal| steal.mean > STEAL_MEAN || steal.worst > STEAL_WINDOW)?;
     let what = format!(
-        "Neighbours took {} of the machine's processors in the mean, and {} in the worst {WINDOW_S} s.",
+        "other machines on the same hardware took {} of its processors in the mean, and {} in the worst {WINDOW_S} s",
         numbers::percent(mean),
         numbers::percent(worst)
     );
-    Some(caution(what, &[("steal", mean * 100.0, "%"), ("threshold", STEAL_MEAN * 100.0, "%")]))
+    Some(Sign { what, figures: vec![("steal", mean * 100.0, "%"), ("threshold", STEAL_MEAN * 100.0, "%")] })
 }
 
 fn frequency(host: &Host) -> Option<Finding> {
@@ -78,21 +133,26 @@ fn memory(host: &Host) -> Option<Finding> {
     Some(caution(what, &[("waiting", worst * 100.0, "%"), ("threshold", PRESSURE * 100.0, "%")]))
 }
 
-fn others(host: &Host) -> Option<Finding> {
+fn others(host: &Host) -> Option<Sign> {
     let OtherProcesses { cores, waited } =
         host.others.filter(|others| others.cores > OTHERS_CORES && others.waited > PRESSURE)?;
     let what = format!(
-        "Processes other than the generator and the observed targets used {} cores in {WINDOW_S} s in which a process \
-         waited for a processor {} of the time.",
+        "processes other than the generator and the observed targets used {} cores in {WINDOW_S} s in which a process \
+         waited for a processor {} of the time",
         numbers::significant(cores),
         numbers::percent(waited)
     );
-    Some(caution(what, &[("cores of others", cores, "cores"), ("waiting", waited * 100.0, "%")]))
+    let figures = vec![
+        ("cores of others", cores, "cores"),
+        ("waiting", waited * 100.0, "%"),
+        ("threshold", PRESSURE * 100.0, "%"),
+    ];
+    Some(Sign { what, figures })
 }
 
 #[cfg(test)]
 mod tests {
-    use evidence::SeriesKey;
+    use evidence::{Instance, Key, Metric, SeriesKey};
 
     use crate::testing::{Load, TestRun};
 
@@ -117,14 +177,12 @@ mod tests {
             ("cpu", "web", 0.6, 0.6),
         ];
         insta::assert_snapshot!(observed(&noisy).findings(super::check), @r"
-        caution [] Neighbours took 2.57 % of the machine's processors in the mean, and 6 % in the worst 10 s.
-          steal Some(2.571428571428571) %, threshold Some(1.0) %
+        caution [] Neighbours took the processor: other machines on the same hardware took 2.57 % of its processors in the mean, and 6 % in the worst 10 s; processes other than the generator and the observed targets used 1.1 cores in 10 s in which a process waited for a processor 30 % of the time.
+          steal Some(2.571428571428571) %, threshold Some(1.0) %, cores of others Some(1.0999999999999999) cores, waiting Some(30.0) %, threshold Some(5.0) %
         caution [] The processors' frequency was 2.4 GHz at times and 3 GHz at others.
           lowest Some(2.4) GHz, highest Some(3.0) GHz
         caution [] Memory was short: in the worst 10 s a process waited for it 20 % of the time.
           waiting Some(20.0) %, threshold Some(5.0) %
-        caution [] Processes other than the generator and the observed targets used 1.1 cores in 10 s in which a process waited for a processor 30 % of the time.
-          cores of others Some(1.0999999999999999) cores, waiting Some(30.0) %
         ");
     }
 
@@ -169,6 +227,30 @@ mod tests {
         test_run.observe(&SeriesKey::new("cpu", "web", "1"), 0..70, 0.8);
         // The other target is busy from second 40 on, when its observer is gone.
         test_run.observe(&SeriesKey::new("cpu", "db", "1"), 0..40, 0.1);
+        assert_eq!(test_run.findings(super::check), "nothing");
+    }
+
+    /// Of 10,010 turns a second, 1 in 1,000 took long: half of the second loop's time.
+    #[test]
+    fn many_short_turns_of_one_loop_do_not_hide_the_stalls_of_another() {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        let turns = |loop_index| Key::of(Metric::LoopStall).instance(Instance::of_loop(loop_index));
+        for second in 20..70 {
+            test_run.run.record(&turns(0), second, 50, 10_000);
+            test_run.run.record(&turns(1), second, 50_000, 10);
+        }
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [] Neighbours took the processor: loop 1 was stalled for 41.7 % of `steady`, for 50 ms at the longest.
+          time stalled Some(41.66625) %, longest stall Some(50.015) ms, threshold Some(1.0) %
+        ");
+    }
+
+    #[test]
+    fn stalls_of_a_loop_that_was_busy_itself_are_its_own() {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+        test_run.stall(20..70, 3_000);
+        assert!(test_run.findings(super::check).contains("loop 0 was stalled for 25 %"));
+        test_run.loop_cpu(0, [(20..70, 0.97)]);
         assert_eq!(test_run.findings(super::check), "nothing");
     }
 }

@@ -5,7 +5,7 @@ use evidence::{Finding, RuleId, Severity};
 use crate::facts::Facts;
 use crate::facts::WINDOW_S;
 use crate::numbers;
-use crate::rule::{AffectedClaims, Check, LOAD_CLAIMS, Rule, with_figures};
+use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 use crate::tables::{ArrivalCounts, ScenarioPhaseStats};
 
 pub(crate) const RULE: Rule = Rule {
@@ -13,20 +13,18 @@ pub(crate) const RULE: Rule = Rule {
     title: "offered-load-not-reached",
     severity: Severity::Invalid,
     tests: "Arrivals not dropped because the generator was late, as a share of those scheduled, for each \
-            scenario and phase: below 99 % is invalid, below 99.5 % a caution; below 95 % in any 10 s is a \
-            caution. Arrivals dropped at the VU limit are the target's slowness: they count as infinitely slow \
-            and not against the generator.",
-    affects: LOAD_CLAIMS,
+            scenario and phase: below 99 % is invalid; below 95 % in any 10 s is a caution. Arrivals dropped at \
+            the VU limit are the target's slowness: they count as infinitely slow and not against the generator.",
+    affects: "every objective on requests of the scenario and phase it fires in; a violated one stays violated",
     why: "A target that gets less load than planned looks faster than it is.",
-    next: "Find what slowed the generator down (L3 shows whether it was its CPU), or plan a lower rate.",
-    affected: AffectedClaims::Load,
+    next: "Find what slowed the generator down (S9 and L3 show whether it was a neighbour or its own CPU), or plan a \
+           lower rate.",
+    affected: AffectedClaims::LoadUnlessViolated,
     check: Check::Run(check),
 };
 
 /// A smaller share of delivered arrivals is invalid.
 pub(crate) const DELIVERED_INVALID: f64 = 0.99;
-/// A smaller share of delivered arrivals is a caution.
-pub(crate) const DELIVERED_CAUTION: f64 = 0.995;
 /// A smaller share of delivered arrivals in any window of [`WINDOW_S`] is a caution.
 pub(crate) const DELIVERED_IN_WINDOW: f64 = 0.95;
 
@@ -47,11 +45,9 @@ fn whole_phase(facts: &Facts<'_>, scenario_phase: &ScenarioPhaseStats) -> Option
         scheduled: scenario_phase.scheduled,
         dropped_generator_late: scenario_phase.dropped_generator_late,
     });
-    let severity = match share {
-        s if s < DELIVERED_INVALID => Severity::Invalid,
-        s if s < DELIVERED_CAUTION => Severity::Caution,
-        _ => return None,
-    };
+    if share >= DELIVERED_INVALID {
+        return None;
+    }
     let length_s =
         facts.phase(&scenario_phase.key.phase).map_or(0.0, |phase| phase.length_s()).max(f64::MIN_POSITIVE);
     let planned = scenario_phase.scheduled as f64 / length_s;
@@ -69,7 +65,7 @@ fn whole_phase(facts: &Facts<'_>, scenario_phase: &ScenarioPhaseStats) -> Option
         ("delivered share", share * 100.0, "%"),
         ("threshold", DELIVERED_INVALID * 100.0, "%"),
     ];
-    Some(with_figures(RULE.finding(severity, scenario_phase.key.scope(), what), &figures))
+    Some(with_figures(RULE.finding(Severity::Invalid, scenario_phase.key.scope(), what), &figures))
 }
 
 /// Over the worst window.

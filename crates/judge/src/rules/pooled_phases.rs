@@ -11,10 +11,10 @@ use crate::tables::TimeGroup;
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q1,
     title: "pooled-phases",
-    severity: Severity::Invalid,
+    severity: Severity::Caution,
     tests: "One objective pools phases, scenarios or endpoints of at least 100 observations each whose failure \
             rates differ by more than 1 percentage point or whose medians differ by more than a factor of 2, and not each of them alone has the same result as the pool.",
-    affects: "objectives on response, service and iteration time",
+    affects: "nothing by itself: the objective is decided for the pool that it asks for",
     why: "A quantile of two populations describes neither: it is the slower one's, at another rank.",
     next: "State the objective for one phase and one endpoint: `p95(list, phase = steady) < 50ms`.",
     affected: AffectedClaims::Named,
@@ -82,7 +82,7 @@ fn failure_rates(measured: &MeasuredObjective<'_>, groups: &[&TimeGroup<'_>]) ->
         ("difference of failure rates", difference * 100.0, "%"),
         ("threshold", POOLED_FAILURES * 100.0, "%"),
     ];
-    Some(with_figures(RULE.finding(Severity::Invalid, measured.scope(), what), &figures))
+    Some(with_figures(RULE.finding(Severity::Caution, measured.scope(), what), &figures))
 }
 
 fn medians(measured: &MeasuredObjective<'_>, groups: &[&TimeGroup<'_>]) -> Option<Finding> {
@@ -102,7 +102,7 @@ fn medians(measured: &MeasuredObjective<'_>, groups: &[&TimeGroup<'_>]) -> Optio
         numbers::ms(low / 1e3)
     );
     let figures = [("ratio of medians", high / low, "1"), ("threshold", POOLED_MEDIANS, "1")];
-    Some(with_figures(RULE.finding(Severity::Invalid, measured.scope(), what), &figures))
+    Some(with_figures(RULE.finding(Severity::Caution, measured.scope(), what), &figures))
 }
 
 #[cfg(test)]
@@ -110,28 +110,28 @@ mod tests {
     use crate::testing::{Load, TestRun};
 
     #[test]
-    fn pooled_phases_with_different_failure_rates_are_invalid() {
+    fn pooled_phases_with_different_failure_rates_are_a_caution() {
         let test_run = TestRun::new()
             .offer("warm-up", "list", Load { failed: 6, ..Load::of(94) })
             .offer("steady", "list", Load::of(100))
             .with_objective("fast", "p95(list) < 50ms")
             .with_objective("few_errors", "error_rate(all) < 5%");
-        insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        invalid [fast] `p95(list) < 50ms` pools `list` in `warm-up` (6 % failed) with `list` in `steady` (0 %): the tail is that of the first.
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [fast] `p95(list) < 50ms` pools `list` in `warm-up` (6 % failed) with `list` in `steady` (0 %): the tail is that of the first.
           difference of failure rates Some(6.0) %, threshold Some(1.0) %
-        "#);
+        ");
     }
 
     #[test]
-    fn pooled_endpoints_with_different_medians_are_invalid() {
+    fn pooled_endpoints_with_different_medians_are_a_caution() {
         let test_run = TestRun::new()
             .offer("steady", "list", Load::of(100))
             .offer("steady", "claim", Load { us: 31_000, ..Load::of(10) })
             .with_objective("fast", "p95(all) < 20ms");
-        insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        invalid [fast] `p95(all) < 20ms` pools `claim` in `steady` (median 31 ms) with `list` in `steady` (median 10 ms).
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [fast] `p95(all) < 20ms` pools `claim` in `steady` (median 31 ms) with `list` in `steady` (median 10 ms).
           ratio of medians Some(3.0988282334647637) 1, threshold Some(2.0) 1
-        "#);
+        ");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Q3: a number about successes alone.
 
-use evidence::{Finding, RuleId, Severity};
+use evidence::{Finding, RuleId, Severity, Verdict};
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
@@ -10,9 +10,10 @@ use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q3,
     title: "survivors-only",
-    severity: Severity::Invalid,
-    tests: "A mean, a lowest or a highest time is of successes only; failed or dropped arrivals above 1 % are \
-            invalid for it, above 0.1 % a caution. Quantiles count them as infinitely slow instead.",
+    severity: Severity::Inconclusive,
+    tests: "A mean, a lowest or a highest time is of successes only. Where the objective would have another result if \
+            failed and dropped arrivals had taken no time, or their whole time limit, it is inconclusive; else more \
+            than 0.1 % of them is a caution. Quantiles count them as infinitely slow instead.",
     affects: "objectives on `avg`, `min` and `max` of times",
     why: "A number about successes contains nothing about failures.",
     next: "State a quantile, which counts failures, and a bound on `error_rate` beside it.",
@@ -20,8 +21,6 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Run(check),
 };
 
-/// A larger share of failed or dropped arrivals is invalid for a number about successes.
-pub(crate) const SURVIVORS_INVALID: f64 = 0.01;
 /// A larger share of failed or dropped arrivals is a caution for it.
 pub(crate) const SURVIVORS_CAUTION: f64 = 0.001;
 
@@ -43,11 +42,11 @@ fn survivors(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Find
     let infinitely_slow: u64 = groups.iter().map(|group| group.infinitely_slow).sum();
     let all: u64 = groups.iter().map(|group| group.count()).sum();
     let share = infinitely_slow as f64 / all.max(1) as f64;
-    let (severity, threshold) = match share {
-        s if s > SURVIVORS_INVALID => (Severity::Invalid, SURVIVORS_INVALID),
-        s if s > SURVIVORS_CAUTION => (Severity::Caution, SURVIVORS_CAUTION),
-        _ => return None,
-    };
+    let is_open = measured.verdict() == Verdict::Inconclusive;
+    let severity = if is_open { Severity::Inconclusive } else { Severity::Caution };
+    if infinitely_slow == 0 || !is_open && share <= SURVIVORS_CAUTION {
+        return None;
+    }
     let what = format!(
         "`{}` describes the {} that succeeded; {} of {} failed or were dropped.",
         measured.objective.source,
@@ -55,7 +54,7 @@ fn survivors(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Find
         numbers::count(infinitely_slow),
         numbers::count(all)
     );
-    let figures = [("failed or dropped", share * 100.0, "%"), ("threshold", threshold * 100.0, "%")];
+    let figures = [("failed or dropped", share * 100.0, "%"), ("threshold", SURVIVORS_CAUTION * 100.0, "%")];
     Some(with_figures(RULE.finding(severity, measured.scope(), what), &figures))
 }
 
@@ -70,12 +69,12 @@ mod tests {
             .offer("steady", "list", Load { failed: 37, ..Load::of(63) })
             .with_objective("mean", "avg(list, phase = steady) < 50ms")
             .with_objective("worst", "max(list, phase = warm-up) < 50ms");
-        insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        invalid [mean] `avg(list, phase = steady) < 50ms` describes the 63 % that succeeded; 2,220 of 6,000 failed or were dropped.
-          failed or dropped Some(37.0) %, threshold Some(1.0) %
-        caution [worst] `max(list, phase = warm-up) < 50ms` describes the 99.8 % that succeeded; 10 of 5,000 failed or were dropped.
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        inconclusive [mean] `avg(list, phase = steady) < 50ms` describes the 63 % that succeeded; 2,220 of 6,000 failed or were dropped.
+          failed or dropped Some(37.0) %, threshold Some(0.1) %
+        inconclusive [worst] `max(list, phase = warm-up) < 50ms` describes the 99.8 % that succeeded; 10 of 5,000 failed or were dropped.
           failed or dropped Some(0.2) %, threshold Some(0.1) %
-        "#);
+        ");
     }
 
     #[test]

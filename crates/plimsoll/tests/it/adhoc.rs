@@ -114,10 +114,10 @@ fn evidence_is_kept_where_asked_without_secrets() {
     let line = ["http", &to, "-n", "3", "-c", "1", "--quiet", "-a", "me:5ecret-pass", "-o", "run.plimsoll"];
     let secret = ["-H", "x-api-key: ${env.TOKEN}"];
     plimsoll(&folder, &[&line[..], &secret].concat())
-        .exits_with(0)
-        .stdout_contains(&["MEASURED", "run.plimsoll"]);
+        .exits_with(3)
+        .stdout_contains(&["FAIL  Nothing succeeded", "run.plimsoll"]);
     let ran = folder.plimsoll(&["report", "run.plimsoll", "--html", "run.html"]);
-    ran.exits_with(0).stdout_contains(&["GET /x", "http_5xx"]);
+    ran.exits_with(3).stdout_contains(&["GET /x", "http_5xx"]);
     let kept = std::fs::read(folder.path("run.plimsoll")).unwrap();
     for secret in ["5ecret-pass", "bWU6NWVjcmV0LXBhc3M", "env-5ecret-value"] {
         assert!(!kept.windows(secret.len()).any(|window| window == secret.as_bytes()), "{secret}");

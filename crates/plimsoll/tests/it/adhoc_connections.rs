@@ -82,10 +82,10 @@ fn certificates_are_trusted_as_the_options_say() {
     let named = ["http", "https://shop.test/", "--connect-to", &to, "--cacert", "ca.pem"];
     folder.plimsoll(&line(&named)).exits_with(0).stdout_contains(&["6 ended, 0 failed"]);
     let strange = ["http", "https://other.test/", "--connect-to", &to, "--cacert", "ca.pem"];
-    folder.plimsoll(&line(&strange)).exits_with(0).stdout_contains(&["6 failed", "tls 6"]);
+    folder.plimsoll(&line(&strange)).exits_with(3).stdout_contains(&["6 failed", "tls 6"]);
     folder
         .plimsoll(&line(&["http", &url, "--cacert", "other.pem"]))
-        .exits_with(0)
+        .exits_with(3)
         .stdout_contains(&["6 failed", "tls 6"]);
     folder
         .plimsoll(&line(&["http", &url, "--cacert", "none.pem"]))
@@ -121,7 +121,7 @@ fn the_client_certificate_of_the_options_is_sent() {
     assert_eq!((rpc.requests(), web.requests()), (12, 0));
     folder
         .plimsoll(&line(&["http", &url, "--cacert", "ca.pem"]))
-        .exits_with(0)
+        .exits_with(3)
         .stdout_contains(&["6 failed"]);
     folder.plimsoll(&line(&["http", &url, "--cert", "us.pem"])).exits_with(2).stderr_contains(&["--key"]);
     assert_eq!((rpc.requests(), web.requests()), (12, 0));

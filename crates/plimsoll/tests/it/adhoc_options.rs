@@ -29,8 +29,8 @@ fn redirects_are_followed_up_to_the_option() {
     line("/a", &["--redirects", "2"]).exits_with(0).stdout_contains(&["4 ended, 0 failed"]);
     let paths: Vec<_> = target.log().iter().map(|served| served.path.clone()).collect();
     assert_eq!(paths, ["/a", "/b", "/c"].repeat(4));
-    line("/a", &["--redirects", "1"]).exits_with(0).stdout_contains(&["4 failed", "check 4"]);
-    line("/out", &["--redirects", "9"]).exits_with(0).stdout_contains(&["4 failed", "check 4"]);
+    line("/a", &["--redirects", "1"]).exits_with(3).stdout_contains(&["4 failed", "check 4"]);
+    line("/out", &["--redirects", "9"]).exits_with(3).stdout_contains(&["4 failed", "check 4"]);
     line("/a", &["--redirects", "51"]).exits_with(2).stderr_contains(&["0..=50"]);
     folder.write("list.txt", format!("GET http://{}/b\n", target.addr()));
     let seen = target.requests();

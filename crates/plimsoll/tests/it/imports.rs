@@ -64,7 +64,7 @@ fn a_stream_is_measured_with_its_cautions_and_judged_where_asked() {
         "k6.plimsoll",
         "--force",
         "--ask",
-        "error_rate(scenario = browse) < 1%",
+        "error_rate(scenario = browse) <= 0%",
     ];
     folder.plimsoll(&asked).exits_with(3);
 }

@@ -247,6 +247,7 @@ pub(crate) fn judgement() -> Judgement {
         bound: Figure::new("bound", bound, unit),
         interval,
         samples: 15_750,
+        share: None,
         reasons: (!reason.is_empty()).then(|| reason.to_owned().into()).into_iter().collect(),
     };
     Judgement {

@@ -37,6 +37,7 @@ fn workload(scenarios: Vec<Scenario>) -> Workload {
         objectives: Vec::new(),
         precheck: false,
         traceparent: false,
+        family: None,
         secrets: Vec::new(),
     }
 }

@@ -211,6 +211,17 @@ impl<'a> Item<'a> {
         })
     }
 
+    /// A confidence: a number from 0.5 on, below 1.
+    pub(super) fn confidence(&self) -> Option<f64> {
+        let expected = "a confidence such as `0.95`, from 0.5 on and below 1";
+        let Some(float) = self.value.get_ref().as_float() else { return self.mismatch(expected) };
+        let number = float.as_str().parse().ok().filter(|number| (0.5..1.0).contains(number));
+        number.or_else(|| {
+            self.wrong(format!("`{}` takes {expected}, not {}", self.key, float.as_str()));
+            None
+        })
+    }
+
     pub(super) fn duration(&self) -> Option<Duration> {
         match self.value.get_ref().as_str() {
             Some(text) => self.checked(units::duration(text)),

@@ -62,12 +62,12 @@ fn steal_on_either_side_is_stated_and_refuses_nothing() {
     };
     let (calm, noisy) = (stolen(0.001), stolen(0.03));
     insta::assert_snapshot!(between("S9", &calm, &noisy), @r"
-    inconclusive [0, 1] Only the other run's machine was noisy: a difference may be that of the neighbours. Neighbours took 3 % of the machine's processors in the mean, and 3 % in the worst 10 s.
-    caution [1] Neighbours took 3 % of the machine's processors in the mean, and 3 % in the worst 10 s.
+    inconclusive [0, 1] Only the other run's machine was noisy: a difference may be that of the neighbours. Neighbours took the processor: other machines on the same hardware took 3 % of its processors in the mean, and 3 % in the worst 10 s.
+    caution [1] Neighbours took the processor: other machines on the same hardware took 3 % of its processors in the mean, and 3 % in the worst 10 s.
     refusals: 0
     ");
     insta::assert_snapshot!(between("S9", &noisy, &noisy), @r"
-    caution [0, 1] Neighbours took 3 % of the machine's processors in the mean, and 3 % in the worst 10 s.
+    caution [0, 1] Neighbours took the processor: other machines on the same hardware took 3 % of its processors in the mean, and 3 % in the worst 10 s.
     caution [0, 1] Both machines were noisy: a difference may be that of the neighbours.
     refusals: 0
     ");

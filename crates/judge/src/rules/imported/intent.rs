@@ -6,8 +6,10 @@ use workload::{Flow, Scenario, Schedule};
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::with_figures;
-use crate::rules::offered_load_not_reached::{self, DELIVERED_CAUTION, DELIVERED_INVALID};
+use crate::rules::offered_load_not_reached::{self, DELIVERED_INVALID};
 
+/// A smaller share is a caution.
+const DELIVERED_CAUTION: f64 = 0.995;
 /// More than this share of the plan's arrivals is another load.
 const EXCEEDED: f64 = 1.05;
 /// So many more are of no account: tools differ in whether they begin with an arrival.

@@ -66,7 +66,7 @@ fn import(file: &str, plan: &str) -> (TestFolder, CommandOutput) {
 
 #[test]
 fn the_plans_phases_objectives_and_rates_apply() {
-    let objectives = r#"few = "error_rate(list, phase = first) < 1%"
+    let objectives = r#"few = "error_rate(list, phase = first) <= 0%"
 late = "throughput(list, phase = second) > 1/s""#;
     let (folder, ran) = import("k6.ndjson", &plan("6/s", objectives));
     ran.exits_with(3);

@@ -12,7 +12,7 @@ fn single_requests_of_jmeter_and_gatling_are_judged() {
         ("gatling.log", "Imported from Gatling log", "checkout / payment / buy"),
     ] {
         let folder = with(file);
-        let asked = ["import", file, "-o", "run.plimsoll", "--ask", "error_rate(all) < 10%"];
+        let asked = ["import", file, "-o", "run.plimsoll", "--ask", "error_rate(all) <= 0%"];
         let ran = folder.plimsoll(&asked);
         ran.exits_with(3);
         says(&ran.stdout, &["FAIL", from, endpoint, "80 %"]);

@@ -51,6 +51,7 @@ pub(crate) fn workload() -> Workload {
             scenario("events", Executor::ConstantArrivalRate { rate: 500.0, duration: seconds(75) }, &EVENTS),
         ],
         setup: Vec::new(),
+        family: None,
         objectives: objectives(),
         precheck: true,
         traceparent: false,

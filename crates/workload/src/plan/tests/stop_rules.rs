@@ -81,3 +81,13 @@ fn errors_of_stop_rules_are_reported() {
     assert_snapshot!(wrong("{ is = \"p95(x) < 50ms\", abort = \"fail\" }"), @r#"plan.toml:22:29: the objective `o` has no key `abort`; did you mean `abort_on`?"#);
     assert_snapshot!(wrong("3"), @r#"plan.toml:22:5: `o` takes a text in quotes, not integer"#);
 }
+
+#[test]
+fn the_confidence_of_all_violations_is_a_number_below_one() {
+    let with = |value: &str| {
+        plan("o = \"p95(x) < 50ms\"\n").replace("version = 1", &format!("version = 1\nfamily = {value}"))
+    };
+    assert_eq!(good(&with("0.95")).family, Some(0.95));
+    assert_snapshot!(errors(&with("95"), &[]), @"plan.toml:2:10: `family` takes a confidence such as `0.95`, from 0.5 on and below 1, not integer");
+    assert_snapshot!(errors(&with("1.0"), &[]), @"plan.toml:2:10: `family` takes a confidence such as `0.95`, from 0.5 on and below 1, not 1.0");
+}

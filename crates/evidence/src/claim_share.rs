@@ -1,0 +1,72 @@
+//! The share of arrivals that decides a claim: `p95 < 50 ms` asks whether at most 5 % take 50 ms or longer.
+
+use serde::{Deserialize, Serialize};
+
+/// The share of arrivals on the wrong side of a claim's bound, as far as it is known. Shares are from 0 to 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimShare {
+    /// All of this in one line.
+    pub sentence: String,
+    /// The share by the observed times alone.
+    pub observed: f64,
+    /// At least this share, at `confidence`.
+    pub lower: f64,
+    /// At most this share, at `confidence`.
+    pub upper: f64,
+    /// The share that the claim allows.
+    pub allowed: f64,
+    /// Of each limit, one-sided.
+    pub confidence: f64,
+    /// The arrivals that the claim counts.
+    pub arrivals: u64,
+    /// Those on the wrong side whatever is unknown of their times.
+    pub least: u64,
+    /// Those that may be.
+    pub most: u64,
+    /// How many independent observations the arrivals amount to.
+    pub effective_sample: f64,
+    /// Arrivals per independent observation.
+    pub design_effect: f64,
+    /// Arrivals that were under way while the generator stalled, on whichever side they are.
+    pub perturbed: u64,
+    /// Why `least` and `most` differ.
+    pub widened_by: Vec<Widening>,
+}
+
+/// Arrivals of which it is not known on which side of a bound they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Widening {
+    /// Why it is not known.
+    pub cause: WideningCause,
+    /// How many there are.
+    pub arrivals: u64,
+}
+
+/// Why it is not known on which side of a bound an arrival is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WideningCause {
+    /// It was under way while the generator stalled, which may have delayed it, or made it fail.
+    Perturbed,
+    /// The generator was too late to start it.
+    DroppedLate,
+    /// It was dropped at the limit on virtual users.
+    DroppedCap,
+    /// It was cancelled, or in flight at the end of the run.
+    Cut,
+    /// Its time was counted in the bucket that contains the bound.
+    AtBound,
+}
+
+impl WideningCause {
+    /// What such arrivals are, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            WideningCause::Perturbed => "perturbed by stalls of the generator",
+            WideningCause::DroppedLate => "dropped: generator late",
+            WideningCause::DroppedCap => "dropped: VU limit",
+            WideningCause::Cut => "cut off by the end of the run",
+            WideningCause::AtBound => "within 0.1 % of the bound",
+        }
+    }
+}

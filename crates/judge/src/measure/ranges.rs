@@ -1,0 +1,273 @@
+//! The arrivals of an objective by the range of the time that each would have taken under an undisturbed generator: how
+//! many are beyond its bound at least, and at most.
+
+use std::collections::BTreeMap;
+
+use evidence::run::ReadError;
+use evidence::{Histogram, Key, KeyId, Metric, Outcome, Seconds, Widening, WideningCause};
+use stats::Proportion;
+use workload::{Filter, Flow, Scenario};
+
+use super::bound::{Bound, Sides};
+use super::source::MeasureSource;
+use super::times::dropped_observations;
+use crate::shares::BeyondCounts;
+use crate::tables::StatsKey;
+
+/// What is asked of each arrival.
+pub(super) struct AskedTimes<'a> {
+    /// Response, service or iteration time.
+    pub(super) metric: Metric,
+    pub(super) filter: &'a Filter,
+    /// The bound of the objective, then other cuts.
+    pub(super) bounds: &'a [Bound],
+}
+
+/// Arrivals by their ranges.
+#[derive(Debug, Default)]
+pub(super) struct Ranges {
+    /// All of them.
+    pub(super) arrivals: u64,
+    pub(super) least: u64,
+    pub(super) most: u64,
+    /// By the observed times alone; `at` are those in the bucket that contains the bound.
+    pub(super) observed: Sides,
+    pub(super) perturbed: u64,
+    widened_by: BTreeMap<WideningCause, u64>,
+    /// Beyond each bound, by second of the objective's window.
+    pub(super) seconds: Vec<Vec<Proportion>>,
+}
+
+impl Ranges {
+    /// Sorts the arrivals of a run.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    pub(super) fn of(source: &MeasureSource<'_>, asked: &AskedTimes<'_>) -> Result<Ranges, ReadError> {
+        let window = source.window(asked.filter);
+        let none = Proportion { part: 0, whole: 0 };
+        let seconds = vec![vec![none; window.len().max(1)]; asked.bounds.len()];
+        let ranges = Ranges { seconds, ..Ranges::default() };
+        let mut sorting = Sorting { source, asked, window, ranges, perturbed_service: 0 };
+        for (id, key) in source.run.keys() {
+            sorting.add(*id, key)?;
+        }
+        Ok(sorting.finished())
+    }
+
+    /// The counts for a question about the share beyond the bound.
+    pub(super) fn counts(&self) -> BeyondCounts {
+        let Sides { within, at, beyond } = self.observed;
+        let observed = Proportion { part: beyond + at, whole: within + at + beyond };
+        BeyondCounts { arrivals: self.arrivals, least: self.least, most: self.most, observed, at_bound: at }
+    }
+
+    /// The counts for a question about the share within it.
+    pub(super) fn counts_within(&self) -> BeyondCounts {
+        let Sides { within, at, beyond } = self.observed;
+        BeyondCounts {
+            arrivals: self.arrivals,
+            least: self.arrivals - self.most,
+            most: self.arrivals - self.least,
+            observed: Proportion { part: within + at, whole: within + at + beyond },
+            at_bound: at,
+        }
+    }
+
+    /// Why the least and the most differ.
+    pub(super) fn widened_by(&self) -> Vec<Widening> {
+        let known = self.widened_by.iter().filter(|(_, arrivals)| **arrivals > 0);
+        known.map(|(cause, arrivals)| Widening { cause: *cause, arrivals: *arrivals }).collect()
+    }
+}
+
+/// Arrivals while they are sorted.
+struct Sorting<'a> {
+    source: &'a MeasureSource<'a>,
+    asked: &'a AskedTimes<'a>,
+    window: Seconds,
+    ranges: Ranges,
+    /// Requests that a stall disturbed, whose service times are not counted apart.
+    perturbed_service: u64,
+}
+
+impl Sorting<'_> {
+    fn add(&mut self, id: KeyId, key: &Key) -> Result<(), ReadError> {
+        let run = self.source.run;
+        let AskedTimes { metric, filter, .. } = self.asked;
+        let is_iterations = *metric == Metric::IterationTime;
+        let is_counted = StatsKey::from(key).matches(filter);
+        match key.metric {
+            m if m == *metric && is_counted => {
+                let outcome = key.outcome.unwrap_or(Outcome::Ok);
+                for (second, times) in run.histograms(id, run.whole())? {
+                    self.ended(outcome, second, &times);
+                }
+            }
+            m if m == perturbed(*metric) && is_counted => {
+                self.perturbed(key.outcome.unwrap_or(Outcome::Ok), &run.histogram(id, run.whole())?);
+            }
+            Metric::InFlightAge if is_counted && key.endpoint.is_empty() == is_iterations => {
+                self.cut_off(&run.histogram(id, run.whole())?);
+            }
+            Metric::CutIterationAge if is_counted && is_iterations => {
+                self.cut_off(&run.histogram(id, run.whole())?);
+            }
+            Metric::DroppedLate => {
+                let dropped = run.total(id)? * self.observations_of(key);
+                self.unknown(WideningCause::DroppedLate, dropped);
+            }
+            Metric::DroppedCap => {
+                let observations = self.observations_of(key);
+                for (second, dropped) in run.counts(id, run.whole())?.iter().filter(|_| observations > 0) {
+                    self.dropped_at_cap(key, *second, dropped * observations);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn observations_of(&self, key: &Key) -> u64 {
+        dropped_observations(self.source.workload, self.asked.metric, self.asked.filter, key)
+    }
+
+    fn bound(&self) -> Bound {
+        self.asked.bounds[0]
+    }
+
+    /// Observations that ended in this second.
+    fn ended(&mut self, outcome: Outcome, second: u32, times: &Histogram) {
+        if outcome == Outcome::Cancelled {
+            return self.cut_off(times);
+        }
+        let all = times.count();
+        let sides = match outcome {
+            Outcome::Ok => self.bound().sides(times),
+            _ => Sides { beyond: all, ..Sides::default() },
+        };
+        let index = second.saturating_sub(self.window.start) as usize;
+        for (bound, seconds) in self.asked.bounds.iter().zip(&mut self.ranges.seconds) {
+            let Sides { at, beyond, .. } = match outcome {
+                Outcome::Ok => bound.sides(times),
+                _ => sides,
+            };
+            let last = seconds.len() - 1;
+            seconds[index.min(last)].part += at + beyond;
+            seconds[index.min(last)].whole += all;
+        }
+        self.count(all, sides);
+        *self.ranges.widened_by.entry(WideningCause::AtBound).or_default() += sides.at;
+        if self.source.disturbed.may_hide(second) {
+            self.perturbed(outcome, times);
+        }
+    }
+
+    fn count(&mut self, all: u64, sides: Sides) {
+        let ranges = &mut self.ranges;
+        ranges.arrivals += all;
+        ranges.least += sides.beyond;
+        ranges.most += sides.beyond + sides.at;
+        ranges.observed.within += sides.within;
+        ranges.observed.at += sides.at;
+        ranges.observed.beyond += sides.beyond;
+    }
+
+    /// Observations that were counted as ended, and that a stall may have delayed or made fail.
+    fn perturbed(&mut self, outcome: Outcome, times: &Histogram) {
+        let all = times.count();
+        let excused = match outcome {
+            Outcome::Cancelled => return,
+            Outcome::Ok => self.bound().sides(times).beyond,
+            outcome if outcome.may_follow_a_burst() => all,
+            _ => 0,
+        };
+        self.ranges.perturbed += all;
+        if self.asked.metric == Metric::ServiceTime {
+            self.perturbed_service += if outcome == Outcome::Ok { all } else { excused };
+            return;
+        }
+        self.excuse(excused);
+    }
+
+    /// So many that are beyond the bound may have been within it.
+    fn excuse(&mut self, excused: u64) {
+        self.ranges.least = self.ranges.least.saturating_sub(excused);
+        *self.ranges.widened_by.entry(WideningCause::Perturbed).or_default() += excused;
+    }
+
+    /// Observations that have an age and no end.
+    fn cut_off(&mut self, ages: &Histogram) {
+        let beyond = match self.bound() {
+            Bound::Failure => 0,
+            bound @ Bound::Time(_) => bound.sides(ages).beyond,
+        };
+        self.count_unobserved(beyond, beyond);
+        self.unknown(WideningCause::Cut, ages.count() - beyond);
+    }
+
+    /// Observations whose side is not known at all.
+    fn unknown(&mut self, cause: WideningCause, count: u64) {
+        self.count_unobserved(count, 0);
+        *self.ranges.widened_by.entry(cause).or_default() += count;
+    }
+
+    fn count_unobserved(&mut self, all: u64, beyond: u64) {
+        self.ranges.arrivals += all;
+        self.ranges.most += all;
+        self.ranges.least += beyond;
+    }
+
+    /// Arrivals due in this second that found the limit on virtual users reached. They count as failed, unless a stall
+    /// or a limit that is too low may be the reason.
+    fn dropped_at_cap(&mut self, key: &Key, second: u32, dropped: u64) {
+        self.count(dropped, Sides { beyond: dropped, ..Sides::default() });
+        let index = second.saturating_sub(self.window.start) as usize;
+        for seconds in &mut self.ranges.seconds {
+            let last = seconds.len() - 1;
+            seconds[index.min(last)].part += dropped;
+            seconds[index.min(last)].whole += dropped;
+        }
+        let scenario = self.source.workload.scenarios.iter().find(|s| *s.name == *key.scenario);
+        let excused = match scenario {
+            Some(scenario) if !is_cap_ample(scenario, self.bound()) => dropped,
+            _ => {
+                let of_key = StatsKey::from(key).with_endpoint("");
+                let tables = self.source.tables.scenario_phases.iter().find(|row| row.key == of_key);
+                let due =
+                    tables.and_then(|row| row.by_second.get(&second)).map_or(dropped, |row| row.scheduled);
+                dropped.min((due as f64 * self.source.disturbed.share(second)).ceil() as u64)
+            }
+        };
+        self.ranges.least -= excused;
+        *self.ranges.widened_by.entry(WideningCause::DroppedCap).or_default() += excused;
+    }
+
+    fn finished(mut self) -> Ranges {
+        // Any of them may be among those beyond the bound.
+        self.excuse(self.perturbed_service.min(self.ranges.least));
+        self.ranges
+    }
+}
+
+/// The metric that counts the observations of `metric` that a stall disturbed.
+pub(super) fn perturbed(metric: Metric) -> Metric {
+    match metric {
+        Metric::IterationTime => Metric::PerturbedIterationTime,
+        _ => Metric::PerturbedResponseTime,
+    }
+}
+
+/// Whether a target that answers within the bound leaves virtual users free: then only a slower one reaches the limit.
+/// Of λ arrivals a second that take b each, λb are under way in the mean, with a standard deviation of √(λb) if arrivals are
+/// a Poisson process. A drop counts as a failure by itself where the bound is no time.
+fn is_cap_ample(scenario: &Scenario, bound: Bound) -> bool {
+    let Some(seconds) = bound.seconds() else { return true };
+    let is_one_step = match &scenario.flow {
+        Flow::Sequence(steps) => steps.len() == 1,
+        Flow::Mix(_) | Flow::InTurn { .. } => true,
+    };
+    let thinks = scenario.steps().any(|step| !step.think.is_zero());
+    let under_way = scenario.executor.peak_rate() * seconds;
+    is_one_step && !thinks && f64::from(scenario.max_vus) >= under_way + 3.0 * under_way.sqrt()
+}

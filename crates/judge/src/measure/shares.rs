@@ -1,0 +1,223 @@
+//! Objectives on quantiles, error rates, goodput and checks as questions about a share of arrivals.
+
+use std::time::Duration;
+
+use evidence::run::ReadError;
+use evidence::{Metric, Quantile, Widening};
+use stats::Proportion;
+use workload::{Comparison, Measure, Objective, Statistic};
+
+use super::bound::{Bound, TimeBound};
+use super::ranges::{AskedTimes, Ranges};
+use super::rates;
+use super::source::MeasureSource;
+use super::times::{Observations, metric_of};
+use crate::shares::{self, BeyondCounts, Cut, CutPlace, ShareAnswer, ShareDecision, ShareQuestion};
+use crate::tables::StatsKey;
+
+const US_PER_MS: f64 = 1_000.0;
+
+/// An objective as a question about a share, and the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ShareMeasurement {
+    pub(crate) question: ShareQuestion,
+    pub(crate) decision: ShareDecision,
+    /// What arrivals on the wrong side of the bound did.
+    pub(crate) wrong_side: WrongSide,
+    /// Arrivals that were under way while the generator stalled.
+    pub(crate) perturbed: u64,
+    /// Arrivals of which it is not known on which side they are.
+    pub(crate) widened_by: Vec<Widening>,
+}
+
+/// What arrivals on the wrong side of a bound did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WrongSide {
+    /// They took longer, or failed.
+    Beyond,
+    /// They took less.
+    Within,
+    /// They failed, or a check of theirs did.
+    Failed,
+    /// They succeeded, where at least so many failures are asked for.
+    Succeeded,
+}
+
+/// The share that decides `objective`; none where it is not about a share, or nothing that it counts was due.
+///
+/// # Errors
+/// [`ReadError`] when the evidence cannot be read.
+pub(super) fn observe(
+    source: &MeasureSource<'_>,
+    objective: &Objective,
+) -> Result<Option<ShareMeasurement>, ReadError> {
+    let measurement = match &objective.measure {
+        Measure::ResponseTime(Statistic::Quantile(q))
+        | Measure::ServiceTime(Statistic::Quantile(q))
+        | Measure::IterationTime(Statistic::Quantile(q)) => quantile(source, objective, *q)?,
+        Measure::ErrorRate => of_requests(source, objective, Bound::Failure)?,
+        Measure::Goodput { within } => {
+            of_requests(source, objective, within.map_or(Bound::Failure, within_limit))?
+        }
+        Measure::CheckRate { check } => checks(source, objective, check.as_deref())?,
+        _ => return Ok(None),
+    };
+    Ok(Some(measurement).filter(|share| share.question.counts.arrivals > 0))
+}
+
+fn within_limit(limit: Duration) -> Bound {
+    Bound::Time(TimeBound { us: limit.as_micros() as f64, is_strict: false })
+}
+
+fn quantile(
+    source: &MeasureSource<'_>,
+    objective: &Objective,
+    q: f64,
+) -> Result<ShareMeasurement, ReadError> {
+    let us = objective.bound * US_PER_MS;
+    let is_strict = matches!(objective.comparison, Comparison::Below | Comparison::AtLeast);
+    let seen = match Observations::of(source.tables, objective).quantile(q) {
+        Quantile::Finite(us) => us,
+        Quantile::Infinite | Quantile::Empty => f64::INFINITY,
+    };
+    let others = shares::other_cuts(seen, us);
+    let cut = |us: f64, is_strict: bool| Bound::Time(TimeBound { us, is_strict });
+    let mut bounds = vec![cut(us, is_strict)];
+    bounds.extend(others.iter().map(|other| cut(other.time, false)));
+    let asked_times =
+        AskedTimes { metric: metric_of(&objective.measure), filter: &objective.filter, bounds: &bounds };
+    let mut ranges = Ranges::of(source, &asked_times)?;
+    let mut seconds = std::mem::take(&mut ranges.seconds).into_iter();
+    let at_bound = seconds.next().unwrap_or_default();
+    let other_cuts =
+        others.iter().zip(seconds).map(|(other, seconds)| Cut { place: other.place, seconds }).collect();
+    let (wrong_side, allowed) = match is_upper(objective.comparison) {
+        true => (WrongSide::Beyond, 1.0 - q),
+        false => (WrongSide::Within, q),
+    };
+    Ok(measured(&ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts }))
+}
+
+/// Failed, late or slow requests: of an error rate, and of goodput.
+fn of_requests(
+    source: &MeasureSource<'_>,
+    objective: &Objective,
+    bound: Bound,
+) -> Result<ShareMeasurement, ReadError> {
+    let bounds = [bound];
+    let asked = AskedTimes { metric: Metric::ResponseTime, filter: &objective.filter, bounds: &bounds };
+    let mut ranges = Ranges::of(source, &asked)?;
+    let at_bound = std::mem::take(&mut ranges.seconds).swap_remove(0);
+    let is_upper = is_upper(objective.comparison);
+    let (wrong_side, allowed) = match objective.measure {
+        Measure::Goodput { .. } => {
+            let due_s = rates::length_s(source.tables, &objective.filter);
+            let good = objective.bound * due_s / ranges.arrivals.max(1) as f64;
+            if is_upper { (WrongSide::Succeeded, good) } else { (WrongSide::Beyond, 1.0 - good) }
+        }
+        _ if is_upper => (WrongSide::Failed, objective.bound),
+        _ => (WrongSide::Succeeded, 1.0 - objective.bound),
+    };
+    Ok(measured(&ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts: Vec::new() }))
+}
+
+/// What is asked of arrivals that were sorted.
+struct AskedShare {
+    wrong_side: WrongSide,
+    allowed: f64,
+    at_bound: Vec<Proportion>,
+    other_cuts: Vec<Cut>,
+}
+
+fn measured(ranges: &Ranges, asked: AskedShare) -> ShareMeasurement {
+    let AskedShare { wrong_side, allowed, at_bound, other_cuts } = asked;
+    let counts = match wrong_side {
+        WrongSide::Beyond | WrongSide::Failed => ranges.counts(),
+        WrongSide::Within | WrongSide::Succeeded => ranges.counts_within(),
+    };
+    let question = ShareQuestion {
+        counts,
+        at_bound: Cut { place: CutPlace::NearBound, seconds: at_bound },
+        other_cuts,
+        allowed,
+        confidence: shares::CONFIDENCE,
+    };
+    let (perturbed, widened_by) = (ranges.perturbed, ranges.widened_by());
+    ShareMeasurement { decision: question.decide(), question, wrong_side, perturbed, widened_by }
+}
+
+/// Checks that failed, of those that were made.
+fn checks(
+    source: &MeasureSource<'_>,
+    objective: &Objective,
+    check: Option<&str>,
+) -> Result<ShareMeasurement, ReadError> {
+    let (run, window) = (source.run, source.window(&objective.filter));
+    let none = Proportion { part: 0, whole: 0 };
+    let mut seconds = vec![none; window.len().max(1)];
+    let last = seconds.len() - 1;
+    for (id, key) in run.keys() {
+        let is_failure = key.metric == Metric::CheckFailed;
+        let is_it = check.is_none_or(|check| key.tags.get("check").is_some_and(|name| &**name == check));
+        let is_check = is_failure || key.metric == Metric::CheckPassed;
+        if !is_check || !is_it || !StatsKey::from(key).matches(&objective.filter) {
+            continue;
+        }
+        for (second, count) in run.counts(*id, run.whole())? {
+            let made = &mut seconds[(second.saturating_sub(window.start) as usize).min(last)];
+            made.whole += count;
+            made.part += if is_failure { count } else { 0 };
+        }
+    }
+    let (failed, all) = seconds.iter().fold((0, 0), |(f, n), made| (f + made.part, n + made.whole));
+    let (wrong_side, part, allowed) = match is_upper(objective.comparison) {
+        true => (WrongSide::Succeeded, all - failed, objective.bound),
+        false => (WrongSide::Failed, failed, 1.0 - objective.bound),
+    };
+    let observed = Proportion { part, whole: all };
+    let question = ShareQuestion {
+        counts: BeyondCounts { arrivals: all, least: part, most: part, observed, at_bound: 0 },
+        at_bound: Cut { place: CutPlace::NearBound, seconds },
+        other_cuts: Vec::new(),
+        allowed,
+        confidence: shares::CONFIDENCE,
+    };
+    let decision = question.decide();
+    Ok(ShareMeasurement { question, decision, wrong_side, perturbed: 0, widened_by: Vec::new() })
+}
+
+/// Corrects violations for the number of objectives, so that none of them is wrong at the confidence `family`: S. Holm, "A
+/// simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979. Those that allow
+/// nothing are about this run alone, and need no correction.
+pub(crate) fn correct_violations(shares: Vec<&mut ShareMeasurement>, family: f64) {
+    let is_test = |share: &&mut ShareMeasurement| share.question.allowed > 0.0;
+    let mut open: Vec<&mut ShareMeasurement> = shares.into_iter().filter(is_test).collect();
+    while !open.is_empty() {
+        let confidence = 1.0 - (1.0 - family) / open.len() as f64;
+        let before = open.len();
+        open.retain_mut(|share| !is_violated_at(share, confidence));
+        if open.len() == before {
+            break;
+        }
+    }
+    let confidence = 1.0 - (1.0 - family) / open.len().max(1) as f64;
+    for share in open.into_iter().filter(|share| share.decision.answer == ShareAnswer::Fail) {
+        share.question.confidence = confidence;
+        share.decision = share.question.decide();
+    }
+}
+
+/// Decides a violation at this confidence, and keeps the decision if it is one.
+fn is_violated_at(share: &mut ShareMeasurement, confidence: f64) -> bool {
+    let question = ShareQuestion { confidence, ..share.question.clone() };
+    let decision = question.decide();
+    let is_violated = decision.answer == ShareAnswer::Fail;
+    if is_violated {
+        (share.question, share.decision) = (question, decision);
+    }
+    is_violated
+}
+
+fn is_upper(comparison: Comparison) -> bool {
+    matches!(comparison, Comparison::Below | Comparison::AtMost)
+}

@@ -1,0 +1,65 @@
+//! When the generator stalled, second by second: how much of each second its stalls may have disturbed.
+
+use evidence::run::{ReadError, select};
+use evidence::{Metric, Run};
+
+/// Shorter turns of a loop are no stall, in microseconds.
+const STALL_US: u64 = 1_000;
+/// A stall and what it disturbs take at most so many times its own length.
+const REACH: u64 = 11;
+/// From this version of run files on, arrivals that a stall disturbed are counted apart.
+const COUNTS_PERTURBED: u32 = 3;
+const SECOND_US: u64 = 1_000_000;
+
+/// How much of each second stalls may have disturbed, in microseconds.
+#[derive(Debug, Default)]
+pub(crate) struct DisturbedTime {
+    by_second: Vec<u64>,
+    /// Whether the run counts the arrivals that were disturbed.
+    are_counted: bool,
+}
+
+impl DisturbedTime {
+    /// Of a run.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    pub(crate) fn of(run: &dyn Run) -> Result<DisturbedTime, ReadError> {
+        let manifest = run.manifest();
+        let are_counted = manifest.source.is_some() || manifest.schema_version >= COUNTS_PERTURBED;
+        let mut time = DisturbedTime { by_second: vec![0; run.seconds() as usize], are_counted };
+        for (id, _) in select(run.keys(), Metric::LoopStall, |_| true) {
+            for (second, turns) in run.histograms(id, run.whole())? {
+                let long = turns.buckets().filter(|(low, ..)| *low >= STALL_US);
+                time.add(second as usize, long.map(|(_, high, count)| high * count).sum());
+            }
+        }
+        Ok(time)
+    }
+
+    /// Stalls that ended in `second`. Where in it is not known, nor when they began.
+    fn add(&mut self, second: usize, stalled_us: u64) {
+        let whole_seconds = |us: u64| us.div_ceil(SECOND_US) as usize;
+        let from = second.saturating_sub(whole_seconds(stalled_us));
+        let to = second + whole_seconds(stalled_us * (REACH - 1)) + 1;
+        let reached = self.by_second.iter_mut().take(to).skip(from).filter(|_| stalled_us > 0);
+        for disturbed in reached {
+            *disturbed = (*disturbed + stalled_us * REACH).min(SECOND_US);
+        }
+    }
+
+    /// The share of `second` that may have been disturbed.
+    pub(super) fn share(&self, second: u32) -> f64 {
+        self.by_second.get(second as usize).copied().unwrap_or(0) as f64 / SECOND_US as f64
+    }
+
+    /// Whether everything that ended in `second` may have been disturbed, in a run that does not count what was.
+    pub(super) fn may_hide(&self, second: u32) -> bool {
+        !self.are_counted && self.share(second) > 0.0
+    }
+
+    /// Whether there is a second of which [`DisturbedTime::may_hide`] is true.
+    pub(super) fn hides_any(&self) -> bool {
+        !self.are_counted && self.by_second.iter().any(|us| *us > 0)
+    }
+}

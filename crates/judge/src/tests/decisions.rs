@@ -1,0 +1,250 @@
+//! What a run decides although its generator was disturbed, and what too few or clustered arrivals leave open.
+
+use evidence::{Key, Metric, Outcome, SeriesKey, Verdict};
+
+use crate::testing::{Load, TestRun, five_minutes};
+
+fn verdicts(test_run: &TestRun) -> Vec<Verdict> {
+    test_run.judge().claims.iter().map(|claim| claim.verdict).collect()
+}
+
+/// A second in ten, in which each arrival is under way during a stall and takes this long.
+fn perturbed(mut test_run: TestRun, load: Load) -> TestRun {
+    for second in (10..70).step_by(10) {
+        test_run.offer_once(second, "list", load);
+        test_run.perturb(second, "list", load);
+    }
+    test_run
+}
+
+#[test]
+fn a_run_far_below_its_bound_passes_beside_neighbours() {
+    let late = Load { us: 3_000, lag_us: 3_000, ..Load::of(1) };
+    let mut test_run = TestRun::new()
+        .offer("steady", "list", Load { us: 3_000, ..Load::of(149) })
+        .offer("steady", "list", late)
+        .with_objective("fast", "p95(list) < 200ms");
+    test_run.stall(10..70, 3_000);
+    insta::assert_snapshot!(perturbed(test_run, late).verdict(), @r"
+    PASS: The objective is met.
+    PASS fast
+      3.15 ms over 9,006 observations: 0 % failed or took 200 ms or longer (at most 0.0333 % at 95 % by 9,006 independent arrivals; 5 % allowed; 6 perturbed arrivals counted as observed).
+      S9 noisy-host (caution): Neighbours took the processor: loop 0 was stalled for 30 % of `steady`, for 3 ms at the longest.
+    ");
+}
+
+/// One in ten takes from 21.8 to 24.2 ms.
+#[test]
+fn a_value_whose_interval_contains_the_bound_is_undecided() {
+    let mut test_run = TestRun::new().with_objective("fast", "p95(list) < 23ms");
+    for second in 10..70 {
+        let slowest_us = 21_820 + u64::from(second * 7 % 25) * 100;
+        test_run.offer_once(second, "list", Load { us: slowest_us * 20 / 21, ..Load::of(100) });
+    }
+    let claim = test_run.judge().claims.remove(0);
+    let p95 = claim.observed.value.unwrap();
+    assert!((23.0..23.2).contains(&p95), "{p95}");
+    assert_eq!(claim.verdict, Verdict::Inconclusive, "{}", test_run.verdict());
+}
+
+#[test]
+fn fifty_requests_without_a_failure_do_not_show_a_rate_below_one_in_a_thousand() {
+    let mut test_run = TestRun::new().with_objective("errors", "error_rate(list) < 0.1%");
+    for second in 10..60 {
+        test_run.offer_once(second, "list", Load::of(1));
+    }
+    insta::assert_snapshot!(test_run.verdict(), @r"
+    INCONCLUSIVE: The objective is not decided by this evidence: errors.
+    INCONCLUSIVE errors
+      50 observations: 0 % failed (0 % to 45.1 % at 95 % by 5 independent arrivals; 0.1 % allowed).
+      S4 too-few-tail-samples (inconclusive): 50 arrivals act like 5 independent ones: 0 % to 45.1 % may be on the wrong side of the bound, 0.1 % are allowed. With the same shares, 29,950 arrivals would decide it.
+    ");
+}
+
+#[test]
+fn an_outage_of_nine_seconds_does_not_pass() {
+    let outage = |second: u32| match second {
+        100..109 => Load { failed: 100, ..Load::of(0) },
+        _ => Load::of(100),
+    };
+    let test_run = five_minutes(outage).with_objective("fast", "p96(list) < 50ms");
+    assert_ne!(test_run.judge().verdict, Verdict::Pass, "{}", test_run.verdict());
+}
+
+#[test]
+fn a_target_that_answers_only_500_fails_beside_stalls() {
+    let failing = Load { failed: 100, outcome: Outcome::Http5xx, ..Load::of(0) };
+    let mut test_run = TestRun::new()
+        .offer("steady", "list", failing)
+        .with_objective("fast", "p95(list) < 50ms")
+        .with_objective("errors", "error_rate(list) < 1%");
+    test_run.stall(10..70, 9_000);
+    let test_run = perturbed(test_run, failing);
+    assert_eq!(test_run.judge().verdict, Verdict::Fail, "{}", test_run.verdict());
+    assert_eq!(verdicts(&test_run), [Verdict::Fail; 2]);
+}
+
+#[test]
+fn a_target_that_answers_only_503_fails_where_undisturbed_requests_show_it() {
+    let busy = Load { failed: 100, outcome: Outcome::Http503, ..Load::of(0) };
+    let of = |undisturbed: Load| {
+        let mut test_run = TestRun::new()
+            .offer("steady", "list", undisturbed)
+            .with_objective("errors", "error_rate(list) < 1%");
+        test_run.stall(10..70, 9_000);
+        perturbed(test_run, busy).judge().claims.remove(0).verdict
+    };
+    assert_eq!(of(busy), Verdict::Fail);
+    // Every 503 follows a stall.
+    assert_eq!(of(Load::of(100)), Verdict::Invalid);
+}
+
+#[test]
+fn none_of_851_passes_a_p95() {
+    let mut test_run = TestRun::new().with_objective("fast", "p95(list) < 50ms");
+    for second in 10..33 {
+        test_run.offer_once(second, "list", Load::of(37));
+    }
+    insta::assert_snapshot!(test_run.verdict(), @r"
+    PASS: The objective is met.
+    PASS fast
+      10.5 ms over 851 observations: 0 % failed or took 50 ms or longer (at most 3.46 % at 95 % by 85.1 independent arrivals; 5 % allowed).
+    ");
+}
+
+#[test]
+fn a_run_in_which_nothing_succeeded_fails_whatever_was_asked() {
+    let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::of(0) };
+    let test_run = TestRun::new().offer("steady", "list", dead);
+    insta::assert_snapshot!(test_run.verdict(), @"FAIL: Nothing succeeded: all of 6,000 requests failed or were dropped.");
+}
+
+#[test]
+fn a_violation_is_not_hidden_by_a_claim_that_the_generator_leaves_open() {
+    let slow = Load { us: 80_000, ..Load::of(100) };
+    let test_run = TestRun::new()
+        .offer("steady", "list", Load::of(100))
+        .offer("steady", "claim", Load { failed: 10, ..Load::of(10) })
+        .with_objective("fast", "p95(list) < 50ms")
+        .with_objective("errors", "error_rate(claim) < 1%");
+    let test_run = perturbed(test_run, slow);
+    assert_eq!(verdicts(&test_run), [Verdict::Invalid, Verdict::Fail], "{}", test_run.verdict());
+    assert_eq!(test_run.judge().verdict, Verdict::Fail);
+}
+
+#[test]
+fn a_few_late_drops_need_a_target_with_headroom() {
+    let of = |dropped: u64, targets: &[(&str, f64)]| {
+        let load = Load { dropped_generator_late: dropped, ..Load::of(400) };
+        let mut test_run = TestRun::new()
+            .offer("steady", "list", load)
+            .with_objective("fast", "p95(list) < 50ms")
+            .with_objective("slow", "p95(list) < 5ms");
+        test_run.edit(|manifest| {
+            manifest.environment.insert("cores".to_owned(), "4".to_owned());
+        });
+        for (name, value) in targets {
+            test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, *value);
+        }
+        verdicts(&test_run)
+    };
+    let calm = [("cpu", 1.0), ("db_pool_in_use", 1.0), ("db_pool_max", 10.0)];
+    assert_eq!(of(2, &calm), [Verdict::Pass, Verdict::Fail]);
+    assert_eq!(of(2, &calm[..1]), [Verdict::Inconclusive, Verdict::Fail]);
+    assert_eq!(of(8, &calm), [Verdict::Invalid, Verdict::Fail]);
+}
+
+/// Arrivals dropped at the limit on virtual users are infinitely slow, unless the limit itself is too low.
+#[test]
+fn drops_at_an_ample_limit_violate_and_at_a_low_one_do_not() {
+    let of = |max_vus: u32| {
+        let mut test_run = TestRun::new()
+            .offer("steady", "list", Load { dropped_vu_limit: 20, ..Load::of(80) })
+            .with_objective("fast", "p95(list) < 200ms")
+            .with_objective("errors", "error_rate(list) < 1%");
+        test_run.workload.scenarios[0].max_vus = max_vus;
+        verdicts(&test_run)
+    };
+    assert_eq!(of(600), [Verdict::Fail; 2]);
+    // 85.7/s of 0.2 s each are 17 virtual users in the mean.
+    assert_eq!(of(18), [Verdict::Invalid, Verdict::Fail]);
+}
+
+#[test]
+fn what_was_in_flight_at_the_end_took_at_least_its_age() {
+    let of = |age_us: u64| {
+        let mut test_run =
+            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", "p95(list) < 50ms");
+        let key = Key::of(Metric::InFlightAge).scenario("play").phase("steady").endpoint("list");
+        test_run.run.record(&key, 69, age_us, 600);
+        test_run.count(Metric::Started, "steady", "list", 600);
+        test_run.judge().claims.remove(0)
+    };
+    let (young, old) = (of(10_000), of(80_000));
+    assert_eq!(young.share.as_ref().map(|share| (share.least, share.most)), Some((0, 600)));
+    assert_eq!(old.share.as_ref().map(|share| (share.least, share.most)), Some((600, 600)));
+}
+
+#[test]
+fn a_mean_is_decided_where_failures_could_not_change_it() {
+    let with = |failed: u64| {
+        let test_run = five_minutes(|_| Load { failed, us: 10_000, ..Load::of(1_000) })
+            .with_objective("mean", "avg(list) < 50ms")
+            .with_objective("worst", "max(list) < 50ms")
+            .with_objective("slow", "avg(list) < 5ms");
+        verdicts(&test_run)
+    };
+    let (pass, fail, open) = (Verdict::Pass, Verdict::Fail, Verdict::Inconclusive);
+    assert_eq!(with(0), [pass, pass, fail]);
+    // Three of 1,003 failures of up to 10 s each add 30 ms at most.
+    assert_eq!(with(3), [pass, open, fail]);
+    assert_eq!(with(9), [open, open, fail]);
+}
+
+#[test]
+fn a_maximum_that_a_stall_delayed_is_no_violation() {
+    let delayed = Load { us: 80_000, ..Load::of(1) };
+    let test_run =
+        TestRun::new().offer("steady", "list", Load::of(100)).with_objective("worst", "max(list) < 50ms");
+    assert_eq!(verdicts(&perturbed(test_run.clone(), delayed)), [Verdict::Invalid]);
+    let mut slow = test_run;
+    slow.offer_once(35, "list", delayed);
+    assert_eq!(verdicts(&slow), [Verdict::Fail]);
+}
+
+/// 60 of 6,000 are 1 %: at 95 % that is more than 0.75 %, and for twenty objectives it is not.
+#[test]
+fn violations_of_many_objectives_are_corrected_where_the_plan_asks_for_it() {
+    let of = |objectives: usize, family: Option<f64>| {
+        let mut test_run = TestRun::new().offer("steady", "list", Load { failed: 1, ..Load::of(99) });
+        test_run = test_run.with_objective("errors", "error_rate(list) < 0.75%");
+        for index in 1..objectives {
+            test_run = test_run.with_objective(&format!("fast-{index}"), "p95(list) < 50ms");
+        }
+        test_run.workload.family = family;
+        verdicts(&test_run)[0]
+    };
+    assert_eq!(of(20, None), Verdict::Fail);
+    assert_eq!(of(20, Some(0.95)), Verdict::Inconclusive);
+    assert_eq!(of(1, Some(0.95)), Verdict::Fail);
+}
+
+/// Versions 1 and 2 of run files do not count which requests a stall disturbed: any of those seconds may have been.
+#[test]
+fn an_older_file_leaves_open_what_its_stalls_may_have_changed() {
+    let of = |us: u64, stalled: bool| {
+        let mut test_run = TestRun::new()
+            .offer("steady", "list", Load { us, ..Load::of(100) })
+            .with_objective("fast", "p95(list) < 50ms");
+        test_run.edit(|manifest| manifest.schema_version = 2);
+        if stalled {
+            test_run.stall(10..70, 9_000);
+        }
+        test_run.judge().claims.remove(0)
+    };
+    assert_eq!(of(80_000, false).verdict, Verdict::Fail);
+    assert_eq!(of(10_000, true).verdict, Verdict::Pass);
+    let open = of(80_000, true);
+    assert_eq!(open.verdict, Verdict::Invalid);
+    assert_eq!(open.share.map(|share| share.perturbed), Some(6_000));
+}
