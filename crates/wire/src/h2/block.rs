@@ -48,7 +48,7 @@ impl ResponseBlocks {
             self.owe(BlockKind::Head, self.head.inserts());
             return Ok(verdict);
         }
-        self.settle();
+        self.insert_owed();
         self.head.decode(block, &mut self.decoder, response::head)
     }
 
@@ -58,7 +58,7 @@ impl ResponseBlocks {
             self.owe(BlockKind::Trailers, self.trailers.inserts());
             return Ok(verdict);
         }
-        self.settle();
+        self.insert_owed();
         self.trailers.decode(block, &mut self.decoder, response::trailers)
     }
 
@@ -83,7 +83,7 @@ impl ResponseBlocks {
     }
 
     /// Make the insertions that are owed.
-    fn settle(&mut self) {
+    fn insert_owed(&mut self) {
         let first = self.owed.len().saturating_sub(MAX_TABLE_ENTRIES);
         for kind in self.owed.drain(..).skip(first) {
             let (fields, inserts) = match kind {
