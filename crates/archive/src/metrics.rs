@@ -39,8 +39,8 @@ impl MetricNumbers {
         }
         let id = MetricId(self.numbers.len() as u32);
         let tags = serde_json::to_string(&key.tags).map_err(|e| Fault::Bug(e.to_string()))?;
-        let mut insert = connection.prepare_cached("INSERT INTO metrics VALUES (?1, ?2, ?3, ?4)")?;
-        insert.execute(params![id.0, key.kind.to_string(), key.name, tags])?;
+        let mut insert = connection.prepare_cached("INSERT INTO metrics VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        insert.execute(params![id.0, key.kind.to_string(), key.name, tags, key.phase])?;
         self.numbers.insert(key.clone(), id);
         Ok(id)
     }
@@ -72,10 +72,13 @@ fn put_sums(connection: &Connection, id: MetricId, second: u32, sums: &MetricSum
 /// Every metric, in the order of its number, which is its place. Files of earlier versions have none.
 pub(crate) fn all(connection: &Connection) -> Result<Vec<(MetricId, MetricKey)>, Fault> {
     let mut metrics = Vec::new();
-    if !schema::has(schema::version(connection)?, "metrics") {
+    let version = schema::version(connection)?;
+    if !schema::has(version, "metrics") {
         return Ok(metrics);
     }
-    let mut statement = connection.prepare("SELECT metric, kind, name, tags FROM metrics ORDER BY metric")?;
+    let phase = if schema::has_metric_phases(version) { "phase" } else { "''" };
+    let mut statement = connection
+        .prepare(&format!("SELECT metric, kind, name, tags, {phase} FROM metrics ORDER BY metric"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let id = MetricId(row.get(0)?);
@@ -85,7 +88,7 @@ pub(crate) fn all(connection: &Connection) -> Result<Vec<(MetricId, MetricKey)>,
         let kind = row.get::<_, String>(1)?.parse().map_err(damaged)?;
         let tags: BTreeMap<Name, Name> = serde_json::from_str(&row.get::<_, String>(3)?)
             .map_err(|e| damaged(format_args!("the tags of a metric: {e}")))?;
-        metrics.push((id, MetricKey { kind, name: row.get(2)?, tags }));
+        metrics.push((id, MetricKey { kind, name: row.get(2)?, tags, phase: row.get(4)? }));
     }
     Ok(metrics)
 }
@@ -168,7 +171,9 @@ mod tests {
             let mut tick = Tick::default();
             tick.instance = Instance::of_loop(loop_index);
             let (id, kind) = (MetricId(0), MetricKind::Counter);
-            tick.metrics.new.push((id, MetricKey { kind, name: "hits".into(), tags: BTreeMap::new() }));
+            tick.metrics
+                .new
+                .push((id, MetricKey { kind, name: "hits".into(), tags: BTreeMap::new(), phase: "".into() }));
             tick.metrics.add(MetricHandle { id, kind }, 2.0, Instant::EPOCH);
             numbers.put(&connection, &tick).unwrap();
         }

@@ -108,7 +108,8 @@ pub const TABLES: [(&str, &str); 17] = [
   metric INTEGER PRIMARY KEY,
   kind TEXT NOT NULL,
   name TEXT NOT NULL,
-  tags TEXT NOT NULL
+  tags TEXT NOT NULL,
+  phase TEXT NOT NULL
 ) STRICT",
     ),
     (
@@ -249,6 +250,9 @@ const LATER_TABLES: [(&str, u32); 5] =
 /// The version from which on rows name the instance that they are about.
 const SINCE_INSTANCES: u32 = 3;
 
+/// The version from which on metrics have a phase.
+const SINCE_METRIC_PHASES: u32 = 4;
+
 /// Whether files of `version` have `table`.
 pub(crate) fn has(version: u32, table: &str) -> bool {
     LATER_TABLES.iter().all(|(later, since)| *later != table || version >= *since)
@@ -259,10 +263,18 @@ pub(crate) fn names_instances(version: u32) -> bool {
     version >= SINCE_INSTANCES
 }
 
-/// A statement, or a list of columns, as files of `version` have it. Earlier ones lack the column `instance`, which was
-/// always the last one, and `ticks` had the number of a loop instead.
+/// Whether the metrics in files of `version` have a phase.
+pub(crate) fn has_metric_phases(version: u32) -> bool {
+    version >= SINCE_METRIC_PHASES
+}
+
+/// A statement, or a list of columns, as files of `version` have it. Earlier ones lack the column `instance`, or the `phase`
+/// of `metrics`, which was always the last one, and `ticks` had the number of a loop instead.
 pub(crate) fn as_of(version: u32, table: &str, text: &str) -> String {
     match table {
+        "metrics" if !has_metric_phases(version) => {
+            text.replace(",\n  phase TEXT NOT NULL", "").replace(", phase", "")
+        }
         _ if names_instances(version) => text.to_owned(),
         "ticks" => text.replace("instance", "loop"),
         _ => text.replace(",\n  instance INTEGER", "").replace(", instance", ""),
@@ -283,7 +295,7 @@ pub const DIGEST_TABLES: [(&str, &str, &str); 15] = [
     ("ticks", "instance, second", "instance, second, covered_ns, in_flight, folded"),
     ("histograms", "key, second", "key, second, count, v2"),
     ("counts", "key, second", "key, second, value"),
-    ("metrics", "metric", "metric, kind, name, tags"),
+    ("metrics", "metric", "metric, kind, name, tags, phase"),
     (
         "metric_values",
         "metric, second",

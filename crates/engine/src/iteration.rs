@@ -240,8 +240,8 @@ impl Context<'_> {
         self.met_names.origin(self.directory, url, OriginKind::Grpc)
     }
 
-    /// The handle of a metric, by which this loop adds to it; each combination of tags is one of its own. A run has 256;
-    /// those that are met later are counted as one of each kind.
+    /// The handle of a metric, by which this loop adds to it; each combination of tags is one of its own, and has its
+    /// values in each phase. A run has 256; those that are met later are counted as one of each kind.
     pub fn metric(&mut self, kind: MetricKind, name: &str, tags: &[(&str, &str)]) -> MetricHandle {
         self.metrics.handle(kind, name, tags)
     }
@@ -251,7 +251,7 @@ impl Context<'_> {
     /// # Errors
     /// [`NotFinite`] when it is no finite number; nothing was added then.
     pub fn add(&mut self, to: MetricHandle, value: f64) -> Result<(), NotFinite> {
-        self.metrics.add(to, value, self.now)
+        self.metrics.add(to, value, self.now, self.at.phase)
     }
 
     /// Ask for a request under this name; fill in the draft that is returned.

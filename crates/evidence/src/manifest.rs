@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 /// The version of the archive's tables and of the manifest; readers refuse newer ones.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
 
 /// Written when the archive is begun; nothing in it changes later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

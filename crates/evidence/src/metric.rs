@@ -69,6 +69,8 @@ pub struct MetricKey {
     pub name: Name,
     /// What its values belong to.
     pub tags: BTreeMap<Name, Name>,
+    /// The phase in which the arrivals were due whose iterations added them; empty in files that do not record it.
+    pub phase: Name,
 }
 
 impl MetricKey {

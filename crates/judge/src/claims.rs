@@ -18,6 +18,8 @@ pub(crate) fn of(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Claim> {
 fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Finding]) -> Claim {
     let mut verdict = measured.verdict();
     let mut reasons = vec![observation(facts, measured)];
+    let assumption = measured.observed.share.as_ref().and_then(sentence::assumption);
+    reasons.extend(assumption.map(|text| Reason::Statement(text.to_owned())));
     for (finding, effect) in findings.iter().filter_map(|f| Some((f, f.effect_on(measured.name())?))) {
         reasons.push(Reason::of(finding, effect));
         verdict = effect.on(verdict);

@@ -1,6 +1,7 @@
 //! What a finding does to each claim, from its scope and its severity and from which claims its rule affects.
 
 use evidence::{ClaimEffect, Effect, Finding, Severity};
+use workload::Measure;
 
 use crate::facts::{Facts, MeasuredObjective};
 use crate::rule::AffectedClaims;
@@ -38,6 +39,10 @@ fn effect(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, finding: &Finding
         // A VU limit that is too low for the whole scenario hides waits; it changes no count and no rate.
         AffectedClaims::LoadUnlessViolated if finding.scope.phase.is_none() && effect == Effect::Cautions => {
             measured.is_about_times().then_some(effect)
+        }
+        // Completions a second are fewer where fewer requests were sent: that is no violation.
+        AffectedClaims::LoadUnlessViolated if measured.objective.measure == Measure::Throughput => {
+            Some(effect)
         }
         AffectedClaims::LoadUnlessViolated => measured.is_about_load().then_some(effect.unless_violated()),
         AffectedClaims::LoadExceptRatesOfClosed => {

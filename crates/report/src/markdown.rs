@@ -190,12 +190,15 @@ fn metrics(out: &mut String, summary: &Summary) {
     }
     out.push_str("### Metrics of the script\n\n| metric | kind | values | numbers |\n");
     out.push_str("| --- | --- | ---: | --- |\n");
-    for metric in summary.metrics.iter().take(MAX_ROWS) {
-        let label = text(&metric.label(), MAX_NAME);
-        let count = number::count(metric.count);
-        let _ = writeln!(out, "| {label} | {} | {count} | {} |", metric.kind, metric.in_words());
+    let rows =
+        summary.metrics.iter().flat_map(|metric| metric.rows().into_iter().map(move |row| (metric, row)));
+    let rows: Vec<_> = rows.collect();
+    for (metric, (label, numbers)) in rows.iter().take(MAX_ROWS) {
+        let label = text(label, MAX_NAME);
+        let count = number::count(numbers.count);
+        let _ = writeln!(out, "| {label} | {} | {count} | {} |", metric.kind, numbers.in_words());
     }
-    more(out, summary.metrics.len(), MAX_ROWS, "metrics");
+    more(out, rows.len(), MAX_ROWS, "metrics");
     out.push('\n');
 }
 

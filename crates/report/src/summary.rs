@@ -42,7 +42,7 @@ pub use header::{Header, PhaseCoverage, RunEndState};
 pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
 pub use rows::{Row, ScenarioTotal};
-pub use script_metrics::ScriptMetric;
+pub use script_metrics::{MetricNumbers, PhaseNumbers, ScriptMetric};
 pub use streams::Streams;
 pub use timeline::{ArrivalRates, EndpointTimeline, Timeline};
 pub use virtual_users::VirtualUsers;

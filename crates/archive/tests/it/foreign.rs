@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use archive::{ArchiveError, Overwrite, Stored, Writer, append_judgement};
+use evidence::metric::MetricKey;
 use evidence::run::select;
 use evidence::{Instance, Metric, Provenance, Run, SeriesKey};
 use rusqlite::Connection;
@@ -56,7 +57,7 @@ fn a_newer_schema_is_refused_by_its_number() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     assert_eq!(
         message(&path, &folder),
-        "run.plimsoll has schema version 7, and this version of plimsoll reads up to 3: use a newer plimsoll"
+        "run.plimsoll has schema version 7, and this version of plimsoll reads up to 4: use a newer plimsoll"
     );
 }
 
@@ -142,4 +143,32 @@ fn a_folder_that_is_not_there_is_named() {
     let path = folder.path().join("no").join("run.plimsoll");
     let error = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap_err().to_string();
     assert!(error.starts_with("cannot create ") && error.contains("/no/run.plimsoll"), "{error}");
+}
+
+/// Makes the metrics of a file what version 3 wrote.
+const AS_VERSION_3: &str = "CREATE TEMP TABLE copied AS SELECT metric, kind, name, tags FROM metrics;
+DROP TABLE metrics;
+CREATE TABLE metrics (
+  metric INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  tags TEXT NOT NULL
+) STRICT;
+INSERT INTO metrics SELECT * FROM copied;
+PRAGMA user_version = 3";
+
+#[test]
+fn the_metrics_of_a_file_of_version_3_have_no_phase() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    write_sealed(&path, 1);
+    let metrics = Stored::open(&path).unwrap().metrics().to_vec();
+    assert!(!metrics.is_empty() && metrics.iter().all(|(_, key)| &*key.phase == "steady"));
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(AS_VERSION_3).unwrap();
+    drop(connection);
+    let run = Stored::open(&path).unwrap();
+    let without = metrics.into_iter().map(|(id, key)| (id, MetricKey { phase: "".into(), ..key }));
+    let without: Vec<_> = without.collect();
+    assert_eq!(run.metrics(), without);
 }

@@ -84,7 +84,7 @@ pub(crate) fn keys() -> [Key; 4] {
 pub(crate) fn metrics() -> [MetricKey; 4] {
     [MetricKind::Counter, MetricKind::Gauge, MetricKind::Rate, MetricKind::Trend].map(|kind| {
         let tags = BTreeMap::from([("page".into(), "a".into())]);
-        MetricKey { kind, name: format!("a {kind}").into(), tags }
+        MetricKey { kind, name: format!("a {kind}").into(), tags, phase: "steady".into() }
     })
 }
 

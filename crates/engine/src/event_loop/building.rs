@@ -179,7 +179,10 @@ impl EventLoop {
             accounting,
             exemplars: Exemplars::new(program.clone(), kept),
             perturbation: Perturbation::new(shared.disturbed),
-            metrics: LoopMetrics::new(shared.metrics),
+            metrics: LoopMetrics::new(
+                shared.metrics,
+                program.shape.phases.iter().map(|p| p.name.clone()).collect(),
+            ),
             ledger,
             counters: program.steps.names.counters_of(segment),
             met_names: MetNames::default(),

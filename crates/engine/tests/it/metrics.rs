@@ -80,3 +80,18 @@ fn metrics_of_iterations_are_recorded_and_merged_over_loops_and_seconds() {
     assert_eq!((level.min, level.max), (0.0, 98.0));
     assert_eq!(balance.quantile(0.5).map(f64::round), Some(-2.0));
 }
+
+#[test]
+fn what_an_iteration_adds_counts_for_the_phase_in_which_its_arrival_was_due() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = Plan::of(target.addr())
+        .phases(&[("warm-up", ms(250)), ("steady", ms(1_000))])
+        .scenario(scenario("s", at_rate(80.0, ms(1_250)), sequence([get("a", "/")])));
+    let ran = Drive::new(plan.compile()).loops(2).behaviour(Arc::new(Counting)).run();
+    let run = ran.assert_sound();
+    let of = |phase: &str| -> u64 {
+        let spent = run.metrics().iter().filter(|(_, key)| (&*key.name, &*key.phase) == ("spent", phase));
+        spent.map(|(id, _)| run.metric(*id, run.whole()).unwrap().count).sum()
+    };
+    assert_eq!((of("warm-up"), of("steady")), (20, 80));
+}

@@ -8,6 +8,9 @@ use crate::measure::{ShareMeasurement, WrongSide};
 use crate::numbers;
 use crate::shares::ShareAnswer;
 
+/// More perturbed arrivals than this share need an assumption that is worth saying.
+const MANY_PERTURBED: f64 = 0.05;
+
 /// As data.
 pub(super) fn claim_share(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> ClaimShare {
     let (question, decision) = (&share.question, share.decision);
@@ -94,7 +97,10 @@ fn allowed(share: f64) -> String {
 }
 
 fn perturbed(share: &ShareMeasurement) -> Option<String> {
-    let all = numbers::count(share.perturbed);
+    let all = match share.is_perturbed_counted {
+        true => numbers::count(share.perturbed),
+        false => format!("{}, as far as this file shows,", numbers::count(share.perturbed)),
+    };
     let open = share.widened_by.iter().find(|widening| widening.cause == WideningCause::Perturbed);
     match (share.decision.answer, open) {
         _ if share.perturbed == 0 => None,
@@ -104,6 +110,15 @@ fn perturbed(share: &ShareMeasurement) -> Option<String> {
             Some(format!("{open} of {all} perturbed arrivals {}", counted_as(share)))
         }
     }
+}
+
+/// What a pass assumes where more than a few arrivals were perturbed.
+pub(super) fn assumption(share: &ShareMeasurement) -> Option<&'static str> {
+    let many = share.perturbed as f64 > MANY_PERTURBED * share.question.counts.arrivals as f64;
+    (many && share.decision.answer == ShareAnswer::Pass).then_some(
+        "This takes for granted that the target answers requests no later if they come one by one than if a stall of \
+         the generator sends them together; one that collects, limits or sheds requests may do otherwise.",
+    )
 }
 
 /// How the decision counts arrivals of which the side is not known.

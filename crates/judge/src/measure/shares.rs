@@ -24,8 +24,10 @@ pub(crate) struct ShareMeasurement {
     pub(crate) decision: ShareDecision,
     /// What arrivals on the wrong side of the bound did.
     pub(crate) wrong_side: WrongSide,
-    /// Arrivals that were under way while the generator stalled.
+    /// Arrivals that were under way while the generator stalled, or may have been.
     pub(crate) perturbed: u64,
+    /// Whether the run counts them; where not, all that ended in the seconds of a stall are taken.
+    pub(crate) is_perturbed_counted: bool,
     /// Arrivals of which it is not known on which side they are.
     pub(crate) widened_by: Vec<Widening>,
 }
@@ -95,7 +97,7 @@ fn quantile(
         true => (WrongSide::Beyond, 1.0 - q),
         false => (WrongSide::Within, q),
     };
-    Ok(measured(&ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts }))
+    Ok(measured(source, &ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts }))
 }
 
 /// Failed, late or slow requests: of an error rate, and of goodput.
@@ -118,7 +120,7 @@ fn of_requests(
         _ if is_upper => (WrongSide::Failed, objective.bound),
         _ => (WrongSide::Succeeded, 1.0 - objective.bound),
     };
-    Ok(measured(&ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts: Vec::new() }))
+    Ok(measured(source, &ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts: Vec::new() }))
 }
 
 /// What is asked of arrivals that were sorted.
@@ -129,7 +131,7 @@ struct AskedShare {
     other_cuts: Vec<Cut>,
 }
 
-fn measured(ranges: &Ranges, asked: AskedShare) -> ShareMeasurement {
+fn measured(source: &MeasureSource<'_>, ranges: &Ranges, asked: AskedShare) -> ShareMeasurement {
     let AskedShare { wrong_side, allowed, at_bound, other_cuts } = asked;
     let counts = match wrong_side {
         WrongSide::Beyond | WrongSide::Failed => ranges.counts(),
@@ -142,8 +144,14 @@ fn measured(ranges: &Ranges, asked: AskedShare) -> ShareMeasurement {
         allowed,
         confidence: shares::CONFIDENCE,
     };
-    let (perturbed, widened_by) = (ranges.perturbed, ranges.widened_by());
-    ShareMeasurement { decision: question.decide(), question, wrong_side, perturbed, widened_by }
+    ShareMeasurement {
+        decision: question.decide(),
+        question,
+        wrong_side,
+        perturbed: ranges.perturbed,
+        is_perturbed_counted: source.disturbed.is_counted(),
+        widened_by: ranges.widened_by(),
+    }
 }
 
 /// Checks that failed, of those that were made.
@@ -183,7 +191,14 @@ fn checks(
         confidence: shares::CONFIDENCE,
     };
     let decision = question.decide();
-    Ok(ShareMeasurement { question, decision, wrong_side, perturbed: 0, widened_by: Vec::new() })
+    Ok(ShareMeasurement {
+        question,
+        decision,
+        wrong_side,
+        perturbed: 0,
+        is_perturbed_counted: true,
+        widened_by: Vec::new(),
+    })
 }
 
 /// Corrects violations for the number of objectives, so that none of them is wrong at the confidence `family`: S. Holm, "A

@@ -58,8 +58,31 @@ impl DisturbedTime {
         !self.are_counted && self.share(second) > 0.0
     }
 
+    /// Whether the run counts what stalls disturbed.
+    pub(super) fn is_counted(&self) -> bool {
+        self.are_counted
+    }
+
     /// Whether there is a second of which [`DisturbedTime::may_hide`] is true.
     pub(super) fn hides_any(&self) -> bool {
         !self.are_counted && self.by_second.iter().any(|us| *us > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Load, TestRun};
+
+    #[test]
+    fn a_stall_disturbs_eleven_times_its_length_around_it() {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
+        test_run.run.record(&evidence::Key::of(Metric::LoopStall), 30, 2_000, 5);
+        test_run.run.record(&evidence::Key::of(Metric::LoopStall), 50, 900, 100);
+        let time = DisturbedTime::of(&test_run.run).unwrap();
+        let shares: Vec<f64> = (28..33).map(|second| time.share(second)).collect();
+        assert_eq!(shares, [0.0, 0.11, 0.11, 0.11, 0.0]);
+        assert_eq!((time.share(50), time.share(1_000)), (0.0, 0.0), "too short to be a stall");
+        assert!(!time.may_hide(30), "this version of the file counts what was disturbed");
     }
 }

@@ -48,6 +48,29 @@ fn arrivals_follow_from_schedule_phase_and_weights() {
 }
 
 #[test]
+fn as_many_as_are_needed_pass_if_none_is_beyond_the_bound_and_one_in_ten_fewer_do_not() {
+    use crate::shares::{BeyondCounts, Cut, CutPlace, ShareAnswer, ShareQuestion};
+    use stats::Proportion;
+    for (text, allowed) in
+        [("p95(all) < 50ms", 0.05), ("p99.9(all) < 50ms", 0.001), ("error_rate(all) < 1%", 0.01)]
+    {
+        let needed = expected(workload(mix), text).needed.unwrap();
+        let is_passed = |arrivals: u64| {
+            let observed = Proportion { part: 0, whole: arrivals };
+            let question = ShareQuestion {
+                counts: BeyondCounts { arrivals, least: 0, most: 0, observed, at_bound: 0 },
+                at_bound: Cut { place: CutPlace::NearBound, seconds: vec![observed] },
+                other_cuts: Vec::new(),
+                allowed,
+                confidence: CONFIDENCE,
+            };
+            question.decide().answer == ShareAnswer::Pass
+        };
+        assert!(is_passed(needed) && !is_passed(needed - 10), "{text}: {needed}");
+    }
+}
+
+#[test]
 fn what_an_objective_needs_follows_from_the_share_that_it_allows() {
     for (text, least) in [
         ("p95(all) < 50ms", Some(59)),

@@ -154,6 +154,16 @@ fn a_few_late_drops_need_a_target_with_headroom() {
     assert_eq!(of(8, &calm), [Verdict::Invalid, Verdict::Fail]);
 }
 
+#[test]
+fn fewer_completions_because_fewer_requests_were_sent_are_no_violation() {
+    let load = Load { dropped_generator_late: 30, ..Load::of(70) };
+    let test_run = TestRun::new()
+        .offer("steady", "list", load)
+        .with_objective("served", "throughput(list) >= 90/s")
+        .with_objective("good", "goodput(list) >= 90/s");
+    assert_eq!(verdicts(&test_run), [Verdict::Invalid; 2], "{}", test_run.verdict());
+}
+
 /// Arrivals dropped at the limit on virtual users are infinitely slow, unless the limit itself is too low.
 #[test]
 fn drops_at_an_ample_limit_violate_and_at_a_low_one_do_not() {
@@ -201,6 +211,35 @@ fn a_mean_is_decided_where_failures_could_not_change_it() {
     assert_eq!(with(9), [open, open, fail]);
 }
 
+/// Which service times a stall disturbed is not known: of those beyond the bound it may have been any.
+#[test]
+fn service_times_beyond_the_bound_may_be_those_that_a_stall_disturbed() {
+    let of = |disturbed: u64| {
+        let mut test_run = TestRun::new()
+            .offer("steady", "list", Load { us: 80_000, ..Load::of(10) })
+            .offer("steady", "list", Load::of(90))
+            .with_objective("fast", "service_p95(list) < 50ms");
+        test_run.perturb(30, "list", Load::of(disturbed));
+        test_run.judge().claims.remove(0)
+    };
+    assert_eq!(of(0).verdict, Verdict::Fail);
+    assert_eq!(of(100).share.map(|share| share.least), Some(500));
+    assert_eq!(of(400).verdict, Verdict::Invalid);
+}
+
+#[test]
+fn a_pass_with_many_perturbed_arrivals_says_what_it_assumes() {
+    let mut test_run =
+        TestRun::new().offer("steady", "list", Load::of(100)).with_objective("fast", "p95(list) < 50ms");
+    let reasons = |test_run: &TestRun| test_run.judge().claims[0].reasons.len();
+    test_run.perturb(30, "list", Load::of(100));
+    assert_eq!(reasons(&test_run), 1);
+    for second in 31..35 {
+        test_run.perturb(second, "list", Load::of(100));
+    }
+    assert_eq!(reasons(&test_run), 2, "{}", test_run.verdict());
+}
+
 #[test]
 fn a_maximum_that_a_stall_delayed_is_no_violation() {
     let delayed = Load { us: 80_000, ..Load::of(1) };
@@ -246,5 +285,6 @@ fn an_older_file_leaves_open_what_its_stalls_may_have_changed() {
     assert_eq!(of(10_000, true).verdict, Verdict::Pass);
     let open = of(80_000, true);
     assert_eq!(open.verdict, Verdict::Invalid);
+    assert!(open.reasons[0].to_string().contains("as far as this file shows"), "{}", open.reasons[0]);
     assert_eq!(open.share.map(|share| share.perturbed), Some(6_000));
 }

@@ -2,8 +2,8 @@
 
 use crate::number;
 use crate::summary::{
-    Arrivals, Check, CpuUse, Outcomes, PhaseCoverage, RequestPhase, Row, ScenarioTotal, ScriptMetric,
-    SeriesSummary, Summary, quantile_text, time_cells,
+    Arrivals, Check, CpuUse, MetricNumbers, Outcomes, PhaseCoverage, RequestPhase, Row, ScenarioTotal,
+    ScriptMetric, SeriesSummary, Summary, quantile_text, time_cells,
 };
 use crate::text::visible;
 
@@ -181,10 +181,14 @@ pub(super) fn checks(summary: &Summary) -> Vec<Vec<String>> {
 
 /// The metrics that a script made.
 pub(super) fn metrics(summary: &Summary) -> Vec<Vec<String>> {
-    let row = |m: &ScriptMetric| {
-        vec![visible(&m.label()), m.kind.to_string(), number::count(m.count), m.in_words()]
+    let rows = |metric: &ScriptMetric| {
+        let kind = metric.kind;
+        let row = |(label, numbers): (String, &MetricNumbers)| {
+            vec![visible(&label), kind.to_string(), number::count(numbers.count), numbers.in_words()]
+        };
+        metric.rows().into_iter().map(row).collect::<Vec<_>>()
     };
-    summary.metrics.iter().take(MAX_ROWS).map(row).collect()
+    summary.metrics.iter().flat_map(rows).take(MAX_ROWS).collect()
 }
 
 pub(super) fn cpu(summary: &Summary) -> Vec<Vec<String>> {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use evidence::Run;
-use evidence::metric::{MetricKey, MetricKind, MetricSums};
+use evidence::metric::{MetricKind, MetricSums};
 use evidence::run::ReadError;
+use evidence::{Name, Run};
 use serde::Serialize;
 
 use crate::number;
 
-/// A metric over the whole run. What its kind does not have is none.
+/// A metric of a script.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScriptMetric {
     /// How its values are read.
@@ -18,6 +18,26 @@ pub struct ScriptMetric {
     pub name: String,
     /// What its values belong to.
     pub tags: BTreeMap<String, String>,
+    /// Over the whole run.
+    #[serde(flatten)]
+    pub numbers: MetricNumbers,
+    /// In each phase in which it has values; none in files that do not record it.
+    pub phases: Vec<PhaseNumbers>,
+}
+
+/// A metric in one phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseNumbers {
+    /// The phase.
+    pub phase: String,
+    /// The numbers of the arrivals that were due in it.
+    #[serde(flatten)]
+    pub numbers: MetricNumbers,
+}
+
+/// The numbers of a metric. What its kind does not have is none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricNumbers {
     /// How many values.
     pub count: u64,
     /// Of a counter: their sum.
@@ -40,37 +60,67 @@ pub struct ScriptMetric {
     pub p99: Option<f64>,
 }
 
+/// What a metric has by phase, in the order in which phases first had values.
+type SumsByPhase = Vec<(Name, MetricSums)>;
+
 /// Every metric of the run that has values, by name, tags and kind.
 pub(super) fn of(run: &dyn Run) -> Result<Vec<ScriptMetric>, ReadError> {
-    let mut keys: Vec<_> = run.metrics().iter().collect();
-    keys.sort_by(|(_, a), (_, b)| (&a.name, &a.tags, a.kind).cmp(&(&b.name, &b.tags, b.kind)));
-    let mut metrics = Vec::new();
-    for (id, key) in keys {
+    let mut metrics: BTreeMap<(&Name, &BTreeMap<Name, Name>, MetricKind), SumsByPhase> = BTreeMap::new();
+    for (id, key) in run.metrics() {
         let sums = run.metric(*id, run.whole())?;
         if sums.count > 0 {
-            metrics.push(ScriptMetric::of(key, &sums));
+            let phases = metrics.entry((&key.name, &key.tags, key.kind)).or_default();
+            phases.push((key.phase.clone(), sums));
         }
     }
-    Ok(metrics)
+    Ok(metrics
+        .into_iter()
+        .map(|((name, tags, kind), phases)| ScriptMetric {
+            kind,
+            name: name.to_string(),
+            tags: tags.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+            numbers: whole(kind, &phases),
+            phases: by_phase(kind, &phases),
+        })
+        .collect())
+}
+
+fn whole(kind: MetricKind, phases: &SumsByPhase) -> MetricNumbers {
+    let mut whole = MetricSums::default();
+    phases.iter().for_each(|(_, sums)| whole.merge(sums));
+    MetricNumbers::of(kind, &whole)
+}
+
+fn by_phase(kind: MetricKind, phases: &SumsByPhase) -> Vec<PhaseNumbers> {
+    let known = phases.iter().filter(|(phase, _)| !phase.is_empty());
+    let numbers = |(phase, sums): &(Name, MetricSums)| PhaseNumbers {
+        phase: phase.to_string(),
+        numbers: MetricNumbers::of(kind, sums),
+    };
+    known.map(numbers).collect()
 }
 
 impl ScriptMetric {
-    fn of(key: &MetricKey, sums: &MetricSums) -> ScriptMetric {
-        let of = |kinds: &[MetricKind], value: f64| kinds.contains(&key.kind).then_some(value);
+    /// The rows of a table: the metric over the whole run and, if it has values in several phases, in each of them.
+    pub(crate) fn rows(&self) -> Vec<(String, &MetricNumbers)> {
+        let tags: Vec<String> = self.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let tags = if tags.is_empty() { String::new() } else { format!("{{{}}}", tags.join(", ")) };
+        let label = format!("{}{tags}", self.name);
+        let of_phase = |of: &'_ PhaseNumbers| format!("{label} in {}", of.phase);
+        let shown = if self.phases.len() > 1 { self.phases.as_slice() } else { &[] };
+        let phases = shown.iter().map(|of| (of_phase(of), &of.numbers));
+        std::iter::once((label.clone(), &self.numbers)).chain(phases).collect()
+    }
+}
+
+impl MetricNumbers {
+    fn of(kind: MetricKind, sums: &MetricSums) -> MetricNumbers {
+        let of = |kinds: &[MetricKind], value: f64| kinds.contains(&kind).then_some(value);
         let (counter, gauge, trend) = (&[MetricKind::Counter], &[MetricKind::Gauge], &[MetricKind::Trend]);
         let extremes = &[MetricKind::Gauge, MetricKind::Trend];
+        let quantile = |q| sums.quantile(q).filter(|_| kind == MetricKind::Trend);
         let count = sums.count as f64;
-        let text = |tags: &BTreeMap<_, _>| {
-            tags.iter()
-                .map(|(name, value): (&evidence::Name, &evidence::Name)| {
-                    (name.to_string(), value.to_string())
-                })
-                .collect()
-        };
-        ScriptMetric {
-            kind: key.kind,
-            name: key.name.to_string(),
-            tags: text(&key.tags),
+        MetricNumbers {
             count: sums.count,
             sum: of(counter, sums.sum),
             last: of(gauge, sums.last),
@@ -78,16 +128,10 @@ impl ScriptMetric {
             max: of(extremes, sums.max),
             rate: of(&[MetricKind::Rate], sums.nonzero as f64 / count),
             avg: of(trend, sums.sum / count),
-            p50: sums.quantile(0.5).filter(|_| key.kind == MetricKind::Trend),
-            p95: sums.quantile(0.95).filter(|_| key.kind == MetricKind::Trend),
-            p99: sums.quantile(0.99).filter(|_| key.kind == MetricKind::Trend),
+            p50: quantile(0.5),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
         }
-    }
-
-    /// The name with the tags: `hits`, `hits{page=a, user=b}`.
-    pub(crate) fn label(&self) -> String {
-        let tags: Vec<String> = self.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        if tags.is_empty() { self.name.clone() } else { format!("{}{{{}}}", self.name, tags.join(", ")) }
     }
 
     /// Its numbers in words.
@@ -121,15 +165,12 @@ mod tests {
         let shown = |kind, values: &[f64]| {
             let mut sums = MetricSums::default();
             values.iter().for_each(|value| sums.add(kind, *value, Instant::EPOCH));
-            let key =
-                MetricKey { kind, name: "m".into(), tags: BTreeMap::from([("page".into(), "a".into())]) };
-            let metric = ScriptMetric::of(&key, &sums);
-            format!("{} {}", metric.label(), metric.in_words())
+            MetricNumbers::of(kind, &sums).in_words()
         };
-        assert_eq!(shown(MetricKind::Counter, &[0.5, 2.0]), "m{page=a} sum 2.50");
-        assert_eq!(shown(MetricKind::Rate, &[0.0, 1.0, 3.0, 0.0]), "m{page=a} 50.0 % not zero");
-        assert_eq!(shown(MetricKind::Gauge, &[4.0, -1.0]), "m{page=a} last -1.00, min -1.00, max 4.00");
-        let trend = "m{page=a} avg 2.00, min 2.00, p50 2.00, p95 2.00, p99 2.00, max 2.00";
+        assert_eq!(shown(MetricKind::Counter, &[0.5, 2.0]), "sum 2.50");
+        assert_eq!(shown(MetricKind::Rate, &[0.0, 1.0, 3.0, 0.0]), "50.0 % not zero");
+        assert_eq!(shown(MetricKind::Gauge, &[4.0, -1.0]), "last -1.00, min -1.00, max 4.00");
+        let trend = "avg 2.00, min 2.00, p50 2.00, p95 2.00, p99 2.00, max 2.00";
         assert_eq!(shown(MetricKind::Trend, &[2.0, 2.0]), trend);
     }
 }

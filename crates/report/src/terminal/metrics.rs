@@ -2,15 +2,19 @@
 
 use super::table::{Cell, Column, Table};
 use crate::number;
-use crate::summary::Summary;
+use crate::summary::{MetricNumbers, Summary};
 
 /// None where no script made any.
 pub(super) fn table(summary: &Summary) -> Option<Table> {
     let cells = |metric: &crate::summary::ScriptMetric| {
-        let texts = [metric.kind.to_string(), number::count(metric.count), metric.in_words()];
-        (metric.label(), texts.map(Cell::plain).into())
+        let kind = metric.kind;
+        let row = |(label, numbers): (String, &MetricNumbers)| {
+            let texts = [kind.to_string(), number::count(numbers.count), numbers.in_words()];
+            (label, texts.map(Cell::plain).into())
+        };
+        metric.rows().into_iter().map(row).collect::<Vec<_>>()
     };
     let columns = ["kind", "values", "numbers"].map(|head| Column { head, rank: 0 });
-    let rows: Vec<_> = summary.metrics.iter().map(cells).collect();
+    let rows: Vec<_> = summary.metrics.iter().flat_map(cells).collect();
     (!rows.is_empty()).then(|| Table { label: "metric", columns: columns.into(), rows })
 }

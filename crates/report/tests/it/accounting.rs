@@ -1,7 +1,10 @@
 //! The counts of the summary are those of the run, and they add up.
 
 use evidence::memory::MemoryRun;
-use evidence::{Claim, Figure, Histogram, Judgement, Key, Metric, Outcome, Quantile, SeriesKey, Verdict};
+use evidence::{
+    Claim, ClaimShare, Figure, Histogram, Judgement, Key, Metric, Outcome, Quantile, SeriesKey, Verdict,
+    Widening, WideningCause,
+};
 use report::summary::{Arrivals, RunEndState, Times};
 use report::{Style, Summary};
 
@@ -173,4 +176,37 @@ fn every_report_of_a_run_with_streams_has_their_messages() {
     assert!(without.rows.iter().all(|row| row.streams.is_none()));
     assert!(!report::json(&without).contains("\"streams\""));
     assert!(!report::html(&without).contains("Messages of streams"));
+}
+
+#[test]
+fn a_claim_that_passes_shows_the_share_that_decided_it() {
+    let mut judgement = sample_run::judgement();
+    let passed =
+        judgement.claims.iter_mut().find(|claim| claim.verdict == Verdict::Pass).expect("one passes");
+    let sentence = "0.3 % failed or took 50 ms or longer (at most 0.9 %)";
+    passed.share = Some(ClaimShare {
+        sentence: sentence.to_owned(),
+        observed: 0.003,
+        lower: 0.001,
+        upper: 0.009,
+        allowed: 0.05,
+        confidence: 0.95,
+        arrivals: 1_000,
+        least: 3,
+        most: 4,
+        effective_sample: 100.0,
+        design_effect: 10.0,
+        perturbed: 2,
+        widened_by: vec![Widening { cause: WideningCause::Perturbed, arrivals: 1 }],
+    });
+    let run = sample_run::run(12, None);
+    let summary = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read");
+    let terminal = report::terminal(&summary, Style::Plain, 200).to_string();
+    assert!(terminal.contains(sentence), "{terminal}");
+    assert!(report::markdown(&summary).contains(sentence));
+    let json: serde_json::Value = serde_json::from_str(&report::json(&summary)).expect("JSON");
+    let claims = json["claims"].as_array().expect("claims");
+    let share = claims.iter().find_map(|claim| claim.get("share")).expect("a share");
+    assert_eq!(share["widened_by"], serde_json::json!([{ "cause": "perturbed", "arrivals": 1 }]));
+    assert_eq!(claims.iter().filter(|claim| claim.get("share").is_some()).count(), 1, "absent elsewhere");
 }

@@ -124,7 +124,7 @@ fn with_rules<const N: usize>(objectives: [&str; N]) -> workload::Workload {
     let after = Some(std::time::Duration::from_secs(30));
     let rule = |text: &str| workload::Objective {
         abort_after: after,
-        ..workload::objective::parse("named", text).unwrap()
+        ..workload::objective::parse("named", text).expect("an objective")
     };
     workload::Workload { objectives: objectives.into_iter().map(rule).collect(), ..sample_run::workload() }
 }

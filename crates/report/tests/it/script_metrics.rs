@@ -18,12 +18,15 @@ fn summary(run: &MemoryRun) -> Summary {
 fn run() -> MemoryRun {
     let mut run = MemoryRun::new(sample_run::manifest());
     let mut tick = Tick::default();
-    for (number, (name, kind)) in
-        [("<hits>|", MetricKind::Counter), ("wait", MetricKind::Trend)].into_iter().enumerate()
-    {
+    let made = [
+        ("<hits>|", MetricKind::Counter, "ramp"),
+        ("wait", MetricKind::Trend, "ramp"),
+        ("wait", MetricKind::Trend, "gameplay"),
+    ];
+    for (number, (name, kind, phase)) in made.into_iter().enumerate() {
         let id = MetricId(number as u32);
         let tags = BTreeMap::from([("page".into(), "a".into())]);
-        tick.metrics.new.push((id, MetricKey { kind, name: name.into(), tags }));
+        tick.metrics.new.push((id, MetricKey { kind, name: name.into(), tags, phase: phase.into() }));
         (1..=3).for_each(|n| tick.metrics.add(MetricHandle { id, kind }, f64::from(n), Instant::EPOCH));
     }
     run.tick(&tick).expect("memory");
@@ -39,8 +42,23 @@ fn every_report_has_a_table_of_the_metrics() {
     assert!(page.contains("<td>wait{page=a}</td><td>trend</td>"), "{page}");
     let markdown = report::markdown(&summary);
     assert!(markdown.contains("| &lt;hits&gt;\\|{page=a} | counter | 3 | sum 6.00 |"), "{markdown}");
+    for label in ["wait{page=a}</td><td>trend</td><td class=\"n\">6", "wait{page=a} in gameplay</td>"] {
+        assert!(page.contains(label), "{page}");
+    }
+    assert!(markdown.contains("| wait{page=a} in ramp | trend | 3 |"), "{markdown}");
+    assert!(!page.contains("{page=a} in ramp</td><td>counter"), "one phase is the whole: {page}");
     let terminal = report::terminal(&summary, Style::Plain, 100);
     assert!(terminal.contains("<hits>|{page=a}"), "{terminal}");
+}
+
+#[test]
+fn json_has_the_whole_and_each_phase() {
+    let json: serde_json::Value = serde_json::from_str(&report::json(&summary(&run()))).expect("JSON");
+    let metric = &json["metrics"][1];
+    assert_eq!((metric["name"].as_str(), metric["count"].as_u64()), (Some("wait"), Some(6)));
+    let phases: Vec<_> =
+        metric["phases"].as_array().expect("an array").iter().map(|p| (&p["phase"], &p["count"])).collect();
+    assert_eq!(serde_json::json!(phases), serde_json::json!([["ramp", 3], ["gameplay", 3]]));
 }
 
 #[test]

@@ -158,7 +158,8 @@ fn instances(of: &Comparison<'_>, pairs: &mut Pairs) {
 }
 
 fn metrics(of: &Comparison<'_>, pairs: &mut Pairs) {
-    let reported = of.run.report["metrics"].as_array().map_or(0, Vec::len);
+    let phases = |metric: &Value| metric["phases"].as_array().map_or(0, Vec::len).max(1);
+    let reported: usize = of.run.report["metrics"].as_array().map_or(0, |all| all.iter().map(phases).sum());
     pairs.number("metrics", of.rows.len() as f64, &Value::from(reported));
 }
 
