@@ -10,6 +10,7 @@ mod connect;
 mod import;
 mod parse;
 mod profile;
+mod selftest;
 mod watching;
 
 pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
@@ -18,6 +19,7 @@ pub(crate) use connect::ConnectArguments;
 pub(crate) use import::ImportArguments;
 pub(crate) use parse::parse;
 pub(crate) use profile::{ProfileArguments, SortBy};
+pub(crate) use selftest::{SelftestEngineArguments, SelftestPart, SelftestVerdictsArguments};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 
 const EXIT_CODES: &str = "\
@@ -60,12 +62,6 @@ Examples:
   plimsoll explain                                list all rules
   plimsoll explain L1                             what it tests, why it matters, what to do
   plimsoll explain offered-load-not-reached       the same, by its title";
-
-const SELFTEST_EXAMPLES: &str = "\
-Examples:
-  plimsoll selftest engine                        about half a minute, on loopback
-  plimsoll selftest engine --seconds 10 --json selftest.json
-  taskset -c 1 plimsoll selftest engine           on the processor that runs will use";
 
 /// Finds the load a service may safely carry, and proves it.
 #[derive(Debug, Parser)]
@@ -116,9 +112,9 @@ pub(crate) enum Verb {
     /// Explain a validity rule, or list them all
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
-    /// Measure what the generator can do on this machine: rates, start lag, its own error
-    #[command(after_help = SELFTEST_EXAMPLES)]
-    Selftest(SelftestArguments),
+    /// Test Plimsoll itself: what its generator can do on this machine, how often its verdicts are wrong
+    #[command(subcommand, after_help = selftest::EXAMPLES)]
+    Selftest(SelftestPart),
 }
 
 /// Changes to a plan without editing it.
@@ -243,26 +239,6 @@ pub(crate) struct ReportArguments {
 pub(crate) struct ExplainArguments {
     /// The rule's id or title, such as `L1` or `offered-load-not-reached`
     pub(crate) rule: Option<String>,
-}
-
-/// What is tested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum SelftestPart {
-    /// The loop that offers load
-    Engine,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SelftestArguments {
-    /// What is tested
-    #[arg(value_enum)]
-    pub(crate) part: SelftestPart,
-    /// How long each rate is offered
-    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
-    pub(crate) seconds: u64,
-    /// Write what was found as JSON too; `-` is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

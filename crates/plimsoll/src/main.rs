@@ -61,9 +61,8 @@ fn main() -> ExitCode {
         Verb::Monitor(arguments) => monitor::monitor(&arguments),
         Verb::Leaks(arguments) => leaks::leaks(&arguments),
         Verb::Explain(arguments) => explain::explain(&arguments),
-        Verb::Selftest(arguments) => match arguments.part {
-            SelftestPart::Engine => selftest::selftest(&arguments),
-        },
+        Verb::Selftest(SelftestPart::Engine(arguments)) => selftest::engine(&arguments),
+        Verb::Selftest(SelftestPart::Verdicts(arguments)) => selftest::verdicts(&arguments),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

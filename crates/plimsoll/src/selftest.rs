@@ -1,4 +1,4 @@
-//! `plimsoll selftest engine`: what the generator can do on this machine.
+//! `plimsoll selftest engine`: what the generator can do on this machine. For `selftest verdicts` see [`verdicts`].
 //!
 //! The engine offers load at rising rates to a server in this process whose behaviour is known. What it did is compared
 //! with what was asked; the server is not what is tested.
@@ -6,16 +6,18 @@
 mod stage;
 mod target;
 mod text;
+mod verdicts;
 
 use std::time::Duration;
 
 use anyhow::anyhow;
 
-use crate::arguments::SelftestArguments;
+use crate::arguments::SelftestEngineArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
 use stage::{Load, Stage};
 use text::Selftest;
+pub(crate) use verdicts::verdicts;
 
 /// Rates that are always tried, in arrivals a second.
 const RATES: [u32; 3] = [1_000, 5_000, 20_000];
@@ -27,7 +29,7 @@ const HALVINGS: u32 = 4;
 const KNOWN_DELAY: Duration = Duration::from_millis(5);
 const KNOWN_DELAY_RATE: u32 = 500;
 
-pub(crate) fn selftest(arguments: &SelftestArguments) -> CommandResult<u8> {
+pub(crate) fn engine(arguments: &SelftestEngineArguments) -> CommandResult<u8> {
     let seconds = arguments.seconds;
     let offer = |rate, delay| {
         outputs::note(format_args!("offering {rate} arrivals/s for {seconds} s"));

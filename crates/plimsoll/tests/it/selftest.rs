@@ -22,3 +22,23 @@ fn the_self_test_reports_rates_and_start_lag() {
     assert!(held >= delay && measured >= held, "{known}");
     assert!(folder.files(".plimsoll").is_empty());
 }
+
+#[test]
+fn the_self_test_of_verdicts_repeats_with_its_seed_and_names_what_there_is() {
+    let folder = TestFolder::new("");
+    let figures = |file: &str| {
+        let ran = folder.plimsoll(&[
+            "selftest", "verdicts", "--runs", "20", "--seed", "5", "--only", "steady", "--json", file,
+        ]);
+        ran.exits_with(0);
+        assert!(ran.stdout.contains("PASS: none of"), "{}", ran.stdout);
+        folder.json(file)
+    };
+    let first = figures("first.json");
+    assert_eq!(first, figures("second.json"));
+    let figure = &first["figures"][0];
+    assert_eq!((figure["runs"].as_u64(), figure["limit"].as_f64()), (Some(20), Some(0.05)), "{figure}");
+    let ran = folder.plimsoll(&["selftest", "verdicts", "--only", "neighbors"]);
+    ran.exits_with(2);
+    assert!(ran.stderr.contains("neighbours take half"), "{}", ran.stderr);
+}

@@ -1,0 +1,168 @@
+//! `plimsoll selftest verdicts`: how often verdicts on simulated runs of known truth are wrong.
+
+use anyhow::anyhow;
+use evidence::TerminalText;
+use serde_json::{Value, json};
+use simulation::{Subject, Tally, catalogue};
+
+use crate::arguments::SelftestVerdictsArguments;
+use crate::failure::{CommandResult, Failure};
+use crate::outputs;
+
+/// Where a figure exceeds its limit: the judgement is wrong more often than it says.
+const EXCEEDED: u8 = 1;
+
+/// The answers to one question about one kind of runs.
+struct Row {
+    subject: &'static str,
+    tally: Tally,
+}
+
+pub(crate) fn verdicts(arguments: &SelftestVerdictsArguments) -> CommandResult<u8> {
+    let subjects = chosen(&arguments.only)?;
+    let mut rows = Vec::new();
+    for (number, subject) in (1..).zip(&subjects) {
+        outputs::note(format_args!("{number} of {}: {}", subjects.len(), subject.name()));
+        let tallies = subject.prepare().run(arguments.runs, arguments.seed);
+        rows.extend(tallies.into_iter().map(|tally| Row { subject: subject.name(), tally }));
+    }
+    let text = text(&rows, arguments);
+    match &arguments.json {
+        Some(path) if path.as_os_str() == "-" => {}
+        _ => outputs::print(&text)?,
+    }
+    if let Some(path) = &arguments.json {
+        outputs::put(path, &json(&rows, arguments))?;
+    }
+    let is_within = rows.iter().all(|row| row.tally.is_within_limits());
+    Ok(if is_within { 0 } else { EXCEEDED })
+}
+
+fn chosen(only: &[String]) -> CommandResult<Vec<Subject>> {
+    let words: Vec<String> = only.iter().map(|word| word.to_lowercase()).collect();
+    let is_chosen = |subject: &Subject| {
+        let name = subject.name().to_lowercase();
+        words.is_empty() || words.iter().any(|word| name.contains(word))
+    };
+    let subjects: Vec<Subject> = catalogue().into_iter().filter(is_chosen).collect();
+    if subjects.is_empty() {
+        let names: Vec<&str> = catalogue().iter().map(Subject::name).collect();
+        let names = names.join("\n  ");
+        return Err(Failure::usage(anyhow!(
+            "--only {}: nothing that is simulated has such a name; there are:\n  {names}",
+            only.join(",")
+        )));
+    }
+    Ok(subjects)
+}
+
+fn text(rows: &[Row], arguments: &SelftestVerdictsArguments) -> TerminalText {
+    let mut text = TerminalText::default();
+    let SelftestVerdictsArguments { runs, seed, .. } = arguments;
+    text.line(format_args!(
+        "Verdicts on simulated runs whose truth is known, {runs} runs each from seed {seed}"
+    ));
+    text.line("");
+    text.line("                                       wrong PASS  wrong FAIL  undecided  limit");
+    let mut last = "";
+    for row in rows {
+        if row.subject != last {
+            text.line(row.subject);
+            last = row.subject;
+        }
+        text.line(line(&row.tally));
+    }
+    let exceeded = rows.iter().filter(|row| !row.tally.is_within_limits()).count();
+    text.line("").line(match exceeded {
+        0 => format!("PASS: none of {} figures exceeds its limit by more than chance explains.", rows.len()),
+        _ => format!("FAIL: {exceeded} of {} figures exceed their limits.", rows.len()),
+    });
+    text
+}
+
+fn line(tally: &Tally) -> String {
+    let shown = |count: Option<u64>| count.map_or("–".to_owned(), |count| percent(share(tally, count)));
+    let limits = &tally.question.limits;
+    let kept = limits.kept.map_or(String::new(), |kept| format!(", PASS in {} at least", percent(kept)));
+    format!(
+        "  {:<37}{:>10}  {:>10}  {:>9}  {:>5}{kept}{}",
+        tally.question.text,
+        shown(tally.wrong_pass()),
+        shown(tally.wrong_fail()),
+        shown(Some(tally.undecided)),
+        percent(limits.wrong),
+        if tally.is_within_limits() { "" } else { "  EXCEEDED" }
+    )
+}
+
+fn json(rows: &[Row], arguments: &SelftestVerdictsArguments) -> String {
+    let row = |Row { subject, tally }: &Row| -> Value {
+        json!({
+            "simulated": subject,
+            "question": tally.question.text,
+            "runs": tally.runs(),
+            "wrong_pass": tally.wrong_pass().map(|count| share(tally, count)),
+            "wrong_fail": tally.wrong_fail().map(|count| share(tally, count)),
+            "undecided": share(tally, tally.undecided),
+            "limit": tally.question.limits.wrong,
+            "pass_at_least": tally.question.limits.kept,
+            "is_within_limits": tally.is_within_limits(),
+        })
+    };
+    let value = json!({
+        "runs": arguments.runs,
+        "seed": arguments.seed,
+        "figures": rows.iter().map(row).collect::<Vec<_>>(),
+    });
+    format!("{value:#}\n")
+}
+
+/// 0 to 1.
+fn share(tally: &Tally, count: u64) -> f64 {
+    count as f64 / tally.runs().max(1) as f64
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use simulation::{Limits, Question, Truth};
+
+    use super::*;
+
+    fn row(truth: Truth, [passed, failed, undecided]: [u64; 3]) -> Row {
+        let limits = Limits { wrong: 0.05, kept: (truth == Truth::Met).then_some(0.99) };
+        let question = Question { text: "p95, true share 1.00 × allowed".to_owned(), truth, limits };
+        Row { subject: "one worker, FIFO", tally: Tally { question, passed, failed, undecided } }
+    }
+
+    #[test]
+    fn figures_are_shown_with_their_limits() {
+        let arguments = SelftestVerdictsArguments { runs: 1_000, seed: 1, only: Vec::new(), json: None };
+        let rows = [
+            row(Truth::Met, [1_000, 0, 0]),
+            row(Truth::AtBound, [30, 20, 950]),
+            row(Truth::Violated, [200, 700, 100]),
+        ];
+        insta::assert_snapshot!(text(&rows, &arguments), @r"
+        Verdicts on simulated runs whose truth is known, 1000 runs each from seed 1
+
+                                               wrong PASS  wrong FAIL  undecided  limit
+        one worker, FIFO
+          p95, true share 1.00 × allowed                –       0.0 %      0.0 %  5.0 %, PASS in 99.0 % at least
+          p95, true share 1.00 × allowed            3.0 %       2.0 %     95.0 %  5.0 %
+          p95, true share 1.00 × allowed           20.0 %           –     10.0 %  5.0 %  EXCEEDED
+
+        FAIL: 1 of 3 figures exceed their limits.
+        ");
+    }
+
+    #[test]
+    fn a_word_that_no_name_contains_is_an_error() {
+        let error = chosen(&["neighbors".to_owned()]).unwrap_err();
+        assert!(error.text().contains("neighbours take half"), "{}", error.text());
+        assert!(chosen(&["LEAK".to_owned()]).unwrap().len() > 3);
+    }
+}

@@ -1,0 +1,261 @@
+//! Everything that is simulated.
+
+use crate::Simulation;
+use crate::episodes::{EpisodeLength, EpisodeShape};
+use crate::leaks::{LeakShape, SeriesTrend};
+use crate::question::{Limits, Truth};
+use crate::steady::SteadyShape;
+use crate::target::{Admission, Server, TargetShape};
+use crate::verdicts::{Measured, RunShape, Stalls};
+
+/// A kind of runs or series, not yet simulated.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject(Shape);
+
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    Run(RunShape),
+    Steady(SteadyShape),
+    Leak(LeakShape),
+}
+
+impl Subject {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match &self.0 {
+            Shape::Run(shape) => shape.name,
+            Shape::Steady(shape) => shape.name,
+            Shape::Leak(shape) => shape.name,
+        }
+    }
+
+    /// Find out what is true of it.
+    pub fn prepare(self) -> Simulation {
+        match self.0 {
+            Shape::Run(shape) => shape.prepare(),
+            Shape::Steady(shape) => shape.prepare(),
+            Shape::Leak(shape) => shape.prepare(),
+        }
+    }
+}
+
+/// All of them, in the order in which they are shown.
+pub fn catalogue() -> Vec<Subject> {
+    let runs = RUNS.iter().copied().map(Shape::Run);
+    let steady = STEADY.iter().copied().map(Shape::Steady);
+    let leaks = LEAKS.iter().copied().map(Shape::Leak);
+    runs.chain(steady).chain(leaks).map(Subject).collect()
+}
+
+/// One worker, busy for 60 % of the time at 100 arrivals a second.
+const FIFO: TargetShape = TargetShape {
+    server: Server::Fifo { workers: 1 },
+    service_ms: 6.0,
+    admission: Admission::All,
+    failing: 0.0,
+    outages: None,
+    slow: None,
+};
+/// A second now and then, dozens in a run.
+const NOW_AND_THEN: EpisodeShape =
+    EpisodeShape { gap_s: 8.0, length: EpisodeLength::Exponential { mean_s: 0.3 } };
+
+const FEW_STALLS: Stalls = Stalls::Neighbours { share: 0.05 };
+const HALF: Stalls = Stalls::Neighbours { share: 0.5 };
+
+const P95: &[Measured] = &[Measured::Quantile(0.95)];
+const P95_AND_ERRORS: &[Measured] = &[Measured::Quantile(0.95), Measured::ErrorRate];
+
+const QUIET: RunShape = RunShape {
+    name: "one worker, FIFO",
+    arrivals: "poisson",
+    rate: 100,
+    seconds: 120,
+    target: FIFO,
+    stalls: Stalls::None,
+    objectives: P95,
+};
+
+/// Half as fast, half the load, twice as long: stalls are short beside its times.
+const SLOWER_FIFO: TargetShape = TargetShape { service_ms: 12.0, ..FIFO };
+const SLOWER: RunShape = RunShape { rate: 50, seconds: 240, target: SLOWER_FIFO, ..QUIET };
+
+const RUNS: &[RunShape] = &[
+    QUIET,
+    RunShape { name: "one worker, constant arrivals", arrivals: "even", ..QUIET },
+    RunShape {
+        name: "eight workers, 80 % busy",
+        rate: 400,
+        seconds: 60,
+        target: TargetShape { server: Server::Fifo { workers: 8 }, service_ms: 16.0, ..FIFO },
+        objectives: &[Measured::Quantile(0.95), Measured::Quantile(0.99)],
+        ..QUIET
+    },
+    RunShape { name: "one worker, 90 % busy", target: TargetShape { service_ms: 9.0, ..FIFO }, ..QUIET },
+    RunShape { name: "processor sharing", target: TargetShape { server: Server::Sharing, ..FIFO }, ..QUIET },
+    RunShape {
+        name: "slow times, ten times as long",
+        target: TargetShape { server: Server::Fifo { workers: 32 }, slow: Some(NOW_AND_THEN), ..FIFO },
+        ..QUIET
+    },
+    RunShape {
+        name: "independent failures",
+        target: TargetShape { failing: 0.01, ..FIFO },
+        objectives: P95_AND_ERRORS,
+        ..QUIET
+    },
+    RunShape {
+        name: "failures in bursts",
+        seconds: 300,
+        target: TargetShape { outages: Some(NOW_AND_THEN), ..FIFO },
+        objectives: &[Measured::ErrorRate],
+        ..QUIET
+    },
+    RunShape {
+        name: "rate limit just above the load",
+        target: TargetShape { admission: Admission::Limited { per_s: 110.0, burst: 15.0 }, ..FIFO },
+        objectives: P95_AND_ERRORS,
+        ..QUIET
+    },
+    RunShape {
+        name: "shedding on a full queue",
+        target: TargetShape { service_ms: 8.0, admission: Admission::Queue { places: 12 }, ..FIFO },
+        objectives: P95_AND_ERRORS,
+        ..QUIET
+    },
+    RunShape { name: "neighbours take 5 %", stalls: FEW_STALLS, ..SLOWER },
+    RunShape { name: "neighbours take half", stalls: HALF, ..SLOWER },
+    RunShape { name: "neighbours take half, constant arrivals", arrivals: "even", stalls: HALF, ..SLOWER },
+    RunShape {
+        name: "neighbours take half, eight workers, 80 % busy",
+        rate: 200,
+        seconds: 120,
+        target: TargetShape { server: Server::Fifo { workers: 8 }, service_ms: 32.0, ..SLOWER_FIFO },
+        stalls: HALF,
+        ..SLOWER
+    },
+    RunShape {
+        name: "neighbours take half, slow target",
+        rate: 20,
+        seconds: 600,
+        target: TargetShape { server: Server::Fifo { workers: 32 }, service_ms: 100.0, ..SLOWER_FIFO },
+        stalls: HALF,
+        ..SLOWER
+    },
+    RunShape {
+        name: "neighbours take half, processor sharing",
+        target: TargetShape { server: Server::Sharing, ..SLOWER_FIFO },
+        stalls: HALF,
+        ..SLOWER
+    },
+    RunShape {
+        name: "neighbours take half, slow times",
+        target: TargetShape { server: Server::Fifo { workers: 32 }, slow: Some(NOW_AND_THEN), ..SLOWER_FIFO },
+        stalls: HALF,
+        ..SLOWER
+    },
+    RunShape {
+        name: "neighbours take half, failures in bursts",
+        seconds: 300,
+        target: TargetShape { outages: Some(NOW_AND_THEN), ..SLOWER_FIFO },
+        stalls: HALF,
+        objectives: &[Measured::ErrorRate],
+        ..SLOWER
+    },
+    RunShape {
+        name: "neighbours take half, rate limit just above the load",
+        target: TargetShape { admission: Admission::Limited { per_s: 55.0, burst: 15.0 }, ..SLOWER_FIFO },
+        stalls: HALF,
+        objectives: P95_AND_ERRORS,
+        ..SLOWER
+    },
+    RunShape {
+        name: "neighbours take half, shedding on a full queue",
+        target: TargetShape { service_ms: 16.0, admission: Admission::Queue { places: 12 }, ..SLOWER_FIFO },
+        stalls: HALF,
+        objectives: P95_AND_ERRORS,
+        ..SLOWER
+    },
+    RunShape { name: "the machine freezes for a second or two", stalls: Stalls::Freezes, ..SLOWER },
+];
+
+const STEADY: &[SteadyShape] = &[
+    SteadyShape {
+        name: "steady state: noise without trend",
+        correlation: 0.5,
+        level: |_| 0.0,
+        truth: Truth::Met,
+        wrong: 0.05,
+    },
+    SteadyShape {
+        name: "steady state: noise that wanders, lag-1 correlation 0.9",
+        correlation: 0.9,
+        level: |_| 0.0,
+        truth: Truth::Met,
+        wrong: 0.05,
+    },
+    SteadyShape {
+        name: "steady state: drift of 30 %",
+        correlation: 0.5,
+        level: |at| 0.3 * at / 300.0,
+        truth: Truth::Violated,
+        wrong: 0.05,
+    },
+    SteadyShape {
+        name: "steady state: drift of 30 % under a cycle of 50 s",
+        correlation: 0.5,
+        level: |at| 0.3 * at / 300.0 + 0.3 * (at / 50.0 * std::f64::consts::TAU).sin(),
+        truth: Truth::Violated,
+        wrong: 0.01,
+    },
+    SteadyShape {
+        name: "steady state: slower from 220 s of 300 s on",
+        correlation: 0.5,
+        level: |at| if at < 220.0 { 0.0 } else { 0.2 },
+        truth: Truth::Violated,
+        wrong: 0.05,
+    },
+];
+
+/// 1 % an hour of the median level over two hours.
+const AT_MARGIN: f64 = 10.1;
+const FALSE_LEAKS: Limits = Limits { wrong: 0.01, kept: None };
+
+const LEAKS: &[LeakShape] = &[
+    LeakShape {
+        name: "leak: growth at the margin",
+        trend: SeriesTrend::Growth { mib_per_hour: AT_MARGIN, correlation: 0.0 },
+        truth: Truth::AtBound,
+        limits: Limits { wrong: 0.05, kept: None },
+    },
+    LeakShape {
+        name: "leak: growth at the margin, correlated noise",
+        trend: SeriesTrend::Growth { mib_per_hour: AT_MARGIN, correlation: 0.5 },
+        truth: Truth::AtBound,
+        limits: Limits { wrong: 0.05, kept: None },
+    },
+    LeakShape {
+        name: "leak: no growth",
+        trend: SeriesTrend::Growth { mib_per_hour: 0.0, correlation: 0.0 },
+        truth: Truth::Met,
+        limits: Limits { wrong: 0.01, kept: Some(0.8) },
+    },
+    LeakShape {
+        name: "leak: idle floors of 14 series that scatter by 5 %",
+        trend: SeriesTrend::ScatteredFloors { deviation: 0.05 },
+        truth: Truth::Met,
+        limits: FALSE_LEAKS,
+    },
+    LeakShape {
+        name: "leak: idle floors of 14 series that saturate after 20 min",
+        trend: SeriesTrend::SaturatingFloors { minutes: 20.0 },
+        truth: Truth::Met,
+        limits: FALSE_LEAKS,
+    },
+    LeakShape {
+        name: "leak: idle floors of 14 series that saturate after 60 min",
+        trend: SeriesTrend::SaturatingFloors { minutes: 60.0 },
+        truth: Truth::Met,
+        limits: FALSE_LEAKS,
+    },
+];

@@ -1,0 +1,43 @@
+//! Simulated runs whose truth is known, and how often their judgement is wrong.
+//!
+//! An arrival process, a generator whose thread is kept from running, and a target of known behaviour give what the
+//! recorder would have kept; the judge judges it as any other run, and does not see the truth. Series for the analyses of
+//! steady state and of leaks are simulated beside them. Pure and seeded: the same seed gives the same answers. Start reading
+//! at [`catalogue`], then `verdicts`.
+
+mod catalogue;
+mod episodes;
+mod generator;
+mod leaks;
+mod question;
+mod random;
+mod recording;
+mod steady;
+mod target;
+mod truth;
+mod verdicts;
+
+pub use catalogue::{Subject, catalogue};
+pub use question::{GivenVerdict, Limits, Question, Tally, Truth};
+
+/// Runs or series of one kind, and what is asked of each.
+pub struct Simulation {
+    questions: Vec<Question>,
+    /// The answers to the questions in a run with this seed.
+    simulate: Box<dyn Fn(u64) -> Vec<GivenVerdict>>,
+}
+
+impl Simulation {
+    /// The answers in so many runs, which begin with this seed.
+    pub fn run(&self, runs: u64, seed: u64) -> Vec<Tally> {
+        let mut tallies: Vec<Tally> = self.questions.iter().cloned().map(Tally::of).collect();
+        for run in 0..runs {
+            let answers = (self.simulate)(seed.wrapping_add(run));
+            tallies.iter_mut().zip(answers).for_each(|(tally, answer)| tally.add(answer));
+        }
+        tallies
+    }
+}
+
+#[cfg(test)]
+mod tests;

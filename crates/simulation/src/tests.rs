@@ -1,0 +1,53 @@
+use super::*;
+
+/// The figures of the subjects whose name contains `name`: none may exceed its limit by more than chance explains.
+fn assert_within_limits(name: &str, runs: u64) {
+    let subjects: Vec<Subject> =
+        catalogue().into_iter().filter(|subject| subject.name().contains(name)).collect();
+    assert!(!subjects.is_empty(), "{name}");
+    for subject in subjects {
+        for tally in subject.prepare().run(runs, 1) {
+            assert_eq!(tally.runs(), runs);
+            assert!(tally.is_within_limits(), "{}: {tally:?}", subject.name());
+        }
+    }
+}
+
+#[test]
+fn verdicts_on_a_quiet_machine_are_seldom_wrong() {
+    assert_within_limits("one worker, constant arrivals", 40);
+}
+
+#[test]
+fn verdicts_beside_neighbours_are_seldom_wrong_and_pass_is_kept() {
+    assert_within_limits("neighbours take half, slow target", 40);
+}
+
+#[test]
+fn verdicts_on_failures_in_bursts_are_seldom_wrong() {
+    assert_within_limits("neighbours take half, failures in bursts", 40);
+}
+
+#[test]
+fn steady_state_is_seldom_mistaken() {
+    assert_within_limits("steady state", 200);
+}
+
+#[test]
+fn leaks_are_seldom_mistaken() {
+    assert_within_limits("leak", 100);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_answers() {
+    let simulation = catalogue().pop().unwrap().prepare();
+    assert_eq!(simulation.run(3, 7), simulation.run(3, 7));
+}
+
+#[test]
+fn names_are_different() {
+    let mut names: Vec<&str> = catalogue().iter().map(Subject::name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), catalogue().len());
+}

@@ -1,0 +1,215 @@
+//! Objectives of simulated runs, judged as any other run is.
+
+use std::io;
+use std::path::Path;
+
+use evidence::memory::MemoryRun;
+use evidence::{Instant, Provenance, Verdict};
+use workload::{Files, Overrides, Workload};
+
+use crate::Simulation;
+use crate::episodes::{EpisodeLength, EpisodeShape, Episodes};
+use crate::generator;
+use crate::question::{GivenVerdict, Limits, Question, Truth as Asked};
+use crate::random::Random;
+use crate::recording;
+use crate::target::{Target, TargetShape};
+use crate::truth::{Truth, arrivals};
+
+/// How many arrivals the truth is taken from.
+const TRUE_ARRIVALS: u32 = 2_000_000;
+/// The seed of the truth: none of the runs'.
+const TRUE_SEED: u64 = u64::MAX;
+/// The true share beyond the bound, as a multiple of the allowed one.
+const FACTORS: [(f64, Asked); 3] = [(2.0 / 3.0, Asked::Met), (1.0, Asked::AtBound), (1.5, Asked::Violated)];
+/// At the bound.
+const AT_BOUND: f64 = 0.05;
+/// At [`FACTORS`] of 0.67 and 1.5 where n / D × allowed share is at least [`MANY`].
+const AWAY: f64 = 0.005;
+const MANY: f64 = 50.0;
+/// PASS where the true quantile is half its bound and no shorter than a stall, and the sample is as large.
+const KEPT: f64 = 0.99;
+
+/// Runs of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunShape {
+    pub(crate) name: &'static str,
+    /// `even` or `poisson`.
+    pub(crate) arrivals: &'static str,
+    pub(crate) rate: u32,
+    pub(crate) seconds: u32,
+    pub(crate) target: TargetShape,
+    pub(crate) stalls: Stalls,
+    pub(crate) objectives: &'static [Measured],
+}
+
+/// What objectives are about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Measured {
+    Quantile(f64),
+    ErrorRate,
+}
+
+/// When the generator's thread does not run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stalls {
+    None,
+    /// Neighbours take this share of its core, 1 to 50 ms at a time.
+    Neighbours {
+        share: f64,
+    },
+    /// Its machine runs nothing for 1 to 2.5 s, each two minutes or so.
+    Freezes,
+}
+
+impl Stalls {
+    fn longest_ms(self) -> f64 {
+        match self.shape().map(|shape| shape.length) {
+            Some(EpisodeLength::LogUniform { longest_s, .. }) => longest_s * 1e3,
+            Some(EpisodeLength::Exponential { .. }) => f64::INFINITY,
+            None => 0.0,
+        }
+    }
+
+    fn shape(self) -> Option<EpisodeShape> {
+        match self {
+            Stalls::None => None,
+            Stalls::Neighbours { share } => {
+                let length = EpisodeLength::LogUniform { shortest_s: 0.001, longest_s: 0.05 };
+                Some(EpisodeShape::sharing(share, length))
+            }
+            Stalls::Freezes => {
+                let length = EpisodeLength::LogUniform { shortest_s: 1.0, longest_s: 2.5 };
+                Some(EpisodeShape { gap_s: 120.0, length })
+            }
+        }
+    }
+}
+
+impl RunShape {
+    pub(crate) fn prepare(self) -> Simulation {
+        let truth = Truth::of(&self.workload(TRUE_ARRIVALS / self.rate, &[], TRUE_SEED), self.target);
+        let objectives: Vec<(String, Question)> =
+            self.objectives.iter().flat_map(|measured| self.questions(*measured, &truth)).collect();
+        let (texts, questions): (Vec<String>, Vec<Question>) = objectives.into_iter().unzip();
+        let workload = self.workload(self.seconds, &texts, 0);
+        let simulate = move |seed| self.answers(&workload, seed);
+        Simulation { questions, simulate: Box::new(simulate) }
+    }
+
+    /// The objectives' texts, and what is true of them.
+    fn questions(&self, measured: Measured, truth: &Truth) -> Vec<(String, Question)> {
+        let n = f64::from(self.rate * self.seconds);
+        let mut questions = Vec::new();
+        for (factor, asked) in FACTORS {
+            let (text, allowed, bound_ms) = match measured {
+                Measured::Quantile(q) => {
+                    let ms = truth.exceeded_by(factor * (1.0 - q));
+                    (format!("p{}(all) < {ms:.3}ms", q * 100.0), 1.0 - q, ms)
+                }
+                Measured::ErrorRate => {
+                    let allowed = truth.failed() / factor;
+                    (format!("error_rate(all) < {allowed:.6}"), allowed, f64::MAX)
+                }
+            };
+            let is_large = n / truth.design_effect(bound_ms) * allowed >= MANY;
+            let wrong = if asked != Asked::AtBound && is_large { AWAY } else { AT_BOUND };
+            let limits = Limits { wrong, kept: None };
+            let shown = match measured {
+                Measured::Quantile(q) => format!("p{}, true share {factor:.2} × allowed", q * 100.0),
+                Measured::ErrorRate => format!("error rate, true share {factor:.2} × allowed"),
+            };
+            questions.push((text, Question { text: shown, truth: asked, limits }));
+        }
+        if let Measured::Quantile(q) = measured {
+            let quantile_ms = truth.exceeded_by(1.0 - q);
+            let text = format!("p{}(all) < {:.3}ms", q * 100.0, 2.0 * quantile_ms);
+            let is_large = n / truth.design_effect(quantile_ms) * (1.0 - q) >= MANY;
+            let is_kept = is_large && self.stalls.longest_ms() <= quantile_ms;
+            let limits = Limits { wrong: 1.0 - KEPT, kept: is_kept.then_some(KEPT) };
+            let shown = format!("p{}, truth at half the bound", q * 100.0);
+            questions.push((text, Question { text: shown, truth: Asked::Met, limits }));
+        }
+        questions
+    }
+
+    fn answers(&self, workload: &Workload, seed: u64) -> Vec<GivenVerdict> {
+        let workload = Workload { seed, ..workload.clone() };
+        let run = self.simulate(&workload);
+        let judgement = judge::judge(&run, &workload, Provenance::Intact).expect("memory can be read");
+        let answer = |verdict| match verdict {
+            Verdict::Pass => GivenVerdict::Pass,
+            Verdict::Fail => GivenVerdict::Fail,
+            Verdict::Inconclusive | Verdict::Invalid | Verdict::Measured => GivenVerdict::Undecided,
+        };
+        judgement.claims.iter().map(|claim| answer(claim.verdict)).collect()
+    }
+
+    /// One run, as it was recorded.
+    fn simulate(&self, workload: &Workload) -> MemoryRun {
+        let random = Random::new(workload.seed);
+        let mut target = Target::new(self.target, &random);
+        let stalls = Episodes::new(self.stalls.shape(), random.fork(0));
+        let scenario = &workload.scenarios[0];
+        let end = Instant::at(scenario.executor.duration() + scenario.graceful_stop);
+        let offered = generator::offer(&arrivals(workload), &mut target, stalls, end);
+        recording::record(workload, &offered)
+    }
+
+    /// The plan of these runs, with these objectives.
+    fn workload(&self, seconds: u32, objectives: &[String], seed: u64) -> Workload {
+        let mut plan = format!(
+            "version = 1\nseed = {seed}\n[targets.web]\nurl = \"http://127.0.0.1:1\"\n[[scenarios]]\nname = \"load\"\n\
+             executor = \"constant-arrival-rate\"\nrate = \"{}/s\"\nduration = \"{seconds}s\"\narrivals = \"{}\"\n\
+             max_vus = 100000\n[[scenarios.steps]]\nname = \"get\"\nget = \"${{web.url}}/\"\n[objectives]\n",
+            self.rate, self.arrivals
+        );
+        for (number, objective) in objectives.iter().enumerate() {
+            plan.push_str(&format!("objective_{number} = \"{objective}\"\n"));
+        }
+        let loaded =
+            workload::plan::load(Path::new("simulated.toml"), &Plan(plan), &|_| None, &Overrides::default());
+        loaded.expect("plans of simulations are valid").workload
+    }
+}
+
+/// A plan without further files.
+struct Plan(String);
+
+impl Files for Plan {
+    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+        Ok(self.0.clone().into_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::{Admission, Server};
+
+    #[test]
+    fn the_counts_of_a_simulated_run_add_up() {
+        let target = TargetShape {
+            server: Server::Fifo { workers: 1 },
+            service_ms: 6.0,
+            admission: Admission::Queue { places: 4 },
+            failing: 0.01,
+            outages: None,
+            slow: None,
+        };
+        let shape = RunShape {
+            name: "shedding",
+            arrivals: "poisson",
+            rate: 100,
+            seconds: 60,
+            target,
+            stalls: Stalls::Freezes,
+            objectives: &[],
+        };
+        let workload = shape.workload(60, &[], 3);
+        let run = shape.simulate(&workload);
+        let judgement = judge::judge(&run, &workload, Provenance::Intact).unwrap();
+        let of = |rule: &str| judgement.findings.iter().find(|finding| finding.rule.to_string() == rule);
+        assert_eq!((of("L5"), of("L6")), (None, None));
+    }
+}
