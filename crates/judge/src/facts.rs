@@ -1,5 +1,4 @@
-//! Facts: everything that the rules use, derived once from the evidence. Rules read nothing else; M6 alone
-//! reads the claims.
+//! Facts: everything that the rules use, derived once from the evidence. Rules read nothing else.
 
 pub(crate) mod backlog;
 pub(crate) mod concurrency;
