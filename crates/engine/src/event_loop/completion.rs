@@ -144,8 +144,8 @@ impl EventLoop {
         let mut requests = std::mem::take(&mut self.requests);
         for request in requests.drain(..) {
             match request {
-                IterationRequest::Timer { name, at } => {
-                    self.timers.push(Reverse(Timer { at, user, serial, name }));
+                IterationRequest::Timer { name, at, kind } => {
+                    self.timers.push(Reverse(Timer { at, user, serial, name, kind }));
                 }
                 IterationRequest::Submit(operation) => self.begin_request(operation, user, now)?,
                 IterationRequest::SendMore(token) => self.network.send_more(token, &mut self.operations),
