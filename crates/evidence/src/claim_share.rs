@@ -52,7 +52,7 @@ pub enum WideningCause {
     DroppedLate,
     /// It was dropped at the limit on virtual users.
     DroppedCap,
-    /// It was cancelled, or in flight at the end of the run.
+    /// It was cancelled, could not be sent in time, or was in flight at the end of the run.
     Cut,
     /// Its time was counted in the bucket that contains the bound.
     AtBound,
@@ -65,7 +65,7 @@ impl WideningCause {
             WideningCause::Perturbed => "perturbed by stalls of the generator",
             WideningCause::DroppedLate => "dropped: generator late",
             WideningCause::DroppedCap => "dropped: VU limit",
-            WideningCause::Cut => "cut off by the end of the run",
+            WideningCause::Cut => "cancelled, or unfinished at the end of the run",
             WideningCause::AtBound => "within 0.1 % of the bound",
         }
     }
