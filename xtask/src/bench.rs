@@ -17,6 +17,7 @@ mod run_report;
 mod stall;
 mod steady;
 mod table;
+mod verdicts;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--sto
                                 [--quick] [--write] | listings [--store sqlite|postgres|both] [--only NAME,…] \
                                 [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
                                 [--seconds N] [--baseline PROGRAM] [--write] | lag [--rounds N] [--seconds N] \
-                                [--baseline PROGRAM] [--write] | steady [--minutes N] [--rate N] [--write]";
+                                [--baseline PROGRAM] [--write] | steady [--minutes N] [--rate N] [--write] | \
+                                verdicts [--runs N] [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
     stall: a server that freezes 1 s in every 10, measured by an open and by a closed model, and by other tools\n    \
@@ -42,8 +44,9 @@ pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
     engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and other tools that are installed\n    \
     lag: how much later than due requests start, beside a bare timer loop\n    \
     steady: the generator's memory over many minutes, with errors and a million URLs\n    \
-    --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md, docs/listings-bench.md \
-    or docs/benchmarks.md";
+    verdicts: how often verdicts on simulated runs are wrong; fails where a limit is exceeded\n    \
+    --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md, docs/listings-bench.md, \
+    docs/error-rates.md or docs/benchmarks.md";
 
 /// Runs the benchmark that is named.
 ///
@@ -58,6 +61,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         Some((name, rest)) if name == "engine" => engine::run(workspace, rest),
         Some((name, rest)) if name == "lag" => lag::run(workspace, rest),
         Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
+        Some((name, rest)) if name == "verdicts" => verdicts::run(workspace, rest),
         _ => bail!("name a benchmark; usage: cargo xtask bench {USAGE}"),
     }
 }

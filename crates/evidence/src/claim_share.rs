@@ -52,6 +52,8 @@ pub enum WideningCause {
     DroppedLate,
     /// It was dropped at the limit on virtual users.
     DroppedCap,
+    /// It was dropped, and the source of an imported run does not say why.
+    Dropped,
     /// It was cancelled, could not be sent in time, or was in flight at the end of the run.
     Cut,
     /// Its time was counted in the bucket that contains the bound.
@@ -65,6 +67,7 @@ impl WideningCause {
             WideningCause::Perturbed => "perturbed by stalls of the generator",
             WideningCause::DroppedLate => "dropped: generator late",
             WideningCause::DroppedCap => "dropped: VU limit",
+            WideningCause::Dropped => "dropped for a reason that is not recorded",
             WideningCause::Cut => "cancelled, or unfinished at the end of the run",
             WideningCause::AtBound => "within 0.1 % of the bound",
         }

@@ -199,7 +199,9 @@ impl Effect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub enum Reason {
-    /// A sentence of its own, such as what was observed.
+    /// What the claim's figures and its share say, as a sentence.
+    Observation(String),
+    /// A sentence that no figure says.
     Statement(String),
     /// A finding that affects the claim.
     Finding {
@@ -225,7 +227,7 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Statement(text) => f.write_str(text),
+            Reason::Observation(text) | Reason::Statement(text) => f.write_str(text),
             Reason::Finding { rule, title, effect, what } => {
                 write!(f, "{rule} {title} ({}): {what}", effect.severity())
             }

@@ -17,7 +17,7 @@ pub(crate) fn of(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Claim> {
 
 fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Finding]) -> Claim {
     let mut verdict = measured.verdict();
-    let mut reasons = vec![Reason::Statement(observation(facts, measured))];
+    let mut reasons = vec![observation(facts, measured)];
     let assumption = measured.observed.share.as_ref().and_then(sentence::assumption);
     reasons.extend(assumption.map(|text| Reason::Statement(text.to_owned())));
     for (finding, effect) in findings.iter().filter_map(|f| Some((f, f.effect_on(measured.name())?))) {
@@ -51,15 +51,15 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
 }
 
 /// The observed value and what decides the objective, as a sentence.
-fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> String {
+fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Reason {
     let observed = &measured.observed;
     if let Some(stated) = &observed.stated {
-        return stated.sentence.clone();
+        return Reason::Statement(stated.sentence.clone());
     }
     let samples = numbers::count(observed.samples);
     let users = with_virtual_users(facts, measured);
     let value = match &observed.value {
-        Value::Missing(why) => return why.clone(),
+        Value::Missing(why) => return Reason::Statement(why.clone()),
         Value::Infinite => format!("Infinite over {samples} observations"),
         Value::Finite(_) if measured.objective.measure.unit() == "1" && observed.share.is_some() => {
             format!("{samples} observations")
@@ -70,14 +70,19 @@ fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> String {
         }
     };
     match (&observed.share, observed.range) {
-        (Some(share), _) => format!("{value}{users}: {}.", sentence::of_share(measured, share)),
+        (Some(share), _) => {
+            Reason::Observation(format!("{value}{users}: {}.", sentence::of_share(measured, share)))
+        }
         (None, Some(range)) if range.low < range.high && measured.verdict() != Verdict::Pass => {
             let (low, high) = (numbers::ms(range.low), numbers::ms(range.high));
-            format!("{value}{users}: between {low} and {high}, against {}.", bound(measured))
+            Reason::Statement(format!(
+                "{value}{users}: between {low} and {high}, against {}.",
+                bound(measured)
+            ))
         }
         _ => {
             let result = if measured.verdict() == Verdict::Pass { "meets" } else { "violates" };
-            format!("{value}{users} {result} {}.", bound(measured))
+            Reason::Observation(format!("{value}{users} {result} {}.", bound(measured)))
         }
     }
 }

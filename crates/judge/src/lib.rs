@@ -2,9 +2,10 @@
 //! judged.
 //!
 //! Pure: no clock, no files, no randomness, and no access to the live run; the input is a [`Run`], and whether it is as it
-//! was sealed. The order is: counts and times are put into [`tables`], each objective is measured ([`measure`]), [`facts`]
-//! are derived once, every rule in [`rules`] returns its findings, [`effects`] states what each does to which claim, the
-//! [`claims`] are answered after all of them, and [`verdict`] is the verdict on the whole. Start reading at [`judge()`].
+//! was sealed. The order is: counts and times are put into [`tables`], each objective is measured ([`measure`]) and, where
+//! it is about a share of arrivals, decided by its limits ([`shares`]); [`facts`] are derived once, every rule in [`rules`]
+//! returns its findings, [`effects`] states what each does to which claim, the [`claims`] are answered after all of them,
+//! and [`verdict`] is the verdict on the whole. Start reading at [`judge()`].
 
 mod claims;
 mod compare;

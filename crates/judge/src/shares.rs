@@ -13,8 +13,9 @@ pub const BATCH_S: usize = 10;
 pub const LEAST_BATCHES: usize = 6;
 /// The confidence of each limit, one-sided.
 pub const CONFIDENCE: f64 = 0.95;
-/// The confidence of the design effect, one-sided.
-const EFFECT_CONFIDENCE: f64 = 0.80;
+/// The confidence of the design effect, one-sided. With 0.8 simulated runs at their bound passed in 9 % of the cases where
+/// few, clustered arrivals are beyond it.
+const EFFECT_CONFIDENCE: f64 = 0.90;
 /// A level within this factor of the bound is near it.
 const NEAR: f64 = 1.5;
 /// How many times as many arrivals as in this run may be asked for.

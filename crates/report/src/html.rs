@@ -12,6 +12,7 @@ pub(crate) mod view;
 
 use askama::Template;
 
+use crate::card;
 use crate::profiles::flame;
 use crate::source;
 use crate::summary::Summary;
@@ -19,7 +20,7 @@ use crate::text;
 use charts::Chart;
 use profiles::ProfileView;
 use tables::{FailureRow, PhaseTable};
-use view::{ClaimView, ExchangeView, Fact, FindingView, Tile};
+use view::{CardView, ClaimView, ExchangeView, Fact, Tile};
 
 /// The most exchanges of a kind that are shown; the archive has all.
 const MAX_EXCHANGES: usize = 40;
@@ -38,7 +39,7 @@ struct Page<'a> {
     facts: Vec<Fact>,
     tiles: Vec<Tile>,
     claims: Vec<ClaimView>,
-    findings: Vec<FindingView>,
+    findings: Vec<CardView>,
     /// The source of an imported run.
     source_title: Option<String>,
     source: Vec<(String, String)>,
@@ -82,7 +83,7 @@ pub fn html(summary: &Summary) -> String {
         facts: view::facts(summary),
         tiles: view::tiles(summary),
         claims: summary.claims.iter().map(ClaimView::of).collect(),
-        findings: summary.judgement.findings.iter().map(FindingView::of).collect(),
+        findings: card::of_run(&summary.judgement.findings).iter().map(CardView::of).collect(),
         source_title: summary.header.source.as_ref().map(source::title),
         source: summary.header.source.as_ref().map(source::lines).unwrap_or_default(),
         load: charts::load(summary),

@@ -4,6 +4,7 @@
 //! computes every number once and the renderers only lay it out, so that two reports of one run cannot disagree.
 //! Nothing here judges: verdicts come from the judgement. Start reading at [`summary`].
 
+mod card;
 pub mod comparison;
 pub mod html;
 pub mod json;
@@ -24,17 +25,3 @@ pub use live::{LiveView, WatchView};
 pub use markdown::markdown;
 pub use summary::{ReportError, Summary};
 pub use terminal::{Style, terminal};
-
-/// The scope of a finding as text: `phase gameplay · endpoint list`, or `the whole run`.
-pub(crate) fn scope(scope: &evidence::Scope) -> String {
-    let parts = [
-        ("phase", &scope.phase),
-        ("scenario", &scope.scenario),
-        ("endpoint", &scope.endpoint),
-        ("objective", &scope.objective),
-        ("series", &scope.series),
-    ];
-    let named: Vec<String> =
-        parts.iter().filter_map(|(kind, name)| Some(format!("{kind} {}", name.as_ref()?))).collect();
-    if named.is_empty() { "the whole run".to_owned() } else { named.join(" · ") }
-}

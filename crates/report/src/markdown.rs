@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use evidence::{Finding, Verdict};
+use evidence::Verdict;
 
+use crate::card::{self, FindingCard};
 use crate::number;
 use crate::profiles::captured;
 use crate::source;
@@ -14,7 +15,8 @@ use crate::text::visible;
 pub const MAX_BYTES: usize = 64_000;
 
 const MAX_CLAIMS: usize = 60;
-const MAX_FINDINGS: usize = 25;
+/// The most places of a rule.
+const MAX_PLACES: usize = 10;
 const MAX_ROWS: usize = 120;
 /// A longer name is cut, in characters.
 pub(crate) const MAX_NAME: usize = 60;
@@ -26,9 +28,9 @@ pub fn markdown(summary: &Summary) -> String {
     let mut out = String::new();
     head(&mut out, summary);
     claims(&mut out, &summary.claims);
-    findings(&mut out, &summary.judgement.findings);
     imported(&mut out, summary);
     endpoints(&mut out, summary);
+    findings(&mut out, &card::of_run(&summary.judgement.findings));
     streams(&mut out, summary);
     metrics(&mut out, summary);
     foot(&mut out, summary);
@@ -89,13 +91,8 @@ fn claims(out: &mut String, claims: &[ClaimSummary]) {
     );
     for shown in claims.iter().take(MAX_CLAIMS) {
         let claim = &shown.claim;
-        let reasons: Vec<String> = match (claim.verdict, &claim.share) {
-            (Verdict::Pass, Some(share)) => vec![share.sentence.clone()],
-            (Verdict::Pass, None) => Vec::new(),
-            _ => claim.reasons.iter().map(ToString::to_string).collect(),
-        };
         let reasons: String =
-            reasons.iter().map(|reason| format!("<br>{}", text(reason, MAX_TEXT))).collect();
+            shown.reasons().iter().map(|reason| format!("<br>{}", text(reason, MAX_TEXT))).collect();
         let _ = writeln!(
             out,
             "| {} {} | **{}** {}{reasons} | {} | {} | {} | {} |",
@@ -113,26 +110,24 @@ fn claims(out: &mut String, claims: &[ClaimSummary]) {
     out.push('\n');
 }
 
-fn findings(out: &mut String, findings: &[Finding]) {
-    if findings.is_empty() {
+/// Each rule with a table of the places where it found something.
+pub(crate) fn findings(out: &mut String, cards: &[FindingCard<'_>]) {
+    if cards.is_empty() {
         return;
     }
     out.push_str("### Findings\n\n");
-    for finding in findings.iter().take(MAX_FINDINGS) {
-        let _ = writeln!(
-            out,
-            "- **{} {} {}** ({}): {} {} _Next:_ {}",
-            finding.severity,
-            finding.rule,
-            text(&finding.title, MAX_NAME),
-            text(&crate::scope(&finding.scope), MAX_TEXT),
-            text(&finding.what, MAX_TEXT),
-            text(&finding.why, MAX_TEXT),
-            text(&finding.next, MAX_TEXT),
-        );
+    for card in cards {
+        let title = text(card.title, MAX_NAME);
+        let _ =
+            writeln!(out, "**{} {} {title}**\n\n| where | what |\n| --- | --- |", card.severity, card.rule);
+        for place in card.places.iter().take(MAX_PLACES) {
+            let (name, what) = (text(&place.name, MAX_TEXT), text(&place.finding.what, MAX_TEXT));
+            let _ = writeln!(out, "| {name} | {what} |");
+        }
+        more(out, card.places.len(), MAX_PLACES, "places");
+        let (why, next) = (text(card.why, MAX_TEXT), text(card.next, MAX_TEXT));
+        let _ = writeln!(out, "\n{why} _Next:_ {next}\n");
     }
-    more(out, findings.len(), MAX_FINDINGS, "findings");
-    out.push('\n');
 }
 
 fn endpoints(out: &mut String, summary: &Summary) {

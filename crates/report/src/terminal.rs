@@ -1,4 +1,4 @@
-//! The report as text for a terminal: the verdict first, then its reasons, then the numbers.
+//! The report as text for a terminal: the verdict and its claims, the numbers, the findings.
 
 mod endpoints;
 pub(crate) mod findings;
@@ -9,14 +9,14 @@ mod phases;
 mod streams;
 pub(crate) mod table;
 
-use evidence::{Claim, Effect, Finding, Reason, TerminalText, Verdict};
+use evidence::{TerminalText, Verdict};
 
+use crate::card;
 use crate::number;
 use crate::profiles::captured;
 use crate::source;
 use crate::summary::{Arrivals, ClaimSummary, CpuUse, Row, RunEndState, Summary, quantile_text};
 use crate::text::fit;
-use findings::ListedFinding;
 use line::{TextLine, Tone};
 use page::{Label, Page};
 
@@ -44,8 +44,6 @@ pub fn terminal(summary: &Summary, style: Style, width: usize) -> TerminalText {
     let mut page = Page::new(width);
     verdict(&mut page, summary);
     claims(&mut page, summary);
-    let listed = |finding| ListedFinding { finding, text: text_with_scope(finding) };
-    findings::add(&mut page, &summary.judgement.findings.iter().map(listed).collect::<Vec<_>>());
     imported(&mut page, summary);
     for name in summary.phases_with_rows() {
         phase(&mut page, summary, name);
@@ -62,7 +60,12 @@ pub fn terminal(summary: &Summary, style: Style, width: usize) -> TerminalText {
         page.heading("Metrics of the script", "  over the whole run");
         page.table(&table);
     }
-    foot(&mut page, summary);
+    legend(&mut page, summary);
+    page.gap();
+    totals(&mut page, summary);
+    machine(&mut page, summary);
+    findings::add(&mut page, &card::of_run(&summary.judgement.findings));
+    files(&mut page, summary);
     page.render(style)
 }
 
@@ -116,58 +119,11 @@ fn claim(page: &mut Page, shown: &ClaimSummary) {
     if text.is_empty() {
         page.paragraph(Label::indent(CLAIM), Tone::Dim, &claim.text);
     }
-    let mut numbers = vec![unbreakable(&shown.observed()), unbreakable(&format!("limit {}", shown.bound()))];
-    numbers.extend(shown.interval().map(|i| unbreakable(&format!("95 % interval {i}"))));
-    numbers.push(unbreakable(&format!("n = {}", number::count(claim.samples))));
+    let numbers: Vec<String> = shown.figures().iter().map(|figure| unbreakable(figure)).collect();
     page.paragraph(Label::indent(CLAIM), Tone::Normal, &numbers.join(" · "));
-    if claim.verdict == Verdict::Pass {
-        if let Some(share) = &claim.share {
-            page.paragraph(Label::indent(CLAIM), Tone::Dim, &share.sentence);
-        }
-    } else {
-        for reason in brief_reasons(claim) {
-            page.paragraph(Label::indent(CLAIM), tone, &reason);
-        }
-    }
-}
-
-/// A claim's reasons. Those that are findings are named by their rules; cautions change no verdict and are left to the
-/// findings.
-fn brief_reasons(claim: &Claim) -> Vec<String> {
-    let mut reasons = Vec::new();
-    let mut rules: Vec<String> = Vec::new();
-    for reason in &claim.reasons {
-        match reason {
-            Reason::Statement(text) => reasons.push(text.clone()),
-            Reason::Finding { effect: Effect::Cautions, .. } => {}
-            Reason::Finding { rule, .. } => rules.push(rule.to_string()),
-        }
-    }
-    rules.dedup();
-    if !rules.is_empty() {
-        reasons.push(format!("because of {}, below", rules.join(", ")));
-    }
-    reasons
-}
-
-/// A finding's text, with the parts of its scope that the text does not name.
-fn text_with_scope(finding: &Finding) -> String {
-    let scope = &finding.scope;
-    let parts = [
-        ("phase", &scope.phase),
-        ("scenario", &scope.scenario),
-        ("endpoint", &scope.endpoint),
-        ("objective", &scope.objective),
-    ];
-    let missing = parts.iter().filter_map(|(kind, name)| {
-        let name = name.as_ref().filter(|name| !finding.what.contains(name.as_str()))?;
-        Some(format!("{kind} {name}"))
-    });
-    let missing: Vec<String> = missing.collect();
-    if missing.is_empty() {
-        finding.what.clone()
-    } else {
-        format!("{} ({})", finding.what, missing.join(", "))
+    let reason_tone = if claim.verdict == Verdict::Pass { Tone::Dim } else { tone };
+    for reason in shown.reasons() {
+        page.paragraph(Label::indent(CLAIM), reason_tone, &reason);
     }
 }
 
@@ -263,10 +219,8 @@ fn totals(page: &mut Page, summary: &Summary) {
     page.paragraph(Label::new("requests", FOOT), tone, &text);
 }
 
-fn foot(page: &mut Page, summary: &Summary) {
-    legend(page, summary);
-    page.gap();
-    totals(page, summary);
+/// CPU of the generator and the targets, and how the generator fared.
+fn machine(page: &mut Page, summary: &Summary) {
     let cpu: Vec<String> = summary.cpu.iter().map(cpu_in_words).collect();
     page.paragraph(Label::new("CPU", FOOT), Tone::Normal, &cpu.join("; "));
     let lag = &summary.generator.start_lag;
@@ -286,6 +240,11 @@ fn foot(page: &mut Page, summary: &Summary) {
         let text = format!("{} names beyond the limit are counted as one", number::count(folded));
         page.paragraph(Label::new("endpoints", FOOT), Tone::Warn, &text);
     }
+}
+
+/// What was recorded, and where it is.
+fn files(page: &mut Page, summary: &Summary) {
+    page.gap();
     let (failed, slowest) = (summary.failed.len(), summary.slowest.len());
     if failed + slowest > 0 {
         let text = format!("{failed} failed and {slowest} slowest exchanges recorded");

@@ -117,6 +117,10 @@ impl Sorting<'_> {
                 let dropped = run.total(id)? * self.observations_of(key);
                 self.unknown(WideningCause::DroppedLate, dropped);
             }
+            // Which requests they would have made is not known either: each may have been one of those that are asked for.
+            Metric::Dropped if *metric != Metric::ServiceTime && may_be_counted(key, filter) => {
+                self.unknown(WideningCause::Dropped, run.total(id)?);
+            }
             Metric::DroppedCap => {
                 let observations = self.observations_of(key);
                 for (second, dropped) in run.counts(id, run.whole())?.iter().filter(|_| observations > 0) {
@@ -248,6 +252,12 @@ impl Sorting<'_> {
         self.excuse(self.perturbed_service.min(self.ranges.least));
         self.ranges
     }
+}
+
+/// Whether an arrival of an unknown endpoint may have been of one that the filter counts.
+fn may_be_counted(key: &Key, filter: &Filter) -> bool {
+    let endpoint = filter.endpoint.as_deref().unwrap_or_default();
+    StatsKey::from(key).with_endpoint(endpoint).matches(filter)
 }
 
 /// The metric that counts the observations of `metric` that a stall disturbed.

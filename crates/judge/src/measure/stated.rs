@@ -3,13 +3,13 @@
 
 use evidence::manifest::{RequestSummary, TimesSummary};
 use evidence::{Source, Verdict};
+use stats::{Proportion, ShareLimits};
 use workload::{Comparison, Filter, Measure, Objective, Statistic, Workload};
 
 use super::{Measurement, Value};
 use crate::numbers;
+use crate::shares::{BeyondCounts, CONFIDENCE, Cut, CutPlace, ShareAnswer, ShareQuestion};
 
-/// Of each limit, one-sided.
-const CONFIDENCE: f64 = 0.95;
 /// Shares such as 1 − 0.95 are not exact in binary.
 const SHARE_ERROR: f64 = 1e-9;
 
@@ -237,20 +237,33 @@ fn times_above(count: u64, q: f64) -> u64 {
 
 impl AskedShare {
     fn answer(&self, tool: &str) -> StatedAnswer {
-        let effective = |count: u64| count as f64 / stats::UNKNOWN_DESIGN_EFFECT;
-        let limits = |part| stats::share_limits(effective(part), effective(self.all), CONFIDENCE);
-        let (lower, upper) = (limits(self.least).lower, limits(self.most).upper);
-        let holds = |share: f64| {
-            let allowance = if self.comparison == Comparison::AtMost { SHARE_ERROR } else { 0.0 };
-            self.comparison.holds(share, self.allowed + allowance)
+        let is_upper = matches!(self.comparison, Comparison::Below | Comparison::AtMost);
+        let wrong = |least: u64, most: u64, allowed: f64| self.question(least, most, allowed).decide();
+        let decision = match is_upper {
+            true => wrong(self.least, self.most, self.allowed),
+            false => wrong(self.all - self.most, self.all - self.least, 1.0 - self.allowed),
         };
-        let verdict = match (holds(lower), holds(upper)) {
+        let verdict = match decision.answer {
             _ if self.least > self.most => Verdict::Inconclusive,
-            (true, true) => Verdict::Pass,
-            (false, false) => Verdict::Fail,
-            _ => Verdict::Inconclusive,
+            ShareAnswer::Pass => Verdict::Pass,
+            ShareAnswer::Fail => Verdict::Fail,
+            ShareAnswer::UndecidedBySample | ShareAnswer::UndecidedByGenerator => Verdict::Inconclusive,
         };
+        let ShareLimits { lower, upper } = decision.limits;
+        let (lower, upper) = if is_upper { (lower, upper) } else { (1.0 - upper, 1.0 - lower) };
         StatedAnswer { verdict, sentence: self.sentence(tool, lower, upper) }
+    }
+
+    /// Nothing shows how these requests cluster.
+    fn question(&self, least: u64, most: u64, allowed: f64) -> ShareQuestion {
+        let observed = Proportion { part: 0, whole: 0 };
+        ShareQuestion {
+            counts: BeyondCounts { arrivals: self.all, least, most, observed, at_bound: 0 },
+            at_bound: Cut { place: CutPlace::NearBound, seconds: Vec::new() },
+            other_cuts: Vec::new(),
+            allowed,
+            confidence: CONFIDENCE,
+        }
     }
 
     fn sentence(&self, tool: &str, lower: f64, upper: f64) -> String {

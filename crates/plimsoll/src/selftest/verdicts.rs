@@ -63,7 +63,7 @@ fn text(rows: &[Row], arguments: &SelftestVerdictsArguments) -> TerminalText {
         "Verdicts on simulated runs whose truth is known, {runs} runs each from seed {seed}"
     ));
     text.line("");
-    text.line("                                      wrong PASS  wrong FAIL  undecided  limit");
+    text.line("                                       wrong PASS  wrong FAIL  undecided  limit");
     let mut last = "";
     for row in rows {
         if row.subject != last {
@@ -85,7 +85,7 @@ fn line(tally: &Tally) -> String {
     let limits = &tally.question.limits;
     let kept = limits.kept.map_or(String::new(), |kept| format!(", PASS in {} at least", percent(kept)));
     format!(
-        "  {:<36}{:>10}  {:>10}  {:>9}  {:>5}{kept}{}",
+        "  {:<37}{:>10}  {:>10}  {:>9}  {:>5}{kept}{}",
         tally.question.text,
         shown(tally.wrong_pass()),
         shown(tally.wrong_fail()),
@@ -149,11 +149,11 @@ mod tests {
         insta::assert_snapshot!(text(&rows, &arguments), @r"
         Verdicts on simulated runs whose truth is known, 1000 runs each from seed 1
 
-                                              wrong PASS  wrong FAIL  undecided  limit
+                                               wrong PASS  wrong FAIL  undecided  limit
         one worker, FIFO
-          p95, true share 1.00 × allowed               –       0.0 %      0.0 %  5.0 %, PASS in 99.0 % at least
-          p95, true share 1.00 × allowed           3.0 %       2.0 %     95.0 %  5.0 %
-          p95, true share 1.00 × allowed          20.0 %           –     10.0 %  5.0 %  EXCEEDED
+          p95, true share 1.00 × allowed                –       0.0 %      0.0 %  5.0 %, PASS in 99.0 % at least
+          p95, true share 1.00 × allowed            3.0 %       2.0 %     95.0 %  5.0 %
+          p95, true share 1.00 × allowed           20.0 %           –     10.0 %  5.0 %  EXCEEDED
 
         FAIL: 1 of 3 figures exceed their limits.
         ");

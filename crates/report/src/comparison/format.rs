@@ -1,7 +1,8 @@
 //! Parts of a comparison as text, the same in every report.
 
-use evidence::{ComparisonJudgement, TerminalText};
+use evidence::{ComparisonJudgement, SidedFinding, TerminalText};
 
+use crate::card::{self, FindingCard, FindingPlace};
 use crate::number;
 use crate::profiles;
 use crate::summary::{
@@ -22,6 +23,16 @@ pub(super) fn letter(side: usize) -> &'static str {
 /// The letters of several sides: `A, B`.
 pub(super) fn letters(sides: &[usize]) -> String {
     sides.iter().map(|side| letter(*side)).collect::<Vec<_>>().join(", ")
+}
+
+/// The findings by rule; their places begin with the letters of their runs.
+pub(super) fn cards(judgement: &ComparisonJudgement) -> Vec<FindingCard<'_>> {
+    let place = |found: &SidedFinding| -> String {
+        format!("{} · {}", letters(&found.sides), card::scope(&found.finding.scope))
+    };
+    card::cards(
+        judgement.findings.iter().map(|found| FindingPlace { name: place(found), finding: &found.finding }),
+    )
 }
 
 /// The heads of the columns of a table: each side, then for each side but A the difference and the ratio.

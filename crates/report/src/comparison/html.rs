@@ -1,24 +1,17 @@
 //! A comparison as one self-contained HTML file.
 
 use askama::Template;
-use evidence::SidedFinding;
 
 use super::format;
 use crate::html::charts::{self, Chart};
 use crate::html::policy;
-use crate::html::view::FindingView;
+use crate::html::view::CardView;
 use crate::number;
 use crate::summary::{Comparison, EndpointTable, Measure, PhaseTable, SeriesPair, SideSummary, TargetSeries};
 use crate::text::{self, visible};
 
 /// How many of the series of a target that moved most are always visible.
 const MAX_MOVED: usize = 12;
-
-/// A finding with the letters of its runs.
-struct SidedFindingView {
-    letters: String,
-    view: FindingView,
-}
 
 /// A cell; its class marks a refused difference.
 struct CellView {
@@ -74,7 +67,7 @@ struct Page<'a> {
     verdict: String,
     sides: Vec<SideView>,
     heads: Vec<String>,
-    findings: Vec<SidedFindingView>,
+    findings: Vec<CardView>,
     charts: Vec<Chart>,
     phases: Vec<PhaseView>,
     profiles: Vec<(String, String)>,
@@ -93,7 +86,7 @@ pub fn html(comparison: &Comparison) -> String {
         verdict: judgement.verdict.to_string(),
         sides: comparison.sides.iter().map(side).collect(),
         heads: format::heads(sides),
-        findings: judgement.findings.iter().map(sided).collect(),
+        findings: format::cards(judgement).iter().map(CardView::of).collect(),
         charts: charts::overlaid(comparison),
         phases: comparison.phases.iter().map(|phase| phase_of(phase, sides)).collect(),
         profiles: comparison
@@ -112,10 +105,6 @@ fn side(side: &SideSummary) -> SideView {
         name: visible(&side.name),
         run: visible(&format::run_in_words(&side.run)),
     }
-}
-
-fn sided(found: &SidedFinding) -> SidedFindingView {
-    SidedFindingView { letters: format::letters(&found.sides), view: FindingView::of(&found.finding) }
 }
 
 fn phase_of(phase: &PhaseTable, sides: usize) -> PhaseView {

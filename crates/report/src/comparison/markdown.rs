@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use super::format;
-use crate::markdown::{MAX_BYTES, MAX_NAME, MAX_TEXT, fitted, text};
+use crate::markdown::{MAX_BYTES, MAX_NAME, MAX_TEXT, findings, fitted, text};
 use crate::summary::{Comparison, Measure, PhaseTable};
 
-const MAX_FINDINGS: usize = 40;
 /// The measures of an endpoint that are shown.
 const SHOWN: [&str; 8] = ["offered", "achieved", "failed", "avg", "p50", "p95", "p99", "p95, failures as ∞"];
 
@@ -24,7 +23,8 @@ pub fn markdown(comparison: &Comparison) -> String {
     for sentence in &comparison.unmatched {
         let _ = writeln!(out, "- {}", text(sentence, MAX_TEXT));
     }
-    findings(&mut out, comparison);
+    out.push('\n');
+    findings(&mut out, &format::cards(judgement));
     for phase in &comparison.phases {
         tables(&mut out, phase, comparison.sides.len());
     }
@@ -42,27 +42,6 @@ pub fn markdown(comparison: &Comparison) -> String {
         }
     }
     fitted(out, MAX_BYTES)
-}
-
-fn findings(out: &mut String, comparison: &Comparison) {
-    let all = &comparison.judgement.findings;
-    out.push_str("\n### Findings\n\n");
-    for found in all.iter().take(MAX_FINDINGS) {
-        let finding = &found.finding;
-        let _ = writeln!(
-            out,
-            "- **{} {} {}** ({}): {} _Next:_ {}",
-            finding.severity,
-            finding.rule,
-            text(&finding.title, MAX_NAME),
-            format::letters(&found.sides),
-            text(&finding.what, MAX_TEXT),
-            text(&finding.next, MAX_TEXT),
-        );
-    }
-    if all.len() > MAX_FINDINGS {
-        let _ = writeln!(out, "\n_{} more are in the HTML report._", all.len() - MAX_FINDINGS);
-    }
 }
 
 fn tables(out: &mut String, phase: &PhaseTable, sides: usize) {

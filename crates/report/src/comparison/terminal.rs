@@ -1,12 +1,12 @@
 //! A comparison as text for a terminal: the runs, the findings, the numbers side by side, the conclusions.
 
-use evidence::{SidedFinding, TerminalText};
+use evidence::TerminalText;
 
 use super::format;
 use crate::number;
 use crate::summary::{Comparison, EndpointTable, Measure, PhaseTable};
 use crate::terminal::Style;
-use crate::terminal::findings::{self, ListedFinding};
+use crate::terminal::findings;
 use crate::terminal::line::Tone;
 use crate::terminal::page::{Label, Page};
 use crate::terminal::table::{Cell, Column, Table};
@@ -32,7 +32,7 @@ const HEADS: [[&str; 3]; 10] = [
 pub fn terminal(comparison: &Comparison, style: Style, width: usize) -> TerminalText {
     let mut page = Page::new(width);
     head(&mut page, comparison);
-    findings::add(&mut page, &comparison.judgement.findings.iter().map(listed).collect::<Vec<_>>());
+    findings::add(&mut page, &format::cards(&comparison.judgement));
     for of_phase in &comparison.phases {
         phase(&mut page, of_phase, comparison.sides.len());
     }
@@ -44,11 +44,6 @@ pub fn terminal(comparison: &Comparison, style: Style, width: usize) -> Terminal
     }
     foot(&mut page, comparison);
     page.render(style)
-}
-
-fn listed(found: &SidedFinding) -> ListedFinding<'_> {
-    let text = format!("[{}] {}", format::letters(&found.sides), found.finding.what);
-    ListedFinding { finding: &found.finding, text }
 }
 
 fn head(page: &mut Page, comparison: &Comparison) {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Exemplar, Finding, SeriesKey, Severity, Verdict};
+use evidence::{Exemplar, SeriesKey, Severity, Verdict};
 
+use crate::card::{FindingCard, FindingPlace};
 use crate::number;
 use crate::summary::{ClaimSummary, RunEndState, Summary, quantile_text};
 use crate::text::visible;
@@ -62,7 +63,7 @@ impl ClaimView {
             bound: visible(&shown.bound()),
             interval: visible(&number::or_not_measured(shown.interval(), |interval| interval)),
             samples: number::count(claim.samples),
-            reasons: claim.reasons.iter().map(|r| visible(&r.to_string())).collect(),
+            reasons: shown.reasons().iter().map(|reason| visible(reason)).collect(),
         }
     }
 }
@@ -78,41 +79,55 @@ pub(super) fn verdict_class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A finding for its card.
+/// The findings of a rule for their card.
 #[derive(Debug)]
-pub(crate) struct FindingView {
+pub(crate) struct CardView {
     pub(crate) severity: String,
     pub(crate) class: &'static str,
     pub(crate) rule: String,
     pub(crate) title: String,
-    pub(crate) scope: String,
-    pub(crate) what: String,
+    pub(crate) places: Vec<PlaceView>,
     pub(crate) why: String,
     pub(crate) next: String,
+}
+
+/// Where a rule found something, for its row.
+#[derive(Debug)]
+pub(crate) struct PlaceView {
+    pub(crate) name: String,
+    pub(crate) what: String,
     pub(crate) figures: Vec<Fact>,
 }
 
-impl FindingView {
-    pub(crate) fn of(finding: &Finding) -> FindingView {
-        let figure = |f: &evidence::Figure| {
-            Fact::new(&visible(&f.name), visible(&number::with_unit(f.value, &f.unit)))
-        };
-        FindingView {
-            severity: finding.severity.to_string(),
-            class: match finding.severity {
+impl CardView {
+    pub(crate) fn of(card: &FindingCard<'_>) -> CardView {
+        CardView {
+            severity: card.severity.to_string(),
+            class: match card.severity {
                 Severity::Invalid => "invalid",
                 Severity::Inconclusive => "inconclusive",
                 Severity::Fail => "fail",
                 Severity::Caution => "caution",
                 Severity::Info => "measured",
             },
-            rule: finding.rule.to_string(),
-            title: visible(&finding.title),
-            scope: visible(&crate::scope(&finding.scope)),
-            what: visible(&finding.what),
-            why: visible(&finding.why),
-            next: visible(&finding.next),
-            figures: finding.figures.iter().map(figure).collect(),
+            rule: card.rule.to_string(),
+            title: visible(card.title),
+            places: card.places.iter().map(PlaceView::of).collect(),
+            why: visible(card.why),
+            next: visible(card.next),
+        }
+    }
+}
+
+impl PlaceView {
+    fn of(place: &FindingPlace<'_>) -> PlaceView {
+        let figure = |f: &evidence::Figure| {
+            Fact::new(&visible(&f.name), visible(&number::with_unit(f.value, &f.unit)))
+        };
+        PlaceView {
+            name: visible(&place.name),
+            what: visible(&place.finding.what),
+            figures: place.finding.figures.iter().map(figure).collect(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Claims with what is needed to format their figures: the quantity, and how it is compared with the bound.
 
-use evidence::{Claim, Judgement};
+use evidence::{Claim, Effect, Judgement, Reason, Verdict};
 use workload::{Comparison, Measure, Workload};
 
 use crate::number;
@@ -62,6 +62,46 @@ impl ClaimSummary {
             Some(comparison) => format!("{} {bound}", symbol(comparison)),
             None => bound,
         }
+    }
+
+    /// Its figures: the observed value and `n`, and where no share decides it the limit and the interval.
+    pub fn figures(&self) -> Vec<String> {
+        let samples = format!("n = {}", number::count(self.claim.samples));
+        match &self.claim.share {
+            Some(share) if self.claim.observed.value == Some(share.observed) => vec![samples],
+            Some(_) => vec![self.observed(), samples],
+            None => {
+                let interval = self.interval().map(|interval| format!("95 % interval {interval}"));
+                let limit = format!("limit {}", self.bound());
+                [Some(self.observed()), Some(limit), interval, Some(samples)].into_iter().flatten().collect()
+            }
+        }
+    }
+
+    /// Why its verdict is what it is, as far as its figures do not say it: the share that decides it, and the rules whose
+    /// findings do. The findings themselves have cards of their own.
+    pub fn reasons(&self) -> Vec<String> {
+        let mut reasons: Vec<String> = self.claim.share.iter().map(|share| share.sentence.clone()).collect();
+        let mut rules: Vec<String> = Vec::new();
+        for reason in &self.claim.reasons {
+            match reason {
+                Reason::Statement(text) => reasons.push(text.clone()),
+                Reason::Finding { rule, effect, .. } if self.is_decided_by(*effect) => {
+                    rules.push(rule.to_string());
+                }
+                Reason::Observation(_) | Reason::Finding { .. } => {}
+            }
+        }
+        rules.dedup();
+        if !rules.is_empty() {
+            reasons.push(format!("because of {}, below", rules.join(", ")));
+        }
+        reasons
+    }
+
+    /// Whether a claim that was met without it would have this verdict by it.
+    fn is_decided_by(&self, effect: Effect) -> bool {
+        self.claim.verdict != Verdict::Pass && self.claim.verdict == effect.on(Verdict::Pass)
     }
 
     /// The interval, where there is one: `12.1 ms to 12.9 ms`.

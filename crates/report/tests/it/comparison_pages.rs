@@ -92,7 +92,7 @@ fn the_terminal_lays_two_runs_side_by_side() {
 
     Findings
     invalid  C1 error-rates-differ
-      –   [A, B] `claim` in `ramp`: 0 % of 100 failed against 10 % of 100.
+      –   A, B · phase ramp: `claim` in `ramp`: 0 % of 100 failed against 10 % of 100.
     why   Survivors look faster.
     next  Fix the failures.
 
@@ -162,7 +162,14 @@ fn markdown_lays_two_runs_side_by_side() {
 
     ### Findings
 
-    - **invalid C1 error-rates-differ** (A, B): \`claim\` in \`ramp\`: 0 % of 100 failed against 10 % of 100. _Next:_ Fix the failures.
+    **invalid C1 error-rates-differ**
+
+    | where | what |
+    | --- | --- |
+    | A, B · phase ramp | \`claim\` in \`ramp\`: 0 % of 100 failed against 10 % of 100. |
+
+    Survivors look faster. _Next:_ Fix the failures.
+
 
     ### Phase ramp
 
@@ -205,13 +212,12 @@ fn html_has_findings_and_numbers() {
     <div class="cards">
     <article class="card invalid">
     <h3><span class="badge invalid">invalid</span> <span class="rule">C1</span> error-rates-differ</h3>
-    <p class="scope">A, B · phase ramp</p>
-    <p class="what">`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.</p>
-    <dl class="figures"><div><dt>failed</dt><dd>10.0 %</dd></div></dl>
+    <table class="places"><tbody>
+    <tr><th scope="row">A, B · phase ramp</th><td><span class="what">`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.</span><dl class="figures"><div><dt>failed</dt><dd>10.0 %</dd></div></dl></td></tr>
+    </tbody></table>
     <p><b>Why it matters.</b> Survivors look faster.</p>
     <p><b>What to do next.</b> Fix the failures.</p>
-    </article>
-    </div>
+    </article></div>
     </section>
     "#);
     insta::assert_snapshot!(between(&page, "<section id=\"phases\">", "<p class=\"hint\">Response times"), @r#"

@@ -1,6 +1,7 @@
 //! Every report of sample runs: its content, that it is well-formed, that hostile names are escaped.
 
 mod accounting;
+mod cards;
 mod comparison;
 mod comparison_pages;
 mod hostile;

@@ -147,3 +147,10 @@ fn checks_are_a_share_and_other_endpoints_and_measures_are_not_decided() {
         "k6 states no figures of these requests alone; it states those of all requests."
     );
 }
+
+#[test]
+fn an_objective_that_allows_no_failure_asks_whether_there_was_one() {
+    let sound = |failed| summary(200, failed, times(200, failed, &[(1.0, 40.0)]));
+    assert_eq!(verdict(&sound(0), "error_rate(all) <= 0%"), Verdict::Pass);
+    assert_eq!(verdict(&sound(1), "error_rate(all) <= 0%"), Verdict::Fail);
+}

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use evidence::{Metric, Missing, Outcome, Source, SourceFigure, Verdict};
+use evidence::{Metric, Missing, Outcome, Source, SourceFigure, Verdict, Widening, WideningCause};
 
 use crate::testing::TestRun;
 
@@ -51,6 +51,15 @@ fn what_a_source_did_not_record_is_unknown_and_invalidates_nothing() {
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
       L4 closed-loop-or-capped (inconclusive): k6 did not record whether arrivals waited for completions: whether this rate was offered, or set by the target's own speed, is unknown.
     ");
+}
+
+#[test]
+fn drops_without_a_reason_may_have_been_of_any_endpoint_and_on_either_side() {
+    let mut test_run = imported().with_objective("fast", "p90(list) < 50ms");
+    test_run.count(Metric::Dropped, "steady", "", 8);
+    let share = test_run.judge().claims.remove(0).share.unwrap();
+    assert_eq!((share.arrivals, share.least, share.most), (1_008, 0, 8));
+    assert_eq!(share.widened_by, [Widening { cause: WideningCause::Dropped, arrivals: 8 }]);
 }
 
 #[test]

@@ -5,6 +5,9 @@ pub(super) mod junit;
 pub(super) mod markdown;
 pub(super) mod terminal;
 
+/// How much a finding weighs.
+const SEVERITIES: [&str; 5] = ["invalid", "inconclusive", "fail", "caution", "info"];
+
 /// What a form shows.
 #[derive(Debug, Default)]
 pub(super) struct Form {
@@ -113,6 +116,24 @@ fn virtual_users(form: &mut Form, scenario: &str, text: &str) {
 }
 
 /// The figures of a claim: what was observed, the limit, the interval, the number of samples.
+/// A reason of a claim; the rules that decided it have their findings elsewhere.
+fn reason(form: &mut Form, text: &str) {
+    if !text.starts_with("because of ") {
+        form.sentences.push(text.to_owned());
+    }
+}
+
+/// What a rule, of which the card says `severity rule title`, found in one place. A place of less weight says so first.
+fn finding(form: &mut Form, card: &str, [place, what]: [&str; 2]) {
+    let (severity, rule) = card.split_once(' ').unwrap();
+    let (severity, scope) = match place.split_once(" · ") {
+        Some((own, scope)) if SEVERITIES.contains(&own) => (own, scope),
+        _ => (severity, place),
+    };
+    form.sentences.push(scope.to_owned());
+    form.findings.push(format!("{severity} {rule}: {what}"));
+}
+
 fn claim(form: &mut Form, name: &str, [observed, limit, interval, samples]: [&str; 4]) {
     form.show(format!("claim/{name}/observed"), observed);
     let limit = limit.trim_start_matches(['<', '>', '≤', '≥', ' ']);

@@ -23,8 +23,8 @@ pub(super) fn numbers(report: &Value) -> Numbers {
     for claim in array(&report["claims"]) {
         judged(&mut all, claim);
     }
-    for (index, finding) in array(&report["findings"]).iter().enumerate() {
-        figures(&mut all, &format!("finding/{index}"), &finding["figures"]);
+    for finding in array(&report["findings"]) {
+        figures(&mut all, &format!("finding/{}", text(&finding["what"])), &finding["figures"]);
     }
     for figure in array(&report["run"]["source"]["figures"]) {
         figures(&mut all, &format!("source/{}", text(&figure["of"])), &Value::from(vec![figure.clone()]));

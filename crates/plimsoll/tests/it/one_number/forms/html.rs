@@ -4,7 +4,7 @@ mod exchanges;
 mod tables;
 
 use super::super::markup::Node;
-use super::{Form, captured, claim, must_be_known, parts};
+use super::{Form, captured, claim, finding, must_be_known, parts, reason};
 
 /// Texts with numbers that are the same in every report.
 const KNOWN: [&str; 4] = [
@@ -37,7 +37,7 @@ pub(in super::super) fn form(text: &str) -> Form {
         .flat_map(|tiles| tiles.all("li"))
         .for_each(|tile| self::tile(&mut form, tile));
     claims(&mut form, &document.take("section#claims"));
-    document.take("article").iter().enumerate().for_each(|(index, card)| finding(&mut form, index, card));
+    document.take("article").iter().for_each(|card| self::card(&mut form, card));
     for source in document.take("section#source") {
         let of = |tag: &str| source.all(tag).into_iter().map(Node::text);
         form.source.extend(of("dt").zip(of("dd")));
@@ -119,19 +119,22 @@ fn claims(form: &mut Form, sections: &[Node]) {
         let all = head.text();
         let name = all.strip_suffix(&format!("{text}{}", reasons.concat())).unwrap().to_owned();
         form.sentences.push(text);
-        form.sentences.extend(reasons);
+        reasons.iter().for_each(|text| reason(form, text));
         let figures: Vec<String> = row.all("td.n").into_iter().map(Node::text).collect();
         let [observed, limit, interval, samples] = &figures[..] else { panic!("{figures:?}") };
         claim(form, &name, [observed, limit, interval, samples]);
     }
 }
 
-fn finding(form: &mut Form, index: usize, card: &Node) {
-    let of = |selector: &str| card.first(selector).unwrap().text();
-    let heading = of("h3").split_whitespace().collect::<Vec<_>>().join(" ");
-    form.findings.push(format!("{heading}: {}", of("p.what")));
-    for (name, value) in pairs(card.all("dl.figures")) {
-        form.show(format!("finding/{index}/{name}"), &value);
+fn card(form: &mut Form, card: &Node) {
+    let heading = card.first("h3").unwrap().text().split_whitespace().collect::<Vec<_>>().join(" ");
+    for row in card.all("tr") {
+        let place = row.first("th").unwrap().text();
+        let what = row.first("span.what").unwrap().text();
+        finding(form, &heading, [&place, &what]);
+        for (name, value) in pairs(row.all("dl.figures")) {
+            form.show(format!("finding/{what}/{name}"), &value);
+        }
     }
     for text in card.all("p").into_iter().map(Node::text) {
         let text = text.trim_start_matches("Why it matters. ").trim_start_matches("What to do next. ");

@@ -1,6 +1,6 @@
 //! Markdown's form: tables of cells between bars, and lists.
 
-use super::{Form, Table, captured, claim, must_be_known, parts, virtual_users};
+use super::{Form, Table, captured, claim, finding, must_be_known, parts, reason, virtual_users};
 
 const KNOWN: [&str; 1] = ["~ marks a quantile with fewer than 20 samples above it."];
 
@@ -9,6 +9,7 @@ pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
     let mut lines = text.lines().peekable();
     let heading = lines.next().unwrap();
     assert!(heading.starts_with("## "), "{heading}");
+    let mut card = String::new();
     while let Some(line) = lines.next() {
         let plain = plain(line);
         if line.starts_with('|') {
@@ -16,9 +17,14 @@ pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
             while let Some(row) = lines.next_if(|line| line.starts_with('|')) {
                 rows.push(cells(row));
             }
-            table(&mut form, rows);
-        } else if let Some(finding) = line.strip_prefix("- **") {
-            item(&mut form, finding);
+            table(&mut form, &card, rows);
+        } else if let Some(about) = line.strip_prefix("**").and_then(|line| line.strip_suffix("**")) {
+            card = self::plain(about);
+        } else if let Some((why, next)) = plain.split_once(" _Next:_ ") {
+            form.sentences.extend([why.to_owned(), next.to_owned()]);
+        } else if let Some(about) = line.strip_prefix("- **") {
+            let [label, text] = parts("{}** {}", about);
+            form.source.push((self::plain(label), self::plain(text)));
         } else if let Some(costs) = plain.strip_prefix("CPU: ") {
             costs.split("; ").for_each(|text| cpu(&mut form, text));
         } else if let Some(found) = captured("Start lag p99 {}; workload `{}`; evidence `{}`", &plain) {
@@ -60,20 +66,6 @@ pub(super) fn end(form: &mut Form, text: &str) {
     form.show("run/planned seconds", of);
 }
 
-/// A finding, or a line on the source of an imported run.
-fn item(form: &mut Form, item: &str) {
-    match captured("{}** ({}): {} _Next:_ {}", item) {
-        Some(found) => {
-            form.findings.push(format!("{}: {}", plain(found[0]), plain(found[2])));
-            form.sentences.push(plain(found[3]));
-        }
-        None => {
-            let [label, text] = parts("{}** {}", item);
-            form.source.push((plain(label), plain(text)));
-        }
-    }
-}
-
 /// Text without its escapes.
 fn plain(text: &str) -> String {
     let mut out = String::new();
@@ -93,7 +85,7 @@ fn cells(line: &str) -> Vec<String> {
     inner.split(" | ").map(|cell| cell.replace('\u{1}', "\\|").trim().to_owned()).collect()
 }
 
-fn table(form: &mut Form, mut rows: Vec<Vec<String>>) {
+fn table(form: &mut Form, card: &str, mut rows: Vec<Vec<String>>) {
     let mut heads = rows.remove(0);
     assert!(rows.remove(0).iter().all(|cell| cell.starts_with("---")), "{heads:?}");
     if let Some(claim) = heads[0].strip_prefix("| ") {
@@ -103,6 +95,11 @@ fn table(form: &mut Form, mut rows: Vec<Vec<String>>) {
     let table = Table { heads, rows };
     match table.heads[0].as_str() {
         "phase" => endpoints(form, &table),
+        "where" => {
+            for row in &table.rows {
+                finding(form, card, [&plain(&row[0]), &plain(&row[1])]);
+            }
+        }
         _ => claims(form, &table),
     }
 }
@@ -127,7 +124,7 @@ fn claims(form: &mut Form, table: &Table) {
     assert_eq!(table.heads[1..], expected, "a table that is not known to this test");
     for row in &table.rows {
         let [name, rest] = parts("**{}** {}", &row[1]);
-        form.sentences.extend(rest.split("<br>").map(plain));
+        rest.split("<br>").for_each(|text| reason(form, &plain(text)));
         let figures: Vec<String> = row[2..].iter().map(|cell| plain(cell)).collect();
         let [observed, limit, interval, samples] = &figures[..] else { panic!("{row:?}") };
         claim(form, &plain(name), [observed, limit, interval, samples]);

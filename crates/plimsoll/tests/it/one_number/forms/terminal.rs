@@ -1,8 +1,7 @@
 //! The terminal's form: sections divided by empty lines, tables of right-aligned columns.
 
-use super::{Form, Table, captured, claim, parts, virtual_users};
+use super::{Form, SEVERITIES, Table, captured, claim, finding, parts, reason, virtual_users};
 
-const SEVERITIES: [&str; 5] = ["invalid", "inconclusive", "fail", "caution", "info"];
 const VERDICTS: [&str; 5] = ["PASS", "FAIL", "INCONCLUSIVE", "INVALID", "MEASURED"];
 /// The column where the text of the last lines begins.
 const FOOT: usize = 11;
@@ -60,14 +59,22 @@ fn claims(form: &mut Form, body: &[&str]) {
         let figures: Vec<&str> = lines.next().unwrap().trim().split(" · ").collect();
         let find = |start: &str| figures.iter().find_map(|figure| figure.strip_prefix(start));
         let interval = find("95 % interval ");
-        assert_eq!(figures.len(), 3 + usize::from(interval.is_some()), "{figures:?}");
-        let (limit, samples) = (find("limit ").unwrap(), find("n = ").unwrap());
-        claim(form, name, [figures[0], limit, interval.unwrap_or("–"), samples]);
-        while let Some(reason) = lines.next_if(|line| line.starts_with("      ")) {
-            // The reasons that findings contain are named by their rules alone.
-            if !reason.trim().starts_with("because of ") {
-                form.sentences.push(reason.trim().to_owned());
+        let samples = find("n = ").unwrap();
+        match find("limit ") {
+            Some(limit) => {
+                assert_eq!(figures.len(), 3 + usize::from(interval.is_some()), "{figures:?}");
+                claim(form, name, [figures[0], limit, interval.unwrap_or("–"), samples]);
             }
+            // Its share is said below.
+            None => {
+                form.show(format!("claim/{name}/n"), samples);
+                if figures.len() > 1 {
+                    form.show(format!("claim/{name}/observed"), figures[0]);
+                }
+            }
+        }
+        while let Some(text) = lines.next_if(|line| line.starts_with("      ")) {
+            reason(form, text.trim());
         }
     }
 }
@@ -76,7 +83,10 @@ fn findings(form: &mut Form, body: &[&str]) {
     let mut about = String::new();
     for line in body {
         if let Some(text) = line.strip_prefix("  –   ") {
-            form.findings.push(format!("{about}: {text}"));
+            match text.split_once(": ") {
+                Some((place, what)) => finding(form, &about, [place, what]),
+                None => form.findings.push(format!("{about}: {text}")),
+            }
         } else if let Some(why) = line.strip_prefix("why   ").or(line.strip_prefix("next  ")) {
             form.sentences.push(why.to_owned());
         } else {
