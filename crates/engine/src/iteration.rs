@@ -162,7 +162,7 @@ pub trait UserMaker {
 /// Whether a timer that fires late is a lag of the generator's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TimerKind {
-    /// It stands for an instant of the load.
+    /// It is at an instant of the load.
     Scheduled,
     /// It is for another try as soon as that can be.
     TryAgain,
