@@ -30,7 +30,8 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
     }
     if verdict == Verdict::Pass && facts.stopped_by() == Some(measured.name()) {
         verdict = Verdict::Inconclusive;
-        let why = format!("{} What ended after that made up for it.", stopped_early(facts));
+        let why =
+            format!("{} What ended after that made up for it.", stopped_early(facts).unwrap_or_default());
         reasons.push(Reason::Statement(why));
     }
     let value = match measured.observed.value {
@@ -130,11 +131,11 @@ pub(crate) fn cut_short(facts: &Facts<'_>) -> String {
     format!("The run {how} {}: an incomplete run cannot pass.", progress(facts))
 }
 
-/// That a stop rule of the plan ended the run; nothing where none did.
-pub(crate) fn stopped_early(facts: &Facts<'_>) -> String {
+/// That a stop rule of the plan ended the run; none where none did.
+pub(crate) fn stopped_early(facts: &Facts<'_>) -> Option<String> {
     let at = || progress(facts);
     let sentence = |objective| format!("The plan's stop rule for {objective} ended the run {}.", at());
-    facts.stopped_by().map(sentence).unwrap_or_default()
+    facts.stopped_by().map(sentence)
 }
 
 /// How far an incomplete run came.

@@ -99,7 +99,7 @@ fn sort(findings: &mut [SidedFinding]) {
 /// The findings about a run by itself, except those about its own objectives alone. What its objectives were decided in
 /// spite of may still be the whole difference from another run.
 fn own_findings<'k>(run: &'k JudgedRun<'_>) -> impl Iterator<Item = Finding> + 'k {
-    let is_of_the_run = |f: &&Finding| f.scope.objective.is_none() && f.rule != RuleId::M6;
+    let is_of_the_run = |f: &&Finding| f.scope.objective.is_none();
     run.judgement.findings.iter().filter(is_of_the_run).cloned().map(|finding| {
         let refuses = match finding.rule {
             RuleId::L3 => run.is_open(&finding.scope),

@@ -1,5 +1,4 @@
-//! Facts: everything that the rules use, derived once from the evidence. Rules read nothing else; M6 alone
-//! reads the claims.
+//! Facts: everything that the rules use, derived once from the evidence. Rules read nothing else.
 
 pub(crate) mod backlog;
 pub(crate) mod concurrency;
@@ -99,7 +98,7 @@ impl<'a> Facts<'a> {
         let backlogs = backlog::backlogs(run, &tables.phases)?;
         let has_leak_objective = workload.objectives.iter().any(|o| leaks::is_leak_objective(&o.name));
         let leaks =
-            if has_leak_objective { leaks::of(run, workload, LeakMargin::default())? } else { Vec::new() };
+            if has_leak_objective { leaks::of(run, workload, LeakMargin::of(workload))? } else { Vec::new() };
         let disturbed = DisturbedTime::of(run)?;
         let source = MeasureSource { run, workload, tables: &tables, disturbed: &disturbed };
         let measured = |objective| {

@@ -93,6 +93,11 @@ impl Default for LeakMargin {
 }
 
 impl LeakMargin {
+    /// The plan's, else 1 % an hour.
+    pub fn of(workload: &Workload) -> LeakMargin {
+        workload.leak_margin.map_or_else(LeakMargin::default, |share| LeakMargin { share })
+    }
+
     fn per_hour(self, unit: &str, level: f64) -> f64 {
         let least = if unit == "bytes" { MEMORY_BYTES } else { COUNT };
         (self.share * level.abs()).max(least)

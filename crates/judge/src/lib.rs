@@ -61,7 +61,6 @@ fn judgement(facts: &facts::Facts<'_>) -> Judgement {
         finding.affects = effects::of(facts, finding);
     }
     let claims = claims::of(facts, &findings);
-    findings.extend(rules::on_claims(&claims));
     verdict::judgement(facts, claims, findings)
 }
 

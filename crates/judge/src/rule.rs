@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use evidence::{Claim, Figure, Finding, RuleId, Scope, Severity};
+use evidence::{Figure, Finding, RuleId, Scope, Severity};
 
 use crate::facts::Facts;
 use crate::pair::Pair;
@@ -48,8 +48,6 @@ pub(crate) enum Check {
         /// On two runs that are compared.
         pair: fn(&Pair<'_, '_>) -> Vec<Finding>,
     },
-    /// On the claims of a run.
-    Claims(fn(&[Claim]) -> Vec<Finding>),
     /// Where its input is.
     Elsewhere,
 }

@@ -29,7 +29,7 @@ mod not_steady;
 mod not_the_shipped_config;
 mod observation_gap;
 mod offered_load_not_reached;
-mod partial_pass;
+pub(crate) mod partial_pass;
 mod pooled_phases;
 pub(crate) mod prediction_as_result;
 mod profile_sample_too_small;
@@ -43,7 +43,7 @@ mod waited_for_connection;
 mod warm_up_included;
 mod workload_mismatch;
 
-use evidence::{Claim, Finding, RuleId};
+use evidence::{Finding, RuleId};
 
 use crate::facts::Facts;
 use crate::pair::Pair;
@@ -98,7 +98,7 @@ pub const RULES: [&Rule; 37] = [
 pub(crate) fn on_run(facts: &Facts<'_>) -> Vec<Finding> {
     let check = |rule: &&Rule| match rule.check {
         Check::Run(check) | Check::Both { run: check, .. } => check(facts),
-        Check::Pair(_) | Check::Claims(_) | Check::Elsewhere => Vec::new(),
+        Check::Pair(_) | Check::Elsewhere => Vec::new(),
     };
     let mut findings: Vec<Finding> = RULES.iter().flat_map(check).chain(imported::check(facts)).collect();
     findings.sort_by_key(|finding| finding.rule);
@@ -109,16 +109,7 @@ pub(crate) fn on_run(facts: &Facts<'_>) -> Vec<Finding> {
 pub(crate) fn on_pair(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let check = |rule: &&Rule| match rule.check {
         Check::Pair(check) | Check::Both { pair: check, .. } => check(pair),
-        Check::Run(_) | Check::Claims(_) | Check::Elsewhere => Vec::new(),
-    };
-    RULES.iter().flat_map(check).collect()
-}
-
-/// The findings on the claims of a run.
-pub(crate) fn on_claims(claims: &[Claim]) -> Vec<Finding> {
-    let check = |rule: &&Rule| match rule.check {
-        Check::Claims(check) => check(claims),
-        Check::Run(_) | Check::Pair(_) | Check::Both { .. } | Check::Elsewhere => Vec::new(),
+        Check::Run(_) | Check::Elsewhere => Vec::new(),
     };
     RULES.iter().flat_map(check).collect()
 }

@@ -62,7 +62,7 @@ fn a_dead_target_fails_its_error_objective() {
         .with_objective("few_errors", "error_rate(all) < 0.1%")
         .with_objective("warm", "p95(list, phase = warm-up) < 50ms");
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: 2 of 3 objectives are violated: fast, few_errors.
+    FAIL: 2 of 3 objectives are violated: fast, few_errors. 1 is met.
     FAIL fast
       Infinite over 6,000 observations: 100 % failed or took 50 ms or longer (at least 99.5 % at 95 % by 600 independent arrivals; 5 % allowed).
       T4 functional-failure-phase (caution): 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
@@ -94,7 +94,7 @@ fn a_reached_vu_limit_decides_by_what_was_dropped() {
         .with_objective("few_errors", "error_rate(list) < 1%");
     test_run.at_vu_limit(20..60, 0.8);
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: 1 of 2 objectives is violated: few_errors.
+    FAIL: 1 of 2 objectives is violated: few_errors. 1 is met.
     PASS fast
       10.5 ms over 6,000 observations: 2 % failed or took 50 ms or longer (at most 2.32 % at 95 % by 6,000 independent arrivals; 5 % allowed).
       L4 closed-loop-or-capped (caution): `play` was at its limit of 100,000 virtual users for 53.3 % of `steady`: the VU limit set both the rate and the latency.
@@ -109,7 +109,7 @@ fn a_generator_that_stalls_decides_what_its_stalls_cannot_change() {
     let mut test_run = sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
     test_run.stall(10..70, 9_000);
     insta::assert_snapshot!(test_run.verdict(), @r"
-    FAIL: 1 of 4 objectives is violated: impossible.
+    FAIL: 1 of 4 objectives is violated: impossible. 3 are met.
     PASS fast
       10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
       S9 noisy-host (caution): Neighbours took the processor: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
@@ -148,7 +148,7 @@ fn counts_that_do_not_add_up_invalidate_a_run_without_objectives() {
 fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
     let run = || sound().with_objective("impossible", "p95(list, phase = steady) < 1ms");
     insta::assert_snapshot!(run().stopped_by("impossible", 65_432).verdict(), @r"
-    FAIL: 1 of 4 objectives is violated: impossible. The plan's stop rule for impossible ended the run at 65.4 s of 70 s.
+    FAIL: 1 of 4 objectives is violated: impossible. 3 are met. The plan's stop rule for impossible ended the run at 65.4 s of 70 s.
     PASS fast
       10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
     PASS few_errors
@@ -159,7 +159,7 @@ fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
       10.5 ms over 6,000 observations: 100 % failed or took 1 ms or longer (at least 100 % at 95 % by 6,000 independent arrivals; 5 % allowed).
     ");
     insta::assert_snapshot!(sound().stopped_by("fast", 65_432).verdict(), @r"
-    INCONCLUSIVE: 1 of 3 objectives is not decided by this evidence: fast. The plan's stop rule for fast ended the run at 65.4 s of 70 s.
+    INCONCLUSIVE: 1 of 3 objectives is not decided by this evidence: fast. 2 are met. The plan's stop rule for fast ended the run at 65.4 s of 70 s.
     INCONCLUSIVE fast
       10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
       The plan's stop rule for fast ended the run at 65.4 s of 70 s. What ended after that made up for it.
@@ -194,14 +194,12 @@ fn a_closed_model_decides_times_with_its_virtual_users_and_no_rate() {
     let mut test_run = sound().closed(10);
     test_run.stall(10..70, 9_000);
     insta::assert_snapshot!(test_run.verdict(), @r"
-    INVALID: 1 of 3 objectives is not answered by this evidence: rate.
+    INVALID: 1 of 3 objectives is not answered by this evidence: rate. 2 are met.
     PASS fast
       10.5 ms over 6,000 observations with 10 virtual users: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
-      L4 closed-loop-or-capped (caution): `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
       S9 noisy-host (caution): Neighbours took the processor: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
     PASS few_errors
       7,000 observations with 10 virtual users: 0 % failed (at most 0.427 % at 95 % by 700 independent arrivals; 1 % allowed).
-      L4 closed-loop-or-capped (caution): `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
     INVALID rate
       100/s over 6,000 observations with 10 virtual users: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % by 600 independent arrivals; 1 % allowed).
       L4 closed-loop-or-capped (invalid): `play` is a closed model: 10 virtual users and the target's own speed set the rate; no rate was offered.

@@ -6,7 +6,7 @@ use crate::claims;
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::AffectedClaims;
-use crate::rules::{self, RULES_VERSION};
+use crate::rules::{self, RULES_VERSION, partial_pass};
 use crate::tables::EndpointStats;
 
 /// The exit code for a verdict: 0 PASS or MEASURED, 3 FAIL, 4 INCONCLUSIVE, 5 INVALID.
@@ -54,21 +54,14 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
         if !names.is_empty() {
             let because =
                 format!("{} {result}: {}.", objectives(names.len(), claims.len()), names.join(", "));
-            return (verdict, with_stop(facts, because));
+            let sentences = [Some(because), partial_pass::sentence(claims), claims::stopped_early(facts)];
+            return (verdict, sentences.into_iter().flatten().collect::<Vec<_>>().join(" "));
         }
     }
     if !facts.can_pass() {
         return (Verdict::Inconclusive, claims::cut_short(facts));
     }
     (Verdict::Pass, format!("{} met.", objectives(claims.len(), claims.len())))
-}
-
-/// With the stop rule that ended the run early, if one did.
-fn with_stop(facts: &Facts<'_>, because: String) -> String {
-    match claims::stopped_early(facts) {
-        stopped if stopped.is_empty() => because,
-        stopped => format!("{because} {stopped}"),
-    }
 }
 
 fn objectives(some: usize, all: usize) -> String {

@@ -1,6 +1,7 @@
 //! What ends a command early, and with which exit code.
 
 use std::error::Error;
+use std::fmt;
 
 use evidence::{TerminalText, visible};
 use workload::PlanErrors;
@@ -20,6 +21,16 @@ pub(crate) enum Failure {
         /// What was sent and received.
         exchange: TerminalText,
     },
+}
+
+/// That a target cannot be reached, as an error or in the chain of one.
+#[derive(Debug)]
+pub(crate) struct Unreachable(pub(crate) String);
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 pub(crate) type CommandResult<T> = Result<T, Failure>;

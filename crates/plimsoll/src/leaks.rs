@@ -36,9 +36,10 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
 }
 
 /// The answer for a run file. Changed evidence shows and excludes nothing.
-fn answer(run: Stored, margin: LeakMargin) -> CommandResult<u8> {
+fn answer(run: Stored, margin: Option<LeakMargin>) -> CommandResult<u8> {
     let StoredRun { run, workload, provenance } = StoredRun::of(run)?;
     let invalid = integrity::state(provenance, run.path())?;
+    let margin = margin.unwrap_or_else(|| LeakMargin::of(&workload));
     let answers = judge::leaks::of(&run, &workload, margin).map_err(Failure::own)?;
     let Some(code) = invalid else { return print(&answers) };
     // That there are none may be the change.

@@ -17,7 +17,7 @@ use workload::plan::LoadedPlan;
 use workload::{Arrivals, Connecting, Executor, Phase};
 
 use crate::arguments::{OutputArguments, OverrideArguments, QuickArguments, RunOptionArguments};
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandResult, Failure, Unreachable};
 use crate::recording::SealedRun;
 use crate::run;
 use crate::run_file::Keep;
@@ -57,17 +57,11 @@ pub(crate) fn quick(arguments: &QuickArguments) -> CommandResult<u8> {
 /// An unreachable target is a finding too: the table is printed before the failure. Wrong arguments are none.
 fn report_unreachable(measured: CommandResult<SealedRun>) -> CommandResult<SealedRun> {
     if let Err(Failure::Usage(error)) = &measured
-        && is_unreachable(error)
+        && error.is::<Unreachable>()
     {
         outputs::print(&checks::table(&checks::unreachable(&format!("{error:#}"))))?;
     }
     measured
-}
-
-/// Whether no target answered: in the words of the run itself, or of the reflection queries before it.
-fn is_unreachable(error: &anyhow::Error) -> bool {
-    let text = format!("{error:#}");
-    text.contains("nothing answers") || text.contains("its reflection cannot be asked")
 }
 
 /// A short run against the target, in a file that is deleted afterwards.

@@ -20,7 +20,7 @@ use workload::plan;
 use workload::redact::shown_address;
 
 use crate::environment::Environment;
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandResult, Failure, Unreachable};
 use crate::outputs::note;
 use exchange::{Peer, Stream, connect_to_any};
 
@@ -45,10 +45,9 @@ pub(crate) fn wait(program: &Program, address_hint: fn(&str) -> String) -> Comma
     }
     for (name, place) in program.origins() {
         reach(place).map_err(|(at, error)| {
-            Failure::usage(anyhow!(
-                "target `{name}`: nothing answers at {at} ({error}); start it{}",
-                address_hint(name)
-            ))
+            let hint = address_hint(name);
+            let text = format!("target `{name}`: nothing answers at {at} ({error}); start it{hint}");
+            Failure::Usage(anyhow::Error::msg(Unreachable(text)))
         })?;
     }
     Ok(())

@@ -11,7 +11,7 @@ use workload::message::reflection::{PATHS, ReflectionSession};
 use workload::model::{GrpcOrigin, Target};
 use workload::plan::LoadedPlan;
 
-use crate::failure::{CommandResult, Failure};
+use crate::failure::{CommandResult, Failure, Unreachable};
 use crate::ready::{Call, Origin, Prober};
 
 /// Time limit of one round of queries.
@@ -74,7 +74,7 @@ fn query(
         let call = Call { path, body: &body, limit: ROUND_LIMIT, most_bytes: MAX_ANSWER_BYTES };
         let answer = prober
             .call(Origin { scheme: grpc.scheme, authority: &authority }, &call)
-            .context("its reflection cannot be asked")?;
+            .context(Unreachable("its reflection cannot be asked".to_owned()))?;
         let (mut messages, mut received) = (0, Ok(()));
         Deframer::default().push(&answer.body, |framed| {
             messages += 1;

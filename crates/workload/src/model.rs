@@ -39,6 +39,10 @@ pub struct Workload {
     /// The confidence of all violations together, from 0.5 to 1; none: that of each by itself is 95 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<f64>,
+    /// The growth an hour that must be excluded for the absence of a leak, as a share of the level, up to 1; none: the judge's
+    /// default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leak_margin: Option<f64>,
     /// When targets are profiled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<ProfileMark>,
@@ -63,6 +67,7 @@ impl Workload {
             setup: Vec::new(),
             objectives: Vec::new(),
             family: None,
+            leak_margin: None,
             profiles: Vec::new(),
             precheck: false,
             traceparent: false,

@@ -201,6 +201,7 @@ struct Settings {
     traceparent: bool,
     secrets: Vec<String>,
     family: Option<f64>,
+    leak_margin: Option<f64>,
 }
 
 impl Settings {
@@ -218,6 +219,7 @@ impl Settings {
             precheck: flag("precheck"),
             traceparent: flag("traceparent"),
             family: root.get("family").and_then(|item| item.confidence()),
+            leak_margin: root.get("leak_margin").and_then(|item| item.margin()),
             secrets: secrets.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
         }
     }
@@ -237,6 +239,7 @@ impl Settings {
             setup: setup.into_iter().filter_map(|draft| draft.step).collect(),
             objectives: Vec::new(),
             family: self.family,
+            leak_margin: self.leak_margin,
             profiles: Vec::new(),
             precheck: self.precheck,
             traceparent: self.traceparent,

@@ -54,6 +54,7 @@ impl Plan {
             setup: Vec::new(),
             objectives: Vec::new(),
             family: None,
+            leak_margin: None,
             precheck: false,
             traceparent: false,
             secrets: Vec::new(),

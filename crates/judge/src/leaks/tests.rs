@@ -324,3 +324,19 @@ fn a_leak_between_restarts_is_growth() {
     assert_eq!(answers[0].answer, Leak::Growing, "{answers:?}");
     assert!(answers[0].because.contains("60") && answers[0].because.contains("restarts"), "{answers:?}");
 }
+
+#[test]
+fn the_margin_of_the_plan_decides() {
+    let mut workload = Workload::named("soak");
+    assert_eq!(LeakMargin::of(&workload), LeakMargin::default());
+    workload.leak_margin = Some(0.2);
+    let mut test_run = crate::testing::TestRun::unobserved();
+    for second in (0..3_600).step_by(2) {
+        // Noise of 200 MiB around 300 MiB: growth of no more than 1 % an hour cannot be excluded, and 20 % can.
+        let noise = f64::from(u32::wrapping_mul(second, 2_654_435_761) >> 16) / 65_536.0 - 0.5;
+        test_run.run.observe(&SeriesKey::new("rss", "web", "bytes"), second, (300.0 + 400.0 * noise) * MIB);
+    }
+    let answer = |margin| of(&test_run.run, &workload, margin).unwrap()[0].answer;
+    assert_eq!(answer(LeakMargin::default()), Leak::Undetermined);
+    assert_eq!(answer(LeakMargin::of(&workload)), Leak::NoLeak);
+}

@@ -14,8 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Invalid,
     tests: "A closed model; or at least 99 % of the VU limit in use for at least 1 % of a phase; or completed \
             iterations a second × mean iteration time at 90 % of the VU limit or more. Goodput and throughput of a \
-            closed model are invalid, everything else is a caution: arrivals dropped at the VU limit have a range, \
-            which their objectives are decided by.",
+            closed model are invalid, its other objectives get a note of its number of virtual users. A limit that \
+            was reached is a caution: arrivals dropped at it have a range, which their objectives are decided by.",
     affects: "objectives on a rate of a closed scenario; other objectives of it are met with its number of virtual \
               users. A limit that was reached refuses differences between runs",
     why: "Where the number of virtual users sets the load, a slow target gets fewer requests, and rate and \
@@ -65,7 +65,7 @@ fn closed(facts: &Facts<'_>, scenario: &Scenario, vus: u32) -> Vec<Finding> {
             "`{}` is a closed model: its results apply to {} virtual users, and to no rate of arrivals.",
             scenario.name, vus
         );
-        findings.push(with_figures(RULE.finding(Severity::Caution, whole, what), &figures));
+        findings.push(with_figures(RULE.finding(Severity::Info, whole, what), &figures));
     }
     findings
 }
@@ -147,7 +147,7 @@ mod tests {
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
         invalid [play/held] `play` is a closed model: 10 virtual users and the target's own speed set the rate; no rate was offered.
           virtual users Some(10.0) 1
-        caution [play] `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
+        info [play] `play` is a closed model: its results apply to 10 virtual users, and to no rate of arrivals.
           virtual users Some(10.0) 1
         "#);
     }

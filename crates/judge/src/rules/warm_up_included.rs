@@ -149,7 +149,7 @@ mod tests {
             .with_objective("quick", "p95(list) < 20ms")
             .with_objective("slow", "p95(list) < 50ms");
         insta::assert_snapshot!(test_run.verdict(), @r"
-        INVALID: 1 of 2 objectives is not answered by this evidence: quick.
+        INVALID: 1 of 2 objectives is not answered by this evidence: quick. 1 is met.
         INVALID quick
           30 ms over 15,000 observations: 13.3 % failed or took 20 ms or longer (3.31 % to 32.5 % at 95 % by 19.8 independent arrivals; 5 % allowed).
           L3 generator-saturated (caution): The generator's CPU was not measured: whether it was at its limit is unknown.

@@ -71,9 +71,9 @@ pub(crate) struct LeaksArguments {
     #[arg(short, long, value_name = "FILE", requires = "length")]
     pub(crate) output: Option<PathBuf>,
     /// Growth an hour that must be excluded for NO_LEAK, as a share of the level; at least 1 MiB of memory, and 5 of
-    /// anything else
-    #[arg(long, value_name = "SHARE", default_value = "1%", value_parser = margin)]
-    pub(crate) margin: LeakMargin,
+    /// anything else [default: the plan's `leak_margin`, else 1%]
+    #[arg(long, value_name = "SHARE", value_parser = margin)]
+    pub(crate) margin: Option<LeakMargin>,
 }
 
 fn margin(text: &str) -> Result<LeakMargin, String> {

@@ -108,7 +108,7 @@ fn a_changed_run_file_cannot_be_the_baseline() {
     let ran = compare(&folder, &["changed.plimsoll", "old.plimsoll"]);
     ran.exits_with(5).stdout_contains(&[
         "INVALID  A1 evidence-changed: The evidence in changed.plimsoll was changed after it was sealed.",
-        "[A] The evidence was changed after it was sealed",
+        "A · the whole run: The evidence was changed after it was sealed",
         "refused",
     ]);
 }

@@ -29,6 +29,8 @@ fn a_rate_limiter_and_an_unreachable_target_are_reported() {
     ran.exits_with(3).stdout_contains(&["status        FAIL", "rate limiter  FAIL"]);
     let gone = folder.plimsoll(&["quick", "http://127.0.0.1:1/"]);
     gone.exits_with(2).stdout_contains(&["reachable     FAIL", "latency       unknown"]);
+    let gone = folder.plimsoll(&["quick", "grpc://127.0.0.1:1/some.Service/Call"]);
+    gone.exits_with(2).stdout_contains(&["reachable     FAIL", "its reflection cannot be asked"]);
     folder.plimsoll(&["quick", "api", "--plan", "missing.toml"]).exits_with(2);
 }
 
@@ -97,4 +99,12 @@ fn readiness_and_expectations_come_from_the_plan() {
         .plimsoll(&["quick", "web", "--plan", "plan.toml"])
         .exits_with(2)
         .stderr_contains(&["no target `web`"]);
+}
+
+#[test]
+fn an_error_that_only_reads_like_an_unreachable_target_is_no_finding() {
+    let folder = TestFolder::new("");
+    let ran = folder.plimsoll(&["quick", "api", "--plan", "nothing answers.toml"]);
+    ran.exits_with(2).stderr_contains(&["nothing answers.toml"]);
+    assert!(ran.stdout.is_empty(), "{}", ran.stdout);
 }

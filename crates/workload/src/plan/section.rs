@@ -222,6 +222,17 @@ impl<'a> Item<'a> {
         })
     }
 
+    /// A share above 0 and up to 1, as a text.
+    pub(super) fn margin(&self) -> Option<f64> {
+        let expected = "a share such as `\"1%\"`, above 0 % and up to 100 %";
+        let Some(text) = self.value.get_ref().as_str() else { return self.mismatch(expected) };
+        let share = units::share(text).filter(|share| *share > 0.0 && *share <= 1.0);
+        share.or_else(|| {
+            self.wrong(format!("`{}` takes {expected}, not `{text}`", self.key));
+            None
+        })
+    }
+
     pub(super) fn duration(&self) -> Option<Duration> {
         match self.value.get_ref().as_str() {
             Some(text) => self.checked(units::duration(text)),

@@ -16,6 +16,7 @@ fn redactor(secrets: &[&str], env: &[(&str, &str)]) -> Redactor {
         precheck: false,
         traceparent: false,
         family: None,
+        leak_margin: None,
         secrets: secrets.iter().map(|name| (*name).to_owned()).collect(),
     };
     Redactor::new(&workload, &env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())

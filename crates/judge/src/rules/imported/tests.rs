@@ -35,7 +35,7 @@ fn what_a_source_did_not_record_is_unknown_and_invalidates_nothing() {
         .with_objective("few", "error_rate(list) < 1%")
         .with_objective("rate", "throughput(list) > 1/s");
     insta::assert_snapshot!(with_objectives.verdict(), @r"
-    INCONCLUSIVE: 2 of 3 objectives are not decided by this evidence: few, rate.
+    INCONCLUSIVE: 2 of 3 objectives are not decided by this evidence: few, rate. 1 is met.
     PASS fast
       10 ms over 1,000 observations: 0 % failed or took 50 ms or longer (at most 2.95 % at 95 % by 100 independent arrivals; 10 % allowed).
       L1 offered-load-not-reached (caution): k6 did not record how many arrivals were due: whether the planned load was offered is unknown.

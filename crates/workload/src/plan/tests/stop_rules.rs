@@ -91,3 +91,13 @@ fn the_confidence_of_all_violations_is_a_number_below_one() {
     assert_snapshot!(errors(&with("95"), &[]), @"plan.toml:2:10: `family` takes a confidence such as `0.95`, from 0.5 on and below 1, not integer");
     assert_snapshot!(errors(&with("1.0"), &[]), @"plan.toml:2:10: `family` takes a confidence such as `0.95`, from 0.5 on and below 1, not 1.0");
 }
+
+#[test]
+fn the_margin_of_leaks_is_a_share() {
+    let with = |value: &str| {
+        plan("o = \"p95(x) < 50ms\"\n").replace("version = 1", &format!("version = 1\nleak_margin = {value}"))
+    };
+    assert_eq!(good(&with("\"2%\"")).leak_margin, Some(0.02));
+    assert_snapshot!(errors(&with("2"), &[]), @r#"plan.toml:2:15: `leak_margin` takes a share such as `"1%"`, above 0 % and up to 100 %, not integer"#);
+    assert_snapshot!(errors(&with("\"0%\""), &[]), @r#"plan.toml:2:15: `leak_margin` takes a share such as `"1%"`, above 0 % and up to 100 %, not `0%`"#);
+}
