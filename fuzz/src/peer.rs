@@ -1,7 +1,9 @@
 //! Bytes from a peer: HTTP/1.1 responses, HTTP/2 frames, gRPC messages and status texts.
 
 use wire::grpc::{Deframer, Status, single_message};
-use wire::{Connection, Event, HeaderView, Headers, OpenRequest, Request, Scheme, WireError, h1, h2};
+use wire::{
+    Connection, Event, Events, HeaderView, Headers, OpenRequest, Request, Scheme, Token, WireError, h1, h2,
+};
 
 use crate::Target;
 
@@ -54,15 +56,35 @@ fn one_response(reads: &[&[u8]]) -> (Vec<String>, Option<WireError>) {
 /// The events of requests that one connection carries one after another, each with this response, as long as it can.
 fn same_responses(response: &[u8]) -> Vec<(Vec<String>, Option<WireError>)> {
     let mut connection = h1::Connection::new();
-    let mut seen = Vec::new();
+    let (mut sink, mut seen) = (RememberingSink::default(), Vec::new());
     while connection.capacity() > 0 && seen.len() < 4 {
         connection.start(1, &request(&Headers::default())).expect("the connection has capacity");
         connection.sent(usize::MAX);
-        let mut log = EventLog::default();
-        let received = connection.receive(response, &mut |event: Event<'_>| log.add(&event));
-        seen.push((log.lines, received.err()));
+        let received = connection.receive(response, &mut sink);
+        seen.push((std::mem::take(&mut sink.log.lines), received.err()));
     }
     seen
+}
+
+/// A log that remembers the last response head.
+#[derive(Default)]
+struct RememberingSink {
+    log: EventLog,
+    head: h1::RecentHead,
+}
+
+impl Events for RememberingSink {
+    fn event(&mut self, event: Event<'_>) {
+        self.log.add(&event);
+    }
+
+    fn take_head(&mut self, _token: Token) -> Option<h1::RecentHead> {
+        Some(std::mem::take(&mut self.head))
+    }
+
+    fn keep_head(&mut self, _token: Token, head: h1::RecentHead) {
+        self.head = head;
+    }
 }
 
 pub(crate) const HTTP2: Target = Target {

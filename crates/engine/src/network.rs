@@ -25,6 +25,7 @@ use evidence::{Instant, Outcome};
 use mio::event::Event;
 use mio::{Registry, Token, Waker};
 use slab::Slab;
+use wire::h1::RecentHead;
 
 use crate::clock::Clock;
 use crate::exchange::ConnectionSetup;
@@ -116,6 +117,8 @@ pub(crate) struct Network {
     buffer: Box<[u8]>,
     /// Operations that ended since the loop last emptied this list.
     pub(crate) ended: Vec<EndedOperation>,
+    /// The last response head of each endpoint over HTTP/1.1.
+    heads: Vec<RecentHead>,
     /// Connections that may have bytes to write.
     dirty: Vec<ConnectionIndex>,
     /// Connections that had more to read when their turn was over. No event announces what is already there.
@@ -141,6 +144,7 @@ impl Network {
             pools: Pools::default(),
             buffer: vec![0; READ_BUFFER_BYTES].into(),
             ended: Vec::new(),
+            heads: Vec::new(),
             dirty: Vec::new(),
             unread: Vec::new(),
             next_serial: 0,
@@ -256,7 +260,8 @@ impl Network {
         for _ in 0..READS_A_TURN {
             let Some(connection) = self.connections.get_mut(index.0) else { return Ok(()) };
             let state = connection.state;
-            let mut sink = ResponseSink { operations, ended: &mut self.ended, at: self.woke };
+            let (ended, heads) = (&mut self.ended, &mut self.heads);
+            let mut sink = ResponseSink { operations, ended, heads, at: self.woke };
             match connection.read(&mut self.buffer, &mut sink) {
                 Ok(0) => {
                     let loss = connection.at_end(&mut sink);

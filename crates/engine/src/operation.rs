@@ -87,7 +87,7 @@ pub(crate) struct Operation {
     pub(crate) begun_at: Instant,
     /// How long it waited for the address of its origin.
     pub(crate) resolving_ns: u64,
-    /// When its first byte was sent.
+    /// When the socket was first given bytes of its connection after it was started.
     pub(crate) sent_at: Instant,
     /// When all of its bytes were sent.
     pub(crate) written_at: Instant,

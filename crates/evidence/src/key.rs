@@ -47,7 +47,8 @@ pub enum Metric {
     ConnectingNs,
     /// Counter, ns: the same, from there to the end of the TLS handshake.
     TlsHandshakingNs,
-    /// Counter, ns: of answered requests, from the first to the last byte sent.
+    /// Counter, ns: of answered requests, from the first to the last byte sent; bytes that the peer's HTTP/2 windows hold back
+    /// count as waiting.
     SendingNs,
     /// Counter, ns: of answered requests, from the last byte sent to the head of the response.
     WaitingNs,

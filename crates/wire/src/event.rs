@@ -1,6 +1,7 @@
 //! What goes into a connection and what comes out of it.
 
 use crate::error::WireError;
+use crate::h1::RecentHead;
 use crate::headers::{HeaderView, Headers};
 
 /// The most interim responses (status 1xx) before the response itself; they are passed over.
@@ -143,6 +144,15 @@ pub enum Event<'a> {
 pub trait Events {
     /// One event; the slices in it live only during the call.
     fn event(&mut self, event: Event<'_>);
+
+    /// The last head over HTTP/1.1 to requests like this one, whatever connection carried them. It comes back by
+    /// [`keep_head`](Self::keep_head) within the same read. None: every head is parsed.
+    fn take_head(&mut self, _token: Token) -> Option<RecentHead> {
+        None
+    }
+
+    /// Keep what [`take_head`](Self::take_head) has handed out.
+    fn keep_head(&mut self, _token: Token, _head: RecentHead) {}
 }
 
 impl<F: FnMut(Event<'_>)> Events for F {

@@ -16,7 +16,8 @@ use crate::headers::HeaderView;
 use crate::outgoing::Outgoing;
 use crate::request_rules;
 use head::{Fields, Framing, Head, Persistence};
-use recent::{RecentHead, Said};
+use recent::HeadMeaning;
+pub use recent::RecentHead;
 
 /// The longest response head taken, status line and all headers.
 const MAX_HEAD_BYTES: usize = 64 << 10;
@@ -41,8 +42,6 @@ pub struct Connection {
     /// `partial` is parsed again once it ends a head or is twice as long as this, so that a head that comes
     /// byte by byte costs linear time.
     parsed_bytes: usize,
-    /// None until a head has arrived whole.
-    recent: Option<Box<RecentHead>>,
     /// Bytes received since the open request was started.
     received_bytes: u64,
     is_spent: bool,
@@ -75,7 +74,7 @@ struct Surplus(usize);
 /// The head of a final response, and what follows it in the input.
 #[derive(Debug, Clone, Copy)]
 struct ReceivedHead<'a> {
-    said: Said,
+    meaning: HeadMeaning,
     headers: HeaderView<'a>,
     surplus: Surplus,
 }
@@ -121,17 +120,18 @@ impl Connection {
         if !self.partial.is_empty() {
             return self.read_cut_head(open, input, events);
         }
-        // Taken out for a moment, because the rest of the connection changes meanwhile.
-        let mut recent = self.recent.take().unwrap_or_default();
+        let Some(mut recent) = events.take_head(open.token) else {
+            return self.read_other_head(open, input, None, events);
+        };
         let read = match recent.at_start_of(input, open.kind) {
-            Some((said, bytes)) => {
+            Some((meaning, bytes)) => {
                 let (headers, surplus) = (recent.headers.view(), Surplus(input.len() - bytes));
-                self.begin_response(open, ReceivedHead { said, headers, surplus }, events);
+                self.begin_response(open, ReceivedHead { meaning, headers, surplus }, events);
                 Ok(bytes)
             }
-            None => self.read_other_head(open, input, &mut recent, events),
+            None => self.read_other_head(open, input, Some(&mut recent), events),
         };
-        self.recent = Some(recent);
+        events.keep_head(open.token, recent);
         read
     }
 
@@ -140,7 +140,7 @@ impl Connection {
         &mut self,
         open: Open,
         input: &[u8],
-        recent: &mut RecentHead,
+        recent: Option<&mut RecentHead>,
         events: &mut dyn Events,
     ) -> Result<usize, WireError> {
         // A parser passes them over, all of them again for each that arrives by itself.
@@ -150,8 +150,9 @@ impl Connection {
         let mut fields = Fields::new();
         match head::parse(input, &mut fields)? {
             Some(head) => {
-                if let Some(said) = self.take_head(open, &head, Surplus(input.len() - head.bytes), events)? {
-                    recent.remember(input, &head, (open.kind, said));
+                let meaning = self.take_head(open, &head, Surplus(input.len() - head.bytes), events)?;
+                if let (Some(recent), Some(meaning)) = (recent, meaning) {
+                    recent.remember(input, &head, (open.kind, meaning));
                 }
                 Ok(head.bytes)
             }
@@ -193,14 +194,14 @@ impl Connection {
         Ok(used)
     }
 
-    /// Take a head that was parsed; what a final one says.
+    /// Take a head that was parsed; what a final one means.
     fn take_head(
         &mut self,
         open: Open,
         head: &Head<'_>,
         surplus: Surplus,
         events: &mut dyn Events,
-    ) -> Result<Option<Said>, WireError> {
+    ) -> Result<Option<HeadMeaning>, WireError> {
         if head.bytes > MAX_HEAD_BYTES {
             return Err(WireError::HeadTooLarge);
         }
@@ -215,18 +216,18 @@ impl Connection {
             return Ok(None);
         }
         let (framing, persistence) = head.framing(open.kind)?;
-        let said = Said { status: head.status, framing, persistence };
+        let meaning = HeadMeaning { status: head.status, framing, persistence };
         let headers = HeaderView::parsed(head.headers);
-        self.begin_response(open, ReceivedHead { said, headers, surplus }, events);
-        Ok(Some(said))
+        self.begin_response(open, ReceivedHead { meaning, headers, surplus }, events);
+        Ok(Some(meaning))
     }
 
     fn begin_response(&mut self, open: Open, received: ReceivedHead<'_>, events: &mut dyn Events) {
-        let ReceivedHead { said, headers, surplus } = received;
-        self.open = Some(Open { persistence: said.persistence, ..open });
-        let head = ResponseHead { status: said.status, headers };
+        let ReceivedHead { meaning, headers, surplus } = received;
+        self.open = Some(Open { persistence: meaning.persistence, ..open });
+        let head = ResponseHead { status: meaning.status, headers };
         events.event(Event::Head { token: open.token, head });
-        match said.framing {
+        match meaning.framing {
             Framing::Length(0) => self.finish(surplus, events),
             Framing::Length(bytes) => self.reading = Reading::Length(bytes),
             Framing::Chunked => self.reading = Reading::Chunked(chunked::Decoder::new()),

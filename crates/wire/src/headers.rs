@@ -9,10 +9,15 @@ pub struct Headers {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Field {
-    start: usize,
-    name_len: usize,
-    end: usize,
+    start: u32,
+    name_end: u32,
+    end: u32,
     secrecy: Secrecy,
+}
+
+/// A position in the buffer: four bytes, because every request reads and writes the fields of several lists.
+fn position(at: usize) -> u32 {
+    u32::try_from(at).expect("the fields of one head are below 4 GiB")
 }
 
 /// Whether a value may enter a compression context that later requests share.
@@ -39,12 +44,7 @@ impl Headers {
         self.bytes.extend_from_slice(name);
         fill(&mut self.bytes);
         debug_assert!(self.bytes.len() >= start + name.len(), "a value is written behind its name");
-        self.fields.push(Field {
-            start,
-            name_len: name.len(),
-            end: self.bytes.len(),
-            secrecy: Secrecy::Open,
-        });
+        self.add_field(start, name.len(), Secrecy::Open);
     }
 
     /// Append a field whose value HPACK must never index, here or at any intermediary.
@@ -57,21 +57,33 @@ impl Headers {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(name);
         self.bytes.extend_from_slice(value);
-        self.fields.push(Field { start, name_len: name.len(), end: self.bytes.len(), secrecy });
+        self.add_field(start, name.len(), secrecy);
+    }
+
+    /// The bytes from `start` on are a field.
+    fn add_field(&mut self, start: usize, name_len: usize, secrecy: Secrecy) {
+        let [start, name_end, end] = [start, start + name_len, self.bytes.len()].map(position);
+        self.fields.push(Field { start, name_end, end, secrecy });
     }
 
     /// Append the fields of `view`, from its first on, as far as their names and values fit into `max_bytes` bytes.
     /// Returns how many fields were left out.
     pub fn extend(&mut self, view: HeaderView<'_>, mut max_bytes: usize) -> usize {
         if let Source::Flat(other, first) = view.0 {
-            let from = other.fields.get(first).map_or(other.bytes.len(), |field| field.start);
+            let from = other.fields.get(first).map_or(other.bytes.len(), |field| field.start as usize);
             let bytes = &other.bytes[from..];
             if bytes.len() <= max_bytes {
-                let to = self.bytes.len();
-                let moved = |at: usize| at - from + to;
-                let fields = other.fields.iter().skip(first);
+                let (from, to) = (position(from), position(self.bytes.len()));
+                let moved = |at: u32| at - from + to;
+                let fields = other.fields.get(first..).unwrap_or_default().iter();
                 self.bytes.extend_from_slice(bytes);
-                self.fields.extend(fields.map(|f| Field { start: moved(f.start), end: moved(f.end), ..*f }));
+                position(self.bytes.len());
+                self.fields.extend(fields.map(|field| Field {
+                    start: moved(field.start),
+                    name_end: moved(field.name_end),
+                    end: moved(field.end),
+                    secrecy: field.secrecy,
+                }));
                 return 0;
             }
         }
@@ -87,7 +99,7 @@ impl Headers {
     pub(crate) fn build<E>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> Result<usize, E>) -> Result<(), E> {
         let start = self.bytes.len();
         let name_len = fill(&mut self.bytes)?;
-        self.fields.push(Field { start, name_len, end: self.bytes.len(), secrecy: Secrecy::Open });
+        self.add_field(start, name_len, Secrecy::Open);
         Ok(())
     }
 
@@ -99,7 +111,7 @@ impl Headers {
     /// Forget the last field.
     pub fn pop(&mut self) {
         if let Some(field) = self.fields.pop() {
-            self.bytes.truncate(field.start);
+            self.bytes.truncate(field.start as usize);
         }
     }
 
@@ -112,7 +124,7 @@ impl Headers {
     /// Forget the fields whose names `keep` does not hold on to.
     pub fn retain(&mut self, keep: impl Fn(&[u8]) -> bool) {
         let Headers { bytes, fields } = self;
-        fields.retain(|field| keep(&bytes[field.start..field.start + field.name_len]));
+        fields.retain(|field| keep(&bytes[field.start as usize..field.name_end as usize]));
     }
 
     /// How many fields.
@@ -148,7 +160,10 @@ impl Headers {
     }
 
     fn split(&self, field: &Field) -> (&[u8], &[u8]) {
-        self.bytes[field.start..field.end].split_at(field.name_len)
+        (
+            &self.bytes[field.start as usize..field.name_end as usize],
+            &self.bytes[field.name_end as usize..field.end as usize],
+        )
     }
 }
 

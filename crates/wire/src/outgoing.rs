@@ -1,7 +1,10 @@
 //! Bytes on their way to the socket.
 
-/// Capacity that is kept once everything is sent, and sent bytes that may lie before the unsent ones until they are moved
-/// away. There may be thousands of connections: a rare large upload must not pin its memory on each.
+/// Capacity that is kept once everything is sent, whatever was sent before.
+const KEPT_BYTES: usize = 64 << 10;
+/// Capacity that is kept at most, where requests need it again and again.
+const MOST_KEPT_BYTES: usize = 1 << 20;
+/// Sent bytes that may lie before the unsent ones until they are moved away.
 const SLACK_BYTES: usize = 64 << 10;
 
 /// A buffer that is filled at its end and sent from its front.
@@ -9,6 +12,8 @@ const SLACK_BYTES: usize = 64 << 10;
 pub(crate) struct Outgoing {
     bytes: Vec<u8>,
     sent: usize,
+    /// The length of what was sent before the buffer was last empty.
+    previous: usize,
 }
 
 impl Outgoing {
@@ -24,14 +29,25 @@ impl Outgoing {
     pub(crate) fn advance(&mut self, count: usize) {
         self.sent = self.sent.saturating_add(count).min(self.bytes.len());
         if self.is_empty() {
-            self.bytes.clear();
-            self.sent = 0;
-            if self.bytes.capacity() > SLACK_BYTES {
-                self.bytes.shrink_to(SLACK_BYTES);
-            }
+            self.empty();
         } else if self.sent > SLACK_BYTES && self.sent > self.bytes.len() / 2 {
             self.bytes.drain(..self.sent);
             self.sent = 0;
+        }
+    }
+
+    /// Uploads of one size need the memory again and again. A rare large one must not keep it: there may be thousands of
+    /// connections.
+    fn empty(&mut self) {
+        let length = std::mem::take(&mut self.sent);
+        if length == 0 {
+            return;
+        }
+        let kept = length.max(self.previous).clamp(KEPT_BYTES, MOST_KEPT_BYTES);
+        self.previous = length;
+        self.bytes.clear();
+        if self.bytes.capacity() > 2 * kept {
+            self.bytes.shrink_to(kept);
         }
     }
 
@@ -59,6 +75,19 @@ mod tests {
         seen.extend_from_slice(out.unsent());
         out.advance(usize::MAX);
         assert!(out.is_empty() && seen == all);
-        assert!(out.bytes.capacity() <= SLACK_BYTES, "the memory of a long body is given back");
+    }
+
+    #[test]
+    fn memory_is_kept_for_uploads_of_one_size_and_given_back_after_a_rare_one() {
+        let mut out = Outgoing::default();
+        let mut send = |bytes: usize| {
+            out.tail().resize(bytes, 0);
+            out.advance(usize::MAX);
+            out.bytes.capacity()
+        };
+        assert!(send(300_000) >= 300_000 && send(100) >= 300_000);
+        assert!(send(300_000) >= 300_000, "every second request uploads");
+        assert!(send(100) >= 300_000 && send(100) <= KEPT_BYTES);
+        assert!(send(30 << 20) <= MOST_KEPT_BYTES);
     }
 }

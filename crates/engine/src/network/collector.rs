@@ -1,7 +1,8 @@
 //! Applies the events of a protocol to the operations that they belong to.
 
 use evidence::{Instant, Outcome};
-use wire::{Event, Events, Processing, RequestBytes};
+use wire::h1::RecentHead;
+use wire::{Event, Events, Processing, RequestBytes, Token};
 
 use super::{EndedOperation, Repetition};
 use crate::exchange::BodyReading;
@@ -11,6 +12,8 @@ use crate::operation::{OperationPlace, OperationToken, Operations};
 pub(super) struct ResponseSink<'a> {
     pub(super) operations: &'a mut Operations,
     pub(super) ended: &'a mut Vec<EndedOperation>,
+    /// By endpoint.
+    pub(super) heads: &'a mut Vec<RecentHead>,
     /// When the bytes that are read now were received.
     pub(super) at: Instant,
 }
@@ -46,6 +49,21 @@ impl ResponseSink<'_> {
 }
 
 impl Events for ResponseSink<'_> {
+    fn take_head(&mut self, token: Token) -> Option<RecentHead> {
+        let operation = self.operations.find(OperationToken(token))?;
+        let endpoint = operation.draft.endpoint.0;
+        if endpoint >= self.heads.len() {
+            self.heads.resize_with(endpoint + 1, RecentHead::default);
+        }
+        Some(std::mem::take(&mut self.heads[endpoint]))
+    }
+
+    fn keep_head(&mut self, token: Token, head: RecentHead) {
+        if let Some(operation) = self.operations.find(OperationToken(token)) {
+            self.heads[operation.draft.endpoint.0] = head;
+        }
+    }
+
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Head { token, head } => {

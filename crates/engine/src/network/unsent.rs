@@ -11,7 +11,8 @@ struct UnsentRequest {
     end: u64,
 }
 
-/// Started requests of a connection, each until its own bytes are written, whatever follows them.
+/// Started requests of a connection, each until its own bytes are written, whatever follows them. Bytes of a body that the
+/// peer's HTTP/2 windows hold back are not among them.
 #[derive(Debug, Default)]
 pub(super) struct UnsentRequests {
     requests: VecDeque<UnsentRequest>,
