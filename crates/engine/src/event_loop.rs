@@ -26,7 +26,7 @@ use crate::control::{Command, Control};
 use crate::exchange::{CheckResult, OperationName};
 use crate::exemplars::Exemplars;
 use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, UserIndex};
-use crate::iteration::{Event, IterationRequest};
+use crate::iteration::{Event, IterationRequest, TimerKind};
 use crate::metrics::LoopMetrics;
 use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
@@ -63,6 +63,7 @@ struct Timer {
     user: UserIndex,
     serial: u32,
     name: OperationName,
+    kind: TimerKind,
 }
 
 /// Requests in flight, over time.
@@ -255,7 +256,9 @@ impl EventLoop {
             let Some(active) = owner.active.filter(|_| owner.serial == timer.serial) else { continue };
             let at = ScenarioPhase { scenario: owner.scenario, phase: active.phase };
             let fired_at = self.clock.now();
-            self.accounting.resumed_late(at, fired_at.since(timer.at).as_nanos() as u64);
+            if timer.kind == TimerKind::Scheduled {
+                self.accounting.resumed_late(at, fired_at.since(timer.at).as_nanos() as u64);
+            }
             self.resume(timer.user, fired_at, Event::TimerFired(timer.name))?;
         }
         self.flush()

@@ -159,13 +159,22 @@ pub trait UserMaker {
     }
 }
 
+/// Whether a timer that fires late is a lag of the generator's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TimerKind {
+    /// It is at an instant of the load.
+    Scheduled,
+    /// It is for another try as soon as that can be.
+    TryAgain,
+}
+
 /// What an iteration asks the loop for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum IterationRequest {
     /// Send the request drafted in this operation.
     Submit(OperationIndex),
     /// Resume the iteration at an instant.
-    Timer { name: OperationName, at: Instant },
+    Timer { name: OperationName, at: Instant, kind: TimerKind },
     /// Send the messages in this operation's outbox.
     SendMore(OperationToken),
     /// Cut this operation short.
@@ -310,7 +319,12 @@ impl Context<'_> {
 
     /// Ask to be resumed at `at` under this name.
     pub fn timer(&mut self, name: OperationName, at: Instant) {
-        self.requests.push(IterationRequest::Timer { name, at });
+        self.requests.push(IterationRequest::Timer { name, at, kind: TimerKind::Scheduled });
+    }
+
+    /// The same, at an instant that the load does not depend on: no lag is recorded for it.
+    pub(crate) fn try_again(&mut self, name: OperationName, at: Instant) {
+        self.requests.push(IterationRequest::Timer { name, at, kind: TimerKind::TryAgain });
     }
 
     /// The draft of the request that has just completed.

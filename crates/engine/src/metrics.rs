@@ -2,7 +2,7 @@
 //! counted for the phases of the load.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evidence::metric::{MetricHandle, MetricId, MetricKey, MetricKind, MetricTick};
 use evidence::{Instant, Name};
@@ -17,22 +17,35 @@ pub(crate) const METRICS_LIMIT: usize = 256;
 #[error("{0} is not a finite number: it was not added")]
 pub struct NotFinite(pub f64);
 
-/// The metrics of a run, over its loops; locked only when a loop first meets one.
+/// The metrics of a run, over its loops; locked only when a loop first meets one, and not once there are too many.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct MetricDirectory(Arc<Mutex<HashSet<MetricKey>>>);
+pub(crate) struct MetricDirectory(Arc<MetricNames>);
+
+#[derive(Debug, Default)]
+struct MetricNames {
+    growing: Mutex<HashSet<MetricKey>>,
+    /// All of them, once there are as many as there may be.
+    full: OnceLock<HashSet<MetricKey>>,
+}
 
 impl MetricDirectory {
-    /// What `key` is counted as.
-    fn counted_as(&self, key: &MetricKey) -> MetricKey {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.contains(key) {
-            return key.clone();
+    /// Whether `key` is counted under its own name, which is added if there is space.
+    fn has_own_name(&self, key: &MetricKey) -> bool {
+        if let Some(full) = self.0.full.get() {
+            return full.contains(key);
         }
-        if known.len() < METRICS_LIMIT {
-            known.insert(key.clone());
-            return key.clone();
+        let mut growing = self.growing();
+        if growing.len() < METRICS_LIMIT {
+            growing.insert(key.clone());
         }
-        MetricKey { name: MetricKey::FOLDED.into(), tags: BTreeMap::new(), ..key.clone() }
+        if growing.len() == METRICS_LIMIT {
+            self.0.full.get_or_init(|| growing.clone());
+        }
+        growing.contains(key)
+    }
+
+    fn growing(&self) -> MutexGuard<'_, HashSet<MetricKey>> {
+        self.0.growing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -63,8 +76,7 @@ impl LoopMetrics {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let counted_as = self.directory.counted_as(&key);
-        if counted_as == key {
+        if self.directory.has_own_name(&key) {
             let handle = self.number(key.clone());
             self.known.insert(key, handle);
             return handle;
@@ -73,7 +85,8 @@ impl LoopMetrics {
         match self.folded.get(&kind) {
             Some(folded) => *folded,
             None => {
-                let handle = self.number(counted_as);
+                let handle =
+                    self.number(MetricKey { name: MetricKey::FOLDED.into(), tags: BTreeMap::new(), ..key });
                 self.folded.insert(kind, handle);
                 handle
             }
@@ -155,6 +168,22 @@ mod tests {
         of_other.dedup();
         assert_eq!(of_one, of_other);
         assert!(of_one.contains(&MetricKey::FOLDED.to_owned()));
+    }
+
+    #[test]
+    fn names_past_the_limit_take_no_lock() {
+        let directory = MetricDirectory::default();
+        let mut metrics = LoopMetrics::new(directory.clone(), vec![Name::from("all")]);
+        let mut meet = |name: usize| metrics.handle(MetricKind::Counter, &format!("m{name}"), &[]);
+        let folded = (0..=METRICS_LIMIT).map(&mut meet).last().unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let growing = directory.growing();
+            scope.spawn(move || sender.send(meet(METRICS_LIMIT + 1)));
+            let met = receiver.recv_timeout(std::time::Duration::from_secs(20));
+            drop(growing);
+            assert_eq!(met, Ok(folded));
+        });
     }
 
     #[test]

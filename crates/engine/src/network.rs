@@ -75,6 +75,8 @@ pub(crate) struct EndedOperation {
 pub(crate) enum Repetition {
     Forbidden,
     Allowed,
+    /// No connection has carried it yet.
+    Unsent,
 }
 
 impl EndedOperation {

@@ -187,6 +187,11 @@ impl Operation {
         self.bytes_in += bytes.received;
     }
 
+    /// Whether its time limit had passed when its iteration asked for it: the generator was too late to send it.
+    pub(crate) fn had_no_time_left(&self) -> bool {
+        self.begun_at >= self.draft.deadline
+    }
+
     /// Whether a stream of messages ended between two messages. A body that is read whole always does.
     pub(crate) fn has_whole_messages(&self) -> bool {
         self.draft.body_reading == BodyReading::Whole
@@ -198,10 +203,12 @@ impl Operation {
     pub(crate) fn exchange(&self, phase: PhaseIndex, outcome: Outcome, now: Instant) -> Exchange {
         let since = |from: Instant, to: Instant| to.since(from).as_nanos() as u64;
         let due = self.draft.due;
+        // The target has no part in the time of what could not be sent: nothing is known of how long it would have taken.
+        let response_ns = if self.had_no_time_left() { 0 } else { since(due, now) };
         Exchange {
             at: EndpointPhase { endpoint: self.draft.endpoint, phase },
             outcome,
-            response_ns: since(due, now),
+            response_ns,
             service_ns: (self.sent_at != Instant::NEVER).then(|| since(self.sent_at, now)),
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,

@@ -41,6 +41,8 @@ struct ScenarioVus {
     /// How many there may be in this loop.
     limit: u32,
     free: Vec<UserIndex>,
+    /// The virtual user that was made first.
+    first: Option<UserIndex>,
     /// In a closed model: the virtual user of each slot; none until the slot's first iteration.
     assigned: Vec<Option<UserIndex>>,
     made: u32,
@@ -94,6 +96,7 @@ impl Users {
             maker,
             limit,
             free: Vec::new(),
+            first: None,
             assigned: Vec::new(),
             made: 0,
             active: 0,
@@ -136,10 +139,9 @@ impl Users {
         arrival: &ScheduledArrival,
     ) -> Option<Duration> {
         let vus = &self.scenarios[scenario.0];
-        let busy = || self.all.iter().position(|user| user.scenario == scenario);
         let user = match arrival.vu_slot {
             Some(slot) => self.assigned_to(scenario, slot),
-            None if vus.free.is_empty() && vus.made >= vus.limit => busy().map(|at| UserIndex(at as u32)),
+            None if vus.free.is_empty() && vus.made >= vus.limit => vus.first,
             None => vus.free.last().copied(),
         };
         match user {
@@ -164,6 +166,7 @@ impl Users {
         }
         let scenario_number = self.segment.nth(u64::from(vus.made)) as u32;
         vus.made += 1;
+        vus.first = vus.first.or(Some(user));
         if let Some(slot) = slot.map(|slot| slot.0 as usize) {
             vus.assigned.resize(vus.assigned.len().max(slot + 1), None);
             vus.assigned[slot] = Some(user);

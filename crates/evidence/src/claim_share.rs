@@ -54,7 +54,7 @@ pub enum WideningCause {
     DroppedCap,
     /// It was dropped, and the source of an imported run does not say why.
     Dropped,
-    /// It was cancelled, or in flight at the end of the run.
+    /// It was cancelled, could not be sent in time, or was in flight at the end of the run.
     Cut,
     /// Its time was counted in the bucket that contains the bound.
     AtBound,
@@ -68,7 +68,7 @@ impl WideningCause {
             WideningCause::DroppedLate => "dropped: generator late",
             WideningCause::DroppedCap => "dropped: VU limit",
             WideningCause::Dropped => "dropped for a reason that is not recorded",
-            WideningCause::Cut => "cut off by the end of the run",
+            WideningCause::Cut => "cancelled, or unfinished at the end of the run",
             WideningCause::AtBound => "within 0.1 % of the bound",
         }
     }

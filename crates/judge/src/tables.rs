@@ -5,7 +5,7 @@ mod build;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use evidence::{Histogram, Instance, Instant, Key, Missing, Name, Outcome, Scope, Seconds, Window};
+use evidence::{Histogram, Instant, Key, Missing, Name, Outcome, Scope, Seconds, Window};
 use workload::{Filter, Flow, Measure, Step, Workload};
 
 /// The phase, scenario and endpoint that a row of statistics belongs to.
@@ -157,7 +157,6 @@ pub(crate) struct ScenarioPhaseStats {
     pub(crate) done: u64,
     pub(crate) cancelled: u64,
     pub(crate) by_second: BTreeMap<u32, ArrivalCounts>,
-    pub(crate) start_lag: BTreeMap<Option<Instance>, Histogram>,
     /// Whole iterations that succeeded.
     pub(crate) iteration_ok: Histogram,
     /// Whole iterations that failed.

@@ -1,6 +1,7 @@
 //! What happens when an operation or an iteration ends.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
 use evidence::{Instant, Outcome};
 
@@ -144,8 +145,8 @@ impl EventLoop {
         let mut requests = std::mem::take(&mut self.requests);
         for request in requests.drain(..) {
             match request {
-                IterationRequest::Timer { name, at } => {
-                    self.timers.push(Reverse(Timer { at, user, serial, name }));
+                IterationRequest::Timer { name, at, kind } => {
+                    self.timers.push(Reverse(Timer { at, user, serial, name, kind }));
                 }
                 IterationRequest::Submit(operation) => self.begin_request(operation, user, now)?,
                 IterationRequest::SendMore(token) => self.network.send_more(token, &mut self.operations),
@@ -181,15 +182,14 @@ impl EventLoop {
         entry.owner = user;
         entry.vu_slot = self.users.slot_of(user).map(|slot| VuSlotPosition { slot, slots });
         entry.begun_at = now;
-        let (endpoint, due, deadline) = (entry.draft.endpoint, entry.draft.due, entry.draft.deadline);
-        self.earliest_deadline = self.earliest_deadline.min(deadline);
+        let (endpoint, due, is_too_late) = (entry.draft.endpoint, entry.draft.due, entry.had_no_time_left());
+        self.earliest_deadline = self.earliest_deadline.min(entry.draft.deadline);
         self.in_flight.change(1, now);
         self.accounting.request_begun(EndpointPhase { endpoint, phase: self.phase_at(due) });
         if self.operations.get(operation).unsendable.is_some() {
             return Ok(());
         }
-        if deadline <= now {
-            // The target has no part in it.
+        if is_too_late {
             self.operations.get_mut(operation).unsendable = Some(NO_TIME_LEFT.to_owned());
             let ended = EndedOperation::new(self.operations.token(operation), Some(Outcome::Cancelled));
             self.network.ended.push(ended);
@@ -205,7 +205,8 @@ impl EventLoop {
             let took = now.since(active.due).as_nanos() as u64;
             let at = ScenarioPhase { scenario, phase: active.phase };
             if active.outcome == Outcome::Cancelled {
-                self.accounting.iteration_cancelled(at, now.since(active.due));
+                // The generator was too late for one of its requests: how long it would have taken is not known.
+                self.accounting.iteration_cancelled(at, Duration::ZERO);
             } else {
                 self.accounting.iteration_done(at, active.outcome, took);
                 if self.perturbation.concerns(active.due) {

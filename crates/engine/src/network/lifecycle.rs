@@ -1,5 +1,7 @@
 //! How connections begin and end.
 
+use std::ops::{Bound, RangeBounds};
+
 use evidence::Instant;
 
 use super::connection::{Connection, ConnectionTarget, Registration};
@@ -136,7 +138,7 @@ impl Network {
     }
 
     /// A connection that was begun at `begun` cannot be opened: the requests that waited for it fail, unless another
-    /// one is open, which can carry them.
+    /// one is open, which can carry them. Those that came before the connection begun before it wait for that one.
     fn opening_failed(
         &mut self,
         pool: PoolIndex,
@@ -144,22 +146,23 @@ impl Network {
         loss: &ConnectionLoss,
         operations: &mut Operations,
     ) {
-        if !self.pools.get_mut(pool).opening_failed(self.clock.now()) {
-            self.fail_waiting(pool, begun, loss, operations);
+        let entry = self.pools.get_mut(pool);
+        if !entry.opening_failed(self.clock.now()) {
+            let before = entry.last_begun(begun, &self.connections).map_or(Bound::Unbounded, Bound::Excluded);
+            self.fail_waiting(pool, (before, Bound::Included(begun)), loss, operations);
         }
     }
 
-    /// The operations fail that wait for a connection of the pool's since `latest` or for longer.
+    /// The operations fail that wait for a connection of the pool's since an instant of this range.
     pub(super) fn fail_waiting(
         &mut self,
         pool: PoolIndex,
-        latest: Instant,
+        since: impl RangeBounds<Instant>,
         loss: &ConnectionLoss,
         operations: &mut Operations,
     ) {
-        let entry = self.pools.get_mut(pool);
-        while let Some(operation) = entry.next_waiting_since(latest, &self.clock, operations) {
-            self.ended.push(loss.end(operations.token(operation), operations.get_mut(operation)));
+        for operation in self.pools.get_mut(pool).take_waiting(since, &self.clock, operations) {
+            self.fail(operation, loss, operations);
         }
     }
 

@@ -41,7 +41,7 @@ impl ConnectionLoss {
     pub(super) fn takes_nothing() -> ConnectionLoss {
         let why =
             "the peer takes no request on a new connection (GOAWAY, or SETTINGS_MAX_CONCURRENT_STREAMS of 0)";
-        ConnectionLoss { repetition: Repetition::Allowed, ..ConnectionLoss::because(Outcome::Reset, why) }
+        ConnectionLoss { repetition: Repetition::Unsent, ..ConnectionLoss::because(Outcome::Reset, why) }
     }
 
     pub(super) fn ended_in_handshake() -> ConnectionLoss {

@@ -7,6 +7,7 @@ mod limited;
 mod wait_queue;
 
 use std::collections::VecDeque;
+use std::ops::RangeBounds;
 use std::time::Duration;
 
 use evidence::Instant;
@@ -185,6 +186,11 @@ impl Pool {
         !self.shared.is_empty()
     }
 
+    /// Of the connections that are being opened for any request, and that were begun until `latest`: when the last one was.
+    pub(super) fn last_begun(&self, latest: Instant, connections: &Slab<Connection>) -> Option<Instant> {
+        self.opening.iter().map(|one| connections[one.0].begun).filter(|begun| *begun <= latest).max()
+    }
+
     /// Whether a connection is being opened for any request.
     pub(super) fn is_opening(&self, index: ConnectionIndex) -> bool {
         self.opening.contains(&index)
@@ -252,22 +258,26 @@ impl Pool {
         clock: &Clock,
         operations: &mut Operations,
     ) -> Option<OperationIndex> {
-        self.next_waiting_since(Instant::NEVER, clock, operations)
-    }
-
-    /// The same, if it waits since `latest` or for longer.
-    pub(super) fn next_waiting_since(
-        &mut self,
-        latest: Instant,
-        clock: &Clock,
-        operations: &mut Operations,
-    ) -> Option<OperationIndex> {
         if self.waiting.is_empty() {
             return None;
         }
-        let (operation, place) = self.waiting.next_since(latest, operations)?;
+        let (operation, place) = self.waiting.next(operations)?;
         self.left_queue(operation, place, clock, operations);
         Some(operation)
+    }
+
+    /// Take every operation that waits since an instant of this range.
+    pub(super) fn take_waiting(
+        &mut self,
+        since: impl RangeBounds<Instant>,
+        clock: &Clock,
+        operations: &mut Operations,
+    ) -> Vec<OperationIndex> {
+        let taken = self.waiting.take(since, operations);
+        for (operation, place) in &taken {
+            self.left_queue(*operation, *place, clock, operations);
+        }
+        taken.into_iter().map(|(operation, _)| operation).collect()
     }
 
     /// An operation no longer waits for a connection, because it was given up.

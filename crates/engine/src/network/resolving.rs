@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evidence::{Instant, Outcome};
+use evidence::Outcome;
 
 use super::{ConnectionLoss, Exhausted, Network};
 use crate::index::{OperationIndex, PoolIndex};
@@ -46,7 +46,7 @@ impl Network {
             match self.program.origin(self.pools.get(pool).origin).address.state() {
                 LookupState::Running => self.resolving.push(pool),
                 LookupState::Failed(why) => {
-                    self.fail_waiting(pool, Instant::NEVER, &unresolved(why), operations);
+                    self.fail_waiting(pool, .., &unresolved(why), operations);
                 }
                 LookupState::Known => {
                     self.pools.get(pool).note_resolved(self.clock.now(), operations);

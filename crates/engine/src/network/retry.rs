@@ -17,20 +17,26 @@ impl Network {
         ended: &EndedOperation,
         operations: &mut Operations,
     ) -> Result<bool, Exhausted> {
-        if ended.repetition == Repetition::Forbidden {
-            return Ok(false);
-        }
         let Some(operation) = operations.find(ended.operation) else { return Ok(false) };
-        let is_allowed = self.program.origin(operation.draft.origin).retry == Retry::Unprocessed;
         // Of a stream of messages, those that were sent already are not kept.
         let is_stream = operation.stream.is_some() || operation.draft.body_reading != BodyReading::Whole;
-        if !is_allowed || operation.is_retried || is_stream {
+        let is_possible = match ended.repetition {
+            Repetition::Forbidden => false,
+            Repetition::Allowed => !is_stream,
+            // Its iteration may have found meanwhile that its next message cannot be sent.
+            Repetition::Unsent => operation.unsendable.is_none(),
+        };
+        let is_allowed = self.program.origin(operation.draft.origin).retry == Retry::Unprocessed;
+        if !is_possible || !is_allowed || operation.is_retried {
             return Ok(false);
         }
         operation.is_retried = true;
         operation.connection_error = None;
         let index = ended.operation.index();
-        operations.renew(index);
+        // What was not sent has no late response. It keeps its token, by which its iteration sends further messages.
+        if ended.repetition == Repetition::Allowed {
+            operations.renew(index);
+        }
         self.submit(index, operations)?;
         Ok(true)
     }

@@ -223,15 +223,19 @@ impl Directory {
         self.checks.get(index.0)
     }
 
+    /// The check of this name, if it is there. Takes no lock.
+    fn known_check(&self, name: &str) -> Option<CheckNameIndex> {
+        self.checks.iter().position(|known| **known == *name).map(CheckNameIndex)
+    }
+
     /// The check of this name, which is added if it is new. Where there are too many, it is one that all further names share.
     fn meet_check(&self, name: &str) -> CheckNameIndex {
-        let known = |name: &str| self.checks.iter().position(|known| **known == *name).map(CheckNameIndex);
         let mut growth = self.growth();
-        if let Some(known) = known(name) {
+        if let Some(known) = self.known_check(name) {
             return known;
         }
         let name = if growth.checks < MAX_NAMES { name } else { OTHERS };
-        known(name).unwrap_or_else(|| {
+        self.known_check(name).unwrap_or_else(|| {
             self.checks.set(growth.checks, name.into());
             growth.checks += 1;
             CheckNameIndex(growth.checks - 1)
@@ -300,11 +304,13 @@ impl MetNames {
         if let Some(known) = self.checks.get(&fingerprint) {
             return *known;
         }
-        let met = directory.meet_check(name);
         if self.checks.len() < MAX_NAMES + MAX_FOLDED {
+            let met = directory.meet_check(name);
             self.checks.insert(fingerprint, met);
+            return met;
         }
-        met
+        let known = |name: &str| directory.known_check(name);
+        known(name).or_else(|| known(OTHERS)).unwrap_or_else(|| directory.meet_check(name))
     }
 
     /// The origin of a URL without a path, which is added to the directory if it is new.
@@ -406,7 +412,10 @@ mod tests {
     #[test]
     fn names_past_what_a_loop_remembers_take_no_lock() {
         let (directory, mut met) = (directory(), MetNames::default());
-        let mut meet = |name: usize| met.endpoint(&directory, ScenarioIndex(0), &format!("/{name}"));
+        let mut meet = |name: usize| {
+            let name = format!("/{name}");
+            (met.endpoint(&directory, ScenarioIndex(0), &name), met.check(&directory, &name))
+        };
         let others = (0..MAX_NAMES + MAX_FOLDED).map(&mut meet).last().unwrap();
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use evidence::Instant;
-
 use super::PlanIteration;
 use crate::exchange::OperationName;
 use crate::iteration::{Context, MessagePosition, RequestId};
@@ -28,7 +26,8 @@ pub(super) struct OpenCall {
 enum Pace {
     /// At its instant.
     Scheduled,
-    /// As soon as it can be: all are due at once, or the peer has not read those before it in time.
+    /// As soon as it can be: it is due already when the one before it is sent, because all are due at once, or because the
+    /// peer has not read those before it in time.
     AtOnce,
 }
 
@@ -56,25 +55,27 @@ impl PlanIteration {
         let Some(request) = context.last_request() else { return };
         let Some(draft) = context.draft_of(request) else { return };
         let (sent, sends_more) = (draft.messages, draft.sends_more);
-        let open = OpenCall { request, sent, pace };
-        let next = sends_more.then(|| self.instant_of_next(open, context.now));
         self.calls = self.calls.wrapping_add(1) & (OperationName::MAX >> 1);
+        let open = OpenCall { request, sent, pace };
         self.open_call = Some(open);
-        let name = self.calls << 1;
-        for (kind, at) in [(NEXT, next), (CUT, cut)] {
-            if let Some(at) = at {
-                context.timer(name | kind, at);
-            }
+        if sends_more {
+            self.schedule_next(open, context);
+        }
+        if let Some(cut) = cut {
+            context.timer(self.calls << 1 | CUT, cut);
         }
     }
 
-    /// When the next message of a call is sent. Where that is as soon as it can be, it is not late for its instant.
-    fn instant_of_next(&self, open: OpenCall, now: Instant) -> Instant {
+    /// Ask for the timer of a call's next message. Where that is sent as soon as it can be, it is not late for its instant.
+    fn schedule_next(&mut self, open: OpenCall, context: &mut Context<'_>) {
         let every = self.call().map_or(Duration::ZERO, |call| call.every);
         let due = self.due + every.saturating_mul(u32::try_from(open.sent).unwrap_or(u32::MAX));
-        match open.pace {
-            Pace::Scheduled => due,
-            Pace::AtOnce => due.max(now),
+        let pace = if due > context.now { Pace::Scheduled } else { open.pace };
+        self.open_call = Some(OpenCall { pace, ..open });
+        let timer = self.calls << 1 | NEXT;
+        match pace {
+            Pace::Scheduled => context.timer(timer, due),
+            Pace::AtOnce => context.try_again(timer, context.now),
         }
     }
 
@@ -87,7 +88,7 @@ impl PlanIteration {
             self.send_next(open, context);
         } else {
             self.open_call = Some(OpenCall { pace: Pace::AtOnce, ..open });
-            context.timer(timer, context.now + TRY_AGAIN_AFTER);
+            context.try_again(timer, context.now + TRY_AGAIN_AFTER);
         }
     }
 
@@ -116,9 +117,9 @@ impl PlanIteration {
                 break is_last;
             }
         };
-        if !is_last {
-            context.timer(self.calls << 1 | NEXT, self.instant_of_next(open, now));
-        }
         self.open_call = Some(open);
+        if !is_last {
+            self.schedule_next(open, context);
+        }
     }
 }

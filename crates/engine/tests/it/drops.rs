@@ -225,4 +225,8 @@ fn a_step_whose_time_limit_passed_before_the_generator_sent_it_is_cancelled_and_
     assert_eq!(run.outcomes("a"), [(Outcome::Cancelled, 1)].into());
     assert_eq!((run.all(Metric::IterationsDone), run.all(Metric::IterationsCancelled)), (1, 1));
     assert_eq!((target.requests(), run.times(Metric::StepLag, |_| true).count()), (0, 1));
+    // The target has no part in how long it has waited: no part of that is known to be a violation.
+    let ages = [Metric::ResponseTime, Metric::CutIterationAge]
+        .map(|metric| run.times(metric, |key| key.outcome == Some(Outcome::Cancelled)).max_us());
+    assert_eq!(ages, [Some(0), Some(0)]);
 }

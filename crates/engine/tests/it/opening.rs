@@ -1,6 +1,6 @@
 //! Connections that cannot be opened, or take no request once they are: how the requests end that wait for them.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use evidence::{Metric, Outcome};
-use testbed::Authority;
+use testbed::{Authority, GrpcBehaviour};
+use workload::call::CallOptions;
 use workload::proxy::Proxy;
 use workload::{Executor, HttpVersion, Reuse, Scenario, Step};
 
@@ -24,10 +25,12 @@ use crate::tcp_peer::{read_head, serving};
 const NO_STREAMS: &[u8] = &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0];
 /// SETTINGS, then GOAWAY that takes nothing.
 const LEAVING: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-const OPENED: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
+pub(crate) const OPENED: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
 
 /// A proxy that calls `serve` when it is asked for a tunnel, and how often that was.
-fn proxy(serve: impl Fn(usize, TcpStream) + Send + Sync + 'static) -> (SocketAddr, Arc<AtomicUsize>) {
+pub(crate) fn proxy(
+    serve: impl Fn(usize, TcpStream) + Send + Sync + 'static,
+) -> (SocketAddr, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     let addr = serving(move |number, mut stream| {
@@ -128,12 +131,11 @@ fn a_socket_that_is_gone_fails_no_request_that_an_open_connection_can_carry() {
     assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, 40)].into());
 }
 
-/// A proxy whose peers say these bytes before they get any, and then are `peer`.
+/// A proxy whose peers say these bytes before they get any, and then are the one at `addr`.
 fn proxy_to(
-    peer: &Peer,
+    addr: SocketAddr,
     early: impl Fn(usize) -> &'static [u8] + Send + Sync + 'static,
 ) -> (SocketAddr, Arc<AtomicUsize>) {
-    let addr = peer.addr;
     proxy(move |number, mut stream| {
         stream.write_all(&[OPENED, early(number)].concat()).unwrap();
         // Nothing of the peer itself comes before the client has begun.
@@ -146,7 +148,7 @@ fn proxy_to(
 #[test]
 fn a_connection_that_allows_no_request_when_it_opens_keeps_requests_waiting() {
     let peer = Peer::start(Manner::Together { count: 1, most: 10 });
-    let (proxy, _) = proxy_to(&peer, |_| NO_STREAMS);
+    let (proxy, _) = proxy_to(peer.addr, |_| NO_STREAMS);
     let plan = through(proxy, Some(1));
     let ran = drive(plan.scenario(scenario("s", shared(1, 10), sequence([get("get", "/")]))).compile());
     assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, 10)].into());
@@ -155,14 +157,14 @@ fn a_connection_that_allows_no_request_when_it_opens_keeps_requests_waiting() {
 #[test]
 fn a_connection_that_leaves_when_it_opens_is_replaced_once_for_each_request() {
     let peer = Peer::start(Manner::Together { count: 1, most: 10 });
-    let (first_leaves, opened) = proxy_to(&peer, |number| if number == 1 { LEAVING } else { &[] });
+    let (first_leaves, opened) = proxy_to(peer.addr, |number| if number == 1 { LEAVING } else { &[] });
     let one_user = || scenario("s", shared(1, 10), sequence([get("get", "/")]));
     let ran = drive(through(first_leaves, Some(1)).scenario(one_user()).compile());
     assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Ok, 10)].into());
     assert_eq!((opened.load(Ordering::SeqCst), ran.run.all(Metric::Retried)), (2, 1));
 
     for reuse in [Reuse::Pool, Reuse::Never] {
-        let (all_leave, opened) = proxy_to(&peer, |_| LEAVING);
+        let (all_leave, opened) = proxy_to(peer.addr, |_| LEAVING);
         let plan = through(all_leave, Some(1)).connecting(WEB, |c| c.reuse = Some(reuse));
         let ran = drive(plan.scenario(one_user()).compile());
         assert_eq!(ran.assert_sound().outcomes("get"), [(Outcome::Reset, 10)].into(), "{reuse:?}");
@@ -170,8 +172,55 @@ fn a_connection_that_leaves_when_it_opens_is_replaced_once_for_each_request() {
     }
 }
 
+#[test]
+fn a_call_that_waited_for_a_connection_that_leaves_sends_all_of_its_messages_on_another() {
+    let target = testbed::grpc(GrpcBehaviour::ok("\x0a\x02hi")).unwrap();
+    let (first_leaves, _) = proxy_to(target.addr(), |number| if number == 1 { LEAVING } else { &[] });
+    let paced = CallOptions { repeat: 3, every: ms(50), ..CallOptions::default() };
+    let gather = call("Gather", "a").streaming(paced).within(ms(5_000));
+    let plan = Plan::new().grpc(RPC, target.addr()).connecting(RPC, |c| {
+        (c.proxy, c.connections) = (Some(Proxy::parse(&format!("http://{first_leaves}")).unwrap()), Some(1));
+    });
+    let ran = drive(plan.scenario(scenario("s", shared(1, 3), sequence([gather]))).compile());
+    assert_eq!(ran.assert_sound().outcomes("Gather"), [(Outcome::Ok, 3)].into());
+    assert_eq!((ran.run.all(Metric::Retried), ran.run.all(Metric::MessagesOut)), (1, 9));
+    let sent = b"\0\0\0\0\x03\x0a\x01a".repeat(3);
+    // The log omits the first prefix.
+    assert!(target.log().iter().all(|served| served.body == sent[5..]));
+}
+
+/// Two connections are being opened, each for the request that came before it, and the later one fails.
+#[test]
+fn a_connection_that_cannot_be_opened_fails_no_request_that_waits_for_an_earlier_one() {
+    let peer = Peer::start(Manner::Together { count: 1, most: 10 });
+    let addr = peer.addr;
+    let (failed, has_failed) = channel();
+    let (failed, has_failed) = (Mutex::new(failed), Mutex::new(has_failed));
+    let (proxy, _) = proxy(move |number, mut stream| match number {
+        1 => {
+            has_failed.lock().unwrap().recv().unwrap();
+            stream.write_all(OPENED).unwrap();
+            tunnel(stream, addr);
+        }
+        _ => {
+            stream.write_all(b"HTTP/1.1 503 Full\r\n\r\n").unwrap();
+            // The client closes the connection.
+            stream.read_to_end(&mut Vec::new()).unwrap();
+            failed.lock().unwrap().send(()).unwrap();
+        }
+    });
+    let [first, second] = [("first", 0), ("second", 200)].map(|(name, start)| Scenario {
+        start: ms(start),
+        ..scenario(name, shared(1, 1), sequence([get(name, "/")]))
+    });
+    let ran = drive(through(proxy, Some(2)).scenario(first).scenario(second).compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("first"), [(Outcome::Ok, 1)].into());
+    assert_eq!(run.outcomes("second"), [(Outcome::Refused, 1)].into());
+}
+
 /// A server whose requests are signals.
-fn signals() -> (SocketAddr, Receiver<()>) {
+pub(crate) fn signals() -> (SocketAddr, Receiver<()>) {
     let (signal, received) = channel();
     let signal = Mutex::new(signal);
     let addr = serving(move |_, mut stream| {

@@ -1,16 +1,21 @@
 //! Streams of gRPC messages are counted, timed, and cut short where the plan asks for it; every fault is an outcome.
 
+use std::io::Write;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use evidence::{GrpcCode, Metric, Outcome};
 use testbed::{GrpcBehaviour, Site, StreamEnd};
 use workload::call::{CallOptions, CancelAfter};
-use workload::{Expect, HttpVersion, Scenario, Step};
+use workload::proxy::Proxy;
+use workload::{Executor, Expect, HttpVersion, Scenario, Step};
 
 use crate::accounting::Accounting;
 use crate::drive::{FinishedRun, drive};
 use crate::h2_peer::{Manner, Peer};
+use crate::opening::{OPENED, proxy, signals};
 use crate::plan::{Plan, RPC, Tuned, WEB, at_rate, call, get, ms, scenario, sequence};
+use crate::proxy::tunnel;
 
 const COUNT: u64 = 10;
 
@@ -25,6 +30,10 @@ fn run(behaviour: GrpcBehaviour, step: Step) -> (FinishedRun, Vec<testbed::Serve
     let ran = drive(plan.compile());
     assert_eq!(ran.assert_sound().outcomes("Good"), [(Outcome::Ok, 20)].into());
     (ran, target.log().into_iter().filter(|served| served.path != "/bed.Bed/Good").collect())
+}
+
+fn once() -> Executor {
+    Executor::SharedIterations { vus: 1, iterations: 1, max_duration: ms(60_000) }
 }
 
 fn sum(ran: &FinishedRun, metric: Metric) -> u64 {
@@ -193,4 +202,41 @@ fn many_messages_at_once_are_all_sent() {
     let (ran, _) = run(GrpcBehaviour::EchoEach, step.streaming(many));
     assert_eq!(ran.assert_sound().outcomes("Talk"), [(Outcome::Ok, COUNT)].into());
     assert_eq!((sum(&ran, Metric::MessagesIn), sum(&ran, Metric::MessagesOut)), (20 * COUNT, 20 * COUNT));
+}
+
+/// What the generator does again at no set instant is not late for it.
+#[test]
+fn messages_that_are_sent_as_soon_as_they_can_be_are_not_late() {
+    let many = CallOptions { repeat: 100, ..CallOptions::default() };
+    let (ran, log) =
+        run(GrpcBehaviour::ok("\x0a\x02hi"), call("Gather", &"a".repeat(10_000)).streaming(many));
+    assert_eq!(ran.assert_sound().outcomes("Gather"), [(Outcome::Ok, COUNT)].into());
+    assert_eq!((sum(&ran, Metric::MessagesOut), log.len() as u64), (100 * COUNT, COUNT));
+    assert_eq!(ran.assert_sound().times(Metric::StepLag, |_| true).count(), 0);
+}
+
+/// The target reads nothing until the second message is due. That one is sent late, and the third one at its instant.
+#[test]
+fn only_messages_at_their_instants_have_a_lag() {
+    let target = testbed::grpc(GrpcBehaviour::ok("\x0a\x02hi")).unwrap();
+    let addr = target.addr();
+    let (control, signals) = signals();
+    let signals = Mutex::new(signals);
+    let (proxy, _) = proxy(move |_, mut stream| {
+        stream.write_all(OPENED).unwrap();
+        signals.lock().unwrap().recv().unwrap();
+        tunnel(stream, addr);
+    });
+    let paced = CallOptions { repeat: 3, every: ms(1_000), ..CallOptions::default() };
+    let gather = call("Gather", &"a".repeat(600_000)).streaming(paced);
+    let release =
+        Scenario { start: ms(1_200), ..scenario("release", once(), sequence([get("release", "/")])) };
+    let plan = Plan::of(control).grpc(RPC, addr).connecting(RPC, |c| {
+        (c.proxy, c.connections) = (Some(Proxy::parse(&format!("http://{proxy}")).unwrap()), Some(1));
+    });
+    let plan = plan.scenario(scenario("s", once(), sequence([gather]))).scenario(release);
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("Gather"), [(Outcome::Ok, 1)].into());
+    assert_eq!(run.times(Metric::StepLag, |_| true).count(), 2);
 }

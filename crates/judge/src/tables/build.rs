@@ -102,12 +102,7 @@ impl Draft {
 
     fn add(&mut self, run: &dyn Run, id: KeyId, key: &Key) -> Result<(), ReadError> {
         match key.metric {
-            Metric::ResponseTime
-            | Metric::ServiceTime
-            | Metric::IterationTime
-            | Metric::StartLag
-            | Metric::StepLag
-            | Metric::PlaceWait => {
+            Metric::ResponseTime | Metric::ServiceTime | Metric::IterationTime | Metric::PlaceWait => {
                 let histogram = run.histogram(id, run.whole())?;
                 self.add_times(key, &histogram);
             }
@@ -116,7 +111,9 @@ impl Draft {
                 self.add_by_second(key, &counts);
                 self.add_sum(key, counts.iter().map(|(_, n)| n).sum());
             }
-            Metric::LoopStall
+            Metric::StartLag
+            | Metric::StepLag
+            | Metric::LoopStall
             | Metric::PerturbedResponseTime
             | Metric::PerturbedIterationTime
             | Metric::InFlightAge
@@ -146,9 +143,6 @@ impl Draft {
     fn add_times(&mut self, key: &Key, histogram: &Histogram) {
         let outcome = key.outcome.unwrap_or(Outcome::Ok);
         match key.metric {
-            Metric::StartLag | Metric::StepLag => {
-                self.scenario_phase(key).start_lag.entry(key.instance).or_default().merge(histogram)
-            }
             Metric::IterationTime if outcome == Outcome::Ok => {
                 self.scenario_phase(key).iteration_ok.merge(histogram);
             }

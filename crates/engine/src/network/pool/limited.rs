@@ -16,12 +16,10 @@ pub(super) struct LimitedTime {
 }
 
 impl LimitedTime {
-    /// The pool is limited from now on; nothing changes where it is already.
+    /// The pool is limited by this from now on; what limited it before does so no more.
     pub(super) fn begin(&mut self, now: Instant, limit: PlaceLimit) {
-        if self.since.is_none() {
-            self.since = Some(now);
-            self.limit = Some(limit);
-        }
+        self.since = self.since.or(Some(now));
+        self.limit = Some(limit);
     }
 
     /// The pool is not limited any more.
@@ -41,6 +39,39 @@ impl LimitedTime {
         if let Some(limit) = self.limit.filter(|_| waited > 0) {
             let before = operation.held_back.map_or(0, |held| held.ns);
             operation.held_back = Some(HeldBack { ns: before + waited, limit });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body_budget::BodyBudget;
+    use crate::index::PoolIndex;
+    use crate::operation::Operations;
+
+    #[test]
+    fn a_wait_is_of_the_limit_that_the_pool_has_come_to() {
+        let at = |ms| Instant::at(std::time::Duration::from_millis(ms));
+        let mut operations = Operations::new(&BodyBudget::new(0));
+        let (early, late) = (operations.open(0), operations.open(0));
+        let mut limited = LimitedTime::default();
+        let place = |since, limited: &LimitedTime| QueuePlace {
+            pool: PoolIndex(0),
+            since,
+            limited_before_ns: limited.at(since),
+        };
+        limited.begin(at(10), PlaceLimit::PeerStreams);
+        let of_early = place(at(10), &limited);
+        limited.begin(at(20), PlaceLimit::PeerStreams);
+        limited.begin(at(30), PlaceLimit::Unread);
+        let of_late = place(at(31), &limited);
+        limited.end(at(40));
+        for (operation, place, waited_ms) in [(early, of_early, 30), (late, of_late, 9)] {
+            let operation = operations.get_mut(operation);
+            limited.add_to(operation, place, at(50));
+            let held = HeldBack { ns: waited_ms * 1_000_000, limit: PlaceLimit::Unread };
+            assert_eq!(operation.held_back, Some(held));
         }
     }
 }

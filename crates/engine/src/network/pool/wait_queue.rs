@@ -1,6 +1,7 @@
 //! Operations that wait for a connection of a pool, in the order in which they were queued.
 
 use std::collections::VecDeque;
+use std::ops::RangeBounds;
 
 use evidence::Instant;
 
@@ -29,27 +30,40 @@ impl WaitQueue {
         operations.get_mut(operation).place = OperationPlace::Waiting(place);
     }
 
-    /// Take the first operation, and where it waited, if it waits since `latest` or for longer.
-    pub(super) fn next_since(
-        &mut self,
-        latest: Instant,
-        operations: &mut Operations,
-    ) -> Option<(OperationIndex, QueuePlace)> {
-        while let Some(token) = self.all.front().copied() {
+    /// Take the first operation, and where it waited.
+    pub(super) fn next(&mut self, operations: &mut Operations) -> Option<(OperationIndex, QueuePlace)> {
+        while let Some(token) = self.all.pop_front() {
             if let Some(operation) = operations.find(token)
                 && let OperationPlace::Waiting(place) = operation.place
             {
-                if place.since > latest {
-                    return None;
-                }
                 operation.place = OperationPlace::Nowhere;
                 self.waiting -= 1;
-                self.all.pop_front();
                 return Some((token.index(), place));
             }
-            self.all.pop_front();
         }
         None
+    }
+
+    /// Take every operation that waits since an instant of this range, and where it waited.
+    pub(super) fn take(
+        &mut self,
+        since: impl RangeBounds<Instant>,
+        operations: &mut Operations,
+    ) -> Vec<(OperationIndex, QueuePlace)> {
+        let mut taken = Vec::new();
+        self.all.retain(|token| {
+            if let Some(operation) = operations.find(*token)
+                && let OperationPlace::Waiting(place) = operation.place
+                && since.contains(&place.since)
+            {
+                operation.place = OperationPlace::Nowhere;
+                taken.push((token.index(), place));
+                return false;
+            }
+            true
+        });
+        self.waiting -= taken.len();
+        taken
     }
 
     /// Call `visit` with each operation that waits, and since when.
@@ -105,10 +119,14 @@ mod tests {
         }
         assert!(queue.all.len() < 50, "{}", queue.all.len());
         queue.remove(first[0], &mut operations);
-        assert_eq!(queue.next_since(at(1), &mut operations), None);
-        let taken = queue.next_since(at(2), &mut operations);
-        assert_eq!(taken.map(|(operation, place)| (operation, place.since)), Some((first[1], at(2))));
+        let last = [4, 5].map(|ms| open(&mut queue, &mut operations, at(ms)));
+        let taken = queue.take(at(3)..at(5), &mut operations);
+        assert_eq!(taken.iter().map(|(operation, _)| *operation).collect::<Vec<_>>(), [last[0]]);
+        for (operation, since) in [(first[1], at(2)), (last[1], at(5))] {
+            let taken = queue.next(&mut operations);
+            assert_eq!(taken.map(|(operation, place)| (operation, place.since)), Some((operation, since)));
+        }
         assert!(queue.is_empty());
-        assert_eq!(queue.next_since(Instant::NEVER, &mut operations), None);
+        assert_eq!(queue.next(&mut operations), None);
     }
 }
