@@ -102,7 +102,9 @@ impl Counting {
         let Some(found) = profile.sample_types.get(index) else { return Counting::Unknown };
         match Kind::of(profile, index) {
             Kind::State => Counting::Complete,
-            Kind::Contention => column("contentions").map_or(Counting::Unknown, Counting::AtMost),
+            // Delays differ from one another by any factor, and the profile contains their sum only.
+            Kind::Contention if found.name == "contentions" => Counting::AtMost(index),
+            Kind::Contention => Counting::Unknown,
             Kind::Allocated | Kind::InUse => {
                 let objects = found.name.split('_').next().map(|first| format!("{first}_objects"));
                 match objects.and_then(|name| column(&name)) {

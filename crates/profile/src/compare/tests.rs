@@ -205,6 +205,16 @@ fn contention_that_was_not_sampled_is_unknown() {
 }
 
 #[test]
+fn whether_delays_differ_by_more_than_chance_is_unknown() {
+    let types = [("contentions", "count"), ("delay", "nanoseconds")];
+    let (base, new) = (folded(&types, "serve;lock 400 900000"), folded(&types, "serve;lock 410 9000000"));
+    let comparison = compared((&base, Some(10)), (&new, Some(10))).expect("both count the same");
+    let change = mover(&comparison, "lock").change;
+    assert_eq!((change.significance, change.base.samples), (Significance::Unknown, None));
+    assert!(change.interval.is_none(), "one of the 410 may have been as long as all others");
+}
+
+#[test]
 fn denominators_come_in_pairs_and_are_not_zero() {
     let profile = cpu("a 100");
     let refused =
