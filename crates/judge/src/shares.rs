@@ -128,12 +128,17 @@ impl ShareQuestion {
         let all = self.counts.arrivals as f64;
         let limits = self.limits(self.counts.least, self.counts.most, self.counts.arrivals, &effects);
         let Proportion { part, whole } = self.counts.observed;
+        let answer = self.answer(limits, &effects);
+        let design_effect = match answer {
+            ShareAnswer::Fail => effects.of_violation,
+            _ => effects.of_all,
+        };
         ShareDecision {
-            answer: self.answer(limits, &effects),
+            answer,
             share: part as f64 / whole.max(1) as f64,
             limits,
-            design_effect: effects.of_all,
-            effective_sample: all / effects.of_all,
+            design_effect,
+            effective_sample: all / design_effect,
         }
     }
 
@@ -202,7 +207,7 @@ impl ShareQuestion {
         };
         let none = limits(0, effects.without_any).upper;
         ShareLimits {
-            lower: limits(least, effects.of_all).lower,
+            lower: limits(least, effects.of_violation).lower,
             upper: limits(most, effects.of_all).upper.max(none),
         }
     }
@@ -213,8 +218,10 @@ impl ShareQuestion {
         let has_batches = self.at_bound.batches().filter(|batch| batch.whole > 0).count() >= LEAST_BATCHES;
         let least = if has_batches { 1.0 } else { UNKNOWN_DESIGN_EFFECT };
         let or_unknown = |effect: Option<f64>| effect.unwrap_or(UNKNOWN_DESIGN_EFFECT).max(least);
+        let of_all = or_unknown(beyond.into_iter().chain(others).reduce(f64::max));
         DesignEffects {
-            of_all: or_unknown(beyond.into_iter().chain(others).reduce(f64::max)),
+            of_all,
+            of_violation: of_all.min(self.at_bound.arrivals_a_share().max(least)),
             without_any: or_unknown(others),
         }
     }
@@ -223,6 +230,9 @@ impl ShareQuestion {
 /// Observations per independent observation.
 struct DesignEffects {
     of_all: f64,
+    /// For the lower limit: at worst the arrivals of one batch act like one. What was estimated beyond that is the error of
+    /// few batches, and a target that died half-way has violated its objective.
+    of_violation: f64,
     /// If no arrival were beyond the bound.
     without_any: f64,
 }
@@ -230,13 +240,28 @@ struct DesignEffects {
 impl Cut {
     /// The design effect of its shares, as an upper limit; none where all or none are beyond it.
     fn design_effect(&self) -> Option<f64> {
-        let batches: Vec<Proportion> = self.batches().filter(|batch| batch.whole > 0).collect();
-        let shares = if batches.len() >= LEAST_BATCHES { &batches } else { &self.seconds };
-        let effect = stats::design_effect_of_shares(shares, EFFECT_CONFIDENCE)?;
+        let effect = stats::design_effect_of_shares(&self.shares(), EFFECT_CONFIDENCE)?;
         Some(match self.place {
             CutPlace::NearBound => effect,
             CutPlace::FarFromBound => effect.min(UNKNOWN_DESIGN_EFFECT),
         })
+    }
+
+    /// The shares that show how arrivals cluster: those of batches, of seconds where there are too few batches.
+    fn shares(&self) -> Vec<Proportion> {
+        let has_any = |share: &Proportion| share.whole > 0;
+        let batches: Vec<Proportion> = self.batches().filter(has_any).collect();
+        if batches.len() >= LEAST_BATCHES {
+            return batches;
+        }
+        self.seconds.iter().copied().filter(has_any).collect()
+    }
+
+    /// How many arrivals such a share is of, on average; at least 1.
+    fn arrivals_a_share(&self) -> f64 {
+        let shares = self.shares();
+        let all: u64 = shares.iter().map(|share| share.whole).sum();
+        (all as f64 / shares.len().max(1) as f64).max(1.0)
     }
 
     /// Shares of [`BATCH_S`]; the remainder belongs to the last batch.

@@ -49,6 +49,19 @@ fn an_outage_counts_as_one_cluster() {
     assert_eq!(answer(0.02, seconds(300, 100, |_| 3)), ShareAnswer::Fail);
 }
 
+/// However much the seconds of such a run depend on each other.
+#[test]
+fn a_target_that_died_half_way_has_violated_its_error_rate() {
+    let dead = |second: usize| if second == 0 { 31 } else { 50 };
+    let decision = question(0.01, seconds(3, 50, dead)).decide();
+    assert_eq!(decision.answer, ShareAnswer::Fail, "{decision:?}");
+    assert_eq!(decision.effective_sample, 3.0, "at worst each second is one observation");
+    let last_tenth = |second: usize| if second >= 540 { 20 } else { 0 };
+    assert_eq!(answer(0.01, seconds(600, 20, last_tenth)), ShareAnswer::Fail);
+    let one_failure_a_minute = |second: usize| u64::from(second % 60 == 0);
+    assert_eq!(answer(0.01, seconds(180, 1, one_failure_a_minute)), ShareAnswer::UndecidedBySample);
+}
+
 #[test]
 fn a_share_at_the_allowed_one_is_undecided() {
     let near = |second: usize| if second.is_multiple_of(20) { 6 } else { 5 };
