@@ -58,7 +58,7 @@ fn a_target_that_died_half_way_has_violated_its_error_rate() {
     assert_eq!(decision.effective_sample, 3.0, "at worst each second is one observation");
     let last_tenth = |second: usize| if second >= 540 { 20 } else { 0 };
     assert_eq!(answer(0.01, seconds(600, 20, last_tenth)), ShareAnswer::Fail);
-    let one_failure_a_minute = |second: usize| u64::from(second % 60 == 0);
+    let one_failure_a_minute = |second: usize| u64::from(second.is_multiple_of(60));
     assert_eq!(answer(0.01, seconds(180, 1, one_failure_a_minute)), ShareAnswer::UndecidedBySample);
 }
 
