@@ -1,6 +1,7 @@
 //! Opens a run file from anywhere: checks what it is and whether this version can read it, and trusts it as little as
 //! possible.
 
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -36,6 +37,29 @@ pub(crate) fn to_read(readable: &Readable) -> Result<Connection, ArchiveError> {
         as_built(connection)
     };
     opened.map_err(Fault::from).and_then(only_reading).map_err(|fault| fault.at(readable.path(), READ))
+}
+
+/// Open the run file at `path`, which this process is writing, as it is now. Only SQLite opens it: closing a file by other
+/// means gives up the writer's locks.
+pub(crate) fn to_look(path: &Path) -> Result<Connection, ArchiveError> {
+    // One that may not write cannot use the shared memory of the log.
+    let opened = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    let looking = |connection: Connection| {
+        connection.pragma_update(None, "query_only", true)?;
+        let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+        // All of one transaction is as it was at its first read.
+        connection.execute_batch("BEGIN DEFERRED")?;
+        Ok((connection, mode))
+    };
+    let (connection, mode) =
+        opened.map_err(Fault::from).and_then(looking).map_err(|fault| fault.at(path, READ))?;
+    match mode.as_str() {
+        "wal" => Ok(connection),
+        _ => {
+            let why = "its file system cannot share memory, so that readers would stop the writer";
+            Err(ArchiveError::io(path, READ, io::Error::new(io::ErrorKind::Unsupported, why)))
+        }
+    }
 }
 
 /// Open the run file at `path` to add to it. SQLite writes to the file and beside it, so this is for files that

@@ -51,6 +51,11 @@ impl Readable {
         Err(ArchiveError::Changing { path: path.to_owned() })
     }
 
+    /// The run file at `path` that this process writes: nobody else could have changed what lies beside it.
+    pub(crate) fn written_here(path: &Path) -> Readable {
+        Readable { path: path.to_owned(), copy: None }
+    }
+
     /// Checks what can be checked without a copy.
     ///
     /// # Errors

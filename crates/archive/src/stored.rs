@@ -43,6 +43,16 @@ impl Stored {
         Self::read(Readable::at(path)?)
     }
 
+    /// What the run file at `path`, which this process is writing, has by now: everything up to one flush, as long as this is
+    /// kept. The file cannot be sealed to a single file meanwhile.
+    ///
+    /// # Errors
+    /// [`ArchiveError`]: damaged, or not readable.
+    pub fn so_far(path: &Path) -> Result<Stored, ArchiveError> {
+        let connection = open::to_look(path)?;
+        Self::load(connection, Readable::written_here(path)).map_err(|fault| fault.at(path, READ))
+    }
+
     /// Read a run file. Nothing is written but in the folder of a private copy, which is gone when this returns.
     ///
     /// # Errors

@@ -1,9 +1,18 @@
 //! `kill -9` in the middle of a run leaves its evidence up to the last second that was flushed.
 
-use archive::Stored;
-use evidence::{KeyId, Provenance, Run};
+use archive::{Overwrite, Stored, Writer};
+use evidence::{KeyId, Provenance, Run, Sink};
 
 use crate::child::{Limit, Other};
+use crate::sample::{completed, manifest, tick};
+
+/// Seconds of load, each made durable.
+fn write(writer: &mut Writer, seconds: std::ops::Range<u32>) {
+    for second in seconds {
+        writer.tick(&tick(second)).unwrap();
+        writer.flush().unwrap();
+    }
+}
 
 #[test]
 fn a_killed_run_is_readable_up_to_its_last_flush() {
@@ -26,6 +35,26 @@ fn a_killed_run_is_readable_up_to_its_last_flush() {
         assert_eq!(run.histogram(KeyId(0), run.whole()).unwrap().count(), 70);
         assert_eq!(run.exemplars().unwrap().len(), 6);
     }
+}
+
+#[test]
+fn what_there_is_of_a_run_so_far_stays_as_it_is_while_its_writer_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
+    write(&mut writer, 0..3);
+    let so_far = Stored::so_far(&path).unwrap();
+    assert_eq!((so_far.seconds(), so_far.end()), (3, None));
+    // So much that the log is folded into the file if no reader hinders it.
+    write(&mut writer, 3..1_000);
+    assert_eq!(so_far.total(KeyId(1)).unwrap(), 33);
+    assert_eq!(Stored::so_far(&path).unwrap().seconds(), 1_000);
+    drop(so_far);
+    writer.end(&completed(999)).unwrap();
+    drop(writer);
+    let run = Stored::open(&path).unwrap();
+    assert_eq!((run.seconds(), run.verify_digest().unwrap()), (1_000, Provenance::Intact));
+    assert!(!folder.path().join("run.plimsoll-wal").exists(), "one single file is left");
 }
 
 #[test]
