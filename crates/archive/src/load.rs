@@ -129,6 +129,7 @@ fn run_end(row: &Row<'_>) -> Result<RunEnd, Fault> {
         "completed" => Ending::Completed,
         "interrupted" => Ending::Interrupted,
         "stopped" => Ending::Stopped(row.get::<_, Option<String>>(1)?.unwrap_or_default()),
+        "decided" => Ending::Decided,
         "aborted" => Ending::Aborted(row.get::<_, Option<String>>(1)?.unwrap_or_default()),
         other => return Err(damaged(format_args!("`{other}` is no way for a run to end"))),
     };

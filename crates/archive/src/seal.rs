@@ -32,6 +32,7 @@ fn write_end(connection: &Connection, end: &RunEnd) -> Result<(), Fault> {
         Ending::Completed => ("completed", None),
         Ending::Interrupted => ("interrupted", None),
         Ending::Stopped(objective) => ("stopped", Some(objective)),
+        Ending::Decided => ("decided", None),
         Ending::Aborted(reason) => ("aborted", Some(reason)),
     };
     connection.execute(

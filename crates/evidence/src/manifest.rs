@@ -176,6 +176,8 @@ pub enum Ending {
     Interrupted,
     /// A stop rule of the plan ended it: that of the objective of this name. It was drained and sealed.
     Stopped(String),
+    /// Every objective was decided before the planned end, as was asked for. It was drained and sealed.
+    Decided,
     /// The measurement became impossible; the reason says why.
     Aborted(String),
 }

@@ -127,15 +127,17 @@ pub(crate) fn cut_short(facts: &Facts<'_>) -> String {
         Some(Ending::Stopped(objective)) => format!("was stopped by the plan's rule for {objective}"),
         Some(Ending::Aborted(why)) => format!("broke off ({why})"),
         Some(Ending::Completed) => "completed".to_owned(),
+        Some(Ending::Decided) => "was decided".to_owned(),
     };
     format!("The run {how} {}: an incomplete run cannot pass.", progress(facts))
 }
 
-/// That a stop rule of the plan ended the run; none where none did.
+/// That the run was ended early as the plan asks: by a stop rule, or because it was decided; none where it was not.
 pub(crate) fn stopped_early(facts: &Facts<'_>) -> Option<String> {
     let at = || progress(facts);
     let sentence = |objective| format!("The plan's stop rule for {objective} ended the run {}.", at());
-    facts.stopped_by().map(sentence)
+    let decided = || facts.decided().map(|when| format!("The run ended {when}."));
+    facts.stopped_by().map(sentence).or_else(decided)
 }
 
 /// How far an incomplete run came.

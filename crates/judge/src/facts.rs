@@ -49,6 +49,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) end: Option<&'a RunEnd>,
     /// When its load was stopped before its planned end, where that is known.
     pub(crate) stopped_at: Option<Instant>,
+    /// Whether it is still under way, and looked at to see whether it is decided.
+    pub(crate) is_looked_at: bool,
     /// How many seconds of evidence there are.
     pub(crate) seconds: u32,
     pub(crate) tables: Tables,
@@ -113,7 +115,7 @@ impl<'a> Facts<'a> {
             .collect::<Result<Vec<MeasuredObjective<'_>>, ReadError>>()?;
         if let Some(family) = workload.family {
             let shares = objectives.iter_mut().filter_map(|measured| measured.observed.share.as_mut());
-            measure::correct_violations(shares.collect(), family);
+            measure::correct_violations(shares.collect(), measure::family_confidence(workload, family));
         }
         Ok(Facts {
             workload,
@@ -121,6 +123,7 @@ impl<'a> Facts<'a> {
             source: run.manifest().source.as_ref(),
             end: run.end(),
             stopped_at: stopped_at(run)?,
+            is_looked_at: false,
             seconds: run.seconds(),
             tables,
             generator,
@@ -143,17 +146,25 @@ impl<'a> Facts<'a> {
         self.end.is_some_and(|end| end.ending == Ending::Completed)
     }
 
+    /// How it ended early because every objective was decided, if it did: `after 50 % of the planned time: …`.
+    pub(crate) fn decided(&self) -> Option<String> {
+        let until = self.workload.until_decided.as_ref()?;
+        let at = self.stopped_at.map(|at| at.offset()).unwrap_or_default();
+        self.end.filter(|end| end.ending == Ending::Decided).map(|_| until.ended_at(at))
+    }
+
     /// The objective whose stop rule ended the run early, as the plan asks.
     pub(crate) fn stopped_by(&self) -> Option<&'a str> {
         match &self.end?.ending {
             Ending::Stopped(objective) => Some(objective),
-            Ending::Completed | Ending::Interrupted | Ending::Aborted(_) => None,
+            Ending::Completed | Ending::Interrupted | Ending::Decided | Ending::Aborted(_) => None,
         }
     }
 
-    /// Whether what there is may meet an objective: all that was planned, or all until the plan itself ended it.
+    /// Whether what there is may meet an objective: all that was planned, all until the plan itself ended it, or all so far
+    /// of a run that is looked at.
     pub(crate) fn can_pass(&self) -> bool {
-        self.is_complete() || self.stopped_by().is_some()
+        self.is_looked_at || self.is_complete() || self.stopped_by().is_some() || self.decided().is_some()
     }
 
     /// Requests in flight when the run ended; unknown for a run that was killed or aborted.

@@ -29,7 +29,7 @@ mod tests;
 mod verdict;
 
 use evidence::run::ReadError;
-use evidence::{Finding, Judgement, Provenance, Run};
+use evidence::{Claim, Finding, Judgement, Provenance, Run, Verdict};
 use workload::Workload;
 
 pub use compare::{Side, compare};
@@ -53,6 +53,20 @@ pub enum JudgeError {
 /// [`JudgeError::Read`] when the evidence cannot be read. A run without any evidence is no error.
 pub fn judge(run: &dyn Run, workload: &Workload, provenance: Provenance) -> Result<Judgement, JudgeError> {
     Ok(judgement(&facts::Facts::of(run, workload, provenance)?))
+}
+
+/// The objectives that what there is so far of a `run` under way does not decide, by name. Its requests in flight may end in
+/// either way. Where the evidence invalidates the run as a whole, none is decided.
+///
+/// # Errors
+/// [`JudgeError::Read`] when the evidence cannot be read.
+pub fn undecided(run: &dyn Run, workload: &Workload) -> Result<Vec<String>, JudgeError> {
+    let mut facts = facts::Facts::of(run, workload, Provenance::Unsealed)?;
+    facts.is_looked_at = true;
+    let Judgement { verdict, claims, .. } = judgement(&facts);
+    let is_decided =
+        |claim: &Claim| verdict != Verdict::Invalid && matches!(claim.verdict, Verdict::Pass | Verdict::Fail);
+    Ok(claims.into_iter().filter(|claim| !is_decided(claim)).map(|claim| claim.name).collect())
 }
 
 fn judgement(facts: &facts::Facts<'_>) -> Judgement {

@@ -11,7 +11,7 @@ mod stated;
 pub(crate) mod times;
 mod values;
 
-pub(crate) use shares::{ShareMeasurement, WrongSide, correct_violations};
+pub(crate) use shares::{ShareMeasurement, WrongSide, correct_violations, family_confidence};
 pub(crate) use source::MeasureSource;
 pub(crate) use stalls::DisturbedTime;
 pub(crate) use stated::StatedAnswer;

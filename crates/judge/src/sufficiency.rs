@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use workload::{Comparison, Filter, Flow, Measure, Objective, Scenario, Schedule, Statistic, Step, Workload};
 
-/// Of the limit of a share, one-sided.
-const CONFIDENCE: f64 = 0.95;
+use crate::shares::CONFIDENCE;
 
 /// The observations of one objective.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +35,8 @@ pub fn expected_observations(workload: &Workload) -> Vec<ExpectedObservations> {
 }
 
 fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservations {
-    let least = allowed_share(objective).map(|allowed| stats::fewest_without(allowed, CONFIDENCE));
+    let confidence = workload.until_decided.as_ref().map_or(CONFIDENCE, |until| until.confidence);
+    let least = allowed_share(objective).map(|allowed| stats::fewest_without(allowed, confidence));
     let needed = least.map(|least| (least as f64 * stats::UNKNOWN_DESIGN_EFFECT) as u64);
     let is_about_requests = !matches!(objective.measure, Measure::Series { .. });
     let planned =

@@ -183,13 +183,18 @@ impl TestRun {
     }
 
     /// Ended early by the stop rule of this objective, which was drained.
-    pub(crate) fn stopped_by(mut self, objective: &str, at_ms: u64) -> TestRun {
+    pub(crate) fn stopped_by(self, objective: &str, at_ms: u64) -> TestRun {
+        self.ended(Ending::Stopped(objective.to_owned()), at_ms)
+    }
+
+    /// Ended early in this way, and drained.
+    pub(crate) fn ended(mut self, ending: Ending, at_ms: u64) -> TestRun {
         let at = Instant::from_nanos(at_ms * 1_000_000);
         let (observer, text) = ("generator".to_owned(), "ended early".to_owned());
         let notice = Notice { at, observer, instance: None, kind: NoticeKind::Stopped, text };
         let observed = Observed { notices: vec![notice], ..Observed::default() };
         self.run.observed(&observed).unwrap();
-        self.run.finish(end(Ending::Stopped(objective.to_owned())));
+        self.run.finish(end(ending));
         self
     }
 

@@ -61,7 +61,11 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
     if !facts.can_pass() {
         return (Verdict::Inconclusive, claims::cut_short(facts));
     }
-    (Verdict::Pass, format!("{} met.", objectives(claims.len(), claims.len())))
+    let met = format!("{} met.", objectives(claims.len(), claims.len()));
+    (
+        Verdict::Pass,
+        [Some(met), claims::stopped_early(facts)].into_iter().flatten().collect::<Vec<_>>().join(" "),
+    )
 }
 
 fn objectives(some: usize, all: usize) -> String {

@@ -9,6 +9,7 @@ mod check;
 mod clock;
 mod compare;
 mod confine;
+mod decider;
 mod environment;
 mod explain;
 mod export;

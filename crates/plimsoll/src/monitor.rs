@@ -63,7 +63,7 @@ pub(crate) fn watched(subjects: &[String], plan: Option<&Path>) -> CommandResult
 }
 
 fn of_plan(path: &Path) -> CommandResult<(Workload, BTreeMap<String, String>)> {
-    let none = OverrideArguments { targets: Vec::new(), time_scale: None, load: None, seed: None };
+    let none = OverrideArguments::default();
     let LoadedPlan { mut workload, env, .. } = plan::resolve(path, &none)?;
     workload.scenarios.clear();
     workload.objectives.clear();

@@ -25,6 +25,7 @@ pub(crate) fn resolve(path: &Path, arguments: &OverrideArguments) -> CommandResu
         time_scale: arguments.time_scale,
         load: arguments.load,
         seed: arguments.seed,
+        until_decided: arguments.until_decided,
     };
     load(path, &Disk, &environment, &overrides).map_err(Failure::usage)
 }

@@ -144,7 +144,7 @@ fn from_grpc_address(target: &str, pace: Pace) -> CommandResult<LoadedPlan> {
 
 /// The scenarios of a plan that send to `target` alone, which share the rate.
 fn from_plan(path: &Path, target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
-    let none = OverrideArguments { targets: Vec::new(), time_scale: None, load: None, seed: None };
+    let none = OverrideArguments::default();
     let mut plan = plan::resolve(path, &none)?;
     let workload = &mut plan.workload;
     if !workload.targets.contains_key(target) {

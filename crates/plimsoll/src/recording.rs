@@ -2,18 +2,20 @@
 //! begins; during the run the recorder's thread alone writes.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::{Overwrite, RecordError, Recorder, Sinks, Writer};
 use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
-use evidence::stop_rule::Violation;
+use evidence::sink::Sink;
 use evidence::tick_channel::{TickSender, tick_channel};
 use evidence::{Ending, Instant, Notice, NoticeKind, Observed, RunEnd};
 use jiff::Timestamp;
+use workload::Workload;
 
+use crate::decider::Decider;
 use crate::failure::{CommandResult, Failure};
 use crate::live::Live;
 use crate::manifest::{RunDescription, manifest};
@@ -21,7 +23,7 @@ use crate::outputs;
 use crate::prepare::PreparedRun;
 use crate::run_file::RunFile;
 use crate::run_request::RunRequest;
-use crate::stop_watch::StopWatch;
+use crate::stop_watch::{EarlyEnd, EndedBy, StopWatch};
 
 /// Between the beginning of the archive and the run's epoch: long enough for its first commit, and for every loop to be at
 /// its start.
@@ -42,8 +44,10 @@ pub(crate) struct Recording {
     /// Through which the observers' samples reach the recorder.
     observed: Sender<Observed>,
     folded_endpoints: u64,
-    /// The stop rule that asked the loops to stop, if one did.
-    fired: Arc<OnceLock<Violation>>,
+    /// What asked the loops to stop, if anything but a signal did.
+    ended_by: EndedBy,
+    /// Of a run that ends as soon as it is decided.
+    decider: Option<Decider>,
 }
 
 /// A run that is over and in its file.
@@ -70,13 +74,19 @@ impl Recording {
         let overwrite = if request.options.force { Overwrite::Replace } else { Overwrite::Refuse };
         let writer = Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?;
         let TickReaders { live, stop_watch } = readers;
-        let fired = stop_watch.fired();
+        let ended_by = stop_watch.ended_by();
+        let decider = until_decided(file.path(), workload, &stop_watch)?;
+        let timer = decider
+            .as_ref()
+            .zip(workload.until_decided.as_ref())
+            .map(|(decider, until)| Box::new(decider.timer(&until.looks, loops)) as Box<dyn Sink + Send>);
         let drawing = live.map(|live| Box::new(live) as _).into_iter().collect();
-        let sinks = Sinks { recording: vec![Box::new(writer), Box::new(stop_watch)], drawing };
+        let recording: [Box<dyn Sink + Send>; 2] = [Box::new(writer), Box::new(stop_watch)];
+        let sinks = Sinks { recording: recording.into_iter().chain(timer).collect(), drawing };
         let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let (observed, samples) = channel();
         let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
-        Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints: 0, fired })
+        Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints: 0, ended_by, decider })
     }
 
     /// The clock that dates everything in this run.
@@ -111,9 +121,10 @@ impl Recording {
 
     /// Record when a run was stopped before its planned end, and why.
     fn note_stop(&self, at: Option<Instant>, ending: &Ending) {
-        let text = match (ending, self.fired.get()) {
+        let text = match (ending, self.ended_by.get()) {
             (Ending::Interrupted, _) => "interrupted by a signal".to_owned(),
-            (Ending::Stopped(_), Some(violation)) => {
+            (Ending::Decided, _) => "ended early: every objective was decided".to_owned(),
+            (Ending::Stopped(_), Some(EarlyEnd::Violated(violation))) => {
                 format!("ended early by the plan's stop rule for {violation}")
             }
             _ => return,
@@ -135,10 +146,13 @@ impl Recording {
     /// Record how the run ended and seal the file. A failure to record always fails the run; one that the engine broke
     /// off is still judged and reported.
     pub(crate) fn seal(
-        self,
+        mut self,
         totals: Result<Totals, EngineError>,
         was_interrupted: bool,
     ) -> CommandResult<SealedRun> {
+        if let Some(decider) = self.decider.take() {
+            decider.end();
+        }
         let stopped_at = totals.as_ref().ok().and_then(|totals| totals.stopped_at);
         let end = self.end(totals, was_interrupted);
         self.note_stop(stopped_at, &end.ending);
@@ -149,7 +163,7 @@ impl Recording {
         recorded.drawing_failures.iter().for_each(outputs::note);
         let aborted = match end.ending {
             Ending::Aborted(reason) => Some(reason),
-            Ending::Completed | Ending::Interrupted | Ending::Stopped(_) => None,
+            Ending::Completed | Ending::Interrupted | Ending::Stopped(_) | Ending::Decided => None,
         };
         Ok(SealedRun { file, aborted })
     }
@@ -157,8 +171,11 @@ impl Recording {
     fn end(&self, totals: Result<Totals, EngineError>, was_interrupted: bool) -> RunEnd {
         let (ending, totals) = match totals {
             Ok(totals) => {
-                let stopped = self.fired.get().map(|violation| Ending::Stopped(violation.objective.clone()));
-                let asked = stopped.or(was_interrupted.then_some(Ending::Interrupted));
+                let ended = self.ended_by.get().map(|why| match why {
+                    EarlyEnd::Violated(violation) => Ending::Stopped(violation.objective.clone()),
+                    EarlyEnd::Decided => Ending::Decided,
+                });
+                let asked = ended.or(was_interrupted.then_some(Ending::Interrupted));
                 (ending(asked, &totals), totals)
             }
             Err(error) => {
@@ -175,6 +192,16 @@ impl Recording {
             folded_ticks: totals.folded_ticks,
         }
     }
+}
+
+/// What ends the run of this workload as soon as it is decided, where that is asked for and can be before its end.
+fn until_decided(path: &Path, workload: &Workload, stop_watch: &StopWatch) -> CommandResult<Option<Decider>> {
+    let Some(until) = &workload.until_decided else { return Ok(None) };
+    outputs::note(until);
+    if until.looks.is_empty() {
+        return Ok(None);
+    }
+    Decider::start(path.to_owned(), workload, stop_watch.control(), stop_watch.ended_by()).map(Some)
 }
 
 /// How a run has ended that was asked to end in this way. What is asked for when every loop is over changes nothing.

@@ -10,22 +10,55 @@ use workload::Workload;
 
 use crate::outputs::note;
 
+/// Why a run was ended before its planned end, other than by a signal.
+#[derive(Debug)]
+pub(crate) enum EarlyEnd {
+    /// A stop rule did not hold.
+    Violated(Violation),
+    /// Every objective was decided.
+    Decided,
+}
+
+/// What ended a run early: the first of all that would.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EndedBy(Arc<OnceLock<EarlyEnd>>);
+
+impl EndedBy {
+    pub(crate) fn set(&self, why: EarlyEnd) {
+        // What comes later changes nothing: the run is ending.
+        let _ = self.0.set(why);
+    }
+
+    pub(crate) fn get(&self) -> Option<&EarlyEnd> {
+        self.0.get()
+    }
+}
+
 /// Evaluates the stop rules of a run once a second.
 pub(crate) struct StopWatch {
     rules: StopRules,
     control: Control,
-    fired: Arc<OnceLock<Violation>>,
+    ended_by: EndedBy,
 }
 
 impl StopWatch {
     /// Watches a run with so many loops.
     pub(crate) fn new(workload: &Workload, loops: u16, control: Control) -> StopWatch {
-        StopWatch { rules: StopRules::new(workload.stop_rules(), loops), control, fired: Arc::default() }
+        StopWatch {
+            rules: StopRules::new(workload.stop_rules(), loops),
+            control,
+            ended_by: EndedBy::default(),
+        }
     }
 
-    /// The rule that asked the loops to stop, once one did not hold.
-    pub(crate) fn fired(&self) -> Arc<OnceLock<Violation>> {
-        self.fired.clone()
+    /// Where it says which rule asked the loops to stop, once one did not hold.
+    pub(crate) fn ended_by(&self) -> EndedBy {
+        self.ended_by.clone()
+    }
+
+    /// What it stops the loops through.
+    pub(crate) fn control(&self) -> Control {
+        self.control.clone()
     }
 }
 
@@ -45,7 +78,7 @@ impl Sink for StopWatch {
         {
             note(format_args!("stopping: {violation}; no new arrivals, waiting for what is in flight"));
             // It fires once: from now on the command is another.
-            let _ = self.fired.set(violation);
+            self.ended_by.set(EarlyEnd::Violated(violation));
             self.control.drain();
         }
         Ok(())

@@ -16,6 +16,7 @@ use crate::objective::Objective;
 use crate::observation::ProfileMark;
 pub use crate::target::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitReady};
 use crate::template::{Template, templates_in};
+use crate::until_decided::UntilDecided;
 
 /// What a run offers, and its objectives. Targets, phases and scenarios are referred to by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub struct Workload {
     /// The confidence of all violations together, from 0.5 to 1; none: that of each by itself is 95 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<f64>,
+    /// Of a run that ends as soon as every objective is decided: when it is judged, and at which confidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_decided: Option<UntilDecided>,
     /// The growth an hour that must be excluded for the absence of a leak, as a share of the level, up to 1; none: the judge's
     /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,6 +71,7 @@ impl Workload {
             setup: Vec::new(),
             objectives: Vec::new(),
             family: None,
+            until_decided: None,
             leak_margin: None,
             profiles: Vec::new(),
             precheck: false,

@@ -56,6 +56,8 @@ pub struct Overrides {
     pub load: Option<f64>,
     /// `--seed N`.
     pub seed: Option<u64>,
+    /// `--until-decided`: the run ends as soon as every objective is decided.
+    pub until_decided: bool,
 }
 
 /// A plan that can be run.
@@ -94,6 +96,8 @@ impl LoadedPlan {
 const MAX_PLAN_BYTES: usize = 4 << 20;
 /// The default seed.
 const DEFAULT_SEED: u64 = 1;
+
+const NOTHING_TO_DECIDE: &str = "the run is to end when every objective is decided, and the plan has none: add `[objectives]`, or leave this out";
 
 /// Read the plan at `path`. Paths in it are relative to its folder; `env` looks up environment variables.
 ///
@@ -153,6 +157,7 @@ impl PlanReader<'_> {
 
         let with_vu_limit: BTreeSet<_> =
             drafts.iter().filter(|d| d.max_vus.is_some()).filter_map(|d| d.name.clone()).collect();
+        let until_decided = settings.until_decided || self.overrides.until_decided;
         let mut workload = settings.workload(setup, phases, drafts);
         workload.profiles = observation::read_marks(root, &workload.phases, &targets.named);
         workload.data = data.sources;
@@ -174,6 +179,13 @@ impl PlanReader<'_> {
         }
         workload.objectives = objectives::read(root, &workload);
         overrides::scale_delays(&mut workload.objectives, self.overrides);
+        if until_decided && workload.objectives.is_empty() {
+            match root.get("until_decided").filter(|_| !self.overrides.until_decided) {
+                Some(item) => item.wrong(NOTHING_TO_DECIDE),
+                None => issues.add_whole("command line", NOTHING_TO_DECIDE.to_owned()),
+            }
+        }
+        workload.until_decided = until_decided.then(|| workload.planned_looks());
         root.finish();
         LoadedPlan { workload, tables: data.tables, schemas: targets.schemas, tls: targets.tls, env }
     }
@@ -201,6 +213,7 @@ struct Settings {
     traceparent: bool,
     secrets: Vec<String>,
     family: Option<f64>,
+    until_decided: bool,
     leak_margin: Option<f64>,
 }
 
@@ -219,6 +232,7 @@ impl Settings {
             precheck: flag("precheck"),
             traceparent: flag("traceparent"),
             family: root.get("family").and_then(|item| item.confidence()),
+            until_decided: flag("until_decided"),
             leak_margin: root.get("leak_margin").and_then(|item| item.margin()),
             secrets: secrets.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
         }
@@ -239,6 +253,7 @@ impl Settings {
             setup: setup.into_iter().filter_map(|draft| draft.step).collect(),
             objectives: Vec::new(),
             family: self.family,
+            until_decided: None,
             leak_margin: self.leak_margin,
             profiles: Vec::new(),
             precheck: self.precheck,

@@ -28,7 +28,7 @@ impl Workload {
     }
 
     /// When the first observation that counts can be due.
-    fn window_start(&self, filter: &Filter) -> Duration {
+    pub(crate) fn window_start(&self, filter: &Filter) -> Duration {
         let phase = self.phases.iter().find(|phase| Some(&phase.name) == filter.phase.as_ref());
         let scenario =
             self.scenarios.iter().find(|scenario| Some(&scenario.name) == filter.scenario.as_ref());

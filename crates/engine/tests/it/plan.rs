@@ -54,6 +54,7 @@ impl Plan {
             setup: Vec::new(),
             objectives: Vec::new(),
             family: None,
+            until_decided: None,
             leak_margin: None,
             precheck: false,
             traceparent: false,

@@ -2,13 +2,12 @@
 //! second from which it is steady, and its times from there on.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use evidence::run::{ReadError, select};
 use evidence::{Histogram, Key, Metric, Outcome, Run, Seconds};
 use stats::NotSteady;
 use stats::steady::MIN_STEADY_S;
-use workload::{Executor, Scenario, Schedule, VuRamp, Workload};
+use workload::Workload;
 
 use crate::tables::{PhaseWindow, StatsKey, Tables, steps_of_sequence};
 
@@ -21,8 +20,6 @@ pub(crate) const BURST: f64 = 0.05;
 /// How many seconds those are.
 pub(crate) const BURST_BATCH_S: u32 = 5;
 
-/// A rate that changes by no more than this share counts as constant.
-const CONSTANT: f64 = 0.01;
 /// A burst of failures is so many standard errors above the mean.
 const BURST_ERRORS: f64 = 4.0;
 
@@ -85,7 +82,7 @@ pub(super) fn analyses(
     for phase in &tables.phases {
         let seconds = whole_seconds(phase, run.seconds());
         let is_plan_known = run.manifest().source.is_none();
-        if is_plan_known && !is_constant(workload, phase) {
+        if is_plan_known && !workload.is_load_constant(phase.start, phase.end) {
             continue;
         }
         let in_phase = tables.endpoints.iter().filter(|e| *e.key.phase == *phase.name && e.attempted() > 0);
@@ -106,35 +103,6 @@ fn whole_seconds(phase: &PhaseWindow, recorded: u32) -> Seconds {
     let second = |nanos: u128| u32::try_from(nanos).unwrap_or(u32::MAX);
     let start = second(phase.start.as_nanos().div_ceil(1_000_000_000));
     start..second(phase.end.as_nanos() / 1_000_000_000).min(recorded).max(start)
-}
-
-/// Whether no scenario's planned load changes within the phase; a scenario that begins or ends in it is a change.
-fn is_constant(workload: &Workload, phase: &PhaseWindow) -> bool {
-    workload.scenarios.iter().all(|scenario| {
-        let planned = planned_by_second(scenario, phase);
-        let (least, most) =
-            planned.iter().fold((f64::INFINITY, 0.0), |(l, m): (f64, f64), p| (l.min(*p), m.max(*p)));
-        most - least.min(most) <= CONSTANT * most
-    })
-}
-
-/// The planned load of a scenario in the middle of each second of the phase: arrivals a second, or virtual users.
-fn planned_by_second(scenario: &Scenario, phase: &PhaseWindow) -> Vec<f64> {
-    let schedule = Schedule::new(&scenario.executor);
-    let ramp = match &scenario.executor {
-        Executor::RampingVus { start_vus, stages, .. } => Some(VuRamp::new(*start_vus, stages)),
-        _ => None,
-    };
-    let end = scenario.start + scenario.executor.duration();
-    let planned = |at: Duration| match (&schedule, &ramp, at.checked_sub(scenario.start)) {
-        (_, _, None) => 0.0,
-        _ if at >= end => 0.0,
-        (Some(schedule), _, Some(elapsed)) => schedule.rate_at(elapsed),
-        (_, Some(ramp), Some(elapsed)) => f64::from(ramp.vus_at(elapsed)),
-        _ => scenario.executor.peak_vus().map_or(0.0, f64::from),
-    };
-    let middle = |second: u32| Duration::from_millis(u64::from(second) * 1_000 + 500);
-    phase.seconds().map(middle).filter(|at| phase.start <= *at && *at < phase.end).map(planned).collect()
 }
 
 /// Responses of one second.

@@ -52,6 +52,7 @@ impl Ranges {
         for (id, key) in source.run.keys() {
             sorting.add(*id, key)?;
         }
+        sorting.under_way();
         Ok(sorting.finished())
     }
 
@@ -130,6 +131,23 @@ impl Sorting<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// What has no end in a run that has none either: it was killed, or is still going on.
+    fn under_way(&mut self) {
+        let (tables, filter) = (self.source.tables, self.asked.filter);
+        let is_in = |key: &StatsKey| self.source.run.end().is_none() && key.matches(filter);
+        let open: u64 = match self.asked.metric {
+            Metric::IterationTime => {
+                let counted = tables.scenario_phases.iter().filter(|row| is_in(&row.key));
+                counted.map(|row| row.started.saturating_sub(row.done + row.cancelled)).sum()
+            }
+            _ => {
+                let counted = tables.endpoints.iter().filter(|row| is_in(&row.key));
+                counted.map(|row| row.requests.saturating_sub(row.responses())).sum()
+            }
+        };
+        self.unknown(WideningCause::Cut, open);
     }
 
     fn observations_of(&self, key: &Key) -> u64 {

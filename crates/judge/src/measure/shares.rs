@@ -5,7 +5,7 @@ use std::time::Duration;
 use evidence::run::ReadError;
 use evidence::{Metric, Quantile, Widening};
 use stats::Proportion;
-use workload::{Comparison, Measure, Objective, Statistic};
+use workload::{Comparison, Measure, Objective, Statistic, Workload};
 
 use super::bound::{Bound, TimeBound};
 use super::ranges::{AskedTimes, Ranges};
@@ -142,7 +142,7 @@ fn measured(source: &MeasureSource<'_>, ranges: &Ranges, asked: AskedShare) -> S
         at_bound: Cut { place: CutPlace::NearBound, seconds: at_bound },
         other_cuts,
         allowed,
-        confidence: shares::CONFIDENCE,
+        confidence: source.confidence(),
     };
     ShareMeasurement {
         decision: question.decide(),
@@ -188,7 +188,7 @@ fn checks(
         at_bound: Cut { place: CutPlace::NearBound, seconds },
         other_cuts: Vec::new(),
         allowed,
-        confidence: shares::CONFIDENCE,
+        confidence: source.confidence(),
     };
     let decision = question.decide();
     Ok(ShareMeasurement {
@@ -199,6 +199,13 @@ fn checks(
         is_perturbed_counted: true,
         widened_by: Vec::new(),
     })
+}
+
+/// The confidence of all violations together in a run that is judged `family` by the plan: several looks share what it may
+/// be wrong (Bonferroni, since Pocock's constants are for one objective).
+pub(crate) fn family_confidence(workload: &Workload, family: f64) -> f64 {
+    let looks = workload.until_decided.as_ref().map_or(1, |until| until.looks.len() + 1);
+    1.0 - (1.0 - family) / looks as f64
 }
 
 /// Corrects violations for the number of objectives, so that none of them is wrong at the confidence `family`: S. Holm, "A

@@ -4,6 +4,7 @@ use evidence::{Run, Seconds};
 use workload::{Filter, Workload};
 
 use super::stalls::DisturbedTime;
+use crate::shares::CONFIDENCE;
 use crate::tables::Tables;
 
 /// The evidence of one run.
@@ -15,6 +16,13 @@ pub(crate) struct MeasureSource<'a> {
 }
 
 impl MeasureSource<'_> {
+    /// The confidence of each limit of a share, one-sided.
+    pub(super) fn confidence(&self) -> f64 {
+        let asked = self.workload.until_decided.as_ref().map(|until| until.confidence);
+        // A run file may contain anything.
+        asked.filter(|asked| (CONFIDENCE..1.0).contains(asked)).unwrap_or(CONFIDENCE)
+    }
+
     /// The seconds from the beginning of the first phase that `filter` counts to the end of the last one.
     pub(super) fn window(&self, filter: &Filter) -> Seconds {
         let is_in = |name: &str| filter.phase.as_deref().is_none_or(|phase| phase == name);

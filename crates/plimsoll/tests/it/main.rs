@@ -37,4 +37,5 @@ mod terminal;
 mod tls;
 mod tonic_peer;
 mod trouble;
+mod until_decided;
 mod watching;

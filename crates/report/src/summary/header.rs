@@ -25,6 +25,9 @@ pub enum RunEndState {
     Interrupted,
     /// Ended early by the plan's stop rule for this objective, then drained and sealed.
     Stopped(String),
+    /// Ended early because every objective was decided, as was asked for, then drained and sealed: when, and at which
+    /// confidence.
+    Decided(String),
     /// The measurement became impossible, for this reason.
     Aborted(String),
     /// Never sealed: the process was killed or the machine failed.
@@ -82,6 +85,7 @@ impl Header {
             RunEndState::Stopped(objective) => {
                 format!("ended early {at} by the plan's stop rule for {objective}")
             }
+            RunEndState::Decided(when) => format!("ended {when}"),
             RunEndState::Aborted(reason) => format!("aborted {at}: {reason}"),
             RunEndState::Killed => format!("killed {at}"),
         }
@@ -136,6 +140,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError
             Some(Ending::Completed) => RunEndState::Completed,
             Some(Ending::Interrupted) => RunEndState::Interrupted,
             Some(Ending::Stopped(objective)) => RunEndState::Stopped(objective.clone()),
+            Some(Ending::Decided) => RunEndState::Decided(decided(workload, stopped_at)),
             Some(Ending::Aborted(reason)) => RunEndState::Aborted(reason.clone()),
             None => RunEndState::Killed,
         },
@@ -151,6 +156,12 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError
         source: manifest.source.clone(),
         workload: serde_json::to_string_pretty(&manifest.workload).unwrap_or_default(),
     })
+}
+
+/// `after 50 % of the planned time: every objective decided at 98.1 %`.
+fn decided(workload: &Workload, stopped_at: Option<Instant>) -> String {
+    let at = stopped_at.map(|at| at.offset()).unwrap_or_default();
+    workload.until_decided.as_ref().map(|until| until.ended_at(at)).unwrap_or_default()
 }
 
 pub(super) fn phases(run: &dyn Run, workload: &Workload) -> Result<Vec<PhaseCoverage>, ReadError> {

@@ -38,6 +38,7 @@ fn workload(scenarios: Vec<Scenario>) -> Workload {
         precheck: false,
         traceparent: false,
         family: None,
+        until_decided: None,
         leak_margin: None,
         secrets: Vec::new(),
     }

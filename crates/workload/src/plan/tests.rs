@@ -17,6 +17,7 @@ mod http;
 mod observation;
 mod overrides;
 mod stop_rules;
+mod until_decided;
 
 /// Files in memory.
 struct InMemory {

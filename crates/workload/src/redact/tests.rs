@@ -16,6 +16,7 @@ fn redactor(secrets: &[&str], env: &[(&str, &str)]) -> Redactor {
         precheck: false,
         traceparent: false,
         family: None,
+        until_decided: None,
         leak_margin: None,
         secrets: secrets.iter().map(|name| (*name).to_owned()).collect(),
     };

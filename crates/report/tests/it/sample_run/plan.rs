@@ -52,6 +52,7 @@ pub(crate) fn workload() -> Workload {
         ],
         setup: Vec::new(),
         family: None,
+        until_decided: None,
         leak_margin: None,
         objectives: objectives(),
         precheck: true,

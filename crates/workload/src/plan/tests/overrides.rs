@@ -67,6 +67,7 @@ fn overrides_are_applied_and_checked() {
         time_scale: Some(0.1),
         load: Some(0.5),
         seed: Some(9),
+        until_decided: false,
     };
     let workload = demo(&overrides).unwrap_or_else(|errors| panic!("{errors}")).workload;
     assert_eq!(workload.seed, 9);
@@ -92,6 +93,7 @@ fn overrides_are_applied_and_checked() {
         time_scale: Some(f64::NAN),
         load: Some(-1.0),
         seed: None,
+        until_decided: false,
     };
     assert_snapshot!(demo(&wrong).expect_err("they are wrong"), @r"
     command line: `x` is no host and port; write `127.0.0.1:8000`
