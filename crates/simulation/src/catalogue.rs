@@ -6,7 +6,7 @@ use crate::leaks::{LeakShape, SeriesTrend};
 use crate::question::{Limits, Truth};
 use crate::steady::SteadyShape;
 use crate::target::{Admission, Server, TargetShape};
-use crate::verdicts::{Measured, RunShape, Stalls};
+use crate::verdicts::{JudgedAt, Measured, RunShape, Stalls};
 
 /// A kind of runs or series, not yet simulated.
 #[derive(Debug, Clone, Copy)]
@@ -74,11 +74,15 @@ const QUIET: RunShape = RunShape {
     target: FIFO,
     stalls: Stalls::None,
     objectives: P95,
+    judged: JudgedAt::End,
 };
 
 /// Half as fast, half the load, twice as long: stalls are short beside its times.
 const SLOWER_FIFO: TargetShape = TargetShape { service_ms: 12.0, ..FIFO };
 const SLOWER: RunShape = RunShape { rate: 50, seconds: 240, target: SLOWER_FIFO, ..QUIET };
+
+/// Twice as long, so that its first quarter shows how arrivals cluster.
+const LOOKED_AT: RunShape = RunShape { seconds: 240, judged: JudgedAt::Looks, ..QUIET };
 
 const RUNS: &[RunShape] = &[
     QUIET,
@@ -177,6 +181,19 @@ const RUNS: &[RunShape] = &[
         ..SLOWER
     },
     RunShape { name: "the machine freezes for a second or two", stalls: Stalls::Freezes, ..SLOWER },
+    RunShape { name: "until decided: one worker, constant arrivals", arrivals: "even", ..LOOKED_AT },
+    RunShape {
+        name: "until decided: independent failures",
+        target: TargetShape { failing: 0.01, ..FIFO },
+        objectives: &[Measured::ErrorRate],
+        ..LOOKED_AT
+    },
+    RunShape {
+        name: "until decided: failures in bursts",
+        target: TargetShape { outages: Some(NOW_AND_THEN), ..FIFO },
+        objectives: &[Measured::ErrorRate],
+        ..LOOKED_AT
+    },
 ];
 
 const STEADY: &[SteadyShape] = &[

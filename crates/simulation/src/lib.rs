@@ -9,6 +9,7 @@ mod catalogue;
 mod episodes;
 mod generator;
 mod leaks;
+mod looks;
 mod question;
 mod random;
 mod recording;
@@ -18,6 +19,7 @@ mod truth;
 mod verdicts;
 
 pub use catalogue::{Subject, catalogue};
+pub use looks::look_confidence;
 pub use question::{GivenVerdict, Limits, Question, Tally, Truth};
 
 /// Runs or series of one kind, and what is asked of each.

@@ -17,6 +17,25 @@ const LOOP_CPU: f64 = 0.05;
 /// The run that offered this load by this workload, which has one scenario with one step.
 pub(crate) fn record(workload: &Workload, offered: &Offered) -> MemoryRun {
     let end = workload.phases.last().map_or(Instant::EPOCH, |phase| Instant::at(phase.end));
+    record_to(workload, offered, LoadEnd { at: end, ending: Ending::Completed })
+}
+
+/// The run, had it been decided at this time: nothing that was due later was started, what was in flight was waited for.
+pub(crate) fn record_until(workload: &Workload, offered: &Offered, at: Instant) -> MemoryRun {
+    let is_due = |fate: &&Fate| fate.due < at;
+    let fates: Vec<Fate> = offered.fates.iter().filter(is_due).copied().collect();
+    let offered = Offered { fates, stalls: offered.stalls.clone() };
+    record_to(workload, &offered, LoadEnd { at, ending: Ending::Decided })
+}
+
+/// When and why nothing was due any more.
+struct LoadEnd {
+    at: Instant,
+    ending: Ending,
+}
+
+fn record_to(workload: &Workload, offered: &Offered, end: LoadEnd) -> MemoryRun {
+    let LoadEnd { at: end, ending } = end;
     let last = offered.fates.iter().filter_map(|fate| fate.ended).max().unwrap_or(end).max(end);
     let mut recorder = Recorder::new(workload);
     let seconds = Second::all_of(offered, last);
@@ -32,7 +51,7 @@ pub(crate) fn record(workload: &Workload, offered: &Offered) -> MemoryRun {
     }
     let in_flight = recorder.left;
     recorder.run.finish(RunEnd {
-        ending: Ending::Completed,
+        ending,
         last_second: last.second(),
         requests_in_flight: in_flight,
         iterations_in_flight: in_flight,

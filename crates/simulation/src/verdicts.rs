@@ -9,7 +9,7 @@ use workload::{Files, Overrides, Workload};
 
 use crate::Simulation;
 use crate::episodes::{EpisodeLength, EpisodeShape, Episodes};
-use crate::generator;
+use crate::generator::{self, Offered};
 use crate::question::{GivenVerdict, Limits, Question, Truth as Asked};
 use crate::random::Random;
 use crate::recording;
@@ -41,6 +41,16 @@ pub(crate) struct RunShape {
     pub(crate) target: TargetShape,
     pub(crate) stalls: Stalls,
     pub(crate) objectives: &'static [Measured],
+    pub(crate) judged: JudgedAt,
+}
+
+/// When a run is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JudgedAt {
+    /// When it is over.
+    End,
+    /// After each quarter; each objective's first answer counts, as if it were the run's only one.
+    Looks,
 }
 
 /// What objectives are about.
@@ -135,25 +145,26 @@ impl RunShape {
 
     fn answers(&self, workload: &Workload, seed: u64) -> Vec<GivenVerdict> {
         let workload = Workload { seed, ..workload.clone() };
-        let run = self.simulate(&workload);
-        let judgement = judge::judge(&run, &workload, Provenance::Intact).expect("memory can be read");
-        let answer = |verdict| match verdict {
-            Verdict::Pass => GivenVerdict::Pass,
-            Verdict::Fail => GivenVerdict::Fail,
-            Verdict::Inconclusive | Verdict::Invalid | Verdict::Measured => GivenVerdict::Undecided,
-        };
-        judgement.claims.iter().map(|claim| answer(claim.verdict)).collect()
+        let offered = self.offer(&workload);
+        let looks = workload.until_decided.iter().flat_map(|until| &until.looks);
+        let cut = looks.map(|at| recording::record_until(&workload, &offered, Instant::at(*at)));
+        let runs = cut.chain(std::iter::once_with(|| recording::record(&workload, &offered)));
+        let undecided = vec![GivenVerdict::Undecided; workload.objectives.len()];
+        runs.fold(undecided, |before, run| {
+            let now = given(&workload, &run);
+            let first = |(before, now)| if before == GivenVerdict::Undecided { now } else { before };
+            before.into_iter().zip(now).map(first).collect()
+        })
     }
 
-    /// One run, as it was recorded.
-    fn simulate(&self, workload: &Workload) -> MemoryRun {
+    /// The load of one run, and what became of it.
+    fn offer(&self, workload: &Workload) -> Offered {
         let random = Random::new(workload.seed);
         let mut target = Target::new(self.target, &random);
         let stalls = Episodes::new(self.stalls.shape(), random.fork(0));
         let scenario = &workload.scenarios[0];
         let end = Instant::at(scenario.executor.duration() + scenario.graceful_stop);
-        let offered = generator::offer(&arrivals(workload), &mut target, stalls, end);
-        recording::record(workload, &offered)
+        generator::offer(&arrivals(workload), &mut target, stalls, end)
     }
 
     /// The plan of these runs, with these objectives.
@@ -164,6 +175,9 @@ impl RunShape {
              max_vus = 100000\n[[scenarios.steps]]\nname = \"get\"\nget = \"${{web.url}}/\"\n[objectives]\n",
             self.rate, self.arrivals
         );
+        if self.judged == JudgedAt::Looks && !objectives.is_empty() {
+            plan.insert_str(0, "until_decided = true\n");
+        }
         for (number, objective) in objectives.iter().enumerate() {
             plan.push_str(&format!("objective_{number} = \"{objective}\"\n"));
         }
@@ -171,6 +185,17 @@ impl RunShape {
             workload::plan::load(Path::new("simulated.toml"), &Plan(plan), &|_| None, &Overrides::default());
         loaded.expect("plans of simulations are valid").workload
     }
+}
+
+/// The verdicts on the objectives of a run.
+fn given(workload: &Workload, run: &MemoryRun) -> Vec<GivenVerdict> {
+    let judgement = judge::judge(run, workload, Provenance::Intact).expect("memory can be read");
+    let answer = |verdict| match verdict {
+        Verdict::Pass => GivenVerdict::Pass,
+        Verdict::Fail => GivenVerdict::Fail,
+        Verdict::Inconclusive | Verdict::Invalid | Verdict::Measured => GivenVerdict::Undecided,
+    };
+    judgement.claims.iter().map(|claim| answer(claim.verdict)).collect()
 }
 
 /// A plan without further files.
@@ -205,9 +230,10 @@ mod tests {
             target,
             stalls: Stalls::Freezes,
             objectives: &[],
+            judged: JudgedAt::End,
         };
         let workload = shape.workload(60, &[], 3);
-        let run = shape.simulate(&workload);
+        let run = recording::record(&workload, &shape.offer(&workload));
         let judgement = judge::judge(&run, &workload, Provenance::Intact).unwrap();
         let of = |rule: &str| judgement.findings.iter().find(|finding| finding.rule.to_string() == rule);
         assert_eq!((of("L5"), of("L6")), (None, None));
