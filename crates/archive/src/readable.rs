@@ -51,7 +51,7 @@ impl Readable {
         Err(ArchiveError::Changing { path: path.to_owned() })
     }
 
-    /// The run file at `path` that this process writes: nobody else could have changed what lies beside it.
+    /// The run file at `path` that this process writes, and whose log is its own.
     pub(crate) fn written_here(path: &Path) -> Readable {
         Readable { path: path.to_owned(), copy: None }
     }

@@ -88,7 +88,7 @@ impl Looking {
     fn look(&self, at: Duration) {
         let at_s = at.as_secs();
         match self.undecided() {
-            Err(error) => note(format_args!("cannot judge the run so far: {error:#}; it goes on")),
+            Err(error) => note(format_args!("cannot judge the run so far: {error:#}; it continues")),
             Ok(names) if !names.is_empty() => {
                 note(format_args!("at {at_s} s not decided yet: {}", names.join(", ")));
             }

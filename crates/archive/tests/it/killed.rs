@@ -38,7 +38,7 @@ fn a_killed_run_is_readable_up_to_its_last_flush() {
 }
 
 #[test]
-fn what_there_is_of_a_run_so_far_stays_as_it_is_while_its_writer_goes_on() {
+fn what_there_is_of_a_run_so_far_stays_as_it_is_while_its_writer_continues() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
