@@ -8,6 +8,7 @@ mod highest_load;
 mod lag;
 mod listings;
 mod machine;
+mod neighbours;
 mod nginx;
 mod options;
 mod overload;
@@ -17,6 +18,7 @@ mod run_report;
 mod stall;
 mod steady;
 mod table;
+mod testbed_target;
 mod verdicts;
 
 use std::collections::BTreeMap;
@@ -34,7 +36,8 @@ pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--sto
                                 [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
                                 [--seconds N] [--baseline PROGRAM] [--write] | lag [--rounds N] [--seconds N] \
                                 [--baseline PROGRAM] [--write] | steady [--minutes N] [--rate N] [--write] | \
-                                verdicts [--runs N] [--write]";
+                                verdicts [--runs N] [--write] | neighbours [--runs N] [--only NAME,…] [--seconds N] \
+                                [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
     stall: a server that freezes 1 s in every 10, measured by an open and by a closed model, and by other tools\n    \
@@ -45,6 +48,8 @@ pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
     lag: how much later than due requests start, beside a bare timer loop\n    \
     steady: the generator's memory over many minutes, with errors and a million URLs\n    \
     verdicts: how often verdicts on simulated runs are wrong; fails where a limit is exceeded\n    \
+    neighbours: verdicts on real runs beside neighbours that take half of each processor, of targets that are fast, slow, \
+    failing or frozen for a while; fails where one is not as expected\n    \
     --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md, docs/listings-bench.md, \
     docs/error-rates.md or docs/benchmarks.md";
 
@@ -62,6 +67,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         Some((name, rest)) if name == "lag" => lag::run(workspace, rest),
         Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
         Some((name, rest)) if name == "verdicts" => verdicts::run(workspace, rest),
+        Some((name, rest)) if name == "neighbours" => neighbours::run(workspace, rest),
         _ => bail!("name a benchmark; usage: cargo xtask bench {USAGE}"),
     }
 }

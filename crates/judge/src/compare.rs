@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use evidence::run::select;
 use evidence::{
-    ComparisonJudgement, Finding, Metric, Provenance, Refusal, RuleId, Run, Severity, SidedFinding,
+    ComparisonJudgement, Finding, Metric, Provenance, Refusal, RuleId, Run, Scope, Severity, SidedFinding,
 };
 use workload::Workload;
 
@@ -22,7 +22,8 @@ use crate::expectation::Expectation;
 use crate::facts::Facts;
 use crate::pair::{JudgedRun, Pair};
 use crate::rule::AffectedClaims;
-use crate::rules::{self, RULES_VERSION, prediction_as_result};
+use crate::rules::generator_saturated::LOOP_CPU_FIGURE;
+use crate::rules::{self, RULES_VERSION, noisy_host, prediction_as_result};
 use crate::tables::StatsKey;
 
 /// One run of a comparison.
@@ -101,15 +102,27 @@ fn sort(findings: &mut [SidedFinding]) {
 fn own_findings<'k>(run: &'k JudgedRun<'_>) -> impl Iterator<Item = Finding> + 'k {
     let is_of_the_run = |f: &&Finding| f.scope.objective.is_none();
     run.judgement.findings.iter().filter(is_of_the_run).cloned().map(|finding| {
-        let refuses = match finding.rule {
-            RuleId::L3 => run.is_open(&finding.scope),
-            RuleId::L4 | RuleId::T4 => true,
-            _ => false,
-        };
-        let has_threshold = finding.figures.iter().any(|figure| figure.name == "threshold");
-        let severity = if refuses && has_threshold { Severity::Invalid } else { finding.severity };
-        Finding { severity, ..finding }
+        match refused_scope(run, &finding) {
+            Some(scope) => Finding { severity: Severity::Invalid, scope, ..finding },
+            None => finding,
+        }
     })
+}
+
+/// Where a finding that decides no objective refuses differences; none where it refuses none.
+fn refused_scope(run: &JudgedRun<'_>, finding: &Finding) -> Option<Scope> {
+    let has_figure = |name: &str| finding.figures.iter().any(|figure| figure.name == name);
+    let refuses = match finding.rule {
+        RuleId::L3 => run.is_open(&finding.scope),
+        RuleId::S9 => has_figure(LOOP_CPU_FIGURE) && run.is_open(&finding.scope),
+        RuleId::L4 | RuleId::T4 => true,
+        _ => false,
+    };
+    let scope = match (finding.rule, noisy_host::busy_phases(&run.facts).as_slice()) {
+        (RuleId::S9, [phase]) => Scope { phase: Some((*phase).to_owned()), ..Scope::default() },
+        _ => finding.scope.clone(),
+    };
+    (refuses && has_figure("threshold")).then_some(scope)
 }
 
 /// Where no difference of times may be formed, and by which rule.

@@ -51,6 +51,12 @@ pub(crate) struct Facts<'a> {
     pub(crate) stopped_at: Option<Instant>,
     /// How many seconds of evidence there are.
     pub(crate) seconds: u32,
+    /// The version of its run file.
+    pub(crate) schema_version: u32,
+    /// Whether the generator stalled, and which requests that disturbed was not counted.
+    pub(crate) stalls_hide_requests: bool,
+    /// Whether anything but the generator was observed.
+    pub(crate) has_observed_targets: bool,
     pub(crate) tables: Tables,
     pub(crate) generator: Generator,
     /// Observers that reported anything.
@@ -122,6 +128,9 @@ impl<'a> Facts<'a> {
             end: run.end(),
             stopped_at: stopped_at(run)?,
             seconds: run.seconds(),
+            schema_version: run.manifest().schema_version,
+            stalls_hide_requests: disturbed.hides_any(),
+            has_observed_targets: run.series().iter().any(|s| &*s.target != SeriesKey::GENERATOR),
             tables,
             generator,
             observer_notices: observers::notices(run)?,

@@ -16,13 +16,13 @@ mod environment_mismatch;
 mod error_rates_differ;
 pub(crate) mod evidence_changed;
 mod functional_failure_phase;
-mod generator_saturated;
+pub(crate) mod generator_saturated;
 mod imported;
 mod impossible_or_bimodal;
 mod leak_claim;
 mod little_mismatch;
 mod load_shape_mismatch;
-mod noisy_host;
+pub(crate) mod noisy_host;
 mod not_measured_is_not_zero;
 pub(crate) mod not_one_change;
 mod not_steady;
@@ -103,6 +103,11 @@ pub(crate) fn on_run(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(check).chain(imported::check(facts)).collect();
     findings.sort_by_key(|finding| finding.rule);
     findings
+}
+
+/// The findings on one run, those of one cause as one. What each affects must be known.
+pub(crate) fn joined(facts: &Facts<'_>, findings: Vec<Finding>) -> Vec<Finding> {
+    noisy_host::join(facts, findings)
 }
 
 /// The findings on two runs that are compared, besides those on each.

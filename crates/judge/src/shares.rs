@@ -21,7 +21,7 @@ const NEAR: f64 = 1.5;
 /// How many times as many arrivals as in this run may be asked for.
 const TIMES_AS_MANY: [u64; 7] = [2, 3, 5, 10, 20, 50, 100];
 /// Shares such as 1 − 0.95 are not exact in binary.
-const SHARE_ERROR: f64 = 1e-9;
+pub(crate) const SHARE_ERROR: f64 = 1e-9;
 
 /// How many arrivals are beyond a bound, as far as that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

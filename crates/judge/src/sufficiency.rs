@@ -4,23 +4,29 @@ use std::time::Duration;
 
 use workload::{Comparison, Filter, Flow, Measure, Objective, Scenario, Schedule, Statistic, Step, Workload};
 
-/// Of the limit of a share, one-sided.
-const CONFIDENCE: f64 = 0.95;
+use crate::shares::{CONFIDENCE, SHARE_ERROR};
+use crate::tables::is_any_or;
 
 /// The observations of one objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectedObservations {
     /// The objective's name.
     pub name: String,
+    /// Whether it is about requests, and not about an observed series.
+    pub is_about_requests: bool,
     /// How many it will have; none where virtual users, the target's speed or a data file decide.
     pub expected: Option<u64>,
     /// The fewest that can meet it, none of them beyond the bound, if each is independent; none for objectives that are
-    /// not about a share of requests.
+    /// not about a share of requests, or allow none beyond the bound.
     pub least: Option<u64>,
     /// The same with observations that cluster as much as is assumed without knowledge.
     pub needed: Option<u64>,
     /// How long the plan takes to make what is needed; none where it makes none, or at no rate of its own.
     pub time_needed: Option<Duration>,
+    /// Whether none may be beyond the bound: then one violates it, however many there are.
+    pub allows_none: bool,
+    /// The requests a second that the plan offers, where the objective asks for more completions a second.
+    pub offered_below: Option<f64>,
 }
 
 impl ExpectedObservations {
@@ -36,37 +42,67 @@ pub fn expected_observations(workload: &Workload) -> Vec<ExpectedObservations> {
 }
 
 fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservations {
-    let least = allowed_share(objective).map(|allowed| stats::fewest_without(allowed, CONFIDENCE));
-    let needed = least.map(|least| (least as f64 * stats::UNKNOWN_DESIGN_EFFECT) as u64);
     let is_about_requests = !matches!(objective.measure, Measure::Series { .. });
     let planned =
-        Some(objective).filter(|_| is_about_requests).and_then(|objective| planned(workload, objective));
+        is_about_requests.then(|| planned(workload, &objective.measure, &objective.filter)).flatten();
+    let offered = offered_rate(workload, objective);
+    let allowed = allowed_share(objective, offered);
+    let is_share = |share: &f64| *share > SHARE_ERROR && *share < 1.0;
+    let least = allowed.filter(is_share).map(|allowed| stats::fewest_without(allowed, CONFIDENCE));
+    let needed = least.map(|least| (least as f64 * stats::UNKNOWN_DESIGN_EFFECT) as u64);
     let time_needed = needed.zip(planned.as_ref()).and_then(|(needed, planned)| planned.time_of(needed));
     ExpectedObservations {
         name: objective.name.clone(),
+        is_about_requests,
         expected: planned.map(|planned| planned.count.round() as u64),
         least,
         needed,
         time_needed,
+        allows_none: allowed.is_some_and(|share| share.abs() <= SHARE_ERROR),
+        offered_below: offered
+            .filter(|rate| !has_upper_bound(objective) && *rate < objective.bound * (1.0 - SHARE_ERROR)),
     }
 }
 
-/// The share of observations that may be beyond the bound; none where the objective is not about such a share.
-fn allowed_share(objective: &Objective) -> Option<f64> {
-    let is_upper = matches!(objective.comparison, Comparison::Below | Comparison::AtMost);
-    let share = match &objective.measure {
+/// Whether it is met by values below its bound.
+fn has_upper_bound(objective: &Objective) -> bool {
+    matches!(objective.comparison, Comparison::Below | Comparison::AtMost)
+}
+
+/// The share of observations that may be beyond the bound; none where the objective is not about such a share, or the
+/// offered rate that it is a share of is unknown.
+fn allowed_share(objective: &Objective, offered: Option<f64>) -> Option<f64> {
+    let (is_upper, bound) = (has_upper_bound(objective), objective.bound);
+    match &objective.measure {
         Measure::ResponseTime(Statistic::Quantile(q))
         | Measure::ServiceTime(Statistic::Quantile(q))
-        | Measure::IterationTime(Statistic::Quantile(q))
-            if is_upper =>
-        {
-            1.0 - q
+        | Measure::IterationTime(Statistic::Quantile(q)) => Some(if is_upper { 1.0 - q } else { *q }),
+        Measure::ErrorRate => Some(if is_upper { bound } else { 1.0 - bound }),
+        Measure::CheckRate { .. } => Some(if is_upper { bound } else { 1.0 - bound }),
+        Measure::Goodput { .. } => {
+            let good = bound / offered?;
+            Some(if is_upper { good } else { 1.0 - good })
         }
-        Measure::ErrorRate if is_upper => objective.bound,
-        Measure::CheckRate { .. } if !is_upper => 1.0 - objective.bound,
-        _ => return None,
-    };
-    (share > 0.0 && share < 1.0).then_some(share)
+        _ => None,
+    }
+}
+
+/// Requests a second that the plan offers to an objective on a rate, over the phases in which it offers any.
+fn offered_rate(workload: &Workload, objective: &Objective) -> Option<f64> {
+    if !matches!(objective.measure, Measure::Goodput { .. } | Measure::Throughput) {
+        return None;
+    }
+    let filter = &objective.filter;
+    let (mut count, mut seconds) = (0.0, 0.0);
+    for phase in workload.phases.iter().filter(|phase| is_any_or(filter.phase.as_ref(), &phase.name)) {
+        let of_phase = Filter { phase: Some(phase.name.clone()), ..filter.clone() };
+        let planned = planned(workload, &objective.measure, &of_phase)?;
+        if planned.count > 0.0 {
+            count += planned.count;
+            seconds += phase.end.saturating_sub(phase.start).as_secs_f64();
+        }
+    }
+    (seconds > 0.0).then(|| count / seconds)
 }
 
 /// Observations that the plan makes, and in which time.
@@ -83,8 +119,7 @@ impl PlannedObservations {
     }
 }
 
-fn planned(workload: &Workload, objective: &Objective) -> Option<PlannedObservations> {
-    let filter = &objective.filter;
+fn planned(workload: &Workload, measure: &Measure, filter: &Filter) -> Option<PlannedObservations> {
     let (start, end) = match &filter.phase {
         Some(name) => {
             workload.phases.iter().find(|phase| phase.name == *name).map(|phase| (phase.start, phase.end))?
@@ -95,7 +130,7 @@ fn planned(workload: &Workload, objective: &Objective) -> Option<PlannedObservat
     let is_counted =
         |scenario: &&Scenario| filter.scenario.as_ref().is_none_or(|name| *name == scenario.name);
     for scenario in workload.scenarios.iter().filter(is_counted) {
-        let each = per_iteration(scenario, &objective.measure, filter)?;
+        let each = per_iteration(scenario, measure, filter)?;
         if each == 0.0 {
             continue;
         }
@@ -116,24 +151,33 @@ fn planned(workload: &Workload, objective: &Objective) -> Option<PlannedObservat
 /// How many of the objective's observations an iteration makes, if no step fails; none where a data file decides, or
 /// the number of virtual users, which send setup steps once.
 fn per_iteration(scenario: &Scenario, measure: &Measure, filter: &Filter) -> Option<f64> {
-    let is_counted = |step: &Step| filter.endpoint.as_ref().is_none_or(|name| *name == step.name);
     if matches!(measure, Measure::IterationTime(_)) {
         return Some(if filter.endpoint.is_none() { 1.0 } else { 0.0 });
     }
-    if filter.endpoint.is_some() && scenario.setup.iter().any(is_counted) {
+    let each = |step: &Step| {
+        if is_any_or(filter.endpoint.as_ref(), &step.name) { per_step(step, measure) } else { 0.0 }
+    };
+    if filter.endpoint.is_some() && scenario.setup.iter().any(|step| each(step) > 0.0) {
         return None;
     }
     match &scenario.flow {
-        Flow::Sequence(steps) => Some(steps.iter().filter(|step| is_counted(step)).count() as f64),
+        Flow::Sequence(steps) => Some(steps.iter().map(each).sum()),
         Flow::Mix(steps) => {
             let all: f64 = steps.iter().map(|weighted| f64::from(weighted.weight)).sum();
-            let counted = steps.iter().filter(|weighted| is_counted(&weighted.step));
-            Some(counted.map(|weighted| f64::from(weighted.weight)).sum::<f64>() / all.max(1.0))
+            let counted = steps.iter().map(|weighted| f64::from(weighted.weight) * each(&weighted.step));
+            Some(counted.sum::<f64>() / all.max(1.0))
         }
-        Flow::InTurn { steps, .. } if steps.iter().all(is_counted) => Some(1.0),
-        Flow::InTurn { steps, .. } if !steps.iter().any(is_counted) => Some(0.0),
-        Flow::InTurn { .. } => None,
+        Flow::InTurn { steps, .. } => {
+            let first = steps.first().map_or(0.0, each);
+            steps.iter().all(|step| each(step) == first).then_some(first)
+        }
     }
+}
+
+/// How many of its observations a request makes: one, or its checks.
+fn per_step(step: &Step, measure: &Measure) -> f64 {
+    let Measure::CheckRate { check } = measure else { return 1.0 };
+    step.expect.check_names().iter().filter(|name| is_any_or(check.as_ref(), name)).count() as f64
 }
 
 #[cfg(test)]

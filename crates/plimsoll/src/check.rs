@@ -45,20 +45,28 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
     for objective in too_few {
         text.line("").line(format_args!("warning: `{}` {}", visible(&objective.name), warning(objective)));
     }
+    for (objective, offered) in expected.iter().filter_map(|o| Some((o, o.offered_below?))) {
+        text.line("").line(format_args!(
+            "warning: `{}` cannot be met: it asks for more completions a second than the {} that the plan offers",
+            visible(&objective.name),
+            number::rate(offered)
+        ));
+    }
 }
 
-/// `6,000 of at least 590`.
+/// `900, needs 590: 40 s at this rate`.
 fn observations(objective: &ExpectedObservations) -> String {
-    let expected = match (objective.expected, objective.least) {
-        (Some(expected), _) => number::count(expected),
-        (None, Some(_)) => "as many as virtual users, the target's speed or a data file make".to_owned(),
-        (None, None) => return "not about requests".to_owned(),
+    let expected = match objective.expected {
+        _ if !objective.is_about_requests => return "not about requests".to_owned(),
+        Some(expected) => number::count(expected),
+        None => "as many as virtual users, the target's speed or a data file make".to_owned(),
     };
     match (objective.needed, objective.time_needed) {
         (Some(needed), Some(time)) => {
             format!("{expected}, needs {}: {} at this rate", number::count(needed), duration(time))
         }
         (Some(needed), None) => format!("{expected}, needs {}", number::count(needed)),
+        (None, _) if objective.allows_none => format!("{expected}, none of which may be beyond its bound"),
         (None, _) => expected,
     }
 }

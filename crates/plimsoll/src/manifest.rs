@@ -21,22 +21,31 @@ pub(crate) struct RunDescription<'a> {
     pub(crate) workload: &'a Workload,
     /// What answers at each target.
     pub(crate) identities: &'a Identities,
-    pub(crate) epoch: Timestamp,
     /// 0 where no load is offered.
     pub(crate) loops: u16,
 }
 
-/// The manifest of a run.
-pub(crate) fn manifest(run: &RunDescription<'_>) -> CommandResult<Manifest> {
-    let RunDescription { workload, identities, epoch, loops } = *run;
+/// The manifest of a run that has no clock yet. To identify targets takes time, which must not be the run's.
+pub(crate) struct UndatedManifest(Manifest);
+
+impl UndatedManifest {
+    /// The manifest of the run that begins at this time.
+    pub(crate) fn dated(self, epoch: Timestamp) -> Manifest {
+        Manifest { started_at: rfc3339(epoch), ..self.0 }
+    }
+}
+
+/// The manifest of a run but for its time.
+pub(crate) fn manifest(run: &RunDescription<'_>) -> CommandResult<UndatedManifest> {
+    let RunDescription { workload, identities, loops } = *run;
     let resolved = serde_json::to_value(workload).map_err(Failure::own)?;
-    Ok(Manifest {
+    Ok(UndatedManifest(Manifest {
         schema_version: SCHEMA_VERSION,
         name: workload.name.clone(),
         workload_digest: sha256_hex(resolved.to_string().as_bytes()),
         workload: resolved,
         seed: workload.seed,
-        started_at: rfc3339(epoch),
+        started_at: String::new(),
         targets: (workload.targets.iter())
             .map(|(name, target)| {
                 (name.clone(), with_addresses(target, identities.get(name).cloned().unwrap_or_default()))
@@ -45,7 +54,7 @@ pub(crate) fn manifest(run: &RunDescription<'_>) -> CommandResult<Manifest> {
         environment: observe::environment(),
         generator: generator(loops),
         source: None,
-    })
+    }))
 }
 
 fn with_addresses(

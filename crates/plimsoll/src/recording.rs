@@ -61,11 +61,12 @@ impl Recording {
         readers: TickReaders,
     ) -> CommandResult<Recording> {
         let loops = request.options.loops;
-        let clock = Clock::starting_in(LEAD);
-        let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
         let workload = &prepared.program.redactor().stored(prepared.program.workload());
         let identities = &prepared.identities;
-        let manifest = manifest(&RunDescription { workload, identities, epoch, loops })?;
+        let manifest = manifest(&RunDescription { workload, identities, loops })?;
+        let clock = Clock::starting_in(LEAD);
+        let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
+        let manifest = manifest.dated(epoch);
         let file = request.keep.file(&manifest)?;
         let overwrite = if request.options.force { Overwrite::Replace } else { Overwrite::Refuse };
         let writer = Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?;

@@ -60,6 +60,9 @@ struct HttpArguments {
     /// CannedResponse with the request as JSON.
     #[arg(long, conflicts_with_all = ["capacity", "fail_every", "status"])]
     echo: bool,
+    /// A path that is always answered with 200, such as that of a health check.
+    #[arg(long, value_name = "PATH")]
+    healthy: Option<String>,
 }
 
 #[derive(Args)]
@@ -162,7 +165,10 @@ impl GrpcArguments {
 fn main() -> Result<(), Box<dyn Error>> {
     let (target, life) = match Arguments::parse().kind {
         Kind::Http(http) => {
-            let site = http.common.site(http.behaviour());
+            let mut site = http.common.site(http.behaviour());
+            if let Some(path) = &http.healthy {
+                site = site.at(path, Behaviour::ok());
+            }
             (testbed::http_at(http.common.addr(), site)?, http.common.life)
         }
         Kind::Grpc(grpc) => {

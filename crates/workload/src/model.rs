@@ -329,6 +329,18 @@ pub struct Expect {
     pub body_contains: Vec<Template>,
 }
 
+impl Expect {
+    /// The names of its checks, in the order in which they are made.
+    pub fn check_names(&self) -> Vec<String> {
+        let mut names = vec!["status".to_owned()];
+        names.extend(self.messages.map(|count| format!("messages = {count}")));
+        names.extend(self.headers.iter().map(|(name, _)| format!("header {name}")));
+        names.extend(self.json.iter().map(|(path, _)| format!("json {path}")));
+        names.extend((1..=self.body_contains.len()).map(|number| format!("body contains ({number})")));
+        names
+    }
+}
+
 /// A value extracted from a response under a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extract {

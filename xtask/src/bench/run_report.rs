@@ -18,6 +18,13 @@ pub(in crate::bench) struct TimeQuantiles {
     pub(in crate::bench) p99_ms: Option<f64>,
 }
 
+impl Claim {
+    /// Whether it is about a time.
+    pub(in crate::bench) fn is_on_latency(&self) -> bool {
+        self.unit == "ms"
+    }
+}
+
 /// One row of the report's endpoints.
 #[derive(Clone, Copy)]
 pub(in crate::bench) struct EndpointRow<'a>(&'a Value);
@@ -29,7 +36,12 @@ pub(in crate::bench) struct Claim {
     pub(in crate::bench) text: String,
     pub(in crate::bench) observed: Option<f64>,
     pub(in crate::bench) unit: String,
+    pub(in crate::bench) bound: Option<f64>,
     pub(in crate::bench) verdict: String,
+    /// How many arrivals it counts, and how many of them were under way while the generator stalled; 0 where it is not
+    /// about a share of arrivals.
+    pub(in crate::bench) arrivals: u64,
+    pub(in crate::bench) perturbed: u64,
 }
 
 impl RunReport {
@@ -45,6 +57,11 @@ impl RunReport {
         let unbalanced = findings.iter().find(|one| one["rule"] == "L6" && one["severity"] == "invalid");
         ensure!(unbalanced.is_none(), "the run's counts do not add up");
         Ok(Self { report, database_cpu_s })
+    }
+
+    /// The verdict on the whole run.
+    pub(in crate::bench) fn verdict(&self) -> &str {
+        self.report["verdict"].as_str().unwrap_or("")
     }
 
     /// Requests that succeeded.
@@ -133,7 +150,10 @@ impl RunReport {
             text: text(&row["text"]),
             observed: row["observed"]["value"].as_f64(),
             unit: text(&row["observed"]["unit"]),
+            bound: row["bound"]["value"].as_f64(),
             verdict: text(&row["verdict"]),
+            arrivals: row["share"]["arrivals"].as_u64().unwrap_or(0),
+            perturbed: row["share"]["perturbed"].as_u64().unwrap_or(0),
         };
         self.report["claims"].as_array().into_iter().flatten().map(claim).collect()
     }

@@ -8,9 +8,8 @@
 mod other_tools;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
@@ -18,6 +17,7 @@ use serde_json::Value;
 use self::other_tools::OtherTool;
 use super::options::number;
 use super::table::{Table, figure};
+use super::testbed_target::TestbedTarget;
 use super::{USAGE, machine, print_command, write_into};
 use crate::child::Running;
 use crate::steps;
@@ -86,7 +86,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     }
     let (present, missing): (Vec<_>, Vec<_>) = OtherTool::ALL.iter().partition(|other| other.is_there());
     for other in present {
-        let target = FreezingTarget::start(workspace, seconds)?;
+        let target = freezing_target(workspace, seconds)?;
         rows.push(other.measure(&target.address, seconds, &folder)?);
         target.print_log(other.name)?;
     }
@@ -135,33 +135,9 @@ fn options(arguments: &[String]) -> Result<Options> {
 }
 
 /// A target that freezes for 1 s in every 10.
-struct FreezingTarget {
-    address: String,
-    running: Running,
-    output: BufReader<ChildStdout>,
-}
-
-impl FreezingTarget {
-    fn start(workspace: &Workspace, seconds: u64) -> Result<Self> {
-        let life = format!("{}s", seconds + AFTERWARDS_SECONDS);
-        let mut command = Command::new(workspace.binary("testbed"));
-        command.args(["http", "--delay", "1ms", "--freeze", "1s/10s", "--for", &life]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
-        print_command(&command);
-        let mut running = Running::start("the target", command)?;
-        let mut output = BufReader::new(running.child().stdout.take().context("its output is piped")?);
-        Ok(Self { address: first_line(&mut output)?, running, output })
-    }
-
-    /// Waits for the target, which ends by itself, and prints its own measurements.
-    fn print_log(self, name: &str) -> Result<()> {
-        let Self { running, mut output, .. } = self;
-        running.wait()?;
-        let mut log = String::new();
-        output.read_to_string(&mut log).context("cannot read the target's output")?;
-        println!("the target ({name}): {}", log.trim());
-        Ok(())
-    }
+fn freezing_target(workspace: &Workspace, seconds: u64) -> Result<TestbedTarget> {
+    let life = format!("{}s", seconds + AFTERWARDS_SECONDS);
+    TestbedTarget::start(workspace, &["http", "--delay", "1ms", "--freeze", "1s/10s", "--for", &life])
 }
 
 /// Loads a fresh target by one model; returns its rows of the table.
@@ -171,7 +147,7 @@ fn measure(
     seconds: u64,
     folder: &Path,
 ) -> Result<[ReportedTimes; 2]> {
-    let target = FreezingTarget::start(workspace, seconds)?;
+    let target = freezing_target(workspace, seconds)?;
     let report = offer(workspace, model.name, &model.plan(&target.address, seconds), folder)?;
     target.print_log(model.name)?;
     let row = report["endpoints"]
@@ -212,14 +188,6 @@ impl LoadModel {
              [[scenarios.steps]]\nname = \"ask\"\nget = \"${{server.url}}/\"\n{pause}"
         )
     }
-}
-
-fn first_line(output: &mut BufReader<ChildStdout>) -> Result<String> {
-    let mut line = String::new();
-    output.read_line(&mut line).context("cannot read the target's address")?;
-    let line = line.trim();
-    ensure!(!line.is_empty(), "the target ended before it listened");
-    Ok(line.to_owned())
 }
 
 #[cfg(test)]

@@ -154,7 +154,7 @@ impl Compiler<'_> {
         let extractions =
             step.extract.iter().map(|e| self.extraction(step, e)).collect::<Result<Vec<_>, _>>()?;
         let needs_body = expectation.needs_body() || extractions.iter().any(Extraction::needs_body);
-        let checks = expectation.checks().iter().map(|c| c.as_str().into()).collect();
+        let checks = step.expect.check_names().iter().map(|name| name.as_str().into()).collect();
         let method = match &content {
             StepContent::Grpc(call) => Some(call.method.clone()),
             StepContent::Http(_) => None,

@@ -126,16 +126,6 @@ impl ExpectationVerdict {
 }
 
 impl Expectation {
-    /// The names of its checks.
-    pub(crate) fn checks(&self) -> Vec<String> {
-        let mut names = vec!["status".to_owned()];
-        names.extend(self.messages.map(|count| format!("messages = {count}")));
-        names.extend(self.headers.iter().map(|(n, _)| format!("header {}", String::from_utf8_lossy(n))));
-        names.extend(self.json.iter().map(|(path, _)| format!("json {path}")));
-        names.extend((1..=self.contains.len()).map(|n| format!("body contains ({n})")));
-        names
-    }
-
     pub(crate) fn needs_json(&self) -> bool {
         !self.json.is_empty()
     }

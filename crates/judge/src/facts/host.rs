@@ -1,7 +1,7 @@
 //! The machine that the generator ran on, as far as it was observed.
 
 use evidence::run::ReadError;
-use evidence::{Coverage, Run, SeriesKey, Window, coverage};
+use evidence::{Coverage, Run, Seconds, SeriesKey, Window, coverage};
 
 use crate::facts::WINDOW_S;
 
@@ -9,13 +9,15 @@ use crate::facts::WINDOW_S;
 const HOST: &str = "host";
 
 /// The state of the machine; shares are from 0 to 1.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Host {
-    pub(crate) steal: Option<StealShares>,
+    /// Mean of each [`WINDOW_S`].
+    steal: Vec<Option<f64>>,
     pub(crate) frequency: Option<FrequencyRange>,
     /// The worst [`WINDOW_S`] of waiting for memory.
     pub(crate) memory_pressure: Option<f64>,
-    pub(crate) others: Option<OtherProcesses>,
+    /// Of each [`WINDOW_S`].
+    others: Vec<Option<OtherProcesses>>,
 }
 
 /// Processor time that neighbours took.
@@ -33,8 +35,7 @@ pub(crate) struct FrequencyRange {
     pub(crate) highest: f64,
 }
 
-/// Use by processes other than the generator and the observed targets, in the worst [`WINDOW_S`] in which any process
-/// waited for a processor.
+/// Use by processes other than the generator and the observed targets, in a [`WINDOW_S`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct OtherProcesses {
     pub(crate) cores: f64,
@@ -42,34 +43,56 @@ pub(crate) struct OtherProcesses {
     pub(crate) waited: f64,
 }
 
+impl Host {
+    /// Steal in the windows that have any of these seconds.
+    pub(crate) fn steal(&self, seconds: &Seconds) -> Option<StealShares> {
+        let known: Vec<f64> = within(&self.steal, seconds).collect();
+        stats::mean(&known).zip(highest(&known)).map(|(mean, worst)| StealShares { mean, worst })
+    }
+
+    /// Use by other processes in each window that has any of these seconds.
+    pub(crate) fn others(&self, seconds: &Seconds) -> impl Iterator<Item = OtherProcesses> {
+        within(&self.others, seconds)
+    }
+}
+
+/// What is known of the windows that have any of these seconds.
+fn within<T: Copy>(windows: &[Option<T>], seconds: &Seconds) -> impl Iterator<Item = T> {
+    let has_any = |window: u32| window * WINDOW_S < seconds.end && (window + 1) * WINDOW_S > seconds.start;
+    (0..).zip(windows).filter(move |(window, _)| has_any(*window)).filter_map(|(_, value)| *value)
+}
+
 /// The state of the machine; none if it was not observed.
 pub(super) fn host(run: &dyn Run) -> Result<Option<Host>, ReadError> {
     let windows = |name: &str| window_means(run, |series| &*series.target == HOST && &*series.name == name);
     let known = |name: &str| Ok::<_, ReadError>(windows(name)?.into_iter().flatten().collect::<Vec<f64>>());
-    let steal = known("host_steal")?;
     let frequency = known("host_frequency")?;
     let lowest = frequency.iter().copied().reduce(f64::min);
     let host = Host {
-        steal: stats::mean(&steal).zip(highest(&steal)).map(|(mean, worst)| StealShares { mean, worst }),
+        steal: windows("host_steal")?,
         frequency: lowest
             .zip(highest(&frequency))
             .map(|(lowest, highest)| FrequencyRange { lowest, highest }),
         memory_pressure: highest(&known("host_pressure_memory")?),
         others: others(run, &windows("host_cpu")?, &windows("host_pressure_cpu")?)?,
     };
-    Ok((host != Host::default()).then_some(host))
+    let is_known = host.frequency.is_some()
+        || host.memory_pressure.is_some()
+        || host.steal.iter().any(Option::is_some)
+        || host.others.iter().any(Option::is_some);
+    Ok(is_known.then_some(host))
 }
 
 fn highest(values: &[f64]) -> Option<f64> {
     values.iter().copied().reduce(f64::max)
 }
 
-/// The window in which use by other processes × time that a process waited is largest.
+/// Use by other processes in each window.
 fn others(
     run: &dyn Run,
     all: &[Option<f64>],
     waited: &[Option<f64>],
-) -> Result<Option<OtherProcesses>, ReadError> {
+) -> Result<Vec<Option<OtherProcesses>>, ReadError> {
     let own =
         window_means(run, |series| &*series.target == SeriesKey::GENERATOR && &*series.name == "loop_cpu")?;
     let targets = window_means(run, |series| &*series.target != HOST && &*series.name == "cpu")?;
@@ -79,8 +102,7 @@ fn others(
         let rest = at(all)? - (at(&own)? + at(&targets)?);
         Some(OtherProcesses { cores: rest.max(0.0), waited: at(waited)? })
     };
-    let windows = (0..all.len()).filter_map(window);
-    Ok(windows.max_by(|a, b| (a.cores * a.waited).total_cmp(&(b.cores * b.waited))))
+    Ok((0..all.len()).map(window).collect())
 }
 
 /// The mean of each whole window of the run, over the time that samples cover, summed over the selected series; none

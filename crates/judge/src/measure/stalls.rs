@@ -64,7 +64,7 @@ impl DisturbedTime {
     }
 
     /// Whether there is a second of which [`DisturbedTime::may_hide`] is true.
-    pub(super) fn hides_any(&self) -> bool {
+    pub(crate) fn hides_any(&self) -> bool {
         !self.are_counted && self.by_second.iter().any(|us| *us > 0)
     }
 }

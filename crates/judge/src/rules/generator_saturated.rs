@@ -13,7 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "generator-saturated",
     severity: Severity::Caution,
     tests: "For each phase: a loop that used more than 80 % of a core over any 10 s (or over the whole phase if it \
-            is shorter). CPU that was not measured is a caution, too.",
+            is shorter). CPU that was not measured is a caution, too. Beside steal or other processes that took the \
+            processor it is part of S9's finding.",
     affects: "nothing by itself: arrivals that the generator delayed have a range, which their objectives are \
               decided by; it refuses differences between runs at an offered rate",
     why: "The generator, not the target, was at its limit: its delays are in the numbers.",
@@ -24,6 +25,11 @@ pub(crate) const RULE: Rule = Rule {
 
 /// The most a loop may use of a core.
 pub(crate) const LOOP_CPU: f64 = 0.80;
+/// The figure of a busy loop.
+pub(crate) const LOOP_CPU_FIGURE: &str = "loop CPU";
+/// How the finding on a busy loop begins, where nothing else took the processor.
+pub(crate) const AT_ITS_LIMIT: &str = "The generator, not the target, was at its limit: ";
+
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let loaded: Vec<&PhaseWindow> =
         facts.tables.phases.iter().filter(|phase| is_loaded(facts, phase)).collect();
@@ -47,12 +53,12 @@ fn busy_loops(facts: &Facts<'_>, phase: &PhaseWindow) -> Vec<Finding> {
     let busy = facts.generator.loops.iter().filter(|l| l.phase == phase.name && l.cores > LOOP_CPU);
     let finding = |l: &LoopUse| {
         let what = format!(
-            "The generator, not the target, was at its limit: {} used {} of a core over {WINDOW_S} s of `{}`.",
+            "{AT_ITS_LIMIT}{} used {} of a core over {WINDOW_S} s of `{}`.",
             l.instance,
             numbers::percent(l.cores),
             phase.name
         );
-        let figures = [("loop CPU", l.cores * 100.0, "%"), ("threshold", LOOP_CPU * 100.0, "%")];
+        let figures = [(LOOP_CPU_FIGURE, l.cores * 100.0, "%"), ("threshold", LOOP_CPU * 100.0, "%")];
         with_figures(RULE.finding(Severity::Caution, scope(phase), what), &figures)
     };
     busy.map(finding).collect()

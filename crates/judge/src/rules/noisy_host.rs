@@ -1,8 +1,9 @@
 //! S9: a machine that other processes slowed down, or whose frequency changed.
 
+mod joined;
 mod pairs;
 
-use evidence::{Finding, RuleId, Scope, Severity};
+use evidence::{Finding, RuleId, Scope, Seconds, Severity};
 
 use crate::facts::WINDOW_S;
 use crate::facts::{Facts, FrequencyRange, Host, LoopStalls, OtherProcesses, StealShares};
@@ -10,11 +11,14 @@ use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 use crate::rules::generator_saturated::LOOP_CPU;
 
+pub(crate) use joined::{busy_phases, join};
+
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::S9,
     title: "noisy-host",
     severity: Severity::Inconclusive,
-    tests: "One finding, that neighbours took the processor: a loop of the generator that used no more than 80 % of a \
+    tests: "One finding, that neighbours took the processor, with what they did to the generator in the same phase (late \
+            drops of L2; beside steal or other processes, busy loops of L3): a loop of the generator that used no more than 80 % of a \
             core and was stalled for more than 1 % of a phase, in turns of 2 ms or longer (the worst loop decides); \
             steal above 1 % in the mean or above 5 % in any 10 s; processes other than the generator and the \
             observed targets using more than 0.25 cores while a process waits for a processor for more than 5 % of \
@@ -23,11 +27,12 @@ pub(crate) const RULE: Rule = Rule {
             unknown if a machine was not observed. Steps of the system clock change no time here, since times are \
             taken from a monotonic clock.",
     affects: "a caution for objectives on times: arrivals that a stall disturbed have a range, which objectives are \
-              decided by; differences between runs",
+              decided by; with late drops or a busy loop, what L2 and L3 affect; differences between runs",
     why: "What runs beside the generator and the target delays both, in one run and not in the next.",
-    next: "Objectives that are decided need nothing. For the others: stop what else runs on the machine, pin the \
-           generator and the target to processors of their own, use a machine of its own for the generator, or run \
-           at a quieter time.",
+    next: "Objectives that are decided need nothing. For the others: on a machine of your own stop what else runs, pin \
+           the generator and the target to processors of their own, or use a second machine for the generator. On a \
+           shared runner ask for more cores, lower the rate, or run at a quieter time, and observe the target: late \
+           drops are no more than a caution where it used less than 70 % of its limits.",
     affected: AffectedClaims::Times,
     check: Check::Both { run: check, pair: pairs::check },
 };
@@ -53,9 +58,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 
 /// Everything that shows that other work took processors, as one finding.
 fn neighbours(facts: &Facts<'_>) -> Option<Finding> {
-    let host = facts.host.as_ref();
-    let signs = [worst_stall(facts).map(stalled), host.and_then(steal), host.and_then(others)];
-    let signs: Vec<Sign> = signs.into_iter().flatten().collect();
+    let signs = signs(facts);
     if signs.is_empty() {
         return None;
     }
@@ -64,20 +67,33 @@ fn neighbours(facts: &Facts<'_>) -> Option<Finding> {
     Some(caution(format!("Neighbours took the processor: {}.", what.join("; ")), &figures))
 }
 
+/// What shows it in the run.
+fn signs(facts: &Facts<'_>) -> Vec<Sign> {
+    let stall = worst_stall(facts, |_| true).map(stalled);
+    stall.into_iter().chain(of_machine(facts, &(0..facts.seconds))).collect()
+}
+
+/// What the machine shows in these seconds.
+fn of_machine(facts: &Facts<'_>, seconds: &Seconds) -> impl Iterator<Item = Sign> {
+    let signs = facts.host.as_ref().map(|host| [steal(host, seconds), others(host, seconds)]);
+    signs.into_iter().flatten().flatten()
+}
+
 /// One thing that shows it.
 struct Sign {
     what: String,
     figures: Vec<(&'static str, f64, &'static str)>,
 }
 
-/// The loop that was stalled for the largest share of a phase, of those that were not busy themselves.
-fn worst_stall<'f>(facts: &'f Facts<'_>) -> Option<&'f LoopStalls> {
+/// The loop that was stalled for the largest share of a selected phase, of those that were not busy themselves.
+fn worst_stall<'f>(facts: &'f Facts<'_>, is_selected: impl Fn(&str) -> bool) -> Option<&'f LoopStalls> {
     let is_busy = |stalls: &LoopStalls| {
         let mut loops =
             facts.generator.loops.iter().filter(|l| l.phase == stalls.phase && l.cores > LOOP_CPU);
         loops.any(|l| stalls.instance.is_none_or(|instance| instance == l.instance))
     };
-    let others = facts.generator.stalls.iter().filter(|stalls| stalls.share > STALLED && !is_busy(stalls));
+    let selected = facts.generator.stalls.iter().filter(|stalls| is_selected(&stalls.phase));
+    let others = selected.filter(|stalls| stalls.share > STALLED && !is_busy(stalls));
     others.max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
@@ -101,9 +117,9 @@ fn caution(what: String, figures: &[(&str, f64, &str)]) -> Finding {
     with_figures(RULE.finding(Severity::Caution, Scope::default(), what), figures)
 }
 
-fn steal(host: &Host) -> Option<Sign> {
-    let StealShares { mean, worst } =
-        host.steal.filter(|steal| steal.mean > STEAL_MEAN || steal.worst > STEAL_WINDOW)?;
+fn steal(host: &Host, seconds: &Seconds) -> Option<Sign> {
+    let is_much = |steal: &StealShares| steal.mean > STEAL_MEAN || steal.worst > STEAL_WINDOW;
+    let StealShares { mean, worst } = host.steal(seconds).filter(is_much)?;
     let what = format!(
         "other machines on the same hardware took {} of its processors in the mean, and {} in the worst {WINDOW_S} s",
         numbers::percent(mean),
@@ -133,9 +149,11 @@ fn memory(host: &Host) -> Option<Finding> {
     Some(caution(what, &[("waiting", worst * 100.0, "%"), ("threshold", PRESSURE * 100.0, "%")]))
 }
 
-fn others(host: &Host) -> Option<Sign> {
-    let OtherProcesses { cores, waited } =
-        host.others.filter(|others| others.cores > OTHERS_CORES && others.waited > PRESSURE)?;
+fn others(host: &Host, seconds: &Seconds) -> Option<Sign> {
+    let is_much = |others: &OtherProcesses| others.cores > OTHERS_CORES && others.waited > PRESSURE;
+    let product = |others: &OtherProcesses| others.cores * others.waited;
+    let windows = host.others(seconds).filter(is_much);
+    let OtherProcesses { cores, waited } = windows.max_by(|a, b| product(a).total_cmp(&product(b)))?;
     let what = format!(
         "processes other than the generator and the observed targets used {} cores in {WINDOW_S} s in which a process \
          waited for a processor {} of the time",

@@ -14,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     tests: "Every observer that reported anything: the seconds of the run that its series do not cover, and \
             its first notices. A target that was gone, unreadable, late or restarted is a caution, everything \
             else is info. An objective on a series of which more than 5 % of its window was not observed is \
-            inconclusive, except where a highest or lowest value that was seen violates it.",
+            inconclusive, except where a highest or lowest value that was seen violates it. What a run file of an \
+            earlier version does not record is info.",
     affects: "objectives on a series that has the gap",
     why: "A gap is not a zero: the state of a target that was not observed is unknown.",
     next: "Look at `notices` in the run file, and fix what stopped the observer.",
@@ -24,12 +25,29 @@ pub(crate) const RULE: Rule = Rule {
 
 /// An objective on a series of which a larger share was not observed is not decided.
 pub(crate) const GAP_SHARE: f64 = 0.05;
+/// The first version of run files with notices and profiles.
+const HAS_NOTICES: u32 = 2;
 /// The most notices that a finding quotes; the run file has them all.
 const MAX_QUOTED: usize = 3;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let undecided = facts.objectives.iter().filter_map(gap);
-    facts.observer_notices.iter().map(finding).chain(undecided).collect()
+    let not_recorded = not_recorded(facts).into_iter().map(|what| {
+        let what = format!("The run file is of version {}, which {what}.", facts.schema_version);
+        RULE.finding(Severity::Info, Scope::default(), what)
+    });
+    facts.observer_notices.iter().map(finding).chain(undecided).chain(not_recorded).collect()
+}
+
+/// What a run file of this version does not record, where the run has anything of it.
+fn not_recorded(facts: &Facts<'_>) -> Vec<&'static str> {
+    let requests = "does not record which requests were under way while the generator stalled, nor which of its loops \
+                    did: all that ended in the seconds of a stall count as perturbed";
+    let notices = "has neither notices of observers nor profiles: where a target was gone, restarted or unreadable, its \
+                   series have a gap and no reason";
+    let has_notices = facts.schema_version >= HAS_NOTICES || !facts.has_observed_targets;
+    let missing = [(facts.stalls_hide_requests, requests), (!has_notices, notices)];
+    missing.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, what)| what).collect()
 }
 
 /// An objective on a series that was not observed for a part of its window. An extreme that violates its bound was
@@ -165,5 +183,29 @@ mod tests {
         PASS fast
           10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
         ");
+    }
+
+    #[test]
+    fn what_a_file_of_an_earlier_version_does_not_record_is_info() {
+        let of = |version: u32, stall_us: u64, target: &str| {
+            let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+            test_run.observe(&SeriesKey::new("rss", target, "bytes"), 0..70, 1e6);
+            test_run.stall(20..22, stall_us);
+            test_run.edit(|manifest| manifest.schema_version = version);
+            test_run.findings(super::check)
+        };
+        insta::assert_snapshot!(of(1, 3_000, "web"), @r"
+        info [] The run file is of version 1, which does not record which requests were under way while the generator stalled, nor which of its loops did: all that ended in the seconds of a stall count as perturbed.
+          
+        info [] The run file is of version 1, which has neither notices of observers nor profiles: where a target was gone, restarted or unreadable, its series have a gap and no reason.
+          
+        ");
+        insta::assert_snapshot!(of(2, 3_000, "web"), @r"
+        info [] The run file is of version 2, which does not record which requests were under way while the generator stalled, nor which of its loops did: all that ended in the seconds of a stall count as perturbed.
+          
+        ");
+        assert_eq!(of(2, 500, "web"), "nothing", "it never stalled");
+        assert_eq!(of(1, 500, SeriesKey::GENERATOR), "nothing", "no target was observed");
+        assert_eq!(of(3, 3_000, "web"), "nothing");
     }
 }

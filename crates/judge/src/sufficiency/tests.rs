@@ -78,12 +78,68 @@ fn what_an_objective_needs_follows_from_the_share_that_it_allows() {
         ("p99.9(all) < 50ms", Some(2_995)),
         ("error_rate(all) < 0.1%", Some(2_995)),
         ("check_rate(all) > 99%", Some(299)),
+        ("check_rate(all) < 5%", Some(59)),
+        ("error_rate(all) > 95%", Some(59)),
+        ("error_rate(all) <= 0%", None),
+        ("p50(all) > 5ms", Some(5)),
+        ("service_p95(all) < 50ms", Some(59)),
+        ("iteration_p99(all) < 50ms", Some(299)),
+        // 100 arrivals a second: 1 and 5 of them may be missing.
+        ("goodput(phase = steady) >= 99/s", Some(299)),
+        ("goodput(phase = steady, within = 50ms) > 95/s", Some(59)),
+        ("goodput(list, phase = steady) >= 74.25/s", Some(299)),
+        // 5,500 in 60 s.
+        ("goodput(all) >= 87.0833/s", Some(59)),
+        ("goodput(phase = steady) <= 5/s", Some(59)),
+        ("goodput(phase = steady) >= 100/s", None),
         ("throughput(all) > 5/s", None),
         ("avg(all) < 5ms", None),
         ("max(cpu) < 1", None),
     ] {
         let seen = expected(workload(mix), text);
         assert_eq!((seen.least, seen.needed), (least, least.map(|least| least * 10)), "{text}");
+    }
+}
+
+#[test]
+fn an_objective_that_allows_none_needs_no_number() {
+    for (text, allows_none) in [
+        ("error_rate(all) <= 0%", true),
+        ("goodput(phase = steady) >= 100/s", true),
+        ("check_rate(all) >= 100%", true),
+        ("error_rate(all) < 1%", false),
+        ("throughput(all) > 5/s", false),
+    ] {
+        assert_eq!(expected(workload(mix), text).allows_none, allows_none, "{text}");
+    }
+}
+
+#[test]
+fn a_rate_above_the_offered_one_is_named() {
+    for (text, offered) in [
+        ("goodput(phase = steady) >= 101/s", Some(100.0)),
+        ("throughput(list, phase = steady) > 80/s", Some(75.0)),
+        ("throughput(phase = steady) >= 100/s", None),
+        ("goodput(phase = steady) < 101/s", None),
+    ] {
+        let seen = expected(workload(mix), text);
+        assert_eq!((seen.offered_below, seen.needed), (offered, None), "{text}");
+    }
+}
+
+#[test]
+fn checks_are_counted_by_step_and_name() {
+    let with_body = |mut steps: Vec<Step>| {
+        steps[0].expect.body_contains = vec![workload::Template::literal("ok")];
+        mix(steps)
+    };
+    for (text, count) in [
+        ("check_rate(all) > 99%", Some(5_500 + 4_125)),
+        ("check_rate(all, check = status) > 99%", Some(5_500)),
+        ("check_rate(all, check = \"body contains (1)\") > 99%", Some(4_125)),
+        ("check_rate(claim, check = \"body contains (1)\") > 99%", Some(0)),
+    ] {
+        assert_eq!(expected(workload(with_body), text).expected, count, "{text}");
     }
 }
 

@@ -56,3 +56,76 @@ fn each_objective_has_its_requests_and_what_it_needs() {
     warning: `buy_tail` cannot be shown by 300 requests: 2,995 are needed even if none is beyond its bound and each is independent, 29,950 if they cluster; plan 1 h 39 min 50 s at this rate, or a higher rate
     ");
 }
+
+/// [`PLAN`] with other objectives, as `check` prints them.
+fn objectives(objectives: &str) -> String {
+    let (load, _) = PLAN.split_once("[objectives]").unwrap();
+    let ran = TestFolder::new(&format!("{load}[objectives]\n{objectives}")).plimsoll(&["check", "plan.toml"]);
+    ran.exits_with(0);
+    let (_, printed) = ran.stdout.split_once("by the schedule:\n").unwrap();
+    printed.to_owned()
+}
+
+#[test]
+fn every_kind_of_objective_has_what_it_needs() {
+    let printed = objectives(
+        r#"times = "p95(list) < 50ms"
+service = "service_p99(buy, phase = steady) < 50ms"
+whole = "iteration_p95(all, phase = ramp) < 50ms"
+errors = "error_rate(phase = steady) < 1%"
+no_errors = "error_rate(phase = steady) <= 0%"
+good = "goodput(phase = steady, within = 50ms) >= 19/s"
+good_lists = "goodput(list, phase = steady) > 14.9/s"
+too_good = "goodput(phase = steady) >= 25/s"
+rate = "throughput(buy, phase = steady) > 6/s"
+checks = "check_rate(all, check = status) > 99%"
+mean = "avg(list) < 20ms"
+cpu = "mean(cpu, target = web) < 0.5"
+"#,
+    );
+    insta::assert_snapshot!(printed, @r"
+      times       975, needs 590: 43 s at this rate
+      service     300, needs 2,990: 9 min 58 s at this rate
+      whole       100, needs 590: 59 s at this rate
+      errors      1,200, needs 2,990: 2 min 30 s at this rate
+      no_errors   1,200, none of which may be beyond its bound
+      good        1,200, needs 590: 30 s at this rate
+      good_lists  900, needs 4,480: 4 min 59 s at this rate
+      too_good    1,200
+      rate        300
+      checks      1,300, needs 2,990: 2 min 41 s at this rate
+      mean        975
+      cpu         not about requests
+
+    warning: `service` may stay undecided: it has 300 requests, and needs 2,990 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 9 min 58 s at this rate, or a higher rate
+
+    warning: `whole` may stay undecided: it has 100 requests, and needs 590 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 59 s at this rate, or a higher rate
+
+    warning: `errors` may stay undecided: it has 1,200 requests, and needs 2,990 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 2 min 30 s at this rate, or a higher rate
+
+    warning: `good_lists` may stay undecided: it has 900 requests, and needs 4,480 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 4 min 59 s at this rate, or a higher rate
+
+    warning: `checks` may stay undecided: it has 1,300 requests, and needs 2,990 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 2 min 41 s at this rate, or a higher rate
+
+    warning: `too_good` cannot be met: it asks for more completions a second than the 20.00/s that the plan offers
+
+    warning: `rate` cannot be met: it asks for more completions a second than the 5.000/s that the plan offers
+    ");
+}
+
+#[test]
+fn of_virtual_users_the_number_is_unknown_and_what_is_needed_is_not() {
+    let plan = PLAN
+        .replace("executor = \"ramping-arrival-rate\"\nstages = [{ to = \"20/s\", over = \"10s\" }, { to = \"20/s\", over = \"1m\" }]", "executor = \"constant-vus\"\nvus = 2\nduration = \"1m\"")
+        .replace("[objectives]", "[objectives]\nmean = \"avg(list) < 20ms\"\ngood = \"goodput(list) > 1/s\"");
+    let ran = TestFolder::new(&plan).plimsoll(&["check", "plan.toml"]);
+    let (_, printed) = ran.exits_with(0).stdout.split_once("by the schedule:\n").unwrap();
+    insta::assert_snapshot!(printed, @r"
+      mean      as many as virtual users, the target's speed or a data file make
+      good      as many as virtual users, the target's speed or a data file make
+      fast      as many as virtual users, the target's speed or a data file make, needs 590
+      tail      as many as virtual users, the target's speed or a data file make, needs 2,990
+      buy_tail  as many as virtual users, the target's speed or a data file make, needs 29,950
+      rate      as many as virtual users, the target's speed or a data file make
+    ");
+}

@@ -1,6 +1,8 @@
 //! Changes to a plan from the command line, and what reaches the target.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
 
 use testbed::{Behaviour, Target};
 
@@ -63,4 +65,24 @@ fn factors_that_are_not_positive_are_refused() {
     for (option, value) in [("--load", "0"), ("--time-scale", "-1"), ("--load", "NaN"), ("--loops", "0")] {
         folder.plimsoll(&["run", "plan.toml", option, value]).exits_with(2).stderr_contains(&[option]);
     }
+}
+
+/// The digest of the target's program is in the run file. A large one takes a while to read, in a build that is not optimised
+/// more than the second that a late arrival is waited for.
+#[test]
+fn nothing_is_due_before_the_targets_program_was_read() {
+    let target = target();
+    let folder = TestFolder::new("");
+    let program = folder.path("sleep");
+    fs::copy("/bin/sleep", &program).unwrap();
+    fs::File::options().write(true).open(&program).unwrap().set_len(64 << 20).unwrap();
+    let mut process = Command::new(&program).arg("60").spawn().unwrap();
+    let process_line = format!("[targets.api]\nprocess = {{ pid = {} }}", process.id());
+    folder.write("plan.toml", open(target.addr(), 1).replace("[targets.api]", &process_line));
+    let ran = folder.plimsoll(&["run", "plan.toml", "-q", "--json", "run.json"]);
+    process.kill().unwrap();
+    process.wait().unwrap();
+    ran.exits_with(0);
+    assert!(folder.json("run.json")["run"]["targets"]["api"]["exe_sha256"].is_string());
+    assert_eq!(target.requests(), 50);
 }

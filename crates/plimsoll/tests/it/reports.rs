@@ -1,8 +1,9 @@
 //! Verdicts, exit codes and reports of runs that went well.
 
+use rusqlite::Connection;
 use testbed::Behaviour;
 
-use crate::command::{CommandOutput, TestFolder, closed};
+use crate::command::{CommandOutput, TestFolder, closed, open};
 
 /// Run a second's worth of a sound target with these objectives.
 fn run_with(objectives: &str) -> (TestFolder, CommandOutput) {
@@ -98,4 +99,59 @@ fn an_unwritable_report_exits_with_1_and_keeps_the_evidence() {
     let ran = folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--html", "no/such/r.html"]);
     ran.exits_with(1).stderr_contains(&["cannot write no/such/r.html"]);
     folder.plimsoll(&["report", "run.plimsoll"]).exits_with(0);
+}
+
+/// 200 arrivals a second, of which 1 in 10 may be missing.
+#[test]
+fn goodput_is_judged_as_a_share_of_the_offered_load() {
+    let of = |behaviour: Behaviour| {
+        let target = testbed::http(behaviour).unwrap();
+        let plan = open(target.addr(), 5).replacen("rate = \"50/s\"", "rate = \"200/s\"", 1);
+        let objective = "[objectives]\ngood = \"goodput(get, within = 5s) >= 180/s\"\n";
+        let folder = TestFolder::new(&(plan + objective));
+        folder.plimsoll(&["check", "plan.toml"]).exits_with(0).stdout_contains(&["good  1,000, needs 290:"]);
+        let ran = folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--json=run.json"]);
+        (ran, folder.json("run.json")["claims"][0].clone())
+    };
+    let (ran, claim) = of(Behaviour::ok());
+    ran.exits_with(0).stdout_contains(&["0 % failed or took longer than 5 s (at most "]);
+    assert_eq!((&claim["verdict"], &claim["share"]["arrivals"]), (&"PASS".into(), &1_000.into()));
+    let allowed = claim["share"]["allowed"].as_f64().unwrap();
+    assert!((allowed - 0.1).abs() < 1e-6, "{allowed}");
+    let (ran, claim) = of(Behaviour::status(500));
+    ran.exits_with(3).stdout_contains(&["100 % failed or took longer than 5 s (at "]);
+    assert_eq!((&claim["verdict"], &claim["observed"]["value"]), (&"FAIL".into(), &0.0.into()));
+}
+
+const OF_VERSION_2: &str = "The run file is of version 2, which does not record which requests were under way while the \
+                            generator stalled";
+const OF_VERSION_1: &str =
+    "The run file is of version 1, which has neither notices of observers nor profiles";
+
+#[test]
+fn files_of_earlier_versions_are_judged_and_what_they_do_not_record_is_said() {
+    let folder = TestFolder::new("");
+    folder.write("1.plimsoll", include_bytes!("../../../archive/tests/files/version-1.plimsoll"));
+    folder.write("2.plimsoll", include_bytes!("../../../archive/tests/files/version-2.plimsoll"));
+    let found = |file: &str| {
+        folder.plimsoll(&["report", file, "--json=run.json"]);
+        let findings = folder.json("run.json")["findings"].as_array().unwrap().clone();
+        findings.iter().map(|finding| finding["what"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (first, second) = (found("1.plimsoll"), found("2.plimsoll"));
+    assert!(first.is_empty(), "it did not stall, and observed nothing but itself: {first:?}");
+    assert!(second.iter().any(|what| what.starts_with(OF_VERSION_2)), "{second:?}");
+    assert!(!second.iter().any(|what| what.contains("notices of observers")), "{second:?}");
+    folder.plimsoll(&["report", "2.plimsoll"]).exits_with(4).stdout_contains(&[
+        "120, as far as this file shows, perturbed arrivals counted as observed",
+        "INCONCLUSIVE  fast",
+    ]);
+    // Killed, so that it was never sealed, and with a target that was observed.
+    let file = Connection::open(folder.path("1.plimsoll")).unwrap();
+    let killed = "DELETE FROM seal; DELETE FROM run_end; UPDATE series SET target = 'web' WHERE name = 'rss'";
+    file.execute_batch(killed).unwrap();
+    drop(file);
+    let first = found("1.plimsoll");
+    assert!(first.iter().any(|what| what.starts_with(OF_VERSION_1)), "{first:?}");
+    folder.plimsoll(&["report", "1.plimsoll"]).exits_with(4).stdout_contains(&["INCONCLUSIVE", "was killed"]);
 }

@@ -77,3 +77,19 @@ fn steal_on_either_side_is_stated_and_refuses_nothing() {
     ");
     assert_eq!(between("S9", &calm, &calm), "nothing");
 }
+
+#[test]
+fn a_busy_loop_beside_neighbours_refuses_differences_of_its_phase() {
+    let noisy = |cores: f64| {
+        let mut test_run = TestRun::unobserved().offer("steady", "list", Load::of(100));
+        test_run.loop_cpu(0, [(0..10, 0.2), (10..70, cores)]);
+        test_run.observe(&evidence::SeriesKey::new("host_steal", "host", "1"), 0..70, 0.06);
+        test_run
+    };
+    insta::assert_snapshot!(between("S9", &noisy(0.2), &noisy(0.97)), @r"
+    invalid [1] Neighbours took the processor: other machines on the same hardware took 6 % of its processors in the mean, and 6 % in the worst 10 s; loop 0 used 97 % of a core over 10 s of `steady`.
+    caution [0] Neighbours took the processor: other machines on the same hardware took 6 % of its processors in the mean, and 6 % in the worst 10 s.
+    caution [0, 1] Both machines were noisy: a difference may be that of the neighbours.
+    refusals: 1
+    ");
+}
