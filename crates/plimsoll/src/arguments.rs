@@ -134,7 +134,7 @@ pub(crate) struct OverrideArguments {
     pub(crate) seed: Option<u64>,
     /// End the run as soon as every objective is decided: judged after 25, 50 and 75 % of the planned time too, each
     /// time at 98.1 % instead of 95 %
-    #[arg(long, conflicts_with = "once")]
+    #[arg(long)]
     pub(crate) until_decided: bool,
 }
 
