@@ -250,7 +250,7 @@ impl Accounting {
         let checks = &self.program.endpoint(at.endpoint).checks;
         let Some(name) = checks.get(usize::from(check.0)) else { return };
         let has_passed = result == CheckResult::Passed;
-        let cell = (at.phase.0 * checks.len() + usize::from(check.0)) * 2 + usize::from(has_passed);
+        let cell = (at.phase.0 as usize * checks.len() + usize::from(check.0)) * 2 + usize::from(has_passed);
         let known = *grown(grown(&mut self.checks, at.endpoint.0, Vec::new()), cell, NO_KEY);
         let id = if known == NO_KEY {
             let metric = if has_passed { Metric::CheckPassed } else { Metric::CheckFailed };
@@ -275,7 +275,7 @@ impl Accounting {
             CheckResult::Failed => Metric::CheckFailed,
         };
         let Shape { scenarios, phases, .. } = &self.program.shape;
-        let row = (check.0 * scenarios.len() + at.scenario.0) * phases.len() + at.phase.0;
+        let row = (check.0 * scenarios.len() + at.scenario.0) * phases.len() + at.phase.0 as usize;
         let cell = row * 2 + usize::from(result == CheckResult::Passed);
         let id = match *grown(&mut self.iteration_checks, cell, NO_KEY) {
             NO_KEY => {
@@ -382,7 +382,7 @@ impl Accounting {
             Subject::Scenario(scenario) => scenario.0,
             Subject::Endpoint(endpoint) => self.scenarios + endpoint.0,
         };
-        PlacedRow { row, position: subject * self.phases + row.phase.0 }
+        PlacedRow { row, position: subject * self.phases + row.phase.0 as usize }
     }
 
     #[inline]

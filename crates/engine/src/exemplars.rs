@@ -58,7 +58,7 @@ impl Exemplars {
     /// closed: its buffers are exchanged for those of the exchange that was in the slot.
     pub(crate) fn add(&mut self, operation: &mut Operation, exchange: &Exchange, detail: &str) {
         let of_endpoint = exchange.at.endpoint.0;
-        let of_phase = of_endpoint * self.program.shape.phases.len() + exchange.at.phase.0;
+        let of_phase = of_endpoint * self.program.shape.phases.len() + exchange.at.phase.0 as usize;
         let slot = of_phase * Outcome::COUNT + exchange.outcome.index();
         let is_kept = match exchange.outcome {
             _ if self.kept == KeptExchanges::All => true,

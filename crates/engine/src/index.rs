@@ -20,7 +20,7 @@ pub(crate) struct CheckNameIndex(pub(crate) usize);
 
 /// The index of a phase in the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PhaseIndex(pub(crate) usize);
+pub(crate) struct PhaseIndex(pub(crate) u32);
 
 /// The index of a scenario in the program; one past the last for the run's setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

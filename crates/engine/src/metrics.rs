@@ -118,7 +118,7 @@ impl LoopMetrics {
     /// What the tick calls a metric in a phase.
     fn id_in(&mut self, metric: MetricHandle, phase: PhaseIndex) -> MetricId {
         let number = metric.id.0 as usize;
-        let known = grown(&mut self.ids, number * self.phases.len() + phase.0, None);
+        let known = grown(&mut self.ids, number * self.phases.len() + phase.0 as usize, None);
         if let Some(id) = known {
             return *id;
         }
@@ -126,7 +126,7 @@ impl LoopMetrics {
         self.announced += 1;
         self.tick
             .new
-            .push((id, MetricKey { phase: self.phases[phase.0].clone(), ..self.keys[number].clone() }));
+            .push((id, MetricKey { phase: self.phases[phase.0 as usize].clone(), ..self.keys[number].clone() }));
         id
     }
 

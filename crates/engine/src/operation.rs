@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
 use wire::grpc::{Deframer, MessageError};
-use wire::{RequestBytes, StartError, StreamId};
+use wire::{RequestBytes, StreamId};
 
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
@@ -102,17 +102,16 @@ pub(crate) struct Operation {
     pub(crate) is_retried: bool,
     /// Why its iteration could not draft it, or a further message of it.
     pub(crate) unsendable: Option<String>,
-    /// Why it could not be put on the wire.
-    pub(crate) start_error: Option<StartError>,
-    /// Why its connection was lost or could not be opened.
-    pub(crate) connection_error: Option<Arc<str>>,
+    /// Why it could not be put on the wire, or why its connection was lost or could not be opened.
+    pub(crate) transport_error: Option<Arc<str>>,
     pub(crate) bytes_out: u64,
     pub(crate) bytes_in: u64,
     /// The HTTP/2 stream of a request that sends further messages.
     pub(crate) stream: Option<StreamId>,
     /// Messages that are to be sent next.
     pub(crate) outbox: Vec<u8>,
-    deframer: Deframer,
+    /// None until a stream of messages is received.
+    deframer: Option<Box<Deframer>>,
 }
 
 impl Operation {
@@ -135,13 +134,12 @@ impl Operation {
             held_back: None,
             is_retried: false,
             unsendable: None,
-            start_error: None,
-            connection_error: None,
+            transport_error: None,
             bytes_out: 0,
             bytes_in: 0,
             stream: None,
             outbox: Vec::new(),
-            deframer: Deframer::default(),
+            deframer: None,
         }
     }
 
@@ -153,6 +151,7 @@ impl Operation {
         at: Instant,
     ) -> Result<bool, MessageError> {
         let Operation { deframer, response, draft, .. } = self;
+        let deframer = deframer.get_or_insert_default();
         let is_enough = |count: u64| cut_after.is_some_and(|most| count >= most);
         if deframer.kept_bytes() == 0 {
             response.lease.renew();
@@ -196,7 +195,7 @@ impl Operation {
     pub(crate) fn has_whole_messages(&self) -> bool {
         self.draft.body_reading == BodyReading::Whole
             || self.response.is_cut
-            || self.deframer.finish().is_ok()
+            || self.deframer.as_ref().is_none_or(|deframer| deframer.finish().is_ok())
     }
 
     /// What is recorded of it, once it has ended with `outcome` at `now`.
@@ -242,9 +241,7 @@ impl Operation {
 
     /// Why it failed, where more is known than its outcome.
     pub(crate) fn failure_reason(&self) -> Option<String> {
-        let connection = || self.connection_error.as_ref().map(ToString::to_string);
-        let start = || self.start_error.map(|error| error.to_string());
-        self.unsendable.clone().or_else(start).or_else(connection)
+        self.unsendable.clone().or_else(|| self.transport_error.as_ref().map(ToString::to_string))
     }
 
     fn reset(&mut self, name: OperationName) {
@@ -260,8 +257,7 @@ impl Operation {
         self.held_back = None;
         self.is_retried = false;
         self.unsendable = None;
-        self.start_error = None;
-        self.connection_error = None;
+        self.transport_error = None;
         self.bytes_out = 0;
         self.bytes_in = 0;
         self.draft.method.clear();
@@ -274,7 +270,7 @@ impl Operation {
         self.draft.messages = 0;
         self.stream = None;
         self.outbox.clear();
-        self.deframer.clear();
+        self.clear_deframer();
         self.response.clear();
         self.response.messages = 0;
         self.response.first_message = None;
@@ -287,8 +283,14 @@ impl Operation {
         self.draft.body.shrink_to(UNCOUNTED_BYTES);
         self.outbox.clear();
         self.outbox.shrink_to(UNCOUNTED_BYTES);
-        self.deframer.clear();
+        self.clear_deframer();
         self.response.shrink();
+    }
+
+    fn clear_deframer(&mut self) {
+        if let Some(deframer) = &mut self.deframer {
+            deframer.clear();
+        }
     }
 }
 

@@ -90,7 +90,7 @@ impl Shape {
 
     /// The phase of the run's setup.
     pub(crate) fn setup_phase(&self) -> PhaseIndex {
-        PhaseIndex(self.phases.len() - 1)
+        PhaseIndex(self.phases.len() as u32 - 1)
     }
 }
 
@@ -241,7 +241,8 @@ impl Program {
     /// The phase of the load that contains an instant; what is due after the last phase belongs to it.
     pub(crate) fn phase_at(&self, instant: Instant) -> PhaseIndex {
         let last = self.shape.setup_phase().0.saturating_sub(1);
-        PhaseIndex(self.shape.phases[..last].iter().position(|p| instant < p.end).unwrap_or(last))
+        let mut ends = (0..last).zip(&self.shape.phases);
+        PhaseIndex(ends.find(|(_, phase)| instant < phase.end).map_or(last, |(index, _)| index))
     }
 
     pub(crate) fn origin(&self, index: OriginIndex) -> &Origin {
@@ -253,7 +254,7 @@ impl Program {
     }
 
     pub(crate) fn phase(&self, index: PhaseIndex) -> &PhaseProgram {
-        &self.shape.phases[index.0]
+        &self.shape.phases[index.0 as usize]
     }
 
     pub(crate) fn scenario(&self, index: ScenarioIndex) -> &ScenarioProgram {

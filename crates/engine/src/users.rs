@@ -10,7 +10,8 @@ use crate::index::{PhaseIndex, ScenarioIndex, UserIndex, VuSlotIndex};
 use crate::iteration::{Arrival, Iteration, UserMaker};
 use crate::vu_slots::ScheduledArrival;
 
-/// One virtual user.
+/// One virtual user, in one cache line: each request reads another one.
+#[repr(align(64))]
 pub(crate) struct User {
     pub(crate) iteration: Box<dyn Iteration>,
     pub(crate) scenario: ScenarioIndex,

@@ -269,11 +269,15 @@ fn the_runs_setup_is_no_load() {
         .with_objective("worst", "max(all) < 50ms")
         .with_objective("tail", "p95(all) < 50ms")
         .with_objective("errors", "error_rate(all) < 0.001%")
-        .with_objective("rate", "throughput(all) > 1/s");
+        .with_objective("rate", "throughput(all) > 1/s")
+        .with_objective("checks", "check_rate(all) > 99%");
+    let of_load = Key::of(Metric::CheckPassed).scenario("play").phase("steady").endpoint("list");
+    test_run.run.add(&of_load, 20, 6_000);
     let without = test_run.judge();
     let key = |metric| Key::of(metric).scenario("setup").phase("setup").endpoint("login");
     test_run.run.add(&key(Metric::Requests), 0, 900);
     test_run.run.record(&key(Metric::ResponseTime).outcome(Outcome::Check), 0, 900_000, 300);
+    test_run.run.add(&key(Metric::CheckFailed), 0, 300);
     test_run.run.record(&key(Metric::ResponseTime).outcome(Outcome::Ok), 0, 900_000, 600);
     let judgement = test_run.judge();
     assert_eq!((judgement.claims, judgement.findings), (without.claims, without.findings));

@@ -31,20 +31,21 @@ pub(crate) enum RequestKind {
     Other,
 }
 
-/// The state of one connection.
+/// The state of one connection: what every request needs comes first, in two cache lines.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub struct Connection {
     out: Outgoing,
     open: Option<Open>,
     reading: Reading,
+    /// Bytes received since the open request was started.
+    received_bytes: u64,
     /// The part of a head that has arrived so far; empty while heads arrive whole.
     partial: Vec<u8>,
+    is_spent: bool,
     /// `partial` is parsed again once it ends a head or is twice as long as this, so that a head that comes
     /// byte by byte costs linear time.
     parsed_bytes: usize,
-    /// Bytes received since the open request was started.
-    received_bytes: u64,
-    is_spent: bool,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -88,10 +88,12 @@ fn is_check(key: &Key, check: Option<&str>) -> bool {
 }
 
 impl Filter {
-    /// Whether observations of this endpoint in the key's scenario and phase count.
+    /// Whether observations of this endpoint in the key's scenario and phase count. The run's setup, a phase that no plan
+    /// has, is no load.
     fn selects(&self, key: &Key, endpoint: &str) -> bool {
         let is_any_or = |filter: &Option<String>, name: &str| filter.as_ref().is_none_or(|f| f == name);
-        is_any_or(&self.endpoint, endpoint)
+        &*key.phase != "setup"
+            && is_any_or(&self.endpoint, endpoint)
             && is_any_or(&self.scenario, &key.scenario)
             && is_any_or(&self.phase, &key.phase)
     }

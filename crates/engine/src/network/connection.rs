@@ -34,39 +34,43 @@ pub(super) enum ConnectionState {
 }
 
 /// One socket, and the state of TLS and the protocol over it.
+///
+/// With thousands of connections each request finds this out of the processor's nearest caches, so its fields are in the
+/// order of use: the first line is read for every event, the second with every request, the third when it opens.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Connection {
     transport: Transport,
     /// While a proxy opens a tunnel.
     tunnel: Option<Box<Tunnel>>,
     session: Option<Box<ClientConnection>>,
-    /// The protocol that a handshake must agree on; none: what the peer chooses.
-    required: Option<WireProtocol>,
-    pub(super) origin: OriginIndex,
+    pub(super) wire: Box<dyn wire::Connection>,
     pub(super) pool: PoolIndex,
     /// Distinguishes it from connections that had the same index before.
     pub(super) serial: u32,
-    /// Its position in its pool's list, if it carries many requests at once.
-    pub(super) shared_position: usize,
+    /// How many requests on it timed out since the last response was complete.
+    pub(super) timeouts: u32,
+    pub(super) state: ConnectionState,
+    /// The protocol that a handshake must agree on; none: what the peer chooses.
+    required: Option<WireProtocol>,
     /// Whether its pool counts it: until it is closed, or the peer takes no more requests on it.
     pub(super) is_counted: bool,
     /// Whether it is in its pool's list of connections without a request.
     pub(super) is_idle: bool,
-    pub(super) state: ConnectionState,
-    pub(super) wire: Box<dyn wire::Connection>,
-    /// The request this connection was opened for.
-    pub(super) queued: Option<OperationIndex>,
     /// Whether it is in the network's list of connections that may have bytes to write.
     pub(super) is_dirty: bool,
     /// Whether it waits to be read on.
     pub(super) is_unread: bool,
-    unsent: UnsentRequests,
-    /// When it was begun.
-    pub(super) begun: Instant,
     /// Whether a request on it was answered: it has been idle.
     pub(super) has_served: bool,
-    /// How many requests on it timed out since the last response was complete.
-    pub(super) timeouts: u32,
+    pub(super) origin: OriginIndex,
+    unsent: UnsentRequests,
+    /// The request this connection was opened for.
+    pub(super) queued: Option<OperationIndex>,
+    /// Its position in its pool's list, if it carries many requests at once.
+    pub(super) shared_position: usize,
+    /// When it was begun.
+    pub(super) begun: Instant,
     /// When it was begun; later when its tunnel or its handshake was begun.
     since: Instant,
     pub(super) setup: ConnectionSetup,

@@ -24,7 +24,7 @@ impl ConnectionLoss {
     /// End an operation with it.
     pub(super) fn end(&self, token: OperationToken, operation: &mut Operation) -> EndedOperation {
         operation.place = OperationPlace::Nowhere;
-        operation.connection_error.clone_from(&self.reason);
+        operation.transport_error.clone_from(&self.reason);
         EndedOperation { repetition: self.repetition, ..EndedOperation::new(token, Some(self.outcome)) }
     }
 

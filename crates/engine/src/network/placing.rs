@@ -131,14 +131,13 @@ impl Network {
 
     /// The virtual user's iteration is over: close the connections that belong to it.
     pub(crate) fn end_iteration(&mut self, user: UserIndex) {
-        for nth in 0..self.pools.of_user(user).len() {
-            let pool = self.pools.of_user(user)[nth];
-            if self.pools.get(pool).reuse != Reuse::Iteration {
-                continue;
-            }
-            while let Some(index) = self.pools.get_mut(pool).any(&self.connections) {
+        let mut next = self.pools.first_of_user(user);
+        while let Some(pool) = next {
+            let closes = self.pools.get(pool).reuse == Reuse::Iteration;
+            while closes && let Some(index) = self.pools.get_mut(pool).any(&self.connections) {
                 self.close(index);
             }
+            next = self.pools.get(pool).next_of_user;
         }
     }
 
@@ -170,7 +169,7 @@ impl Network {
             }
             Err(error) => {
                 entry.place = OperationPlace::Nowhere;
-                entry.start_error = Some(error);
+                entry.transport_error = Some(error.to_string().into());
                 self.ended.push(EndedOperation::new(token, Some(Outcome::Protocol)));
                 false
             }

@@ -35,28 +35,37 @@ pub(super) struct ConnectionRef {
 }
 
 /// Connections to one origin.
+///
+/// Where each virtual user has connections of its own, every request reads another pool. What it needs of the pool comes
+/// first, in one cache line.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Pool {
     pub(super) origin: OriginIndex,
     pub(super) reuse: Reuse,
-    limits: PoolLimits,
     /// The protocol of its connections, once that is known.
     pub(super) protocol: Option<WireProtocol>,
+    order: ConnectionOrder,
+    /// Of the unshared connections without a request, the one that was used last.
+    last_idle: Option<ConnectionRef>,
+    /// The next one of the same virtual user.
+    pub(super) next_of_user: Option<PoolIndex>,
+    waiting: WaitQueue,
+    /// The other unshared connections without a request, the most recently used last. Closed ones are among them: all
+    /// are looked through before another connection is opened, so that the list never grows past the most connections
+    /// that were open at once.
+    idle: VecDeque<ConnectionRef>,
+    limits: PoolLimits,
     /// How many there are that take requests, now or when they are open.
     pub(super) count: usize,
     /// Counts on over the origin's addresses.
     next_address: usize,
-    /// Unshared connections without a request, the most recently used last. Closed ones are among them: all are
-    /// looked through before another connection is opened, so that the list never grows past the most connections
-    /// that were open at once.
-    idle: VecDeque<ConnectionRef>,
     /// Connections that carry many requests at once.
     shared: Vec<ConnectionIndex>,
     /// The position in `shared` that is used next.
     next: usize,
     /// Connections that are being opened for any request.
     opening: Vec<ConnectionIndex>,
-    waiting: WaitQueue,
     limited: LimitedTime,
     /// Until then no connection is opened while another one is open.
     open_again_at: Instant,
@@ -67,15 +76,18 @@ impl Pool {
         Pool {
             origin,
             reuse,
-            limits,
             protocol: limits.protocol,
+            order: limits.order,
+            last_idle: None,
+            next_of_user: None,
+            waiting: WaitQueue::default(),
+            idle: VecDeque::new(),
+            limits,
             count: 0,
             next_address: first_address,
-            idle: VecDeque::new(),
             shared: Vec::new(),
             next: 0,
             opening: Vec::new(),
-            waiting: WaitQueue::default(),
             limited: LimitedTime::default(),
             open_again_at: Instant::EPOCH,
         }
@@ -107,7 +119,7 @@ impl Pool {
 
     /// Whether it has fewer connections than its requests are to be spread over.
     pub(super) fn is_below_spread(&self) -> bool {
-        self.count < self.limits.spread && self.is_multiplexed()
+        self.is_multiplexed() && self.count < self.limits.spread
     }
 
     /// Whether another connection should be tried at `now`, as far as those are concerned that could not be opened.
@@ -116,7 +128,9 @@ impl Pool {
     }
 
     pub(super) fn put_idle(&mut self, connection: ConnectionRef) {
-        self.idle.push_back(connection);
+        if let Some(before) = self.last_idle.replace(connection) {
+            self.idle.push_back(before);
+        }
     }
 
     /// A connection that can take a request now.
@@ -140,9 +154,9 @@ impl Pool {
     }
 
     fn next_idle(&mut self) -> Option<ConnectionRef> {
-        match self.limits.order {
-            ConnectionOrder::LastUsed => self.idle.pop_back(),
-            ConnectionOrder::LeastRecentlyUsed => self.idle.pop_front(),
+        match self.order {
+            ConnectionOrder::LastUsed => self.last_idle.take().or_else(|| self.idle.pop_back()),
+            ConnectionOrder::LeastRecentlyUsed => self.idle.pop_front().or_else(|| self.last_idle.take()),
         }
     }
 
@@ -230,7 +244,7 @@ impl Pool {
         listed.or_else(|| {
             let is_open =
                 |one: &ConnectionRef| connections.get(one.index.0).is_some_and(|c| c.serial == one.serial);
-            std::iter::from_fn(|| self.idle.pop_back()).find(is_open).map(|one| one.index)
+            std::iter::from_fn(|| self.next_idle()).find(is_open).map(|one| one.index)
         })
     }
 

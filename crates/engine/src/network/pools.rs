@@ -18,8 +18,8 @@ pub(super) struct Pools {
     all: Vec<Pool>,
     /// Those of all virtual users, by origin.
     common: Vec<Option<PoolIndex>>,
-    /// Those of one virtual user, by the user; each has few.
-    owned: Vec<Vec<PoolIndex>>,
+    /// By the virtual user: the first of those that are its own; each has few.
+    owned: Vec<Option<PoolIndex>>,
 }
 
 impl Pools {
@@ -28,16 +28,16 @@ impl Pools {
         let known = match key.owner {
             None => self.common.get(key.origin.0).copied().flatten(),
             Some(owner) => {
-                let is_same = |pool: &&PoolIndex| self.get(**pool).origin == key.origin;
-                self.of_user(owner).iter().find(is_same).copied()
+                let next = |pool: &PoolIndex| self.get(*pool).next_of_user;
+                let mut own = std::iter::successors(self.first_of_user(owner), next);
+                own.find(|pool| self.get(*pool).origin == key.origin)
             }
         };
         known.unwrap_or_else(|| self.add(key, make()))
     }
 
-    fn add(&mut self, key: PoolKey, pool: Pool) -> PoolIndex {
+    fn add(&mut self, key: PoolKey, mut pool: Pool) -> PoolIndex {
         let index = PoolIndex(self.all.len() as u32);
-        self.all.push(pool);
         match key.owner {
             None => {
                 self.common.resize(self.common.len().max(key.origin.0 + 1), None);
@@ -45,16 +45,17 @@ impl Pools {
             }
             Some(owner) => {
                 let owner = owner.0 as usize;
-                self.owned.resize_with(self.owned.len().max(owner + 1), Vec::new);
-                self.owned[owner].push(index);
+                self.owned.resize(self.owned.len().max(owner + 1), None);
+                pool.next_of_user = self.owned[owner].replace(index);
             }
         }
+        self.all.push(pool);
         index
     }
 
-    /// The pools of a virtual user.
-    pub(super) fn of_user(&self, user: UserIndex) -> &[PoolIndex] {
-        self.owned.get(user.0 as usize).map_or(&[], Vec::as_slice)
+    /// The first pool of a virtual user; each says which is the next.
+    pub(super) fn first_of_user(&self, user: UserIndex) -> Option<PoolIndex> {
+        self.owned.get(user.0 as usize).copied().flatten()
     }
 
     pub(super) fn get(&self, index: PoolIndex) -> &Pool {

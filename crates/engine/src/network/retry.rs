@@ -31,7 +31,7 @@ impl Network {
             return Ok(false);
         }
         operation.is_retried = true;
-        operation.connection_error = None;
+        operation.transport_error = None;
         let index = ended.operation.index();
         // What was not sent has no late response. It keeps its token, by which its iteration sends further messages.
         if ended.repetition == Repetition::Allowed {

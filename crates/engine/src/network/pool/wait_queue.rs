@@ -10,9 +10,11 @@ use crate::operation::{Operation, OperationPlace, OperationToken, Operations, Qu
 
 /// A queue of operations. Removed ones are skipped.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(super) struct WaitQueue {
-    all: VecDeque<OperationToken>,
+    /// First, as it is all that most requests read of it.
     waiting: usize,
+    all: VecDeque<OperationToken>,
 }
 
 impl WaitQueue {

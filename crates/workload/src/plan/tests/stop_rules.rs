@@ -72,6 +72,19 @@ fn a_stop_rule_counts_what_the_judge_counts() {
 }
 
 #[test]
+fn the_runs_setup_is_no_load_for_a_stop_rule() {
+    let plan = plan(
+        "e = { is = 'error_rate(all) < 1%', abort_on = 'fail' }\n\
+                     c = { is = 'check_rate(all) > 99%', abort_on = 'fail' }\n",
+    );
+    let rules = good(&plan).stop_rules();
+    let of_setup = |metric| Key::of(metric).scenario("setup").phase("setup").endpoint("x");
+    let failed = of_setup(Metric::ResponseTime).outcome(Outcome::Check);
+    assert_eq!((rules[0].counted)(&failed), Counted::Ignored);
+    assert_eq!((rules[1].counted)(&of_setup(Metric::CheckFailed)), Counted::Ignored);
+}
+
+#[test]
 fn errors_of_stop_rules_are_reported() {
     let wrong = |objective: &str| errors(&plan(&format!("o = {objective}\n")), &[]);
     assert_snapshot!(wrong("{ is = \"p95(x) < 50ms\", abort_on = \"pass\" }"), @r#"plan.toml:22:40: `abort_on` takes `"fail"`"#);
