@@ -220,7 +220,23 @@ mod tests {
             "nothing",
             "the targets' own use is not known"
         );
+        let own = [calm[3], calm[4], ("cpu", SeriesKey::GENERATOR, 0.3, 0.3)];
+        assert_eq!(observed(&own).findings(super::check), "nothing", "the generator is no target");
         assert_eq!(observed(&[]).findings(super::check), "nothing");
+    }
+
+    /// 1 core of 1.5 is the target's, and 0.45 are the generator's: 0.2 of its loop, the rest of its other threads.
+    #[test]
+    fn the_generators_other_threads_are_its_own() {
+        let used = [
+            ("host_cpu", "host", 1.5, 1.5),
+            ("host_pressure_cpu", "host", 0.3, 0.3),
+            ("cpu", "web", 1.0, 1.0),
+            ("cpu", SeriesKey::GENERATOR, 0.45, 0.45),
+        ];
+        assert_eq!(observed(&used).findings(super::check), "nothing");
+        let busier = [("host_cpu", "host", 1.75, 1.75), used[1], used[2], used[3]];
+        assert!(observed(&busier).findings(super::check).contains("used 0.3 cores"));
     }
 
     #[test]
