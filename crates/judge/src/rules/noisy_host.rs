@@ -18,10 +18,11 @@ pub(crate) const RULE: Rule = Rule {
     title: "noisy-host",
     severity: Severity::Inconclusive,
     tests: "One finding, that neighbours took the processor, with what they did to the generator in the same phase (late \
-            drops of L2; beside steal or other processes, busy loops of L3): a loop of the generator that used no more than 80 % of a \
-            core and was stalled for more than 1 % of a phase, in turns of 2 ms or longer (the worst loop decides); \
-            steal above 1 % in the mean or above 5 % in any 10 s; processes other than the generator and the \
-            observed targets using more than 0.25 cores while a process waits for a processor for more than 5 % of \
+            drops of L2; beside steal or other processes, busy loops of L3): a loop of the generator that used no more \
+            than 80 % of a core and was stalled for more than 1 % of a phase, in turns of 2 ms or longer (the worst \
+            loop decides); steal above 1 % in the mean or above 5 % in any 10 s; where a target is observed, processes \
+            other than the generator and the observed targets using more than 0.25 cores while a process waits for a \
+            processor for more than 5 % of \
             10 s. Others: mean frequencies of 10 s more than 5 % apart; a process waiting for memory for more than \
             5 % of any 10 s. A caution, also in a comparison if in both runs; inconclusive if in one run alone, \
             unknown if a machine was not observed. Steps of the system clock change no time here, since times are \
