@@ -6,6 +6,7 @@
 
 mod building;
 mod completion;
+mod run_delay;
 mod sleep;
 mod ticks;
 
@@ -126,6 +127,7 @@ impl EventLoop {
     pub(crate) fn run(mut self) -> Result<LoopTotals, EngineError> {
         self.sleeper.prepare_thread();
         self.clock.wait_for_epoch();
+        self.sleeper.begin();
         self.cpu_ns = thread_cpu_ns();
         if let Ledger::Once(_) = self.ledger {
             // Until now nothing was due: a dry run begins long after its clock.

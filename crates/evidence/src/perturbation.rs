@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::time::Instant;
 
-/// The loop is late from this on.
-const STALL: Duration = Duration::from_millis(1);
+/// A loop that is late by more than this is stalled.
+pub const STALL: Duration = Duration::from_millis(1);
 /// A stall disturbs requests for at most so many times its own length.
 const DISTURBED_STALLS: u32 = 10;
 

@@ -4,13 +4,14 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
-use evidence::Instant;
+use evidence::{Instant, STALL};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
+use super::run_delay::RunDelay;
 use crate::EngineError;
 use crate::clock::Clock;
 
@@ -25,6 +26,7 @@ pub(super) struct Sleeper {
     armed: Instant,
     woke: Instant,
     lateness: Duration,
+    run_delay: RunDelay,
 }
 
 impl Sleeper {
@@ -33,13 +35,19 @@ impl Sleeper {
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         registry.register(&mut SourceFd(&timer.as_raw_fd()), TIMER, Interest::READABLE)?;
         let woke = Instant::EPOCH;
-        Ok(Sleeper { clock, timer, armed: Instant::NEVER, woke, lateness: Duration::ZERO })
+        let run_delay = RunDelay::read_from(None, woke);
+        Ok(Sleeper { clock, timer, armed: Instant::NEVER, woke, lateness: Duration::ZERO, run_delay })
     }
 
     /// Set the thread's timer slack, by default 50 µs, to the least possible.
     pub(super) fn prepare_thread(&self) {
         // Where the kernel refuses, the loop still works, and start lag shows the difference.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    }
+
+    /// The load begins: from now on the loop's thread should not have to wait for a processor.
+    pub(super) fn begin(&mut self) {
+        self.run_delay = RunDelay::of_this_thread(self.clock.now());
     }
 
     /// Sleep until `wake` or until a socket is ready.
@@ -64,6 +72,10 @@ impl Sleeper {
             self.lateness = self.woke.since(self.armed);
             self.armed = Instant::NEVER;
         }
+        // Only a long sleep can hide a stall, and there are few of these in a second.
+        if self.woke.since(now) > STALL {
+            self.lateness = self.lateness.max(self.run_delay.within(now, self.woke));
+        }
         Ok(())
     }
 
@@ -72,12 +84,13 @@ impl Sleeper {
         self.woke
     }
 
-    /// How much later than asked the timer woke the loop; zero where it did not.
+    /// How much later than asked the timer woke the loop, or how long it waited for a processor before it handled what came
+    /// while it slept, whichever is longer.
     pub(super) fn lateness(&self) -> Duration {
         self.lateness
     }
 
-    /// The same once; zero until the timer fires again.
+    /// The same once; zero until the loop is late again.
     pub(super) fn take_lateness(&mut self) -> Duration {
         std::mem::take(&mut self.lateness)
     }
@@ -93,5 +106,40 @@ impl Sleeper {
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &timer)?;
         self.armed = wake;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event_loop::run_delay::tests::{file, set};
+
+    const OTHER: Token = Token(7);
+
+    /// A timer in place of a socket: it is ready after this time.
+    fn ready_after(time: Duration, registry: &Registry) -> OwnedFd {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags).unwrap();
+        let it_value = Timespec { tv_sec: 0, tv_nsec: time.as_nanos() as i64 };
+        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let value = Itimerspec { it_interval, it_value };
+        timerfd_settime(&timer, TimerfdTimerFlags::empty(), &value).unwrap();
+        registry.register(&mut SourceFd(&timer.as_raw_fd()), OTHER, Interest::READABLE).unwrap();
+        timer
+    }
+
+    #[test]
+    fn a_wait_for_a_processor_after_an_event_is_lateness_though_no_timer_was_due() {
+        let clock = Clock::starting_in(Duration::ZERO);
+        let mut poll = Poll::new().unwrap();
+        let mut sleeper = Sleeper::new(clock, poll.registry()).unwrap();
+        let counted = file(0);
+        sleeper.run_delay = RunDelay::read_from(Some(counted.try_clone().unwrap()), clock.now());
+        let _event = ready_after(Duration::from_millis(3), poll.registry());
+        set(&counted, 3_600_000);
+        let mut events = Events::with_capacity(8);
+        sleeper.sleep(&mut poll, &mut events, clock.now() + Duration::from_secs(60)).unwrap();
+        assert!(events.iter().all(|event| event.token() == OTHER));
+        assert!(sleeper.lateness() > STALL, "{:?}", sleeper.lateness());
     }
 }
