@@ -124,9 +124,10 @@ impl LoopMetrics {
         }
         let id = *known.insert(MetricId(self.announced));
         self.announced += 1;
-        self.tick
-            .new
-            .push((id, MetricKey { phase: self.phases[phase.0 as usize].clone(), ..self.keys[number].clone() }));
+        self.tick.new.push((
+            id,
+            MetricKey { phase: self.phases[phase.0 as usize].clone(), ..self.keys[number].clone() },
+        ));
         id
     }
 

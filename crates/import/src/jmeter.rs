@@ -41,6 +41,16 @@ impl Sample<'_> {
         self.message.starts_with(TRANSACTION)
     }
 
+    /// From its start to its end in nanoseconds, where both can be read.
+    pub(crate) fn span(&self) -> Option<(i64, i64)> {
+        let start = match self.started.parse::<i64>() {
+            Ok(ms) => ms.checked_mul(NS_PER_MS)?,
+            Err(_) => civil_time(&self.started)?,
+        };
+        let ms = self.elapsed.parse::<f64>().ok().filter(|ms| (0.0..=MAX_DURATION_MS).contains(ms))?;
+        Some((start, start.saturating_add((ms * NS_PER_MS as f64).round() as i64)))
+    }
+
     fn outcome(&self) -> Result<Outcome, LineError> {
         match &*self.success {
             "true" => Ok(Outcome::Ok),

@@ -14,6 +14,7 @@ use crate::observer::Observer;
 use crate::proc::{count_of, cpu_max_cores, parse_pressure_us};
 use crate::remote::{Query, QueryResult, Remote};
 pub use find::CgroupRef;
+pub(crate) use find::{CONTAINER_TOOLS, inspect};
 
 /// Watches the control group that `group` names, as part of the target named `target`, once a second. It is looked for
 /// when it is first watched, and again when it is gone: a container that is started again has another.

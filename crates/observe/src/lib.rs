@@ -34,7 +34,7 @@ mod watch;
 pub use cgroup::{CgroupRef, cgroup};
 pub use error::ObserveError;
 pub use host::Host;
-pub use identity::identify;
+pub use identity::{ProcessIdentity, identify};
 pub use limits::{OpenFiles, limits, raise_open_files};
 pub use machine::environment;
 pub use observer::{Clock, Observer};

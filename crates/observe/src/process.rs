@@ -42,6 +42,14 @@ pub(crate) struct Found {
 }
 
 impl ProcessRef {
+    /// Whether there is such a process.
+    ///
+    /// # Errors
+    /// When there is none, or it may not be looked at.
+    pub fn check(self) -> Result<(), ObserveError> {
+        self.find().map(drop)
+    }
+
     pub(crate) fn find(self) -> Result<Found, ObserveError> {
         match self {
             ProcessRef::Pid(pid) => {

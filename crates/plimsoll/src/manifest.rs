@@ -1,7 +1,6 @@
 //! What is written into a run file before the load begins.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 
 use evidence::Manifest;
 use evidence::manifest::SCHEMA_VERSION;
@@ -20,8 +19,8 @@ pub(crate) type Identities = BTreeMap<String, BTreeMap<String, String>>;
 pub(crate) struct RunDescription<'a> {
     /// The workload without secrets.
     pub(crate) workload: &'a Workload,
-    /// What servers report about themselves, by target.
-    pub(crate) servers: &'a Identities,
+    /// What answers at each target.
+    pub(crate) identities: &'a Identities,
     /// 0 where no load is offered.
     pub(crate) loops: u16,
 }
@@ -38,7 +37,7 @@ impl UndatedManifest {
 
 /// The manifest of a run but for its time.
 pub(crate) fn manifest(run: &RunDescription<'_>) -> CommandResult<UndatedManifest> {
-    let RunDescription { workload, servers, loops } = *run;
+    let RunDescription { workload, identities, loops } = *run;
     let resolved = serde_json::to_value(workload).map_err(Failure::own)?;
     Ok(UndatedManifest(Manifest {
         schema_version: SCHEMA_VERSION,
@@ -49,7 +48,7 @@ pub(crate) fn manifest(run: &RunDescription<'_>) -> CommandResult<UndatedManifes
         started_at: String::new(),
         targets: (workload.targets.iter())
             .map(|(name, target)| {
-                (name.clone(), identity(target, servers.get(name).cloned().unwrap_or_default()))
+                (name.clone(), with_addresses(target, identities.get(name).cloned().unwrap_or_default()))
             })
             .collect(),
         environment: observe::environment(),
@@ -58,7 +57,7 @@ pub(crate) fn manifest(run: &RunDescription<'_>) -> CommandResult<UndatedManifes
     }))
 }
 
-fn identity(
+fn with_addresses(
     target: &workload::model::Target,
     mut identity: BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {
@@ -68,51 +67,12 @@ fn identity(
     if let Some(grpc) = &target.grpc {
         identity.insert("grpc".to_owned(), format!("{}:{}", grpc.host, grpc.port));
     }
-    if let Some(process) = &target.process {
-        match observe::identify(watched(process)) {
-            Ok(found) => {
-                let program = found.get("pid").and_then(|pid| program_digest(pid));
-                identity.extend(program.map(|digest| ("exe_sha256".to_owned(), digest)));
-                identity.extend(found);
-            }
-            Err(error) => {
-                identity.insert("process".to_owned(), format!("not found: {error}"));
-            }
-        }
-    }
     identity
-}
-
-/// SHA-256 of the program that a process runs, so that runs against the same build can be recognised; none where it
-/// may not be read, or is larger than any program.
-fn program_digest(pid: &str) -> Option<String> {
-    const LARGEST: u64 = 1 << 30;
-    const PIECE: usize = 1 << 16;
-    let file = std::fs::File::open(format!("/proc/{pid}/exe")).ok()?;
-    if file.metadata().ok()?.len() > LARGEST {
-        return None;
-    }
-    let mut digest = Sha256::new();
-    let mut reader = BufReader::with_capacity(PIECE, file);
-    loop {
-        let piece = reader.fill_buf().ok()?;
-        if piece.is_empty() {
-            break;
-        }
-        digest.update(piece);
-        let read = piece.len();
-        reader.consume(read);
-    }
-    Some(hexadecimal(&digest.finalize()))
 }
 
 /// The SHA-256 digest of `bytes` in hexadecimal digits.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A process as the observers name it.

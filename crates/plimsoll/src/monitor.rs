@@ -80,7 +80,7 @@ fn of_subjects(subjects: &[String]) -> CommandResult<(Workload, BTreeMap<String,
     let targets = subjects::targets(subjects)?;
     for (name, target) in &targets {
         if let Some(process) = &target.process {
-            let found = observe::identify(manifest::watched(process));
+            let found = manifest::watched(process).check();
             found.map_err(|error| Failure::usage(anyhow!("{name}: {error}")))?;
         }
     }
@@ -100,7 +100,7 @@ pub(crate) fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) 
     workload.phases = vec![Phase { name: "watch".to_owned(), start: Duration::ZERO, end }];
     let listener = Listener::start()?;
     listener.control_watch();
-    let run = RunDescription { workload: &workload, servers: &identities, loops: 0 };
+    let run = RunDescription { workload: &workload, identities: &identities, loops: 0 };
     let manifest = manifest::manifest(&run)?.dated(clock::now());
     let file = keep.file(&manifest)?;
     let mut writer = Writer::create(file.path(), &manifest, Overwrite::Refuse).map_err(Failure::usage)?;

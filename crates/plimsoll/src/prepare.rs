@@ -23,8 +23,8 @@ pub(crate) struct ReachableRun {
 pub(crate) struct PreparedRun {
     pub(crate) program: Program,
     pub(crate) watchers: Watchers,
-    /// What the servers that the target is, or uses, report about themselves.
-    pub(crate) servers: Identities,
+    /// What answers at each target.
+    pub(crate) identities: Identities,
 }
 
 /// Describe what the targets serve, check that this process may open enough files, wait for the targets, send the run's
@@ -43,7 +43,7 @@ pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Command
 }
 
 impl ReachableRun {
-    /// Send each step once where the plan asks for it, and identify the servers. Over the network this may take seconds, so
+    /// Send each step once where the plan asks for it, and identify processes and servers. This may take seconds, so
     /// it is done before the clock starts.
     pub(crate) fn precheck_and_identify(self) -> CommandResult<PreparedRun> {
         let ReachableRun { dry_run, watchers } = self;
@@ -51,8 +51,8 @@ impl ReachableRun {
             dry_run.check().map_err(refused)?;
         }
         let program = dry_run.into_program();
-        let servers = watching::identities(program.workload(), program.env());
-        Ok(PreparedRun { program, watchers, servers })
+        let identities = watching::identities(program.workload(), program.env());
+        Ok(PreparedRun { program, watchers, identities })
     }
 }
 

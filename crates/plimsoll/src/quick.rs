@@ -182,7 +182,7 @@ fn watch_if_local(target: &mut workload::model::Target) {
     let address = http.or(target.grpc.as_ref().map(|grpc| (grpc.host.as_str(), grpc.port)));
     let Some((host, port)) = address else { return };
     let is_local = matches!(host, "localhost" | "127.0.0.1" | "::1");
-    if is_local && target.process.is_none() && observe::identify(observe::ProcessRef::Port(port)).is_ok() {
+    if is_local && target.process.is_none() && observe::ProcessRef::Port(port).check().is_ok() {
         target.process = Some(ProcessRef::Port(port));
     }
 }

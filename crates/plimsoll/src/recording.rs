@@ -62,8 +62,8 @@ impl Recording {
     ) -> CommandResult<Recording> {
         let loops = request.options.loops;
         let workload = &prepared.program.redactor().stored(prepared.program.workload());
-        let servers = &prepared.servers;
-        let manifest = manifest(&RunDescription { workload, servers, loops })?;
+        let identities = &prepared.identities;
+        let manifest = manifest(&RunDescription { workload, identities, loops })?;
         let clock = Clock::starting_in(LEAD);
         let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
         let manifest = manifest.dated(epoch);

@@ -1,8 +1,8 @@
 //! Stations 4 and 6: the observers and profiles that a workload asks for, and the generator's own observers.
 
+mod identities;
 mod redacted;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -18,7 +18,8 @@ use workload::{Redactor, Workload};
 
 use crate::environment::Environment;
 use crate::failure::{CommandResult, Failure};
-use crate::manifest::{Identities, watched};
+use crate::manifest::watched;
+pub(crate) use identities::identities;
 use redacted::Redacted;
 
 /// Everything that watches during a run: observers once a second, profiles at their marks.
@@ -105,21 +106,6 @@ fn besides_process(
         observers.push(observe::redis(target, &filled_address(&redis.url, env), redis.every)?);
     }
     Ok(observers)
-}
-
-/// What the servers that targets are, or use, report about themselves.
-pub(crate) fn identities(workload: &Workload, env: &Environment) -> Identities {
-    let redactor = Redactor::new(workload, env);
-    let servers = workload.targets.iter().filter_map(|(name, target)| {
-        let url = filled_address(&target.observe.postgres.as_ref()?.url, env);
-        let about = observe::identify_postgres(&url).unwrap_or_else(|why| {
-            BTreeMap::from([("postgres".to_owned(), format!("not identified: {why}"))])
-        });
-        // A server may repeat what it was asked with.
-        let redacted = |text: String| redactor.without_cut_values(&text).into_owned();
-        Some((name.clone(), about.into_iter().map(|(fact, text)| (fact, redacted(text))).collect()))
-    });
-    servers.collect()
 }
 
 /// Every profile that `workload` asks for, at its second of the run.

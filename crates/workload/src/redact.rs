@@ -16,6 +16,7 @@ use crate::template::{Template, Value, push_json_escaped};
 
 pub use crate::secret_address::{REDACTED, shown as shown_address};
 
+mod command_line;
 mod cut;
 mod stored;
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! JMeter's CSV: a header in any order of columns, then one sample per record.
 
+mod parts;
+
 use std::borrow::Cow;
 use std::io::BufRead;
 
@@ -8,9 +10,11 @@ use crate::ImportError;
 use crate::csv::for_each_record;
 use crate::event::Receive;
 use crate::lines::Reading;
+use parts::Parts;
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let mut samples = SampleReader::default();
+    let mut parts = Parts::default();
     for_each_record(input, |record| {
         let field = |name| Cow::Borrowed(record.get(name));
         let sample = Sample {
@@ -26,6 +30,9 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
             threads: field("allThreads"),
             samples: field("SampleCount"),
         };
+        if parts.contain(&sample, receiver)? {
+            return Ok(());
+        }
         samples.receive(&sample, receiver)
     })
 }

@@ -1,6 +1,7 @@
 //! Every rule of pairs, with and without a finding.
 
 mod claims;
+mod identity;
 mod steadiness;
 
 use evidence::{Metric, Provenance, SeriesKey, Verdict};
@@ -198,7 +199,7 @@ fn no_change_is_an_aa_run_and_two_changes_are_a_caution() {
     let mut same = program("one");
     same.edit(|manifest| manifest.started_at = "2026-11-21T10:02:00Z".to_owned());
     insta::assert_snapshot!(between("C8", &program("one"), &same), @r"
-    info [0, 1] The same executable ran on both sides, under the same load. Whether its arguments, its folder, its environment or its image were changed is unknown: differences may be noise or theirs.
+    info [0, 1] Nothing that was recorded differs, and the load is the same. Differences may be noise, or come from what is unknown: of `web` its command line, the names of its environment variables, its folder, its container.
     refusals: 0
     ");
     let process = || {
@@ -215,11 +216,14 @@ fn no_change_is_an_aa_run_and_two_changes_are_a_caution() {
     info [0, 1] The same process ran on both sides, under the same load: this is an A/A run. Differences are noise.
     refusals: 0
     ");
-    assert_eq!(between("C8", &program("one"), &program("two")), "nothing");
+    insta::assert_snapshot!(between("C8", &program("one"), &program("two")), @r"
+    info [0, 1] Of what was recorded, one thing was changed: the program of `web`. Unknown: of `web` its command line, the names of its environment variables.
+    refusals: 0
+    ");
     let mut seeded = program("two");
     seeded.edit(|manifest| manifest.seed = 2);
     insta::assert_snapshot!(between("C8", &program("one"), &seeded), @r"
-    caution [0, 1] More than one thing was changed: the target's program, the seed. Their effects cannot be separated.
+    caution [0, 1] More than one thing was changed: the program of `web`, the seed. Their effects cannot be separated. Unknown: of `web` its command line, the names of its environment variables.
     refusals: 0
     ");
 }

@@ -1,19 +1,23 @@
 //! C8: nothing differs between two runs, or more than one thing.
 
-use std::collections::BTreeSet;
+mod identity;
 
 use evidence::{Finding, RuleId, Scope, Severity};
 
 use crate::pair::{JudgedRun, Pair};
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule};
+use identity::Identities;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::C8,
     title: "not-one-change",
     severity: Severity::Caution,
-    tests: "What differs between the manifests: the program's digest, the load, the data, the seed, the \
-            machine, the generator's version. More than one difference is a caution; none is reported as an \
-            A/A run where one process served both, else as unknown: the same executable may run other programs.",
+    tests: "What differs between the manifests: the target, the load, the data, the seed, the machine, the \
+            generator's version. A target is identified by the SHA-256 of its program (of an interpreter also of \
+            the file that it runs), its arguments, its folder, the names of its environment variables and the image \
+            of its container; a process by its id and its start. More than one difference is a caution. None \
+            is reported as an A/A run where all of these are known, else with what is unknown. Of another program, \
+            folder and container are not compared.",
     affects: DIFFERENCES,
     why: "With two changes at once, the difference cannot be attributed to either.",
     next: "Change one thing at a time.",
@@ -23,48 +27,69 @@ pub(crate) const RULE: Rule = Rule {
 
 fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let [base, new] = pair.both();
-    let finding = |severity, what: &str| vec![RULE.finding(severity, Scope::default(), what.to_owned())];
+    let finding = |severity, what: String| vec![RULE.finding(severity, Scope::default(), what)];
     if pair.is_same_run() {
-        return finding(Severity::Info, "Both are the same run: there are no differences.");
+        return finding(Severity::Info, "Both are the same run: there are no differences.".to_owned());
     }
-    let changes = changes(base, new);
-    match (changes.as_slice(), targets(base, new)) {
-        ([], Sameness::Same(how)) => {
-            let what = format!(
-                "{how} on both sides, under the same load: this is an A/A run. Differences are noise."
-            );
-            finding(Severity::Info, &what)
-        }
-        ([], Sameness::SameExecutable) => finding(
+    let targets = targets(base, new);
+    let mut changed = targets.changed.clone();
+    changed.extend(changes(base, new).into_iter().map(str::to_owned));
+    match changed.as_slice() {
+        [] => finding(Severity::Info, unchanged(&targets)),
+        [one] => finding(
             Severity::Info,
-            "The same executable ran on both sides, under the same load. Whether its arguments, its folder, its environment \
-             or its image were changed is unknown: differences may be noise or theirs.",
+            format!("Of what was recorded, one thing was changed: {one}.{}", unknown(&targets)),
         ),
-        ([], Sameness::Unknown) => finding(
-            Severity::Info,
-            "What was changed between the two is unknown: nothing that was recorded distinguishes their targets.",
+        several => finding(
+            Severity::Caution,
+            format!(
+                "More than one thing was changed: {}. Their effects cannot be separated.{}",
+                several.join(", "),
+                unknown(&targets)
+            ),
         ),
-        ([], Sameness::Other) => Vec::new(),
-        ([one], Sameness::Same(_) | Sameness::SameExecutable | Sameness::Unknown) => {
-            finding(Severity::Info, &format!("Of what was recorded, only {one} was changed."))
-        }
-        (several, sameness) => {
-            let target = matches!(sameness, Sameness::Other).then_some("the target's program");
-            let all: Vec<&str> = target.into_iter().chain(several.iter().copied()).collect();
-            let what = format!(
-                "More than one thing was changed: {}. Their effects cannot be separated.",
-                all.join(", ")
-            );
-            finding(Severity::Caution, &what)
-        }
+    }
+}
+
+/// What nothing that differs means, in a sentence.
+fn unchanged(targets: &Identities) -> String {
+    if targets.are_the_same_process() {
+        return "The same process ran on both sides, under the same load: this is an A/A run. Differences are noise."
+            .to_owned();
+    }
+    if targets.are_equal() {
+        return "Program, arguments, folder, names of environment variables and container of the target are equal on both \
+                sides, under the same load: this is an A/A run. Differences are noise, unless values of environment \
+                variables or files that the program reads were changed: they are not recorded."
+            .to_owned();
+    }
+    if targets.equal + targets.same_process == 0 {
+        return "What was changed between the two is unknown: nothing that was recorded distinguishes their targets."
+            .to_owned();
+    }
+    format!(
+        "Nothing that was recorded differs, and the load is the same. Differences may be noise, or come from what is \
+         unknown: {}.",
+        targets.unknown.join("; ")
+    )
+}
+
+/// What is not known of the targets, as a sentence of its own.
+fn unknown(targets: &Identities) -> String {
+    match targets.unknown.as_slice() {
+        [] => String::new(),
+        parts => format!(" Unknown: {}.", parts.join("; ")),
     }
 }
 
 /// Whether nothing that was recorded differs between two runs of the same target.
 pub(crate) fn is_aa(pair: &Pair<'_, '_>) -> bool {
     let [base, new] = pair.both();
-    let is_same = matches!(targets(base, new), Sameness::Same(_));
-    is_same && !pair.is_same_run() && changes(base, new).is_empty()
+    !pair.is_same_run() && targets(base, new).are_equal() && changes(base, new).is_empty()
+}
+
+fn targets(base: &JudgedRun<'_>, new: &JudgedRun<'_>) -> Identities {
+    Identities::of([base, new].map(|run| &run.manifest().targets))
 }
 
 /// What differs besides the program under test.
@@ -84,39 +109,4 @@ fn changes(base: &JudgedRun<'_>, new: &JudgedRun<'_>) -> Vec<&'static str> {
         ("the generator's version", some.generator.get("version") != other.generator.get("version")),
     ];
     differs.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
-}
-
-/// Whether the targets were the same.
-enum Sameness {
-    /// One process served both.
-    Same(&'static str),
-    /// Another start of the same executable: an interpreter runs any program.
-    SameExecutable,
-    Other,
-    Unknown,
-}
-
-/// A process is identified by its id and its start. The digest of a program's file distinguishes two programs, and does
-/// not identify one.
-fn targets(base: &JudgedRun<'_>, new: &JudgedRun<'_>) -> Sameness {
-    let (some, other) = (&base.manifest().targets, &new.manifest().targets);
-    let names: BTreeSet<&String> = some.keys().chain(other.keys()).collect();
-    let (mut same, mut is_executable_alone) = (None, false);
-    for name in names {
-        let fact =
-            |key: &str| [some, other].map(|targets| targets.get(name).and_then(|facts| facts.get(key)));
-        match (fact("exe_sha256"), fact("started_unix_s"), fact("pid")) {
-            ([Some(some), Some(other)], ..) if some != other => return Sameness::Other,
-            (_, [Some(a), Some(b)], [Some(c), Some(d)]) if a == b && c == d => {
-                same = same.or(Some("The same process ran"));
-            }
-            ([Some(_), Some(_)], ..) => is_executable_alone = true,
-            _ => return Sameness::Unknown,
-        }
-    }
-    match same {
-        _ if is_executable_alone => Sameness::SameExecutable,
-        Some(how) => Sameness::Same(how),
-        None => Sameness::Unknown,
-    }
 }

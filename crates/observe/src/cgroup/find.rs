@@ -20,7 +20,7 @@ const MOST_FOLDERS: usize = 20_000;
 /// The fewest digits of an id that identify a container.
 const SHORTEST_ID: usize = 12;
 /// Programs that know the ids of containers by name.
-const CONTAINER_TOOLS: [&str; 2] = ["docker", "podman"];
+pub(crate) const CONTAINER_TOOLS: [&str; 2] = ["docker", "podman"];
 
 impl CgroupRef {
     /// Looks for its folder; may ask a daemon.
@@ -85,11 +85,16 @@ fn folder_of(root: &Path, id: &str) -> Option<PathBuf> {
 }
 
 fn id_of(tool: &str, name: &str) -> Option<String> {
+    inspect(tool, "{{.Id}}", name)
+        .filter(|id| id.len() >= SHORTEST_ID && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// What `tool` says of a container, in the format of its templates; none where it does not know the container.
+pub(crate) fn inspect(tool: &str, format: &str, name: &str) -> Option<String> {
     let mut command = Command::new(tool);
-    command.args(["container", "inspect", "--format", "{{.Id}}", "--", name]);
+    command.args(["container", "inspect", "--format", format, "--", name]);
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    let id = String::from_utf8(output.stdout).ok()?;
-    let id = id.trim();
-    let is_id = id.len() >= SHORTEST_ID && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (output.status.success() && is_id).then(|| id.to_owned())
+    let text = String::from_utf8(output.stdout).ok()?;
+    let text = text.trim();
+    (output.status.success() && !text.is_empty()).then(|| text.to_owned())
 }

@@ -198,8 +198,8 @@ fn a_process_is_identified_by_its_port() {
     let mut peer = Peer::new();
     let port = peer.order("listen 0").parse().unwrap();
     let identity = identify(ProcessRef::Port(port)).unwrap();
-    assert_eq!(identity["pid"], peer.pid().to_string());
-    assert_eq!(identity["arguments"], "3");
+    assert_eq!(identity.facts["pid"], peer.pid().to_string());
+    assert_eq!(identity.facts["arguments"], "3");
     peer.kill();
     assert!(matches!(identify(ProcessRef::Port(port)), Err(ObserveError::NoListener { .. })));
     assert!(matches!(identify(ProcessRef::Pid(peer.pid())), Err(ObserveError::Gone { .. })));

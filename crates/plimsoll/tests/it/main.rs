@@ -11,6 +11,7 @@ mod command;
 mod compare;
 mod explain;
 mod hostile_text;
+mod identity;
 mod imports;
 mod integrity;
 mod kept_files;
