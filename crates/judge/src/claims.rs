@@ -2,7 +2,7 @@
 
 mod sentence;
 
-use evidence::{Claim, Ending, Figure, Finding, Reason, Verdict};
+use evidence::{Claim, ClaimShare, Ending, Figure, Finding, Reason, Verdict};
 use workload::Comparison;
 
 use crate::effects::has_offered_rate;
@@ -46,8 +46,16 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
         bound: Figure::new("bound", measured.objective.bound, &measured.observed.unit),
         interval: measured.observed.interval,
         samples: measured.observed.samples,
-        share: measured.observed.share.as_ref().map(|share| sentence::claim_share(measured, share)),
+        share: share(measured),
         reasons,
+    }
+}
+
+/// The share that decides the objective, by the evidence or by the figures of an imported source.
+fn share(measured: &MeasuredObjective<'_>) -> Option<ClaimShare> {
+    match &measured.observed.stated {
+        Some(stated) => stated.share.clone(),
+        None => measured.observed.share.as_ref().map(|share| sentence::claim_share(measured, share)),
     }
 }
 
@@ -55,7 +63,12 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
 fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Reason {
     let observed = &measured.observed;
     if let Some(stated) = &observed.stated {
-        return Reason::Statement(stated.sentence.clone());
+        let sentence = stated.sentence.clone();
+        return if stated.share.is_some() {
+            Reason::Observation(sentence)
+        } else {
+            Reason::Statement(sentence)
+        };
     }
     let samples = numbers::count(observed.samples);
     let users = with_virtual_users(facts, measured);

@@ -16,6 +16,9 @@ const NAME_LIMIT: usize = 256;
 /// The value of a fact that may not be read, before the reason.
 const UNKNOWN: &str = "unknown";
 
+/// Variables that a shell sets by itself, depending on where the user has been.
+const OF_SHELLS: [&str; 4] = ["_", "OLDPWD", "PWD", "SHLVL"];
+
 /// What is known of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessIdentity {
@@ -26,7 +29,8 @@ pub struct ProcessIdentity {
     /// - `argv0` and `arguments` (their number)
     /// - `program_file` and `program_file_sha256`: of an interpreter, the first argument that is a file; `none` without one
     /// - `folder`: its working folder
-    /// - `environment_names`: the names of the variables that it was started with, never their values
+    /// - `environment_names`: the names of the variables that it was started with, never their values; without those that a
+    ///   shell sets by itself
     /// - `container` (its id; `none visible`) and `container_image`
     pub facts: BTreeMap<String, String>,
     /// The words of its command line, in which there may be secrets.
@@ -114,7 +118,9 @@ fn environment_names(pid: u32) -> io::Result<String> {
 /// A process may have written a title over its variables: only what looks like a name is one.
 fn names_of(variables: &[u8]) -> Vec<String> {
     let is_name = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        !name.is_empty()
+            && !OF_SHELLS.contains(&name)
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
     let pairs = variables.split(|byte| *byte == 0).filter_map(|pair| {
         let end = pair.iter().position(|byte| *byte == b'=')?;
@@ -149,7 +155,7 @@ mod tests {
     #[test]
     fn environment_variables_are_named_without_their_values() {
         let variables =
-            b"PATH=/bin\0API_KEY=s3cret=x\0worker process: s3cret\0a title=s3cret\0HOME=\0PATH=/sbin\0";
+            b"PATH=/bin\0API_KEY=s3cret=x\0worker process: s3cret\0a title=s3cret\0HOME=\0PATH=/sbin\0OLDPWD=/\0_=a\0";
         assert_eq!(names_of(variables), ["API_KEY", "HOME", "PATH"]);
     }
 

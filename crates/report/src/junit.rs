@@ -3,6 +3,7 @@
 //! FAIL is a `failure`: the target violated an objective. INVALID and INCONCLUSIVE are an `error`: the test has no result.
 //! Both fail a CI job. The whole run has a case of its own because it can be invalid without any claim.
 
+use std::iter;
 use std::time::Duration;
 
 use evidence::{Reason, Verdict, visible};
@@ -50,7 +51,12 @@ fn case(summary: &Summary, shown: &ClaimSummary) -> TestCase {
     description.extend(claim.reasons.iter().map(Reason::to_string));
     let mut case = TestCase::new(visible(&claim.name), status(claim.verdict, &numbers, &description));
     case.set_classname(visible(&summary.header.name));
-    case.set_system_out(visible(&format!("{}: {numbers}", claim.text)));
+    let share = claim.share.iter().map(|share| share.sentence.as_str());
+    let out: Vec<String> = iter::once(format!("{}: {numbers}", claim.text).as_str())
+        .chain(share)
+        .map(|line| visible(line).into_owned())
+        .collect();
+    case.set_system_out(out.join("\n"));
     case
 }
 

@@ -93,9 +93,13 @@ fn others(
     all: &[Option<f64>],
     waited: &[Option<f64>],
 ) -> Result<Vec<Option<OtherProcesses>>, ReadError> {
-    let own =
-        window_means(run, |series| &*series.target == SeriesKey::GENERATOR && &*series.name == "loop_cpu")?;
-    let targets = window_means(run, |series| &*series.target != HOST && &*series.name == "cpu")?;
+    let is_own = |series: &SeriesKey| &*series.target == SeriesKey::GENERATOR;
+    let process = window_means(run, |series| is_own(series) && &*series.name == "cpu")?;
+    let loops = window_means(run, |series| is_own(series) && &*series.name == "loop_cpu")?;
+    let own: Vec<Option<f64>> =
+        process.iter().zip(&loops).map(|(process, loops)| process.or(*loops)).collect();
+    let is_target = |series: &SeriesKey| &*series.target != HOST && !is_own(series);
+    let targets = window_means(run, |series| is_target(series) && &*series.name == "cpu")?;
     // Without the targets' own use, all of it would count as that of other processes.
     let window = |index: usize| {
         let at = |means: &[Option<f64>]| means.get(index).copied().flatten();

@@ -2,13 +2,13 @@
 //! limit; the objective is decided where the binomial limits of these bounds are on one side of what is allowed.
 
 use evidence::manifest::{RequestSummary, TimesSummary};
-use evidence::{Source, Verdict};
+use evidence::{ClaimShare, Source, Verdict, Widening, WideningCause};
 use stats::{Proportion, ShareLimits};
 use workload::{Comparison, Filter, Measure, Objective, Statistic, Workload};
 
 use super::{Measurement, Value};
 use crate::numbers;
-use crate::shares::{BeyondCounts, CONFIDENCE, Cut, CutPlace, ShareAnswer, ShareQuestion};
+use crate::shares::{BeyondCounts, CONFIDENCE, Cut, CutPlace, ShareAnswer, ShareDecision, ShareQuestion};
 
 /// Shares such as 1 − 0.95 are not exact in binary.
 const SHARE_ERROR: f64 = 1e-9;
@@ -19,6 +19,8 @@ pub(crate) struct StatedAnswer {
     pub(crate) verdict: Verdict,
     /// The figures and their limits, as a sentence.
     pub(crate) sentence: String,
+    /// The share that decides it; none of a maximum, nor where the figures contradict each other.
+    pub(crate) share: Option<ClaimShare>,
 }
 
 /// What `source` states of `objective`; none for measures that its figures are not about.
@@ -79,7 +81,7 @@ fn maximum(summary: &RequestSummary, objective: &Objective, tool: &str) -> Optio
     let (count, time) = (numbers::count(times.count), numbers::ms(ms));
     let sentence =
         format!("By the figures of {tool}, the slowest of {count} requests took {time}{included}.");
-    let stated = Some(StatedAnswer { verdict, sentence });
+    let stated = Some(StatedAnswer { verdict, sentence, share: None });
     Some(Measurement { stated, ..Measurement::new(Value::Finite(ms), objective.measure.unit(), times.count) })
 }
 
@@ -120,6 +122,8 @@ struct AskedShare {
     /// At most so many.
     most: u64,
     all: u64,
+    /// Those of all that were dropped, for a reason that the source does not say.
+    dropped: u64,
     /// What the objective allows.
     allowed: f64,
     comparison: Comparison,
@@ -133,6 +137,7 @@ fn failures(summary: &RequestSummary, objective: &Objective) -> Option<AskedShar
         least: failed,
         most: failed + summary.dropped,
         all: requests + summary.dropped,
+        dropped: summary.dropped,
         allowed: objective.bound,
         comparison: objective.comparison,
         value: Value::Finite(failed as f64 / requests.max(1) as f64),
@@ -147,6 +152,7 @@ fn checks(summary: &RequestSummary, objective: &Objective) -> Option<AskedShare>
         least: passed,
         most: passed,
         all,
+        dropped: 0,
         allowed: objective.bound,
         comparison: objective.comparison,
         value: Value::Finite(passed as f64 / all.max(1) as f64),
@@ -183,6 +189,7 @@ fn beyond(summary: &RequestSummary, objective: &Objective, q: f64) -> Option<Ask
         least: (failed + slow_successes).min(requests),
         most: most + summary.dropped,
         all,
+        dropped: summary.dropped,
         allowed: 1.0 - q,
         comparison: Comparison::AtMost,
         value,
@@ -238,11 +245,11 @@ fn times_above(count: u64, q: f64) -> u64 {
 impl AskedShare {
     fn answer(&self, tool: &str) -> StatedAnswer {
         let is_upper = matches!(self.comparison, Comparison::Below | Comparison::AtMost);
-        let wrong = |least: u64, most: u64, allowed: f64| self.question(least, most, allowed).decide();
-        let decision = match is_upper {
-            true => wrong(self.least, self.most, self.allowed),
-            false => wrong(self.all - self.most, self.all - self.least, 1.0 - self.allowed),
+        let question = match is_upper {
+            true => self.question(self.least, self.most, self.allowed),
+            false => self.question(self.all - self.most, self.all - self.least, 1.0 - self.allowed),
         };
+        let decision = question.decide();
         let verdict = match decision.answer {
             _ if self.least > self.most => Verdict::Inconclusive,
             ShareAnswer::Pass => Verdict::Pass,
@@ -251,7 +258,30 @@ impl AskedShare {
         };
         let ShareLimits { lower, upper } = decision.limits;
         let (lower, upper) = if is_upper { (lower, upper) } else { (1.0 - upper, 1.0 - lower) };
-        StatedAnswer { verdict, sentence: self.sentence(tool, lower, upper) }
+        let sentence = self.sentence(tool, lower, upper);
+        let share = (self.least <= self.most).then(|| self.share(&question, &decision, &sentence));
+        StatedAnswer { verdict, sentence, share }
+    }
+
+    /// What decides, as data: of requests on the wrong side of the bound.
+    fn share(&self, question: &ShareQuestion, decision: &ShareDecision, sentence: &str) -> ClaimShare {
+        let BeyondCounts { arrivals, least, most, .. } = question.counts;
+        let dropped = Widening { cause: WideningCause::Dropped, arrivals: self.dropped };
+        ClaimShare {
+            sentence: sentence.to_owned(),
+            observed: least as f64 / (arrivals - self.dropped).max(1) as f64,
+            lower: decision.limits.lower,
+            upper: decision.limits.upper,
+            allowed: question.allowed.clamp(0.0, 1.0),
+            confidence: question.confidence,
+            arrivals,
+            least,
+            most,
+            effective_sample: decision.effective_sample,
+            design_effect: decision.design_effect,
+            perturbed: 0,
+            widened_by: (self.dropped > 0).then_some(dropped).into_iter().collect(),
+        }
     }
 
     /// Nothing shows how these requests cluster.

@@ -18,10 +18,11 @@ pub(crate) const RULE: Rule = Rule {
     title: "noisy-host",
     severity: Severity::Inconclusive,
     tests: "One finding, that neighbours took the processor, with what they did to the generator in the same phase (late \
-            drops of L2; beside steal or other processes, busy loops of L3): a loop of the generator that used no more than 80 % of a \
-            core and was stalled for more than 1 % of a phase, in turns of 2 ms or longer (the worst loop decides); \
-            steal above 1 % in the mean or above 5 % in any 10 s; processes other than the generator and the \
-            observed targets using more than 0.25 cores while a process waits for a processor for more than 5 % of \
+            drops of L2; beside steal or other processes, busy loops of L3): a loop of the generator that used no more \
+            than 80 % of a core and was stalled for more than 1 % of a phase, in turns of 2 ms or longer (the worst \
+            loop decides); steal above 1 % in the mean or above 5 % in any 10 s; where a target is observed, processes \
+            other than the generator and the observed targets using more than 0.25 cores while a process waits for a \
+            processor for more than 5 % of \
             10 s. Others: mean frequencies of 10 s more than 5 % apart; a process waiting for memory for more than \
             5 % of any 10 s. A caution, also in a comparison if in both runs; inconclusive if in one run alone, \
             unknown if a machine was not observed. Steps of the system clock change no time here, since times are \
@@ -220,7 +221,23 @@ mod tests {
             "nothing",
             "the targets' own use is not known"
         );
+        let own = [calm[3], calm[4], ("cpu", SeriesKey::GENERATOR, 0.3, 0.3)];
+        assert_eq!(observed(&own).findings(super::check), "nothing", "the generator is no target");
         assert_eq!(observed(&[]).findings(super::check), "nothing");
+    }
+
+    /// 1 core of 1.5 is the target's, and 0.45 are the generator's: 0.2 of its loop, the rest of its other threads.
+    #[test]
+    fn the_generators_other_threads_are_its_own() {
+        let used = [
+            ("host_cpu", "host", 1.5, 1.5),
+            ("host_pressure_cpu", "host", 0.3, 0.3),
+            ("cpu", "web", 1.0, 1.0),
+            ("cpu", SeriesKey::GENERATOR, 0.45, 0.45),
+        ];
+        assert_eq!(observed(&used).findings(super::check), "nothing");
+        let busier = [("host_cpu", "host", 1.75, 1.75), used[1], used[2], used[3]];
+        assert!(observed(&busier).findings(super::check).contains("used 0.3 cores"));
     }
 
     #[test]

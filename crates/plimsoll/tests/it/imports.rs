@@ -1,6 +1,7 @@
 //! Imported run files: tables, cautions, exit codes, and truncated files.
 
 mod copies;
+mod failing;
 mod intent;
 mod nonsense;
 mod tools;

@@ -22,7 +22,9 @@ const PLAN: &str = "examples/demo.toml";
 const HEALTH: &str = "/challenge/healthz";
 const NEIGHBOUR_PERCENT: &str = "50";
 /// Longer than any run.
-const LIFE: &str = "3600";
+const TARGET_LIFE: &str = "3600s";
+/// How much longer than a run neighbours take processors, if nothing ends them.
+const NEIGHBOUR_MARGIN_S: u64 = 120;
 /// The run with an outage takes ten minutes where the others have their usual length.
 const OUTAGE_RUN_SECONDS: u64 = 600;
 /// How long the target is frozen, in milliseconds for each second of the run: 9 s in ten minutes.
@@ -82,10 +84,9 @@ impl LiveRuns<'_> {
         match kind {
             TargetKind::Service { faults } => self.service(faults),
             TargetKind::Failing { status, grpc_code } => {
-                let life = format!("{LIFE}s");
-                let http = ["http", "--status", status, "--healthy", HEALTH, "--for", &life];
+                let http = ["http", "--status", status, "--healthy", HEALTH, "--for", TARGET_LIFE];
                 let http = TestbedTarget::start(self.workspace, &http)?;
-                let grpc = ["grpc", "--code", grpc_code, "--for", &life];
+                let grpc = ["grpc", "--code", grpc_code, "--for", TARGET_LIFE];
                 let grpc = TestbedTarget::start(self.workspace, &grpc)?;
                 let arguments = self.demo(&http.address, &grpc.address);
                 Ok(LiveTarget { _processes: Processes::Testbed { _targets: vec![http, grpc] }, arguments })
@@ -126,7 +127,7 @@ impl LiveRuns<'_> {
         let seconds = OUTAGE_RUN_SECONDS * self.seconds / DEFAULT_SECONDS;
         let outage_ms = OUTAGE_MS_A_SECOND * seconds;
         let freeze = format!("{outage_ms}ms/{}ms", seconds * 750);
-        let arguments = ["http", "--delay", "1ms", "--freeze", &freeze, "--for", &format!("{LIFE}s")];
+        let arguments = ["http", "--delay", "1ms", "--freeze", &freeze, "--for", TARGET_LIFE];
         let target = TestbedTarget::start(self.workspace, &arguments)?;
         let plan = self.folder.join("outage.toml");
         fs::write(&plan, outage_plan(&target.address, seconds)).context("cannot write the plan")?;
@@ -138,9 +139,10 @@ impl LiveRuns<'_> {
     fn neighbours(&self, seed: u64) -> Result<Vec<Neighbour>> {
         let processors = sched_getaffinity(None).context("cannot list the processors")?;
         let processors = (0..CpuSet::MAX_CPU).filter(|processor| processors.is_set(*processor));
+        let life_s = (self.seconds + NEIGHBOUR_MARGIN_S).to_string();
         let start = |processor: usize| {
             let mut command = Command::new(self.workspace.binary("neighbour"));
-            command.arg(processor.to_string()).args(["--share", NEIGHBOUR_PERCENT, "--seconds", LIFE]);
+            command.arg(processor.to_string()).args(["--share", NEIGHBOUR_PERCENT, "--seconds", &life_s]);
             command.args(["--seed", &(seed * 1_000 + processor as u64).to_string()]).stdin(Stdio::null());
             print_command(&command);
             Ok(Neighbour { running: Running::start("a neighbour", command)?, began: Instant::now() })

@@ -51,8 +51,15 @@ fn a_count_of_failures_fails_an_error_rate_and_a_quantile() {
     let rate = claim(&failing(), "error_rate(all) < 1%");
     assert_eq!((rate.verdict, rate.samples), (Verdict::Fail, 2_154));
     insta::assert_snapshot!(rate.reasons[0], @"By the figures of k6, 794 of 2,154 requests failed (36.9 %). With ten requests counted as one, because their clusters are unknown, that is 31.4 % to 42.6 % at 95 %; the objective is less than 1 %.");
+    let share = rate.share.unwrap();
+    assert_eq!((share.arrivals, share.least, share.most, share.allowed), (2_154, 794, 794, 0.01));
+    assert_eq!((share.observed, share.design_effect), (794.0 / 2_154.0, 10.0));
+    assert!((0.31..0.32).contains(&share.lower) && (0.42..0.43).contains(&share.upper), "{share:?}");
+    assert_eq!(share.sentence, rate.reasons[0].to_string());
     let p95 = claim(&failing(), "p95(all) < 200ms");
     assert_eq!(p95.verdict, Verdict::Fail);
+    let share = p95.share.as_ref().unwrap();
+    assert_eq!((share.least, share.most, share.allowed), (794, 1_871, 1.0 - 0.95));
     assert!(
         p95.reasons[0]
             .to_string()

@@ -51,7 +51,9 @@ fn whole(form: &mut Form, case: &Node) {
 
 fn one_claim(form: &mut Form, name: &str, case: &Node) {
     let out = case.first("system-out").unwrap().text();
-    let (text, figures) = out.rsplit_once(": observed ").unwrap();
+    let (first, share) = out.split_once('\n').unwrap_or((&out, ""));
+    form.sentences.extend(share.lines().map(str::to_owned));
+    let (text, figures) = first.rsplit_once(": observed ").unwrap();
     form.sentences.push(text.to_owned());
     one_set_of_figures(form, name, &format!("observed {figures}"));
     if let Some(problem) = problem(case) {
