@@ -1,6 +1,7 @@
 //! nginx with the settings and files of a benchmark, on the processors that it is given.
 
 use std::fs;
+use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
@@ -33,7 +34,7 @@ impl Nginx {
     ) -> Result<Self> {
         let nginx =
             find_program("nginx").context("nginx is not installed (Debian's package `nginx-light`)")?;
-        let ports = servers.iter().map(|_| free_port()).collect::<Result<Vec<_>>>()?;
+        let ports = free_ports(servers.len())?;
         let blocks: String = servers.iter().zip(&ports).map(|(server, port)| server(*port)).collect();
         fs::write(folder.join("nginx.conf"), configuration(&blocks))
             .context("cannot write nginx's settings")?;
@@ -67,9 +68,12 @@ impl Nginx {
     }
 }
 
-fn free_port() -> Result<u16> {
-    let socket = TcpListener::bind(("127.0.0.1", 0)).and_then(|socket| socket.local_addr());
-    Ok(socket.context("the system has no free port")?.port())
+/// So many different ones: all are held until the last is known.
+fn free_ports(count: usize) -> Result<Vec<u16>> {
+    let bound = (0..count).map(|_| TcpListener::bind(("127.0.0.1", 0)));
+    let held = bound.collect::<io::Result<Vec<_>>>().context("the system has no free port")?;
+    let ports = held.iter().map(|socket| Ok(socket.local_addr()?.port()));
+    ports.collect()
 }
 
 fn configuration(servers: &str) -> String {
