@@ -18,8 +18,6 @@ pub(crate) fn of(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Claim> {
 fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Finding]) -> Claim {
     let mut verdict = measured.verdict();
     let mut reasons = vec![observation(facts, measured)];
-    let assumption = measured.observed.share.as_ref().and_then(sentence::assumption);
-    reasons.extend(assumption.map(|text| Reason::Statement(text.to_owned())));
     for (finding, effect) in findings.iter().filter_map(|f| Some((f, f.effect_on(measured.name())?))) {
         reasons.push(Reason::of(finding, effect));
         verdict = effect.on(verdict);
@@ -143,6 +141,27 @@ pub(crate) fn cut_short(facts: &Facts<'_>) -> String {
         Some(Ending::Decided) => "was decided".to_owned(),
     };
     format!("The run {how} {}: an incomplete run cannot pass.", progress(facts))
+}
+
+/// What claims that pass beside many perturbed arrivals assume of the target, said once for all of them.
+pub(crate) fn assumption(facts: &Facts<'_>, claims: &[Claim]) -> Option<String> {
+    let assumes = |(measured, claim): &(&MeasuredObjective<'_>, &Claim)| {
+        claim.verdict == Verdict::Pass && measured.observed.share.as_ref().is_some_and(sentence::assumes)
+    };
+    let names: Vec<&str> = facts
+        .objectives
+        .iter()
+        .zip(claims)
+        .filter(assumes)
+        .map(|(_, claim)| claim.name.as_str())
+        .collect();
+    let subject = match names.len() {
+        0 => return None,
+        count if count == claims.len() => "This".to_owned(),
+        1 => format!("The pass of {}", names[0]),
+        _ => format!("Each pass of {}", names.join(", ")),
+    };
+    Some(format!("{subject} {}", sentence::ASSUMPTION))
 }
 
 /// That the run was ended early as the plan asks: by a stop rule, or because it was decided; none where it was not.

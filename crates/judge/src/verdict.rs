@@ -54,18 +54,24 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
         if !names.is_empty() {
             let because =
                 format!("{} {result}: {}.", objectives(names.len(), claims.len()), names.join(", "));
-            let sentences = [Some(because), partial_pass::sentence(claims), claims::stopped_early(facts)];
-            return (verdict, sentences.into_iter().flatten().collect::<Vec<_>>().join(" "));
+            let sentences = [
+                Some(because),
+                partial_pass::sentence(claims),
+                claims::assumption(facts, claims),
+                claims::stopped_early(facts),
+            ];
+            return (verdict, joined(sentences));
         }
     }
     if !facts.can_pass() {
         return (Verdict::Inconclusive, claims::cut_short(facts));
     }
     let met = format!("{} met.", objectives(claims.len(), claims.len()));
-    (
-        Verdict::Pass,
-        [Some(met), claims::stopped_early(facts)].into_iter().flatten().collect::<Vec<_>>().join(" "),
-    )
+    (Verdict::Pass, joined([Some(met), claims::assumption(facts, claims), claims::stopped_early(facts)]))
+}
+
+fn joined<const N: usize>(sentences: [Option<String>; N]) -> String {
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn objectives(some: usize, all: usize) -> String {

@@ -112,14 +112,14 @@ fn perturbed(share: &ShareMeasurement) -> Option<String> {
     }
 }
 
-/// What a pass assumes where more than a few arrivals were perturbed.
-pub(super) fn assumption(share: &ShareMeasurement) -> Option<&'static str> {
-    let many = share.perturbed as f64 > MANY_PERTURBED * share.question.counts.arrivals as f64;
-    (many && share.decision.answer == ShareAnswer::Pass).then_some(
-        "This takes for granted that the target answers requests no later if they come one by one than if a stall of \
-         the generator sends them together; one that collects, limits or sheds requests may do otherwise.",
-    )
+/// Whether more than a few arrivals were perturbed, so that a pass assumes [`ASSUMPTION`].
+pub(super) fn assumes(share: &ShareMeasurement) -> bool {
+    share.perturbed as f64 > MANY_PERTURBED * share.question.counts.arrivals as f64
 }
+
+/// What a pass beside perturbed arrivals assumes.
+pub(super) const ASSUMPTION: &str = "takes for granted that the target answers requests no later if they come one by one \
+     than if a stall of the generator sends them together; one that collects, limits or sheds requests may do otherwise.";
 
 /// How the decision counts arrivals of which the side is not known.
 fn counted_as(share: &ShareMeasurement) -> &'static str {
