@@ -148,13 +148,8 @@ pub(crate) fn assumption(facts: &Facts<'_>, claims: &[Claim]) -> Option<String> 
     let assumes = |(measured, claim): &(&MeasuredObjective<'_>, &Claim)| {
         claim.verdict == Verdict::Pass && measured.observed.share.as_ref().is_some_and(sentence::assumes)
     };
-    let names: Vec<&str> = facts
-        .objectives
-        .iter()
-        .zip(claims)
-        .filter(assumes)
-        .map(|(_, claim)| claim.name.as_str())
-        .collect();
+    let names: Vec<&str> =
+        facts.objectives.iter().zip(claims).filter(assumes).map(|(_, claim)| claim.name.as_str()).collect();
     let subject = match names.len() {
         0 => return None,
         count if count == claims.len() => "This".to_owned(),
