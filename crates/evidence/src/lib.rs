@@ -41,7 +41,7 @@ pub use key::{Key, KeyId, Metric, Name};
 pub use manifest::{Ending, Manifest, Missing, RunEnd, Source, SourceFigure};
 pub use observed::{Notice, NoticeKind, Observed, Profile, ProfileKind, Sampling};
 pub use outcome::{GrpcCode, Outcome};
-pub use perturbation::{Disturbed, Perturbation, STALL};
+pub use perturbation::{DISTURBED_STALLS, Disturbed, Perturbation, STALL};
 pub use rule_id::RuleId;
 pub use run::{LoadEnd, Provenance, Run, Seconds};
 pub use series::{Sample, SampleKind, SeriesKey};

@@ -33,6 +33,13 @@ pub struct Manifest {
     pub source: Option<Source>,
 }
 
+impl Manifest {
+    /// Whether the run file is of a version that counts requests during stalls apart.
+    pub fn counts_perturbed(&self) -> bool {
+        self.schema_version >= 3
+    }
+}
+
 /// Where an imported run comes from, and what that source could not know.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Source {

@@ -12,7 +12,7 @@ use crate::time::Instant;
 /// A loop that is late by more than this is stalled.
 pub const STALL: Duration = Duration::from_millis(1);
 /// A stall disturbs requests for at most so many times its own length.
-const DISTURBED_STALLS: u32 = 10;
+pub const DISTURBED_STALLS: u32 = 10;
 
 /// Until when the stalls of any loop of the run disturb requests, in nanoseconds of the run; shared by its loops.
 #[derive(Debug, Clone, Default)]

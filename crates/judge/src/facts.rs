@@ -14,7 +14,7 @@ use evidence::run::{ReadError, stopped_at};
 use evidence::{
     Coverage, Ending, Instant, Provenance, Run, RunEnd, Scope, SeriesKey, Source, Verdict, Window, coverage,
 };
-use workload::{Comparison, Measure, Objective, Scenario, Workload};
+use workload::{Measure, Objective, Scenario, Workload};
 
 use crate::leaks::{self, LeakAnswer, LeakMargin};
 use crate::measure::{self, DisturbedTime, MeasureSource, Measurement, UnknownPart, Value};
@@ -237,7 +237,7 @@ impl MeasuredObjective<'_> {
 
     /// Whether it is met by values below its bound.
     pub(crate) fn has_upper_bound(&self) -> bool {
-        matches!(self.objective.comparison, Comparison::Below | Comparison::AtMost)
+        self.objective.comparison.is_upper()
     }
 
     /// The objective's name.

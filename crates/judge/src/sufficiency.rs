@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use workload::{Comparison, Filter, Flow, Measure, Objective, Scenario, Schedule, Statistic, Step, Workload};
+use workload::{Filter, Flow, Measure, Objective, Scenario, Schedule, Statistic, Step, Workload};
 
 use crate::shares::{CONFIDENCE, SHARE_ERROR};
 use crate::tables::is_any_or;
@@ -61,19 +61,14 @@ fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservati
         time_needed,
         allows_none: allowed.is_some_and(|share| share.abs() <= SHARE_ERROR),
         offered_below: offered
-            .filter(|rate| !has_upper_bound(objective) && *rate < objective.bound * (1.0 - SHARE_ERROR)),
+            .filter(|rate| !objective.comparison.is_upper() && *rate < objective.bound * (1.0 - SHARE_ERROR)),
     }
-}
-
-/// Whether it is met by values below its bound.
-fn has_upper_bound(objective: &Objective) -> bool {
-    matches!(objective.comparison, Comparison::Below | Comparison::AtMost)
 }
 
 /// The share of observations that may be beyond the bound; none where the objective is not about such a share, or the
 /// offered rate that it is a share of is unknown.
 fn allowed_share(objective: &Objective, offered: Option<f64>) -> Option<f64> {
-    let (is_upper, bound) = (has_upper_bound(objective), objective.bound);
+    let (is_upper, bound) = (objective.comparison.is_upper(), objective.bound);
     match &objective.measure {
         Measure::ResponseTime(Statistic::Quantile(q))
         | Measure::ServiceTime(Statistic::Quantile(q))

@@ -5,7 +5,7 @@ use crate::episodes::{EpisodeLength, EpisodeShape};
 use crate::leaks::{LeakShape, SeriesTrend};
 use crate::question::{Limits, Truth};
 use crate::steady::SteadyShape;
-use crate::target::{Admission, Server, TargetShape};
+use crate::target::{Admission, FIFO, Server, TargetShape};
 use crate::verdicts::{JudgedAt, Measured, RunShape, Stalls};
 
 /// A kind of runs or series, not yet simulated.
@@ -47,15 +47,6 @@ pub fn catalogue() -> Vec<Subject> {
     runs.chain(steady).chain(leaks).map(Subject).collect()
 }
 
-/// One worker, busy for 60 % of the time at 100 arrivals a second.
-const FIFO: TargetShape = TargetShape {
-    server: Server::Fifo { workers: 1 },
-    service_ms: 6.0,
-    admission: Admission::All,
-    failing: 0.0,
-    outages: None,
-    slow: None,
-};
 /// A second now and then, dozens in a run.
 const NOW_AND_THEN: EpisodeShape =
     EpisodeShape { gap_s: 8.0, length: EpisodeLength::Exponential { mean_s: 0.3 } };

@@ -101,16 +101,9 @@ mod tests {
     use super::*;
     use crate::episodes::{EpisodeLength, EpisodeShape};
     use crate::random::Random;
-    use crate::target::{Admission, Server, TargetShape};
+    use crate::target::{FIFO, TargetShape};
 
-    const SHAPE: TargetShape = TargetShape {
-        server: Server::Fifo { workers: 1 },
-        service_ms: 1.0,
-        admission: Admission::All,
-        failing: 0.0,
-        outages: None,
-        slow: None,
-    };
+    const SHAPE: TargetShape = TargetShape { service_ms: 1.0, ..FIFO };
 
     /// An arrival each 10 ms for a minute, beside these stalls.
     fn minute(stalls: Option<EpisodeShape>) -> Offered {

@@ -9,6 +9,7 @@ mod catalogue;
 mod episodes;
 mod generator;
 mod leaks;
+#[cfg(test)]
 mod looks;
 mod question;
 mod random;
@@ -19,7 +20,6 @@ mod truth;
 mod verdicts;
 
 pub use catalogue::{Subject, catalogue};
-pub use looks::look_confidence;
 pub use question::{GivenVerdict, Limits, Question, Tally, Truth};
 
 /// Runs or series of one kind, and what is asked of each.

@@ -11,7 +11,7 @@ const WRONG: f64 = 0.05;
 /// The confidence of each of [`LOOKS`] at which the first answer that any of them gives is wrong in 5 % of so many runs, from
 /// this seed on. The truth is at the bound; arrivals are many and independent, so that the excess of each part of the run is
 /// normal and that of the parts so far is their sum.
-pub fn look_confidence(runs: usize, seed: u64) -> f64 {
+pub(crate) fn look_confidence(runs: usize, seed: u64) -> f64 {
     let mut random = Random::new(seed);
     let mut highest: Vec<f64> = (0..runs).map(|_| highest_score(&mut random)).collect();
     let place = ((1.0 - WRONG) * runs as f64) as usize;

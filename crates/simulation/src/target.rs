@@ -28,6 +28,16 @@ pub(crate) struct TargetShape {
     pub(crate) slow: Option<EpisodeShape>,
 }
 
+/// One worker, busy for 60 % of the time at 100 arrivals a second.
+pub(crate) const FIFO: TargetShape = TargetShape {
+    server: Server::Fifo { workers: 1 },
+    service_ms: 6.0,
+    admission: Admission::All,
+    failing: 0.0,
+    outages: None,
+    slow: None,
+};
+
 /// In which order requests are worked on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Server {

@@ -11,8 +11,8 @@ use crate::generator::{self, Fate};
 use crate::random::Random;
 use crate::target::{Target, TargetShape};
 
-/// Batches whose shares show how observations cluster, as the judge's.
-const BATCH_S: u32 = 10;
+/// Batches whose shares show how observations cluster.
+const BATCH_S: u32 = judge::shares::BATCH_S as u32;
 /// Wait for responses so long after the last arrival.
 const DRAIN: Duration = Duration::from_secs(30);
 

@@ -210,18 +210,11 @@ impl Files for Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::{Admission, Server};
+    use crate::target::{Admission, FIFO};
 
     #[test]
     fn the_counts_of_a_simulated_run_add_up() {
-        let target = TargetShape {
-            server: Server::Fifo { workers: 1 },
-            service_ms: 6.0,
-            admission: Admission::Queue { places: 4 },
-            failing: 0.01,
-            outages: None,
-            slow: None,
-        };
+        let target = TargetShape { admission: Admission::Queue { places: 4 }, failing: 0.01, ..FIFO };
         let shape = RunShape {
             name: "shedding",
             arrivals: "poisson",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::model::Workload;
-use crate::objective::{Comparison, Filter, Measure, Objective, Statistic};
+use crate::objective::{Filter, Measure, Objective, Statistic};
 use crate::until_decided::{LOOKS, UntilDecided, WholeRunObjective};
 
 /// From where to where arrivals of an objective are due, from the start of the run.
@@ -83,7 +83,7 @@ impl Workload {
 
 /// Whether a single arrival on the wrong side violates it.
 fn allows_none(objective: &Objective) -> bool {
-    let is_upper = matches!(objective.comparison, Comparison::Below | Comparison::AtMost);
+    let is_upper = objective.comparison.is_upper();
     match objective.measure {
         Measure::ErrorRate => is_upper && objective.bound <= 0.0,
         Measure::CheckRate { .. } => !is_upper && objective.bound >= 1.0,

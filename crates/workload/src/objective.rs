@@ -117,6 +117,11 @@ impl Comparison {
             Comparison::AtLeast => value >= bound,
         }
     }
+
+    /// Whether it is met by values below its bound.
+    pub fn is_upper(self) -> bool {
+        matches!(self, Comparison::Below | Comparison::AtMost)
+    }
 }
 
 impl Measure {

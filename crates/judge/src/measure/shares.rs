@@ -93,7 +93,7 @@ fn quantile(
     let at_bound = seconds.next().unwrap_or_default();
     let other_cuts =
         others.iter().zip(seconds).map(|(other, seconds)| Cut { place: other.place, seconds }).collect();
-    let (wrong_side, allowed) = match is_upper(objective.comparison) {
+    let (wrong_side, allowed) = match objective.comparison.is_upper() {
         true => (WrongSide::Beyond, 1.0 - q),
         false => (WrongSide::Within, q),
     };
@@ -110,7 +110,7 @@ fn of_requests(
     let asked = AskedTimes { metric: Metric::ResponseTime, filter: &objective.filter, bounds: &bounds };
     let mut ranges = Ranges::of(source, &asked)?;
     let at_bound = std::mem::take(&mut ranges.seconds).swap_remove(0);
-    let is_upper = is_upper(objective.comparison);
+    let is_upper = objective.comparison.is_upper();
     let (wrong_side, allowed) = match objective.measure {
         Measure::Goodput { .. } => {
             let due_s = rates::length_s(source.tables, &objective.filter);
@@ -178,7 +178,7 @@ fn checks(
         }
     }
     let (failed, all) = seconds.iter().fold((0, 0), |(f, n), made| (f + made.part, n + made.whole));
-    let (wrong_side, part, allowed) = match is_upper(objective.comparison) {
+    let (wrong_side, part, allowed) = match objective.comparison.is_upper() {
         true => (WrongSide::Succeeded, all - failed, objective.bound),
         false => (WrongSide::Failed, failed, 1.0 - objective.bound),
     };
@@ -238,8 +238,4 @@ fn is_violated_at(share: &mut ShareMeasurement, confidence: f64) -> bool {
         (share.question, share.decision) = (question, decision);
     }
     is_violated
-}
-
-fn is_upper(comparison: Comparison) -> bool {
-    matches!(comparison, Comparison::Below | Comparison::AtMost)
 }

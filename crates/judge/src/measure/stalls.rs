@@ -1,14 +1,12 @@
 //! When the generator stalled, second by second: how much of each second its stalls may have disturbed.
 
 use evidence::run::{ReadError, select};
-use evidence::{Metric, Run};
+use evidence::{DISTURBED_STALLS, Metric, Run, STALL};
 
 /// Shorter turns of a loop are no stall, in microseconds.
-const STALL_US: u64 = 1_000;
+const STALL_US: u64 = STALL.as_micros() as u64;
 /// A stall and what it disturbs take at most so many times its own length.
-const REACH: u64 = 11;
-/// From this version of run files on, arrivals that a stall disturbed are counted apart.
-const COUNTS_PERTURBED: u32 = 3;
+const REACH: u64 = 1 + DISTURBED_STALLS as u64;
 const SECOND_US: u64 = 1_000_000;
 
 /// How much of each second stalls may have disturbed, in microseconds.
@@ -26,7 +24,7 @@ impl DisturbedTime {
     /// [`ReadError`] when the evidence cannot be read.
     pub(crate) fn of(run: &dyn Run) -> Result<DisturbedTime, ReadError> {
         let manifest = run.manifest();
-        let are_counted = manifest.source.is_some() || manifest.schema_version >= COUNTS_PERTURBED;
+        let are_counted = manifest.source.is_some() || manifest.counts_perturbed();
         let mut time = DisturbedTime { by_second: vec![0; run.seconds() as usize], are_counted };
         for (id, _) in select(run.keys(), Metric::LoopStall, |_| true) {
             for (second, turns) in run.histograms(id, run.whole())? {

@@ -244,7 +244,7 @@ fn times_above(count: u64, q: f64) -> u64 {
 
 impl AskedShare {
     fn answer(&self, tool: &str) -> StatedAnswer {
-        let is_upper = matches!(self.comparison, Comparison::Below | Comparison::AtMost);
+        let is_upper = self.comparison.is_upper();
         let question = match is_upper {
             true => self.question(self.least, self.most, self.allowed),
             false => self.question(self.all - self.most, self.all - self.least, 1.0 - self.allowed),

@@ -27,8 +27,6 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) const LOOP_CPU: f64 = 0.80;
 /// The figure of a busy loop.
 pub(crate) const LOOP_CPU_FIGURE: &str = "loop CPU";
-/// How the finding on a busy loop begins, where nothing else took the processor.
-pub(crate) const AT_ITS_LIMIT: &str = "The generator, not the target, was at its limit: ";
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let loaded: Vec<&PhaseWindow> =
@@ -52,16 +50,16 @@ fn scope(phase: &PhaseWindow) -> Scope {
 fn busy_loops(facts: &Facts<'_>, phase: &PhaseWindow) -> Vec<Finding> {
     let busy = facts.generator.loops.iter().filter(|l| l.phase == phase.name && l.cores > LOOP_CPU);
     let finding = |l: &LoopUse| {
-        let what = format!(
-            "{AT_ITS_LIMIT}{} used {} of a core over {WINDOW_S} s of `{}`.",
-            l.instance,
-            numbers::percent(l.cores),
-            phase.name
-        );
+        let what = format!("The generator, not the target, was at its limit: {}.", busiest_use(l));
         let figures = [(LOOP_CPU_FIGURE, l.cores * 100.0, "%"), ("threshold", LOOP_CPU * 100.0, "%")];
         with_figures(RULE.finding(Severity::Caution, scope(phase), what), &figures)
     };
     busy.map(finding).collect()
+}
+
+/// `loop 1 used 97 % of a core over 10 s of …`.
+pub(crate) fn busiest_use(l: &LoopUse) -> String {
+    format!("{} used {} of a core over {WINDOW_S} s of `{}`", l.instance, numbers::percent(l.cores), l.phase)
 }
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use workload::Redactor;
-use workload::Workload;
 use workload::model::Target;
 use workload::observation::filled_address;
+use workload::{Redactor, Workload};
 
 use crate::environment::Environment;
 use crate::manifest::{Identities, sha256_hex, watched};
@@ -36,7 +35,9 @@ fn identity(target: &Target, env: &Environment, redactor: &Redactor) -> BTreeMap
                 let line = process.command_line.map_or_else(|why| why, |words| redactor.command_line(&words));
                 facts.insert("command_line".to_owned(), line);
             }
-            Err(error) => drop(facts.insert("process".to_owned(), format!("not found: {error}"))),
+            Err(error) => {
+                facts.insert("process".to_owned(), format!("not found: {error}"));
+            }
         }
     }
     // A server may repeat what it was asked with.

@@ -269,11 +269,8 @@ pub(super) fn known_outcome(run: &dyn Run, key: &Key) -> Option<Outcome> {
     key.outcome.filter(|_| !lacks_outcomes(run))
 }
 
-/// The version of run files from which on requests during stalls are counted apart.
-const COUNTS_PERTURBED: u32 = 3;
-
 fn counts_perturbed(run: &dyn Run) -> bool {
-    run.manifest().source.is_none() && run.manifest().schema_version >= COUNTS_PERTURBED
+    run.manifest().source.is_none() && run.manifest().counts_perturbed()
 }
 
 fn lacks_outcomes(run: &dyn Run) -> bool {

@@ -3,9 +3,9 @@
 use evidence::{ClaimEffect, Finding, RuleId};
 
 use super::{of_machine, signs, worst_stall};
-use crate::facts::Facts;
+use crate::facts::{Facts, LoopUse};
 use crate::numbers;
-use crate::rules::generator_saturated::{AT_ITS_LIMIT, LOOP_CPU};
+use crate::rules::generator_saturated::{LOOP_CPU, busiest_use};
 
 /// The findings, with late drops and busy loops of phases in which neighbours took the processor as parts of the finding
 /// that says so. It affects every claim as the gravest of its parts does.
@@ -17,7 +17,7 @@ pub(crate) fn join(facts: &Facts<'_>, findings: Vec<Finding>) -> Vec<Finding> {
         findings.into_iter().partition(|finding| is_part(facts, finding));
     // The first of its rule: it is checked first.
     if let Some(cause) = others.iter_mut().find(|finding| finding.rule == RuleId::S9) {
-        cause.what = what(cause, &parts);
+        cause.what = what(facts, cause, &parts);
         cause.affects = affects(facts, cause, &parts);
         cause.severity = parts.iter().map(|part| part.severity).fold(cause.severity, Ord::min);
         cause.figures.extend(parts.into_iter().flat_map(|part| part.figures));
@@ -49,14 +49,14 @@ fn machine_shows_it(facts: &Facts<'_>, phase: &str) -> bool {
 }
 
 /// What the machine shows and the busiest loop, then each late drop.
-fn what(cause: &Finding, parts: &[Finding]) -> String {
+fn what(facts: &Facts<'_>, cause: &Finding, parts: &[Finding]) -> String {
     let (busy, drops): (Vec<&Finding>, Vec<&Finding>) =
         parts.iter().partition(|part| part.rule == RuleId::L3);
     let mut what = cause.what.trim_end_matches('.').to_owned();
-    let use_of = |part: &&&Finding| part.figures.first().and_then(|figure| figure.value).unwrap_or(0.0);
-    if let Some(busiest) = busy.iter().max_by(|a, b| use_of(a).total_cmp(&use_of(b))) {
-        let busiest = busiest.what.trim_start_matches(AT_ITS_LIMIT).trim_end_matches('.');
-        what += &format!("; {busiest}");
+    let is_in_one = |l: &&LoopUse| busy.iter().any(|part| part.scope.phase.as_ref() == Some(&l.phase));
+    let loops = facts.generator.loops.iter().filter(is_in_one);
+    if let Some(busiest) = loops.max_by(|a, b| a.cores.total_cmp(&b.cores)) {
+        what += &format!("; {}", busiest_use(busiest));
         let more = busy.len() - 1;
         if more > 0 {
             what += &format!(", and {more} more above {}", numbers::percent(LOOP_CPU));
