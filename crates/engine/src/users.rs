@@ -26,6 +26,8 @@ pub(crate) struct User {
     pub(crate) active: Option<ActiveIteration>,
 }
 
+const _: () = assert!(size_of::<User>() == 64);
+
 /// The iteration that a virtual user makes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ActiveIteration {

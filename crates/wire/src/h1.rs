@@ -48,6 +48,8 @@ pub struct Connection {
     parsed_bytes: usize,
 }
 
+const _: () = assert!(std::mem::offset_of!(Connection, is_spent) < 128);
+
 #[derive(Debug, Clone, Copy)]
 struct Open {
     token: Token,

@@ -3,6 +3,7 @@
 mod tls;
 
 use std::io::{self, Read, Write};
+use std::mem::offset_of;
 
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
@@ -35,8 +36,8 @@ pub(super) enum ConnectionState {
 
 /// One socket, and the state of TLS and the protocol over it.
 ///
-/// With thousands of connections each request finds this out of the processor's nearest caches, so its fields are in the
-/// order of use: the first line is read for every event, the second with every request, the third when it opens.
+/// With thousands of connections a request finds it in none of the processor's nearest caches, so its fields are in the
+/// order of use: the first cache line is read for every event, the second for every request, the third when it opens.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Connection {
@@ -79,6 +80,11 @@ pub(super) struct Connection {
     /// How many of the addresses were tried.
     tries: usize,
 }
+
+// With debug assertions a socket of mio is larger.
+const _: () = assert!(
+    cfg!(debug_assertions) || offset_of!(Connection, origin) == 64 && offset_of!(Connection, queued) == 128
+);
 
 /// Where a connection is opened to.
 #[derive(Debug, Clone, Copy)]

@@ -7,6 +7,7 @@ mod limited;
 mod wait_queue;
 
 use std::collections::VecDeque;
+use std::mem::offset_of;
 use std::ops::RangeBounds;
 use std::time::Duration;
 
@@ -70,6 +71,8 @@ pub(super) struct Pool {
     /// Until then no connection is opened while another one is open.
     open_again_at: Instant,
 }
+
+const _: () = assert!(offset_of!(Pool, waiting) + size_of::<usize>() <= 64);
 
 impl Pool {
     pub(super) fn new(origin: OriginIndex, reuse: Reuse, limits: PoolLimits, first_address: usize) -> Self {
