@@ -33,6 +33,16 @@ pub(crate) fn significant(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// How many independent things a sample amounts to, with one decimal below a hundred: `19.8 independent arrivals`.
+pub(crate) fn independent(sample: f64, thing: &str) -> String {
+    if sample < 1.0 {
+        return format!("fewer than 1 independent {thing}");
+    }
+    let tenths = (sample * 10.0).round() / 10.0;
+    let ending = if tenths == 1.0 { "" } else { "s" };
+    format!("{} independent {thing}{ending}", significant(tenths))
+}
+
 /// A share (0 to 1) in per cent: `76.1 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0))
@@ -80,6 +90,21 @@ mod tests {
         assert_eq!(
             (count(999), count(1_000), count(1_234_567)),
             ("999".into(), "1,000".into(), "1,234,567".into())
+        );
+    }
+
+    #[test]
+    fn less_than_one_independent_arrival_has_no_decimals() {
+        let seen = [0.759, 1.02, 1.26, 19.84, 6_000.4].map(|sample| independent(sample, "arrival"));
+        assert_eq!(
+            seen,
+            [
+                "fewer than 1 independent arrival",
+                "1 independent arrival",
+                "1.3 independent arrivals",
+                "19.8 independent arrivals",
+                "6,000 independent arrivals"
+            ]
         );
     }
 

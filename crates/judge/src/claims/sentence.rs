@@ -82,9 +82,9 @@ fn limits(share: &ShareMeasurement) -> String {
         ShareAnswer::UndecidedBySample | ShareAnswer::UndecidedByGenerator => format!("{lower} to {upper}"),
     };
     format!(
-        "{limits} at {} by {} independent arrivals",
+        "{limits} at {} by {}",
         numbers::percent(question.confidence),
-        numbers::significant(decision.effective_sample)
+        numbers::independent(decision.effective_sample, "arrival")
     )
 }
 

@@ -33,9 +33,9 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{} arrivals act like {} independent ones: {} to {} may be on the wrong side of the bound, {} are allowed. {}",
+        "{} arrivals act like {}: {} to {} may be on the wrong side of the bound, {} are allowed. {}",
         numbers::count(share.question.counts.arrivals),
-        numbers::significant(decision.effective_sample),
+        numbers::independent(decision.effective_sample, "one"),
         numbers::percent(decision.limits.lower),
         numbers::percent(decision.limits.upper),
         numbers::percent(share.question.allowed),

@@ -62,6 +62,17 @@ fn fifty_requests_without_a_failure_do_not_show_a_rate_below_one_in_a_thousand()
 }
 
 #[test]
+fn seven_arrivals_are_fewer_than_one_independent_arrival() {
+    let mut test_run = TestRun::new().with_objective("errors", "error_rate(list) < 0.1%");
+    for second in 10..17 {
+        test_run.offer_once(second, "list", Load::of(1));
+    }
+    let verdict = test_run.verdict();
+    assert!(verdict.contains("by fewer than 1 independent arrival;"), "{verdict}");
+    assert!(verdict.contains("7 arrivals act like fewer than 1 independent one:"), "{verdict}");
+}
+
+#[test]
 fn an_outage_of_nine_seconds_does_not_pass() {
     let outage = |second: u32| match second {
         100..109 => Load { failed: 100, ..Load::of(0) },
