@@ -29,6 +29,15 @@ impl Subject {
         }
     }
 
+    /// What it is, in one line.
+    pub fn description(&self) -> &'static str {
+        match &self.0 {
+            Shape::Run(shape) => shape.description,
+            Shape::Steady(shape) => shape.description,
+            Shape::Leak(shape) => shape.description,
+        }
+    }
+
     /// Find out what is true of it.
     pub fn prepare(self) -> Simulation {
         match self.0 {
@@ -59,6 +68,7 @@ const P95_AND_ERRORS: &[Measured] = &[Measured::Quantile(0.95), Measured::ErrorR
 
 const QUIET: RunShape = RunShape {
     name: "one worker, FIFO",
+    description: "100 arrivals a second at random, 6 ms each of one worker, which is busy for 60 % of the time",
     arrivals: "poisson",
     rate: 100,
     seconds: 120,
@@ -77,30 +87,49 @@ const LOOKED_AT: RunShape = RunShape { seconds: 240, judged: JudgedAt::Looks, ..
 
 const RUNS: &[RunShape] = &[
     QUIET,
-    RunShape { name: "one worker, constant arrivals", arrivals: "even", ..QUIET },
+    RunShape {
+        name: "one worker, constant arrivals",
+        description: "the same worker, and an arrival exactly every 10 ms",
+        arrivals: "even",
+        ..QUIET
+    },
     RunShape {
         name: "eight workers, 80 % busy",
+        description: "400 arrivals a second, of which each takes 16 ms of one of eight workers",
         rate: 400,
         seconds: 60,
         target: TargetShape { server: Server::Fifo { workers: 8 }, service_ms: 16.0, ..FIFO },
         objectives: &[Measured::Quantile(0.95), Measured::Quantile(0.99)],
         ..QUIET
     },
-    RunShape { name: "one worker, 90 % busy", target: TargetShape { service_ms: 9.0, ..FIFO }, ..QUIET },
-    RunShape { name: "processor sharing", target: TargetShape { server: Server::Sharing, ..FIFO }, ..QUIET },
+    RunShape {
+        name: "one worker, 90 % busy",
+        description: "100 arrivals a second that take 9 ms each: long queues come and go, so that times cluster",
+        target: TargetShape { service_ms: 9.0, ..FIFO },
+        ..QUIET
+    },
+    RunShape {
+        name: "processor sharing",
+        description: "one worker that works on all its requests at once, 6 ms each",
+        target: TargetShape { server: Server::Sharing, ..FIFO },
+        ..QUIET
+    },
     RunShape {
         name: "slow times, ten times as long",
+        description: "32 workers, so that nothing waits; for 0.3 s each 8 s or so, everything takes ten times as long",
         target: TargetShape { server: Server::Fifo { workers: 32 }, slow: Some(NOW_AND_THEN), ..FIFO },
         ..QUIET
     },
     RunShape {
         name: "independent failures",
+        description: "one worker; one request in a hundred fails, whatever the others do",
         target: TargetShape { failing: 0.01, ..FIFO },
         objectives: P95_AND_ERRORS,
         ..QUIET
     },
     RunShape {
         name: "failures in bursts",
+        description: "one worker; for 0.3 s each 8 s or so, every request fails",
         seconds: 300,
         target: TargetShape { outages: Some(NOW_AND_THEN), ..FIFO },
         objectives: &[Measured::ErrorRate],
@@ -108,21 +137,40 @@ const RUNS: &[RunShape] = &[
     },
     RunShape {
         name: "rate limit just above the load",
+        description: "one worker behind a limit of 110 requests a second, beyond which it answers 429",
         target: TargetShape { admission: Admission::Limited { per_s: 110.0, burst: 15.0 }, ..FIFO },
         objectives: P95_AND_ERRORS,
         ..QUIET
     },
     RunShape {
         name: "shedding on a full queue",
+        description: "one worker, 80 % busy, that answers 503 where twelve requests wait or are worked on",
         target: TargetShape { service_ms: 8.0, admission: Admission::Queue { places: 12 }, ..FIFO },
         objectives: P95_AND_ERRORS,
         ..QUIET
     },
-    RunShape { name: "neighbours take 5 %", stalls: FEW_STALLS, ..SLOWER },
-    RunShape { name: "neighbours take half", stalls: HALF, ..SLOWER },
-    RunShape { name: "neighbours take half, constant arrivals", arrivals: "even", stalls: HALF, ..SLOWER },
+    RunShape {
+        name: "neighbours take 5 %",
+        description: "one worker, 60 % busy; the generator's thread does not run for 5 % of the time, 1 to 50 ms each",
+        stalls: FEW_STALLS,
+        ..SLOWER
+    },
+    RunShape {
+        name: "neighbours take half",
+        description: "one worker, 60 % busy; the generator's thread does not run for half of the time",
+        stalls: HALF,
+        ..SLOWER
+    },
+    RunShape {
+        name: "neighbours take half, constant arrivals",
+        description: "the same with an arrival due every 20 ms",
+        arrivals: "even",
+        stalls: HALF,
+        ..SLOWER
+    },
     RunShape {
         name: "neighbours take half, eight workers, 80 % busy",
+        description: "eight workers, 32 ms a request; the generator runs for half of the time",
         rate: 200,
         seconds: 120,
         target: TargetShape { server: Server::Fifo { workers: 8 }, service_ms: 32.0, ..SLOWER_FIFO },
@@ -131,6 +179,7 @@ const RUNS: &[RunShape] = &[
     },
     RunShape {
         name: "neighbours take half, slow target",
+        description: "32 workers, 100 ms a request, longer than any stall; the generator runs for half of the time",
         rate: 20,
         seconds: 600,
         target: TargetShape { server: Server::Fifo { workers: 32 }, service_ms: 100.0, ..SLOWER_FIFO },
@@ -139,18 +188,21 @@ const RUNS: &[RunShape] = &[
     },
     RunShape {
         name: "neighbours take half, processor sharing",
+        description: "one worker that works on all requests at once; the generator runs for half of the time",
         target: TargetShape { server: Server::Sharing, ..SLOWER_FIFO },
         stalls: HALF,
         ..SLOWER
     },
     RunShape {
         name: "neighbours take half, slow times",
+        description: "everything takes ten times as long now and then; the generator runs for half of the time",
         target: TargetShape { server: Server::Fifo { workers: 32 }, slow: Some(NOW_AND_THEN), ..SLOWER_FIFO },
         stalls: HALF,
         ..SLOWER
     },
     RunShape {
         name: "neighbours take half, failures in bursts",
+        description: "every request fails now and then; the generator runs for half of the time",
         seconds: 300,
         target: TargetShape { outages: Some(NOW_AND_THEN), ..SLOWER_FIFO },
         stalls: HALF,
@@ -159,6 +211,7 @@ const RUNS: &[RunShape] = &[
     },
     RunShape {
         name: "neighbours take half, rate limit just above the load",
+        description: "429 beyond 55 requests a second; the generator runs for half of the time, and sends in bunches",
         target: TargetShape { admission: Admission::Limited { per_s: 55.0, burst: 15.0 }, ..SLOWER_FIFO },
         stalls: HALF,
         objectives: P95_AND_ERRORS,
@@ -166,21 +219,34 @@ const RUNS: &[RunShape] = &[
     },
     RunShape {
         name: "neighbours take half, shedding on a full queue",
+        description: "503 where twelve requests wait or are worked on; the generator runs for half of the time, and sends in bunches",
         target: TargetShape { service_ms: 16.0, admission: Admission::Queue { places: 12 }, ..SLOWER_FIFO },
         stalls: HALF,
         objectives: P95_AND_ERRORS,
         ..SLOWER
     },
-    RunShape { name: "the machine freezes for a second or two", stalls: Stalls::Freezes, ..SLOWER },
-    RunShape { name: "until decided: one worker, constant arrivals", arrivals: "even", ..LOOKED_AT },
+    RunShape {
+        name: "the machine freezes for a second or two",
+        description: "one worker, 60 % busy; each two minutes or so the generator does not run for 1 to 2.5 s",
+        stalls: Stalls::Freezes,
+        ..SLOWER
+    },
+    RunShape {
+        name: "until decided: one worker, constant arrivals",
+        description: "one worker, 60 % busy; the run is judged after each quarter, and its first answer counts",
+        arrivals: "even",
+        ..LOOKED_AT
+    },
     RunShape {
         name: "until decided: independent failures",
+        description: "one request in a hundred fails; judged after each quarter",
         target: TargetShape { failing: 0.01, ..FIFO },
         objectives: &[Measured::ErrorRate],
         ..LOOKED_AT
     },
     RunShape {
         name: "until decided: failures in bursts",
+        description: "every request fails for 0.3 s each 8 s or so; judged after each quarter",
         target: TargetShape { outages: Some(NOW_AND_THEN), ..FIFO },
         objectives: &[Measured::ErrorRate],
         ..LOOKED_AT
@@ -190,6 +256,7 @@ const RUNS: &[RunShape] = &[
 const STEADY: &[SteadyShape] = &[
     SteadyShape {
         name: "steady state: noise without trend",
+        description: "five minutes around one level, values of neighbouring seconds a little alike",
         correlation: 0.5,
         level: |_| 0.0,
         truth: Truth::Met,
@@ -197,6 +264,7 @@ const STEADY: &[SteadyShape] = &[
     },
     SteadyShape {
         name: "steady state: noise that wanders, lag-1 correlation 0.9",
+        description: "five minutes around one level, which each value leaves for several seconds",
         correlation: 0.9,
         level: |_| 0.0,
         truth: Truth::Met,
@@ -204,6 +272,7 @@ const STEADY: &[SteadyShape] = &[
     },
     SteadyShape {
         name: "steady state: drift of 30 %",
+        description: "five minutes in which the level rises by 30 %",
         correlation: 0.5,
         level: |at| 0.3 * at / 300.0,
         truth: Truth::Violated,
@@ -211,6 +280,7 @@ const STEADY: &[SteadyShape] = &[
     },
     SteadyShape {
         name: "steady state: drift of 30 % under a cycle of 50 s",
+        description: "the same rise, under waves as high as it is",
         correlation: 0.5,
         level: |at| 0.3 * at / 300.0 + 0.3 * (at / 50.0 * std::f64::consts::TAU).sin(),
         truth: Truth::Violated,
@@ -218,6 +288,7 @@ const STEADY: &[SteadyShape] = &[
     },
     SteadyShape {
         name: "steady state: slower from 220 s of 300 s on",
+        description: "one level, then one 20 % higher for the last 80 s",
         correlation: 0.5,
         level: |at| if at < 220.0 { 0.0 } else { 0.2 },
         truth: Truth::Violated,
@@ -232,36 +303,42 @@ const FALSE_LEAKS: Limits = Limits { wrong: 0.01, kept: None };
 const LEAKS: &[LeakShape] = &[
     LeakShape {
         name: "leak: growth at the margin",
+        description: "two hours of memory that grows by exactly as much as is allowed, under noise",
         trend: SeriesTrend::Growth { mib_per_hour: AT_MARGIN, correlation: 0.0 },
         truth: Truth::AtBound,
         limits: Limits { wrong: 0.05, kept: None },
     },
     LeakShape {
         name: "leak: growth at the margin, correlated noise",
+        description: "the same under noise whose neighbouring values are alike",
         trend: SeriesTrend::Growth { mib_per_hour: AT_MARGIN, correlation: 0.5 },
         truth: Truth::AtBound,
         limits: Limits { wrong: 0.05, kept: None },
     },
     LeakShape {
         name: "leak: no growth",
+        description: "two hours of memory that does not grow, under noise",
         trend: SeriesTrend::Growth { mib_per_hour: 0.0, correlation: 0.0 },
         truth: Truth::Met,
         limits: Limits { wrong: 0.01, kept: Some(0.8) },
     },
     LeakShape {
         name: "leak: idle floors of 14 series that scatter by 5 %",
+        description: "five cycles of load and rest; what is in use at rest differs by 5 % from cycle to cycle",
         trend: SeriesTrend::ScatteredFloors { deviation: 0.05 },
         truth: Truth::Met,
         limits: FALSE_LEAKS,
     },
     LeakShape {
         name: "leak: idle floors of 14 series that saturate after 20 min",
+        description: "what is in use at rest rises like a cache that fills, quickly",
         trend: SeriesTrend::SaturatingFloors { minutes: 20.0 },
         truth: Truth::Met,
         limits: FALSE_LEAKS,
     },
     LeakShape {
         name: "leak: idle floors of 14 series that saturate after 60 min",
+        description: "what is in use at rest rises like a cache that fills, slowly",
         trend: SeriesTrend::SaturatingFloors { minutes: 60.0 },
         truth: Truth::Met,
         limits: FALSE_LEAKS,

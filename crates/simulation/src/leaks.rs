@@ -38,6 +38,8 @@ const TARGETS: [&str; 2] = ["web", "store"];
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LeakShape {
     pub(crate) name: &'static str,
+    /// What it is, in one line.
+    pub(crate) description: &'static str,
     pub(crate) trend: SeriesTrend,
     pub(crate) truth: Truth,
     pub(crate) limits: Limits,

@@ -14,6 +14,8 @@ const DEVIATION: f64 = 0.05;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SteadyShape {
     pub(crate) name: &'static str,
+    /// What it is, in one line.
+    pub(crate) description: &'static str,
     pub(crate) correlation: f64,
     pub(crate) level: fn(f64) -> f64,
     pub(crate) truth: Truth,

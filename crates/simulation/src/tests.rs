@@ -45,9 +45,11 @@ fn the_same_seed_gives_the_same_answers() {
 }
 
 #[test]
-fn names_are_different() {
-    let mut names: Vec<&str> = catalogue().iter().map(Subject::name).collect();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), catalogue().len());
+fn names_and_descriptions_are_different() {
+    for text in [Subject::name, Subject::description] {
+        let subjects = catalogue();
+        let texts: std::collections::BTreeSet<&str> = subjects.iter().map(text).collect();
+        assert_eq!(texts.len(), subjects.len());
+        assert!(!texts.contains(""));
+    }
 }

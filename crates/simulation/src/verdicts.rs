@@ -34,6 +34,8 @@ const KEPT: f64 = 0.99;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunShape {
     pub(crate) name: &'static str,
+    /// What it is, in one line.
+    pub(crate) description: &'static str,
     /// `even` or `poisson`.
     pub(crate) arrivals: &'static str,
     pub(crate) rate: u32,
@@ -217,6 +219,7 @@ mod tests {
         let target = TargetShape { admission: Admission::Queue { places: 4 }, failing: 0.01, ..FIFO };
         let shape = RunShape {
             name: "shedding",
+            description: "",
             arrivals: "poisson",
             rate: 100,
             seconds: 60,

@@ -14,17 +14,17 @@ const EXCEEDED: u8 = 1;
 
 /// The answers to one question about one kind of runs.
 struct Row {
-    subject: &'static str,
+    subject: Subject,
     tally: Tally,
 }
 
 pub(crate) fn verdicts(arguments: &SelftestVerdictsArguments) -> CommandResult<u8> {
     let subjects = chosen(&arguments.only)?;
     let mut rows = Vec::new();
-    for (number, subject) in (1..).zip(&subjects) {
+    for (number, subject) in (1..).zip(subjects.iter().copied()) {
         outputs::note(format_args!("{number} of {}: {}", subjects.len(), subject.name()));
         let tallies = subject.prepare().run(arguments.runs, arguments.seed);
-        rows.extend(tallies.into_iter().map(|tally| Row { subject: subject.name(), tally }));
+        rows.extend(tallies.into_iter().map(|tally| Row { subject, tally }));
     }
     let text = text(&rows, arguments);
     match &arguments.json {
@@ -66,9 +66,10 @@ fn text(rows: &[Row], arguments: &SelftestVerdictsArguments) -> TerminalText {
     text.line("                                       wrong PASS  wrong FAIL  undecided  limit");
     let mut last = "";
     for row in rows {
-        if row.subject != last {
-            text.line(row.subject);
-            last = row.subject;
+        let name = row.subject.name();
+        if name != last {
+            text.line(name).line(format_args!("  {}", row.subject.description()));
+            last = name;
         }
         text.line(line(&row.tally));
     }
@@ -98,7 +99,8 @@ fn line(tally: &Tally) -> String {
 fn json(rows: &[Row], arguments: &SelftestVerdictsArguments) -> String {
     let row = |Row { subject, tally }: &Row| -> Value {
         json!({
-            "simulated": subject,
+            "simulated": subject.name(),
+            "description": subject.description(),
             "question": tally.question.text,
             "runs": tally.runs(),
             "wrong_pass": tally.wrong_pass().map(|count| share(tally, count)),
@@ -135,7 +137,7 @@ mod tests {
     fn row(truth: Truth, [passed, failed, undecided]: [u64; 3]) -> Row {
         let limits = Limits { wrong: 0.05, kept: (truth == Truth::Met).then_some(0.99) };
         let question = Question { text: "p95, true share 1.00 × allowed".to_owned(), truth, limits };
-        Row { subject: "one worker, FIFO", tally: Tally { question, passed, failed, undecided } }
+        Row { subject: catalogue()[0], tally: Tally { question, passed, failed, undecided } }
     }
 
     #[test]
@@ -151,12 +153,23 @@ mod tests {
 
                                                wrong PASS  wrong FAIL  undecided  limit
         one worker, FIFO
+          100 arrivals a second at random, 6 ms each of one worker, which is busy for 60 % of the time
           p95, true share 1.00 × allowed                –       0.0 %      0.0 %  5.0 %, PASS in 99.0 % at least
           p95, true share 1.00 × allowed            3.0 %       2.0 %     95.0 %  5.0 %
           p95, true share 1.00 × allowed           20.0 %           –     10.0 %  5.0 %  EXCEEDED
 
         FAIL: 1 of 3 figures exceed their limits.
         ");
+    }
+
+    #[test]
+    fn figures_as_data_describe_what_is_simulated() {
+        let arguments = SelftestVerdictsArguments { runs: 1_000, seed: 1, only: Vec::new(), json: None };
+        let value: Value =
+            serde_json::from_str(&json(&[row(Truth::Met, [1_000, 0, 0])], &arguments)).unwrap();
+        let figure = &value["figures"][0];
+        assert_eq!(figure["simulated"], "one worker, FIFO");
+        assert!(figure["description"].as_str().unwrap().starts_with("100 arrivals a second"), "{value}");
     }
 
     #[test]
