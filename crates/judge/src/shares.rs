@@ -213,22 +213,23 @@ impl ShareQuestion {
     }
 
     fn design_effects(&self) -> DesignEffects {
-        let beyond = self.at_bound.design_effect();
-        let others = self.other_cuts.iter().filter_map(Cut::design_effect).reduce(f64::max);
-        let has_batches = self.at_bound.batches().filter(|batch| batch.whole > 0).count() >= LEAST_BATCHES;
-        let least = if has_batches { 1.0 } else { UNKNOWN_DESIGN_EFFECT };
+        let others = self.other_cuts.iter();
+        let cuts = || others.clone().chain([&self.at_bound]);
+        let largest = |effects: Vec<f64>| effects.into_iter().reduce(f64::max);
+        let least = if self.at_bound.batches().is_some() { 1.0 } else { UNKNOWN_DESIGN_EFFECT };
         let or_unknown = |effect: Option<f64>| effect.unwrap_or(UNKNOWN_DESIGN_EFFECT).max(least);
-        let of_all = or_unknown(beyond.into_iter().chain(others).reduce(f64::max));
+        let of_batches = or_unknown(largest(cuts().filter_map(Cut::design_effect).collect()));
         DesignEffects {
-            of_all,
-            of_violation: of_all.min(self.at_bound.arrivals_a_share().max(least)),
-            without_any: or_unknown(others),
+            of_all: or_unknown(largest(cuts().filter_map(Cut::correlated_design_effect).collect())),
+            of_violation: of_batches.min(self.at_bound.arrivals_a_share().max(least)),
+            without_any: or_unknown(largest(others.filter_map(Cut::correlated_design_effect).collect())),
         }
     }
 }
 
 /// Observations per independent observation.
 struct DesignEffects {
+    /// For the upper limit: batches count as fewer where they are correlated.
     of_all: f64,
     /// For the lower limit: at worst the arrivals of one batch act like one. What was estimated beyond that is the error of
     /// few batches, and a target that died half-way has violated its objective.
@@ -240,7 +241,19 @@ struct DesignEffects {
 impl Cut {
     /// The design effect of its shares, as an upper limit; none where all or none are beyond it.
     fn design_effect(&self) -> Option<f64> {
-        let effect = stats::design_effect_of_shares(&self.shares(), EFFECT_CONFIDENCE)?;
+        self.limited(stats::design_effect_of_shares(&self.shares(), EFFECT_CONFIDENCE)?)
+    }
+
+    /// The same where a batch resembles the one before, as far as seconds do.
+    fn correlated_design_effect(&self) -> Option<f64> {
+        let factor = match self.batches() {
+            Some(_) => stats::correlation_of_batches(&self.seconds, BATCH_S),
+            None => 1.0,
+        };
+        self.limited(stats::design_effect_of_shares(&self.shares(), EFFECT_CONFIDENCE)? * factor)
+    }
+
+    fn limited(&self, effect: f64) -> Option<f64> {
         Some(match self.place {
             CutPlace::NearBound => effect,
             CutPlace::FarFromBound => effect.min(UNKNOWN_DESIGN_EFFECT),
@@ -249,12 +262,8 @@ impl Cut {
 
     /// The shares that show how arrivals cluster: those of batches, of seconds where there are too few batches.
     fn shares(&self) -> Vec<Proportion> {
-        let has_any = |share: &Proportion| share.whole > 0;
-        let batches: Vec<Proportion> = self.batches().filter(has_any).collect();
-        if batches.len() >= LEAST_BATCHES {
-            return batches;
-        }
-        self.seconds.iter().copied().filter(has_any).collect()
+        let of_seconds = || self.seconds.iter().copied().filter(|share| share.whole > 0).collect();
+        self.batches().unwrap_or_else(of_seconds)
     }
 
     /// How many arrivals such a share is of, on average; at least 1.
@@ -264,17 +273,19 @@ impl Cut {
         (all as f64 / shares.len().max(1) as f64).max(1.0)
     }
 
-    /// Shares of [`BATCH_S`]; the remainder belongs to the last batch.
-    fn batches(&self) -> impl Iterator<Item = Proportion> {
+    /// Shares of [`BATCH_S`]; the remainder belongs to the last batch. None where they are fewer than [`LEAST_BATCHES`].
+    fn batches(&self) -> Option<Vec<Proportion>> {
         let count = (self.seconds.len() / BATCH_S).max(1);
-        (0..count).map(move |batch| {
+        let batch = |batch: usize| {
             let end = if batch + 1 == count { self.seconds.len() } else { (batch + 1) * BATCH_S };
             let none = Proportion { part: 0, whole: 0 };
             self.seconds[batch * BATCH_S..end].iter().fold(none, |sum, second| Proportion {
                 part: sum.part + second.part,
                 whole: sum.whole + second.whole,
             })
-        })
+        };
+        let batches: Vec<Proportion> = (0..count).map(batch).filter(|batch| batch.whole > 0).collect();
+        (batches.len() >= LEAST_BATCHES).then_some(batches)
     }
 }
 

@@ -5,6 +5,9 @@ use crate::gamma::lower_quantile;
 use crate::sample::standard_deviation;
 use crate::student::t_quantile;
 
+/// A share that resembles the one before more than this is taken to resemble it so much.
+const MOST_CORRELATED: f64 = 0.98;
+
 /// A two-sided interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
@@ -91,6 +94,41 @@ pub fn design_effect_of_shares(batches: &[Proportion], confidence: f64) -> Optio
     Some((squares / independent / least).max(1.0))
 }
 
+/// By what factor the variance of a share exceeds the one that batches of `length` consecutive `shares` show as if they were
+/// independent of each other; at least 1, and 1 where all shares are the same or there are fewer than two.
+///
+/// Of a first-order autoregression with the lag-1 correlation φ of the shares, of which φᵏ is the correlation at lag k:
+/// `(1 + φ)/(1 − φ)` over the same without the lags between batches, `(1 + φ)/(1 − φ) − 2φ(1 − φˡ)/(l(1 − φ)²)`. A share
+/// without observations is left out. Source: the autoregressive method of A. M. Law, "Simulation Modeling and Analysis", 9.5.3.
+///
+/// ```
+/// use stats::Proportion;
+///
+/// let shares = |part: fn(u64) -> u64| -> Vec<_> { (0..120).map(|n| Proportion { part: part(n), whole: 10 }).collect() };
+/// assert_eq!(stats::correlation_of_batches(&shares(|n| n % 2), 10), 1.0);
+/// assert!(stats::correlation_of_batches(&shares(|n| n / 12), 10) > 2.0);
+/// ```
+pub fn correlation_of_batches(shares: &[Proportion], length: usize) -> f64 {
+    let shares: Vec<&Proportion> = shares.iter().filter(|share| share.whole > 0).collect();
+    let (part, whole) = shares.iter().fold((0, 0), |(p, w), share| (p + share.part, w + share.whole));
+    let mean = part as f64 / whole as f64;
+    let weighted = |share: &&Proportion| {
+        let whole = share.whole as f64;
+        (share.part as f64 / whole - mean) * whole.sqrt()
+    };
+    let deviations: Vec<f64> = shares.iter().map(weighted).collect();
+    let squares: f64 = deviations.iter().map(|deviation| deviation.powi(2)).sum();
+    if squares <= 0.0 || length == 0 {
+        return 1.0;
+    }
+    let products: f64 = deviations.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    let phi = (products / squares).clamp(0.0, MOST_CORRELATED);
+    let all_lags = (1.0 + phi) / (1.0 - phi);
+    let length = length as f64;
+    let between = 2.0 * phi * (1.0 - phi.powf(length)) / (length * (1.0 - phi).powi(2));
+    all_lags / (all_lags - between)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +167,20 @@ mod tests {
         assert!((effect - squares / 5.380).abs() < 0.01, "{effect}");
         assert_eq!(design_effect_of_shares(&[of(0, 10), of(0, 10)], 0.8), None);
         assert_eq!(design_effect_of_shares(&[of(5, 10), of(0, 0)], 0.8), None);
+    }
+
+    /// The covariances of a batch mean and of the mean of very many, summed one by one.
+    #[test]
+    fn correlated_batches_are_fewer_than_they_seem() {
+        let shares: Vec<Proportion> = (0..240).map(|n| of(u64::from(n % 8 < 4), 2)).collect();
+        // Neighbours: 180 alike, 59 different ones.
+        let phi: f64 = (180.0 - 59.0) / 240.0;
+        let within: f64 = (1..10).map(|lag| 2.0 * (1.0 - f64::from(lag) / 10.0) * phi.powi(lag)).sum();
+        let all: f64 = (1..200).map(|lag| 2.0 * phi.powi(lag)).sum();
+        let expected = (1.0 + all) / (1.0 + within);
+        let factor = correlation_of_batches(&shares, 10);
+        assert!((factor - expected).abs() < 1e-9 && factor > 1.1, "{factor} {expected}");
+        assert_eq!(correlation_of_batches(&[of(1, 2); 20], 10), 1.0, "all the same");
+        assert_eq!(correlation_of_batches(&[], 10), 1.0);
     }
 }
