@@ -107,7 +107,7 @@ impl<'a> Facts<'a> {
         let has_leak_objective = workload.objectives.iter().any(|o| leaks::is_leak_objective(&o.name));
         let leaks =
             if has_leak_objective { leaks::of(run, workload, LeakMargin::of(workload))? } else { Vec::new() };
-        let disturbed = DisturbedTime::of(run)?;
+        let disturbed = DisturbedTime::of(run, workload)?;
         let source = MeasureSource { run, workload, tables: &tables, disturbed: &disturbed };
         let measured = |objective| {
             let observed = measure::observe(&source, objective)?;

@@ -1,6 +1,7 @@
 //! The measurement of an objective: one number, its interval, and the number of observations. No rule is applied here.
 
 mod bound;
+mod despite_stalls;
 mod ranges;
 mod rates;
 mod series;

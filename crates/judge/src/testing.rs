@@ -247,7 +247,8 @@ impl TestRun {
 
     /// Counts this load, which was offered in `second`, as under way during a stall.
     pub(crate) fn perturb(&mut self, second: u32, endpoint: &str, load: Load) {
-        let (phase, ..) = *PHASES.iter().find(|(_, from, to)| (*from..*to).contains(&second)).unwrap();
+        let (phase, ..) =
+            *PHASES.iter().find(|(_, from, to)| (*from..*to).contains(&second)).unwrap_or(&PHASES[1]);
         let key = Key::of(Metric::PerturbedResponseTime).scenario(SCENARIO).phase(phase).endpoint(endpoint);
         self.record_times(&key.clone().outcome(Outcome::Ok), second, load.us, load.ok);
         self.record_times(&key.outcome(load.outcome), second, load.failed_us, load.failed);

@@ -60,6 +60,10 @@ pub fn catalogue() -> Vec<Subject> {
 const NOW_AND_THEN: EpisodeShape =
     EpisodeShape { gap_s: 8.0, length: EpisodeLength::Exponential { mean_s: 0.3 } };
 
+/// For 3 to 9 s, each minute or so.
+const FROZEN: EpisodeShape =
+    EpisodeShape { gap_s: 50.0, length: EpisodeLength::LogUniform { shortest_s: 3.0, longest_s: 9.0 } };
+
 const FEW_STALLS: Stalls = Stalls::Neighbours { share: 0.05 };
 const HALF: Stalls = Stalls::Neighbours { share: 0.5 };
 
@@ -74,6 +78,7 @@ const QUIET: RunShape = RunShape {
     seconds: 120,
     target: FIFO,
     stalls: Stalls::None,
+    time_limit_ms: 30_000,
     objectives: P95,
     judged: JudgedAt::End,
 };
@@ -230,6 +235,30 @@ const RUNS: &[RunShape] = &[
         description: "one worker, 60 % busy; each two minutes or so the generator does not run for 1 to 2.5 s",
         stalls: Stalls::Freezes,
         ..SLOWER
+    },
+    RunShape {
+        name: "short stalls, time limit",
+        description: "eight workers, 256 ms a request; a few need more than 1 s and time out; ten times a second the \
+                      generator does not run for 1 to 3 ms",
+        rate: 20,
+        seconds: 1_200,
+        target: TargetShape { server: Server::Fifo { workers: 8 }, service_ms: 256.0, ..FIFO },
+        stalls: Stalls::Short,
+        time_limit_ms: 1_000,
+        objectives: P95_AND_ERRORS,
+        ..QUIET
+    },
+    RunShape {
+        name: "short stalls, outages of seconds",
+        description: "for 3 to 9 s a minute nothing is answered, and requests wait for 1 s; ten times a second the \
+                      generator does not run for 1 to 3 ms",
+        rate: 10,
+        seconds: 3_000,
+        target: TargetShape { service_ms: 1.0, frozen: Some(FROZEN), ..FIFO },
+        stalls: Stalls::Short,
+        time_limit_ms: 1_000,
+        objectives: &[Measured::ErrorRate],
+        ..QUIET
     },
     RunShape {
         name: "until decided: one worker, constant arrivals",

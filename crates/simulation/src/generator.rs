@@ -4,6 +4,7 @@
 //! handles what has come meanwhile first, then what is due. Which requests a stall perturbs is decided by the engine's
 //! own definition.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use evidence::{Disturbed, Instant, Outcome, Perturbation};
@@ -53,46 +54,99 @@ pub(crate) struct Offered {
     pub(crate) stalls: Vec<(Instant, Duration)>,
 }
 
-/// Offers `arrivals`, in order, to the target, and waits for responses until `end`.
-pub(crate) fn offer(
-    arrivals: &[Instant],
-    target: &mut Target,
-    mut stalls: Episodes,
-    end: Instant,
-) -> Offered {
-    let mut offered =
-        Offered { fates: arrivals.iter().map(|due| Fate::of(*due)).collect(), stalls: Vec::new() };
-    let mut perturbation = Perturbation::new(Disturbed::default());
-    let (mut next, mut in_flight) = (0, 0);
+/// How a generator offers load.
+#[derive(Debug)]
+pub(crate) struct Offering {
+    /// When its thread does not run.
+    pub(crate) stalls: Episodes,
+    /// How long a request waits for its response, from when it was sent.
+    pub(crate) time_limit: Duration,
+    /// Until when it waits for responses.
+    pub(crate) end: Instant,
+}
+
+/// Offers `arrivals`, in order, to the target. A target is not informed of a request whose time limit has passed.
+pub(crate) fn offer(arrivals: &[Instant], target: &mut Target, offering: Offering) -> Offered {
+    let Offering { mut stalls, time_limit, end } = offering;
+    let mut generator = Generator {
+        offered: Offered { fates: arrivals.iter().map(|due| Fate::of(*due)).collect(), stalls: Vec::new() },
+        perturbation: Perturbation::new(Disturbed::default()),
+        in_flight: 0,
+    };
+    let mut open: VecDeque<usize> = VecDeque::new();
+    let mut next = 0;
     loop {
+        while open.front().is_some_and(|first| generator.offered.fates[*first].ended.is_some()) {
+            open.pop_front();
+        }
+        let limit_of = |first: &usize| generator.offered.fates[*first].sent.map(|sent| sent + time_limit);
+        let limit = open.front().and_then(limit_of).unwrap_or(Instant::NEVER);
         let due = arrivals.get(next).copied().unwrap_or(Instant::NEVER);
-        let wake = due.min(target.next_response());
+        let wake = due.min(target.next_response()).min(limit);
         if wake > end {
-            return offered;
+            return generator.offered;
         }
         let now = stalls.end_at(wake);
-        let late = now.since(due);
-        perturbation.woke(now, late);
-        offered.stalls.push((now, late));
+        generator.woke(now, now.since(due));
         while let Some(response) = target.take_response(now) {
-            perturbation.looked(now, in_flight);
-            in_flight -= 1;
-            let fate = &mut offered.fates[response.arrival];
-            (fate.ended, fate.outcome) = (Some(now), response.outcome);
-            if perturbation.concerns(fate.due) {
-                fate.perturbed = Perturbed::Yes;
-            }
+            generator.ended(response.arrival, response.outcome, now);
         }
-        perturbation.looked(now, in_flight);
+        while open.front().is_some_and(|first| generator.is_over(*first, now, time_limit)) {
+            open.pop_front().into_iter().for_each(|first| generator.ended(first, Outcome::Timeout, now));
+        }
+        generator.looked(now);
         while arrivals.get(next).is_some_and(|due| *due <= now) {
             if now.since(arrivals[next]) <= LATE_AFTER {
-                offered.fates[next].sent = Some(now);
+                generator.sent(next, now);
+                open.push_back(next);
                 target.offer(now, next);
-                in_flight += 1;
             }
             next += 1;
         }
-        perturbation.looked(now, in_flight);
+        generator.looked(now);
+    }
+}
+
+/// A generator at work.
+struct Generator {
+    offered: Offered,
+    perturbation: Perturbation,
+    in_flight: u32,
+}
+
+impl Generator {
+    fn woke(&mut self, now: Instant, late: Duration) {
+        self.perturbation.woke(now, late);
+        self.offered.stalls.push((now, late));
+    }
+
+    fn looked(&mut self, now: Instant) {
+        self.perturbation.looked(now, self.in_flight);
+    }
+
+    fn sent(&mut self, arrival: usize, now: Instant) {
+        self.offered.fates[arrival].sent = Some(now);
+        self.in_flight += 1;
+    }
+
+    /// Whether the time limit of an arrival that was sent has passed, or it has ended.
+    fn is_over(&self, arrival: usize, now: Instant, time_limit: Duration) -> bool {
+        let fate = &self.offered.fates[arrival];
+        fate.ended.is_some() || fate.sent.is_some_and(|sent| sent + time_limit <= now)
+    }
+
+    /// The end of an arrival; nothing where it has ended before.
+    fn ended(&mut self, arrival: usize, outcome: Outcome, now: Instant) {
+        self.looked(now);
+        let fate = &mut self.offered.fates[arrival];
+        if fate.ended.is_some() {
+            return;
+        }
+        self.in_flight -= 1;
+        (fate.ended, fate.outcome) = (Some(now), outcome);
+        if self.perturbation.concerns(fate.due) {
+            fate.perturbed = Perturbed::Yes;
+        }
     }
 }
 
@@ -101,17 +155,22 @@ mod tests {
     use super::*;
     use crate::episodes::{EpisodeLength, EpisodeShape};
     use crate::random::Random;
-    use crate::target::{FIFO, TargetShape};
+    use crate::target::{FIFO, Server, TargetShape};
 
     const SHAPE: TargetShape = TargetShape { service_ms: 1.0, ..FIFO };
 
     /// An arrival each 10 ms for a minute, beside these stalls.
     fn minute(stalls: Option<EpisodeShape>) -> Offered {
+        minute_of(SHAPE, stalls, Duration::from_secs(10))
+    }
+
+    fn minute_of(shape: TargetShape, stalls: Option<EpisodeShape>, time_limit: Duration) -> Offered {
         let arrivals: Vec<Instant> = (0..6_000).map(|n| Instant::from_nanos(n * 10_000_000)).collect();
         let random = Random::new(1);
-        let mut target = Target::new(SHAPE, &random);
+        let mut target = Target::new(shape, &random);
         let end = Instant::from_nanos(90_000_000_000);
-        offer(&arrivals, &mut target, Episodes::new(stalls, random.fork(0)), end)
+        let stalls = Episodes::new(stalls, random.fork(0));
+        offer(&arrivals, &mut target, Offering { stalls, time_limit, end })
     }
 
     fn perturbed(offered: &Offered) -> usize {
@@ -136,6 +195,35 @@ mod tests {
         assert!(late.clone().count() > 50);
         assert!(late.clone().all(|fate| fate.perturbed == Perturbed::Yes));
         assert!(perturbed(&offered) < 1_000, "{}", perturbed(&offered));
+    }
+
+    #[test]
+    fn a_request_ends_at_its_time_limit_and_once() {
+        let slow = TargetShape { service_ms: 50.0, server: Server::Fifo { workers: 32 }, ..FIFO };
+        let offered = minute_of(slow, None, Duration::from_millis(100));
+        let timed_out = offered.fates.iter().filter(|fate| fate.outcome == Outcome::Timeout);
+        let times: Vec<Duration> = timed_out.filter_map(Fate::response_time).collect();
+        // One exponential time in e² is longer than twice the mean.
+        assert!((700..930).contains(&times.len()), "{}", times.len());
+        assert!(times.iter().all(|time| *time == Duration::from_millis(100)));
+        let others = offered.fates.iter().filter(|fate| fate.outcome == Outcome::Ok);
+        assert!(others.filter_map(Fate::response_time).all(|time| time <= Duration::from_millis(100)));
+    }
+
+    #[test]
+    fn a_frozen_target_answers_nothing_for_seconds() {
+        let length = EpisodeLength::LogUniform { shortest_s: 3.0, longest_s: 4.0 };
+        let frozen = TargetShape { frozen: Some(EpisodeShape { gap_s: 10.0, length }), ..SHAPE };
+        let offered = minute_of(frozen, None, Duration::from_secs(1));
+        let ended: Vec<f64> = offered
+            .fates
+            .iter()
+            .filter(|fate| fate.outcome == Outcome::Ok)
+            .filter_map(|fate| Some(fate.ended?.as_nanos() as f64 / 1e9))
+            .collect();
+        let gaps = ended.windows(2).filter(|pair| pair[1] - pair[0] > 2.9).count();
+        let timeouts = offered.fates.iter().filter(|fate| fate.outcome == Outcome::Timeout).count();
+        assert!(gaps >= 2 && (200 * gaps..320 * gaps).contains(&timeouts), "{gaps} {timeouts}");
     }
 
     #[test]

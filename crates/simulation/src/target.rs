@@ -26,6 +26,8 @@ pub(crate) struct TargetShape {
     pub(crate) outages: Option<EpisodeShape>,
     /// When all take ten times as long.
     pub(crate) slow: Option<EpisodeShape>,
+    /// When no worker begins anything.
+    pub(crate) frozen: Option<EpisodeShape>,
 }
 
 /// One worker, busy for 60 % of the time at 100 arrivals a second.
@@ -36,6 +38,7 @@ pub(crate) const FIFO: TargetShape = TargetShape {
     failing: 0.0,
     outages: None,
     slow: None,
+    frozen: None,
 };
 
 /// In which order requests are worked on.
@@ -81,6 +84,7 @@ pub(crate) struct Target {
     random: Random,
     outages: Episodes,
     slow: Episodes,
+    frozen: Episodes,
     tokens: f64,
     /// When it was last looked at.
     at: Instant,
@@ -99,6 +103,7 @@ impl Target {
             random: random.fork(1),
             outages: Episodes::new(shape.outages, random.fork(2)),
             slow: Episodes::new(shape.slow, random.fork(3)),
+            frozen: Episodes::new(shape.frozen, random.fork(4)),
             tokens: if let Admission::Limited { burst, .. } = shape.admission { burst } else { 0.0 },
             at: Instant::EPOCH,
             workers: std::iter::repeat_n(Reverse(Instant::EPOCH), workers).collect(),
@@ -126,7 +131,7 @@ impl Target {
             demand_s *= SLOWNESS;
         }
         if let Some(Reverse(free)) = self.workers.pop() {
-            let done = free.max(at) + Duration::from_secs_f64(demand_s);
+            let done = self.frozen.end_at(free.max(at)) + Duration::from_secs_f64(demand_s);
             self.workers.push(Reverse(done));
             self.admitted.push_back(done);
             self.ready.push(Reverse(Response { at: done, arrival, outcome: Outcome::Ok }));

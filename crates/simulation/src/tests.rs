@@ -28,6 +28,17 @@ fn verdicts_on_failures_in_bursts_are_seldom_wrong() {
     assert_within_limits("neighbours take half, failures in bursts", 40);
 }
 
+/// Many a timeout is under way during a stall of a few milliseconds.
+#[test]
+fn most_runs_show_outages_beside_short_stalls() {
+    let mut subjects = catalogue().into_iter();
+    let outages = subjects.find(|subject| subject.name() == "short stalls, outages of seconds").unwrap();
+    let tallies = outages.prepare().run(20, 1);
+    assert!(tallies.iter().all(Tally::is_within_limits), "{tallies:?}");
+    let violated = tallies.iter().find(|tally| tally.question.truth == Truth::Violated).unwrap();
+    assert!(violated.failed > violated.undecided, "{violated:?}");
+}
+
 #[test]
 fn steady_state_is_seldom_mistaken() {
     assert_within_limits("steady state", 200);

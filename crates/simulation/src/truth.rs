@@ -7,7 +7,7 @@ use stats::Proportion;
 use workload::{Segment, Timetable, Workload};
 
 use crate::episodes::Episodes;
-use crate::generator::{self, Fate};
+use crate::generator::{self, Fate, Offering};
 use crate::random::Random;
 use crate::target::{Target, TargetShape};
 
@@ -33,7 +33,8 @@ impl Truth {
         let arrivals = arrivals(workload);
         let never_late = Episodes::new(None, random);
         let end = Instant::at(workload.phases.last().map_or(Duration::ZERO, |phase| phase.end) + DRAIN);
-        let offered = generator::offer(&arrivals, &mut target, never_late, end);
+        let offering = Offering { stalls: never_late, time_limit: time_limit(workload), end };
+        let offered = generator::offer(&arrivals, &mut target, offering);
         let time = |fate: &Fate| match fate.response_time() {
             Some(time) if fate.outcome == Outcome::Ok => time.as_secs_f64() * 1e3,
             _ => f64::INFINITY,
@@ -75,4 +76,9 @@ impl Truth {
 pub(crate) fn arrivals(workload: &Workload) -> Vec<Instant> {
     let timetable = Timetable::of(workload, 0, Segment::WHOLE);
     timetable.into_iter().flatten().map(|(_, due)| Instant::at(due)).collect()
+}
+
+/// How long requests of the first scenario wait.
+pub(crate) fn time_limit(workload: &Workload) -> Duration {
+    workload.scenarios[0].steps().map(|step| step.timeout).max().unwrap_or(Duration::MAX)
 }

@@ -9,12 +9,12 @@ use workload::{Files, Overrides, Workload};
 
 use crate::Simulation;
 use crate::episodes::{EpisodeLength, EpisodeShape, Episodes};
-use crate::generator::{self, Offered};
+use crate::generator::{self, Offered, Offering};
 use crate::question::{GivenVerdict, Limits, Question, Truth as Asked};
 use crate::random::Random;
 use crate::recording;
 use crate::target::{Target, TargetShape};
-use crate::truth::{Truth, arrivals};
+use crate::truth::{Truth, arrivals, time_limit};
 
 /// How many arrivals the truth is taken from.
 const TRUE_ARRIVALS: u32 = 2_000_000;
@@ -42,6 +42,8 @@ pub(crate) struct RunShape {
     pub(crate) seconds: u32,
     pub(crate) target: TargetShape,
     pub(crate) stalls: Stalls,
+    /// How long a request waits for its response.
+    pub(crate) time_limit_ms: u32,
     pub(crate) objectives: &'static [Measured],
     pub(crate) judged: JudgedAt,
 }
@@ -70,6 +72,8 @@ pub(crate) enum Stalls {
     Neighbours {
         share: f64,
     },
+    /// For 1 to 3 ms, ten times a second.
+    Short,
     /// Its machine runs nothing for 1 to 2.5 s, each two minutes or so.
     Freezes,
 }
@@ -89,6 +93,10 @@ impl Stalls {
             Stalls::Neighbours { share } => {
                 let length = EpisodeLength::LogUniform { shortest_s: 0.001, longest_s: 0.05 };
                 Some(EpisodeShape::sharing(share, length))
+            }
+            Stalls::Short => {
+                let length = EpisodeLength::LogUniform { shortest_s: 0.001, longest_s: 0.003 };
+                Some(EpisodeShape { gap_s: 0.1, length })
             }
             Stalls::Freezes => {
                 let length = EpisodeLength::LogUniform { shortest_s: 1.0, longest_s: 2.5 };
@@ -166,7 +174,8 @@ impl RunShape {
         let stalls = Episodes::new(self.stalls.shape(), random.fork(0));
         let scenario = &workload.scenarios[0];
         let end = Instant::at(scenario.executor.duration() + scenario.graceful_stop);
-        generator::offer(&arrivals(workload), &mut target, stalls, end)
+        let offering = Offering { stalls, time_limit: time_limit(workload), end };
+        generator::offer(&arrivals(workload), &mut target, offering)
     }
 
     /// The plan of these runs, with these objectives.
@@ -174,8 +183,8 @@ impl RunShape {
         let mut plan = format!(
             "version = 1\nseed = {seed}\n[targets.web]\nurl = \"http://127.0.0.1:1\"\n[[scenarios]]\nname = \"load\"\n\
              executor = \"constant-arrival-rate\"\nrate = \"{}/s\"\nduration = \"{seconds}s\"\narrivals = \"{}\"\n\
-             max_vus = 100000\n[[scenarios.steps]]\nname = \"get\"\nget = \"${{web.url}}/\"\n[objectives]\n",
-            self.rate, self.arrivals
+             max_vus = 100000\n[[scenarios.steps]]\nname = \"get\"\nget = \"${{web.url}}/\"\ntimeout = \"{}ms\"\n[objectives]\n",
+            self.rate, self.arrivals, self.time_limit_ms
         );
         if self.judged == JudgedAt::Looks && !objectives.is_empty() {
             plan.insert_str(0, "until_decided = true\n");
@@ -225,6 +234,7 @@ mod tests {
             seconds: 60,
             target,
             stalls: Stalls::Freezes,
+            time_limit_ms: 10_000,
             objectives: &[],
             judged: JudgedAt::End,
         };

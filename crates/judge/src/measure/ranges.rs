@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use evidence::run::ReadError;
 use evidence::{Histogram, Key, KeyId, Metric, Outcome, Seconds, Widening, WideningCause};
 use stats::Proportion;
-use workload::{Filter, Flow, Scenario};
+use workload::{Filter, Scenario};
 
 use super::bound::{Bound, Sides};
+use super::despite_stalls;
 use super::source::MeasureSource;
+use super::stalls::sends_one_request;
 use super::times::dropped_observations;
 use crate::shares::BeyondCounts;
 use crate::tables::StatsKey;
@@ -106,7 +108,7 @@ impl Sorting<'_> {
                 }
             }
             m if m == perturbed(*metric) && is_counted => {
-                self.perturbed(key.outcome.unwrap_or(Outcome::Ok), &run.histogram(id, run.whole())?);
+                self.add_perturbed(id, key)?;
             }
             Metric::InFlightAge if is_counted && key.endpoint.is_empty() == is_iterations => {
                 self.cut_off(&run.histogram(id, run.whole())?);
@@ -181,7 +183,7 @@ impl Sorting<'_> {
         self.count(all, sides);
         *self.ranges.widened_by.entry(WideningCause::AtBound).or_default() += sides.at;
         if self.source.disturbed.may_hide(second) {
-            self.perturbed(outcome, times);
+            self.perturbed(outcome, times, 0);
         }
     }
 
@@ -195,8 +197,21 @@ impl Sorting<'_> {
         ranges.observed.beyond += sides.beyond;
     }
 
-    /// Observations that were counted as ended, and that a stall may have delayed or made fail.
-    fn perturbed(&mut self, outcome: Outcome, times: &Histogram) {
+    /// Requests or iterations that stalls disturbed, of one key.
+    fn add_perturbed(&mut self, id: KeyId, key: &Key) -> Result<(), ReadError> {
+        let run = self.source.run;
+        let beyond = match self.asked.metric {
+            Metric::ResponseTime => despite_stalls::beyond(self.source, self.bound(), id, key)?,
+            _ => 0,
+        };
+        let outcome = key.outcome.unwrap_or(Outcome::Ok);
+        self.perturbed(outcome, &run.histogram(id, run.whole())?, beyond);
+        Ok(())
+    }
+
+    /// Observations that were counted as ended, and that a stall may have delayed or made fail; so many of them are beyond
+    /// the bound whatever it did.
+    fn perturbed(&mut self, outcome: Outcome, times: &Histogram, beyond: u64) {
         let all = times.count();
         let excused = match outcome {
             Outcome::Cancelled => return,
@@ -209,7 +224,7 @@ impl Sorting<'_> {
             self.perturbed_service += if outcome == Outcome::Ok { all } else { excused };
             return;
         }
-        self.excuse(excused);
+        self.excuse(excused.saturating_sub(beyond));
     }
 
     /// So many that are beyond the bound may have been within it.
@@ -291,11 +306,9 @@ pub(super) fn perturbed(metric: Metric) -> Metric {
 /// a Poisson process. A drop counts as a failure by itself where the bound is no time.
 fn is_cap_ample(scenario: &Scenario, bound: Bound) -> bool {
     let Some(seconds) = bound.seconds() else { return true };
-    let is_one_step = match &scenario.flow {
-        Flow::Sequence(steps) => steps.len() == 1,
-        Flow::Mix(_) | Flow::InTurn { .. } => true,
-    };
     let thinks = scenario.steps().any(|step| !step.think.is_zero());
     let under_way = scenario.executor.peak_rate() * seconds;
-    is_one_step && !thinks && f64::from(scenario.max_vus) >= under_way + 3.0 * under_way.sqrt()
+    sends_one_request(scenario)
+        && !thinks
+        && f64::from(scenario.max_vus) >= under_way + 3.0 * under_way.sqrt()
 }

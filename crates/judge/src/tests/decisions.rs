@@ -110,6 +110,74 @@ fn a_target_that_answers_only_503_fails_where_undisturbed_requests_show_it() {
     assert_eq!(of(Load::of(100)), Verdict::Invalid);
 }
 
+/// Five minutes of answers after 10 ms, but `wrong` from second 150 to 170; the generator stalls in each second, for so long.
+fn disturbed_outage(wrong: Load, stall_us: u64) -> TestRun {
+    let is_out = |second: u32| (150..170).contains(&second);
+    let mut test_run = five_minutes(|second| if is_out(second) { wrong } else { Load::of(100) })
+        .with_objective("fast", "p99(list) < 500ms")
+        .with_objective("errors", "error_rate(list) < 1%");
+    for second in 0..300 {
+        test_run.run.record(&Key::of(Metric::LoopStall), second, stall_us, 1);
+    }
+    for second in 150..170 {
+        test_run.perturb(second, "list", wrong);
+    }
+    test_run
+}
+
+const TIMEOUTS: Load = Load {
+    ok: 0,
+    failed: 100,
+    outcome: Outcome::Timeout,
+    dropped_vu_limit: 0,
+    dropped_generator_late: 0,
+    us: 10_000,
+    failed_us: 1_000_000,
+    lag_us: 50,
+};
+
+#[test]
+fn short_stalls_do_not_excuse_timeouts() {
+    let outage = disturbed_outage(TIMEOUTS, 3_000);
+    assert_eq!(verdicts(&outage), [Verdict::Fail; 2], "{}", outage.verdict());
+    let sequence = disturbed_outage(TIMEOUTS, 3_000).sequence();
+    assert_eq!(verdicts(&sequence)[1], Verdict::Fail, "nothing follows a request that failed");
+    let slow = Load { us: 2_000_000, ..Load::of(100) };
+    assert_eq!(verdicts(&disturbed_outage(slow, 3_000))[0], Verdict::Fail);
+}
+
+/// Four seconds of stalls count, eleven times each.
+#[test]
+fn stalls_excuse_times_that_they_may_have_caused() {
+    assert_eq!(verdicts(&disturbed_outage(TIMEOUTS, 5_500)), [Verdict::Fail; 2]);
+    let longer = disturbed_outage(TIMEOUTS, 6_000);
+    assert_eq!(verdicts(&longer), [Verdict::Fail, Verdict::Invalid], "more than a quarter of the limit");
+    assert_eq!(verdicts(&disturbed_outage(TIMEOUTS, 12_000)), [Verdict::Invalid; 2]);
+}
+
+#[test]
+fn requests_that_stalls_moved_excuse_as_many() {
+    let late = Load { lag_us: 3_000, ..TIMEOUTS };
+    assert_eq!(verdicts(&disturbed_outage(late, 3_000)), [Verdict::Invalid; 2]);
+    assert_eq!(verdicts(&disturbed_outage(TIMEOUTS, 3_000).closed(100))[1], Verdict::Invalid);
+    let slow = Load { us: 2_000_000, ..Load::of(100) };
+    assert_eq!(verdicts(&disturbed_outage(slow, 3_000).sequence())[0], Verdict::Invalid);
+}
+
+#[test]
+fn answers_near_the_time_limit_excuse_timeouts() {
+    // Four stalls of 3 ms: 132 ms, and twice as much before the limit.
+    let with_answers = |us: u64| disturbed_outage(Load { ok: 100, us, ..TIMEOUTS }, 3_000);
+    assert_eq!(verdicts(&with_answers(750_000)), [Verdict::Fail, Verdict::Invalid]);
+    assert_eq!(verdicts(&with_answers(600_000)), [Verdict::Fail; 2]);
+}
+
+#[test]
+fn refusals_may_follow_a_burst_whenever_it_was() {
+    let refused = Load { outcome: Outcome::Refused, ..TIMEOUTS };
+    assert_eq!(verdicts(&disturbed_outage(refused, 3_000)), [Verdict::Invalid; 2]);
+}
+
 #[test]
 fn none_of_851_passes_a_p95() {
     let mut test_run = TestRun::new().with_objective("fast", "p95(list) < 50ms");
