@@ -238,24 +238,23 @@ const RUNS: &[RunShape] = &[
     },
     RunShape {
         name: "short stalls, time limit",
-        description: "eight workers, 256 ms a request; a few need more than 1 s and time out; ten times a second the \
+        description: "32 workers, 256 ms a request; a few need more than 1 s and time out; five times a second the \
                       generator does not run for 1 to 3 ms",
-        rate: 20,
-        seconds: 1_200,
-        target: TargetShape { server: Server::Fifo { workers: 8 }, service_ms: 256.0, ..FIFO },
-        stalls: Stalls::Short,
+        seconds: 240,
+        target: TargetShape { server: Server::Fifo { workers: 32 }, service_ms: 256.0, ..FIFO },
+        stalls: Stalls::Short { per_s: 5.0 },
         time_limit_ms: 1_000,
         objectives: P95_AND_ERRORS,
         ..QUIET
     },
     RunShape {
         name: "short stalls, outages of seconds",
-        description: "for 3 to 9 s a minute nothing is answered, and requests wait for 1 s; ten times a second the \
+        description: "for 3 to 9 s a minute nothing is answered, and requests wait for 1 s; thirty times a second the \
                       generator does not run for 1 to 3 ms",
         rate: 10,
         seconds: 3_000,
         target: TargetShape { service_ms: 1.0, frozen: Some(FROZEN), ..FIFO },
-        stalls: Stalls::Short,
+        stalls: Stalls::Short { per_s: 30.0 },
         time_limit_ms: 1_000,
         objectives: &[Measured::ErrorRate],
         ..QUIET

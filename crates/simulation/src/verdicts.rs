@@ -72,8 +72,10 @@ pub(crate) enum Stalls {
     Neighbours {
         share: f64,
     },
-    /// For 1 to 3 ms, ten times a second.
-    Short,
+    /// For 1 to 3 ms, so many times a second.
+    Short {
+        per_s: f64,
+    },
     /// Its machine runs nothing for 1 to 2.5 s, each two minutes or so.
     Freezes,
 }
@@ -94,9 +96,9 @@ impl Stalls {
                 let length = EpisodeLength::LogUniform { shortest_s: 0.001, longest_s: 0.05 };
                 Some(EpisodeShape::sharing(share, length))
             }
-            Stalls::Short => {
+            Stalls::Short { per_s } => {
                 let length = EpisodeLength::LogUniform { shortest_s: 0.001, longest_s: 0.003 };
-                Some(EpisodeShape { gap_s: 0.1, length })
+                Some(EpisodeShape { gap_s: 1.0 / per_s, length })
             }
             Stalls::Freezes => {
                 let length = EpisodeLength::LogUniform { shortest_s: 1.0, longest_s: 2.5 };
