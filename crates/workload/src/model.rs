@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::call::CallOptions;
-pub use crate::executor::{Arrivals, Executor, Stage, VuStage};
+pub use crate::executor::{Arrivals, Executor, MAX_VUS, Stage, VuStage};
 use crate::http::HttpOptions;
 use crate::objective::Objective;
 use crate::observation::ProfileMark;
