@@ -294,6 +294,7 @@ fn is_cap_ample(scenario: &Scenario, bound: Bound) -> bool {
     let is_one_step = match &scenario.flow {
         Flow::Sequence(steps) => steps.len() == 1,
         Flow::Mix(_) | Flow::InTurn { .. } => true,
+        Flow::Script { .. } => false,
     };
     let thinks = scenario.steps().any(|step| !step.think.is_zero());
     let under_way = scenario.executor.peak_rate() * seconds;

@@ -65,7 +65,7 @@ impl ScenarioShape {
         self.exec.as_deref().unwrap_or(DEFAULT_FUNCTION)
     }
 
-    /// The scenario of a workload; it has no steps, because the script decides what its iterations do.
+    /// The scenario of a workload.
     pub fn scenario(&self) -> Scenario {
         Scenario {
             name: self.name.clone(),
@@ -77,7 +77,7 @@ impl ScenarioShape {
             graceful_stop: self.graceful_stop,
             tags: self.tags.clone(),
             setup: Vec::new(),
-            flow: Flow::Sequence(Vec::new()),
+            flow: Flow::Script { function: self.function().to_owned() },
         }
     }
 }

@@ -39,7 +39,8 @@ fn scenarios_become_those_of_a_workload() {
         (car.start, car.graceful_stop, car.preallocated_vus, car.max_vus),
         (seconds(3), seconds(0), 2, 7)
     );
-    assert_eq!((car.tags, car.flow), ([("a".to_owned(), "b".to_owned())].into(), Flow::Sequence(Vec::new())));
+    assert_eq!(car.tags, [("a".to_owned(), "b".to_owned())].into());
+    assert_eq!(car.flow, Flow::Script { function: "other".to_owned() });
 }
 
 #[test]
