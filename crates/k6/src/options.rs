@@ -1,6 +1,6 @@
 //! What a k6 script, its configuration file, `K6_*` variables and flags ask for, and the workload that it is.
 //!
-//! Each source is a [`Layer`]; [`consolidate`] puts them above each other as k6 does and gives the [`RunOptions`]: the
+//! Each source is a [`Layer`]; [`consolidate`] puts them above each other as k6 does and gives the [`ConsolidatedOptions`]: the
 //! options, and the scenarios that follow from them. Pure: texts and variables are passed in.
 
 mod check;
@@ -24,7 +24,7 @@ mod tls;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use derive::{RunOptions, consolidate};
+pub use derive::{ConsolidatedOptions, consolidate};
 pub use dns::{DnsOptions, DnsPolicy, DnsSelect, DnsTtl};
 pub use duration::OptionDuration;
 pub use error::{OptionsError, Source};

@@ -17,7 +17,7 @@ const DEFAULT_SCENARIO: &str = "default";
 
 /// The options of a run, and its load.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RunOptions {
+pub struct ConsolidatedOptions {
     /// The options of all layers.
     pub options: Options,
     /// The scenarios in order of their starts, then of their names; at least one.
@@ -32,7 +32,7 @@ pub struct RunOptions {
 ///
 /// # Errors
 /// [`OptionsError`] when options contradict each other or cannot be offered.
-pub fn consolidate(layers: impl IntoIterator<Item = Layer>) -> Result<RunOptions, OptionsError> {
+pub fn consolidate(layers: impl IntoIterator<Item = Layer>) -> Result<ConsolidatedOptions, OptionsError> {
     let mut layers: Vec<Layer> = layers.into_iter().collect();
     layers.sort_by_key(|layer| layer.source);
     let mut notes = Vec::new();
@@ -51,10 +51,10 @@ pub fn consolidate(layers: impl IntoIterator<Item = Layer>) -> Result<RunOptions
     let mut scenarios: Vec<_> =
         described.iter().filter_map(|(name, scenario)| ScenarioShape::of(name, scenario)).collect();
     scenarios.sort_by_key(|scenario| scenario.start);
-    Ok(RunOptions { options, scenarios, segment, notes })
+    Ok(ConsolidatedOptions { options, scenarios, segment, notes })
 }
 
-impl RunOptions {
+impl ConsolidatedOptions {
     /// Check that the script exports the functions of all scenarios.
     ///
     /// # Errors

@@ -149,9 +149,15 @@ impl FromJson for bool {
     }
 }
 
+/// As Go reads it. k6 reads some variables so, and of others `true` and `false` only.
 impl FromText for bool {
     fn from_text(text: &str) -> Result<bool, String> {
-        text.parse().map_err(|_| format!("must be true or false, not {text:?}"))
+        const TRUE: [&str; 6] = ["true", "TRUE", "True", "t", "T", "1"];
+        const FALSE: [&str; 6] = ["false", "FALSE", "False", "f", "F", "0"];
+        match TRUE.contains(&text) || FALSE.contains(&text) {
+            true => Ok(TRUE.contains(&text)),
+            false => Err(format!("must be true or false, not {text:?}")),
+        }
     }
 }
 

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use workload::model::Executor;
 
-use super::derive::RunOptions;
+use super::derive::ConsolidatedOptions;
 use super::duration::OptionDuration;
 use super::requirements::Requirements;
 use super::shape::ScenarioShape;
 
-impl RunOptions {
+impl ConsolidatedOptions {
     /// The lines about the scenarios, as k6 shows them before a run: what all need, then each by itself. No line ends
     /// with a line break.
     pub fn header(&self) -> Vec<String> {

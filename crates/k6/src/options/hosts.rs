@@ -104,13 +104,34 @@ impl IpNetwork {
     }
 }
 
+/// The lowest address and the number of leading bits: `10.0.0.0/8`.
+impl fmt::Display for IpNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefix = u32::from(self.prefix);
+        let lowest = match self.address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(32 - prefix).unwrap_or(0);
+                IpAddr::from((address.to_bits() & mask).to_be_bytes())
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(128 - prefix).unwrap_or(0);
+                IpAddr::from((address.to_bits() & mask).to_be_bytes())
+            }
+        };
+        write!(f, "{lowest}/{prefix}")
+    }
+}
+
 impl Hosts {
-    /// The address for a host and port: that of `host:port`, else of `host`, else of the longest wildcard.
+    /// The address for a host and port: what fits both of them comes before what fits the host, and of those a name
+    /// comes before a wildcard, a longer wildcard before a shorter one.
     pub fn find(&self, host: &str, port: u16) -> Option<HostAddress> {
-        let with_port = format!("{host}:{port}");
-        let fits = |pattern: &HostPattern| pattern.matches(host) || pattern.matches(&with_port);
+        self.fitting(&format!("{host}:{port}")).or_else(|| self.fitting(host))
+    }
+
+    fn fitting(&self, text: &str) -> Option<HostAddress> {
         let rank = |pattern: &HostPattern| (!pattern.has_wildcard, pattern.name.len());
-        let fitting = self.0.iter().filter(|(pattern, _)| fits(pattern));
+        let fitting = self.0.iter().filter(|(pattern, _)| pattern.matches(text));
         fitting.max_by_key(|(pattern, _)| rank(pattern)).map(|(_, address)| *address)
     }
 
@@ -158,17 +179,26 @@ mod tests {
 
     use super::*;
 
+    /// The ports to which k6 v1.8.1 connects.
     #[test]
     fn the_most_exact_host_gives_the_address() {
-        let hosts =
-            json!({"a.com": "1.2.3.4", "a.com:80": "1.2.3.5:8080", "*.c.com": "::1", "*.b.c.com": "[::2]:9"});
+        let hosts = json!({"a.com": "127.0.0.1:1", "a.com:80": "127.0.0.1:2", "*.c.com": "127.0.0.1:3",
+            "*.b.c.com": "127.0.0.1:4", "x.b.c.com:80": "127.0.0.1:5", "E.com": "127.0.0.1:6",
+            "*.c.com:80": "127.0.0.1:7", "*.f.com:80": "[::1]:8", "*.f.com": "127.0.0.1:9", "a.f.com": "::1",
+            "*g.com": "127.0.0.1:11", "*.b.c.com:81": "127.0.0.1:13"});
         let hosts = Hosts::from_json(&hosts).unwrap();
-        let found = |host: &str, port| hosts.find(host, port).map(|found| (found.ip.to_string(), found.port));
-        assert_eq!(found("A.com", 443), Some(("1.2.3.4".into(), None)));
-        assert_eq!(found("a.com", 80), Some(("1.2.3.5".into(), Some(8080))));
-        assert_eq!(found("x.c.com", 1), Some(("::1".into(), None)));
-        assert_eq!(found("x.b.c.com", 1), Some(("::2".into(), Some(9))));
-        assert_eq!((found("c.com", 1), found("b.com", 80)), (None, None));
+        let found = |host: &str, port| hosts.find(host, port).and_then(|found| found.port);
+        assert_eq!([found("a.com", 80), found("a.com", 81), found("A.com", 80)], [Some(2), Some(1), Some(2)]);
+        assert_eq!([found("x.c.com", 80), found("c.com", 80)], [Some(7), None]);
+        assert_eq!([found("x.b.c.com", 80), found("y.b.c.com", 80)], [Some(5), Some(7)]);
+        assert_eq!([found("x.b.c.com", 81), found("e.com", 80)], [Some(13), Some(6)]);
+        assert_eq!([found("q.f.com", 80), found("a.f.com", 80)], [Some(8), Some(8)]);
+        assert_eq!(
+            [found("zg.com", 80), found("g.com", 80), found("other.com", 80)],
+            [Some(11), Some(11), None]
+        );
+        let address = hosts.find("a.f.com", 81).unwrap();
+        assert_eq!((address.ip.to_string(), address.port), ("::1".to_owned(), None));
     }
 
     #[test]
@@ -192,6 +222,9 @@ mod tests {
         );
         assert!(contains("fd00::/8", "fd12::1") && !contains("fd00::/8", "fe80::1"));
         assert!(!contains("10.0.0.0/8", "11.0.0.0") && !contains("::/0", "1.2.3.4"));
+        let shown = |network: &str| IpNetwork::parse(network).unwrap().to_string();
+        assert_eq!([shown("10.1.2.3/8"), shown("1.2.3.4/32")], ["10.0.0.0/8", "1.2.3.4/32"]);
+        assert_eq!([shown("1.2.3.4/0"), shown("fd12::1/8")], ["0.0.0.0/0", "fd00::/8"]);
         for wrong in ["1.2.3.4", "10.0.0.0/33", "x/8", "10.0.0.0/"] {
             assert!(IpNetwork::parse(wrong).is_err(), "{wrong}");
         }

@@ -6,7 +6,7 @@ use workload::Segment;
 use workload::model::{Executor, VuStage};
 use workload::vu_ramp::{ChangeKind, VuRamp};
 
-use super::derive::RunOptions;
+use super::derive::ConsolidatedOptions;
 use super::shape::ScenarioShape;
 
 /// What a load needs at most.
@@ -35,7 +35,7 @@ enum UserState {
     EndsAt(Duration),
 }
 
-impl RunOptions {
+impl ConsolidatedOptions {
     /// What the load of this run needs at most.
     pub fn requirements(&self) -> Requirements {
         let mut changes = Vec::new();

@@ -10,22 +10,26 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Flags, Layer, OptionsError, RunOptions, consolidate};
+use super::{ConsolidatedOptions, Flags, Layer, OptionsError, consolidate};
 
 /// The options of a run of a script that exports these.
-fn of_script(options: Value) -> Result<RunOptions, OptionsError> {
+fn of_script(options: Value) -> Result<ConsolidatedOptions, OptionsError> {
     consolidate([Layer::of_script(&options)?])
 }
 
 /// The same with flags and `K6_*` variables.
-fn of_all(options: Value, flags: Flags, variables: &[(&str, &str)]) -> Result<RunOptions, OptionsError> {
+fn of_all(
+    options: Value,
+    flags: Flags,
+    variables: &[(&str, &str)],
+) -> Result<ConsolidatedOptions, OptionsError> {
     let variables: BTreeMap<_, _> =
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     consolidate([flags.layer()?, Layer::of_environment(&variables)?, Layer::of_script(&options)?])
 }
 
 /// What the header says of the only scenario.
-fn only(run: Result<RunOptions, OptionsError>) -> String {
+fn only(run: Result<ConsolidatedOptions, OptionsError>) -> String {
     let run = run.expect("the options are valid");
     let [scenario] = run.scenarios.as_slice() else { panic!("one scenario") };
     format!("{}: {}", scenario.name, run.described(scenario))

@@ -12,7 +12,7 @@ fn refused<T: std::fmt::Debug>(cases: impl IntoIterator<Item = Result<T, Options
     cases.into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn scenario(fields: Value) -> Result<super::RunOptions, OptionsError> {
+fn scenario(fields: Value) -> Result<super::ConsolidatedOptions, OptionsError> {
     of_script(json!({"scenarios": {"a": fields}}))
 }
 
@@ -234,13 +234,13 @@ fn flags_that_cannot_be_read_end_with_255_and_variables_with_104() {
     255 `--env` (flag): "1a" is no name of a variable
     "#);
     let variables =
-        [("K6_VUS", "x"), ("K6_DURATION", "x"), ("K6_STAGES", "x"), ("K6_NO_SETUP", "1"), ("K6_TAGS", "a=b")];
+        [("K6_VUS", "x"), ("K6_DURATION", "x"), ("K6_STAGES", "x"), ("K6_NO_SETUP", "2"), ("K6_TAGS", "a=b")];
     let variables = variables.map(|variable| of_all(json!({}), none(), &[variable]));
     insta::assert_snapshot!(refused(variables), @r#"
     104 `K6_VUS` (variable): must be a whole number, not "x"
     104 `K6_DURATION` (variable): "x" is no duration; write a number with a unit, such as "500ms", "10s", "1m30s"
     104 `K6_STAGES` (variable): "x" is no duration; write a number with a unit, such as "500ms", "10s", "1m30s"
-    104 `K6_NO_SETUP` (variable): must be true or false, not "1"
+    104 `K6_NO_SETUP` (variable): must be true or false, not "2"
     104 `K6_TAGS` (variable): must be pairs such as "a:b,c:d", not "a=b"
     "#);
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{Flags, Layer, RunOptions, Source, consolidate};
+use super::super::{ConsolidatedOptions, Flags, Layer, Source, consolidate};
 use super::{of_all, of_script, only};
 
 fn flags(change: impl FnOnce(&mut Flags)) -> Flags {
@@ -10,7 +10,7 @@ fn flags(change: impl FnOnce(&mut Flags)) -> Flags {
     flags
 }
 
-fn with_file(file: &str, script: Value) -> RunOptions {
+fn with_file(file: &str, script: Value) -> ConsolidatedOptions {
     consolidate([Layer::of_script(&script).unwrap(), Layer::of_config_file(file).unwrap()]).unwrap()
 }
 
