@@ -13,6 +13,7 @@ mod flags;
 mod header;
 mod hosts;
 mod layer;
+mod offer;
 mod requirements;
 mod scenario;
 mod segment;

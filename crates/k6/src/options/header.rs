@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use workload::Segment;
 use workload::model::Executor;
 
 use super::derive::ConsolidatedOptions;
@@ -30,7 +31,6 @@ impl ConsolidatedOptions {
     /// A scenario in words: `10 looping VUs for 30s (gracefulStop: 30s)`.
     pub fn described(&self, scenario: &ScenarioShape) -> String {
         let share = |count: u32| self.segment.share(u64::from(count));
-        let rate = |rate: f64| rate / f64::from(self.segment.count);
         let (what, own) = match &scenario.executor {
             Executor::ConstantVus { vus, duration } => {
                 (format!("{} looping VUs for {}", share(*vus), go(*duration)), None)
@@ -45,21 +45,25 @@ impl ConsolidatedOptions {
                 Some(format!("gracefulRampDown: {}", go(*graceful_ramp_down))),
             ),
             Executor::SharedIterations { vus, iterations, max_duration } => (
-                format!("{} iterations shared among {} VUs", self.segment.share(*iterations), share(*vus)),
+                format!(
+                    "{} iterations shared among {} VUs",
+                    self.share_of_iterations(*iterations, *vus),
+                    share(*vus)
+                ),
                 Some(format!("maxDuration: {}", go(*max_duration))),
             ),
             Executor::PerVuIterations { vus, iterations, max_duration } => (
                 format!("{iterations} iterations for each of {} VUs", share(*vus)),
                 Some(format!("maxDuration: {}", go(*max_duration))),
             ),
-            Executor::ConstantArrivalRate { rate: planned, duration } => (
-                format!("{:.2} iterations/s for {}", rate(*planned), go(*duration)),
+            Executor::ConstantArrivalRate { rate, duration } => (
+                format!("{:.2} iterations/s for {}", rate * self.share_of_vu_limit(scenario), go(*duration)),
                 Some(self.vu_limit(scenario)),
             ),
             Executor::RampingArrivalRate { stages, .. } => (
                 format!(
                     "Up to {:.2} iterations/s for {} over {} stages",
-                    rate(scenario.executor.peak_rate()),
+                    scenario.executor.peak_rate() / f64::from(self.segment.count),
                     go(scenario.executor.duration()),
                     stages.len()
                 ),
@@ -78,6 +82,18 @@ impl ConsolidatedOptions {
             none if none.is_empty() => what,
             details => format!("{what} ({})", details.join(", ")),
         }
+    }
+
+    /// Of iterations that virtual users share: as if each had the same number.
+    fn share_of_iterations(&self, iterations: u64, vus: u32) -> u64 {
+        let own = (0..vus).filter(|user| self.segment.owns(u64::from(*user)));
+        own.map(|index| Segment { index, count: vus }.share(iterations)).sum()
+    }
+
+    /// k6 shows of a constant rate the share that the virtual users have, and of one that changes that of the segment.
+    fn share_of_vu_limit(&self, scenario: &ScenarioShape) -> f64 {
+        let limit = u64::from(scenario.max_vus);
+        self.segment.share(limit) as f64 / limit.max(1) as f64
     }
 
     fn vu_limit(&self, scenario: &ScenarioShape) -> String {

@@ -19,10 +19,9 @@ pub struct Requirements {
 }
 
 /// Virtual users begin, or are free at last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 struct Change {
     at: Duration,
-    /// Those that end come before those that begin at the same instant.
     change: i64,
 }
 
@@ -42,7 +41,8 @@ impl ConsolidatedOptions {
         for scenario in &self.scenarios {
             changes_of(scenario, self.segment, &mut changes);
         }
-        changes.sort_unstable();
+        // Of one instant, the changes of the scenario that comes first come first, as in k6.
+        changes.sort_by_key(|change| change.at);
         let (mut active, mut most, mut last) = (0, 0, Duration::ZERO);
         for Change { at, change } in changes {
             active += change;

@@ -66,7 +66,7 @@ impl ScenarioShape {
     }
 
     /// The scenario of a workload.
-    pub fn scenario(&self) -> Scenario {
+    pub(super) fn scenario(&self) -> Scenario {
         Scenario {
             name: self.name.clone(),
             executor: self.executor.clone(),

@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::{Flags, Layer, OptionsError, consolidate};
@@ -270,4 +271,60 @@ fn functions_that_the_script_does_not_export_are_named() {
     	- executor a: function 'nope' not found in exports
     	- executor b: function 'default' not found in exports
     ");
+}
+
+/// Values as options have them, and others.
+fn any_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-2..2_000i64).prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        prop_oneof![
+            Just("constant-vus"),
+            Just("ramping-vus"),
+            Just("ramping-arrival-rate"),
+            Just("5s"),
+            Just("1d")
+        ]
+        .prop_map(Value::from),
+        "[-0-9a-z.%:/,*{}<]{0,6}".prop_map(Value::from),
+    ];
+    let keys = prop_oneof![
+        Just("executor"),
+        Just("duration"),
+        Just("target"),
+        Just("stages"),
+        Just("startTime"),
+        Just("rate"),
+        Just("timeUnit"),
+        Just("preAllocatedVUs"),
+        Just("startVUs"),
+        Just("vus"),
+        Just("threshold"),
+    ];
+    leaf.prop_recursive(3, 24, 4, move |inner| {
+        let entries =
+            proptest::collection::btree_map(keys.clone().prop_map(str::to_owned), inner.clone(), 0..4);
+        prop_oneof![
+            proptest::collection::vec(inner, 0..4).prop_map(Value::from),
+            entries.prop_map(|entries| Value::Object(entries.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_options_are_read_or_refused(key in 0..4usize, value in any_value()) {
+        let options = match key {
+            0 => json!({"scenarios": {"a": value}}),
+            1 => json!({"stages": value}),
+            2 => json!({"thresholds": {"http_reqs": value}, "dns": value, "hosts": value}),
+            _ => json!({"duration": value, "executionSegment": value, "tlsVersion": value}),
+        };
+        if let Ok(run) = of_script(options) {
+            prop_assert_eq!(run.header().len(), 1 + run.workload("any").scenarios.len());
+        }
+    }
 }

@@ -111,6 +111,10 @@ fn the_most_virtual_users_and_the_longest_duration_are_those_of_k6() {
         stages.extend(more.then(|| json!({"target": 3, "duration": "5s"})));
         json!({"executor": "ramping-vus", "gracefulRampDown": down, "gracefulStop": stop, "stages": stages})
     };
+    let peak = || {
+        json!({"executor": "ramping-vus", "startVUs": 0, "gracefulRampDown": "0s", "gracefulStop": "0s", "stages": [
+            {"duration": "5s", "target": 10}, {"duration": "0s", "target": 0}, {"duration": "3s", "target": 1}]})
+    };
     let rate = json!({"executor": "constant-arrival-rate", "rate": 1, "preAllocatedVUs": 2, "maxVUs": 10,
         "duration": "5s", "gracefulStop": "0s"});
     let cases = [
@@ -121,6 +125,10 @@ fn the_most_virtual_users_and_the_longest_duration_are_those_of_k6() {
         (json!({"a": ramp("30s", "1s", false), "b": constant("11s")}), "2 scenarios, 10 max VUs, 46s max"),
         (json!({"a": ramp("2s", "0s", true), "b": constant("11s")}), "2 scenarios, 10 max VUs, 46s max"),
         (json!({"a": rate, "b": constant("5s")}), "2 scenarios, 10 max VUs, 40s max"),
+        // Of one instant, the changes of the first scenario come first.
+        (json!({"a": short("0s"), "r": peak()}), "2 scenarios, 14 max VUs, 8s max"),
+        (json!({"z": short("0s"), "r": peak()}), "2 scenarios, 15 max VUs, 8s max"),
+        (json!({"a": constant("5s"), "r": peak()}), "2 scenarios, 10 max VUs, 40s max"),
         // No virtual user is left at the end of a ramp to 0, so its graceful stop takes no time.
         (json!({"a": ramp("0s", "30s", false)}), "1 scenario, 10 max VUs, 10s max"),
         (json!({"a": ramp("30s", "30s", true)}), "1 scenario, 10 max VUs, 45s max"),

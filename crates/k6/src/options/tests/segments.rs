@@ -57,8 +57,15 @@ fn a_part_has_the_share_that_k6_gives_it() {
             "default: {iterations} iterations shared among {vus} VUs (maxDuration: 10m0s, gracefulStop: 30s)"
         )
     };
-    let vus = [1, 2, 4, 5];
-    assert_eq!(vus.map(|vus| third("0:1/3", vus)), [shared(2, 1), shared(4, 1), shared(7, 2), shared(9, 2)]);
+    let parts = ["0:1/3", "1/3:2/3", "2/3:1"];
+    assert_eq!(parts.map(|part| third(part, 1)), [shared(6, 1), shared(0, 0), shared(0, 0)]);
+    assert_eq!(parts.map(|part| third(part, 2)), [shared(6, 1), shared(5, 1), shared(0, 0)]);
+    assert_eq!(parts.map(|part| third(part, 4)), [shared(11, 2), shared(5, 1), shared(5, 1)]);
+    assert_eq!(parts.map(|part| third(part, 5)), [shared(11, 2), shared(10, 2), shared(5, 1)]);
+    let rate =
+        json!({"executor": "constant-arrival-rate", "rate": 1, "duration": "3s", "preAllocatedVUs": 5});
+    let rate = of_script(json!({"executionSegment": "1/2:1", "scenarios": {"b": rate}}));
+    assert_eq!(only(rate), "b: 0.40 iterations/s for 3s (maxVUs: 2, gracefulStop: 30s)");
     let half = json!({"executionSegment": "1/2:1", "scenarios": {
         "a": {"executor": "constant-arrival-rate", "rate": 10, "preAllocatedVUs": 2, "maxVUs": 10, "duration": "5s"},
         "b": {"executor": "ramping-arrival-rate", "stages": [{"target": 9, "duration": "5s"}], "preAllocatedVUs": 5},

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use workload::model::{Executor, Flow, Stage, VuStage};
+use workload::model::{Executor, Flow, Phase, Stage, VuStage};
 
 use super::super::{Flags, SystemTags, TimeUnit, TlsVersion, TrendStatistic};
 use super::{of_all, of_script};
@@ -12,7 +12,7 @@ const fn seconds(seconds: u64) -> Duration {
 
 #[test]
 fn scenarios_become_those_of_a_workload() {
-    let run = of_script(json!({"scenarios": {
+    let run = of_script(json!({"tags": {"all": "1", "a": "c"}, "scenarios": {
         "car": {"executor": "constant-arrival-rate", "rate": 90, "timeUnit": "1m", "duration": "5s",
             "preAllocatedVUs": 2, "maxVUs": 7, "exec": "other", "startTime": "3s", "gracefulStop": "0s",
             "tags": {"a": "b"}, "env": {"X": "y"}},
@@ -34,12 +34,18 @@ fn scenarios_become_those_of_a_workload() {
     assert_eq!((&rv.executor, rv.max_vus), (&ramp, 10));
     let shared = Executor::SharedIterations { vus: 4, iterations: 10, max_duration: seconds(600) };
     assert_eq!((&si.executor, si.max_vus, si.graceful_stop), (&shared, 4, seconds(30)));
-    let car = car.scenario();
+    let workload = run.workload("script");
+    let [Phase { start, end, .. }] = workload.phases.as_slice() else { panic!("one phase") };
+    assert_eq!((*start, *end), (seconds(0), seconds(600)));
+    let tags =
+        |pairs: [(&str, &str); 2]| pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    assert_eq!(workload.scenarios[0].tags, tags([("a", "c"), ("all", "1")]));
+    let [.., car] = workload.scenarios.as_slice() else { panic!("four scenarios") };
     assert_eq!(
         (car.start, car.graceful_stop, car.preallocated_vus, car.max_vus),
         (seconds(3), seconds(0), 2, 7)
     );
-    assert_eq!(car.tags, [("a".to_owned(), "b".to_owned())].into());
+    assert_eq!(car.tags, tags([("a", "b"), ("all", "1")]));
     assert_eq!(car.flow, Flow::Script { function: "other".to_owned() });
 }
 
