@@ -6,11 +6,21 @@ use serde_json::Value;
 
 use super::duration::OptionDuration;
 
-/// What is read from JSON. `null` is a field that is not set, and is never passed.
+/// What is read from JSON.
 pub(super) trait FromJson: Sized {
     /// # Errors
     /// What is wrong with the value: a sentence whose subject is the option, or a path into it before that.
     fn from_json(value: &Value) -> Result<Self, String>;
+
+    /// Whether a field with this value is not set.
+    fn is_unset(value: &Value) -> bool {
+        value.is_null()
+    }
+
+    /// What `null` is in a list or a map, if it is allowed there.
+    fn of_null() -> Option<Self> {
+        None
+    }
 }
 
 /// What is read from the text of a variable, which is not empty.
@@ -75,7 +85,7 @@ macro_rules! fields {
                 $(
                     if key.eq_ignore_ascii_case($key) {
                         self.$field = match value {
-                            serde_json::Value::Null => None,
+                            value if <$type as $crate::options::fields::FromJson>::is_unset(value) => None,
                             value => Some(<$type as $crate::options::fields::FromJson>::from_json(value)?),
                         };
                         return Ok($crate::options::fields::FieldName::Known);
@@ -120,6 +130,19 @@ pub(super) fn mismatch(expected: &str, value: &Value) -> String {
     format!("must be {expected}, not {shown}{rest}")
 }
 
+/// Whether a value is `null` or an empty text.
+pub(super) fn is_null_or_empty(value: &Value) -> bool {
+    value.is_null() || value.as_str() == Some("")
+}
+
+/// An item of a list, or a value of a map.
+fn inner<T: FromJson>(value: &Value) -> Result<T, String> {
+    match T::of_null().filter(|_| value.is_null()) {
+        Some(null) => Ok(null),
+        None => T::from_json(value),
+    }
+}
+
 /// What is wrong with a value below `path`.
 pub(super) fn below(path: &str, reason: &str) -> String {
     format!("{path}: {reason}")
@@ -134,6 +157,10 @@ impl FromJson for i64 {
             _ => None,
         };
         read.ok_or_else(|| mismatch("a whole number", value))
+    }
+
+    fn is_unset(value: &Value) -> bool {
+        is_null_or_empty(value)
     }
 }
 
@@ -164,6 +191,10 @@ impl FromText for bool {
 impl FromJson for String {
     fn from_json(value: &Value) -> Result<String, String> {
         value.as_str().map(str::to_owned).ok_or_else(|| mismatch("a text", value))
+    }
+
+    fn of_null() -> Option<String> {
+        Some(String::new())
     }
 }
 
@@ -202,9 +233,11 @@ impl FromJson for Ignored {
 impl<T: FromJson> FromJson for Vec<T> {
     fn from_json(value: &Value) -> Result<Vec<T>, String> {
         let items = value.as_array().ok_or_else(|| mismatch("a list", value))?.iter().enumerate();
-        items
-            .map(|(at, item)| T::from_json(item).map_err(|e| below(&format!("item {}", at + 1), &e)))
-            .collect()
+        items.map(|(at, item)| inner::<T>(item).map_err(|e| below(&format!("item {}", at + 1), &e))).collect()
+    }
+
+    fn of_null() -> Option<Vec<T>> {
+        Some(Vec::new())
     }
 }
 
@@ -219,7 +252,7 @@ impl<T: FromJson> FromJson for BTreeMap<String, T> {
     fn from_json(value: &Value) -> Result<BTreeMap<String, T>, String> {
         let entries = value.as_object().ok_or_else(|| mismatch("an object", value))?;
         let read = |(name, value): (&String, &Value)| {
-            let value = T::from_json(value).map_err(|reason| below(name, &reason))?;
+            let value = inner::<T>(value).map_err(|reason| below(name, &reason))?;
             Ok((name.clone(), value))
         };
         entries.iter().map(read).collect()

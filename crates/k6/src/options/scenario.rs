@@ -146,6 +146,10 @@ impl FromJson for StageOptions {
         stage.set_all(value)?;
         Ok(stage)
     }
+
+    fn of_null() -> Option<StageOptions> {
+        Some(StageOptions::default())
+    }
 }
 
 /// A duration and a target: `10s:100`. Either may be missing, which is checked later.

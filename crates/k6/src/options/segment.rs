@@ -8,7 +8,7 @@ use workload::Segment;
 
 use super::Options;
 use super::error::OptionsError;
-use super::fields::{FromJson, mismatch};
+use super::fields::{FromJson, is_null_or_empty, mismatch};
 
 /// A share of the whole, from 0 to 1, in lowest terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +105,10 @@ impl FromJson for SegmentSequence {
         SegmentSequence::parse(
             value.as_str().ok_or_else(|| mismatch("a text such as \"0,1/3,2/3,1\"", value))?,
         )
+    }
+
+    fn is_unset(value: &Value) -> bool {
+        is_null_or_empty(value)
     }
 }
 

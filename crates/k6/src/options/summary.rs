@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::Value;
 
 use super::dns::one_of;
-use super::fields::{FromJson, FromText, mismatch};
+use super::fields::{FromJson, FromText, is_null_or_empty, mismatch};
 
 /// A statistic of a trend in the summary.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,6 +111,10 @@ impl fmt::Display for TrendStatistic {
 impl FromJson for TimeUnit {
     fn from_json(value: &Value) -> Result<TimeUnit, String> {
         one_of(&TIME_UNITS, value)
+    }
+
+    fn is_unset(value: &Value) -> bool {
+        is_null_or_empty(value)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::dns::one_of;
-use super::fields::{Fields, FromJson, fields};
+use super::fields::{Fields, FromJson, fields, is_null_or_empty};
 use super::hosts::HostPattern;
 
 /// A version of TLS.
@@ -64,8 +64,14 @@ impl FromJson for TlsVersions {
             return Ok(TlsVersions { min: only, max: only });
         }
         let mut versions = TlsVersions::default();
-        versions.set_all(value)?;
-        Ok(versions)
+        match versions.set_all(value)? {
+            Some(unknown) => Err(format!("there is no {unknown:?}; it has min and max")),
+            None => Ok(versions),
+        }
+    }
+
+    fn is_unset(value: &Value) -> bool {
+        is_null_or_empty(value)
     }
 }
 

@@ -139,3 +139,15 @@ fn one_version_of_tls_is_the_lowest_and_the_highest() {
     assert_eq!(versions(json!("tls1.2")), (Some(TlsVersion::Tls12), Some(TlsVersion::Tls12)));
     assert_eq!(versions(json!({"min": "tls1.3"})), (Some(TlsVersion::Tls13), None));
 }
+
+#[test]
+fn what_is_null_or_empty_is_not_set() {
+    let unset = json!({"vus": "", "duration": null, "tlsVersion": "", "summaryTimeUnit": "",
+        "executionSegmentSequence": "", "tags": {"a": null}, "thresholds": {"http_reqs": null}, "stages": [null]});
+    let options = of_script(unset).unwrap().options;
+    assert_eq!((options.vus, options.duration, options.tls_version.is_none()), (None, None, true));
+    assert_eq!((options.summary_time_unit, options.execution_segment_sequence), (None, None));
+    assert_eq!(options.tags, Some([("a".to_owned(), String::new())].into()));
+    assert_eq!(options.thresholds, Some([("http_reqs".to_owned(), Vec::new())].into()));
+    assert_eq!(options.stages, Some(Vec::new()));
+}
