@@ -195,6 +195,7 @@ fn one_step_flows(flow: &FlowProgram) -> Vec<FlowProgram> {
         FlowProgram::Mix { steps, .. } => {
             (0..steps.len()).map(|only| FlowProgram::Single { steps: steps.clone(), only }).collect()
         }
+        script if script.steps().is_empty() => Vec::new(),
         other => vec![other.clone()],
     }
 }

@@ -74,7 +74,7 @@ pub struct RunOptions {
     pub clock: Clock,
     /// Stops the run.
     pub control: Control,
-    /// What virtual users do instead of the program's steps; none: the steps.
+    /// What virtual users do instead of the program's steps; none: the steps, of which a scenario of a script has none.
     pub behaviour: Option<Arc<dyn Behaviour>>,
 }
 

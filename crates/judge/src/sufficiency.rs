@@ -144,8 +144,8 @@ fn planned(workload: &Workload, measure: &Measure, filter: &Filter) -> Option<Pl
     Some(planned)
 }
 
-/// How many of the objective's observations an iteration makes, if no step fails; none where a data file decides, or
-/// the number of virtual users, which send setup steps once.
+/// How many of the objective's observations an iteration makes, if no step fails; none where a data file or
+/// a script decides, or the number of virtual users, which send setup steps once.
 fn per_iteration(scenario: &Scenario, measure: &Measure, filter: &Filter) -> Option<f64> {
     if matches!(measure, Measure::IterationTime(_)) {
         return Some(if filter.endpoint.is_none() { 1.0 } else { 0.0 });
@@ -167,6 +167,7 @@ fn per_iteration(scenario: &Scenario, measure: &Measure, filter: &Filter) -> Opt
             let first = steps.first().map_or(0.0, each);
             steps.iter().all(|step| each(step) == first).then_some(first)
         }
+        Flow::Script { .. } => None,
     }
 }
 

@@ -263,6 +263,6 @@ impl Tables {
 pub(crate) fn steps_of_sequence<'a>(workload: &'a Workload, scenario: &str) -> &'a [Step] {
     match workload.scenarios.iter().find(|s| s.name == scenario).map(|s| &s.flow) {
         Some(Flow::Sequence(steps)) => steps,
-        Some(Flow::Mix(_) | Flow::InTurn { .. }) | None => &[],
+        Some(Flow::Mix(_) | Flow::InTurn { .. } | Flow::Script { .. }) | None => &[],
     }
 }

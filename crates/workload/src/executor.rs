@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 /// The highest number of virtual users of a scenario.
-pub(crate) const MAX_VUS: u32 = 1_000_000;
+pub const MAX_VUS: u32 = 1_000_000;
 
 /// What starts the iterations of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

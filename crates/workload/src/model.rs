@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::call::CallOptions;
-pub use crate::executor::{Arrivals, Executor, Stage, VuStage};
+pub use crate::executor::{Arrivals, Executor, MAX_VUS, Stage, VuStage};
 use crate::http::HttpOptions;
 use crate::objective::Objective;
 use crate::observation::ProfileMark;
@@ -84,7 +84,7 @@ impl Workload {
     pub fn folded_endpoints(&self) -> u64 {
         let folded = |scenario: &Scenario| match &scenario.flow {
             Flow::InTurn { folded, .. } => *folded,
-            Flow::Mix(_) | Flow::Sequence(_) => 0,
+            Flow::Mix(_) | Flow::Sequence(_) | Flow::Script { .. } => 0,
         };
         self.scenarios.iter().map(folded).sum()
     }
@@ -191,14 +191,20 @@ pub enum Flow {
         /// How many endpoint names are folded into the last.
         folded: u64,
     },
+    /// A function of a script, which has no steps: what it sends is known only when it runs.
+    Script {
+        /// The name of the function.
+        function: String,
+    },
 }
 
 impl Flow {
-    /// Every step, in the plan's order.
+    /// Every step, in the plan's order; none of a script.
     pub fn steps(&self) -> Box<dyn Iterator<Item = &Step> + '_> {
         match self {
             Flow::Mix(mix) => Box::new(mix.iter().map(|w| &w.step)),
             Flow::Sequence(steps) | Flow::InTurn { steps, .. } => Box::new(steps.iter()),
+            Flow::Script { .. } => Box::new(std::iter::empty()),
         }
     }
 
@@ -207,6 +213,7 @@ impl Flow {
         match self {
             Flow::Mix(mix) => Box::new(mix.iter_mut().map(|w| &mut w.step)),
             Flow::Sequence(steps) | Flow::InTurn { steps, .. } => Box::new(steps.iter_mut()),
+            Flow::Script { .. } => Box::new(std::iter::empty()),
         }
     }
 }

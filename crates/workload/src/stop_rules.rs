@@ -77,7 +77,7 @@ impl Workload {
     fn sequences(&self) -> Vec<(String, Vec<String>)> {
         let steps = |flow: &Flow| match flow {
             Flow::Sequence(steps) => steps.iter().map(|step| step.name.clone()).collect(),
-            Flow::Mix(_) | Flow::InTurn { .. } => Vec::new(),
+            Flow::Mix(_) | Flow::InTurn { .. } | Flow::Script { .. } => Vec::new(),
         };
         self.scenarios.iter().map(|scenario| (scenario.name.clone(), steps(&scenario.flow))).collect()
     }

@@ -113,6 +113,7 @@ impl Compiler<'_> {
                 FlowProgram::Mix { cumulative, salt: self.names.salt(), steps }
             }
             Flow::InTurn { data, steps, .. } => self.in_turn(data, steps)?,
+            Flow::Script { .. } => FlowProgram::Sequence(Arc::default()),
         };
         Ok(ScenarioSteps { setup, flow })
     }

@@ -6,13 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use engine::DryRun;
 use engine::exchange::CheckResult;
 use engine::iteration::{
     Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
 };
 use evidence::{Instant, Metric, Outcome, Run};
 use testbed::{Behaviour, GrpcBehaviour};
-use workload::Scenario;
+use workload::{Flow, Scenario};
 
 use crate::accounting::Accounting;
 use crate::drive::Drive;
@@ -126,6 +127,29 @@ fn an_iteration_that_yields_does_not_keep_the_loop_from_what_is_due() {
     let run = ran.assert_sound();
     assert_eq!((run.all(Metric::IterationsDone), run.all(Metric::IterationsCancelled)), (20, 0));
     assert_eq!(run.outcomes("web"), [(Outcome::Ok, 19)].into());
+}
+
+#[test]
+fn a_scenario_of_a_script_needs_no_step_and_no_target() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let url = format!("http://{}", target.addr());
+    let resume = move |state: &mut ScriptState, event: Event<'_>, context: &mut Context<'_>| match event {
+        Event::Begin(_) => {
+            let (origin, endpoint) = (context.origin(&url).unwrap(), context.endpoint("met"));
+            let draft = send(state, "/", context);
+            (draft.origin, draft.endpoint) = (origin, endpoint);
+            Progress::WAITING
+        }
+        _ => Progress::DONE,
+    };
+    let flow = Flow::Script { function: "default".to_owned() };
+    let plan = Plan::new().scenario(scenario("s", at_rate(50.0, ms(200)), flow));
+    let dry_run = DryRun::new(plan.compile());
+    assert_eq!(dry_run.once().unwrap().len(), 0, "there is nothing to send without the script");
+    let ran = Drive::new(dry_run.into_program()).behaviour(Arc::new(Script::new(resume))).run();
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("met"), [(Outcome::Ok, 10)].into());
+    assert_eq!((run.all(Metric::IterationsDone), target.requests()), (10, 10));
 }
 
 #[test]

@@ -159,6 +159,7 @@ pub(super) fn sends_one_request(scenario: &Scenario) -> bool {
     match &scenario.flow {
         Flow::Sequence(steps) => steps.len() == 1,
         Flow::Mix(_) | Flow::InTurn { .. } => true,
+        Flow::Script { .. } => false,
     }
 }
 

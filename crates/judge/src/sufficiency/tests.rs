@@ -45,6 +45,9 @@ fn arrivals_follow_from_schedule_phase_and_weights() {
     assert_eq!(expected(workload(Flow::Sequence), "p95(all) < 50ms").expected, Some(11_000));
     assert_eq!(expected(workload(Flow::Sequence), "p95(list) < 50ms").expected, Some(5_500));
     assert_eq!(expected(workload(Flow::Sequence), "iteration_p95(all) < 50ms").expected, Some(5_500));
+    let script = |_| Flow::Script { function: "default".to_owned() };
+    assert_eq!(expected(workload(script), "p95(all) < 50ms").expected, None);
+    assert_eq!(expected(workload(script), "iteration_p95(all) < 50ms").expected, Some(5_500));
 }
 
 #[test]

@@ -65,6 +65,7 @@ fn offered(facts: &Facts<'_>, source: &Source) -> Option<OfferedLoad> {
     let is_one = |scenario: &Scenario| match &scenario.flow {
         Flow::Mix(_) | Flow::InTurn { .. } => true,
         Flow::Sequence(steps) => steps.len() == 1,
+        Flow::Script { .. } => false,
     };
     let counted: u64 = facts.tables.endpoints.iter().map(|endpoint| endpoint.responses()).sum();
     let stated = source.summaries.iter().find(|s| s.scenario.is_empty() && s.endpoint.is_empty());

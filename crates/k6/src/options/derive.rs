@@ -1,0 +1,162 @@
+//! From layers to the load: options above each other, and the scenarios that follow.
+
+use std::collections::BTreeMap;
+
+use workload::Segment;
+
+use super::Options;
+use super::check::problems;
+use super::error::OptionsError;
+use super::layer::Layer;
+use super::scenario::{ExecutorKind, ScenarioOptions};
+use super::segment::segment_of;
+use super::shape::ScenarioShape;
+
+/// The name of the scenario that `duration`, `iterations` or `stages` describe, and of the one without options.
+const DEFAULT_SCENARIO: &str = "default";
+
+/// The options of a run, and its load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConsolidatedOptions {
+    /// The options of all layers.
+    pub options: Options,
+    /// The scenarios in order of their starts, then of their names; at least one.
+    pub scenarios: Vec<ScenarioShape>,
+    /// The part of the load that this run offers.
+    pub segment: Segment,
+    /// What the user should know about the options, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Put layers above each other, and derive the load.
+///
+/// # Errors
+/// [`OptionsError`] when options contradict each other or cannot be offered.
+pub fn consolidate(layers: impl IntoIterator<Item = Layer>) -> Result<ConsolidatedOptions, OptionsError> {
+    let mut layers: Vec<Layer> = layers.into_iter().collect();
+    layers.sort_by_key(|layer| layer.source);
+    let mut notes = Vec::new();
+    let mut options = Options::default();
+    for layer in layers {
+        options = layer.above(options, &mut notes);
+    }
+    if options.local_ips.is_some() {
+        let reason = "every connection has the address that the system chooses";
+        return Err(OptionsError::Unsupported { option: "localIPs".to_owned(), reason });
+    }
+    notes.extend(without_effect(&options));
+    let segment = segment_of(&options)?;
+    let described = scenarios_of(&options, &mut notes)?;
+    check(&options, &described)?;
+    let mut scenarios: Vec<_> =
+        described.iter().filter_map(|(name, scenario)| ScenarioShape::of(name, scenario)).collect();
+    scenarios.sort_by_key(|scenario| scenario.start);
+    Ok(ConsolidatedOptions { options, scenarios, segment, notes })
+}
+
+impl ConsolidatedOptions {
+    /// Check that the script exports the functions of all scenarios.
+    ///
+    /// # Errors
+    /// [`OptionsError::Problems`] with each that it does not export.
+    pub fn check_functions(&self, is_exported: impl Fn(&str) -> bool) -> Result<(), OptionsError> {
+        let missing = self.scenarios.iter().filter(|scenario| !is_exported(scenario.function()));
+        let problem = |scenario: &ScenarioShape| {
+            format!("executor {}: function '{}' not found in exports", scenario.name, scenario.function())
+        };
+        match missing.map(problem).collect::<Vec<_>>() {
+            none if none.is_empty() => Ok(()),
+            problems => Err(OptionsError::Problems(problems)),
+        }
+    }
+}
+
+/// Options that are accepted and have no effect here.
+fn without_effect(options: &Options) -> Vec<String> {
+    let set = [
+        (options.http_debug.is_some(), "httpDebug", "failed requests are kept in the run file"),
+        (options.paused == Some(true), "paused", "the load begins at once"),
+        (options.stay_after_run == Some(true), "linger", "the command ends with the run"),
+    ];
+    let said = set.into_iter().filter(|(is_set, ..)| *is_set);
+    said.map(|(_, option, instead)| format!("`{option}` has no effect: {instead}")).collect()
+}
+
+/// The scenarios of the options, or the one that `iterations`, `duration` or `stages` describe.
+fn scenarios_of(
+    options: &Options,
+    notes: &mut Vec<String>,
+) -> Result<BTreeMap<String, ScenarioOptions>, OptionsError> {
+    conflicts(options)?;
+    let vus = Some(options.vus.unwrap_or(1));
+    let blank = ScenarioOptions::default;
+    let only = |scenario| Ok(BTreeMap::from([(DEFAULT_SCENARIO.to_owned(), scenario)]));
+    if let Some(iterations) = options.iterations {
+        let (executor, iterations) = (Some(ExecutorKind::SharedIterations), Some(iterations));
+        return only(ScenarioOptions {
+            executor,
+            vus,
+            iterations,
+            max_duration: options.duration,
+            ..blank()
+        });
+    }
+    if let Some(duration) = options.duration {
+        if duration.0 <= 0 {
+            return Err(OptionsError::NoDuration);
+        }
+        let executor = Some(ExecutorKind::ConstantVus);
+        return only(ScenarioOptions { executor, vus, duration: Some(duration), ..blank() });
+    }
+    if let Some(stages) = options.stages.clone().filter(|stages| !stages.is_empty()) {
+        let (executor, start_vus) = (Some(ExecutorKind::RampingVus), options.vus);
+        return only(ScenarioOptions { executor, start_vus, stages: Some(stages), ..blank() });
+    }
+    if let Some(scenarios) = options.scenarios.clone().filter(|scenarios| !scenarios.is_empty()) {
+        return Ok(scenarios);
+    }
+    let empty = [(options.stages.is_some(), "stages"), (options.scenarios.is_some(), "scenarios")];
+    for (_, option) in empty.into_iter().filter(|(is_empty, _)| *is_empty) {
+        notes.push(format!(
+            "`{option}` was explicitly set to an empty value, running the script with 1 iteration in 1 VU"
+        ));
+    }
+    if let Some(vus) = options.vus.filter(|vus| *vus != 1) {
+        notes.push(format!(
+            "`vus={vus}` option will be ignored, it only works in conjunction with `iterations`, `duration`, or `stages`"
+        ));
+    }
+    only(ScenarioOptions { executor: Some(ExecutorKind::PerVuIterations), ..blank() })
+}
+
+/// Check that no two options describe the load.
+fn conflicts(options: &Options) -> Result<(), OptionsError> {
+    let (duration, iterations) = (options.duration.is_some(), options.iterations.is_some());
+    let stages = options.stages.as_ref().is_some_and(|stages| !stages.is_empty());
+    let scenarios = options.scenarios.is_some();
+    let pairs = [
+        (iterations && stages, "iterations", "stages"),
+        (iterations && scenarios, "iterations", "scenarios"),
+        (duration && stages, "duration", "stages"),
+        (duration && scenarios, "duration", "scenarios"),
+        (stages && scenarios, "stages", "scenarios"),
+    ];
+    match pairs.into_iter().find(|(is_conflict, ..)| *is_conflict) {
+        Some((_, first, second)) => Err(OptionsError::Conflict(first, second)),
+        None => Ok(()),
+    }
+}
+
+/// Check every scenario, and what is said of the run as a whole.
+fn check(options: &Options, scenarios: &BTreeMap<String, ScenarioOptions>) -> Result<(), OptionsError> {
+    let of_scenario = |(name, scenario): (&String, &ScenarioOptions)| {
+        let found = problems(name, scenario);
+        (!found.is_empty()).then(|| format!("scenario {name} has configuration errors: {}", found.join(", ")))
+    };
+    let timeout = options.setup_timeout.filter(|timeout| timeout.0 <= 0);
+    let timeout = timeout.map(|_| "setupTimeout must be positive".to_owned());
+    match scenarios.iter().filter_map(of_scenario).chain(timeout).collect::<Vec<_>>() {
+        none if none.is_empty() => Ok(()),
+        found => Err(OptionsError::Problems(found)),
+    }
+}

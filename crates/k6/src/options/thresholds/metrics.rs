@@ -1,0 +1,39 @@
+//! The metrics of every run.
+
+use evidence::metric::MetricKind;
+
+use MetricKind::{Counter, Gauge, Rate, Trend};
+
+/// The metrics that k6 has of itself, by name. Times are in milliseconds.
+pub const BUILT_IN_METRICS: [(&str, MetricKind); 25] = [
+    ("checks", Rate),
+    ("data_received", Counter),
+    ("data_sent", Counter),
+    ("dropped_iterations", Counter),
+    ("group_duration", Trend),
+    ("grpc_req_duration", Trend),
+    ("http_req_blocked", Trend),
+    ("http_req_connecting", Trend),
+    ("http_req_duration", Trend),
+    ("http_req_failed", Rate),
+    ("http_req_receiving", Trend),
+    ("http_req_sending", Trend),
+    ("http_req_tls_handshaking", Trend),
+    ("http_req_waiting", Trend),
+    ("http_reqs", Counter),
+    ("iteration_duration", Trend),
+    ("iterations", Counter),
+    ("vus", Gauge),
+    ("vus_max", Gauge),
+    ("ws_connecting", Trend),
+    ("ws_msgs_received", Counter),
+    ("ws_msgs_sent", Counter),
+    ("ws_ping", Trend),
+    ("ws_session_duration", Trend),
+    ("ws_sessions", Counter),
+];
+
+/// What a built-in metric counts; none if there is none of this name.
+pub fn built_in_kind(name: &str) -> Option<MetricKind> {
+    BUILT_IN_METRICS.iter().find(|(built_in, _)| *built_in == name).map(|(_, kind)| *kind)
+}
