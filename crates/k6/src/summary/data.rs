@@ -49,7 +49,12 @@ impl Threshold {
     /// What it limits: `p(95)`.
     #[must_use]
     pub fn stat(&self) -> &str {
-        self.source.split(['<', '>', '=', '!']).next().unwrap_or("").trim()
+        self.left_side().trim_end_matches('!').trim_end()
+    }
+
+    /// What k6 shows before its value: of `value!=7` it is `value!`.
+    pub(super) fn left_side(&self) -> &str {
+        self.source.split(['<', '>', '=']).next().unwrap_or("").trim()
     }
 }
 

@@ -26,10 +26,14 @@ pub fn handle_summary(data: &SummaryData) -> Value {
         },
         "metrics": metrics.collect::<Map<_, _>>(),
     });
+    add_setup(&mut value, data);
+    value
+}
+
+fn add_setup(value: &mut Value, data: &SummaryData) {
     if let Some(setup) = &data.setup_data {
         value["setup_data"] = setup.clone();
     }
-    value
 }
 
 /// What `--summary-export` writes. Of a threshold it has whether it was violated.
@@ -38,7 +42,10 @@ pub fn summary_export(data: &SummaryData) -> Value {
     let stats = &data.options.trend_stats;
     let metrics =
         data.total.metrics.iter().map(|(name, metric)| (name.clone(), exported_metric(metric, stats)));
-    json!({ "root_group": exported_group(&data.root), "metrics": metrics.collect::<Map<_, _>>() })
+    let mut value =
+        json!({ "root_group": exported_group(&data.root), "metrics": metrics.collect::<Map<_, _>>() });
+    add_setup(&mut value, data);
+    value
 }
 
 fn metric_value(metric: &SummaryMetric, stats: &[String]) -> Value {

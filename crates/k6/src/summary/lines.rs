@@ -97,11 +97,12 @@ impl MetricLine<'_> {
     }
 
     fn part_json(&self, part: &PartLine) -> String {
-        let name = quoted(&format!("{}{{{}}}", self.definition.name, part.suffix));
-        format!(r#"{{"name":{name},"suffix":{},"tags":{}}}"#, quoted(&part.suffix), tags_json(&part.tags))
+        let name = escaped(&format!("{}{{{}}}", self.definition.name, part.suffix));
+        format!(r#"{{"name":{name},"suffix":{},"tags":{}}}"#, escaped(&part.suffix), tags_json(&part.tags))
     }
 }
 
+/// Unlike every other text, thresholds have `<` and `>` as they are.
 fn threshold_json(threshold: &ThresholdLine) -> String {
     let source = quoted(&threshold.source);
     match &threshold.abort {

@@ -12,6 +12,8 @@ use super::data::{
 
 /// The metric whose values are checks.
 const CHECKS: &str = "checks";
+/// The metrics whose values make a group known: those of other metrics in `setup` and `teardown` do not.
+const MAKE_GROUPS: [&str; 2] = [CHECKS, "group_duration"];
 /// The part of a metric that k6 shows without being asked.
 const SHOWN_PART: (&str, &str) = ("http_req_duration", "http_req_duration{expected_response:true}");
 /// The scenario that k6 does not name: its groups have sections of their own.
@@ -142,7 +144,9 @@ impl<A: Aggregate> RunRecord<'_, A> {
         for series in self.series {
             run.add(series);
             let path = series.tag("group").unwrap_or("");
-            count_check(&mut root.at(path).checks, series);
+            if MAKE_GROUPS.contains(&series.metric) {
+                count_check(&mut root.at(path).checks, series);
+            }
             match series.tag("scenario").filter(|name| *name != UNNAMED_SCENARIO) {
                 Some(name) => {
                     let scenario: &mut Gathered<A> = scenarios.entry(name).or_default();
@@ -183,11 +187,13 @@ impl<A: Aggregate> RunRecord<'_, A> {
         let named = self.thresholds.iter().map(|entry| entry.metric.as_str());
         let names = named.chain((definition.name == SHOWN_PART.0).then_some(SHOWN_PART.1));
         let parts = names.filter_map(|name| {
-            let tags = tags_of(name.strip_prefix(definition.name.as_str())?)?;
-            let sums = self.part(&definition.name, &tags);
+            let braced = name.strip_prefix(definition.name.as_str())?;
+            let list = braced.strip_prefix('{')?.strip_suffix('}')?.trim();
+            let sums = self.part(&definition.name, &tags_of(list)?);
             let thresholds = self.thresholds_of(name);
             let is_shown = sums.is_some() || !thresholds.is_empty();
-            is_shown.then(|| (name.to_owned(), self.metric(definition, sums.as_ref(), thresholds)))
+            let shown_name = format!("{}{{{list}}}", definition.name);
+            is_shown.then(|| (shown_name, self.metric(definition, sums.as_ref(), thresholds)))
         });
         parts.collect()
     }
@@ -284,15 +290,10 @@ fn trend_value<A: Aggregate>(stat: &str, sums: Option<&A>) -> Option<f64> {
     Some(sums.map_or(0.0, read))
 }
 
-/// The tags in `{a:b,c:"d"}`; none where it is no such list.
-fn tags_of(braced: &str) -> Option<Vec<(&str, &str)>> {
-    let list = braced.strip_prefix('{')?.strip_suffix('}')?;
-    list.split(',')
-        .map(|tag| {
-            let (name, value) = tag.split_once(':')?;
-            Some((without_quotes(name), without_quotes(value)))
-        })
-        .collect()
+/// The tags in `a:b,c:"d"`; none where it is no such list.
+fn tags_of(list: &str) -> Option<Vec<(&str, &str)>> {
+    let tags = list.split(',').map(|tag| tag.split_once(':'));
+    tags.map(|tag| tag.map(|(name, value)| (without_quotes(name), without_quotes(value)))).collect()
 }
 
 fn without_quotes(text: &str) -> &str {

@@ -88,11 +88,11 @@ impl Page<'_> {
             let known = metric.values.contains_key(stat);
             let value =
                 if known { table::shown(metric, stat, self.data.options.time_unit) } else { String::new() };
-            let source = colours.paint(PLAIN, &format!("'{}'", threshold.source));
+            let source = colours.paint(PLAIN, &format!("'{}'", threshold.source.trim()));
             let text = format!(
                 "{} {source} {}={}",
                 colours.mark(threshold.ok),
-                colours.paint(PLAIN, stat),
+                colours.paint(PLAIN, threshold.left_side()),
                 colours.paint(VALUE, &value)
             );
             self.line(indent, &text);
