@@ -7,13 +7,11 @@ use super::order;
 use super::table::{self, Colours, Row, TableStyle, good_or_bad, tick};
 
 /// The text of `--summary-mode=legacy`, as k6 writes it to standard output.
-#[must_use]
-pub fn legacy(data: &SummaryData, colours: Colours) -> String {
+pub(super) fn legacy(data: &SummaryData, colours: Colours) -> String {
     format!("\n{}\n\n", legacy_text(data, " ", colours))
 }
 
 /// The text that `textSummary` of k6's library makes, every line after `indent`.
-#[must_use]
 pub(super) fn legacy_text(data: &SummaryData, indent: &str, colours: Colours) -> String {
     let mut lines = Vec::new();
     add_group(&mut lines, &data.root, &format!("{indent}    "), colours);

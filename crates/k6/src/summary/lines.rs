@@ -19,7 +19,7 @@ pub type Tags = BTreeMap<Name, Name>;
 pub struct Sample<'a> {
     /// The metric's name.
     pub metric: &'a str,
-    /// When, in nanoseconds since 1970, and what the clocks there are ahead of UTC, in seconds.
+    /// When.
     pub time: SampleTime,
     /// What was added; finite.
     pub value: f64,
@@ -48,6 +48,55 @@ impl SampleTime {
         } else {
             timestamp.display_with_offset(offset).to_string()
         }
+    }
+
+    fn in_format(self, format: CsvTimeFormat) -> String {
+        let units_of = |ns: i64| self.unix_ns.div_euclid(ns);
+        match format {
+            CsvTimeFormat::Seconds => units_of(1_000_000_000).to_string(),
+            CsvTimeFormat::Milliseconds => units_of(1_000_000).to_string(),
+            CsvTimeFormat::Microseconds => units_of(1000).to_string(),
+            CsvTimeFormat::Nanoseconds => self.unix_ns.to_string(),
+            CsvTimeFormat::Rfc3339 => {
+                SampleTime { unix_ns: units_of(1_000_000_000) * 1_000_000_000, ..self }.rfc3339()
+            }
+            CsvTimeFormat::Rfc3339Nano => self.rfc3339(),
+        }
+    }
+}
+
+/// How `-o csv` writes times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CsvTimeFormat {
+    /// Seconds since 1970.
+    #[default]
+    Seconds,
+    /// Milliseconds since 1970.
+    Milliseconds,
+    /// Microseconds since 1970.
+    Microseconds,
+    /// Nanoseconds since 1970.
+    Nanoseconds,
+    /// Date and time, whole seconds.
+    Rfc3339,
+    /// Date and time, fractions of a second.
+    Rfc3339Nano,
+}
+
+impl CsvTimeFormat {
+    const ALL: [(&'static str, CsvTimeFormat); 6] = [
+        ("unix", CsvTimeFormat::Seconds),
+        ("unix_milli", CsvTimeFormat::Milliseconds),
+        ("unix_micro", CsvTimeFormat::Microseconds),
+        ("unix_nano", CsvTimeFormat::Nanoseconds),
+        ("rfc3339", CsvTimeFormat::Rfc3339),
+        ("rfc3339_nano", CsvTimeFormat::Rfc3339Nano),
+    ];
+
+    /// The format that `K6_CSV_TIME_FORMAT` names; none for any other text.
+    #[must_use]
+    pub fn of(name: &str) -> Option<CsvTimeFormat> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
     }
 }
 
@@ -160,15 +209,16 @@ fn escaped(text: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvColumns {
     tags: Vec<String>,
+    times: CsvTimeFormat,
 }
 
 impl CsvColumns {
     /// Columns for these tags, which are the system tags of the run; other tags share one column.
     #[must_use]
-    pub fn new(tags: impl IntoIterator<Item = String>) -> Self {
+    pub fn new(tags: impl IntoIterator<Item = String>, times: CsvTimeFormat) -> Self {
         let mut tags: Vec<String> = tags.into_iter().collect();
         tags.sort();
-        CsvColumns { tags }
+        CsvColumns { tags, times }
     }
 
     /// The first line, without a newline.
@@ -184,8 +234,8 @@ impl CsvColumns {
     pub fn line(&self, sample: &Sample<'_>) -> String {
         let is_extra = |name: &str| !self.tags.iter().any(|column| column == name);
         let extra = sample.tags.iter().filter(|(name, _)| is_extra(name));
-        let seconds = sample.time.unix_ns.div_euclid(1_000_000_000);
-        let mut fields = vec![sample.metric.to_owned(), seconds.to_string(), format!("{:.6}", sample.value)];
+        let time = sample.time.in_format(self.times);
+        let mut fields = vec![sample.metric.to_owned(), time, format!("{:.6}", sample.value)];
         let tag =
             |name: &String| sample.tags.get(name.as_str()).map_or(String::new(), |value| value.to_string());
         fields.extend(self.tags.iter().map(tag));

@@ -49,7 +49,7 @@ impl TimeUnit {
 pub fn javascript(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || (1e-6..EXPONENT_FROM).contains(&size) {
-        return format!("{}", value + 0.0);
+        return positive_zero(value).to_string();
     }
     if !value.is_finite() {
         return format!("{value}").replace("inf", "Infinity");
@@ -63,10 +63,15 @@ pub fn javascript(value: f64) -> String {
 pub fn go(value: f64) -> String {
     let (digits, exponent) = digits_and_exponent(value);
     if value == 0.0 || !value.is_finite() || (-4..6).contains(&exponent) {
-        return format!("{}", value + 0.0);
+        return value.to_string();
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{digits}e{sign}{:02}", exponent.unsigned_abs())
+}
+
+/// JavaScript writes no sign before zero.
+fn positive_zero(value: f64) -> f64 {
+    if value == 0.0 { 0.0 } else { value }
 }
 
 /// The fewest digits that are this number, the point after the first, and the power of ten that they are multiplied by.
@@ -85,6 +90,7 @@ pub fn fixed(value: f64, digits: usize) -> String {
     if !value.is_finite() || value.abs() >= EXPONENT_FROM {
         return javascript(value);
     }
+    let value = positive_zero(value);
     // Rust rounds exact halves to the even digit. A half has one binary digit more than decimal ones are kept.
     let doubled = value * 2_f64.powi(digits as i32 + 1);
     let longer = format!("{value:.*}", digits + 1);

@@ -4,8 +4,7 @@
 const COLLATION: &str = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz";
 
 /// By which names are ordered: characters first, then lower case before upper case.
-#[must_use]
-pub(super) fn collation_key(name: &str) -> (Vec<usize>, Vec<bool>) {
+fn collation_key(name: &str) -> (Vec<usize>, Vec<bool>) {
     let position = |character: char| {
         let known = COLLATION.find(character.to_ascii_lowercase());
         known.unwrap_or(COLLATION.len() + character as usize)
@@ -15,7 +14,6 @@ pub(super) fn collation_key(name: &str) -> (Vec<usize>, Vec<bool>) {
 }
 
 /// The name of the metric, and the tags in braces of one that is a part.
-#[must_use]
 pub(super) fn divided(name: &str) -> (&str, &str) {
     name.split_at(name.find('{').unwrap_or(name.len()))
 }

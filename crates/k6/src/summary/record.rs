@@ -353,3 +353,6 @@ fn count_check<A: Aggregate>(checks: &mut Vec<Check>, series: &Series<'_, A>) {
     check.passes += series.sums.nonzero();
     check.fails += series.sums.count() - series.sums.nonzero();
 }
+
+#[cfg(test)]
+mod tests;

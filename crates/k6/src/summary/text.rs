@@ -14,8 +14,8 @@ const BOLD: &str = "1";
 const PLAIN: &str = "37";
 
 /// How much a summary shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
     /// What most readers look at.
     Compact,
     /// Every metric, and each scenario and group by itself.
@@ -23,8 +23,7 @@ pub enum Detail {
 }
 
 /// The text of `--summary-mode=compact` or `full`, as k6 writes it to standard output.
-#[must_use]
-pub fn text(data: &SummaryData, detail: Detail, colours: Colours) -> String {
+pub(super) fn text(data: &SummaryData, detail: Detail, colours: Colours) -> String {
     let mut page = Page { text: "\n\n".to_owned(), data, detail, colours };
     page.add_thresholds();
     page.add_section("TOTAL RESULTS", &data.total);

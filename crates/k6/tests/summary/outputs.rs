@@ -4,8 +4,8 @@ use evidence::key::Name;
 use evidence::metric::MetricKind;
 use jiff::Timestamp;
 use k6::summary::{
-    Colours, Contains, CsvColumns, MetricDefinition, MetricLine, PartLine, Sample, SampleTime, Tags,
-    ThresholdLine, handle_summary, legacy, summary_export, text_summary,
+    Colours, Contains, CsvColumns, CsvTimeFormat, MetricDefinition, MetricLine, PartLine, Sample, SampleTime,
+    SummaryMode, Tags, ThresholdLine, handle_summary, summary_export, summary_text, text_summary,
 };
 use serde_json::Value;
 
@@ -61,7 +61,11 @@ fn text_summary_of_what_handle_summary_is_given_is_the_legacy_summary() {
         let recording = Recording::read(&name);
         for colours in [Colours::Off, Colours::On] {
             let text = text_summary(&recording.handle_summary, " ", colours).unwrap();
-            assert_eq!(format!("\n{text}\n\n"), legacy(&recording.summary(), colours), "{name}");
+            assert_eq!(
+                format!("\n{text}\n\n"),
+                summary_text(&recording.summary(), SummaryMode::Legacy, colours),
+                "{name}"
+            );
         }
     }
 }
@@ -76,9 +80,19 @@ fn text_summary_says_what_it_needs() {
     assert_eq!(text_summary(&serde_json::json!({}), "", Colours::Off).unwrap(), "");
 }
 
-fn lines_of(name: &str) -> Vec<(String, Value)> {
+/// A line of `-o json`.
+struct JsonLine {
+    text: String,
+    value: Value,
+}
+
+/// The lines of one type, `Point` or `Metric`.
+fn json_lines(name: &str, of_type: &str) -> Vec<JsonLine> {
     let text = file(&format!("{name}/points.ndjson"));
-    text.lines().map(|line| (line.to_owned(), serde_json::from_str(line).unwrap())).collect()
+    let lines = text
+        .lines()
+        .map(|line| JsonLine { text: line.to_owned(), value: serde_json::from_str(line).unwrap() });
+    lines.filter(|line| line.value["type"] == of_type).collect()
 }
 
 /// A point of `-o json` as the sample that it was made of.
@@ -91,13 +105,13 @@ struct Point {
 }
 
 impl Point {
-    fn of((text, line): &(String, Value)) -> Point {
-        let data = &line["data"];
+    fn of(line: &JsonLine) -> Point {
+        let data = &line.value["data"];
         let timestamp: Timestamp = data["time"].as_str().unwrap().parse().unwrap();
         Point {
-            metric: line["metric"].as_str().unwrap().to_owned(),
+            metric: line.value["metric"].as_str().unwrap().to_owned(),
             time: SampleTime { unix_ns: timestamp.as_nanosecond() as i64, offset_s: 0 },
-            value: value_in(text),
+            value: value_in(&line.text),
             tags: tags(&data["tags"]),
             metadata: tags(&data["metadata"]),
         }
@@ -112,8 +126,8 @@ impl Point {
 #[test]
 fn points_are_written_as_k6_writes_them() {
     for name in names() {
-        for line in lines_of(&name).iter().filter(|(_, value)| value["type"] == "Point") {
-            assert_eq!(Point::of(line).sample().json(), line.0, "{name}");
+        for line in json_lines(&name, "Point") {
+            assert_eq!(Point::of(&line).sample().json(), line.text, "{name}");
         }
     }
 }
@@ -135,8 +149,8 @@ fn threshold_of(given: &Value) -> ThresholdLine {
 #[test]
 fn metrics_are_announced_as_k6_announces_them() {
     for name in names() {
-        for (line, value) in lines_of(&name).iter().filter(|(_, value)| value["type"] == "Metric") {
-            let data = &value["data"];
+        for line in json_lines(&name, "Metric") {
+            let data = &line.value["data"];
             let definition = MetricDefinition {
                 name: data["name"].as_str().unwrap().to_owned(),
                 kind: data["type"].as_str().unwrap().parse::<MetricKind>().unwrap(),
@@ -149,7 +163,7 @@ fn metrics_are_announced_as_k6_announces_them() {
             };
             let parts: Vec<PartLine> = texts(&data["submetrics"]).map(part).collect();
             let ours = MetricLine { definition: &definition, thresholds: &thresholds, parts: &parts }.json();
-            assert_eq!(&ours, line, "{name}");
+            assert_eq!(ours, line.text, "{name}");
         }
     }
 }
@@ -180,12 +194,12 @@ fn sorted(text: &str) -> Vec<char> {
 
 #[test]
 fn csv_is_written_as_k6_writes_it() {
-    let columns = CsvColumns::new(SYSTEM_TAGS.map(str::to_owned));
+    let columns = CsvColumns::new(SYSTEM_TAGS.map(str::to_owned), CsvTimeFormat::default());
     for name in names() {
         let text = file(&format!("{name}/points.csv"));
         let mut rest = text.strip_prefix(&format!("{}\n", columns.header())).expect("the header");
-        for line in lines_of(&name).iter().filter(|(_, value)| value["type"] == "Point") {
-            let point = Point::of(line);
+        for line in json_lines(&name, "Point") {
+            let point = Point::of(&line);
             let ours = format!("{}\n", columns.line(&point.sample()));
             let (theirs, after) = rest.split_at(ours.len());
             let extra = point.tags.keys().filter(|tag| !SYSTEM_TAGS.contains(&&***tag)).count();
@@ -217,7 +231,7 @@ fn times_have_the_offset_of_their_zone_and_no_digits_too_many() {
 
 #[test]
 fn fields_are_quoted_where_csv_needs_it() {
-    let columns = CsvColumns::new(["b".to_owned(), "a".to_owned()]);
+    let columns = CsvColumns::new(["b".to_owned(), "a".to_owned()], CsvTimeFormat::Seconds);
     assert_eq!(columns.header(), "metric_name,timestamp,metric_value,a,b,extra_tags,metadata");
     let pair = |(name, value): (&str, &str)| (Name::from(name), Name::from(value));
     let tags = Tags::from([("a", " x"), ("b", "1\"2"), ("d", "e,"), ("c", "f")].map(pair));
@@ -225,4 +239,24 @@ fn fields_are_quoted_where_csv_needs_it() {
     let time = SampleTime { unix_ns: -1, offset_s: 0 };
     let sample = Sample { metric: "m", time, value: 1e-7, tags: &tags, metadata: &metadata };
     assert_eq!(columns.line(&sample), r#"m,-1,0.000000," x","1""2","c=f&d=e,",m=n"#);
+}
+
+/// What k6 1.8.1 wrote in Berlin with each `K6_CSV_TIME_FORMAT`.
+#[test]
+fn csv_has_the_times_that_were_asked_for() {
+    let none = Tags::new();
+    for (name, expected) in [
+        ("unix", "1795421730"),
+        ("unix_milli", "1795421730262"),
+        ("unix_micro", "1795421730262409"),
+        ("unix_nano", "1795421730262409353"),
+        ("rfc3339", "2026-11-23T09:15:30+01:00"),
+        ("rfc3339_nano", "2026-11-23T09:15:30.262409353+01:00"),
+    ] {
+        let columns = CsvColumns::new([], CsvTimeFormat::of(name).unwrap());
+        let time = SampleTime { unix_ns: 1_795_421_730_262_409_353, offset_s: 3600 };
+        let sample = Sample { metric: "m", time, value: 1.0, tags: &none, metadata: &none };
+        assert_eq!(columns.line(&sample), format!("m,{expected},1.000000,,"));
+    }
+    assert_eq!(CsvTimeFormat::of("bogus"), None);
 }

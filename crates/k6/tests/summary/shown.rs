@@ -1,18 +1,14 @@
 //! Texts, against those that k6 wrote to standard output.
 
-use k6::summary::{Colours, Detail, legacy, text};
+use k6::summary::{Colours, SummaryMode, summary_text};
 
 use crate::recording::{Recording, file, names};
 
 /// What the recording's name says of how it was made: `SCRIPT-MODE` or `SCRIPT-MODE-colours`.
 fn shown(recording: &Recording) -> String {
     let colours = if recording.name.ends_with("-colours") { Colours::On } else { Colours::Off };
-    let summary = recording.summary();
-    match recording.name.split('-').nth(1) {
-        Some("legacy") => legacy(&summary, colours),
-        Some("full") => text(&summary, Detail::Full, colours),
-        _ => text(&summary, Detail::Compact, colours),
-    }
+    let mode = recording.name.split('-').nth(1).and_then(SummaryMode::of);
+    summary_text(&recording.summary(), mode.unwrap_or_default(), colours)
 }
 
 fn check(name: &str) {
@@ -26,6 +22,13 @@ fn check(name: &str) {
 }
 
 #[test]
-fn every_recorded_summary_is_the_same_byte_for_byte() {
+fn every_summary_is_that_of_k6_byte_for_byte() {
     names().iter().for_each(|name| check(name));
+}
+
+#[test]
+fn a_disabled_summary_is_empty() {
+    let summary = Recording::read("shop-compact").summary();
+    assert_eq!(summary_text(&summary, SummaryMode::of("disabled").unwrap(), Colours::On), "");
+    assert_eq!(SummaryMode::of("brief"), None);
 }
