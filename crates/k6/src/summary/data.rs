@@ -149,6 +149,15 @@ pub struct RunState {
     pub duration_ms: f64,
 }
 
+impl RunState {
+    /// So many in the whole run, per second of it; 0 if it took no time.
+    #[must_use]
+    pub fn per_second(&self, count: f64) -> f64 {
+        let rate = count / (self.duration_ms / 1000.0);
+        if rate.is_finite() { rate } else { 0.0 }
+    }
+}
+
 /// What the options of the script ask of a summary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SummaryOptions {

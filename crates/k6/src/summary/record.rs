@@ -112,7 +112,7 @@ impl<A> Series<'_, A> {
 pub struct MetricThresholds {
     /// As the script names it: `http_req_duration` or `http_req_duration{status:200}`.
     pub metric: String,
-    /// In the order of the script.
+    /// In the order of the script. Without any a part is shown if it has values, as k6 does with `--no-thresholds`.
     pub thresholds: Vec<Threshold>,
 }
 
@@ -235,9 +235,10 @@ impl<A: Aggregate> RunRecord<'_, A> {
         let values = match (definition.kind, sums) {
             (MetricKind::Counter, _) => {
                 let count = sums.map_or(0.0, A::sum);
-                let rate = count / (self.state.duration_ms / 1000.0);
-                let rate = if rate.is_finite() { rate } else { 0.0 };
-                BTreeMap::from([("count".to_owned(), count), ("rate".to_owned(), rate)])
+                BTreeMap::from([
+                    ("count".to_owned(), count),
+                    ("rate".to_owned(), self.state.per_second(count)),
+                ])
             }
             // The highest of a gauge is at least 0: k6 begins there.
             (MetricKind::Gauge, Some(sums)) => {

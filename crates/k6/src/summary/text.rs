@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use evidence::metric::MetricKind;
 
-use super::data::{Check, Contains, Section, SummaryData, SummaryMetric};
+use super::data::{Check, Contains, RunState, Section, SummaryData, SummaryMetric};
 use super::legacy::counts;
 use super::order;
 use super::table::{self, Colours, Row, TableStyle, VALUE, good_or_bad, tick};
@@ -114,10 +114,8 @@ impl Page<'_> {
     }
 
     fn add_checks(&mut self, indent: usize, section: &Section) {
-        let Some(checks) = section.metrics.get("checks").filter(|_| !section.checks.is_empty()) else {
-            return;
-        };
-        let metrics = check_metrics(checks, self.data.state.duration_ms);
+        let Some(checks) = section.metrics.get("checks") else { return };
+        let metrics = check_metrics(checks, self.data.state);
         let rows = metrics.iter().map(|(name, metric)| Row { label: (*name).to_owned(), metric });
         for line in table::lines(&rows.collect::<Vec<_>>(), self.style()) {
             self.line(indent, &line);
@@ -179,14 +177,14 @@ impl Page<'_> {
     }
 }
 
-/// The checks as three metrics, of a run of so many milliseconds.
-fn check_metrics(checks: &SummaryMetric, duration_ms: f64) -> [(&'static str, SummaryMetric); 3] {
+/// The checks as three metrics.
+fn check_metrics(checks: &SummaryMetric, state: RunState) -> [(&'static str, SummaryMetric); 3] {
     let [passes, fails] = ["passes", "fails"].map(|name| checks.value(name));
     let count = passes + fails;
-    let rate = |passes: f64, fails: f64| {
-        metric_of(MetricKind::Rate, [("passes", passes), ("fails", fails), ("rate", passes / count)])
+    let rate = |some: f64, others: f64| {
+        metric_of(MetricKind::Rate, [("rate", some / count.max(1.0)), ("passes", some), ("fails", others)])
     };
-    let total = metric_of(MetricKind::Counter, [("count", count), ("rate", count / (duration_ms / 1000.0))]);
+    let total = metric_of(MetricKind::Counter, [("count", count), ("rate", state.per_second(count))]);
     [
         ("checks_total", total),
         ("checks_succeeded", rate(passes, fails)),

@@ -146,16 +146,16 @@ impl Recording {
         whole.map(definition).collect()
     }
 
-    /// In the order of the script, which JSON does not have.
+    /// In the order of the script, which JSON does not have; parts also without any.
     fn thresholds(&self) -> Vec<MetricThresholds> {
         let script = file(&format!("{}.js", self.name.split('-').next().unwrap()));
-        let all = self.metrics().filter_map(|(name, metric)| {
-            let given = metric.get("thresholds")?.as_object().unwrap().iter();
+        let all = self.metrics().map(|(name, metric)| {
+            let given = metric["thresholds"].as_object().into_iter().flatten();
             let mut thresholds: Vec<Threshold> = given
                 .map(|(source, given)| Threshold { source: source.clone(), ok: given["ok"] == true })
                 .collect();
             thresholds.sort_by_key(|threshold| script.find(&threshold.source));
-            Some(MetricThresholds { metric: name.clone(), thresholds })
+            MetricThresholds { metric: name.clone(), thresholds }
         });
         all.collect()
     }
