@@ -55,8 +55,9 @@ struct GivenGroup {
 #[derive(Deserialize)]
 struct GivenCheck {
     name: String,
-    passes: u64,
-    fails: u64,
+    // A script may have made them fractions.
+    passes: f64,
+    fails: f64,
 }
 
 #[derive(Deserialize)]
@@ -100,7 +101,11 @@ impl From<GivenOptions> for SummaryOptions {
 
 impl From<GivenGroup> for Group {
     fn from(given: GivenGroup) -> Self {
-        let check = |check: GivenCheck| Check { name: check.name, passes: check.passes, fails: check.fails };
+        let check = |check: GivenCheck| Check {
+            name: check.name,
+            passes: check.passes as u64,
+            fails: check.fails as u64,
+        };
         Group {
             name: given.name,
             path: given.path,

@@ -78,6 +78,9 @@ fn text_summary_says_what_it_needs() {
         "textSummary needs the data that handleSummary was given: invalid type: integer `1`, expected a map"
     );
     assert_eq!(text_summary(&serde_json::json!({}), "", Colours::Off).unwrap(), "");
+    let check = serde_json::json!({ "name": "c", "passes": 2.0, "fails": 1.5 });
+    let data = serde_json::json!({ "root_group": { "checks": [check] } });
+    assert_eq!(text_summary(&data, ">", Colours::Off).unwrap(), ">    ✗ c\n>     ↳  66% — ✓ 2 / ✗ 1\n");
 }
 
 /// A line of `-o json`.

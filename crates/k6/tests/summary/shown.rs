@@ -1,6 +1,13 @@
 //! Texts, against those that k6 wrote to standard output.
 
-use k6::summary::{Colours, SummaryMode, summary_text};
+use std::collections::BTreeMap;
+
+use evidence::metric::MetricKind;
+use k6::summary::{
+    Colours, Contains, Section, SummaryData, SummaryMetric, SummaryMode, handle_summary, summary_text,
+    text_summary,
+};
+use proptest::prelude::*;
 
 use crate::recording::{Recording, file, names};
 
@@ -31,4 +38,33 @@ fn a_disabled_summary_is_empty() {
     let summary = Recording::read("shop-compact").summary();
     assert_eq!(summary_text(&summary, SummaryMode::of("disabled").unwrap(), Colours::On), "");
     assert_eq!(SummaryMode::of("brief"), None);
+}
+
+/// A metric of each kind and each contents, all of whose values are this one.
+fn metrics_of(value: f64) -> BTreeMap<String, SummaryMetric> {
+    let kinds = [MetricKind::Counter, MetricKind::Gauge, MetricKind::Rate, MetricKind::Trend];
+    let contents = [Contains::Default, Contains::Time, Contains::Data];
+    let names = ["count", "rate", "value", "min", "max", "passes", "fails", "avg", "med", "p(90)", "p(95)"];
+    let metric = |kind: MetricKind, contains: Contains| {
+        let values = names.map(|name| (name.to_owned(), value)).into();
+        let metric = SummaryMetric { kind, contains, values, thresholds: Vec::new() };
+        (format!("{kind}_{}", contains.name()), metric)
+    };
+    kinds.iter().flat_map(|kind| contents.map(|contains| metric(*kind, contains))).collect()
+}
+
+proptest! {
+    #[test]
+    fn a_summary_of_any_finite_numbers_has_a_line_for_each_metric(bits: u64) {
+        let value = f64::from_bits(bits);
+        prop_assume!(value.is_finite());
+        let total = Section { metrics: metrics_of(value), ..Section::default() };
+        let data = SummaryData { total, ..SummaryData::default() };
+        for mode in [SummaryMode::Compact, SummaryMode::Legacy] {
+            let text = summary_text(&data, mode, Colours::Off);
+            let values = text.lines().filter(|line| line.contains("...: "));
+            prop_assert_eq!(values.count(), data.total.metrics.len());
+        }
+        prop_assert!(text_summary(&handle_summary(&data), "", Colours::On).is_ok());
+    }
 }
