@@ -43,9 +43,9 @@ struct FlowResult {
 
 impl DryRun {
     /// A dry run of this program.
-    pub fn new(program: Program) -> DryRun {
+    pub fn new(program: impl Into<Arc<Program>>) -> DryRun {
         let clock = Clock::starting_in(Duration::ZERO);
-        DryRun { program: Arc::new(program), clock, exchanges: Vec::new() }
+        DryRun { program: program.into(), clock, exchanges: Vec::new() }
     }
 
     /// Send the run's setup steps. Every virtual user begins with the values that they extract.
@@ -68,6 +68,25 @@ impl DryRun {
         program.steps.setup_variables = performed.variables;
         program.steps.setup_ticks = performed.ticks;
         Ok(DryRun { program: Arc::new(program), clock, exchanges })
+    }
+
+    /// Let one virtual user make one iteration, which is counted as the run's setup is.
+    ///
+    /// # Errors
+    /// [`EngineError`] when it cannot be made at all.
+    pub fn iterate_once(
+        &self,
+        make: impl FnOnce() -> Box<dyn UserMaker> + Send,
+    ) -> Result<Vec<Tick>, EngineError> {
+        self.iterate(self.program.shape.setup(), make)
+    }
+
+    /// What one iteration has counted is that of the run's setup.
+    pub fn set_up_by(self, ticks: Vec<Tick>) -> DryRun {
+        let (clock, exchanges) = (self.clock, self.exchanges.clone());
+        let mut program = self.into_program();
+        program.steps.setup_ticks.extend(ticks);
+        DryRun { program: Arc::new(program), clock, exchanges }
     }
 
     /// Send each step of each scenario once and return every exchange, the setup's first, in the plan's order. A
@@ -120,6 +139,22 @@ impl DryRun {
         variables: Vec<Arc<[u8]>>,
         flow: FlowProgram,
     ) -> Result<FlowResult, EngineError> {
+        let found = Arc::new(Mutex::new(variables.clone()));
+        let (program, kept) = (self.program.clone(), found.clone());
+        let ticks = self.iterate(scenario, move || {
+            let iteration = PlanIteration::of_flow(program, scenario, variables, flow);
+            Box::new(SingleUser { iteration: Some(iteration), found: kept })
+        })?;
+        let variables = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(FlowResult { ticks, variables })
+    }
+
+    /// Make one iteration of one virtual user, which is made on the loop's thread. What it counts is in the ticks.
+    fn iterate(
+        &self,
+        scenario: ScenarioIndex,
+        make: impl FnOnce() -> Box<dyn UserMaker> + Send,
+    ) -> Result<Vec<Tick>, EngineError> {
         let options = RunOptions {
             program: self.program.clone(),
             clock: self.clock,
@@ -127,17 +162,13 @@ impl DryRun {
             behaviour: None,
         };
         let (outlet, inlet) = tick_channel();
-        let found = Arc::new(Mutex::new(variables.clone()));
         let shape = &self.program.shape;
         let phase = if scenario == shape.setup() { shape.setup_phase() } else { PhaseIndex(0) };
         let run = || {
-            let program = self.program.clone();
-            let iteration = PlanIteration::of_flow(program, scenario, variables, flow);
-            let maker = Box::new(SingleUser { iteration: Some(iteration), found: found.clone() });
-            let load = LoopLoad::Once(SingleIteration { scenario, phase, maker });
+            let load = LoopLoad::Once(SingleIteration { scenario, phase, maker: make() });
             EventLoop::new(&options, load, LoopLinks { outlet, shared: Shared::default() })?.run()
         };
-        let ticks = std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             // A loop sets timers of its thread, and this one belongs to the caller.
             let driven = scope.spawn(run);
             let mut ticks = Vec::new();
@@ -146,9 +177,7 @@ impl DryRun {
             }
             let ended = driven.join().unwrap_or_else(|_| Err(EngineError::Loop("it panicked".into())));
             ended.map(|_| ticks)
-        })?;
-        let variables = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(FlowResult { ticks, variables })
+        })
     }
 }
 
@@ -167,7 +196,7 @@ struct SingleUser {
 }
 
 impl UserMaker for SingleUser {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         let iteration = self.iteration.take().expect("one virtual user is made");
         Box::new(SingleRun { iteration, found: self.found.clone() })
     }

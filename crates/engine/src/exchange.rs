@@ -174,6 +174,34 @@ pub(crate) struct RequestPhases {
     pub(crate) receiving_ns: u64,
 }
 
+/// How long the parts of a request took that has just completed, in nanoseconds, each from the end of the one before it; what it
+/// did not come to is 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CompletedTimes {
+    /// Until it had a connection that could take it, without what follows.
+    pub blocked_ns: u64,
+    /// Asking for the address.
+    pub resolving_ns: u64,
+    /// Opening its connection, if one was opened for it.
+    pub connecting_ns: u64,
+    /// The TLS handshake of that.
+    pub tls_handshaking_ns: u64,
+    /// From the first byte sent to the last.
+    pub sending_ns: u64,
+    /// To the head of the response.
+    pub waiting_ns: u64,
+    /// To its last byte, or to its failure.
+    pub receiving_ns: u64,
+    /// Bytes sent for it, headers included.
+    pub bytes_out: u64,
+    /// Bytes received for it, headers included.
+    pub bytes_in: u64,
+    /// Whether it was sent over HTTP/2.
+    pub is_http2: bool,
+    /// Why it failed, where more is known than its outcome.
+    pub reason: Option<String>,
+}
+
 /// The result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckResult {

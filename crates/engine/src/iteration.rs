@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use evidence::metric::{MetricHandle, MetricKind};
 use evidence::{Instant, Name, Outcome};
+use wire::WireProtocol;
 use workload::schedule::Segment;
 
 use crate::accounting::Accounting;
-use crate::exchange::{CheckResult, OperationName, RequestDraft, Response};
+use crate::control::Control;
+use crate::exchange::{CheckResult, CompletedTimes, OperationName, RequestDraft, Response};
 use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioPhase};
 use crate::metrics::{LoopMetrics, NotFinite};
 use crate::network::Network;
@@ -143,8 +145,8 @@ pub struct LoopScenario {
 
 /// Makes the virtual users of one scenario on one loop, and assigns its arrivals to endpoints.
 pub trait UserMaker {
-    /// The iterations of a new virtual user.
-    fn virtual_user(&mut self) -> Box<dyn Iteration>;
+    /// The iterations of a new virtual user, by its number within the run, from 1.
+    fn virtual_user(&mut self, number: u32) -> Box<dyn Iteration>;
 
     /// The endpoint that an arrival is counted for, also when it is dropped: the step drawn from a mix. None where
     /// arrivals are counted for the whole iteration.
@@ -202,6 +204,7 @@ pub struct Context<'a> {
     pub(crate) now: Instant,
     /// The run's epoch in nanoseconds since 1970.
     pub(crate) epoch_unix_ns: i128,
+    pub(crate) control: &'a Control,
     pub(crate) operations: &'a mut Operations,
     pub(crate) requests: &'a mut Vec<IterationRequest>,
     /// The results of the checks of the operation that has just completed.
@@ -223,6 +226,16 @@ impl Context<'_> {
     /// The instant of the event: when the arrival was started, the last byte read, the timer fired.
     pub fn now(&self) -> Instant {
         self.now
+    }
+
+    /// The start of the run, in nanoseconds since 1970.
+    pub fn epoch_unix_ns(&self) -> i128 {
+        self.epoch_unix_ns
+    }
+
+    /// End the run at once, on every loop: what is under way is cancelled. What was measured so far is kept.
+    pub fn end_run(&self) {
+        self.control.abandon();
     }
 
     /// The endpoint of this name in the iteration's scenario. Names past a limit share one endpoint, on every loop the
@@ -250,7 +263,7 @@ impl Context<'_> {
     }
 
     /// The handle of a metric, by which this loop adds to it; each combination of tags is one of its own, and has its
-    /// values in each phase. A run has 256; those that are met later are counted as one of each kind.
+    /// values in each phase. A run has 1,024; those that are met later are counted as one of each kind.
     pub fn metric(&mut self, kind: MetricKind, name: &str, tags: &[(&str, &str)]) -> MetricHandle {
         self.metrics.handle(kind, name, tags)
     }
@@ -325,6 +338,13 @@ impl Context<'_> {
     /// The same, at an instant that the load does not depend on: no lag is recorded for it.
     pub(crate) fn try_again(&mut self, name: OperationName, at: Instant) {
         self.requests.push(IterationRequest::Timer { name, at, kind: TimerKind::TryAgain });
+    }
+
+    /// How long the parts of the request took that has just completed.
+    pub fn completed_times(&self) -> Option<CompletedTimes> {
+        let operation = self.operations.get(self.completed?);
+        let is_http2 = self.directory.origin(operation.draft.origin).protocol == Some(WireProtocol::Http2);
+        Some(CompletedTimes { is_http2, ..operation.times(self.now) })
     }
 
     /// The draft of the request that has just completed.

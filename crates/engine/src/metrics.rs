@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evidence::metric::{MetricHandle, MetricId, MetricKey, MetricKind, MetricTick};
-use evidence::{Instant, Name};
+use evidence::{Instant, Name, Tick};
 
 use crate::index::{PhaseIndex, grown};
 
 /// How many metrics a run has in each phase, each combination of tags being one; those that are met later are counted as one of each kind.
-pub(crate) const METRICS_LIMIT: usize = 256;
+pub(crate) const METRICS_LIMIT: usize = 1_024;
 
 /// A value that is no finite number was not added.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
@@ -129,6 +129,23 @@ impl LoopMetrics {
             MetricKey { phase: self.phases[phase.0 as usize].clone(), ..self.keys[number].clone() },
         ));
         id
+    }
+
+    /// Add what the run's setup has added.
+    pub(crate) fn add_setup(&mut self, ticks: &[Tick]) {
+        let mut keys: BTreeMap<MetricId, &MetricKey> = BTreeMap::new();
+        for tick in ticks {
+            keys.extend(tick.metrics.new.iter().map(|(id, key)| (*id, key)));
+            for (id, sums) in tick.metrics.sums() {
+                let Some(key) = keys.get(&id) else { continue };
+                let Some(phase) = self.phases.iter().position(|phase| *phase == key.phase) else { continue };
+                let tags: Vec<(&str, &str)> =
+                    key.tags.iter().map(|(name, value)| (&**name, &**value)).collect();
+                let handle = self.handle(key.kind, &key.name, &tags);
+                let id = self.id_in(handle, PhaseIndex(phase as u32));
+                self.tick.merge(id, sums);
+            }
+        }
     }
 
     /// What was added since the last time; what follows is added to `next`.

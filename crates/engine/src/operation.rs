@@ -11,8 +11,8 @@ use wire::{RequestBytes, StreamId};
 
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
-    Attempts, BodyReading, ConnectionSetup, Exchange, HeldBack, MessageCounts, OperationName, RequestDraft,
-    RequestPhases, Response,
+    Attempts, BodyReading, CompletedTimes, ConnectionSetup, Exchange, HeldBack, MessageCounts, OperationName,
+    RequestDraft, RequestPhases, Response,
 };
 use crate::index::{
     ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, PoolIndex, UserIndex, VuSlotIndex,
@@ -237,6 +237,30 @@ impl Operation {
             waiting_ns: between(written, answered),
             receiving_ns: between(answered, now),
         })
+    }
+
+    /// How long its parts took until `now`, also of one that failed; over which version of HTTP is not known here.
+    pub(crate) fn times(&self, now: Instant) -> CompletedTimes {
+        let between = |from: Instant, to: Instant| to.since(from).as_nanos() as u64;
+        let reached = |instant: Instant| if instant == Instant::NEVER { now } else { instant };
+        let (begun, sent) = (reached(self.begun_at), reached(self.sent_at));
+        let answered = reached(self.answered_at).max(sent);
+        let written = reached(self.written_at).clamp(sent, answered);
+        let ConnectionSetup { connecting_ns, tls_handshaking_ns } = self.setup;
+        let setup_ns = self.resolving_ns + connecting_ns + tls_handshaking_ns;
+        CompletedTimes {
+            blocked_ns: between(begun, sent).saturating_sub(setup_ns),
+            resolving_ns: self.resolving_ns,
+            connecting_ns,
+            tls_handshaking_ns,
+            sending_ns: between(sent, written),
+            waiting_ns: between(written, answered),
+            receiving_ns: between(answered, now),
+            bytes_out: self.bytes_out,
+            bytes_in: self.bytes_in,
+            is_http2: false,
+            reason: self.failure_reason(),
+        }
     }
 
     /// Why it failed, where more is known than its outcome.

@@ -38,7 +38,7 @@ impl PlanUsers {
 }
 
 impl UserMaker for PlanUsers {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(PlanIteration::of_scenario(self.program.clone(), self.scenario))
     }
 

@@ -175,7 +175,7 @@ impl Users {
             vus.assigned[slot] = Some(user);
         }
         let number = self.segment.index + 1 + user.0 * self.segment.count;
-        let iteration = vus.maker.virtual_user();
+        let iteration = vus.maker.virtual_user(number);
         self.all.push(User {
             iteration,
             scenario,
@@ -186,6 +186,13 @@ impl Users {
             active: None,
         });
         Some(user)
+    }
+
+    /// The same of a closed scenario, for its first slots.
+    pub(crate) fn prepare_slots(&mut self, scenario: ScenarioIndex, count: u32) {
+        for slot in 0..count {
+            self.make(scenario, Some(VuSlotIndex(slot)));
+        }
     }
 
     /// The virtual user of a slot of a closed scenario.

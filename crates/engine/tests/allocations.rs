@@ -156,7 +156,7 @@ impl Behaviour for Yielding {
 }
 
 impl UserMaker for Yielding {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(*self)
     }
 }

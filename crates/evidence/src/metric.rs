@@ -3,7 +3,7 @@
 //! What was added in one second is one [`MetricSums`]. Those of several loops and seconds are merged: counts and the buckets of
 //! trends exactly, sums as far as adding `f64` is exact.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -111,17 +111,12 @@ pub struct MetricSums {
 impl MetricSums {
     /// Add one value, which is finite, and not earlier than those before it.
     pub fn add(&mut self, kind: MetricKind, value: f64, at: Instant) {
-        let one = MetricSums {
-            count: 1,
-            nonzero: u64::from(value != 0.0),
-            sum: value,
-            min: value,
-            max: value,
-            last: value,
-            last_at: at,
-            buckets: Buckets::default(),
-        };
-        self.merge(&one);
+        let is_first = self.count == 0;
+        self.min = if is_first { value } else { self.min.min(value) };
+        self.max = if is_first { value } else { self.max.max(value) };
+        self.count += 1;
+        self.nonzero += u64::from(value != 0.0);
+        self.sum = (self.sum + value).clamp(f64::MIN, f64::MAX);
         // Several values may be added at one instant, in an order that only their loop knows.
         (self.last, self.last_at) = (value, at);
         if kind == MetricKind::Trend {
@@ -226,20 +221,33 @@ fn middle_of(bucket: i32) -> f64 {
 pub struct MetricTick {
     /// Metrics that it uses and did not announce before.
     pub new: Vec<(MetricId, MetricKey)>,
-    sums: HashMap<MetricId, MetricSums>,
+    /// By number.
+    sums: Vec<MetricSums>,
 }
 
 impl MetricTick {
     /// Add one finite value.
     pub fn add(&mut self, to: MetricHandle, value: f64, at: Instant) {
-        self.sums.entry(to.id).or_default().add(to.kind, value, at);
+        self.of(to.id).add(to.kind, value, at);
+    }
+
+    /// Add every value of `sums`.
+    pub fn merge(&mut self, to: MetricId, sums: &MetricSums) {
+        self.of(to).merge(sums);
+    }
+
+    fn of(&mut self, id: MetricId) -> &mut MetricSums {
+        let index = id.0 as usize;
+        if index >= self.sums.len() {
+            self.sums.resize_with(index + 1, MetricSums::default);
+        }
+        &mut self.sums[index]
     }
 
     /// What was added, by metric, in the order of their numbers.
     pub fn sums(&self) -> Vec<(MetricId, &MetricSums)> {
-        let mut sums: Vec<_> = self.sums.iter().map(|(id, sums)| (*id, sums)).collect();
-        sums.sort_by_key(|(id, _)| *id);
-        sums
+        let numbered = self.sums.iter().enumerate().filter(|(_, sums)| sums.count > 0);
+        numbered.map(|(index, sums)| (MetricId(index as u32), sums)).collect()
     }
 
     /// Forget everything.

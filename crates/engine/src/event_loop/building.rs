@@ -130,7 +130,12 @@ impl LoopLoad {
                     let part = segment.among_first(scenario.max_vus);
                     let own = |vus: u32| part.map_or(0, |part| part.share(u64::from(vus)) as u32);
                     users.add_scenario(name, maker, own(scenario.max_vus));
-                    users.prepare(index, own(scenario.preallocated_vus));
+                    match &options.behaviour {
+                        Some(_) if !scenario.executor.is_open() => {
+                            users.prepare_slots(index, own(scenario.max_vus));
+                        }
+                        _ => users.prepare(index, own(scenario.preallocated_vus)),
+                    }
                 }
             }
             LoopLoad::Once(SingleIteration { scenario, maker, .. }) => {
@@ -160,8 +165,11 @@ impl EventLoop {
         control.register(waker.clone());
         let sleeper = Sleeper::new(*clock, poll.registry()).map_err(EngineError::Poll)?;
         let mut accounting = Accounting::new(program.clone(), instance);
+        let phases = program.shape.phases.iter().map(|phase| phase.name.clone()).collect();
+        let mut metrics = LoopMetrics::new(shared.metrics, phases);
         if segment.index == 0 && ledger == Ledger::Load {
             accounting.add_setup();
+            metrics.add_setup(&program.steps.setup_ticks);
         }
         let kept = match ledger {
             Ledger::Load => KeptExchanges::Examples,
@@ -179,10 +187,7 @@ impl EventLoop {
             accounting,
             exemplars: Exemplars::new(program.clone(), kept),
             perturbation: Perturbation::new(shared.disturbed),
-            metrics: LoopMetrics::new(
-                shared.metrics,
-                program.shape.phases.iter().map(|p| p.name.clone()).collect(),
-            ),
+            metrics,
             ledger,
             counters: program.steps.names.counters_of(segment),
             met_names: MetNames::default(),

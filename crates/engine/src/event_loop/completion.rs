@@ -125,6 +125,7 @@ impl EventLoop {
         let mut context = Context {
             now,
             epoch_unix_ns: self.clock.epoch_unix_ns(),
+            control: &self.control,
             operations: &mut self.operations,
             requests: &mut self.requests,
             checks: &mut self.checks,

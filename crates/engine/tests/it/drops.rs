@@ -63,7 +63,7 @@ impl UserBehaviour for Blocking {
 }
 
 impl UserMaker for Blocking {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(Blocking)
     }
 
@@ -164,7 +164,7 @@ impl UserBehaviour for TimerBehindBlock {
 }
 
 impl UserMaker for TimerBehindBlock {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(TimerBehindBlock)
     }
 }

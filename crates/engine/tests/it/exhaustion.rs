@@ -23,7 +23,7 @@ impl UserBehaviour for AbortsAt {
 }
 
 impl UserMaker for AbortsAt {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(AbortsAt(self.0))
     }
 }

@@ -79,7 +79,7 @@ impl UserBehaviour for Instantaneous {
 }
 
 impl UserMaker for Instantaneous {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(Instantaneous)
     }
 }

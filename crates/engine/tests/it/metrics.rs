@@ -22,7 +22,7 @@ impl UserBehaviour for Counting {
 }
 
 impl UserMaker for Counting {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(Counting)
     }
 }

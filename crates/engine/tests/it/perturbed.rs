@@ -34,7 +34,7 @@ impl UserBehaviour for Stalling {
 }
 
 impl UserMaker for Stalling {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(*self)
     }
 }

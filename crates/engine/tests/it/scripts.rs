@@ -57,7 +57,7 @@ impl<F> UserMaker for Script<F>
 where
     F: Fn(&mut ScriptState, Event<'_>, &mut Context<'_>) -> Progress + Clone + 'static,
 {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         let (resume, cancelled) = (self.resume.clone(), self.cancelled.clone());
         Box::new(ScriptIteration { resume, cancelled, state: ScriptState::default() })
     }
@@ -178,6 +178,29 @@ fn only_a_request_that_was_answered_can_continue() {
 /// An address on which nothing listens.
 fn closed_port() -> std::net::SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+#[test]
+fn an_iteration_can_end_the_run() {
+    let resume: Resume = |state, event, context| match event {
+        Event::Begin(_) if state.number == 0 => {
+            context.end_run();
+            Progress::DONE
+        }
+        Event::Begin(_) => {
+            context.timer(1, state.due + ms(60_000));
+            Progress::WAITING
+        }
+        _ => Progress::DONE,
+    };
+    let each = workload::Executor::SharedIterations { vus: 2, iterations: 9, max_duration: ms(60_000) };
+    let flow = Flow::Script { function: "default".to_owned() };
+    let script = Script::new(resume);
+    let cancelled = script.cancelled.clone();
+    let plan = Plan::new().scenario(scenario("s", each, flow));
+    let ran = Drive::new(plan.compile()).behaviour(Arc::new(script)).run();
+    assert_eq!(ran.assert_sound().all(Metric::IterationsDone), 1);
+    assert!(cancelled.load(Ordering::Relaxed) <= 2, "an iteration for each virtual user");
 }
 
 #[test]

@@ -201,7 +201,7 @@ impl UserBehaviour for PanicsAt {
 }
 
 impl UserMaker for PanicsAt {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(PanicsAt(self.0))
     }
 }

@@ -36,7 +36,7 @@ impl UserBehaviour for OneRequestEach {
 }
 
 impl UserMaker for OneRequestEach {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(OneRequest { number: 0, due: Instant::EPOCH, seen: self.seen.clone() })
     }
 

@@ -35,7 +35,7 @@ impl UserBehaviour for Pair {
 }
 
 impl UserMaker for Pair {
-    fn virtual_user(&mut self) -> Box<dyn Iteration> {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(PairIteration { first: self.first, number: 0, ended: Vec::new(), all: self.ended.clone() })
     }
 }
