@@ -1,4 +1,25 @@
 //! k6 scripts as iterations of the engine.
 
+mod behaviour;
+mod duration;
+mod http;
+mod iteration;
+mod js;
+mod lifecycle;
+mod loading;
+mod metrics;
+mod modules;
 pub mod options;
+mod script;
 pub mod summary;
+mod vu;
+
+pub use behaviour::{ScriptBehaviour, ScriptScenario};
+pub use js::Exception;
+pub use lifecycle::LifecycleError;
+pub use loading::ScriptSource;
+pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};
+pub use script::{
+    Bodies, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink, RunSettings, Script, ScriptError,
+    TestRequests,
+};

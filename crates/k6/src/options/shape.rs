@@ -65,6 +65,18 @@ impl ScenarioShape {
         self.exec.as_deref().unwrap_or(DEFAULT_FUNCTION)
     }
 
+    /// Its executor as options name it, such as `constant-vus`.
+    pub fn executor_name(&self) -> &'static str {
+        match self.executor {
+            Executor::ConstantVus { .. } => "constant-vus",
+            Executor::RampingVus { .. } => "ramping-vus",
+            Executor::SharedIterations { .. } => "shared-iterations",
+            Executor::PerVuIterations { .. } => "per-vu-iterations",
+            Executor::ConstantArrivalRate { .. } => "constant-arrival-rate",
+            Executor::RampingArrivalRate { .. } => "ramping-arrival-rate",
+        }
+    }
+
     /// The scenario of a workload.
     pub(super) fn scenario(&self) -> Scenario {
         Scenario {

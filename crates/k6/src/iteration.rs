@@ -1,0 +1,292 @@
+//! Iterations of scripts: each runs on a fiber, which is resumed when what it waits for has happened.
+
+mod completed;
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use engine::iteration::{Arrival, Context, Event, Iteration, Progress, Rejection, Verdict};
+use evidence::Outcome;
+
+use crate::js::fiber::{Fiber, Stacks};
+use crate::js::{self, Exception, Kept, PromiseState, Scope, Thrown, Value};
+use crate::loading::Group;
+use crate::metrics::Builtin;
+use crate::script::{Counted, Level, LogLine};
+use crate::vu::{Ended, Resumed, Stage, Vu, Wait, Waiter};
+
+/// The iterations of one virtual user.
+pub(crate) struct ScriptIteration {
+    pub(crate) group: Rc<Group>,
+    pub(crate) stacks: Rc<Stacks>,
+    /// Before the context in this order: it is freed first.
+    function: Rc<Function>,
+    vu: Rc<Vu>,
+    under_way: Option<UnderWay>,
+}
+
+/// What became of a function that is called once.
+#[derive(Debug)]
+pub(crate) enum CallResult {
+    /// It was not called to its end.
+    NotEnded,
+    /// It returned this, as JSON; none where it returned nothing.
+    Returned(Option<String>),
+    Threw(Exception),
+}
+
+/// Where it is put.
+pub(crate) type Outlet = Arc<Mutex<CallResult>>;
+
+/// What a virtual user calls.
+struct Function {
+    function: Kept,
+    /// What it is called with.
+    arguments: Vec<Kept>,
+    context: js::Context,
+    /// Where its result is put; none where it has no meaning, and exceptions go to the log.
+    outlet: Option<Outlet>,
+}
+
+struct UnderWay {
+    fiber: Fiber<Resumed, Wait>,
+    waits: Option<Wait>,
+}
+
+impl ScriptIteration {
+    pub(crate) fn new(
+        group: Rc<Group>,
+        stacks: Rc<Stacks>,
+        vu: Rc<Vu>,
+        callable: Callable,
+    ) -> ScriptIteration {
+        let Callable { context, function, arguments } = callable;
+        let function = Rc::new(Function { function, arguments, context, outlet: None });
+        ScriptIteration { group, stacks, function, vu, under_way: None }
+    }
+
+    /// The same, whose result is put into `outlet`.
+    pub(crate) fn into(mut self, outlet: Outlet) -> ScriptIteration {
+        if let Some(function) = Rc::get_mut(&mut self.function) {
+            function.outlet = Some(outlet);
+        }
+        self
+    }
+
+    fn begin(&mut self, arrival: Arrival, context: &mut Context<'_>) -> Progress {
+        let vu = &self.vu;
+        vu.in_scenario.set(arrival.number);
+        vu.stage.set(Stage::Calling);
+        vu.epoch_unix_ms.set((context.epoch_unix_ns() / 1_000_000) as f64);
+        vu.count(Counted::Begun);
+        let stack = match self.stacks.take() {
+            Ok(stack) => stack,
+            Err(error) => return Progress::Abort(format!("no memory for the stack of a script: {error}")),
+        };
+        let (function, called) = (self.function.clone(), vu.clone());
+        let fiber = Fiber::new(&self.group.runtime, stack, move |suspender, _| {
+            called.enter(suspender);
+            function.context.enter(|scope| function.call(scope, &called));
+            called.leave();
+        });
+        vu.began.set(context.now());
+        self.under_way = Some(UnderWay { fiber, waits: None });
+        self.go_on(Verdict::Accepted, context)
+    }
+
+    /// Whether the fiber has what it waits for.
+    fn is_ready(&self) -> bool {
+        let Some(waits) = self.under_way.as_ref().and_then(|under_way| under_way.waits) else { return true };
+        let operations = self.vu.operations.borrow();
+        let has_ended = |name: u32| operations.get(&name).is_none_or(|slot| slot.ended.is_some());
+        match waits {
+            Wait::For(name) => has_ended(name),
+            Wait::ForAll(first, count) => (first..first.wrapping_add(count)).all(has_ended),
+            Wait::Any => operations.values().any(|slot| slot.ended.is_some()) || operations.is_empty(),
+            Wait::Turn => true,
+        }
+    }
+
+    /// Resume the fiber as often as it has what it waits for, and pass on what it asks for.
+    fn go_on(&mut self, verdict: Verdict, context: &mut Context<'_>) -> Progress {
+        loop {
+            let Some(under_way) = &mut self.under_way else { return Progress::Done(verdict) };
+            *self.group.current.borrow_mut() = Some(self.vu.clone());
+            under_way.waits = under_way.fiber.resume(Resumed::GoOn);
+            *self.group.current.borrow_mut() = None;
+            let waits = under_way.waits;
+            if waits.is_none() {
+                self.finish(context);
+                return Progress::Done(verdict);
+            }
+            if let Err(reason) = completed::ask(&self.vu, context) {
+                return Progress::Abort(reason);
+            }
+            if waits == Some(Wait::Turn) {
+                return Progress::Yielding(verdict);
+            }
+            if !self.is_ready() {
+                return Progress::Waiting(verdict);
+            }
+        }
+    }
+
+    /// The iteration is over.
+    fn finish(&mut self, context: &mut Context<'_>) {
+        let vu = &self.vu;
+        let Some(under_way) = self.under_way.take() else { return };
+        under_way.fiber.recycle(&self.stacks);
+        // `setup` and `teardown` are no iterations.
+        if self.function.outlet.is_none() {
+            let took = context.now().since(vu.began.get()).as_secs_f64() * 1e3;
+            vu.sample(Builtin::IterationDuration.into(), took, &Vec::new());
+            vu.sample(Builtin::Iterations.into(), 1.0, &Vec::new());
+        }
+        completed::count(vu, context);
+        vu.count(Counted::Completed);
+        if vu.shared.script.requests().abort_message().is_some() {
+            context.end_run();
+        }
+        vu.iteration.set(vu.iteration.get() + 1);
+    }
+}
+
+impl Iteration for ScriptIteration {
+    fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
+        self.vu.now.set(context.now());
+        let verdict = match event {
+            Event::Begin(arrival) => return self.begin(arrival, context),
+            Event::Completed { name, response, transport } => {
+                completed::request(&self.vu, context, &completed::Completion { name, response, transport })
+            }
+            Event::TimerFired(name) => {
+                if let Some(slot) = self.vu.operations.borrow_mut().get_mut(&name) {
+                    slot.ended = Some(Ended::Timer);
+                }
+                Verdict::Accepted
+            }
+            Event::TurnBegan => Verdict::Accepted,
+        };
+        if self.is_ready() {
+            return self.go_on(verdict, context);
+        }
+        // A redirect is asked for without the script.
+        match completed::ask(&self.vu, context) {
+            Ok(()) => Progress::Waiting(verdict),
+            Err(reason) => Progress::Abort(reason),
+        }
+    }
+
+    fn cancelled(&mut self) {
+        let Some(mut under_way) = self.under_way.take() else { return };
+        *self.group.current.borrow_mut() = Some(self.vu.clone());
+        // What it throws cannot be caught; jobs that wait end in the same way.
+        while !under_way.fiber.is_done() {
+            under_way.fiber.resume(Resumed::Cancelled);
+        }
+        *self.group.current.borrow_mut() = None;
+        under_way.fiber.recycle(&self.stacks);
+        self.vu.count(Counted::Interrupted);
+        *self.vu.asked.borrow_mut() = crate::vu::AskedFor::default();
+    }
+}
+
+impl Drop for ScriptIteration {
+    fn drop(&mut self) {
+        self.cancelled();
+    }
+}
+
+/// A function of a script, with what it is called with.
+pub(crate) struct Callable {
+    pub(crate) context: js::Context,
+    pub(crate) function: Kept,
+    pub(crate) arguments: Vec<Kept>,
+}
+
+impl Function {
+    /// Call the function and do what follows from it; an exception is written to the log.
+    fn call(&self, scope: Scope<'_>, vu: &Vu) {
+        let called = match self.try_call(scope, vu).and_then(|value| self.kept(&value)) {
+            Ok(json) => CallResult::Returned(json),
+            Err(Thrown) => CallResult::Threw(scope.take_exception()),
+        };
+        match (&self.outlet, called) {
+            (Some(outlet), called) => *outlet.lock().unwrap_or_else(PoisonError::into_inner) = called,
+            // Of a script that was cancelled the run itself reports it.
+            (None, CallResult::Threw(exception)) if !vu.is_cancelled() => {
+                let fields =
+                    vec![("executor", vu.scenario.name.clone()), ("source", "stacktrace".to_owned())];
+                vu.log(LogLine { level: Level::Error, text: exception.in_full(), fields });
+            }
+            _ => {}
+        }
+    }
+
+    /// What is kept of a result.
+    fn kept(&self, value: &Value<'_>) -> Result<Option<String>, Thrown> {
+        if self.outlet.is_some() { value.json() } else { Ok(None) }
+    }
+
+    fn try_call<'js>(&self, scope: Scope<'js>, vu: &Vu) -> Result<Value<'js>, Thrown> {
+        scope.globals().set("__ITER", &scope.number(vu.iteration.get() as f64))?;
+        let arguments: Vec<Value<'_>> = self.arguments.iter().map(|kept| scope.kept(kept)).collect();
+        let result = scope.kept(&self.function).call(&scope.undefined(), &arguments)?;
+        run_events(scope, vu)?;
+        let least = vu.shared.script.settings().least_iteration;
+        if let Some(rest) =
+            least.checked_sub(vu.now.get().since(vu.began.get())).filter(|rest| !rest.is_zero())
+        {
+            let timer = vu.begin_timer(rest, Waiter::Fiber);
+            vu.wait(scope, Wait::For(timer))?;
+        }
+        match result.promise_state() {
+            PromiseState::Rejected(reason) => Err(scope.throw_value(reason)),
+            PromiseState::Fulfilled(value) => Ok(value),
+            PromiseState::Pending => Ok(scope.undefined()),
+            PromiseState::NoPromise => Ok(result),
+        }
+    }
+}
+
+/// Run promise jobs, and what follows from operations, until nothing is left.
+fn run_events(scope: Scope<'_>, vu: &Vu) -> Result<(), Thrown> {
+    loop {
+        while scope.run_job()? {}
+        if vu.operations.borrow().is_empty() {
+            return Ok(());
+        }
+        if !pass_on(scope, vu)? {
+            vu.wait(scope, Wait::Any)?;
+        }
+    }
+}
+
+/// Pass one operation that has ended on to what waits for it; false where none has.
+fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
+    let ended = {
+        let mut operations = vu.operations.borrow_mut();
+        let name = operations.iter().find(|(_, slot)| slot.ended.is_some()).map(|(name, _)| *name);
+        name.and_then(|name| operations.remove(&name))
+    };
+    let Some(slot) = ended else { return Ok(false) };
+    match slot.waiter {
+        Waiter::Fiber => {}
+        Waiter::Callback(callback) => {
+            scope.kept(&callback).call(&scope.undefined(), &[])?;
+        }
+        Waiter::Promise(resolver) => {
+            let received = crate::modules::http_received(scope, slot.ended);
+            match received.and_then(|response| crate::modules::http_response(scope, response)) {
+                Ok(response) => resolver.fulfil(response)?,
+                Err(Thrown) => resolver.reject(scope.take_thrown())?,
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// A verdict on a response that is not expected.
+fn rejected(outcome: Outcome, reason: String) -> Verdict {
+    Verdict::Rejected(Rejection { outcome, reason })
+}

@@ -1,0 +1,132 @@
+//! Between scripts and the engine: what scripts ask for is passed on, what has ended is counted and noted for them.
+
+use engine::exchange::{CheckResult, CompletedTimes, OperationName, Response};
+use engine::iteration::{Context, Verdict};
+use evidence::Outcome;
+
+use super::rejected;
+use crate::http::{HopTags, HttpRequest, HttpResponse, NextHop, protocol, timings};
+use crate::metrics::Builtin;
+use crate::vu::{AskedFor, Ended, Operation, Vu};
+
+/// A request that has ended.
+pub(super) struct Completion<'a> {
+    pub(super) name: OperationName,
+    pub(super) response: &'a Response,
+    pub(super) transport: Option<Outcome>,
+}
+
+/// Pass on what the script asks for.
+///
+/// # Errors
+/// Why the run cannot go on.
+pub(super) fn ask(vu: &Vu, context: &mut Context<'_>) -> Result<(), String> {
+    let requests = std::mem::take(&mut vu.asked.borrow_mut().requests);
+    for name in requests {
+        submit(vu, name, context);
+    }
+    for (name, at) in vu.asked.borrow_mut().timers.drain(..) {
+        context.timer(name, at);
+    }
+    count(vu, context);
+    Ok(())
+}
+
+/// Count what was added to metrics, and checks.
+pub(super) fn count(vu: &Vu, context: &mut Context<'_>) {
+    let AskedFor { samples, checks, .. } = &mut *vu.asked.borrow_mut();
+    let registry = &mut *vu.shared.registry.borrow_mut();
+    for (series, value) in samples.drain(..) {
+        registry.add_value(series, value, context);
+    }
+    for (check, passed) in checks.drain(..) {
+        context.check_iteration(&check, if passed { CheckResult::Passed } else { CheckResult::Failed });
+    }
+}
+
+/// Submit a request; one that cannot be sent has ended.
+fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
+    let mut operations = vu.operations.borrow_mut();
+    let Some(slot) = operations.get_mut(&name) else { return };
+    let Operation::Http(operation) = &slot.operation else { return };
+    let origin = match context.origin(&operation.request.url.origin) {
+        Ok(origin) => origin,
+        Err(error) => {
+            slot.ended = Some(Ended::Http(Err(error.to_string())));
+            return;
+        }
+    };
+    let endpoint = context.endpoint(operation.request.called());
+    let draft = context.request(name);
+    (draft.origin, draft.endpoint) = (origin, endpoint);
+    operation.draft(draft);
+}
+
+/// A request has ended: count it, and note it for the script, or follow its redirect.
+pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completion<'_>) -> Verdict {
+    let times = context.completed_times().unwrap_or_default();
+    let mut operations = vu.operations.borrow_mut();
+    let Some(slot) = operations.get_mut(&completion.name) else { return Verdict::Accepted };
+    let Operation::Http(operation) = &mut slot.operation else { return Verdict::Accepted };
+    let hop = operation.request.clone();
+    let next = operation.ended(completion.response, completion.transport, &times);
+    let verdict = verdict(&hop, completion);
+    match next {
+        NextHop::Follow => {
+            operation.due = context.now();
+            drop(operations);
+            sample(vu, &Hop { request: &hop, response: None, status: completion.response.status }, &times);
+            vu.asked.borrow_mut().requests.push(completion.name);
+        }
+        NextHop::Done(response) => {
+            sample(vu, &Hop { request: &hop, response: Some(&response), status: response.status }, &times);
+            slot.ended = Some(Ended::Http(Ok(response)));
+        }
+    }
+    verdict
+}
+
+/// What the response is for the run's own counts. As in k6, checks have no part in it.
+fn verdict(request: &HttpRequest, completion: &Completion<'_>) -> Verdict {
+    let status = completion.response.status;
+    if completion.transport.is_some() || request.expected.includes(status) != Some(false) {
+        return Verdict::Accepted;
+    }
+    rejected(Outcome::of_http_status(status), format!("status {status}"))
+}
+
+/// One request that has ended.
+struct Hop<'a> {
+    request: &'a HttpRequest,
+    /// None where a redirect is followed.
+    response: Option<&'a HttpResponse>,
+    status: u16,
+}
+
+/// Add the values of k6's metrics for one request.
+fn sample(vu: &Vu, hop: &Hop<'_>, times: &CompletedTimes) {
+    let tags = HopTags {
+        request: hop.request,
+        status: hop.status,
+        protocol: protocol(times.is_http2),
+        failure: hop.response.and_then(|response| response.failure.as_ref()),
+    };
+    let timings = timings(times);
+    for (metric, value) in [
+        (Builtin::HttpReqs, 1.0),
+        (Builtin::HttpReqDuration, timings.duration()),
+        (Builtin::HttpReqBlocked, timings.blocked),
+        (Builtin::HttpReqConnecting, timings.connecting),
+        (Builtin::HttpReqTlsHandshaking, timings.tls_handshaking),
+        (Builtin::HttpReqSending, timings.sending),
+        (Builtin::HttpReqWaiting, timings.waiting),
+        (Builtin::HttpReqReceiving, timings.receiving),
+        (Builtin::DataSent, times.bytes_out as f64),
+        (Builtin::DataReceived, times.bytes_in as f64),
+    ] {
+        vu.sample(metric.into(), value, &tags);
+    }
+    if let Some(is_expected) = hop.request.expected.includes(hop.status) {
+        vu.sample(Builtin::HttpReqFailed.into(), f64::from(u8::from(!is_expected)), &tags);
+    }
+}

@@ -1,0 +1,35 @@
+//! JavaScript: QuickJS behind an interface that its callers cannot misuse. All of the crate's `unsafe` code is here.
+//!
+//! A [`Runtime`] has one heap and belongs to one thread; each virtual user has a [`Context`] in it, with globals of its own. What
+//! runs is inside [`Context::enter`], through which values are made and read: a [`Value`] cannot outlive it, a [`Kept`] value
+//! can. An iteration runs on a [`fiber::Fiber`], a stack of its own, so that a native function can suspend it at any depth.
+
+#![allow(unsafe_code)]
+
+mod class;
+mod context;
+pub(crate) mod fiber;
+mod fields;
+mod function;
+mod making;
+mod module;
+mod promise;
+mod runtime;
+mod scope;
+mod throwing;
+mod thrown;
+mod value;
+
+pub(crate) use class::Shared;
+pub(crate) use context::Context;
+pub(crate) use function::Call;
+pub(crate) use module::{Loader, ModuleExports, ModuleSource};
+pub(crate) use promise::{PromiseState, Resolver};
+pub(crate) use runtime::{Limits, Runtime, Slice};
+pub(crate) use scope::Scope;
+pub use thrown::Exception;
+pub(crate) use thrown::Thrown;
+pub(crate) use value::{Kept, Value};
+
+#[cfg(test)]
+mod tests;

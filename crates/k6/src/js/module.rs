@@ -1,0 +1,214 @@
+//! Modules: of scripts, as bytecode that is compiled once, and native ones.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rquickjs_sys as q;
+
+use super::runtime::Runtime;
+use super::scope::Scope;
+use super::thrown::Thrown;
+use super::value::{Value, c_string};
+
+/// Where modules come from.
+pub(crate) trait Loader {
+    /// The full name of the module that `from` imports as `name`.
+    ///
+    /// # Errors
+    /// Why there is none, for the message of an exception.
+    fn resolve(&self, from: &str, name: &str) -> Result<String, String>;
+
+    /// The module of this full name.
+    ///
+    /// # Errors
+    /// Why it cannot be read, for the message of an exception.
+    fn load(&self, name: &str) -> Result<ModuleSource, String>;
+}
+
+/// A loader as it is attached to its runtime.
+struct Attached(Box<dyn Loader>);
+
+impl Runtime {
+    /// Load modules through this loader.
+    pub(crate) fn load_by(&self, loader: Box<dyn Loader>) {
+        self.attach(Box::new(Attached(loader)));
+        // SAFETY: the runtime is alive; the functions find it by the context that they are given.
+        unsafe { q::JS_SetModuleLoaderFunc(self.raw(), Some(normalize), Some(load), ptr::null_mut()) }
+    }
+
+    fn loader(&self) -> Result<&dyn Loader, String> {
+        let attached = self.attached().and_then(|attached| attached.downcast_ref::<Attached>());
+        attached.map(|attached| &*attached.0).ok_or_else(|| "no modules can be loaded".to_owned())
+    }
+}
+
+/// Makes what a native module exports.
+pub(crate) type ModuleExports = for<'js> fn(Scope<'js>) -> Result<Value<'js>, Thrown>;
+
+/// What a module is made of.
+#[derive(Clone)]
+pub(crate) enum ModuleSource {
+    /// A text.
+    Text(Rc<str>),
+    /// What [`Scope::compile`] made of one.
+    Bytecode(Arc<[u8]>),
+    /// Properties of an object, and the object itself as `default` where it has no property of that name.
+    Native(ModuleExports),
+}
+
+impl<'js> Scope<'js> {
+    /// The bytecode of a module, which contexts of any runtime can load.
+    ///
+    /// # Errors
+    /// A `SyntaxError`.
+    pub(crate) fn compile(self, name: &str, text: &str) -> Result<Arc<[u8]>, Thrown> {
+        let module = self.compiled(name, text)?;
+        let mut size = 0;
+        // SAFETY: the context and the module are alive; the bytes are copied within their length, then freed.
+        unsafe {
+            let flags = q::JS_WRITE_OBJ_BYTECODE as c_int;
+            let bytes = q::JS_WriteObject(self.raw(), &raw mut size, module.raw(), flags);
+            if bytes.is_null() {
+                return Err(Thrown);
+            }
+            let copy = std::slice::from_raw_parts(bytes, size as usize).into();
+            q::js_free(self.raw(), bytes.cast());
+            Ok(copy)
+        }
+    }
+
+    /// Load a module and those that it imports, and run them as far as they run without waiting.
+    ///
+    /// # Errors
+    /// What they throw.
+    pub(crate) fn import(self, name: &str) -> Result<Value<'js>, Thrown> {
+        let source =
+            self.runtime().loader().and_then(|loader| loader.load(name)).map_err(|why| self.throw(&why))?;
+        let module = self.made(name, source)?;
+        // SAFETY: the context is alive, the value a module, which is evaluated once and lives as long as its context.
+        unsafe {
+            let definition = q::JS_VALUE_GET_PTR(module.raw()).cast::<q::JSModuleDef>();
+            if q::JS_ResolveModule(self.raw(), module.raw()) < 0 {
+                return Err(Thrown);
+            }
+            let promise = Value::result(self, q::JS_EvalFunction(self.raw(), module.clone().into_raw()))?;
+            while self.run_job()? {}
+            if let super::promise::PromiseState::Rejected(reason) = promise.promise_state() {
+                return Err(self.throw_value(reason));
+            }
+            Value::result(self, q::JS_GetModuleNamespace(self.raw(), definition))
+        }
+    }
+
+    fn compiled(self, name: &str, text: &str) -> Result<Value<'js>, Thrown> {
+        let (name, text) = (c_string(name), c_string(text));
+        let flags = (q::JS_EVAL_TYPE_MODULE | q::JS_EVAL_FLAG_COMPILE_ONLY) as c_int;
+        // SAFETY: both end with a zero, and the length is without it.
+        let module = unsafe {
+            let length = text.as_bytes().len() as _;
+            q::JS_Eval(self.raw(), text.as_ptr(), length, name.as_ptr(), flags)
+        };
+        Value::result(self, module)
+    }
+
+    fn made(self, name: &str, source: ModuleSource) -> Result<Value<'js>, Thrown> {
+        match source {
+            ModuleSource::Text(text) => self.compiled(name, &text),
+            // SAFETY: the bytes are those that `compile` made with this library.
+            ModuleSource::Bytecode(bytes) => Value::result(self, unsafe {
+                let flags = q::JS_READ_OBJ_BYTECODE as c_int;
+                q::JS_ReadObject(self.raw(), bytes.as_ptr(), bytes.len() as _, flags)
+            }),
+            ModuleSource::Native(_) => Err(self.throw(&format!("`{name}` is no script"))),
+        }
+    }
+
+    fn native_module(self, name: &str, exports: ModuleExports) -> Result<*mut q::JSModuleDef, Thrown> {
+        let exports = exports(self)?;
+        let mut names = exports.keys()?;
+        if !names.iter().any(|name| name == "default") {
+            names.push("default".to_owned());
+        }
+        let name = c_string(name);
+        // SAFETY: the context is alive and takes the exports; each name ends with a zero and is copied.
+        unsafe {
+            let module = q::JS_NewCModule(self.raw(), name.as_ptr(), Some(initialise));
+            if module.is_null() {
+                return Err(Thrown);
+            }
+            for name in &names {
+                q::JS_AddModuleExport(self.raw(), module, c_string(name).as_ptr());
+            }
+            q::JS_SetModulePrivateValue(self.raw(), module, exports.into_raw());
+            Ok(module)
+        }
+    }
+}
+
+/// Gives a native module its exports.
+unsafe extern "C" fn initialise(context: *mut q::JSContext, module: *mut q::JSModuleDef) -> c_int {
+    // SAFETY: QuickJS calls it for a module that `native_module` made, in a context that is alive.
+    unsafe {
+        let scope = Scope::of(context);
+        let exports = Value::owned(scope, q::JS_GetModulePrivateValue(context, module));
+        let set = |name: &str, value: Value<'_>| {
+            q::JS_SetModuleExport(context, module, c_string(name).as_ptr(), value.into_raw())
+        };
+        let names = match exports.keys() {
+            Ok(names) => names,
+            Err(Thrown) => return -1,
+        };
+        if !names.iter().any(|name| name == "default") {
+            set("default", exports.clone());
+        }
+        for name in names {
+            match exports.get(&name) {
+                Ok(value) => set(&name, value),
+                Err(Thrown) => return -1,
+            };
+        }
+    }
+    0
+}
+
+pub(super) unsafe extern "C" fn normalize(
+    context: *mut q::JSContext,
+    from: *const c_char,
+    name: *const c_char,
+    _: *mut c_void,
+) -> *mut c_char {
+    // SAFETY: QuickJS calls it with strings that end with a zero, in a context that is alive;
+    // what is returned was allocated as it asks.
+    unsafe {
+        let runtime = Runtime::of(context);
+        let [from, name] = [from, name].map(|text| CStr::from_ptr(text).to_string_lossy());
+        match runtime.loader().and_then(|loader| loader.resolve(&from, &name)) {
+            Ok(full) => q::js_strdup(context, c_string(&full).as_ptr()),
+            Err(why) => {
+                Scope::of(context).throw(&why);
+                ptr::null_mut()
+            }
+        }
+    }
+}
+
+pub(super) unsafe extern "C" fn load(
+    context: *mut q::JSContext,
+    name: *const c_char,
+    _: *mut c_void,
+) -> *mut q::JSModuleDef {
+    // SAFETY: as of `normalize`. A module belongs to its context, which does not count the reference that is dropped here.
+    unsafe {
+        let runtime = Runtime::of(context);
+        let name = CStr::from_ptr(name).to_string_lossy();
+        let scope = Scope::of(context);
+        let found = runtime.loader().and_then(|loader| loader.load(&name));
+        let module = found.map_err(|why| scope.throw(&why)).and_then(|source| match source {
+            ModuleSource::Native(exports) => scope.native_module(&name, exports),
+            source => scope.made(&name, source).map(|module| q::JS_VALUE_GET_PTR(module.raw()).cast()),
+        });
+        module.unwrap_or(ptr::null_mut())
+    }
+}

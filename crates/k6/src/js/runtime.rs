@@ -1,0 +1,144 @@
+//! A QuickJS runtime: one heap, one thread, any number of contexts.
+
+use std::any::{Any, TypeId};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+use rquickjs_sys as q;
+
+use super::fields::{Fields, fields};
+
+/// What a runtime may use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Bytes of its heap.
+    pub(crate) heap_bytes: usize,
+    /// Bytes of stack, of what does not run on a fiber.
+    pub(crate) stack_bytes: usize,
+}
+
+/// Whether a script goes on after it has run for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slice {
+    /// It goes on.
+    Continue,
+    /// It ends with an exception that it cannot catch.
+    End,
+}
+
+/// Called when a script has run for a while, some 10,000 branches and calls; it may suspend the fiber.
+type OnSlice = Rc<dyn Fn() -> Slice>;
+
+/// A heap.
+pub(crate) struct Runtime {
+    raw: *mut q::JSRuntime,
+    /// The number of the first class that is not JavaScript's own.
+    first_class: q::JSClassID,
+    classes: RefCell<HashMap<TypeId, q::JSClassID>>,
+    on_slice: RefCell<Option<OnSlice>>,
+    /// What lives as long as it.
+    attached: OnceCell<Box<dyn Any>>,
+    /// Whether a script runs on a fiber.
+    pub(super) is_on_fiber: Cell<bool>,
+}
+
+impl Runtime {
+    /// An empty heap. None where there is no memory for it.
+    pub(crate) fn new(limits: Limits) -> Option<Rc<Runtime>> {
+        // SAFETY: the functions are called as their header says; the runtime's opaque pointer is that of the `Rc`'s content,
+        // which frees the runtime before it goes.
+        unsafe {
+            let raw = q::JS_NewRuntime();
+            if raw.is_null() {
+                return None;
+            }
+            let mut first_class = 0;
+            q::JS_NewClassID(raw, &raw mut first_class);
+            let runtime = Rc::new(Runtime {
+                raw,
+                first_class,
+                classes: RefCell::default(),
+                on_slice: RefCell::default(),
+                attached: OnceCell::new(),
+                is_on_fiber: Cell::new(false),
+            });
+            let opaque = Rc::as_ptr(&runtime).cast_mut().cast::<c_void>();
+            q::JS_SetRuntimeOpaque(raw, opaque);
+            q::JS_SetMemoryLimit(raw, limits.heap_bytes as _);
+            q::JS_SetMaxStackSize(raw, limits.stack_bytes as _);
+            q::JS_SetInterruptHandler(raw, Some(on_interrupt), opaque);
+            Some(runtime)
+        }
+    }
+
+    /// Keep something as long as the heap; of several only the first.
+    pub(super) fn attach(&self, what: Box<dyn Any>) -> &dyn Any {
+        &**self.attached.get_or_init(|| what)
+    }
+
+    /// What is kept.
+    pub(super) fn attached(&self) -> Option<&dyn Any> {
+        self.attached.get().map(|what| &**what)
+    }
+
+    /// Call `then` whenever a script has run for a while.
+    pub(crate) fn on_slice(&self, then: impl Fn() -> Slice + 'static) {
+        *self.on_slice.borrow_mut() = Some(Rc::new(then));
+    }
+
+    /// Frees what only refers to itself.
+    #[cfg(test)]
+    pub(crate) fn collect(&self) {
+        // SAFETY: the runtime is alive.
+        unsafe { q::JS_RunGC(self.raw) }
+    }
+
+    pub(super) fn raw(&self) -> *mut q::JSRuntime {
+        self.raw
+    }
+
+    pub(super) fn fields(&self) -> Fields {
+        fields()
+    }
+
+    /// Whether objects of this class are made by [`super::Shared`].
+    pub(super) fn is_shared_class(&self, class: q::JSClassID) -> bool {
+        class >= self.first_class
+    }
+
+    /// The number of the class whose objects hold a value of type `of`; made by `make` when it is asked for first.
+    pub(super) fn class_of(&self, of: TypeId, make: impl FnOnce(q::JSClassID)) -> q::JSClassID {
+        *self.classes.borrow_mut().entry(of).or_insert_with(|| {
+            let mut class = 0;
+            // SAFETY: the runtime is alive; a number is given to the class that is made next.
+            unsafe { q::JS_NewClassID(self.raw, &raw mut class) };
+            make(class);
+            class
+        })
+    }
+
+    /// The runtime of a context.
+    ///
+    /// # Safety
+    /// The context is alive and of a `Runtime`.
+    pub(super) unsafe fn of<'a>(context: *mut q::JSContext) -> &'a Runtime {
+        // SAFETY: as of the function; the opaque pointer is set when the runtime is made.
+        unsafe { &*q::JS_GetRuntimeOpaque(q::JS_GetRuntime(context)).cast::<Runtime>() }
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        // SAFETY: contexts and kept values hold an `Rc` of the runtime, so that none is alive.
+        unsafe { q::JS_FreeRuntime(self.raw) }
+    }
+}
+
+unsafe extern "C" fn on_interrupt(_: *mut q::JSRuntime, opaque: *mut c_void) -> c_int {
+    // SAFETY: the opaque pointer is the runtime, which is alive while a script runs.
+    let runtime = unsafe { &*opaque.cast::<Runtime>() };
+    let then = runtime.on_slice.borrow().clone();
+    then.map_or(0, |then| c_int::from(then() == Slice::End))
+}

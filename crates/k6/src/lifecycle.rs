@@ -1,0 +1,106 @@
+//! What a script does once: `setup` before the load, `teardown` after it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use engine::iteration::{Iteration, UserMaker};
+use engine::{DryRun, EngineError};
+use evidence::Tick;
+
+use crate::behaviour::{ScriptScenario, ScriptUsers};
+use crate::iteration::{CallResult, Outlet};
+use crate::script::{LogSink, Script, ScriptError};
+
+/// Why `setup` or `teardown` did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum LifecycleError {
+    /// It threw, or could not be called.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
+    /// The engine could not run it.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// A function of a script that is called once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Once {
+    Setup,
+    Teardown,
+}
+
+impl Once {
+    fn name(self) -> &'static str {
+        match self {
+            Once::Setup => "setup",
+            Once::Teardown => "teardown",
+        }
+    }
+}
+
+impl Script {
+    /// Call `setup`, if there is one. What it returns is given to every virtual user, and what it counts belongs to the run.
+    ///
+    /// # Errors
+    /// [`LifecycleError`] when it throws.
+    pub fn set_up(&self, dry_run: DryRun, log: &LogSink) -> Result<DryRun, LifecycleError> {
+        if !self.lifecycle().has_setup {
+            return Ok(dry_run);
+        }
+        let (ticks, data) = self.call_once(Once::Setup, &dry_run, log)?;
+        self.set_setup_data(data);
+        Ok(dry_run.set_up_by(ticks))
+    }
+
+    /// Call `teardown`, if there is one.
+    ///
+    /// # Errors
+    /// [`LifecycleError`] when it throws.
+    pub fn tear_down(&self, dry_run: &DryRun, log: &LogSink) -> Result<(), LifecycleError> {
+        if self.lifecycle().has_teardown {
+            self.call_once(Once::Teardown, dry_run, log)?;
+        }
+        Ok(())
+    }
+
+    fn call_once(
+        &self,
+        once: Once,
+        dry_run: &DryRun,
+        log: &LogSink,
+    ) -> Result<(Vec<Tick>, Option<String>), LifecycleError> {
+        let outlet: Outlet = Arc::new(Mutex::new(CallResult::NotEnded));
+        let (script, log, into) = (self.clone(), log.clone(), outlet.clone());
+        let ticks = dry_run.iterate_once(move || {
+            let (exec, group) = (once.name().to_owned(), format!("::{}", once.name()));
+            let facts = ScriptScenario { exec, group, ..ScriptScenario::default() };
+            Box::new(OneCall { users: ScriptUsers::new(&script, facts, log), into })
+        })?;
+        let called = std::mem::replace(
+            &mut *outlet.lock().unwrap_or_else(PoisonError::into_inner),
+            CallResult::NotEnded,
+        );
+        match called {
+            CallResult::Returned(data) => Ok((ticks, data)),
+            CallResult::Threw(exception) => Err(self.failure(exception).into()),
+            CallResult::NotEnded => {
+                let why = format!("{}() was not called to its end", once.name());
+                Err(ScriptError::Exports(why).into())
+            }
+        }
+    }
+}
+
+/// Makes the one virtual user of a call.
+struct OneCall {
+    users: ScriptUsers,
+    into: Outlet,
+}
+
+impl UserMaker for OneCall {
+    fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
+        match self.users.made(0) {
+            Ok(iteration) => Box::new(iteration.into(self.into.clone())),
+            Err(error) => self.users.broken(&error),
+        }
+    }
+}

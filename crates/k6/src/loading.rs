@@ -1,0 +1,173 @@
+//! The first evaluation of a script, and the heaps in which virtual users evaluate it again.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+
+use workload::Files;
+
+use crate::js::{Context, Limits, Loader, ModuleSource, Runtime, Slice, Thrown, Value};
+use crate::metrics::Registry;
+use crate::modules;
+use crate::script::{
+    Evaluated, Inner, InstanceCounts, Lifecycle, LogSink, Script, ScriptError, Sources, TestRequests, beside,
+};
+use crate::vu::{LoopShared, ScenarioFacts, Vu};
+
+/// What a script may use: bytes of heap for each virtual user of a group, beside what the group shares.
+const HEAP_BYTES_A_GROUP: usize = 1 << 30;
+/// Stack of scripts while they are evaluated.
+const STACK_BYTES: usize = 1 << 20;
+
+/// Where a script comes from.
+pub struct ScriptSource {
+    /// Its file.
+    pub path: PathBuf,
+    /// Reads files.
+    pub files: Arc<dyn Files + Send + Sync>,
+    /// Files are read below this folder only.
+    pub files_under: Option<PathBuf>,
+    /// `__ENV`.
+    pub env: BTreeMap<String, String>,
+}
+
+/// A heap, and the virtual user that runs in it now.
+pub(crate) struct Group {
+    pub(crate) runtime: Rc<Runtime>,
+    pub(crate) current: Rc<RefCell<Option<Rc<Vu>>>>,
+}
+
+/// An empty heap for a script's virtual users.
+pub(crate) fn new_group(script: &Script) -> Option<Group> {
+    let limits = Limits { heap_bytes: HEAP_BYTES_A_GROUP, stack_bytes: STACK_BYTES };
+    let runtime = Runtime::new(limits)?;
+    runtime.load_by(Box::new(script.clone()));
+    let current: Rc<RefCell<Option<Rc<Vu>>>> = Rc::default();
+    let running = current.clone();
+    runtime.on_slice(move || {
+        let vu = running.borrow().clone();
+        if vu.is_none_or(|vu| vu.yield_turn()) { Slice::Continue } else { Slice::End }
+    });
+    Some(Group { runtime, current })
+}
+
+impl Group {
+    /// A context for a virtual user, in which the script was evaluated, and what it exports.
+    ///
+    /// # Errors
+    /// What it throws.
+    pub(crate) fn evaluate<R>(
+        &self,
+        vu: &Rc<Vu>,
+        then: impl for<'js> FnOnce(Value<'js>) -> Result<R, Thrown>,
+    ) -> Result<(Context, R), ScriptError> {
+        let context = Context::new(&self.runtime, Box::new(vu.clone())).ok_or(ScriptError::Memory)?;
+        let result = context.enter(|scope| {
+            let evaluated = modules::set_globals(scope)
+                .and_then(|()| scope.import(vu.shared.script.main()))
+                .and_then(then);
+            evaluated.map_err(|Thrown| scope.take_exception())
+        });
+        Ok((context, result.map_err(|exception| vu.shared.script.failure(exception))?))
+    }
+}
+
+impl Script {
+    /// Read a script and evaluate it once.
+    ///
+    /// # Errors
+    /// [`ScriptError`] when it cannot be read, is no JavaScript, or throws.
+    pub fn load(source: ScriptSource, log: LogSink) -> Result<Script, ScriptError> {
+        let script = Script(Arc::new(Inner {
+            main: source.path.to_string_lossy().into_owned(),
+            sources: Sources::new(source.files, source.files_under),
+            env: source.env,
+            evaluated: OnceLock::new(),
+            resolved: OnceLock::new(),
+            requests: TestRequests::default(),
+            counts: InstanceCounts::default(),
+        }));
+        let group = new_group(&script).ok_or(ScriptError::Memory)?;
+        let registry = Rc::new(RefCell::new(Registry::new("", Rc::new([]))));
+        let shared = LoopShared { script: script.clone(), registry: registry.clone(), log };
+        let vu = Rc::new(Vu::new(shared, Rc::new(ScenarioFacts::default())));
+        let (context, (options, functions)) = group.evaluate(&vu, |exports| exported(&exports))?;
+        let options = options.map_or(Ok(serde_json::Value::Null), |json| serde_json::from_str(&json));
+        let options =
+            options.map_err(|error| ScriptError::Exports(format!("`options` is no JSON: {error}")))?;
+        if functions.is_empty() {
+            return Err(ScriptError::NoFunctions);
+        }
+        let has = |name: &str| functions.iter().any(|function| function == name);
+        let lifecycle = Lifecycle {
+            has_setup: has("setup"),
+            has_teardown: has("teardown"),
+            has_handle_summary: has("handleSummary"),
+        };
+        let metrics = registry.borrow().made_by_script();
+        script.compile(&context)?;
+        script.sources().close();
+        // It is evaluated here only.
+        let _ = script.0.evaluated.set(Evaluated { options, functions, lifecycle, metrics });
+        Ok(script)
+    }
+
+    /// Compile its modules, so that virtual users need not.
+    fn compile(&self, context: &Context) -> Result<(), ScriptError> {
+        for (name, text) in self.sources().texts() {
+            let compiled = context.enter(|scope| {
+                scope.compile(&name, &text).map_err(|Thrown| ScriptError::Threw(scope.take_exception()))
+            });
+            self.sources().set_bytecode(&name, compiled?);
+        }
+        Ok(())
+    }
+}
+
+/// The options of a module, as JSON, and the names of the functions that it exports.
+fn exported(exports: &Value<'_>) -> Result<(Option<String>, Vec<String>), Thrown> {
+    let options = exports.get("options")?.json()?;
+    let mut functions = Vec::new();
+    for name in exports.keys()? {
+        if exports.get(&name)?.is_function() {
+            functions.push(name);
+        }
+    }
+    Ok((options, functions))
+}
+
+/// Loads the modules of a script, and those of k6.
+impl Loader for Script {
+    fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
+        if name == "k6" || name.starts_with("k6/") {
+            return Ok(name.to_owned());
+        }
+        if let Some(own) = modules::library(name) {
+            return Ok(own.to_owned());
+        }
+        if name.starts_with("https://") || name.starts_with("http://") {
+            return Err(format!(
+                "\"{name}\" cannot be imported: scripts are read from files only; save it beside the script and import it \
+                 from there"
+            ));
+        }
+        let path = name.strip_prefix("file://").unwrap_or(name);
+        if !(path.starts_with("./") || path.starts_with("../") || path.starts_with('/')) && from.is_empty() {
+            return Ok(path.to_owned());
+        }
+        Ok(beside(from, path).to_string_lossy().into_owned())
+    }
+
+    fn load(&self, name: &str) -> Result<ModuleSource, String> {
+        if name == "k6" || name.starts_with("k6/") {
+            return modules::native(name).map(ModuleSource::Native);
+        }
+        match modules::library_source(name) {
+            Some(ModuleSource::Text(text)) => Ok(self.sources().module_of(name, &text)),
+            Some(source) => Ok(source),
+            None => self.sources().module(name),
+        }
+    }
+}

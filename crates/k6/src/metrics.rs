@@ -1,0 +1,288 @@
+//! The metrics of scripts: k6's own and those that scripts make, with their sub-metrics.
+//!
+//! Values of a metric are divided by group and, of checks, by name, and by the sub-metrics that they belong to: those that
+//! thresholds name, as in k6, so that tags with many values cost nothing. A sub-metric is the sum of the series that have its tags.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use engine::iteration::Context;
+use evidence::metric::{MetricHandle, MetricKind};
+
+/// What the values of a metric are, which decides how they are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contains {
+    /// Numbers.
+    Default,
+    /// Milliseconds.
+    Time,
+    /// Bytes.
+    Data,
+}
+
+/// A metric of k6's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is named as in k6, whose documentation says what it is")]
+pub enum Builtin {
+    HttpReqs,
+    HttpReqDuration,
+    HttpReqBlocked,
+    HttpReqConnecting,
+    HttpReqTlsHandshaking,
+    HttpReqSending,
+    HttpReqWaiting,
+    HttpReqReceiving,
+    HttpReqFailed,
+    DataSent,
+    DataReceived,
+    IterationDuration,
+    Iterations,
+    Checks,
+    GroupDuration,
+    GrpcReqDuration,
+}
+
+/// Their names, kinds and contents, in the order of [`Builtin`].
+pub const BUILTINS: [(&str, MetricKind, Contains); 16] = [
+    ("http_reqs", MetricKind::Counter, Contains::Default),
+    ("http_req_duration", MetricKind::Trend, Contains::Time),
+    ("http_req_blocked", MetricKind::Trend, Contains::Time),
+    ("http_req_connecting", MetricKind::Trend, Contains::Time),
+    ("http_req_tls_handshaking", MetricKind::Trend, Contains::Time),
+    ("http_req_sending", MetricKind::Trend, Contains::Time),
+    ("http_req_waiting", MetricKind::Trend, Contains::Time),
+    ("http_req_receiving", MetricKind::Trend, Contains::Time),
+    ("http_req_failed", MetricKind::Rate, Contains::Default),
+    ("data_sent", MetricKind::Counter, Contains::Data),
+    ("data_received", MetricKind::Counter, Contains::Data),
+    ("iteration_duration", MetricKind::Trend, Contains::Time),
+    ("iterations", MetricKind::Counter, Contains::Default),
+    ("checks", MetricKind::Rate, Contains::Default),
+    ("group_duration", MetricKind::Trend, Contains::Time),
+    ("grpc_req_duration", MetricKind::Trend, Contains::Time),
+];
+
+/// A sub-metric that a threshold names: of a metric, the values that have these tags.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubMetric {
+    /// The metric.
+    pub metric: String,
+    /// Names and values of tags.
+    pub tags: Vec<(String, String)>,
+}
+
+/// A metric of one loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MetricId(usize);
+
+impl From<Builtin> for MetricId {
+    fn from(builtin: Builtin) -> MetricId {
+        MetricId(builtin as usize)
+    }
+}
+
+/// The values of a metric that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SeriesId(usize);
+
+/// The tags of a value.
+pub(crate) trait Tags {
+    /// The value of a tag; none where it has no such tag.
+    fn tag(&self, name: &str) -> Option<Cow<'_, str>>;
+}
+
+/// Where a value was added.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SamplePlace<'a> {
+    /// The path of the group.
+    pub(crate) group: &'a Rc<str>,
+    /// The name of the check that it is the result of.
+    pub(crate) check: Option<&'a str>,
+}
+
+#[derive(Debug)]
+struct Metric {
+    kind: MetricKind,
+    contains: Contains,
+    name: Rc<str>,
+    /// Of each sub-metric the tags.
+    sub_metrics: Vec<Vec<(String, String)>>,
+    parts: Vec<Part>,
+}
+
+/// Values of a metric that belong together.
+#[derive(Debug)]
+struct Part {
+    group: Rc<str>,
+    check: Option<Rc<str>>,
+    /// To which of the sub-metrics they belong.
+    sub_metrics: Vec<bool>,
+    series: SeriesId,
+}
+
+#[derive(Debug)]
+struct Series {
+    kind: MetricKind,
+    name: Rc<str>,
+    tags: BTreeMap<String, String>,
+    handle: Option<MetricHandle>,
+}
+
+/// Why a metric cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MetricError {
+    /// Its name is not one.
+    #[error(
+        "Invalid metric name: '{0}'. Metric names must only include up to 128 ASCII letters, numbers, or underscores and start \
+         with a letter or an underscore."
+    )]
+    Name(String),
+    /// Another metric has the name.
+    #[error("metric '{0}' already exists but with type {1}, instead of {2}")]
+    Kind(String, MetricKind, MetricKind),
+    /// Another metric has the name.
+    #[error("metric '{0}' already exists but with a value type {1:?}, instead of {2:?}")]
+    Contains(String, Contains, Contains),
+}
+
+/// The metrics of one scenario on one loop, by name.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    scenario: String,
+    metrics: Vec<Metric>,
+    series: Vec<Series>,
+    by_name: HashMap<Rc<str>, MetricId>,
+    wanted: Rc<[SubMetric]>,
+    /// Which sub-metrics a value belongs to, while it is added.
+    belongs: Vec<bool>,
+}
+
+impl Registry {
+    /// k6's own metrics, with these sub-metrics of any metric.
+    pub(crate) fn new(scenario: &str, wanted: Rc<[SubMetric]>) -> Registry {
+        let mut registry = Registry {
+            scenario: scenario.to_owned(),
+            metrics: Vec::new(),
+            series: Vec::new(),
+            by_name: HashMap::new(),
+            wanted,
+            belongs: Vec::new(),
+        };
+        for (name, kind, contains) in BUILTINS {
+            registry.add(name, kind, contains);
+        }
+        registry
+    }
+
+    /// A metric that a script makes, or has made before with the same kind.
+    ///
+    /// # Errors
+    /// [`MetricError`] when the name is none, or that of another kind of metric.
+    pub(crate) fn declare(
+        &mut self,
+        name: &str,
+        kind: MetricKind,
+        contains: Contains,
+    ) -> Result<MetricId, MetricError> {
+        if let Some(known) = self.by_name.get(name) {
+            let metric = &self.metrics[known.0];
+            return match metric.kind == kind {
+                true if metric.contains == contains => Ok(*known),
+                true => Err(MetricError::Contains(name.to_owned(), metric.contains, contains)),
+                false => Err(MetricError::Kind(name.to_owned(), metric.kind, kind)),
+            };
+        }
+        let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
+        let is_name = name.len() <= 128
+            && name.as_bytes().first().is_some_and(is_letter)
+            && name.bytes().all(|byte| is_letter(&byte) || byte.is_ascii_digit());
+        if !is_name {
+            return Err(MetricError::Name(name.to_owned()));
+        }
+        Ok(self.add(name, kind, contains))
+    }
+
+    fn add(&mut self, name: &str, kind: MetricKind, contains: Contains) -> MetricId {
+        let name: Rc<str> = name.into();
+        let of_metric = self.wanted.iter().filter(|sub| *sub.metric == *name);
+        let sub_metrics = of_metric.map(|sub| sub.tags.clone()).collect();
+        self.metrics.push(Metric { kind, contains, name: name.clone(), sub_metrics, parts: Vec::new() });
+        let id = MetricId(self.metrics.len() - 1);
+        self.by_name.insert(name, id);
+        id
+    }
+
+    /// Where a value of a metric with these tags is added.
+    pub(crate) fn series_of(
+        &mut self,
+        metric: MetricId,
+        place: SamplePlace<'_>,
+        tags: &dyn Tags,
+    ) -> SeriesId {
+        let known = &self.metrics[metric.0];
+        let first = known.parts.first().filter(|_| known.sub_metrics.is_empty() && place.check.is_none());
+        if let Some(first) = first.filter(|first| Rc::ptr_eq(&first.group, place.group)) {
+            return first.series;
+        }
+        let belongs_to = |sub_metric: &Vec<(String, String)>| {
+            sub_metric.iter().all(|(name, value)| tags.tag(name).is_some_and(|has| has == *value))
+        };
+        self.belongs.clear();
+        self.belongs.extend(known.sub_metrics.iter().map(belongs_to));
+        let is_same = |part: &&Part| {
+            part.check.as_deref() == place.check
+                && (Rc::ptr_eq(&part.group, place.group) || part.group == *place.group)
+                && part.sub_metrics == self.belongs
+        };
+        match known.parts.iter().find(is_same) {
+            Some(part) => part.series,
+            None => self.add_part(metric, place),
+        }
+    }
+
+    fn add_part(&mut self, metric: MetricId, place: SamplePlace<'_>) -> SeriesId {
+        let series = SeriesId(self.series.len());
+        let metric = &mut self.metrics[metric.0];
+        let mut tags: BTreeMap<String, String> = metric
+            .sub_metrics
+            .iter()
+            .zip(&self.belongs)
+            .filter(|(_, belongs)| **belongs)
+            .flat_map(|(sub_metric, _)| sub_metric.iter().cloned())
+            .collect();
+        if !self.scenario.is_empty() {
+            tags.insert("scenario".to_owned(), self.scenario.clone());
+        }
+        tags.insert("group".to_owned(), place.group.to_string());
+        if let Some(check) = place.check {
+            tags.insert("check".to_owned(), check.to_owned());
+        }
+        self.series.push(Series { kind: metric.kind, name: metric.name.clone(), tags, handle: None });
+        metric.parts.push(Part {
+            group: place.group.clone(),
+            check: place.check.map(Rc::from),
+            sub_metrics: self.belongs.clone(),
+            series,
+        });
+        series
+    }
+
+    /// Add a value. One that is not finite is left out.
+    pub(crate) fn add_value(&mut self, series: SeriesId, value: f64, context: &mut Context<'_>) {
+        let series = &mut self.series[series.0];
+        let handle = *series.handle.get_or_insert_with(|| {
+            let tags: Vec<(&str, &str)> =
+                series.tags.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            context.metric(series.kind, &series.name, &tags)
+        });
+        // A script sees that such a value is refused when it adds it.
+        let _ = context.add(handle, value);
+    }
+
+    /// The metrics that are not k6's own: names, kinds, contents.
+    pub(crate) fn made_by_script(&self) -> Vec<(String, MetricKind, Contains)> {
+        let made = &self.metrics[BUILTINS.len()..];
+        made.iter().map(|metric| (metric.name.to_string(), metric.kind, metric.contains)).collect()
+    }
+}

@@ -1,0 +1,50 @@
+//! The modules that scripts import by name, and the globals that they find.
+
+mod bytes;
+mod console;
+mod core;
+mod crypto;
+mod data;
+mod defining;
+mod encoding;
+mod execution;
+mod globals;
+mod http;
+mod library;
+mod metrics;
+#[cfg(test)]
+mod tests;
+
+use crate::js::{ModuleExports, Scope, Thrown};
+
+pub(crate) use http::{received as http_received, response_object as http_response};
+pub(crate) use library::{library, library_source};
+
+/// k6's modules by name.
+const NATIVE: &[(&str, ModuleExports)] = &[
+    ("k6", core::exports),
+    ("k6/crypto", crypto::exports),
+    ("k6/data", data::exports),
+    ("k6/encoding", encoding::exports),
+    ("k6/execution", execution::exports),
+    ("k6/http", http::exports),
+    ("k6/metrics", metrics::exports),
+];
+
+/// The native module of this name.
+///
+/// # Errors
+/// That there is none, for an exception.
+pub(crate) fn native(name: &str) -> Result<ModuleExports, String> {
+    let known = NATIVE.iter().find(|(known, _)| *known == name);
+    known.map(|(_, exports)| *exports).ok_or_else(|| {
+        let names: Vec<&str> = NATIVE.iter().map(|(name, _)| *name).collect();
+        format!("the module \"{name}\" is not supported; those that are: {}", names.join(", "))
+    })
+}
+
+/// Set the globals of a context: `console`, `open`, timers, `__ENV`, `__VU`, `__ITER`.
+pub(crate) fn set_globals(scope: Scope<'_>) -> Result<(), Thrown> {
+    globals::set(scope)?;
+    console::set(scope)
+}

@@ -1,0 +1,63 @@
+//! `__ENV`, `__VU`, `__ITER`, `open()` and timers.
+
+use std::time::Duration;
+
+use crate::js::{Call, Scope, Thrown, Value};
+use crate::modules::defining::add;
+use crate::vu::{Stage, Vu, Waiter};
+
+pub(super) fn set(scope: Scope<'_>) -> Result<(), Thrown> {
+    let globals = scope.globals();
+    let vu = Vu::of(scope);
+    let env = scope.object();
+    for (name, value) in vu.shared.script.env().iter().chain(&vu.scenario.env) {
+        env.set(name, &scope.string(value))?;
+    }
+    globals.set("__ENV", &env)?;
+    globals.set("__VU", &scope.number(vu.number.get().into()))?;
+    globals.set("__ITER", &scope.number(0.0))?;
+    add(&globals, "open", 2, open)?;
+    add(&globals, "setTimeout", 2, set_timeout)?;
+    add(&globals, "clearTimeout", 1, clear_timeout)
+}
+
+/// `open(path, mode)`: a file's text, or its bytes where the mode is `b`.
+fn open<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
+    let scope = call.scope();
+    let vu = Vu::of(scope);
+    if vu.stage.get() != Stage::Init {
+        return Err(scope
+            .throw("the \"open()\" function is only available in the init stage (i.e. the global scope)"));
+    }
+    let path = call.argument(0).text()?.to_string();
+    if path.is_empty() {
+        return Err(scope.throw("open() can't be used with an empty filename"));
+    }
+    let from = scope.caller_file().unwrap_or_else(|| vu.shared.script.main().to_owned());
+    let bytes = vu.shared.script.sources().open(&from, &path).map_err(|why| scope.throw(&why))?;
+    let mode = call.argument(1);
+    if mode.is_string() && &*mode.text()? == "b" {
+        return Ok(scope.array_buffer(&bytes));
+    }
+    Ok(scope.string_of(&bytes))
+}
+
+fn set_timeout<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
+    let scope = call.scope();
+    let callback = call.argument(0);
+    if !callback.is_function() {
+        return Err(scope.throw_type_error("setTimeout's callback isn't a callable function"));
+    }
+    let milliseconds = call.argument(1).as_number()?;
+    let after = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1e3).unwrap_or(Duration::ZERO);
+    let name = Vu::of(scope).begin_timer(after, Waiter::Callback(callback.keep()));
+    Ok(scope.number(name.into()))
+}
+
+fn clear_timeout<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
+    let name = call.argument(0).as_number()?;
+    if name >= 0.0 {
+        Vu::of(call.scope()).operations.borrow_mut().remove(&(name as u32));
+    }
+    Ok(call.scope().undefined())
+}

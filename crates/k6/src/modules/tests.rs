@@ -1,0 +1,92 @@
+//! What the modules give scripts. Values are those that k6 gives.
+
+mod crypto;
+mod execution;
+mod library;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use workload::Files;
+
+use crate::loading::ScriptSource;
+use crate::script::{LogSink, Script, ScriptError};
+
+/// One file.
+struct OneFile(String);
+
+impl Files for OneFile {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match path == Path::new("test.js") {
+            true => Ok(self.0.clone().into_bytes()),
+            false => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+/// `show(f)` logs what `f` returns, as JSON or as bytes; or `!` and what it throws.
+const SHOW: &str = "
+const show = (f) => {
+    try {
+        const value = f();
+        if (value instanceof ArrayBuffer) { console.log(`bytes ${[...new Uint8Array(value)]}`); }
+        else { console.log(value === undefined ? 'undefined' : JSON.stringify(value)); }
+    } catch (error) { console.log(`!${error}`); }
+};
+";
+
+/// What a script has logged.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Lines {
+    fn sink(&self) -> LogSink {
+        let lines = self.clone();
+        Arc::new(move |line| lines.0.lock().unwrap_or_else(PoisonError::into_inner).push(line.text))
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Load a script; [`SHOW`] is between its imports and the rest.
+fn load(imports: &str, script: &str, lines: &Lines) -> Result<Script, ScriptError> {
+    let source = ScriptSource {
+        path: PathBuf::from("test.js"),
+        files: Arc::new(OneFile(format!("{imports}\n{SHOW}\n{script}"))),
+        files_under: None,
+        env: BTreeMap::new(),
+    };
+    Script::load(source, lines.sink())
+}
+
+/// What a script logs when it is loaded.
+fn shown(imports: &str, script: &str) -> Vec<String> {
+    let lines = Lines::default();
+    let script = format!("{script}\nexport default function () {{}}");
+    if let Err(error) = load(imports, &script, &lines) {
+        panic!("{error}");
+    }
+    lines.take()
+}
+
+/// The calls of `show` with these expressions.
+fn calls(cases: &[(&str, &str)]) -> String {
+    cases.iter().map(|(expression, _)| format!("show(() => {expression});\n")).collect()
+}
+
+/// Compare what was shown of each expression.
+fn compare(cases: &[(&str, &str)], shown: &[String]) {
+    let given: Vec<(&str, &str)> =
+        cases.iter().map(|case| case.0).zip(shown.iter().map(String::as_str)).collect();
+    assert_eq!(given, cases);
+    assert_eq!(shown.len(), cases.len());
+}
+
+/// Compare what each expression gives when a script is loaded, in the form of [`SHOW`].
+fn expect(imports: &str, cases: &[(&str, &str)]) {
+    compare(cases, &shown(imports, &calls(cases)));
+}

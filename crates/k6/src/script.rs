@@ -1,0 +1,259 @@
+//! A script: its modules and files, read and compiled once, and what it exports.
+
+mod files;
+mod shared_state;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use evidence::metric::MetricKind;
+
+use crate::js::Exception;
+use crate::metrics::{Contains, SubMetric};
+
+pub(crate) use files::{Sources, beside};
+pub use shared_state::TestRequests;
+pub(crate) use shared_state::{Counted, InstanceCounts};
+
+/// How much a line of the log matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// `console.debug`.
+    Debug,
+    /// `console.log` and `console.info`.
+    Info,
+    /// `console.warn`, and requests that failed.
+    Warning,
+    /// `console.error`, and exceptions.
+    Error,
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// How much it matters.
+    pub level: Level,
+    /// What it says.
+    pub text: String,
+    /// Names and values that follow it, such as `source=console`.
+    pub fields: Vec<(&'static str, String)>,
+}
+
+/// Takes the lines of the log; called on the loops, so that it must not wait.
+pub type LogSink = Arc<dyn Fn(LogLine) + Send + Sync>;
+
+/// Why a script cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// It, or what it imports, throws when it is evaluated.
+    #[error("{}", .0.in_full())]
+    Threw(Exception),
+    /// Its heap cannot be made.
+    #[error("there is no memory for a script")]
+    Memory,
+    /// It has asked for the end of its test, with this message.
+    #[error("{0}")]
+    Aborted(String),
+    /// It does not export what is called.
+    #[error("{0}")]
+    Exports(String),
+    /// It exports no function at all.
+    #[error("no exported functions in script")]
+    NoFunctions,
+}
+
+/// Which functions a script exports besides those of scenarios.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lifecycle {
+    /// `setup`.
+    pub has_setup: bool,
+    /// `teardown`.
+    pub has_teardown: bool,
+    /// `handleSummary`.
+    pub has_handle_summary: bool,
+}
+
+/// A script that was evaluated once.
+#[derive(Clone)]
+pub struct Script(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    /// The full name of its main module.
+    pub(crate) main: String,
+    pub(crate) sources: Sources,
+    pub(crate) env: BTreeMap<String, String>,
+    /// What is known after the first evaluation.
+    pub(crate) evaluated: OnceLock<Evaluated>,
+    /// What options add to it.
+    pub(crate) resolved: OnceLock<Resolved>,
+    pub(crate) requests: TestRequests,
+    pub(crate) counts: InstanceCounts,
+}
+
+/// What the first evaluation found.
+pub(crate) struct Evaluated {
+    pub(crate) options: serde_json::Value,
+    pub(crate) functions: Vec<String>,
+    pub(crate) lifecycle: Lifecycle,
+    pub(crate) metrics: Vec<(String, MetricKind, Contains)>,
+}
+
+/// What its options say of how a script is run.
+#[derive(Debug, Clone, Default)]
+pub struct RunSettings {
+    /// Tags of all values.
+    pub tags: BTreeMap<String, String>,
+    /// The sub-metrics that thresholds name.
+    pub sub_metrics: Vec<SubMetric>,
+    /// What requests have that do not say otherwise.
+    pub http: HttpDefaults,
+    /// How long an iteration takes at least.
+    pub least_iteration: Duration,
+}
+
+/// What requests have that do not say otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpDefaults {
+    /// How many redirects are followed.
+    pub redirects: u32,
+    /// The header `User-Agent`.
+    pub user_agent: String,
+    /// Whether bodies of responses are kept.
+    pub bodies: Bodies,
+    /// Whether requests that fail throw.
+    pub failures: Failures,
+}
+
+/// Whether bodies of responses are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bodies {
+    /// They are.
+    Kept,
+    /// They are not.
+    Discarded,
+}
+
+/// What a request does that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failures {
+    /// It returns a response without a status.
+    Returned,
+    /// It throws.
+    Thrown,
+}
+
+impl Default for HttpDefaults {
+    fn default() -> HttpDefaults {
+        HttpDefaults {
+            redirects: 10,
+            user_agent: concat!("plimsoll/", env!("CARGO_PKG_VERSION")).to_owned(),
+            bodies: Bodies::Kept,
+            failures: Failures::Returned,
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Resolved {
+    settings: RunSettings,
+    /// What `setup` returned, as JSON; none where it returned nothing.
+    setup_data: OnceLock<Option<String>>,
+}
+
+impl Script {
+    fn evaluated(&self) -> &Evaluated {
+        self.0.evaluated.get().expect("a script is evaluated when it is loaded")
+    }
+
+    fn resolved(&self) -> &Resolved {
+        self.0.resolved.get_or_init(Resolved::default)
+    }
+
+    /// The options that it exports; `null` where there are none.
+    pub fn options(&self) -> &serde_json::Value {
+        &self.evaluated().options
+    }
+
+    /// The names of the functions that it exports.
+    pub fn functions(&self) -> &[String] {
+        &self.evaluated().functions
+    }
+
+    /// Which functions it exports besides those of scenarios.
+    pub fn lifecycle(&self) -> Lifecycle {
+        self.evaluated().lifecycle
+    }
+
+    /// The metrics that it makes when it is evaluated: names, kinds, contents.
+    pub fn metrics(&self) -> &[(String, MetricKind, Contains)] {
+        &self.evaluated().metrics
+    }
+
+    /// Set what its options say, before it is run.
+    pub fn resolve(&self, settings: RunSettings) {
+        // Said once; a script is resolved by the command that runs it.
+        let _ = self.0.resolved.set(Resolved { settings, setup_data: OnceLock::new() });
+    }
+
+    pub(crate) fn settings(&self) -> &RunSettings {
+        &self.resolved().settings
+    }
+
+    /// What `setup` returned, as JSON; none where it returned nothing or has not run.
+    pub fn setup_data(&self) -> Option<&str> {
+        self.resolved().setup_data.get()?.as_deref()
+    }
+
+    pub(crate) fn set_setup_data(&self, json: Option<String>) {
+        // It is run once.
+        let _ = self.resolved().setup_data.set(json);
+    }
+
+    /// What it asks of its whole test.
+    pub fn requests(&self) -> &TestRequests {
+        &self.0.requests
+    }
+
+    /// What its virtual users have done so far.
+    pub(crate) fn counts(&self) -> &InstanceCounts {
+        &self.0.counts
+    }
+
+    /// Why it could not go on: that it has asked for the end of its test, else what it threw.
+    pub(crate) fn failure(&self, exception: Exception) -> ScriptError {
+        match self.requests().abort_message() {
+            Some(message) => ScriptError::Aborted(message.to_owned()),
+            None => ScriptError::Threw(exception),
+        }
+    }
+
+    pub(crate) fn main(&self) -> &str {
+        &self.0.main
+    }
+
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.0.sources
+    }
+
+    pub(crate) fn env(&self) -> &BTreeMap<String, String> {
+        &self.0.env
+    }
+
+    pub(crate) fn tags(&self) -> &BTreeMap<String, String> {
+        &self.settings().tags
+    }
+
+    pub(crate) fn sub_metrics(&self) -> Rc<[SubMetric]> {
+        self.settings().sub_metrics.clone().into()
+    }
+}
+
+impl Exception {
+    /// The message, and where it was thrown.
+    pub(crate) fn in_full(&self) -> String {
+        let places = self.stack.lines().map(|line| format!("\n\t{}", line.trim()));
+        format!("{}{}", self.message, places.collect::<String>())
+    }
+}

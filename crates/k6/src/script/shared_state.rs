@@ -1,0 +1,66 @@
+//! What all virtual users of a script share while it runs: what it asks of its whole test, and what they have done so far.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What a script asks of its whole test.
+#[derive(Debug, Default)]
+pub struct TestRequests {
+    /// The message of `exec.test.abort`.
+    abort: OnceLock<String>,
+    is_failed: AtomicBool,
+}
+
+impl TestRequests {
+    /// The message of the abort that the script has asked for first; none where it has not.
+    pub fn abort_message(&self) -> Option<&str> {
+        self.abort.get().map(String::as_str)
+    }
+
+    /// Whether the script has marked its test as failed.
+    pub fn is_marked_failed(&self) -> bool {
+        self.is_failed.load(Ordering::Relaxed)
+    }
+
+    /// Ask for the end of the run; what asks for it first says why.
+    pub(crate) fn abort(&self, message: String) {
+        self.abort.get_or_init(|| message);
+    }
+
+    pub(crate) fn mark_failed(&self) {
+        self.is_failed.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What is counted of virtual users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// Virtual users that were made.
+    Made,
+    /// Iterations that have begun.
+    Begun,
+    /// Iterations that came to their end.
+    Completed,
+    /// Iterations that were cancelled.
+    Interrupted,
+}
+
+/// How many, over all scenarios and loops.
+#[derive(Debug, Default)]
+pub(crate) struct InstanceCounts([AtomicU64; 4]);
+
+impl InstanceCounts {
+    pub(crate) fn add(&self, counted: Counted) {
+        self.0[counted as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn of(&self, counted: Counted) -> u64 {
+        self.0[counted as usize].load(Ordering::Relaxed)
+    }
+
+    /// Iterations that are under way.
+    pub(crate) fn under_way(&self) -> u64 {
+        let over = self.of(Counted::Completed) + self.of(Counted::Interrupted);
+        self.of(Counted::Begun).saturating_sub(over)
+    }
+}

@@ -1,0 +1,352 @@
+//! What native functions know of the virtual user that calls them, and how they ask the engine for something.
+//!
+//! A script never reaches the engine itself: it leaves what it asks for in [`AskedFor`], suspends its fiber, and its iteration passes
+//! that on.
+
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use engine::exchange::OperationName;
+use evidence::Instant;
+
+use crate::http::{HttpOperation, HttpResponse};
+use crate::js::fiber::Suspender;
+use crate::js::{Kept, Resolver, Scope, Thrown};
+use crate::metrics::{Builtin, MetricId, Registry, SamplePlace, SeriesId, Tags};
+use crate::options::ScenarioShape;
+use crate::script::{Counted, LogLine, LogSink, Script};
+
+/// What a virtual user does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It evaluates the script's modules.
+    Init,
+    /// It calls a function of the script.
+    Calling,
+}
+
+/// Why a fiber goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resumed {
+    /// What it waited for has happened.
+    GoOn,
+    /// Its iteration was cancelled.
+    Cancelled,
+}
+
+/// What a suspended fiber waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The end of one operation.
+    For(OperationName),
+    /// The end of all of so many operations, numbered from the first one.
+    ForAll(OperationName, u32),
+    /// The end of any operation.
+    Any,
+    /// The next turn of the loop.
+    Turn,
+}
+
+/// What an operation of a script is, until it has ended.
+#[derive(Debug)]
+pub(crate) enum Operation {
+    /// A request.
+    Http(Box<HttpOperation>),
+    /// A timer.
+    Timer,
+}
+
+/// What waits for the end of an operation.
+#[derive(Debug)]
+pub(crate) enum Waiter {
+    /// The fiber, which looks itself.
+    Fiber,
+    /// A promise.
+    Promise(Resolver),
+    /// A function, to be called without arguments.
+    Callback(Kept),
+}
+
+/// How an operation ended.
+#[derive(Debug, Clone)]
+pub(crate) enum Ended {
+    /// A request, in this way; or it could not be sent, for this reason.
+    Http(Result<Rc<HttpResponse>, String>),
+    /// A timer has fired.
+    Timer,
+}
+
+/// An operation of a script.
+#[derive(Debug)]
+pub(crate) struct OperationSlot {
+    pub(crate) operation: Operation,
+    pub(crate) waiter: Waiter,
+    pub(crate) ended: Option<Ended>,
+}
+
+/// What a script asks the engine for.
+#[derive(Debug, Default)]
+pub(crate) struct AskedFor {
+    /// Requests to be sent.
+    pub(crate) requests: Vec<OperationName>,
+    pub(crate) timers: Vec<(OperationName, Instant)>,
+    pub(crate) samples: Vec<(SeriesId, f64)>,
+    /// Checks by their paths, and whether they passed.
+    pub(crate) checks: Vec<(Rc<str>, bool)>,
+}
+
+/// What all virtual users of a loop share.
+#[derive(Clone)]
+pub(crate) struct LoopShared {
+    pub(crate) script: Script,
+    pub(crate) registry: Rc<RefCell<Registry>>,
+    pub(crate) log: LogSink,
+}
+
+/// What does not change while a virtual user lives.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ScenarioFacts {
+    pub(crate) name: String,
+    /// The function that it calls.
+    pub(crate) exec: String,
+    /// Its `env`, over that of the script.
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) tags: BTreeMap<String, String>,
+    /// The path of the group that it begins in.
+    pub(crate) group: String,
+    /// Its load; none of `setup` and `teardown`.
+    pub(crate) shape: Option<ScenarioShape>,
+}
+
+impl ScenarioFacts {
+    /// The executor as options name it; empty where there is none.
+    pub(crate) fn executor_name(&self) -> &'static str {
+        self.shape.as_ref().map_or("", |shape| shape.executor_name())
+    }
+
+    /// Its start, from the start of the run.
+    pub(crate) fn start(&self) -> Duration {
+        self.shape.as_ref().map_or(Duration::ZERO, |shape| shape.start)
+    }
+
+    /// How much of it is over, from 0 to 1: of its iterations where their number ends it, else of its time.
+    pub(crate) fn progress(&self, now: Instant, iteration: u64) -> f64 {
+        let Some(shape) = &self.shape else { return 0.0 };
+        let (done, all) = match shape.executor.iterations() {
+            Some(all) => (iteration as f64, all as f64),
+            None => {
+                let passed = now.since(Instant::EPOCH + shape.start);
+                (passed.as_secs_f64(), shape.executor.duration().as_secs_f64())
+            }
+        };
+        if all > 0.0 { (done / all).min(1.0) } else { 1.0 }
+    }
+}
+
+/// A virtual user.
+pub(crate) struct Vu {
+    pub(crate) shared: LoopShared,
+    pub(crate) scenario: Rc<ScenarioFacts>,
+    pub(crate) stage: Cell<Stage>,
+    /// `__VU`; 0 while options are read.
+    pub(crate) number: Cell<u32>,
+    /// `__ITER`.
+    pub(crate) iteration: Cell<u64>,
+    /// Its iterations in its scenario, over all virtual users.
+    pub(crate) in_scenario: Cell<u64>,
+    /// When its iteration began.
+    pub(crate) began: Cell<Instant>,
+    /// When it was last resumed.
+    pub(crate) now: Cell<Instant>,
+    /// The start of the run, in milliseconds since 1970.
+    pub(crate) epoch_unix_ms: Cell<f64>,
+    pub(crate) asked: RefCell<AskedFor>,
+    pub(crate) operations: RefCell<BTreeMap<OperationName, OperationSlot>>,
+    next_operation: Cell<OperationName>,
+    /// `::outer::inner`; empty outside of groups.
+    pub(crate) group: RefCell<Rc<str>>,
+    /// Tags that the script has set for its virtual user.
+    pub(crate) own_tags: RefCell<BTreeMap<String, String>>,
+    pub(crate) http: crate::http::HttpState,
+    suspender: RefCell<Option<Suspender<Resumed, Wait>>>,
+    /// Whether its iteration was cancelled: it ends as soon as it can.
+    is_cancelled: Cell<bool>,
+}
+
+impl Vu {
+    pub(crate) fn new(shared: LoopShared, scenario: Rc<ScenarioFacts>) -> Vu {
+        Vu {
+            shared,
+            scenario,
+            stage: Cell::new(Stage::Init),
+            number: Cell::new(0),
+            iteration: Cell::new(0),
+            in_scenario: Cell::new(0),
+            began: Cell::new(Instant::EPOCH),
+            now: Cell::new(Instant::EPOCH),
+            epoch_unix_ms: Cell::new(0.0),
+            asked: RefCell::default(),
+            operations: RefCell::default(),
+            next_operation: Cell::new(0),
+            group: RefCell::new("".into()),
+            own_tags: RefCell::default(),
+            http: crate::http::HttpState::default(),
+            suspender: RefCell::default(),
+            is_cancelled: Cell::new(false),
+        }
+    }
+
+    /// The virtual user of a context.
+    pub(crate) fn of(scope: Scope<'_>) -> &Vu {
+        scope.data::<Rc<Vu>>().expect("contexts of scripts are made with their virtual user")
+    }
+
+    /// Begin an iteration on this fiber.
+    pub(crate) fn enter(&self, suspender: &Suspender<Resumed, Wait>) {
+        self.is_cancelled.set(false);
+        *self.suspender.borrow_mut() = Some(suspender.clone());
+        if **self.group.borrow() != *self.scenario.group {
+            *self.group.borrow_mut() = self.scenario.group.as_str().into();
+        }
+    }
+
+    /// The iteration is over.
+    pub(crate) fn leave(&self) {
+        *self.suspender.borrow_mut() = None;
+        self.operations.borrow_mut().clear();
+        self.next_operation.set(0);
+    }
+
+    /// Note an operation, which is named by what is returned.
+    pub(crate) fn begin(&self, operation: Operation, waiter: Waiter) -> OperationName {
+        let name = self.next_operation.get();
+        self.next_operation.set(name.wrapping_add(1));
+        self.operations.borrow_mut().insert(name, OperationSlot { operation, waiter, ended: None });
+        name
+    }
+
+    /// Ask to be resumed after this time.
+    pub(crate) fn begin_timer(&self, after: Duration, waiter: Waiter) -> OperationName {
+        let name = self.begin(Operation::Timer, waiter);
+        self.asked.borrow_mut().timers.push((name, self.now.get() + after));
+        name
+    }
+
+    /// How an operation ended, once; none where it is under way.
+    pub(crate) fn take_ended(&self, name: OperationName) -> Option<Ended> {
+        let mut operations = self.operations.borrow_mut();
+        let ended = operations.get_mut(&name)?.ended.take()?;
+        operations.remove(&name);
+        Some(ended)
+    }
+
+    /// Suspend the script until this has happened.
+    ///
+    /// # Errors
+    /// What ends the script when its iteration was cancelled; or that nothing can be waited for now.
+    pub(crate) fn wait(&self, scope: Scope<'_>, wait: Wait) -> Result<(), Thrown> {
+        let suspender = self.suspender.borrow().clone();
+        let Some(suspender) = suspender else {
+            return Err(scope.throw("this cannot be called in the init context"));
+        };
+        if self.is_cancelled.get() || suspender.suspend(wait) == Resumed::Cancelled {
+            self.is_cancelled.set(true);
+            return Err(scope.throw_uncatchable("the iteration was interrupted"));
+        }
+        Ok(())
+    }
+
+    /// The script has run for a while: let others do what is due. False where its iteration was cancelled.
+    pub(crate) fn yield_turn(&self) -> bool {
+        let suspender = self.suspender.borrow().clone();
+        let Some(suspender) = suspender else { return true };
+        if self.is_cancelled.get() || suspender.suspend(Wait::Turn) == Resumed::Cancelled {
+            self.is_cancelled.set(true);
+            return false;
+        }
+        true
+    }
+
+    /// Add a value to a metric.
+    pub(crate) fn sample(&self, metric: MetricId, value: f64, tags: &dyn Tags) {
+        self.sample_of(metric, None, (value, tags));
+    }
+
+    /// Add the result of a check.
+    pub(crate) fn sample_check(&self, check: &str, value: f64, tags: &dyn Tags) {
+        self.sample_of(Builtin::Checks.into(), Some(check), (value, tags));
+    }
+
+    fn sample_of(&self, metric: MetricId, check: Option<&str>, sample: (f64, &dyn Tags)) {
+        let (value, own) = sample;
+        let tagged = Tagged { vu: self, own };
+        let group = self.group.borrow();
+        let series = self.shared.registry.borrow_mut().series_of(
+            metric,
+            SamplePlace { group: &group, check },
+            &tagged,
+        );
+        self.asked.borrow_mut().samples.push((series, value));
+    }
+
+    /// From now on its iteration waits for nothing, and ends as soon as it can.
+    pub(crate) fn cancel(&self) {
+        self.is_cancelled.set(true);
+    }
+
+    /// Count this of the virtual users of scenarios.
+    pub(crate) fn count(&self, counted: Counted) {
+        if self.number.get() > 0 {
+            self.shared.script.counts().add(counted);
+        }
+    }
+
+    /// Whether its iteration was cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.is_cancelled.get()
+    }
+
+    /// Write a line to the log.
+    pub(crate) fn log(&self, line: LogLine) {
+        (self.shared.log)(line);
+    }
+}
+
+/// The tags of a value of a virtual user: its own, then those of the virtual user, its scenario and the script.
+pub(crate) struct Tagged<'a> {
+    pub(crate) vu: &'a Vu,
+    pub(crate) own: &'a dyn Tags,
+}
+
+impl Tags for Tagged<'_> {
+    fn tag(&self, name: &str) -> Option<Cow<'_, str>> {
+        if let Some(own) = self.own.tag(name) {
+            return Some(own);
+        }
+        let owned = |text: &String| Cow::Owned(text.clone());
+        if let Some(own) = self.vu.own_tags.borrow().get(name) {
+            return Some(owned(own));
+        }
+        match name {
+            "group" => Some(Cow::Owned(self.vu.group.borrow().to_string())),
+            "scenario" => Some(Cow::Borrowed(self.vu.scenario.name.as_str())),
+            "vu" => Some(Cow::Owned(self.vu.number.get().to_string())),
+            "iter" => Some(Cow::Owned(self.vu.iteration.get().to_string())),
+            _ => {
+                let of_script =
+                    || self.vu.shared.script.tags().get(name).map(|text| Cow::Borrowed(text.as_str()));
+                self.vu.scenario.tags.get(name).map(|text| Cow::Borrowed(text.as_str())).or_else(of_script)
+            }
+        }
+    }
+}
+
+/// Tags that a script gives with one value.
+impl Tags for Vec<(String, String)> {
+    fn tag(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.iter().find(|(known, _)| known == name).map(|(_, value)| Cow::Borrowed(value.as_str()))
+    }
+}
