@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::Signal;
 use testbed::Behaviour;
 
 use crate::command::{TestFolder, closed, open};
@@ -70,6 +71,45 @@ fn an_objective_that_needs_the_whole_run_keeps_it_going_at_the_usual_confidence(
     folder.plimsoll(&RUN).exits_with(0).stderr_contains(&["lasts to its planned end", needs]);
     let (how, _, confidence) = ended(&folder);
     assert_eq!((how.as_str(), confidence), ("completed", 0.95));
+}
+
+#[test]
+fn several_loops_are_judged_together() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let objectives = "some = \"p50(all) < 5s\"\nfew = \"error_rate(all) < 50%\"";
+    let folder = with_objectives(&closed(target.addr(), PLANNED_S), objectives);
+    let arguments = [&RUN[..], &["--loops", "2"]].concat();
+    folder.plimsoll(&arguments).exits_with(0).stderr_contains(&["stopping: every"]);
+    let (how, verdicts, confidence) = ended(&folder);
+    assert_eq!((how.as_str(), verdicts, confidence), ("decided", vec!["PASS".to_owned(); 2], 0.981));
+    let counted = folder.json("run.json")["accounting"]["ok"].as_u64();
+    assert_eq!(counted, Some(target.requests()), "what both loops sent is in the file that was judged");
+}
+
+#[test]
+fn a_stop_rule_ends_the_run_before_it_is_judged_for_the_first_time() {
+    let target = testbed::http(Behaviour::status(500)).unwrap();
+    let objectives =
+        "[objectives.strict]\nis = \"error_rate(all) < 10%\"\nabort_on = \"fail\"\nabort_after = \"1s\"";
+    let folder = TestFolder::new(&(closed(target.addr(), 3_600) + objectives));
+    folder.plimsoll(&RUN).exits_with(3).stderr_contains(&["stopping: strict: "]);
+    let (how, verdicts, confidence) = ended(&folder);
+    assert_eq!((how.as_str(), verdicts, confidence), ("stopped", vec!["FAIL".to_owned()], 0.981));
+}
+
+#[test]
+fn a_signal_ends_a_run_that_is_not_decided_yet() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    // 99.9 % cannot be shown by a few hundred requests, so that the first quarter decides nothing.
+    let folder = with_objectives(&closed(target.addr(), PLANNED_S), "nearly_all = \"p99.9(all) < 5s\"");
+    let mut run = folder.start(&RUN);
+    run.until("the first quarter was judged", || {
+        folder.read("stderr.txt").contains("not decided yet: nearly_all")
+    });
+    run.signal(Signal::INT);
+    run.end().exits_with(4).stdout_contains(&["interrupted"]);
+    let (how, verdicts, confidence) = ended(&folder);
+    assert_eq!((how.as_str(), verdicts, confidence), ("interrupted", vec!["INCONCLUSIVE".to_owned()], 0.981));
 }
 
 #[test]
