@@ -10,6 +10,7 @@ mod connect;
 mod import;
 mod parse;
 mod profile;
+mod script;
 mod selftest;
 mod watching;
 
@@ -19,6 +20,7 @@ pub(crate) use connect::ConnectArguments;
 pub(crate) use import::ImportArguments;
 pub(crate) use parse::parse;
 pub(crate) use profile::{ProfileArguments, SortBy};
+pub(crate) use script::ScriptArguments;
 pub(crate) use selftest::{SelftestEngineArguments, SelftestPart, SelftestVerdictsArguments};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 
@@ -76,6 +78,15 @@ pub(crate) enum Verb {
     /// Offer the load of a plan to its targets, judge what was seen, and keep the evidence in one file
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Run(Box<RunArguments>),
+    /// Run a k6 script, judge what was seen, and keep the evidence in one file
+    #[command(
+        name = parse::SCRIPT_VERB,
+        hide = true,
+        override_usage = "plimsoll run [OPTIONS] <SCRIPT>",
+        after_help = script::EXAMPLES,
+        after_long_help = script::EXAMPLES.to_owned() + "\n\n" + script::EXIT_CODES
+    )]
+    Script(Box<ScriptArguments>),
     /// Load an HTTP URL without a plan: one request, repeated
     #[command(after_help = adhoc::HTTP_EXAMPLES, after_long_help = adhoc::HTTP_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Http(Box<HttpArguments>),
@@ -181,7 +192,7 @@ pub(crate) struct RunOptionArguments {
 }
 
 /// Reports besides the summary on the terminal; `-` is standard output.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 pub(crate) struct OutputArguments {
     /// Write the report as one self-contained HTML file
     #[arg(long, value_name = "FILE")]

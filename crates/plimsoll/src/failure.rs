@@ -14,6 +14,13 @@ pub(crate) enum Failure {
     Own(anyhow::Error),
     /// Input that cannot be used, or a target that is not ready: exit 2.
     Usage(anyhow::Error),
+    /// A script or its options cannot be run: k6's exit code.
+    Script {
+        /// The exit code.
+        code: u8,
+        /// Why.
+        error: anyhow::Error,
+    },
     /// A step that was sent before the load failed: exit 2.
     Step {
         /// The step's name.
@@ -41,6 +48,7 @@ impl Failure {
         match self {
             Failure::Own(_) => 1,
             Failure::Usage(_) | Failure::Step { .. } => 2,
+            Failure::Script { code, .. } => *code,
         }
     }
 
@@ -58,12 +66,16 @@ impl Failure {
     pub(crate) fn text(&self) -> TerminalText {
         let mut text = TerminalText::default();
         let error = match self {
-            Failure::Own(error) | Failure::Usage(error) => error,
+            Failure::Own(error) | Failure::Usage(error) | Failure::Script { error, .. } => error,
             Failure::Step { name, exchange } => {
                 text.line(format_args!("plimsoll: step `{name}` failed before the load:")).append(exchange);
                 return text;
             }
         };
+        if matches!(self, Failure::Script { .. }) {
+            text.quote("", &format!("plimsoll: {error}"));
+            return text;
+        }
         let mut message = String::new();
         for cause in error.chain() {
             let cause = shown(cause);

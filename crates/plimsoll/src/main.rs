@@ -38,6 +38,7 @@ mod run;
 mod run_file;
 mod run_request;
 mod screen;
+mod script;
 mod selftest;
 mod signals;
 mod stop_watch;
@@ -50,6 +51,7 @@ use arguments::{SelftestPart, Verb};
 fn main() -> ExitCode {
     let outcome = match arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
+        Verb::Script(arguments) => script::script(&arguments),
         Verb::Http(arguments) => http::http(&arguments),
         Verb::Grpc(arguments) => grpc::grpc(&arguments),
         Verb::Check(arguments) => check::check(&arguments),

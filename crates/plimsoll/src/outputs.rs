@@ -23,14 +23,28 @@ pub(crate) fn write(
     outputs: &OutputArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
+    show(summary, outputs)?;
+    write_files(summary, outputs, opened)
+}
+
+/// The summary on standard output, unless that is taken.
+pub(crate) fn show(summary: &Summary, outputs: &OutputArguments) -> CommandResult<()> {
+    if outputs.named().contains(&Some(Path::new("-"))) {
+        return Ok(());
+    }
+    let (style, width) = terminal();
+    print(&::report::terminal(summary, style, width))
+}
+
+/// Write every report that was asked for.
+pub(crate) fn write_files(
+    summary: &Summary,
+    outputs: &OutputArguments,
+    opened: &PreopenedReports,
+) -> CommandResult<()> {
     let OutputArguments { html, md, json, junit, inconclusive: _ } = outputs;
     let asked: [(&Option<_>, Render); 4] =
         [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
-    let is_taken = asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-")));
-    if !is_taken {
-        let (style, width) = terminal();
-        print(&::report::terminal(summary, style, width))?;
-    }
     for (path, render) in asked {
         if let Some(path) = path {
             opened.put(path, &render(summary))?;

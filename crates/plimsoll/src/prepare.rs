@@ -1,6 +1,9 @@
 //! Station 2: the target is prepared before the archive begins, so that a target that is not ready leaves no file.
 
+use std::sync::Arc;
+
 use anyhow::anyhow;
+use engine::iteration::Behaviour;
 use engine::{DryRun, DryRunError, Program};
 use workload::plan::LoadedPlan;
 
@@ -16,12 +19,14 @@ const OTHER_DESCRIPTORS: u64 = 64;
 /// A target that is ready, with the run's setup made; its steps can be sent once.
 pub(crate) struct ReachableRun {
     pub(crate) dry_run: DryRun,
-    watchers: Watchers,
+    pub(crate) watchers: Watchers,
 }
 
 /// A target that answered each step as expected, or need not be asked.
 pub(crate) struct PreparedRun {
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
+    /// What virtual users do instead of the plan's steps.
+    pub(crate) behaviour: Option<Arc<dyn Behaviour>>,
     pub(crate) watchers: Watchers,
     /// What answers at each target.
     pub(crate) identities: Identities,
@@ -50,9 +55,9 @@ impl ReachableRun {
         if dry_run.program().workload().precheck {
             dry_run.check().map_err(refused)?;
         }
-        let program = dry_run.into_program();
+        let program = Arc::new(dry_run.into_program());
         let identities = watching::identities(program.workload(), program.env());
-        Ok(PreparedRun { program, watchers, identities })
+        Ok(PreparedRun { program, behaviour: None, watchers, identities })
     }
 }
 

@@ -2,7 +2,6 @@
 //! begins; during the run the recorder's thread alone writes.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
@@ -44,6 +43,8 @@ pub(crate) struct Recording {
     /// Through which the observers' samples reach the recorder.
     observed: Sender<Observed>,
     folded_endpoints: u64,
+    /// When the last loop was over.
+    load_ended: Option<Instant>,
     /// What asked the loops to stop, if anything but a signal did.
     ended_by: EndedBy,
     /// Of a run that ends as soon as it is decided.
@@ -53,6 +54,8 @@ pub(crate) struct Recording {
 /// A run that is over and in its file.
 pub(crate) struct SealedRun {
     file: RunFile,
+    /// How long the load took, from the run's epoch until the last loop was over.
+    load: Duration,
     /// Why the engine could not measure to the end, if it could not.
     aborted: Option<String>,
 }
@@ -68,7 +71,7 @@ impl Recording {
         let workload = &prepared.program.redactor().stored(prepared.program.workload());
         let identities = &prepared.identities;
         let manifest = manifest(&RunDescription { workload, identities, loops })?;
-        let clock = Clock::starting_in(LEAD);
+        let clock = Clock::starting_in(LEAD + request.lead);
         let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
         let manifest = manifest.dated(epoch);
         let file = request.keep.file(&manifest)?;
@@ -87,7 +90,17 @@ impl Recording {
         let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let (observed, samples) = channel();
         let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
-        Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints: 0, ended_by, decider })
+        Ok(Recording {
+            file,
+            recorder,
+            clock,
+            outlets,
+            observed,
+            folded_endpoints: 0,
+            load_ended: None,
+            ended_by,
+            decider,
+        })
     }
 
     /// The clock that dates everything in this run.
@@ -101,8 +114,9 @@ impl Recording {
     }
 
     /// What the engine needs besides its outlets.
-    pub(crate) fn run_options(&self, program: Program, control: Control) -> RunOptions {
-        RunOptions { program: Arc::new(program), clock: self.clock, control, behaviour: None }
+    pub(crate) fn run_options(&self, prepared: &PreparedRun, control: Control) -> RunOptions {
+        let (program, behaviour) = (prepared.program.clone(), prepared.behaviour.clone());
+        RunOptions { program, clock: self.clock, control, behaviour }
     }
 
     /// Record how many names of endpoints were folded, and that checks failed for lack of memory: nothing else shows that
@@ -139,6 +153,11 @@ impl Recording {
         let _ = self.observed.send(Observed { notices: vec![notice], ..Observed::default() });
     }
 
+    /// Every loop is over now.
+    pub(crate) fn load_is_over(&mut self) {
+        self.load_ended = Some(self.clock.now());
+    }
+
     /// One outlet for each loop; none is left afterwards.
     pub(crate) fn take_outlets(&mut self) -> Vec<TickSender> {
         std::mem::take(&mut self.outlets)
@@ -154,6 +173,7 @@ impl Recording {
         if let Some(decider) = self.decider.take() {
             decider.end();
         }
+        let load_ended = self.load_ended.unwrap_or_else(|| self.clock.now());
         let stopped_at = totals.as_ref().ok().and_then(|totals| totals.stopped_at);
         let end = self.end(totals, was_interrupted);
         self.note_stop(stopped_at, &end.ending);
@@ -166,7 +186,7 @@ impl Recording {
             Ending::Aborted(reason) => Some(reason),
             Ending::Completed | Ending::Interrupted | Ending::Stopped(_) | Ending::Decided => None,
         };
-        Ok(SealedRun { file, aborted })
+        Ok(SealedRun { file, load: load_ended.since(Instant::EPOCH), aborted })
     }
 
     fn end(&self, totals: Result<Totals, EngineError>, was_interrupted: bool) -> RunEnd {
@@ -216,6 +236,11 @@ fn not_recorded(error: &RecordError, file: &RunFile) -> anyhow::Error {
 }
 
 impl SealedRun {
+    /// How long the load took, from the run's epoch until the last loop was over.
+    pub(crate) fn load(&self) -> Duration {
+        self.load
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }

@@ -2,13 +2,15 @@
 //! target, begin the archive, start the observers, offer the load, stop the observers, seal the archive, judge,
 //! report, exit code. `http`, `grpc` and `quick` make their workload in another way and pass the same stations.
 
+use std::time::Duration;
+
 use workload::plan::LoadedPlan;
 
 use crate::arguments::RunArguments;
 use crate::failure::CommandResult;
 use crate::live::Live;
 use crate::outputs::PreopenedReports;
-use crate::prepare::prepare;
+use crate::prepare::{PreparedRun, prepare};
 use crate::recording::{Recording, SealedRun, TickReaders};
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};
@@ -23,6 +25,7 @@ pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
         progress: Progress::unless(arguments.quiet),
         options: &arguments.options,
         address_hint: |name| format!(", or give its address: --target {name}=ADDRESS"),
+        lead: Duration::ZERO,
     };
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?; // 1
     conduct(&listener, plan, &request)
@@ -33,7 +36,7 @@ pub(crate) fn conduct(listener: &Listener, plan: LoadedPlan, request: &RunReques
     if request.options.once {
         return once::once(&prepare(plan, request)?.dry_run);
     }
-    let sealed = record(listener, plan, request)?; // 2 to 7
+    let sealed = prepare_and_record(listener, plan, request)?; // 2 to 7
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
     let reports = request.options.outputs.files(sealed.kept());
@@ -47,7 +50,7 @@ pub(crate) fn conduct(listener: &Listener, plan: LoadedPlan, request: &RunReques
 }
 
 /// From a workload to a sealed run file.
-pub(crate) fn record(
+pub(crate) fn prepare_and_record(
     listener: &Listener,
     plan: LoadedPlan,
     request: &RunRequest<'_>,
@@ -55,16 +58,25 @@ pub(crate) fn record(
     if !request.options.force {
         request.keep.refuse_existing()?;
     }
-    let prepared = prepare(plan, request)?.precheck_and_identify()?; // 2
+    record(listener, prepare(plan, request)?.precheck_and_identify()?, request) // 2
+}
+
+/// From a target that is ready to a sealed run file.
+pub(crate) fn record(
+    listener: &Listener,
+    prepared: PreparedRun,
+    request: &RunRequest<'_>,
+) -> CommandResult<SealedRun> {
     let (workload, loops) = (prepared.program.workload(), request.options.loops);
     let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops));
     // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
     let control = listener.control_run();
     let stop_watch = StopWatch::new(workload, loops, control.clone());
     let mut recording = Recording::begin(&prepared, request, TickReaders { live, stop_watch })?; // 3
+    let options = recording.run_options(&prepared, control);
     let watchers = prepared.watchers.start(recording.clock(), recording.observed())?; // 4
-    let options = recording.run_options(prepared.program, control);
     let totals = engine::run(&options, recording.take_outlets()); // 5
+    recording.load_is_over();
     recording.note_limits(&options.program);
     watchers.stop(); // 6
     recording.seal(totals, listener.interrupted()) // 7

@@ -1,5 +1,8 @@
 //! Reads the command line. What clap says about it quotes arguments: in their visible form, and without secrets.
 
+use std::ffi::OsString;
+use std::path::Path;
+
 use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue};
 use evidence::visible;
@@ -10,7 +13,8 @@ use crate::screen;
 
 /// The command line. Help, or what is wrong, is printed, and ends the process.
 pub(crate) fn parse() -> Arguments {
-    let error = match Arguments::try_parse() {
+    let given = || with_script_verb(std::env::args_os().collect());
+    let error = match Arguments::try_parse_from(given()) {
         Ok(arguments) => return arguments,
         Err(error) => error,
     };
@@ -18,7 +22,7 @@ pub(crate) fn parse() -> Arguments {
         error.exit();
     }
     // The message quotes the arguments: it is printed as that of their visible forms, which are refused as well.
-    let shown = std::env::args_os().map(|argument| visible(&argument.to_string_lossy()).into_owned());
+    let shown = given().into_iter().map(|argument| visible(&argument.to_string_lossy()).into_owned());
     match Arguments::try_parse_from(shown) {
         Err(error) => without_secrets(error).exit(),
         Ok(_) => {
@@ -26,6 +30,24 @@ pub(crate) fn parse() -> Arguments {
             std::process::exit(error.exit_code())
         }
     }
+}
+
+/// The verb that `run` is with a script: it has k6's flags.
+pub(super) const SCRIPT_VERB: &str = "run-script";
+/// What the names of scripts end with.
+const SCRIPT_ENDINGS: [&str; 4] = ["js", "mjs", "cjs", "ts"];
+
+/// The command line, in which `run` with a script is a verb of its own.
+fn with_script_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_script = |argument: &OsString| {
+        let ending = Path::new(argument).extension().and_then(|ending| ending.to_str());
+        ending.is_some_and(|ending| SCRIPT_ENDINGS.contains(&ending))
+            && !argument.to_string_lossy().starts_with('-')
+    };
+    if arguments.get(1).is_some_and(|verb| verb == "run") && arguments[2..].iter().any(is_script) {
+        arguments[1] = SCRIPT_VERB.into();
+    }
+    arguments
 }
 
 /// The error about an argument, which quotes its value: an address may have a password, a header is one.

@@ -1,0 +1,309 @@
+//! `plimsoll run SCRIPT`: a k6 script, through the stations of every run. `setup` is called before the archive begins,
+//! `teardown` after the load; k6's summary and thresholds come before the verdict.
+
+mod log;
+mod outcome;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use engine::{DryRun, Program};
+use k6::options::thresholds::{MetricThresholds, built_in_kind, compile};
+use k6::options::{ConsolidatedOptions, Flags, Layer, Options, OptionsError, consolidate};
+use k6::{
+    Bodies, Failures, HttpDefaults, LifecycleError, LogSink, RunSettings, Script, ScriptBehaviour,
+    ScriptError, ScriptScenario, ScriptSource, SubMetric,
+};
+use workload::Schemas;
+use workload::plan::LoadedPlan;
+
+use crate::arguments::ScriptArguments;
+use crate::failure::{CommandResult, Failure};
+use crate::plan::Disk;
+use crate::prepare::prepare;
+use crate::run;
+use crate::run_file::Keep;
+use crate::run_request::{Progress, RunRequest};
+use crate::signals::Listener;
+use crate::{judged, outputs};
+use log::ScriptLog;
+
+/// A script that threw.
+const THREW: u8 = 107;
+/// A script that has aborted its test.
+const ABORTED: u8 = 108;
+/// A script that has marked its test as failed.
+const MARKED_FAILED: u8 = 110;
+/// A script without any function, as k6 has it.
+const NOTHING_TO_CALL: u8 = 255;
+
+/// A script with its options.
+pub(crate) struct LoadedScript {
+    script: Script,
+    options: ConsolidatedOptions,
+    thresholds: Vec<MetricThresholds>,
+    /// How long it took to evaluate it.
+    evaluated_in: Duration,
+}
+
+pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
+    let listener = Listener::start()?;
+    let log = ScriptLog::start()?;
+    let loaded = load(arguments, &log.sink())?; // 1
+    let options = arguments.run_options();
+    let lead = lead(&loaded, options.loops);
+    let request = RunRequest {
+        keep: arguments.evidence.as_deref().map_or(Keep::ByName, Keep::At),
+        progress: Progress::unless(arguments.quiet),
+        options: &options,
+        address_hint: |_| String::new(),
+        lead,
+    };
+    if !request.options.force {
+        request.keep.refuse_existing()?;
+    }
+    let mut reachable = prepare(plan(arguments, &loaded), &request)?; // 2
+    if loaded.options.options.no_setup != Some(true) {
+        reachable.dry_run = loaded.script.set_up(reachable.dry_run, &log.sink()).map_err(failed)?;
+    }
+    let mut prepared = reachable.precheck_and_identify()?;
+    let behaviour = ScriptBehaviour::new(loaded.script.clone(), scenarios(&loaded), log.sink());
+    prepared.behaviour = Some(Arc::new(behaviour.map_err(|error| threw(&error))?));
+    let program = prepared.program.clone();
+    let sealed = run::record(&listener, prepared, &request)?; // 3 to 7
+    let torn_down = tear_down(&loaded, program, &log.sink());
+    log.end();
+    let judged = judged::judge_file(sealed.path())?; // 8
+    judged.append_to(sealed.path())?;
+    let outcome = outcome::of(&sealed, &loaded)?; // 9
+    outcome.write(arguments)?;
+    let summary = judged.summary.with_files(&options.outputs.files(sealed.kept()));
+    outputs::write_files(&summary, &options.outputs, &outputs::PreopenedReports::default())?;
+    outputs::show(&outcome::without_own_metrics(summary), &options.outputs)?;
+    sealed.completed()?;
+    torn_down?;
+    requested_end(&loaded.script)?;
+    Ok(outcome.exit_code(judged.judgement.verdict, listener.interrupted(), arguments.k6_exit_codes)) // 10
+}
+
+/// Read the script and everything that says how it is run.
+fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScript> {
+    let flags = flags(arguments);
+    let mut env: BTreeMap<String, String> = std::env::vars().collect();
+    let from_environment = Layer::of_environment(&env).map_err(unusable)?;
+    env.extend(flags.variables().map_err(unusable)?);
+    let path = std::path::absolute(&arguments.script).map_err(Failure::usage)?;
+    let files_under =
+        arguments.files_under.as_ref().map(std::path::absolute).transpose().map_err(Failure::usage)?;
+    let began = Instant::now();
+    let source = ScriptSource { path, files: Arc::new(Disk), files_under, env };
+    let script = Script::load(source, log.clone()).map_err(|error| threw(&error))?;
+    let evaluated_in = began.elapsed();
+    let mut layers = vec![Layer::of_script(script.options()).map_err(unusable)?, from_environment];
+    layers.push(flags.layer().map_err(unusable)?);
+    if let Some(config) = &arguments.config {
+        let text = std::fs::read_to_string(config)
+            .map_err(|error| Failure::usage(anyhow!("cannot read {}: {error}", config.display())))?;
+        layers.push(Layer::of_config_file(&text).map_err(unusable)?);
+    }
+    let options = consolidate(layers).map_err(unusable)?;
+    options.notes.iter().for_each(outputs::note);
+    options.check_functions(|name| script.functions().iter().any(|known| known == name)).map_err(unusable)?;
+    let asked = options.options.thresholds.clone().filter(|_| options.options.no_thresholds != Some(true));
+    let kind_of = |name: &str| {
+        let own = script.metrics().iter().find(|(known, _, _)| known == name);
+        own.map(|(_, kind, _)| *kind).or_else(|| built_in_kind(name))
+    };
+    let thresholds = compile(&asked.unwrap_or_default(), kind_of).map_err(|error| unusable(error.into()))?;
+    refuse_unsupported(&options.options)?;
+    note_without_effect(&options.options, &thresholds);
+    script.resolve(settings(&options.options, &thresholds));
+    Ok(LoadedScript { script, options, thresholds, evaluated_in })
+}
+
+/// What options say that is not done yet: it is refused rather than left out without a word.
+fn refuse_unsupported(options: &Options) -> CommandResult<()> {
+    let given = [
+        ("rps", options.rps.is_some()),
+        ("hosts", options.hosts.is_some()),
+        ("blacklistIPs", options.blacklist_ips.is_some()),
+        ("blockHostnames", options.block_hostnames.is_some()),
+        ("dns", options.dns.is_some()),
+        ("tlsAuth", options.tls_auth.is_some()),
+        ("tlsVersion", options.tls_version.is_some()),
+        ("tlsCipherSuites", options.tls_cipher_suites.is_some()),
+        ("insecureSkipTLSVerify", options.insecure_skip_tls_verify == Some(true)),
+        ("noConnectionReuse", options.no_connection_reuse == Some(true)),
+        ("noVUConnectionReuse", options.no_vu_connection_reuse == Some(true)),
+        ("executionSegment", options.execution_segment.is_some()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => {
+            let reason = "take it out to run the script without it";
+            Err(unusable(OptionsError::Unsupported { option: (*option).to_owned(), reason }))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Options that are accepted and have no effect yet.
+fn note_without_effect(options: &Options, thresholds: &[MetricThresholds]) {
+    let aborts = thresholds.iter().flat_map(|of| &of.thresholds).any(|threshold| threshold.abort_on_fail);
+    let given = [
+        ("abortOnFail", aborts),
+        ("batch", options.batch.is_some()),
+        ("batchPerHost", options.batch_per_host.is_some()),
+        ("setupTimeout", options.setup_timeout.is_some()),
+        ("teardownTimeout", options.teardown_timeout.is_some()),
+        ("systemTags", options.system_tags.is_some()),
+        ("noCookiesReset", options.no_cookies_reset.is_some()),
+    ];
+    for (option, _) in given.iter().filter(|(_, is_given)| *is_given) {
+        outputs::note(format_args!("the option {option} has no effect yet"));
+    }
+}
+
+/// What options say of how a script is run.
+fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
+    let defaults = HttpDefaults::default();
+    let is_discarding = options.discard_response_bodies == Some(true);
+    RunSettings {
+        tags: options.tags.clone().unwrap_or_default(),
+        sub_metrics: sub_metrics(thresholds),
+        http: HttpDefaults {
+            redirects: options.max_redirects(),
+            user_agent: options.user_agent.clone().unwrap_or(defaults.user_agent),
+            bodies: if is_discarding { Bodies::Discarded } else { Bodies::Kept },
+            failures: if options.throw == Some(true) { Failures::Thrown } else { Failures::Returned },
+        },
+        least_iteration: options.min_iteration_duration(),
+    }
+}
+
+/// The parts of metrics that thresholds are about, and the one that the summary always shows.
+fn sub_metrics(thresholds: &[MetricThresholds]) -> Vec<SubMetric> {
+    let shown = SubMetric {
+        metric: "http_req_duration".to_owned(),
+        tags: vec![("expected_response".to_owned(), "true".to_owned())],
+    };
+    let parts = thresholds.iter().filter(|of| !of.selector.tags.is_empty());
+    let asked = parts.map(|of| SubMetric {
+        metric: of.selector.name.clone(),
+        tags: of.selector.tags.clone().into_iter().collect(),
+    });
+    let mut all = vec![shown];
+    for part in asked {
+        if !all.contains(&part) {
+            all.push(part);
+        }
+    }
+    all
+}
+
+fn scenarios(loaded: &LoadedScript) -> Vec<ScriptScenario> {
+    loaded.options.scenarios.iter().map(ScriptScenario::from).collect()
+}
+
+/// The script as a workload without steps, in one phase.
+fn plan(arguments: &ScriptArguments, loaded: &LoadedScript) -> LoadedPlan {
+    let name = arguments.script.file_stem().map_or_else(|| "script".into(), |stem| stem.to_string_lossy());
+    LoadedPlan {
+        workload: loaded.options.workload(&name),
+        tables: BTreeMap::new(),
+        schemas: Schemas::default(),
+        tls: BTreeMap::new(),
+        env: BTreeMap::new(),
+    }
+}
+
+/// How long it takes each loop to evaluate the script for its virtual users, by how long the first evaluation took.
+fn lead(loaded: &LoadedScript, loops: u16) -> Duration {
+    let early = |shape: &k6::options::ScenarioShape| match shape.executor.is_open() {
+        true => shape.preallocated_vus,
+        false => shape.max_vus,
+    };
+    let users: u32 = loaded.options.scenarios.iter().map(early).sum();
+    loaded.evaluated_in.min(Duration::from_millis(2)) * users.div_ceil(loops.into())
+}
+
+/// Call `teardown` after the load, whatever became of it.
+fn tear_down(loaded: &LoadedScript, program: Arc<Program>, log: &LogSink) -> CommandResult<()> {
+    if loaded.options.options.no_teardown == Some(true) {
+        return Ok(());
+    }
+    loaded.script.tear_down(&DryRun::new(program), log).map_err(failed)
+}
+
+/// That the script has aborted its test, or marked it as failed.
+fn requested_end(script: &Script) -> CommandResult<()> {
+    let requests = script.requests();
+    if let Some(message) = requests.abort_message() {
+        return Err(threw(&ScriptError::Aborted(message.to_owned())));
+    }
+    match requests.is_marked_failed() {
+        true => {
+            Err(Failure::Script { code: MARKED_FAILED, error: anyhow!("the script has marked its test as failed") })
+        }
+        false => Ok(()),
+    }
+}
+
+fn flags(arguments: &ScriptArguments) -> Flags {
+    let set = |flag: bool| flag.then_some(true);
+    let ScriptArguments { vus, iterations, rps, max_redirects, batch, batch_per_host, .. } = *arguments;
+    let given = arguments;
+    Flags {
+        vus,
+        duration: given.duration.clone(),
+        iterations,
+        stages: given.stages.clone(),
+        execution_segment: given.execution_segment.clone(),
+        execution_segment_sequence: given.execution_segment_sequence.clone(),
+        no_setup: set(given.no_setup),
+        no_teardown: set(given.no_teardown),
+        max_redirects,
+        batch,
+        batch_per_host,
+        rps,
+        user_agent: given.user_agent.clone(),
+        insecure_skip_tls_verify: set(given.insecure_skip_tls_verify),
+        no_connection_reuse: set(given.no_connection_reuse),
+        no_vu_connection_reuse: set(given.no_vu_connection_reuse),
+        min_iteration_duration: given.min_iteration_duration.clone(),
+        throw: set(given.throw),
+        blacklist_ips: given.blacklist_ips.clone(),
+        block_hostnames: given.block_hostnames.clone(),
+        summary_trend_stats: given.summary_trend_stats.clone(),
+        summary_time_unit: given.summary_time_unit.clone(),
+        system_tags: given.system_tags.clone(),
+        tags: given.tags.clone(),
+        discard_response_bodies: set(given.discard_response_bodies),
+        dns: given.dns.clone(),
+        no_thresholds: set(given.no_thresholds),
+        no_usage_report: set(given.no_usage_report),
+        env: given.env.clone(),
+        ..Flags::default()
+    }
+}
+
+fn unusable(error: OptionsError) -> Failure {
+    Failure::Script { code: error.exit_code(), error: error.into() }
+}
+
+fn threw(error: &ScriptError) -> Failure {
+    let code = match error {
+        ScriptError::NoFunctions => NOTHING_TO_CALL,
+        ScriptError::Aborted(_) => ABORTED,
+        _ => THREW,
+    };
+    Failure::Script { code, error: anyhow!("{error}") }
+}
+
+fn failed(error: LifecycleError) -> Failure {
+    match error {
+        LifecycleError::Script(error) => threw(&error),
+        LifecycleError::Engine(error) => Failure::own(error),
+    }
+}

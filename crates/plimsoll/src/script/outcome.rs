@@ -1,0 +1,212 @@
+//! What a script's run came to, in k6's terms: its metrics, its thresholds, its exit code.
+
+use std::collections::BTreeMap;
+
+use ::report::Summary;
+use archive::Stored;
+use evidence::metric::{MetricKind, MetricSums};
+use evidence::{Name, Run, TerminalText, Verdict};
+use k6::options::thresholds::{Aggregates, Aggregation};
+use k6::summary::number::TimeUnit;
+use k6::summary::{
+    Colours, Contains, MetricDefinition, MetricThresholds, RunRecord, RunState, Series, SummaryData,
+    SummaryOptions, Threshold, summary_export, summary_text,
+};
+use k6::{BUILTINS, Contains as Amount};
+
+use super::LoadedScript;
+use crate::arguments::ScriptArguments;
+use crate::failure::{CommandResult, Failure};
+use crate::outputs;
+use crate::recording::SealedRun;
+use crate::screen::Stream;
+
+/// A threshold did not hold.
+const CROSSED: u8 = 99;
+/// Ended by `exec.test.abort`.
+const ABORTED: u8 = 108;
+/// Marked as failed by `exec.test.fail`.
+const MARKED_FAILED: u8 = 110;
+/// Ended by a signal.
+const SIGNALLED: u8 = 105;
+
+/// What a script's run came to.
+pub(super) struct ScriptOutcome {
+    summary: SummaryData,
+    crossed: Vec<String>,
+    /// Why the script ended its run, if it did.
+    aborted: Option<String>,
+    is_marked_failed: bool,
+}
+
+/// One metric with its tags, over all phases.
+type SeriesSums = Vec<(Name, BTreeMap<Name, Name>, MetricSums)>;
+
+/// What a run came to.
+pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<ScriptOutcome> {
+    let run = Stored::open(sealed.path()).map_err(Failure::usage)?;
+    let sums = sums(&run)?;
+    let duration_ms = sealed.load().as_secs_f64() * 1e3;
+    let thresholds: Vec<MetricThresholds> = loaded
+        .thresholds
+        .iter()
+        .map(|of| {
+            let part = Part { kind: of.kind, sums: part(&sums, of), duration_s: duration_ms / 1e3 };
+            let thresholds = of.thresholds.iter().map(|threshold| Threshold {
+                source: threshold.source.clone(),
+                ok: threshold.expression.holds(&part),
+            });
+            MetricThresholds { metric: of.source.clone(), thresholds: thresholds.collect() }
+        })
+        .collect();
+    let crossed = thresholds
+        .iter()
+        .filter(|of| of.thresholds.iter().any(|threshold| !threshold.ok))
+        .map(|of| of.metric.clone())
+        .collect();
+    let series: Vec<Series<'_, MetricSums>> =
+        sums.iter().map(|(metric, tags, sums)| Series { metric, tags, sums }).collect();
+    let record = RunRecord {
+        definitions: &definitions(loaded),
+        series: &series,
+        thresholds: &thresholds,
+        state: RunState {
+            stdout_is_terminal: Stream::Output.is_terminal(),
+            stderr_is_terminal: Stream::Error.is_terminal(),
+            duration_ms,
+        },
+        options: summary_options(loaded),
+        setup_data: loaded.script.setup_data().and_then(|json| serde_json::from_str(json).ok()),
+    };
+    let requests = loaded.script.requests();
+    let aborted = requests.abort_message().map(str::to_owned);
+    Ok(ScriptOutcome {
+        summary: record.summary(),
+        crossed,
+        aborted,
+        is_marked_failed: requests.is_marked_failed(),
+    })
+}
+
+fn sums(run: &Stored) -> CommandResult<SeriesSums> {
+    let mut all: SeriesSums = Vec::new();
+    for (id, key) in run.metrics() {
+        let sums = run.metric(*id, run.whole()).map_err(Failure::own)?;
+        match all.iter_mut().find(|(name, tags, _)| *name == key.name && *tags == key.tags) {
+            Some((_, _, known)) => known.merge(&sums),
+            None => all.push((key.name.clone(), key.tags.clone(), sums)),
+        }
+    }
+    Ok(all)
+}
+
+/// The values that a threshold is about.
+fn part(sums: &SeriesSums, of: &k6::options::thresholds::MetricThresholds) -> MetricSums {
+    let mut part = MetricSums::default();
+    for (name, tags, sums) in sums {
+        let value_of = |name: &str| tags.get(name).map(|value| &**value);
+        if **name == *of.selector.name && of.selector.matches(value_of) {
+            part.merge(sums);
+        }
+    }
+    part
+}
+
+/// The values of a metric in a run of so many seconds.
+struct Part {
+    kind: MetricKind,
+    sums: MetricSums,
+    duration_s: f64,
+}
+
+impl Aggregates for Part {
+    fn aggregate(&self, aggregation: Aggregation) -> f64 {
+        let MetricSums { count, nonzero, sum, min, max, last, .. } = self.sums;
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        match aggregation {
+            Aggregation::Count => sum,
+            Aggregation::Rate if self.kind == MetricKind::Rate => share(nonzero as f64, count as f64),
+            Aggregation::Rate => share(sum, self.duration_s),
+            Aggregation::Value => last,
+            Aggregation::Avg => share(sum, count as f64),
+            Aggregation::Min => min,
+            Aggregation::Max => max,
+            Aggregation::Med => self.sums.quantile(0.5).unwrap_or(0.0),
+            Aggregation::Percentile(percent) => self.sums.quantile(percent / 100.0).unwrap_or(0.0),
+        }
+    }
+}
+
+/// Every metric that there is.
+fn definitions(loaded: &LoadedScript) -> Vec<MetricDefinition> {
+    let contains = |amount: Amount| match amount {
+        Amount::Default => Contains::Default,
+        Amount::Time => Contains::Time,
+        Amount::Data => Contains::Data,
+    };
+    let own = loaded.script.metrics().iter().map(|(name, kind, amount)| (name.as_str(), *kind, *amount));
+    let all = BUILTINS.iter().copied().chain(own);
+    all.map(|(name, kind, amount)| MetricDefinition {
+        name: name.to_owned(),
+        kind,
+        contains: contains(amount),
+    })
+    .collect()
+}
+
+fn summary_options(loaded: &LoadedScript) -> SummaryOptions {
+    let options = &loaded.options.options;
+    let trend_stats = options.trend_statistics().iter().map(ToString::to_string).collect();
+    let time_unit = options.summary_time_unit.map(|unit| match unit {
+        k6::options::TimeUnit::Seconds => TimeUnit::Seconds,
+        k6::options::TimeUnit::Millis => TimeUnit::Milliseconds,
+        k6::options::TimeUnit::Micros => TimeUnit::Microseconds,
+    });
+    SummaryOptions { trend_stats, time_unit, no_color: false }
+}
+
+/// The report without the metrics that k6's summary has shown.
+pub(super) fn without_own_metrics(mut summary: Summary) -> Summary {
+    summary.metrics.clear();
+    summary
+}
+
+impl ScriptOutcome {
+    /// Show and export the summary, as far as that is asked for.
+    pub(super) fn write(&self, arguments: &ScriptArguments) -> CommandResult<()> {
+        if let Some(path) = &arguments.summary_export {
+            let json = serde_json::to_string_pretty(&summary_export(&self.summary)).map_err(Failure::own)?;
+            outputs::put(path, &json)?;
+        }
+        if arguments.no_summary {
+            return Ok(());
+        }
+        // Names of a script are in it, so that it reaches the terminal in its visible form.
+        let shown = summary_text(&self.summary, arguments.summary_mode, Colours::Off);
+        let mut terminal = TerminalText::default();
+        terminal.quote("", &shown);
+        outputs::print(&terminal)
+    }
+
+    /// k6's exit code; where that is 0 and the evidence cannot support a verdict, that of the verdict.
+    pub(super) fn exit_code(&self, verdict: Verdict, was_interrupted: bool, only_k6: bool) -> u8 {
+        if let Some(why) = &self.aborted {
+            outputs::note(why);
+            return ABORTED;
+        }
+        if !self.crossed.is_empty() {
+            outputs::note(format_args!(
+                "thresholds on metrics '{}' have been crossed",
+                self.crossed.join(", ")
+            ));
+            return CROSSED;
+        }
+        if was_interrupted {
+            return SIGNALLED;
+        }
+        if self.is_marked_failed {
+            return MARKED_FAILED;
+        }
+        if verdict == Verdict::Invalid && !only_k6 { ::judge::exit_code(verdict) } else { 0 }
+    }
+}

@@ -1,0 +1,234 @@
+//! k6 scripts, run as they are.
+
+use serde_json::Value;
+use testbed::{Behaviour, Target};
+
+use crate::command::{CommandOutput, TestFolder};
+
+/// A folder with `script.js`, and a target.
+fn folder(script: &str, behaviour: Behaviour) -> (TestFolder, Target) {
+    let target = testbed::http(behaviour).unwrap();
+    let folder = TestFolder::new("");
+    folder.write("script.js", script);
+    (folder, target)
+}
+
+/// Run `script.js` against a target, whose URL is `__ENV.BASE`.
+fn run(folder: &TestFolder, target: &Target, more: &[&str]) -> CommandOutput {
+    let base = format!("BASE=http://{}", target.addr());
+    let fixed =
+        ["run", "script.js", "-e", &base, "--evidence", "run.plimsoll", "--summary-export", "summary.json"];
+    folder.plimsoll(&[&fixed[..], more].concat())
+}
+
+/// The script alone, without a target.
+fn run_alone(script: &str) -> CommandOutput {
+    let folder = TestFolder::new("");
+    folder.write("script.js", script);
+    folder.plimsoll(&["run", "script.js", "--evidence", "run.plimsoll", "--quiet"])
+}
+
+fn metric<'a>(summary: &'a Value, name: &str) -> &'a Value {
+    &summary["metrics"][name]
+}
+
+#[test]
+fn a_script_is_run_from_setup_to_teardown() {
+    let script = "
+        import http from 'k6/http';
+        import { check, group, sleep } from 'k6';
+        import { Counter, Trend } from 'k6/metrics';
+        const items = new Counter('items'), took = new Trend('took', true);
+        export const options = {
+            vus: 2, iterations: 6,
+            thresholds: { 'http_reqs{name:item}': ['count==6'], items: ['count==12'], checks: ['rate==1'] },
+        };
+        export function setup() { return { token: http.get(`${__ENV.BASE}/setup`).status }; }
+        export default function (data) {
+            group('outer', () => group('inner', () => {
+                const response = http.get(`${__ENV.BASE}/item/${__ITER}`, { tags: { name: 'item' } });
+                check(response, { 'it is 200': (r) => r.status === 200, 'setup came first': () => data.token === 200 });
+                took.add(response.timings.duration);
+                items.add(2);
+            }));
+            sleep(0.01);
+        }
+        export function teardown(data) { console.log(`torn down with ${JSON.stringify(data)}`); }";
+    let (folder, target) = folder(script, Behaviour::ok());
+    let ran = run(&folder, &target, &[]);
+    ran.exits_with(0);
+    ran.stdout_contains(&["✓ 'count==6' count=6", "✓ it is 200", "✓ setup came first", "MEASURED"])
+        .stderr_contains(&["INFO torn down with {\"token\":200}  source=console"]);
+    let summary = folder.json("summary.json");
+    assert_eq!(metric(&summary, "http_reqs")["count"], 7, "that of setup is one of them");
+    assert_eq!(metric(&summary, "iterations")["count"], 6);
+    assert_eq!(metric(&summary, "checks")["passes"], 12);
+    assert_eq!(metric(&summary, "items")["count"], 12);
+    assert_eq!(
+        summary["root_group"]["groups"]["outer"]["groups"]["inner"]["checks"]["it is 200"]["passes"],
+        6
+    );
+    let paths: Vec<String> = target.log().iter().map(|entry| entry.path.clone()).collect();
+    assert_eq!((paths.len(), paths[0].as_str()), (7, "/setup"));
+}
+
+#[test]
+fn a_threshold_that_does_not_hold_is_99_and_each_other_end_has_its_code() {
+    let throws = "export default function () {} ";
+    for (script, code, message) in [
+        (
+            "export const options = { iterations: 1, thresholds: { iterations: ['count>1'] } }; export default function () {}",
+            99,
+            "thresholds on metrics 'iterations' have been crossed",
+        ),
+        ("export default function () { let = ; }", 107, "SyntaxError: "),
+        ("\nundefined.x; export default function () {}", 107, "script.js:2"),
+        (
+            &format!("{throws} export function setup() {{ throw new Error('no setup'); }}"),
+            107,
+            "Error: no setup",
+        ),
+        (&format!("{throws} export function teardown() {{ null.x; }}"), 107, "at teardown"),
+        ("import './missing.js'; export default function () {}", 107, "missing.js"),
+        (
+            "import ws from 'k6/ws'; export default function () {}",
+            107,
+            "the module \"k6/ws\" is not supported",
+        ),
+        ("const x = open('./missing.txt'); export default function () {}", 107, "missing.txt"),
+        ("export const options = { vus: 'many' }; export default function () {}", 104, "`vus`"),
+        (
+            "export const options = { thresholds: { nope: ['count>1'] } }; export default function () {}",
+            104,
+            "nope",
+        ),
+        ("export const options = { rps: 5 }; export default function () {}", 104, "rps is not supported"),
+        (
+            "import exec from 'k6/execution'; export const options = { vus: 2, duration: '1h' }; export default function () { exec.test.abort('enough'); }",
+            108,
+            "test aborted: enough",
+        ),
+        ("export const options = {};", 255, "no exported functions in script"),
+        (
+            "export const options = { scenarios: { a: { executor: 'per-vu-iterations', exec: 'other' } } }; export default function () {}",
+            104,
+            "function 'other' not found in exports",
+        ),
+    ] {
+        run_alone(script).exits_with(code).stderr_contains(&[message]);
+    }
+}
+
+#[test]
+fn an_iteration_that_throws_is_logged_and_the_next_one_runs() {
+    let ran = run_alone(
+        "import { fail } from 'k6';
+        export const options = { iterations: 3, thresholds: { iterations: ['count==3'] } };
+        export default function () {
+            if (__ITER === 0) fail('on purpose');
+            if (__ITER === 1) (function deep() { deep(); })();
+            Promise.resolve(7).then((x) => console.log(`after the end: ${x}`));
+        }",
+    );
+    ran.exits_with(0).stderr_contains(&[
+        "ERRO Error: on purpose",
+        "script.js:4",
+        "RangeError: Maximum call stack size exceeded",
+        "INFO after the end: 7",
+    ]);
+}
+
+#[test]
+fn an_endless_loop_ends_with_its_scenario_and_delays_no_other() {
+    let ran = run_alone(
+        "import { sleep } from 'k6';
+        export const options = { scenarios: {
+            busy: { executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '0s', exec: 'busy' },
+            other: { executor: 'per-vu-iterations', vus: 1, iterations: 5, exec: 'other' } },
+            thresholds: { 'iterations{scenario:other}': ['count==5'], 'iterations{scenario:busy}': ['count==0'] } };
+        export function busy() { try { for (;;) {} } catch (e) { console.log('caught'); } }
+        export function other() { sleep(0.05); }",
+    );
+    ran.exits_with(0);
+    assert!(!ran.stderr.contains("caught"), "{}", ran.stderr);
+}
+
+#[test]
+fn requests_of_a_batch_and_of_promises_are_in_flight_together() {
+    let script = "
+        import http from 'k6/http';
+        export const options = { iterations: 1, thresholds: { http_reqs: ['count==8'], http_req_failed: ['rate==0.25'] } };
+        export default async function () {
+            const url = `${__ENV.BASE}/x`;
+            const [a, b] = http.batch([['POST', url, { a: 1, b: 'ä &' }], url]);
+            const named = http.batch({ one: { method: 'PUT', url, body: 'raw' } });
+            console.log(a.status, b.request.method, named.one.request.method, a.request.body);
+            const both = await Promise.all([http.asyncRequest('GET', url), http.asyncRequest('DELETE', url)]);
+            console.log(both.map((r) => r.request.method).join());
+            const refused = http.get('http://127.0.0.1:1/');
+            console.log(refused.status, refused.error_code, refused.body);
+            try { http.get('http://127.0.0.1:1/', { throw: true }); } catch (e) { console.log('thrown'); }
+            const form = http.post(url, JSON.stringify({ n: [1, { m: 2 }] }), { headers: { 'Content-Type': 'application/json' } });
+            console.log(form.request.headers['content-type'][0], typeof form.timings.waiting, form.headers['Content-Length']);
+            try { http.get('nonsense'); } catch (e) { console.log(e.message); }
+        }";
+    let (folder, target) = folder(script, Behaviour::ok());
+    run(&folder, &target, &[]).exits_with(0).stderr_contains(&[
+        "INFO 200 GET PUT a=1&b=%C3%A4+%26",
+        "INFO GET,DELETE",
+        "INFO 0 1212 null",
+        "INFO thrown",
+        "WARN Request Failed",
+        "INFO application/json number",
+        "invalid URL: \"nonsense\"",
+    ]);
+}
+
+#[test]
+fn files_and_shared_data_are_read_once_and_found_beside_the_file_that_asks() {
+    let folder = TestFolder::new("");
+    std::fs::create_dir(folder.path("lib")).unwrap();
+    folder.write("lib/users.json", "[{\"name\":\"ada\"},{\"name\":\"bob\"}]");
+    folder.write(
+        "lib/users.js",
+        "import { SharedArray } from 'k6/data';
+        export const users = new SharedArray('users', () => JSON.parse(open('./users.json')));",
+    );
+    folder.write(
+        "script.js",
+        "import { users } from './lib/users.js';
+        export const options = { vus: 2, iterations: 2 };
+        export default function () {
+            let refused = 0;
+            try { users[0] = 1; } catch (e) { refused++; }
+            try { users[1].name = 'x'; } catch (e) { refused++; }
+            console.log(users.length, users[1].name, [...users].map((u) => u.name).join('+'), refused);
+        }",
+    );
+    let ran = folder.plimsoll(&["run", "script.js", "--evidence", "run.plimsoll", "--quiet"]);
+    ran.exits_with(0).stderr_contains(&["INFO 2 bob ada+bob 2  source=console"]);
+    let confined =
+        folder.plimsoll(&["run", "script.js", "--files-under", "other", "--evidence", "two.plimsoll"]);
+    confined.exits_with(107).stderr_contains(&["as --files-under asks"]);
+}
+
+#[test]
+fn every_executor_offers_its_load() {
+    let ran = run_alone(
+        "import { sleep } from 'k6';
+        const scenario = (executor, rest) => ({ executor, exec: 'one', gracefulStop: '1s', ...rest });
+        export const options = { scenarios: {
+            shared: scenario('shared-iterations', { vus: 2, iterations: 7 }),
+            each: scenario('per-vu-iterations', { vus: 2, iterations: 3 }),
+            rate: scenario('constant-arrival-rate', { rate: 20, duration: '1s', preAllocatedVUs: 5 }),
+            ramp: scenario('ramping-arrival-rate', { startRate: 10, stages: [{ target: 30, duration: '1s' }], preAllocatedVUs: 5 }),
+            constant: scenario('constant-vus', { vus: 1, duration: '1s' }),
+            ramping: scenario('ramping-vus', { stages: [{ target: 2, duration: '1s' }] }) },
+            thresholds: {
+                'iterations{scenario:shared}': ['count==7'], 'iterations{scenario:each}': ['count==6'],
+                'iterations{scenario:rate}': ['count>=18', 'count<=21'], 'iterations{scenario:ramp}': ['count>=18', 'count<=21'],
+                'iterations{scenario:constant}': ['count>=1'], 'iterations{scenario:ramping}': ['count>=1'] } };
+        export function one() { sleep(0.02); }",
+    );
+    ran.exits_with(0);
+}
