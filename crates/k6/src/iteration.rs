@@ -13,7 +13,10 @@ use crate::js::{self, Exception, Kept, PromiseState, Scope, Thrown, Value};
 use crate::loading::Group;
 use crate::metrics::Builtin;
 use crate::script::{Counted, Level, LogLine};
-use crate::vu::{Ended, Resumed, Stage, Vu, Wait, Waiter};
+use crate::vu::{Ended, Operation, OperationSlot, Resumed, Stage, Vu, Wait, Waiter};
+
+/// How many promise jobs are run of an iteration that is over; more of them only lead to further ones.
+const MOST_LAST_JOBS: u32 = 1_000;
 
 /// The iterations of one virtual user.
 pub(crate) struct ScriptIteration {
@@ -221,6 +224,7 @@ impl Function {
             }
             _ => {}
         }
+        wind_down(scope, vu);
     }
 
     /// What is kept of a result.
@@ -258,6 +262,28 @@ fn run_events(scope: Scope<'_>, vu: &Vu) -> Result<(), Thrown> {
         }
         if !pass_on(scope, vu)? {
             vu.wait(scope, Wait::Any)?;
+        }
+    }
+}
+
+/// End what an iteration has left behind that threw or was cancelled: promise jobs, timers, and requests that it did not wait for.
+fn wind_down(scope: Scope<'_>, vu: &Vu) {
+    for _job in 0..MOST_LAST_JOBS {
+        match scope.run_job() {
+            Ok(false) => break,
+            Ok(true) => {}
+            Err(Thrown) => drop(scope.take_thrown()),
+        }
+    }
+    loop {
+        let is_under_way =
+            |slot: &OperationSlot| matches!(slot.operation, Operation::Http(_)) && slot.ended.is_none();
+        vu.operations.borrow_mut().retain(|_, slot| is_under_way(slot));
+        if vu.is_cancelled() || vu.operations.borrow().is_empty() {
+            return;
+        }
+        if let Err(Thrown) = vu.wait(scope, Wait::Any) {
+            drop(scope.take_thrown());
         }
     }
 }

@@ -243,9 +243,10 @@ fn requested_end(script: &Script) -> CommandResult<()> {
         return Err(threw(&ScriptError::Aborted(message.to_owned())));
     }
     match requests.is_marked_failed() {
-        true => {
-            Err(Failure::Script { code: MARKED_FAILED, error: anyhow!("the script has marked its test as failed") })
-        }
+        true => Err(Failure::Script {
+            code: MARKED_FAILED,
+            error: anyhow!("the script has marked its test as failed"),
+        }),
         false => Ok(()),
     }
 }

@@ -81,6 +81,9 @@ impl<In: 'static, Out: 'static> Fiber<In, Out> {
     /// Gives the stack back, of a fiber that is done.
     pub(crate) fn recycle(self, stacks: &Stacks) {
         if self.is_done() {
+            if self.state.has_jobs() {
+                self.runtime.left_behind.borrow_mut().push(self.state);
+            }
             stacks.put_back(self.coroutine.into_stack());
         }
     }

@@ -34,6 +34,11 @@ pub(super) struct StackState {
 }
 
 impl StackState {
+    /// Whether jobs wait.
+    pub(super) fn has_jobs(&self) -> bool {
+        self.jobs.is_some()
+    }
+
     /// Nothing runs yet, on a stack that ends at `limit`.
     pub(super) fn new(limit: usize) -> StackState {
         StackState { frame: 0, stack_limit: limit, jobs: None }
@@ -56,6 +61,22 @@ impl Fields {
             *(first as *mut usize) = head as usize;
             *(last as *mut usize).add(1) = head as usize;
             state.jobs = had;
+        }
+    }
+}
+
+impl Fields {
+    /// Adds the jobs that wait on a stack that is no longer used to those of the runtime, which frees them with itself.
+    pub(super) fn append_jobs(self, runtime: *mut q::JSRuntime, state: &mut StackState) {
+        let Some([first, last]) = state.jobs.take() else { return };
+        // SAFETY: as of `exchange`.
+        unsafe {
+            let head = runtime.cast::<usize>().add(self.jobs);
+            let before = *head as *mut usize;
+            *before.add(1) = first;
+            *(first as *mut usize) = before as usize;
+            *(last as *mut usize).add(1) = head as usize;
+            *head = last;
         }
     }
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use rquickjs_sys as q;
 
-use super::fields::{Fields, fields};
+use super::fields::{Fields, StackState, fields};
 
 /// What a runtime may use.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +40,8 @@ pub(crate) struct Runtime {
     on_slice: RefCell<Option<OnSlice>>,
     /// What lives as long as it.
     attached: OnceCell<Box<dyn Any>>,
+    /// Of stacks that are no longer used and have jobs left.
+    pub(super) left_behind: RefCell<Vec<StackState>>,
     /// Whether a script runs on a fiber.
     pub(super) is_on_fiber: Cell<bool>,
 }
@@ -62,6 +64,7 @@ impl Runtime {
                 classes: RefCell::default(),
                 on_slice: RefCell::default(),
                 attached: OnceCell::new(),
+                left_behind: RefCell::default(),
                 is_on_fiber: Cell::new(false),
             });
             let opaque = Rc::as_ptr(&runtime).cast_mut().cast::<c_void>();
@@ -131,6 +134,9 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
+        for mut state in self.left_behind.take() {
+            fields().append_jobs(self.raw, &mut state);
+        }
         // SAFETY: contexts and kept values hold an `Rc` of the runtime, so that none is alive.
         unsafe { q::JS_FreeRuntime(self.raw) }
     }

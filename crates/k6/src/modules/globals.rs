@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
-use crate::vu::{Stage, Vu, Waiter};
+use crate::vu::{Operation, OperationSlot, Stage, Vu, Waiter};
 
 pub(super) fn set(scope: Scope<'_>) -> Result<(), Thrown> {
     let globals = scope.globals();
@@ -57,7 +57,11 @@ fn set_timeout<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
 fn clear_timeout<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let name = call.argument(0).as_number()?;
     if name >= 0.0 {
-        Vu::of(call.scope()).operations.borrow_mut().remove(&(name as u32));
+        let is_timer = |slot: &OperationSlot| matches!(slot.operation, Operation::Timer);
+        let operations = &mut *Vu::of(call.scope()).operations.borrow_mut();
+        if operations.get(&(name as u32)).is_some_and(is_timer) {
+            operations.remove(&(name as u32));
+        }
     }
     Ok(call.scope().undefined())
 }

@@ -139,6 +139,26 @@ fn an_iteration_that_throws_is_logged_and_the_next_one_runs() {
 }
 
 #[test]
+fn what_an_iteration_leaves_behind_ends_with_it() {
+    let script = "
+        import http from 'k6/http';
+        export const options = { vus: 2, iterations: 40, thresholds: { iterations: ['count==40'], http_reqs: ['count==80'] } };
+        const forever = () => Promise.resolve().then(forever);
+        export default function () {
+            http.asyncRequest('GET', `${__ENV.BASE}/a`).then(() => { throw new Error('not called'); });
+            http.asyncRequest('GET', `${__ENV.BASE}/b`);
+            setTimeout(() => console.log('not fired'), 3600 * 1000);
+            forever();
+            throw new Error('early');
+        }";
+    let (folder, target) = folder(script, Behaviour::ok());
+    let ran = run(&folder, &target, &["--no-thresholds"]);
+    ran.exits_with(0).stderr_contains(&["ERRO Error: early"]);
+    assert!(!ran.stderr.contains("not "), "{}", ran.stderr);
+    assert_eq!(metric(&folder.json("summary.json"), "iterations")["count"], 40);
+}
+
+#[test]
 fn an_endless_loop_ends_with_its_scenario_and_delays_no_other() {
     let ran = run_alone(
         "import { sleep } from 'k6';
