@@ -179,7 +179,7 @@ pub struct StatedQuantile {
 pub enum Ending {
     /// Every scenario ran to its planned end.
     Completed,
-    /// A person or a signal stopped it; it was drained and sealed.
+    /// A person, a signal or its own script stopped it; it was sealed.
     Interrupted,
     /// A stop rule of the plan ended it: that of the objective of this name. It was drained and sealed.
     Stopped(String),

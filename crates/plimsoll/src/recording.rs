@@ -225,9 +225,13 @@ fn until_decided(path: &Path, workload: &Workload, stop_watch: &StopWatch) -> Co
     Decider::start(path.to_owned(), workload, stop_watch.control(), stop_watch.ended_by()).map(Some)
 }
 
-/// How a run has ended that was asked to end in this way. What is asked for when every loop is over changes nothing.
+/// How a run has ended that was asked to end in this way. What is asked for when every loop is over changes nothing. One
+/// that was cut short and not asked to end was so by its own script.
 fn ending(asked: Option<Ending>, totals: &Totals) -> Ending {
-    asked.filter(|_| totals.stopped_at.is_some()).unwrap_or(Ending::Completed)
+    match totals.stopped_at {
+        Some(_) => asked.unwrap_or(Ending::Interrupted),
+        None => Ending::Completed,
+    }
 }
 
 fn not_recorded(error: &RecordError, file: &RunFile) -> anyhow::Error {
@@ -271,6 +275,6 @@ mod tests {
         assert_eq!(ending(Some(Ending::Interrupted), &whole), Ending::Completed);
         let cut = Totals { stopped_at: Some(Instant::EPOCH), ..whole };
         assert_eq!(ending(asked(), &cut), Ending::Stopped("strict".to_owned()));
-        assert_eq!(ending(None, &cut), Ending::Completed);
+        assert_eq!(ending(None, &cut), Ending::Interrupted);
     }
 }
