@@ -210,7 +210,7 @@ fn abort<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     Err(scope.throw_uncatchable(&message))
 }
 
-/// `fail(message)`: the run goes on, and has failed at its end.
+/// `fail(message)`: the run continues, and has failed at its end.
 fn fail<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let scope = call.scope();
     let vu = Vu::of(scope);

@@ -220,7 +220,7 @@ fn an_abort_outside_of_iterations_is_an_error_of_its_own() {
 }
 
 #[test]
-fn a_test_that_is_marked_as_failed_goes_on() {
+fn a_test_that_is_marked_as_failed_continues() {
     let lines = Lines::default();
     let marks = "export function run() { exec.test.fail('why'); exec.test.fail(); console.log('after'); }";
     let script = load(IMPORT, marks, &lines).unwrap();
