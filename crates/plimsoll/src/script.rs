@@ -32,10 +32,6 @@ use log::ScriptLog;
 
 /// A script that threw.
 const THREW: u8 = 107;
-/// A script that has aborted its test.
-const ABORTED: u8 = 108;
-/// A script that has marked its test as failed.
-const MARKED_FAILED: u8 = 110;
 /// A script without any function, as k6 has it.
 const NOTHING_TO_CALL: u8 = 255;
 
@@ -84,7 +80,6 @@ pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
     outputs::show(&outcome::without_own_metrics(summary), &options.outputs)?;
     sealed.completed()?;
     torn_down?;
-    requested_end(&loaded.script)?;
     Ok(outcome.exit_code(judged.judgement.verdict, listener.interrupted(), arguments.k6_exit_codes)) // 10
 }
 
@@ -236,21 +231,6 @@ fn tear_down(loaded: &LoadedScript, program: Arc<Program>, log: &LogSink) -> Com
     loaded.script.tear_down(&DryRun::new(program), log).map_err(failed)
 }
 
-/// That the script has aborted its test, or marked it as failed.
-fn requested_end(script: &Script) -> CommandResult<()> {
-    let requests = script.requests();
-    if let Some(message) = requests.abort_message() {
-        return Err(threw(&ScriptError::Aborted(message.to_owned())));
-    }
-    match requests.is_marked_failed() {
-        true => Err(Failure::Script {
-            code: MARKED_FAILED,
-            error: anyhow!("the script has marked its test as failed"),
-        }),
-        false => Ok(()),
-    }
-}
-
 fn flags(arguments: &ScriptArguments) -> Flags {
     let set = |flag: bool| flag.then_some(true);
     let ScriptArguments { vus, iterations, rps, max_redirects, batch, batch_per_host, .. } = *arguments;
@@ -296,7 +276,7 @@ fn unusable(error: OptionsError) -> Failure {
 fn threw(error: &ScriptError) -> Failure {
     let code = match error {
         ScriptError::NoFunctions => NOTHING_TO_CALL,
-        ScriptError::Aborted(_) => ABORTED,
+        ScriptError::Aborted(_) => outcome::ABORTED,
         _ => THREW,
     };
     Failure::Script { code, error: anyhow!("{error}") }

@@ -24,7 +24,7 @@ use crate::screen::Stream;
 /// A threshold did not hold.
 const CROSSED: u8 = 99;
 /// Ended by `exec.test.abort`.
-const ABORTED: u8 = 108;
+pub(super) const ABORTED: u8 = 108;
 /// Marked as failed by `exec.test.fail`.
 const MARKED_FAILED: u8 = 110;
 /// Ended by a signal.
@@ -194,6 +194,9 @@ impl ScriptOutcome {
             outputs::note(why);
             return ABORTED;
         }
+        if self.is_marked_failed {
+            return MARKED_FAILED;
+        }
         if !self.crossed.is_empty() {
             outputs::note(format_args!(
                 "thresholds on metrics '{}' have been crossed",
@@ -203,9 +206,6 @@ impl ScriptOutcome {
         }
         if was_interrupted {
             return SIGNALLED;
-        }
-        if self.is_marked_failed {
-            return MARKED_FAILED;
         }
         if verdict == Verdict::Invalid && !only_k6 { ::judge::exit_code(verdict) } else { 0 }
     }
