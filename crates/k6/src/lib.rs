@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod duration;
+mod handle_summary;
 mod http;
 mod iteration;
 mod js;
@@ -15,6 +16,7 @@ pub mod summary;
 mod vu;
 
 pub use behaviour::{ScriptBehaviour, ScriptScenario};
+pub use handle_summary::SummaryOutput;
 pub use js::Exception;
 pub use lifecycle::LifecycleError;
 pub use loading::ScriptSource;

@@ -1,6 +1,7 @@
 //! `plimsoll run SCRIPT`: a k6 script, through the stations of every run. `setup` is called before the archive begins,
 //! `teardown` after the load; k6's summary and thresholds come before the verdict.
 
+mod derived;
 mod log;
 mod outcome;
 
@@ -70,11 +71,11 @@ pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
     let program = prepared.program.clone();
     let sealed = run::record(&listener, prepared, &request)?; // 3 to 7
     let torn_down = tear_down(&loaded, program, &log.sink());
-    log.end();
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
     let outcome = outcome::of(&sealed, &loaded)?; // 9
-    outcome.write(arguments)?;
+    outcome.write(arguments, &loaded, &log.sink())?;
+    log.end();
     let summary = judged.summary.with_files(&options.outputs.files(sealed.kept()));
     outputs::write_files(&summary, &options.outputs, &outputs::PreopenedReports::default())?;
     outputs::show(&outcome::without_own_metrics(summary), &options.outputs)?;

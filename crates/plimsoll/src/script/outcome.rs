@@ -1,20 +1,20 @@
 //! What a script's run came to, in k6's terms: its metrics, its thresholds, its exit code.
 
-use std::collections::BTreeMap;
-
 use ::report::Summary;
+use anyhow::anyhow;
 use archive::Stored;
 use evidence::metric::{MetricKind, MetricSums};
-use evidence::{Name, Run, TerminalText, Verdict};
+use evidence::{Run, TerminalText, Verdict};
 use k6::options::thresholds::{Aggregates, Aggregation};
 use k6::summary::number::TimeUnit;
 use k6::summary::{
     Colours, Contains, MetricDefinition, MetricThresholds, RunRecord, RunState, Series, SummaryData,
-    SummaryOptions, Threshold, summary_export, summary_text,
+    SummaryOptions, Threshold, handle_summary, summary_export, summary_text,
 };
-use k6::{BUILTINS, Contains as Amount};
+use k6::{BUILTINS, Contains as Amount, LogSink, SummaryOutput};
 
 use super::LoadedScript;
+use super::derived::{self, SeriesSums};
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
@@ -39,13 +39,11 @@ pub(super) struct ScriptOutcome {
     is_marked_failed: bool,
 }
 
-/// One metric with its tags, over all phases.
-type SeriesSums = Vec<(Name, BTreeMap<Name, Name>, MetricSums)>;
-
 /// What a run came to.
 pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<ScriptOutcome> {
     let run = Stored::open(sealed.path()).map_err(Failure::usage)?;
-    let sums = sums(&run)?;
+    let mut sums = sums(&run)?;
+    sums.extend(derived::of(&run, loaded)?);
     let duration_ms = sealed.load().as_secs_f64() * 1e3;
     let thresholds: Vec<MetricThresholds> = loaded
         .thresholds
@@ -145,7 +143,8 @@ fn definitions(loaded: &LoadedScript) -> Vec<MetricDefinition> {
         Amount::Data => Contains::Data,
     };
     let own = loaded.script.metrics().iter().map(|(name, kind, amount)| (name.as_str(), *kind, *amount));
-    let all = BUILTINS.iter().copied().chain(own);
+    let derived = derived::DERIVED.iter().map(|(name, kind)| (*name, *kind, Amount::Default));
+    let all = BUILTINS.iter().copied().chain(derived).chain(own);
     all.map(|(name, kind, amount)| MetricDefinition {
         name: name.to_owned(),
         kind,
@@ -171,9 +170,49 @@ pub(super) fn without_own_metrics(mut summary: Summary) -> Summary {
     summary
 }
 
+/// A text of a script, which reaches the terminal in its visible form.
+fn quoted(text: &str) -> TerminalText {
+    let mut terminal = TerminalText::default();
+    terminal.quote("", text);
+    terminal
+}
+
+/// A text without the escapes that colour it, which summaries have unless they are asked for without.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        match rest.strip_prefix('m') {
+            Some(rest) => plain.push_str(rest),
+            None => plain.extend(["\x1b[", part]),
+        }
+    }
+    plain
+}
+
+/// Put what `handleSummary` has made where it says.
+fn put(made: &SummaryOutput) -> CommandResult<()> {
+    let text = || quoted(&without_colours(&String::from_utf8_lossy(&made.content)));
+    match made.name.as_str() {
+        "stdout" => outputs::print(&text()),
+        "stderr" => {
+            outputs::note(&*text());
+            Ok(())
+        }
+        path => std::fs::write(path, &made.content)
+            .map_err(|error| Failure::own(anyhow!("handleSummary(): cannot write {path}: {error}"))),
+    }
+}
+
 impl ScriptOutcome {
     /// Show and export the summary, as far as that is asked for.
-    pub(super) fn write(&self, arguments: &ScriptArguments) -> CommandResult<()> {
+    pub(super) fn write(
+        &self,
+        arguments: &ScriptArguments,
+        loaded: &LoadedScript,
+        log: &LogSink,
+    ) -> CommandResult<()> {
         if let Some(path) = &arguments.summary_export {
             let json = serde_json::to_string_pretty(&summary_export(&self.summary)).map_err(Failure::own)?;
             outputs::put(path, &json)?;
@@ -181,11 +220,12 @@ impl ScriptOutcome {
         if arguments.no_summary {
             return Ok(());
         }
-        // Names of a script are in it, so that it reaches the terminal in its visible form.
-        let shown = summary_text(&self.summary, arguments.summary_mode, Colours::Off);
-        let mut terminal = TerminalText::default();
-        terminal.quote("", &shown);
-        outputs::print(&terminal)
+        match loaded.script.handle_summary(&handle_summary(&self.summary), log) {
+            Ok(Some(made)) => return made.iter().try_for_each(put),
+            Ok(None) => {}
+            Err(error) => outputs::note(format_args!("handleSummary() failed: {error}")),
+        }
+        outputs::print(&quoted(&summary_text(&self.summary, arguments.summary_mode, Colours::Off)))
     }
 
     /// k6's exit code; where that is 0 and the evidence cannot support a verdict, that of the verdict.

@@ -205,6 +205,37 @@ fn requests_of_a_batch_and_of_promises_are_in_flight_together() {
 }
 
 #[test]
+fn a_script_makes_its_own_summary() {
+    let script = |body: &str| {
+        format!(
+            "import {{ check }} from 'k6';
+            import {{ textSummary }} from 'https://jslib.k6.io/k6-summary/0.0.2/index.js';
+            export const options = {{ iterations: 2 }};
+            export default function () {{ check(1, {{ one: (n) => n === 1 }}); }}
+            export function handleSummary(data) {{ {body} }}"
+        )
+    };
+    let folder = TestFolder::new("");
+    let run = |body: &str| {
+        folder.write("script.js", script(body));
+        folder.plimsoll(&["run", "script.js", "--evidence", "run.plimsoll", "--force", "--quiet"])
+    };
+    let ran = run("return { stdout: textSummary(data, { indent: '>' }), 'out.json': JSON.stringify(data),
+            'raw.bin': new Uint8Array([1, 2, 255]).buffer, stderr: 'said' };");
+    ran.exits_with(0).stdout_contains(&[">    ✓ one"]).stderr_contains(&["said"]);
+    assert!(!ran.stdout.contains("TOTAL RESULTS"), "{}", ran.stdout);
+    let data = folder.json("out.json");
+    assert_eq!(data["metrics"]["iterations"]["values"]["count"], 2);
+    assert_eq!(data["root_group"]["checks"][0]["passes"], 2);
+    assert_eq!(std::fs::read(folder.path("raw.bin")).unwrap(), [1, 2, 255]);
+    run("throw new Error('no summary');")
+        .exits_with(0)
+        .stderr_contains(&["handleSummary() failed: Error: no summary"])
+        .stdout_contains(&["TOTAL RESULTS"]);
+    run("return { x: 7 };").stderr_contains(&["'x' is neither a text nor an ArrayBuffer"]);
+}
+
+#[test]
 fn files_and_shared_data_are_read_once_and_found_beside_the_file_that_asks() {
     let folder = TestFolder::new("");
     std::fs::create_dir(folder.path("lib")).unwrap();
@@ -230,6 +261,19 @@ fn files_and_shared_data_are_read_once_and_found_beside_the_file_that_asks() {
     let confined =
         folder.plimsoll(&["run", "script.js", "--files-under", "other", "--evidence", "two.plimsoll"]);
     confined.exits_with(107).stderr_contains(&["as --files-under asks"]);
+}
+
+#[test]
+fn virtual_users_and_dropped_iterations_are_metrics() {
+    let ran = run_alone(
+        "import { sleep } from 'k6';
+        export const options = { scenarios: {
+            few: { executor: 'constant-arrival-rate', rate: 50, duration: '2s', preAllocatedVUs: 3, gracefulStop: '3s' } },
+            thresholds: { dropped_iterations: ['count>=90', 'count<=97'], 'dropped_iterations{scenario:few}': ['count>0'],
+                iterations: ['count>=3', 'count<=10'], vus: ['value<=3'], vus_max: ['value==3'] } };
+        export default function () { sleep(1); }",
+    );
+    ran.exits_with(0).stdout_contains(&["dropped_iterations..", "vus_max..............: 3"]);
 }
 
 #[test]

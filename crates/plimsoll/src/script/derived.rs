@@ -1,0 +1,71 @@
+//! k6's metrics that Plimsoll records in another form: virtual users and dropped iterations.
+
+use std::collections::BTreeMap;
+
+use archive::Stored;
+use evidence::metric::{MetricKind, MetricSums};
+use evidence::{Instant, Metric, Name, Run, SeriesKey};
+
+use super::LoadedScript;
+use crate::failure::{CommandResult, Failure};
+
+/// Metrics with their tags, over all phases.
+pub(super) type SeriesSums = Vec<(Name, BTreeMap<Name, Name>, MetricSums)>;
+
+/// Names and kinds of these metrics.
+pub(super) const DERIVED: [(&str, MetricKind); 3] =
+    [("dropped_iterations", MetricKind::Counter), ("vus", MetricKind::Gauge), ("vus_max", MetricKind::Gauge)];
+
+/// Their values in a run.
+pub(super) fn of(run: &Stored, loaded: &LoadedScript) -> CommandResult<SeriesSums> {
+    let mut all = dropped(run)?;
+    let (vus, most) = active(run)?;
+    let made = |shape: &k6::options::ScenarioShape| match shape.executor.is_open() {
+        true => shape.preallocated_vus,
+        false => shape.max_vus,
+    };
+    let made: u32 = loaded.options.scenarios.iter().map(made).sum();
+    let mut vus_max = MetricSums::default();
+    vus_max.add(MetricKind::Gauge, f64::from(made).max(most), Instant::EPOCH);
+    all.extend([("vus", vus), ("vus_max", vus_max)].map(|(name, sums)| (name.into(), BTreeMap::new(), sums)));
+    Ok(all)
+}
+
+/// Iterations that were due and never begun, by scenario.
+fn dropped(run: &Stored) -> CommandResult<SeriesSums> {
+    let mut by_scenario: BTreeMap<Name, MetricSums> = BTreeMap::new();
+    let is_dropped = |metric| matches!(metric, Metric::DroppedCap | Metric::DroppedLate | Metric::Dropped);
+    for (id, key) in run.keys().iter().filter(|(_, key)| is_dropped(key.metric)) {
+        for (second, count) in run.counts(*id, run.whole()).map_err(Failure::own)? {
+            let sums = by_scenario.entry(key.scenario.clone()).or_default();
+            sums.add(
+                MetricKind::Counter,
+                count as f64,
+                Instant::from_nanos(u64::from(second) * 1_000_000_000),
+            );
+        }
+    }
+    let tagged = |(scenario, sums): (Name, MetricSums)| {
+        let tags = BTreeMap::from([(Name::from("scenario"), scenario)]);
+        ("dropped_iterations".into(), tags, sums)
+    };
+    Ok(by_scenario.into_iter().filter(|(_, sums)| sums.sum > 0.0).map(tagged).collect())
+}
+
+/// Virtual users with an iteration under way, second by second, and the most of them.
+fn active(run: &Stored) -> CommandResult<(MetricSums, f64)> {
+    let mut by_second: BTreeMap<u32, f64> = BTreeMap::new();
+    let is_active =
+        |series: &&SeriesKey| &*series.target == SeriesKey::GENERATOR && &*series.name == "active";
+    for series in run.series().iter().filter(is_active) {
+        for sample in run.samples(series, run.whole()).map_err(Failure::own)? {
+            *by_second.entry(sample.at.second()).or_default() += sample.value;
+        }
+    }
+    let mut sums = MetricSums::default();
+    for (second, active) in by_second {
+        sums.add(MetricKind::Gauge, active.round(), Instant::from_nanos(u64::from(second) * 1_000_000_000));
+    }
+    let most = sums.max;
+    Ok((sums, most))
+}
