@@ -5,6 +5,7 @@ mod challenge;
 mod engine;
 mod gateway;
 mod highest_load;
+mod k6;
 mod lag;
 mod listings;
 mod machine;
@@ -36,6 +37,7 @@ pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--sto
                                 [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
                                 [--seconds N] [--baseline PROGRAM] [--write] | lag [--rounds N] [--seconds N] \
                                 [--baseline PROGRAM] [--write] | steady [--minutes N] [--rate N] [--write] | \
+                                k6 [--k6 PROGRAM] [--only NAME,…] [--rounds N] [--seconds N] [--write] | \
                                 verdicts [--runs N] [--write] | neighbours [--runs N] [--only NAME,…] [--seconds N] \
                                 [--write]";
 /// What the verb is for.
@@ -47,11 +49,12 @@ pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
     engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and other tools that are installed\n    \
     lag: how much later than due requests start, beside a bare timer loop\n    \
     steady: the generator's memory over many minutes, with errors and a million URLs\n    \
+    k6: scripts in Plimsoll and in k6: CPU time of an iteration, memory of a virtual user\n    \
     verdicts: how often verdicts on simulated runs are wrong; fails where a limit is exceeded\n    \
     neighbours: verdicts on real runs beside neighbours that take half of each processor, of targets that are fast, slow, \
     failing or frozen for a while; fails where one is not as expected\n    \
     --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md, docs/listings-bench.md, \
-    docs/error-rates.md or docs/benchmarks.md";
+    docs/error-rates.md, docs/k6-benchmarks.md or docs/benchmarks.md";
 
 /// Runs the benchmark that is named.
 ///
@@ -67,6 +70,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         Some((name, rest)) if name == "lag" => lag::run(workspace, rest),
         Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
         Some((name, rest)) if name == "verdicts" => verdicts::run(workspace, rest),
+        Some((name, rest)) if name == "k6" => k6::run(workspace, rest),
         Some((name, rest)) if name == "neighbours" => neighbours::run(workspace, rest),
         _ => bail!("name a benchmark; usage: cargo xtask bench {USAGE}"),
     }

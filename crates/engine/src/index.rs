@@ -16,7 +16,7 @@ pub struct CheckIndex(pub u16);
 
 /// The index of a check of iterations, over all scenarios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CheckNameIndex(pub(crate) usize);
+pub struct CheckNameIndex(pub(crate) usize);
 
 /// The index of a phase in the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use workload::schedule::Segment;
 use crate::accounting::Accounting;
 use crate::control::Control;
 use crate::exchange::{CheckResult, CompletedTimes, OperationName, RequestDraft, Response};
-use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioPhase};
+use crate::index::{CheckIndex, CheckNameIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioPhase};
 use crate::metrics::{LoopMetrics, NotFinite};
 use crate::network::Network;
 use crate::operation::{OperationToken, Operations};
@@ -357,10 +357,14 @@ impl Context<'_> {
         Some(self.operations.draft_mut(self.completed?))
     }
 
-    /// Count the result of a check of the iteration, by the name of the check. It changes no outcome. Names past a limit
-    /// share one, on every loop the same.
-    pub fn check_iteration(&mut self, name: &str, result: CheckResult) {
-        let check = self.met_names.check(self.directory, name);
+    /// The handle of a check that iterations make, by which this loop counts its results. Names past a limit share one, on every
+    /// loop the same.
+    pub fn iteration_check(&mut self, name: &str) -> CheckNameIndex {
+        self.met_names.check(self.directory, name)
+    }
+
+    /// Count the result of a check of the iteration. It changes no outcome.
+    pub fn check_iteration(&mut self, check: CheckNameIndex, result: CheckResult) {
         self.accounting.checked_iteration(self.at, check, result);
     }
 

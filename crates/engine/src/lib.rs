@@ -36,7 +36,7 @@ pub use clock::Clock;
 pub use control::{Command, Control};
 pub use dry_run::{DryRun, DryRunError};
 pub use event_loop::LATE_AFTER;
-pub use index::{CheckIndex, EndpointIndex, OriginIndex};
+pub use index::{CheckIndex, CheckNameIndex, EndpointIndex, OriginIndex};
 pub use metrics::NotFinite;
 pub use network::Exhausted;
 pub use program::{CompileError, Program};

@@ -3,8 +3,9 @@
 //! What was added in one second is one [`MetricSums`]. Those of several loops and seconds are merged: counts and the buckets of
 //! trends exactly, sums as far as adding `f64` is exact.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -146,11 +147,11 @@ impl MetricSums {
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
-        let bucket = self.buckets.0.iter().find(|(_, count)| {
-            seen += **count;
+        let bucket = self.buckets.iter().find(|(_, count)| {
+            seen += *count;
             seen >= rank
         });
-        bucket.map(|(bucket, _)| middle_of(*bucket).clamp(self.min, self.max))
+        bucket.map(|(bucket, _)| middle_of(bucket).clamp(self.min, self.max))
     }
 }
 
@@ -161,7 +162,11 @@ impl MetricSums {
 /// The bucket of a positive value is the first 22 bits of its IEEE 754 form: sign, exponent and 10 bits of the fraction. That of
 /// a negative one is −1 − the bucket of its magnitude.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Buckets(BTreeMap<i32, u64>);
+pub struct Buckets {
+    /// Count of bucket 0, where most values of some metrics are: the times of connecting over a kept connection.
+    zeros: u64,
+    others: HashMap<i32, u64, BuildHasherDefault<BucketHasher>>,
+}
 
 /// Bits of a value that its bucket ignores.
 const IGNORED_BITS: u32 = 42;
@@ -175,33 +180,65 @@ impl Buckets {
 
     /// Count one value.
     pub fn add(&mut self, value: f64) {
-        *self.0.entry(bucket_of(value)).or_default() += 1;
+        *self.count_of(bucket_of(value)) += 1;
     }
 
     /// Add every value of `other`.
     pub fn merge(&mut self, other: &Buckets) {
-        for (bucket, count) in &other.0 {
-            *self.0.entry(*bucket).or_default() += count;
+        self.zeros += other.zeros;
+        for (bucket, count) in &other.others {
+            *self.count_of(*bucket) += count;
         }
     }
 
+    fn count_of(&mut self, bucket: i32) -> &mut u64 {
+        if bucket == 0 { &mut self.zeros } else { self.others.entry(bucket).or_default() }
+    }
+
     /// Every bucket with its count, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (i32, u64)> + '_ {
-        self.0.iter().map(|(bucket, count)| (*bucket, *count))
+    pub fn iter(&self) -> impl Iterator<Item = (i32, u64)> + use<> {
+        let zeros = Some((0, self.zeros)).filter(|(_, count)| *count > 0);
+        let others = self.others.iter().map(|(bucket, count)| (*bucket, *count));
+        let mut counts: Vec<(i32, u64)> = others.chain(zeros).collect();
+        counts.sort_unstable();
+        counts.into_iter()
     }
 
     /// The distribution of these buckets and counts; none where a bucket is that of no finite value or is there twice.
     pub fn of(counts: impl IntoIterator<Item = (i32, u64)>) -> Option<Buckets> {
-        let mut buckets = BTreeMap::new();
+        let mut buckets = Buckets::default();
         for (bucket, count) in counts {
             let is_one = (-1 - LAST_BUCKET..=LAST_BUCKET).contains(&bucket) && count > 0;
-            if !is_one || buckets.insert(bucket, count).is_some() {
+            if !is_one || std::mem::replace(buckets.count_of(bucket), count) > 0 {
                 return None;
             }
         }
-        Some(Buckets(buckets))
+        Some(buckets)
     }
 }
+
+/// Numbers of buckets are spread by one multiplication: a value is added for each part of each request.
+#[derive(Debug, Default)]
+pub struct BucketHasher(u64);
+
+impl Hasher for BucketHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(ODD);
+        }
+    }
+
+    fn write_i32(&mut self, bucket: i32) {
+        self.0 = u64::from(bucket.cast_unsigned()).wrapping_mul(ODD);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// 2⁶⁴ divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
 
 fn bucket_of(value: f64) -> i32 {
     let magnitude = (value.abs().to_bits() >> IGNORED_BITS) as i32;

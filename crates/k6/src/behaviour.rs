@@ -98,7 +98,7 @@ impl ScriptUsers {
         let ScriptScenario { name, exec, env, tags, group, shape } = scenario;
         let registry = Rc::new(RefCell::new(Registry::new(&name, script.sub_metrics())));
         ScriptUsers {
-            shared: LoopShared { script: script.clone(), registry, log },
+            shared: LoopShared { script: script.clone(), registry, urls: Rc::default(), log },
             scenario: Rc::new(ScenarioFacts { name, exec, env, tags, group, shape }),
             stacks: Rc::default(),
             group: None,

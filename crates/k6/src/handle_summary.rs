@@ -34,7 +34,7 @@ impl Script {
         }
         let group = new_group(self).ok_or(ScriptError::Memory)?;
         let registry = Rc::new(RefCell::new(Registry::new("", Rc::new([]))));
-        let shared = LoopShared { script: self.clone(), registry, log: log.clone() };
+        let shared = LoopShared { script: self.clone(), registry, urls: Rc::default(), log: log.clone() };
         let vu = Rc::new(Vu::new(shared, Rc::new(ScenarioFacts::default())));
         let (_context, outputs) = group.evaluate(&vu, |exports| {
             let scope = exports.scope();

@@ -1,6 +1,7 @@
 //! HTTP requests of scripts: what they ask for, and what comes of them. Without JavaScript; see `modules::http`.
 
 mod failure;
+mod known_url;
 mod operation;
 mod selector;
 mod url;
@@ -15,9 +16,9 @@ use wire::Headers;
 use crate::js::Shared;
 
 pub(crate) use failure::Failure;
+pub(crate) use known_url::{KnownUrl, KnownUrls};
 pub(crate) use operation::{HopTags, HttpOperation, NextHop, protocol, timings};
 pub(crate) use selector::select;
-pub(crate) use url::Url;
 
 /// How long a request may take unless it says otherwise, as in k6.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -77,7 +78,7 @@ pub(crate) struct HttpState {
 #[derive(Debug, Clone)]
 pub(crate) struct HttpRequest {
     pub(crate) method: String,
-    pub(crate) url: Url,
+    pub(crate) url: Rc<KnownUrl>,
     /// Names in lower case; without those that the connection writes.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,

@@ -101,11 +101,11 @@ impl ScriptIteration {
     fn is_ready(&self) -> bool {
         let Some(waits) = self.under_way.as_ref().and_then(|under_way| under_way.waits) else { return true };
         let operations = self.vu.operations.borrow();
-        let has_ended = |name: u32| operations.get(&name).is_none_or(|slot| slot.ended.is_some());
+        let has_ended = |name: u32| operations.get(name).is_none_or(|slot| slot.ended.is_some());
         match waits {
             Wait::For(name) => has_ended(name),
             Wait::ForAll(first, count) => (first..first.wrapping_add(count)).all(has_ended),
-            Wait::Any => operations.values().any(|slot| slot.ended.is_some()) || operations.is_empty(),
+            Wait::Any => operations.has_ended_one() || operations.is_empty(),
             Wait::Turn => true,
         }
     }
@@ -163,7 +163,7 @@ impl Iteration for ScriptIteration {
                 completed::request(&self.vu, context, &completed::Completion { name, response, transport })
             }
             Event::TimerFired(name) => {
-                if let Some(slot) = self.vu.operations.borrow_mut().get_mut(&name) {
+                if let Some(slot) = self.vu.operations.borrow_mut().get_mut(name) {
                     slot.ended = Some(Ended::Timer);
                 }
                 Verdict::Accepted
@@ -278,7 +278,7 @@ fn wind_down(scope: Scope<'_>, vu: &Vu) {
     loop {
         let is_under_way =
             |slot: &OperationSlot| matches!(slot.operation, Operation::Http(_)) && slot.ended.is_none();
-        vu.operations.borrow_mut().retain(|_, slot| is_under_way(slot));
+        vu.operations.borrow_mut().retain(is_under_way);
         if vu.is_cancelled() || vu.operations.borrow().is_empty() {
             return;
         }
@@ -290,11 +290,7 @@ fn wind_down(scope: Scope<'_>, vu: &Vu) {
 
 /// Pass one operation that has ended on to what waits for it; false where none has.
 fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
-    let ended = {
-        let mut operations = vu.operations.borrow_mut();
-        let name = operations.iter().find(|(_, slot)| slot.ended.is_some()).map(|(name, _)| *name);
-        name.and_then(|name| operations.remove(&name))
-    };
+    let ended = vu.operations.borrow_mut().take_ended();
     let Some(slot) = ended else { return Ok(false) };
     match slot.waiter {
         Waiter::Fiber => {}

@@ -91,7 +91,8 @@ impl Script {
         }));
         let group = new_group(&script).ok_or(ScriptError::Memory)?;
         let registry = Rc::new(RefCell::new(Registry::new("", Rc::new([]))));
-        let shared = LoopShared { script: script.clone(), registry: registry.clone(), log };
+        let shared =
+            LoopShared { script: script.clone(), registry: registry.clone(), urls: Rc::default(), log };
         let vu = Rc::new(Vu::new(shared, Rc::new(ScenarioFacts::default())));
         let (context, (options, functions)) = group.evaluate(&vu, |exports| exported(&exports))?;
         let options = options.map_or(Ok(serde_json::Value::Null), |json| serde_json::from_str(&json));

@@ -7,8 +7,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use engine::CheckNameIndex;
+use engine::exchange::CheckResult;
 use engine::iteration::Context;
 use evidence::metric::{MetricHandle, MetricKind};
+
+/// What separates groups in a path, and a check from its group.
+pub(crate) const SEPARATOR: &str = "::";
 
 /// What the values of a metric are, which decides how they are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,12 +98,41 @@ pub(crate) trait Tags {
 }
 
 /// Where a value was added.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SamplePlace<'a> {
-    /// The path of the group.
-    pub(crate) group: &'a Rc<str>,
-    /// The name of the check that it is the result of.
-    pub(crate) check: Option<&'a str>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SamplePlace {
+    pub(crate) group: GroupId,
+    /// The check that it is the result of.
+    pub(crate) check: Option<CheckId>,
+}
+
+/// A group of one loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct GroupId(usize);
+
+/// A group with its path, such as `::outer::inner`; empty outside of groups.
+#[derive(Debug, Clone)]
+pub(crate) struct GroupPath {
+    pub(crate) id: GroupId,
+    pub(crate) text: Rc<str>,
+}
+
+/// A check in a group of one loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CheckId(usize);
+
+/// A group, and what was checked in it.
+#[derive(Debug)]
+struct Group {
+    path: Rc<str>,
+    checks: HashMap<String, CheckId>,
+}
+
+#[derive(Debug)]
+struct Check {
+    name: String,
+    /// With its group.
+    path: String,
+    handle: Option<CheckNameIndex>,
 }
 
 #[derive(Debug)]
@@ -114,8 +148,7 @@ struct Metric {
 /// Values of a metric that belong together.
 #[derive(Debug)]
 struct Part {
-    group: Rc<str>,
-    check: Option<Rc<str>>,
+    place: SamplePlace,
     /// To which of the sub-metrics they belong.
     sub_metrics: Vec<bool>,
     series: SeriesId,
@@ -153,6 +186,9 @@ pub(crate) struct Registry {
     metrics: Vec<Metric>,
     series: Vec<Series>,
     by_name: HashMap<Rc<str>, MetricId>,
+    groups: Vec<Group>,
+    groups_by_path: HashMap<Rc<str>, GroupId>,
+    checks: Vec<Check>,
     wanted: Rc<[SubMetric]>,
     /// Which sub-metrics a value belongs to, while it is added.
     belongs: Vec<bool>,
@@ -166,6 +202,9 @@ impl Registry {
             metrics: Vec::new(),
             series: Vec::new(),
             by_name: HashMap::new(),
+            groups: Vec::new(),
+            groups_by_path: HashMap::new(),
+            checks: Vec::new(),
             wanted,
             belongs: Vec::new(),
         };
@@ -213,16 +252,42 @@ impl Registry {
         id
     }
 
+    /// The group of this path.
+    pub(crate) fn group(&mut self, path: &str) -> GroupPath {
+        if let Some((text, id)) = self.groups_by_path.get_key_value(path) {
+            return GroupPath { id: *id, text: text.clone() };
+        }
+        let (id, text) = (GroupId(self.groups.len()), Rc::<str>::from(path));
+        self.groups.push(Group { path: text.clone(), checks: HashMap::new() });
+        self.groups_by_path.insert(text.clone(), id);
+        GroupPath { id, text }
+    }
+
+    /// The check of this name in a group.
+    pub(crate) fn check(&mut self, group: GroupId, name: &str) -> CheckId {
+        let group = &mut self.groups[group.0];
+        if let Some(known) = group.checks.get(name) {
+            return *known;
+        }
+        let id = CheckId(self.checks.len());
+        group.checks.insert(name.to_owned(), id);
+        let path = format!("{}{SEPARATOR}{name}", group.path);
+        self.checks.push(Check { name: name.to_owned(), path, handle: None });
+        id
+    }
+
+    /// Count the result of a check for the run's own checks.
+    pub(crate) fn count_check(&mut self, check: CheckId, result: CheckResult, context: &mut Context<'_>) {
+        let check = &mut self.checks[check.0];
+        let handle = *check.handle.get_or_insert_with(|| context.iteration_check(&check.path));
+        context.check_iteration(handle, result);
+    }
+
     /// Where a value of a metric with these tags is added.
-    pub(crate) fn series_of(
-        &mut self,
-        metric: MetricId,
-        place: SamplePlace<'_>,
-        tags: &dyn Tags,
-    ) -> SeriesId {
+    pub(crate) fn series_of(&mut self, metric: MetricId, place: SamplePlace, tags: &dyn Tags) -> SeriesId {
         let known = &self.metrics[metric.0];
-        let first = known.parts.first().filter(|_| known.sub_metrics.is_empty() && place.check.is_none());
-        if let Some(first) = first.filter(|first| Rc::ptr_eq(&first.group, place.group)) {
+        let first = known.parts.first().filter(|_| known.sub_metrics.is_empty());
+        if let Some(first) = first.filter(|first| first.place == place) {
             return first.series;
         }
         let belongs_to = |sub_metric: &Vec<(String, String)>| {
@@ -230,18 +295,14 @@ impl Registry {
         };
         self.belongs.clear();
         self.belongs.extend(known.sub_metrics.iter().map(belongs_to));
-        let is_same = |part: &&Part| {
-            part.check.as_deref() == place.check
-                && (Rc::ptr_eq(&part.group, place.group) || part.group == *place.group)
-                && part.sub_metrics == self.belongs
-        };
+        let is_same = |part: &&Part| part.place == place && part.sub_metrics == self.belongs;
         match known.parts.iter().find(is_same) {
             Some(part) => part.series,
             None => self.add_part(metric, place),
         }
     }
 
-    fn add_part(&mut self, metric: MetricId, place: SamplePlace<'_>) -> SeriesId {
+    fn add_part(&mut self, metric: MetricId, place: SamplePlace) -> SeriesId {
         let series = SeriesId(self.series.len());
         let metric = &mut self.metrics[metric.0];
         let mut tags: BTreeMap<String, String> = metric
@@ -254,17 +315,12 @@ impl Registry {
         if !self.scenario.is_empty() {
             tags.insert("scenario".to_owned(), self.scenario.clone());
         }
-        tags.insert("group".to_owned(), place.group.to_string());
+        tags.insert("group".to_owned(), self.groups[place.group.0].path.to_string());
         if let Some(check) = place.check {
-            tags.insert("check".to_owned(), check.to_owned());
+            tags.insert("check".to_owned(), self.checks[check.0].name.clone());
         }
         self.series.push(Series { kind: metric.kind, name: metric.name.clone(), tags, handle: None });
-        metric.parts.push(Part {
-            group: place.group.clone(),
-            check: place.check.map(Rc::from),
-            sub_metrics: self.belongs.clone(),
-            series,
-        });
+        metric.parts.push(Part { place, sub_metrics: self.belongs.clone(), series });
         series
     }
 

@@ -3,21 +3,25 @@
 //! A script never reaches the engine itself: it leaves what it asks for in [`AskedFor`], suspends its fiber, and its iteration passes
 //! that on.
 
+mod operations;
+
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use engine::exchange::OperationName;
+use engine::exchange::{CheckResult, OperationName};
 use evidence::Instant;
 
-use crate::http::{HttpOperation, HttpResponse};
+use crate::http::KnownUrls;
 use crate::js::fiber::Suspender;
-use crate::js::{Kept, Resolver, Scope, Thrown};
-use crate::metrics::{Builtin, MetricId, Registry, SamplePlace, SeriesId, Tags};
+use crate::js::{Scope, Thrown};
+use crate::metrics::{Builtin, CheckId, GroupPath, MetricId, Registry, SamplePlace, SeriesId, Tags};
 use crate::options::ScenarioShape;
 use crate::script::{Counted, LogLine, LogSink, Script};
+
+pub(crate) use operations::{Ended, Operation, OperationSlot, Operations, Waiter};
 
 /// What a virtual user does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,43 +54,6 @@ pub(crate) enum Wait {
     Turn,
 }
 
-/// What an operation of a script is, until it has ended.
-#[derive(Debug)]
-pub(crate) enum Operation {
-    /// A request.
-    Http(Box<HttpOperation>),
-    /// A timer.
-    Timer,
-}
-
-/// What waits for the end of an operation.
-#[derive(Debug)]
-pub(crate) enum Waiter {
-    /// The fiber, which looks itself.
-    Fiber,
-    /// A promise.
-    Promise(Resolver),
-    /// A function, to be called without arguments.
-    Callback(Kept),
-}
-
-/// How an operation ended.
-#[derive(Debug, Clone)]
-pub(crate) enum Ended {
-    /// A request, in this way; or it could not be sent, for this reason.
-    Http(Result<Rc<HttpResponse>, String>),
-    /// A timer has fired.
-    Timer,
-}
-
-/// An operation of a script.
-#[derive(Debug)]
-pub(crate) struct OperationSlot {
-    pub(crate) operation: Operation,
-    pub(crate) waiter: Waiter,
-    pub(crate) ended: Option<Ended>,
-}
-
 /// What a script asks the engine for.
 #[derive(Debug, Default)]
 pub(crate) struct AskedFor {
@@ -94,8 +61,7 @@ pub(crate) struct AskedFor {
     pub(crate) requests: Vec<OperationName>,
     pub(crate) timers: Vec<(OperationName, Instant)>,
     pub(crate) samples: Vec<(SeriesId, f64)>,
-    /// Checks by their paths, and whether they passed.
-    pub(crate) checks: Vec<(Rc<str>, bool)>,
+    pub(crate) checks: Vec<(CheckId, CheckResult)>,
 }
 
 /// What all virtual users of a loop share.
@@ -103,6 +69,7 @@ pub(crate) struct AskedFor {
 pub(crate) struct LoopShared {
     pub(crate) script: Script,
     pub(crate) registry: Rc<RefCell<Registry>>,
+    pub(crate) urls: Rc<RefCell<KnownUrls>>,
     pub(crate) log: LogSink,
 }
 
@@ -164,10 +131,12 @@ pub(crate) struct Vu {
     /// The start of the run, in milliseconds since 1970.
     pub(crate) epoch_unix_ms: Cell<f64>,
     pub(crate) asked: RefCell<AskedFor>,
-    pub(crate) operations: RefCell<BTreeMap<OperationName, OperationSlot>>,
+    pub(crate) operations: RefCell<Operations>,
     next_operation: Cell<OperationName>,
-    /// `::outer::inner`; empty outside of groups.
-    pub(crate) group: RefCell<Rc<str>>,
+    /// The group that it is in.
+    pub(crate) group: RefCell<GroupPath>,
+    /// The one that it begins in.
+    first_group: GroupPath,
     /// Tags that the script has set for its virtual user.
     pub(crate) own_tags: RefCell<BTreeMap<String, String>>,
     pub(crate) http: crate::http::HttpState,
@@ -178,6 +147,7 @@ pub(crate) struct Vu {
 
 impl Vu {
     pub(crate) fn new(shared: LoopShared, scenario: Rc<ScenarioFacts>) -> Vu {
+        let first_group = shared.registry.borrow_mut().group(&scenario.group);
         Vu {
             shared,
             scenario,
@@ -191,7 +161,8 @@ impl Vu {
             asked: RefCell::default(),
             operations: RefCell::default(),
             next_operation: Cell::new(0),
-            group: RefCell::new("".into()),
+            group: RefCell::new(first_group.clone()),
+            first_group,
             own_tags: RefCell::default(),
             http: crate::http::HttpState::default(),
             suspender: RefCell::default(),
@@ -208,8 +179,8 @@ impl Vu {
     pub(crate) fn enter(&self, suspender: &Suspender<Resumed, Wait>) {
         self.is_cancelled.set(false);
         *self.suspender.borrow_mut() = Some(suspender.clone());
-        if **self.group.borrow() != *self.scenario.group {
-            *self.group.borrow_mut() = self.scenario.group.as_str().into();
+        if self.group.borrow().id != self.first_group.id {
+            *self.group.borrow_mut() = self.first_group.clone();
         }
     }
 
@@ -224,7 +195,7 @@ impl Vu {
     pub(crate) fn begin(&self, operation: Operation, waiter: Waiter) -> OperationName {
         let name = self.next_operation.get();
         self.next_operation.set(name.wrapping_add(1));
-        self.operations.borrow_mut().insert(name, OperationSlot { operation, waiter, ended: None });
+        self.operations.borrow_mut().push(name, OperationSlot { operation, waiter, ended: None });
         name
     }
 
@@ -238,8 +209,8 @@ impl Vu {
     /// How an operation ended, once; none where it is under way.
     pub(crate) fn take_ended(&self, name: OperationName) -> Option<Ended> {
         let mut operations = self.operations.borrow_mut();
-        let ended = operations.get_mut(&name)?.ended.take()?;
-        operations.remove(&name);
+        let ended = operations.get_mut(name)?.ended.take()?;
+        operations.remove(name);
         Some(ended)
     }
 
@@ -272,24 +243,35 @@ impl Vu {
 
     /// Add a value to a metric.
     pub(crate) fn sample(&self, metric: MetricId, value: f64, tags: &dyn Tags) {
-        self.sample_of(metric, None, (value, tags));
+        let place = SamplePlace { group: self.group.borrow().id, check: None };
+        let tagged = Tagged { vu: self, own: tags };
+        let series = self.shared.registry.borrow_mut().series_of(metric, place, &tagged);
+        self.asked.borrow_mut().samples.push((series, value));
+    }
+
+    /// Add values with the same tags to several metrics.
+    pub(crate) fn samples(&self, values: &[(Builtin, f64)], tags: &dyn Tags) {
+        let place = SamplePlace { group: self.group.borrow().id, check: None };
+        let tagged = Tagged { vu: self, own: tags };
+        let registry = &mut *self.shared.registry.borrow_mut();
+        let samples = &mut self.asked.borrow_mut().samples;
+        for (metric, value) in values {
+            samples.push((registry.series_of((*metric).into(), place, &tagged), *value));
+        }
     }
 
     /// Add the result of a check.
-    pub(crate) fn sample_check(&self, check: &str, value: f64, tags: &dyn Tags) {
-        self.sample_of(Builtin::Checks.into(), Some(check), (value, tags));
-    }
-
-    fn sample_of(&self, metric: MetricId, check: Option<&str>, sample: (f64, &dyn Tags)) {
-        let (value, own) = sample;
-        let tagged = Tagged { vu: self, own };
-        let group = self.group.borrow();
-        let series = self.shared.registry.borrow_mut().series_of(
-            metric,
-            SamplePlace { group: &group, check },
-            &tagged,
-        );
-        self.asked.borrow_mut().samples.push((series, value));
+    pub(crate) fn checked(&self, name: &str, result: CheckResult, tags: &dyn Tags) {
+        let group = self.group.borrow().id;
+        let tagged = Tagged { vu: self, own: tags };
+        let registry = &mut *self.shared.registry.borrow_mut();
+        let check = registry.check(group, name);
+        let place = SamplePlace { group, check: Some(check) };
+        let series = registry.series_of(Builtin::Checks.into(), place, &tagged);
+        let asked = &mut *self.asked.borrow_mut();
+        let value = if result == CheckResult::Passed { 1.0 } else { 0.0 };
+        asked.samples.push((series, value));
+        asked.checks.push((check, result));
     }
 
     /// From now on its iteration waits for nothing, and ends as soon as it can.
@@ -331,7 +313,7 @@ impl Tags for Tagged<'_> {
             return Some(owned(own));
         }
         match name {
-            "group" => Some(Cow::Owned(self.vu.group.borrow().to_string())),
+            "group" => Some(Cow::Owned(self.vu.group.borrow().text.to_string())),
             "scenario" => Some(Cow::Borrowed(self.vu.scenario.name.as_str())),
             "vu" => Some(Cow::Owned(self.vu.number.get().to_string())),
             "iter" => Some(Cow::Owned(self.vu.iteration.get().to_string())),

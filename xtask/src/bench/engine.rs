@@ -6,7 +6,7 @@
 //! report. Start reading at [`COMPARISONS`].
 
 mod comparison;
-mod measured;
+pub(super) mod measured;
 mod options;
 pub(super) mod ratio;
 pub(super) mod target;

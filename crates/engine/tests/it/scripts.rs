@@ -255,8 +255,10 @@ fn names_met_while_running_are_endpoints_and_past_the_limit_one() {
 fn checks_of_iterations_are_counted_by_name_and_past_the_limit_as_one() {
     let resume: Resume = |state, _, context| {
         let result = if state.number.is_multiple_of(3) { CheckResult::Failed } else { CheckResult::Passed };
-        context.check_iteration("basket", result);
-        context.check_iteration(&format!("of {}", state.number % 300), CheckResult::Passed);
+        let basket = context.iteration_check("basket");
+        context.check_iteration(basket, result);
+        let numbered = context.iteration_check(&format!("of {}", state.number % 300));
+        context.check_iteration(numbered, CheckResult::Passed);
         Progress::DONE
     };
     let each = workload::Executor::SharedIterations { vus: 8, iterations: 600, max_duration: ms(60_000) };

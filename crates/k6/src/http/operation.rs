@@ -133,7 +133,7 @@ impl HttpOperation {
             request.body.clear();
             request.headers.retain(|(name, _)| !name.starts_with("content-"));
         }
-        request.url = url;
+        request.url = Rc::new(url.into());
         true
     }
 }

@@ -1,6 +1,6 @@
 //! Between scripts and the engine: what scripts ask for is passed on, what has ended is counted and noted for them.
 
-use engine::exchange::{CheckResult, CompletedTimes, OperationName, Response};
+use engine::exchange::{CompletedTimes, OperationName, Response};
 use engine::iteration::{Context, Verdict};
 use evidence::Outcome;
 
@@ -39,24 +39,28 @@ pub(super) fn count(vu: &Vu, context: &mut Context<'_>) {
     for (series, value) in samples.drain(..) {
         registry.add_value(series, value, context);
     }
-    for (check, passed) in checks.drain(..) {
-        context.check_iteration(&check, if passed { CheckResult::Passed } else { CheckResult::Failed });
+    for (check, result) in checks.drain(..) {
+        registry.count_check(check, result, context);
     }
 }
 
 /// Submit a request; one that cannot be sent has ended.
 fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     let mut operations = vu.operations.borrow_mut();
-    let Some(slot) = operations.get_mut(&name) else { return };
+    let Some(slot) = operations.get_mut(name) else { return };
     let Operation::Http(operation) = &slot.operation else { return };
-    let origin = match context.origin(&operation.request.url.origin) {
+    let url = &operation.request.url;
+    let origin = match url.origin_by(|origin| context.origin(origin)) {
         Ok(origin) => origin,
         Err(error) => {
             slot.ended = Some(Ended::Http(Err(error.to_string())));
             return;
         }
     };
-    let endpoint = context.endpoint(operation.request.called());
+    let endpoint = match &operation.request.name {
+        Some(name) => context.endpoint(name),
+        None => url.endpoint_by(|url| context.endpoint(url)),
+    };
     let draft = context.request(name);
     (draft.origin, draft.endpoint) = (origin, endpoint);
     operation.draft(draft);
@@ -66,7 +70,7 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
 pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completion<'_>) -> Verdict {
     let times = context.completed_times().unwrap_or_default();
     let mut operations = vu.operations.borrow_mut();
-    let Some(slot) = operations.get_mut(&completion.name) else { return Verdict::Accepted };
+    let Some(slot) = operations.get_mut(completion.name) else { return Verdict::Accepted };
     let Operation::Http(operation) = &mut slot.operation else { return Verdict::Accepted };
     let hop = operation.request.clone();
     let next = operation.ended(completion.response, completion.transport, &times);
@@ -112,7 +116,7 @@ fn sample(vu: &Vu, hop: &Hop<'_>, times: &CompletedTimes) {
         failure: hop.response.and_then(|response| response.failure.as_ref()),
     };
     let timings = timings(times);
-    for (metric, value) in [
+    let values = [
         (Builtin::HttpReqs, 1.0),
         (Builtin::HttpReqDuration, timings.duration()),
         (Builtin::HttpReqBlocked, timings.blocked),
@@ -123,9 +127,8 @@ fn sample(vu: &Vu, hop: &Hop<'_>, times: &CompletedTimes) {
         (Builtin::HttpReqReceiving, timings.receiving),
         (Builtin::DataSent, times.bytes_out as f64),
         (Builtin::DataReceived, times.bytes_in as f64),
-    ] {
-        vu.sample(metric.into(), value, &tags);
-    }
+    ];
+    vu.samples(&values, &tags);
     if let Some(is_expected) = hop.request.expected.includes(hop.status) {
         vu.sample(Builtin::HttpReqFailed.into(), f64::from(u8::from(!is_expected)), &tags);
     }

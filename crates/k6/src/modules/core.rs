@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use engine::exchange::CheckResult;
+
 use crate::js::{Call, Scope, Thrown, Value};
-use crate::metrics::{Builtin, Tags};
+use crate::metrics::{Builtin, SEPARATOR, Tags};
 use crate::modules::defining::{add, tags};
 use crate::vu::{Vu, Wait, Waiter};
-
-/// What separates groups in a path, and a check from its group.
-pub(crate) const SEPARATOR: &str = "::";
 
 pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     let exports = scope.object();
@@ -55,10 +54,8 @@ fn check<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         };
         let passed = result.is_truthy();
         all_passed &= passed;
-        let path = format!("{}{SEPARATOR}{name}", vu.group.borrow());
-        vu.asked.borrow_mut().checks.push((path.into(), passed));
-        let tags = CheckTags { check: &name, given: &given };
-        vu.sample_check(&name, f64::from(u8::from(passed)), &tags);
+        let result = if passed { CheckResult::Passed } else { CheckResult::Failed };
+        vu.checked(&name, result, &CheckTags { check: &name, given: &given });
     }
     Ok(scope.boolean(all_passed))
 }
@@ -80,7 +77,8 @@ fn group<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     }
     let outer = vu.group.borrow().clone();
     let began = vu.now.get();
-    *vu.group.borrow_mut() = format!("{outer}{SEPARATOR}{name}").into();
+    let inner = vu.shared.registry.borrow_mut().group(&format!("{}{SEPARATOR}{name}", outer.text));
+    *vu.group.borrow_mut() = inner;
     let result = body.call(&scope.undefined(), &[]);
     let took = vu.now.get().since(began);
     vu.sample(Builtin::GroupDuration.into(), took.as_secs_f64() * 1e3, &Vec::new());

@@ -59,8 +59,8 @@ fn clear_timeout<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     if name >= 0.0 {
         let is_timer = |slot: &OperationSlot| matches!(slot.operation, Operation::Timer);
         let operations = &mut *Vu::of(call.scope()).operations.borrow_mut();
-        if operations.get(&(name as u32)).is_some_and(is_timer) {
-            operations.remove(&(name as u32));
+        if operations.get(name as u32).is_some_and(is_timer) {
+            operations.remove(name as u32);
         }
     }
     Ok(call.scope().undefined())

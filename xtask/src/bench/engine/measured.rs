@@ -16,28 +16,28 @@ const GRACE: Duration = Duration::from_secs(60);
 
 /// The figures of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Measured {
+pub(in crate::bench) struct Measured {
     /// Requests that succeeded.
-    pub(super) requests: u64,
+    pub(in crate::bench) requests: u64,
     /// User and system time of the whole process, in seconds; the kernel reports it in hundredths.
-    pub(super) cpu_s: f64,
+    pub(in crate::bench) cpu_s: f64,
     /// Peak resident memory, in megabytes of a million bytes.
-    pub(super) resident_mb: f64,
+    pub(in crate::bench) resident_mb: f64,
 }
 
 /// A process that has ended well.
-pub(super) struct EndedProcess {
+pub(in crate::bench) struct EndedProcess {
     /// Its standard output.
-    pub(super) output: String,
-    pub(super) cpu_s: f64,
-    pub(super) resident_mb: f64,
+    pub(in crate::bench) output: String,
+    pub(in crate::bench) cpu_s: f64,
+    pub(in crate::bench) resident_mb: f64,
 }
 
 /// Runs a tool in `folder` to its end, which must come soon after `seconds` of load.
 ///
 /// # Errors
 /// When it cannot be started, does not end in time, or fails; with its output.
-pub(super) fn run(
+pub(in crate::bench) fn run(
     name: &'static str,
     mut command: Command,
     folder: &Path,

@@ -26,8 +26,8 @@ pub(in crate::bench) enum Protocol {
     Grpc,
 }
 
-/// Its servers, in the order of [`Protocol`], then the one that fails for some paths.
-const SERVERS: [fn(u16) -> String; 4] = [http1, http2, grpc, failing];
+/// Its servers, in the order of [`Protocol`], then the one that answers with JSON, then the one that fails for some paths.
+const SERVERS: [fn(u16) -> String; 5] = [http1, http2, grpc, json, failing];
 
 /// The running nginx.
 pub(in crate::bench) struct Target {
@@ -49,6 +49,11 @@ impl Target {
     /// Where a protocol is served, as `HOST:PORT`.
     pub(in crate::bench) fn authority(&self, protocol: Protocol) -> String {
         format!("127.0.0.1:{}", self.nginx.port(protocol as usize))
+    }
+
+    /// Where every response is a JSON object.
+    pub(in crate::bench) fn json_authority(&self) -> String {
+        format!("127.0.0.1:{}", self.nginx.port(SERVERS.len() - 2))
     }
 
     /// Where five in a hundred paths, those whose number ends on an even ten, give status 503.
@@ -79,6 +84,14 @@ fn grpc(port: u16) -> String {
     format!(
         "server {{ listen 127.0.0.1:{port} http2 backlog=16000; root .; error_page 405 =200 $uri;\n\
          location / {{ default_type application/grpc; add_trailer grpc-status 0; }} }}\n"
+    )
+}
+
+fn json(port: u16) -> String {
+    let object = r#"{"id":7,"name":"anna"}"#;
+    format!(
+        "server {{ listen 127.0.0.1:{port} backlog=16000;\n\
+         location / {{ default_type application/json; return 200 '{object}'; }} }}\n"
     )
 }
 

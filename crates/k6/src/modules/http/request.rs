@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::expected::expectation;
-use crate::http::{BodyForm, DEFAULT_TIMEOUT, HttpRequest, Url};
+use crate::http::{BodyForm, DEFAULT_TIMEOUT, HttpRequest};
 use crate::js::{Scope, Thrown, Value};
 use crate::modules::defining::{base64, tags};
 use crate::script::{Bodies, Failures};
@@ -59,7 +59,7 @@ pub(super) fn read(arguments: &Arguments<'_>) -> Result<HttpRequest, Thrown> {
     let vu = Vu::of(scope);
     let defaults = &vu.shared.script.settings().http;
     let (url, name) = url_of(&arguments.url)?;
-    let url = Url::parse(&url).map_err(|error| scope.throw(&error.to_string()))?;
+    let url = vu.shared.urls.borrow_mut().url(&url).map_err(|error| scope.throw(&error.to_string()))?;
     let mut request = HttpRequest {
         method: arguments.method.clone(),
         url,
