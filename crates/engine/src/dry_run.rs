@@ -165,8 +165,10 @@ impl DryRun {
         let shape = &self.program.shape;
         let phase = if scenario == shape.setup() { shape.setup_phase() } else { PhaseIndex(0) };
         let run = || {
-            let load = LoopLoad::Once(SingleIteration { scenario, phase, maker: make() });
-            EventLoop::new(&options, load, LoopLinks { outlet, shared: Shared::default() })?.run()
+            let single = SingleIteration { scenario, phase };
+            let users = single.users(&options.program, make());
+            let links = LoopLinks { outlet, shared: Shared::default() };
+            EventLoop::new(&options, LoopLoad::Once(single), users, links)?.run()
         };
         std::thread::scope(|scope| {
             // A loop sets timers of its thread, and this one belongs to the caller.

@@ -35,7 +35,7 @@ use crate::program::{Counters, MetNames, Program};
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
 use building::Ledger;
-pub(crate) use building::{LoopLinks, LoopLoad, LoopShare, Shared, SingleIteration};
+pub(crate) use building::{LoopLinks, LoopLoad, LoopShare, Shared, SingleIteration, early_users};
 use sleep::Sleeper;
 
 /// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that
@@ -45,6 +45,8 @@ pub const LATE_AFTER: Duration = Duration::from_secs(1);
 const TIME_LIMIT_RESOLUTION: Duration = Duration::from_millis(1);
 /// How many socket events are handled before the loop looks for due arrivals again.
 const EVENTS_A_TURN: usize = 64;
+/// With so much time until something is due a virtual user is made ahead: scripts take up to about a millisecond.
+const SPARE_TIME: Duration = Duration::from_millis(2);
 
 /// What one loop adds to the totals of a run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -152,6 +154,9 @@ impl EventLoop {
             self.record_stall(now, turn_ends);
             self.perturbation.looked(turn_ends, self.in_flight.now);
             let wake = self.next_wake(turn_ends);
+            if wake.since(turn_ends) > SPARE_TIME && self.users.make_spare() {
+                continue;
+            }
             self.sleeper.sleep(&mut self.poll, &mut events, wake)?;
             self.perturbation.woke(self.sleeper.woke_at(), self.sleeper.lateness());
             self.handle_events(&events)?;

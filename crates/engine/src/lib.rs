@@ -17,6 +17,7 @@ pub mod exchange;
 mod exemplars;
 mod index;
 pub mod iteration;
+mod loops;
 mod metrics;
 mod network;
 mod operation;
@@ -29,7 +30,6 @@ use std::sync::Arc;
 
 use evidence::Instant;
 use evidence::tick_channel::TickSender;
-use workload::schedule::Segment;
 
 pub use body_budget::BODY_BUDGET_BYTES;
 pub use clock::Clock;
@@ -37,13 +37,12 @@ pub use control::{Command, Control};
 pub use dry_run::{DryRun, DryRunError};
 pub use event_loop::LATE_AFTER;
 pub use index::{CheckIndex, CheckNameIndex, EndpointIndex, OriginIndex};
+pub use loops::Loops;
 pub use metrics::NotFinite;
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
 
-use event_loop::{EventLoop, LoopLinks, LoopLoad, LoopShare, LoopTotals, Shared};
 use iteration::Behaviour;
-use vu_slots::BegunIterations;
 
 /// The measurement has become impossible. A failing target is never the reason.
 #[derive(Debug, thiserror::Error)]
@@ -100,68 +99,5 @@ pub struct Totals {
 /// [`EngineError`] when the measurement has become impossible; the other loops are then stopped too.
 pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
     let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
-    let begun: Arc<[_]> = options.program.shape.all().map(|_| BegunIterations::default()).collect();
-    let shared = Shared::default();
-    let ends = std::thread::scope(|scope| {
-        let shares =
-            (0..count).map(|index| LoopShare { segment: Segment { index, count }, begun: begun.clone() });
-        let links = outlets.into_iter().map(|outlet| LoopLinks { outlet, shared: shared.clone() });
-        let threads: Vec<_> =
-            shares.zip(links).map(|(share, links)| spawn(scope, options, share, links)).collect();
-        let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| match thread {
-            Ok(thread) => thread.join().unwrap_or_else(|_| Err(EngineError::Loop("it panicked".into()))),
-            Err(error) => Err(EngineError::Loop(error.to_string())),
-        };
-        threads.into_iter().map(join).collect::<Vec<Result<LoopTotals, EngineError>>>()
-    });
-    let mut totals = Totals::default();
-    for end in ends {
-        let end = end?;
-        totals.last_second = totals.last_second.max(end.last_second);
-        totals.requests_in_flight += end.requests_in_flight;
-        totals.iterations_in_flight += end.iterations_in_flight;
-        totals.folded_ticks += end.folded_ticks;
-        totals.stopped_at = totals.stopped_at.into_iter().chain(end.stopped_at).min();
-    }
-    Ok(totals)
-}
-
-type LoopThread<'scope> = std::thread::ScopedJoinHandle<'scope, Result<LoopTotals, EngineError>>;
-
-/// Start a loop, which is made in its own thread: virtual users stay there.
-fn spawn<'scope>(
-    scope: &'scope std::thread::Scope<'scope, '_>,
-    options: &'scope RunOptions,
-    share: LoopShare,
-    links: LoopLinks,
-) -> std::io::Result<LoopThread<'scope>> {
-    let guard = LoopGuard { others: Some(options.control.clone()) };
-    let run = move || {
-        let end = EventLoop::new(options, LoopLoad::Share(share), links).and_then(EventLoop::run);
-        if end.is_ok() {
-            guard.disarm();
-        }
-        end
-    };
-    std::thread::Builder::new().name("plimsoll-loop".into()).spawn_scoped(scope, run)
-}
-
-/// Ends the other loops when it is dropped with them: its loop failed or panicked, or its thread never started.
-struct LoopGuard {
-    others: Option<Control>,
-}
-
-impl LoopGuard {
-    /// The loop ended well: the others go on.
-    fn disarm(mut self) {
-        self.others = None;
-    }
-}
-
-impl Drop for LoopGuard {
-    fn drop(&mut self) {
-        if let Some(others) = &self.others {
-            others.abandon();
-        }
-    }
+    Loops::make(&options.program, options.behaviour.as_ref(), count)?.run(options, outlets)
 }

@@ -1,5 +1,7 @@
 //! The virtual users of one loop: which are free, and which iteration each of the others makes.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use evidence::tick::ScenarioState;
@@ -44,6 +46,8 @@ struct ScenarioVus {
     /// How many there may be in this loop.
     limit: u32,
     free: Vec<UserIndex>,
+    /// Whether one more is made, while there is time, when all are busy.
+    is_made_ahead: bool,
     /// The virtual user that was made first.
     first: Option<UserIndex>,
     /// In a closed model: the virtual user of each slot; none until the slot's first iteration.
@@ -85,11 +89,13 @@ pub(crate) struct Users {
     scenarios: Vec<ScenarioVus>,
     /// This loop uses the numbers n with (n − 1) % count == index.
     segment: Segment,
+    /// How many there are, over all loops.
+    counted: Arc<AtomicU32>,
 }
 
 impl Users {
-    pub(crate) fn new(segment: Segment) -> Self {
-        Users { all: Vec::new(), scenarios: Vec::new(), segment }
+    pub(crate) fn new(segment: Segment, counted: Arc<AtomicU32>) -> Self {
+        Users { all: Vec::new(), scenarios: Vec::new(), segment, counted }
     }
 
     /// Add the next scenario, which may have `limit` virtual users in this loop.
@@ -99,6 +105,7 @@ impl Users {
             maker,
             limit,
             free: Vec::new(),
+            is_made_ahead: false,
             first: None,
             assigned: Vec::new(),
             made: 0,
@@ -160,6 +167,20 @@ impl Users {
         self.scenarios[scenario.0].free.extend(made.into_iter().rev());
     }
 
+    /// From now on one further virtual user of this open scenario is made whenever there is time and all others are busy.
+    pub(crate) fn make_ahead(&mut self, scenario: ScenarioIndex) {
+        self.scenarios[scenario.0].is_made_ahead = true;
+    }
+
+    /// Make one that is made ahead; false where none is needed.
+    pub(crate) fn make_spare(&mut self) -> bool {
+        let needs_one = |vus: &ScenarioVus| vus.is_made_ahead && vus.free.is_empty() && vus.made < vus.limit;
+        let Some(scenario) = self.scenarios.iter().position(needs_one) else { return false };
+        let made = self.make(ScenarioIndex(scenario), None);
+        self.scenarios[scenario].free.extend(made);
+        true
+    }
+
     /// A new virtual user, unless the limit is reached.
     fn make(&mut self, scenario: ScenarioIndex, slot: Option<VuSlotIndex>) -> Option<UserIndex> {
         let user = UserIndex(self.count());
@@ -176,6 +197,7 @@ impl Users {
         }
         let number = self.segment.index + 1 + user.0 * self.segment.count;
         let iteration = vus.maker.virtual_user(number);
+        self.counted.fetch_add(1, Ordering::Relaxed);
         self.all.push(User {
             iteration,
             scenario,

@@ -1,7 +1,5 @@
 //! What `plimsoll http` and `plimsoll grpc` have in common: from their options to a workload, and to a run of it.
 
-use std::time::Duration;
-
 use workload::LoadedPlan;
 use workload::adhoc::{AdhocError, Pace, Sources};
 use workload::connection::{Connecting, IpVersion, TlsSettings};
@@ -53,7 +51,6 @@ pub(crate) fn conduct(
         progress: Progress::unless(arguments.quiet),
         options: &arguments.options,
         address_hint: |_| String::new(),
-        lead: Duration::ZERO,
     };
     run::conduct(listener, plan.map_err(Failure::usage)?, &request)
 }

@@ -21,6 +21,7 @@ mod integrity;
 mod judged;
 mod leaks;
 mod live;
+mod making;
 mod manifest;
 mod monitor;
 mod once;

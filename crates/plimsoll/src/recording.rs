@@ -71,7 +71,7 @@ impl Recording {
         let workload = &prepared.program.redactor().stored(prepared.program.workload());
         let identities = &prepared.identities;
         let manifest = manifest(&RunDescription { workload, identities, loops })?;
-        let clock = Clock::starting_in(LEAD + request.lead);
+        let clock = Clock::starting_in(LEAD);
         let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
         let manifest = manifest.dated(epoch);
         let file = request.keep.file(&manifest)?;

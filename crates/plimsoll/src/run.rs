@@ -2,8 +2,6 @@
 //! target, begin the archive, start the observers, offer the load, stop the observers, seal the archive, judge,
 //! report, exit code. `http`, `grpc` and `quick` make their workload in another way and pass the same stations.
 
-use std::time::Duration;
-
 use workload::plan::LoadedPlan;
 
 use crate::arguments::RunArguments;
@@ -16,7 +14,7 @@ use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
 use crate::stop_watch::StopWatch;
-use crate::{judged, once, outputs, plan};
+use crate::{judged, making, once, outputs, plan};
 
 pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
@@ -25,7 +23,6 @@ pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
         progress: Progress::unless(arguments.quiet),
         options: &arguments.options,
         address_hint: |name| format!(", or give its address: --target {name}=ADDRESS"),
-        lead: Duration::ZERO,
     };
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?; // 1
     conduct(&listener, plan, &request)
@@ -69,13 +66,14 @@ pub(crate) fn record(
 ) -> CommandResult<SealedRun> {
     let (workload, loops) = (prepared.program.workload(), request.options.loops);
     let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops));
+    let made = making::made_loops(&prepared, request)?;
     // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
     let control = listener.control_run();
     let stop_watch = StopWatch::new(workload, loops, control.clone());
     let mut recording = Recording::begin(&prepared, request, TickReaders { live, stop_watch })?; // 3
     let options = recording.run_options(&prepared, control);
     let watchers = prepared.watchers.start(recording.clock(), recording.observed())?; // 4
-    let totals = engine::run(&options, recording.take_outlets()); // 5
+    let totals = made.run(&options, recording.take_outlets()); // 5
     recording.load_is_over();
     recording.note_limits(&options.program);
     watchers.stop(); // 6

@@ -1,7 +1,5 @@
 //! The run file, progress display and options of one run.
 
-use std::time::Duration;
-
 use crate::arguments::RunOptionArguments;
 use crate::run_file::Keep;
 
@@ -12,8 +10,6 @@ pub(crate) struct RunRequest<'a> {
     pub(crate) options: &'a RunOptionArguments,
     /// How the command line names another address for a target, from its name; the end of "start it…".
     pub(crate) address_hint: fn(&str) -> String,
-    /// How long it takes to make the virtual users that are made before the load.
-    pub(crate) lead: Duration,
 }
 
 /// Whether progress is drawn on standard error.

@@ -7,7 +7,6 @@ mod outcome;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use engine::{DryRun, Program};
@@ -41,8 +40,6 @@ pub(crate) struct LoadedScript {
     script: Script,
     options: ConsolidatedOptions,
     thresholds: Vec<MetricThresholds>,
-    /// How long it took to evaluate it.
-    evaluated_in: Duration,
 }
 
 pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
@@ -50,13 +47,11 @@ pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
     let log = ScriptLog::start()?;
     let loaded = load(arguments, &log.sink())?; // 1
     let options = arguments.run_options();
-    let lead = lead(&loaded, options.loops);
     let request = RunRequest {
         keep: arguments.evidence.as_deref().map_or(Keep::ByName, Keep::At),
         progress: Progress::unless(arguments.quiet),
         options: &options,
         address_hint: |_| String::new(),
-        lead,
     };
     if !request.options.force {
         request.keep.refuse_existing()?;
@@ -93,10 +88,8 @@ fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScrip
     let path = std::path::absolute(&arguments.script).map_err(Failure::usage)?;
     let files_under =
         arguments.files_under.as_ref().map(std::path::absolute).transpose().map_err(Failure::usage)?;
-    let began = Instant::now();
     let source = ScriptSource { path, files: Arc::new(Disk), files_under, env };
     let script = Script::load(source, log.clone()).map_err(|error| threw(&error))?;
-    let evaluated_in = began.elapsed();
     let mut layers = vec![Layer::of_script(script.options()).map_err(unusable)?, from_environment];
     layers.push(flags.layer().map_err(unusable)?);
     if let Some(config) = &arguments.config {
@@ -116,7 +109,7 @@ fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScrip
     refuse_unsupported(&options.options)?;
     note_without_effect(&options.options, &thresholds);
     script.resolve(settings(&options.options, &thresholds));
-    Ok(LoadedScript { script, options, thresholds, evaluated_in })
+    Ok(LoadedScript { script, options, thresholds })
 }
 
 /// What options say that is not done yet: it is refused rather than left out without a word.
@@ -212,16 +205,6 @@ fn plan(arguments: &ScriptArguments, loaded: &LoadedScript) -> LoadedPlan {
         tls: BTreeMap::new(),
         env: BTreeMap::new(),
     }
-}
-
-/// How long it takes each loop to evaluate the script for its virtual users, by how long the first evaluation took.
-fn lead(loaded: &LoadedScript, loops: u16) -> Duration {
-    let early = |shape: &k6::options::ScenarioShape| match shape.executor.is_open() {
-        true => shape.preallocated_vus,
-        false => shape.max_vus,
-    };
-    let users: u32 = loaded.options.scenarios.iter().map(early).sum();
-    loaded.evaluated_in.min(Duration::from_millis(2)) * users.div_ceil(loops.into())
 }
 
 /// Call `teardown` after the load, whatever became of it.

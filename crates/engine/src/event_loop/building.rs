@@ -2,6 +2,7 @@
 
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use evidence::tick_channel::TickSender;
 use evidence::{Disturbed, Instance, Instant, Perturbation};
@@ -15,11 +16,11 @@ use crate::arrivals::ArrivalSource;
 use crate::control::Command;
 use crate::exemplars::{Exemplars, KeptExchanges};
 use crate::index::{PhaseIndex, ScenarioIndex};
-use crate::iteration::{LoopScenario, UserMaker};
+use crate::iteration::{Behaviour, LoopScenario, UserMaker};
 use crate::metrics::{LoopMetrics, MetricDirectory};
 use crate::network::Network;
 use crate::operation::Operations;
-use crate::program::MetNames;
+use crate::program::{MetNames, Program};
 use crate::steps::PlanUsers;
 use crate::users::Users;
 use crate::vu_slots::{BegunIterations, ScenarioShare};
@@ -66,7 +67,6 @@ pub(crate) struct SingleIteration {
     pub(crate) scenario: ScenarioIndex,
     /// The phase that its requests are counted for.
     pub(crate) phase: PhaseIndex,
-    pub(crate) maker: Box<dyn UserMaker>,
 }
 
 /// Where a loop counts, and which exchanges it keeps.
@@ -112,49 +112,77 @@ impl LoopLoad {
         };
         program.shape.all().map(source).collect()
     }
+}
 
-    fn users(self, options: &RunOptions) -> Users {
-        let program = &options.program;
-        let mut users = Users::new(self.segment());
-        let steps_of = |index| Box::new(PlanUsers::new(program.clone(), index));
-        match self {
-            LoopLoad::Share(LoopShare { segment, .. }) => {
-                for index in program.shape.load() {
-                    let scenario = program.scenario(index);
-                    let name = scenario.name.clone();
-                    let place = LoopScenario { position: index.0, name: name.clone(), segment };
-                    let maker = match &options.behaviour {
-                        Some(behaviour) => behaviour.on_loop(place),
-                        None => steps_of(index),
-                    };
-                    let part = segment.among_first(scenario.max_vus);
-                    let own = |vus: u32| part.map_or(0, |part| part.share(u64::from(vus)) as u32);
-                    users.add_scenario(name, maker, own(scenario.max_vus));
-                    match &options.behaviour {
-                        Some(_) if !scenario.executor.is_open() => {
-                            users.prepare_slots(index, own(scenario.max_vus));
-                        }
-                        _ => users.prepare(index, own(scenario.preallocated_vus)),
-                    }
+impl LoopShare {
+    /// The virtual users of the share. Those that are needed at once, or by a script, are made; `made` counts them.
+    pub(crate) fn users(
+        &self,
+        program: &Arc<Program>,
+        behaviour: Option<&Arc<dyn Behaviour>>,
+        made: &Arc<AtomicU32>,
+    ) -> Users {
+        let segment = self.segment;
+        let mut users = Users::new(segment, made.clone());
+        for index in program.shape.load() {
+            let scenario = program.scenario(index);
+            let name = scenario.name.clone();
+            let place = LoopScenario { position: index.0, name: name.clone(), segment };
+            let maker = match behaviour {
+                Some(behaviour) => behaviour.on_loop(place),
+                None => Box::new(PlanUsers::new(program.clone(), index)),
+            };
+            let part = segment.among_first(scenario.max_vus);
+            let own = |vus: u32| part.map_or(0, |part| part.share(u64::from(vus)) as u32);
+            users.add_scenario(name, maker, own(scenario.max_vus));
+            match behaviour {
+                Some(_) if !scenario.executor.is_open() => {
+                    users.prepare_slots(index, own(scenario.max_vus));
                 }
-            }
-            LoopLoad::Once(SingleIteration { scenario, maker, .. }) => {
-                let mut own = Some(maker);
-                for index in program.shape.all() {
-                    let maker = if index == scenario { own.take() } else { None };
-                    let limit = u32::from(maker.is_some());
-                    let maker = maker.unwrap_or_else(|| steps_of(index));
-                    users.add_scenario(program.scenario(index).name.clone(), maker, limit);
+                Some(_) => {
+                    users.prepare(index, own(scenario.preallocated_vus));
+                    users.make_ahead(index);
                 }
+                None => users.prepare(index, own(scenario.preallocated_vus)),
             }
         }
         users
     }
 }
 
+/// How many virtual users are made before a run, by all loops.
+pub(crate) fn early_users(program: &Program, has_behaviour: bool) -> u32 {
+    let early = |index| {
+        let scenario = program.scenario(index);
+        let is_made_whole = has_behaviour && !scenario.executor.is_open();
+        if is_made_whole { scenario.max_vus } else { scenario.preallocated_vus }
+    };
+    program.shape.load().map(early).sum()
+}
+
+impl SingleIteration {
+    /// Its virtual user, which `maker` makes when the iteration begins.
+    pub(crate) fn users(&self, program: &Arc<Program>, maker: Box<dyn UserMaker>) -> Users {
+        let mut users = Users::new(Segment::WHOLE, Arc::default());
+        let mut own = Some(maker);
+        for index in program.shape.all() {
+            let maker = if index == self.scenario { own.take() } else { None };
+            let limit = u32::from(maker.is_some());
+            let maker = maker.unwrap_or_else(|| Box::new(PlanUsers::new(program.clone(), index)));
+            users.add_scenario(program.scenario(index).name.clone(), maker, limit);
+        }
+        users
+    }
+}
+
 impl EventLoop {
-    /// A loop that offers this load.
-    pub(crate) fn new(options: &RunOptions, load: LoopLoad, links: LoopLinks) -> Result<Self, EngineError> {
+    /// A loop that offers this load with these virtual users.
+    pub(crate) fn new(
+        options: &RunOptions,
+        load: LoopLoad,
+        users: Users,
+        links: LoopLinks,
+    ) -> Result<Self, EngineError> {
         let LoopLinks { outlet, shared } = links;
         let RunOptions { program, clock, control, .. } = options;
         let (segment, ledger) = (load.segment(), load.ledger());
@@ -181,7 +209,7 @@ impl EventLoop {
             poll,
             sleeper,
             sources: load.sources(options),
-            users: load.users(options),
+            users,
             operations: Operations::new(&program.body_budget),
             network: Network::new(program.clone(), *clock, registry, waker),
             accounting,

@@ -6,17 +6,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::DryRun;
 use engine::exchange::CheckResult;
 use engine::iteration::{
     Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
 };
-use evidence::{Instant, Metric, Outcome, Run};
+use engine::{Clock, Control, DryRun, Loops, RunOptions};
+use evidence::tick_channel::tick_channel;
+use evidence::{Instant, Metric, Outcome, Run, Tick};
 use testbed::{Behaviour, GrpcBehaviour};
 use workload::{Flow, Scenario};
 
 use crate::accounting::Accounting;
-use crate::drive::Drive;
+use crate::drive::{Drive, record, record_and};
 use crate::plan::{Plan, RPC, at_rate, call, closed, get, ms, scenario, sequence};
 
 /// Virtual users that resume with a function.
@@ -358,4 +359,50 @@ fn a_host_that_is_not_found_while_running_is_an_outcome() {
         let expected = "cannot find the address of no-such-host.invalid: ";
         assert!(exemplar.detail.starts_with(expected), "{}", exemplar.detail);
     }
+}
+
+#[test]
+fn virtual_users_of_scripts_are_made_before_the_run_begins() {
+    let resume: Resume = |_, _, _| Progress::DONE;
+    let each = workload::Executor::PerVuIterations { vus: 5, iterations: 2, max_duration: ms(60_000) };
+    let load = scenario("s", each, sequence([get("web", "/")]));
+    let plan = Plan::of("127.0.0.1:9".parse().unwrap()).scenario(Scenario { max_vus: 5, ..load });
+    let behaviour: Arc<dyn UserBehaviour> = Arc::new(Script::new(resume));
+    let program = Arc::new(plan.compile());
+    let loops = Loops::make(&program, Some(&behaviour), 2).unwrap();
+    assert!(loops.wait(ms(60_000)), "they are made without a clock");
+    assert_eq!(loops.made(), (5, 5));
+    let (outlets, inlets): (Vec<_>, Vec<_>) = (0..2).map(|_| tick_channel()).unzip();
+    let clock = Clock::starting_in(ms(20));
+    let options = RunOptions { program, clock, control: Control::new(), behaviour: Some(behaviour) };
+    let recorder = std::thread::spawn(move || record(&inlets));
+    assert!(loops.run(&options, outlets).is_ok());
+    assert_eq!(recorder.join().unwrap().all(Metric::IterationsDone), 10);
+}
+
+#[test]
+fn a_virtual_user_of_a_script_is_made_ahead_when_all_are_busy() {
+    // The first iteration keeps its virtual user busy until the second is due.
+    let resume: Resume = |state, event, context| match event {
+        Event::Begin(_) => {
+            context.timer(1, state.due + ms(1_500));
+            Progress::WAITING
+        }
+        _ => Progress::DONE,
+    };
+    let load = scenario("s", at_rate(1.0, ms(1_900)), sequence([get("web", "/")]));
+    let plan = Plan::of("127.0.0.1:9".parse().unwrap()).scenario(Scenario {
+        max_vus: 3,
+        preallocated_vus: 1,
+        ..load
+    });
+    let mut in_first_second = 0;
+    let mut note = |tick: &Tick| {
+        if tick.second == 0 {
+            in_first_second = tick.state.virtual_users;
+        }
+    };
+    let drive = Drive::new(plan.compile()).behaviour(Arc::new(Script::new(resume)));
+    drive.run_recorded_by(|inlets| record_and(&inlets, &mut note)).assert_sound();
+    assert_eq!(in_first_second, 2, "the second is there before its arrival is due");
 }

@@ -1,0 +1,137 @@
+//! The loops of a run. Each makes its virtual users on a thread of its own, where they stay, before the run begins.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use evidence::tick_channel::TickSender;
+use workload::schedule::Segment;
+
+use crate::event_loop::{EventLoop, LoopLinks, LoopLoad, LoopShare, LoopTotals, Shared, early_users};
+use crate::iteration::Behaviour;
+use crate::vu_slots::BegunIterations;
+use crate::{Control, EngineError, Program, RunOptions, Totals};
+
+/// The loops of a run that has not begun, which make their virtual users.
+#[derive(Debug)]
+pub struct Loops {
+    threads: Vec<LoopThread>,
+    made: Arc<AtomicU32>,
+    to_make: u32,
+    /// Disconnected once every loop has made its virtual users.
+    being_made: Receiver<()>,
+}
+
+#[derive(Debug)]
+struct LoopThread {
+    begin: Sender<Begin>,
+    ended: JoinHandle<Result<LoopTotals, EngineError>>,
+}
+
+/// What a loop needs to begin the run.
+struct Begin {
+    options: RunOptions,
+    links: LoopLinks,
+}
+
+impl Loops {
+    /// So many loops, which make their virtual users from now on.
+    ///
+    /// # Errors
+    /// [`EngineError::Loop`] when a thread cannot be started.
+    pub fn make(
+        program: &Arc<Program>,
+        behaviour: Option<&Arc<dyn Behaviour>>,
+        count: u32,
+    ) -> Result<Loops, EngineError> {
+        let begun: Arc<[_]> = program.shape.all().map(|_| BegunIterations::default()).collect();
+        let made = Arc::new(AtomicU32::new(0));
+        let (makes, being_made) = channel();
+        let thread = |index: u32| {
+            let share = LoopShare { segment: Segment { index, count }, begun: begun.clone() };
+            let (begin, begins) = channel::<Begin>();
+            let (program, behaviour) = (program.clone(), behaviour.cloned());
+            let (made, makes) = (made.clone(), makes.clone());
+            let run = move || {
+                let users = share.users(&program, behaviour.as_ref(), &made);
+                drop(makes);
+                let Ok(Begin { options, links }) = begins.recv() else { return Ok(LoopTotals::default()) };
+                let guard = LoopGuard { others: Some(options.control.clone()) };
+                let made = EventLoop::new(&options, LoopLoad::Share(share), users, links);
+                let end = made.and_then(EventLoop::run);
+                if end.is_ok() {
+                    guard.disarm();
+                }
+                end
+            };
+            let started = std::thread::Builder::new().name("plimsoll-loop".into()).spawn(run);
+            let ended = started.map_err(|error| EngineError::Loop(error.to_string()))?;
+            Ok(LoopThread { begin, ended })
+        };
+        let threads = (0..count).map(thread).collect::<Result<_, EngineError>>()?;
+        let to_make = early_users(program, behaviour.is_some());
+        Ok(Loops { threads, made, to_make, being_made })
+    }
+
+    /// How many virtual users are made, and how many will be before the run begins.
+    pub fn made(&self) -> (u32, u32) {
+        (self.made.load(Ordering::Relaxed), self.to_make)
+    }
+
+    /// Wait until all virtual users are made, at most so long; whether they are.
+    pub fn wait(&self, at_most: Duration) -> bool {
+        self.being_made.recv_timeout(at_most) == Err(RecvTimeoutError::Disconnected)
+    }
+
+    /// Offer the load: see [`run`](crate::run).
+    ///
+    /// # Errors
+    /// As of [`run`](crate::run).
+    pub fn run(self, options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
+        let shared = Shared::default();
+        let begin = |(thread, outlet): (LoopThread, TickSender)| {
+            let links = LoopLinks { outlet, shared: shared.clone() };
+            if thread.begin.send(Begin { options: options.clone(), links }).is_err() {
+                options.control.abandon();
+            }
+            thread.ended
+        };
+        let running: Vec<_> = self.threads.into_iter().zip(outlets).map(begin).collect();
+        let join = |ended: JoinHandle<_>| {
+            ended.join().unwrap_or_else(|_| Err(EngineError::Loop("it panicked".into())))
+        };
+        let ends: Vec<Result<LoopTotals, EngineError>> = running.into_iter().map(join).collect();
+        let mut totals = Totals::default();
+        for end in ends {
+            let end = end?;
+            totals.last_second = totals.last_second.max(end.last_second);
+            totals.requests_in_flight += end.requests_in_flight;
+            totals.iterations_in_flight += end.iterations_in_flight;
+            totals.folded_ticks += end.folded_ticks;
+            totals.stopped_at = totals.stopped_at.into_iter().chain(end.stopped_at).min();
+        }
+        Ok(totals)
+    }
+}
+
+/// Ends the other loops when it is dropped with them: its loop failed or panicked, or its thread never started.
+struct LoopGuard {
+    others: Option<Control>,
+}
+
+impl LoopGuard {
+    /// The loop ended well: the others go on.
+    fn disarm(mut self) {
+        self.others = None;
+    }
+}
+
+impl Drop for LoopGuard {
+    fn drop(&mut self) {
+        if let Some(others) = &self.others {
+            others.abandon();
+        }
+    }
+}
