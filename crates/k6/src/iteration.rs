@@ -78,6 +78,11 @@ impl ScriptIteration {
 
     fn begin(&mut self, arrival: Arrival, context: &mut Context<'_>) -> Progress {
         let vu = &self.vu;
+        if self.function.outlet.is_none() && vu.shared.script.requests().abort_message().is_some() {
+            // The run ends at once: nothing more is begun.
+            context.end_run();
+            return Progress::WAITING;
+        }
         vu.in_scenario.set(arrival.number);
         vu.stage.set(Stage::Calling);
         vu.epoch_unix_ms.set((context.epoch_unix_ns() / 1_000_000) as f64);
@@ -229,7 +234,16 @@ impl Function {
 
     /// What is kept of a result.
     fn kept(&self, value: &Value<'_>) -> Result<Option<String>, Thrown> {
-        if self.outlet.is_some() { value.json() } else { Ok(None) }
+        if self.outlet.is_none() || value.is_undefined() {
+            return Ok(None);
+        }
+        // As in k6, what is undefined is handed on as null.
+        let as_json = "(value) => JSON.stringify(value, (_, one) => one === undefined ? null : one)";
+        let json = value
+            .scope()
+            .run(as_json, "k6")?
+            .call(&value.scope().undefined(), std::slice::from_ref(value))?;
+        if json.is_string() { Ok(Some(json.text()?.to_string())) } else { Ok(None) }
     }
 
     fn try_call<'js>(&self, scope: Scope<'js>, vu: &Vu) -> Result<Value<'js>, Thrown> {

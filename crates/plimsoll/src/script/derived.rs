@@ -16,9 +16,19 @@ pub(super) type SeriesSums = Vec<(Name, BTreeMap<Name, Name>, MetricSums)>;
 pub(super) const DERIVED: [(&str, MetricKind); 3] =
     [("dropped_iterations", MetricKind::Counter), ("vus", MetricKind::Gauge), ("vus_max", MetricKind::Gauge)];
 
+/// Counters that k6 shows also of a run without a request.
+const ALWAYS: [&str; 2] = ["data_received", "data_sent"];
+
+fn no_bytes() -> MetricSums {
+    let mut sums = MetricSums::default();
+    sums.add(MetricKind::Counter, 0.0, Instant::EPOCH);
+    sums
+}
+
 /// Their values in a run.
 pub(super) fn of(run: &Stored, loaded: &LoadedScript) -> CommandResult<SeriesSums> {
     let mut all = dropped(run)?;
+    all.extend(ALWAYS.map(|name| (name.into(), BTreeMap::new(), no_bytes())));
     let (vus, most) = active(run)?;
     let made = |shape: &k6::options::ScenarioShape| match shape.executor.is_open() {
         true => shape.preallocated_vus,

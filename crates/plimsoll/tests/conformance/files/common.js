@@ -1,0 +1,3 @@
+const { double } = require('./numbers.js');
+
+module.exports = { name: 'common', twice: (n) => double(n) };
