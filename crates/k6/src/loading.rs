@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use workload::Files;
 
-use crate::js::{Context, Limits, Loader, ModuleSource, Runtime, Slice, Thrown, Value};
+use crate::js::{Context, Language, Limits, Loader, ModuleSource, Runtime, Slice, Thrown, Value};
 use crate::metrics::Registry;
 use crate::modules;
 use crate::script::{
@@ -63,7 +63,9 @@ impl Group {
         vu: &Rc<Vu>,
         then: impl for<'js> FnOnce(Value<'js>) -> Result<R, Thrown>,
     ) -> Result<(Context, R), ScriptError> {
-        let context = Context::new(&self.runtime, Box::new(vu.clone())).ok_or(ScriptError::Memory)?;
+        let language = vu.shared.script.language();
+        let context =
+            Context::new(&self.runtime, language, Box::new(vu.clone())).ok_or(ScriptError::Memory)?;
         let result = context.enter(|scope| {
             let evaluated = modules::set_globals(scope)
                 .and_then(|()| scope.import(vu.shared.script.main()))
@@ -108,10 +110,12 @@ impl Script {
             has_handle_summary: has("handleSummary"),
         };
         let metrics = registry.borrow().made_by_script();
+        let texts = script.sources().texts();
+        let language = Language::of_texts(texts.iter().map(|(_, text)| &**text));
         script.compile(&context)?;
         script.sources().close();
         // It is evaluated here only.
-        let _ = script.0.evaluated.set(Evaluated { options, functions, lifecycle, metrics });
+        let _ = script.0.evaluated.set(Evaluated { options, functions, lifecycle, metrics, language });
         Ok(script)
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use evidence::metric::MetricKind;
 
-use crate::js::Exception;
+use crate::js::{Exception, Language};
 use crate::metrics::{Contains, SubMetric};
 
 pub(crate) use files::{Sources, beside};
@@ -98,6 +98,8 @@ pub(crate) struct Evaluated {
     pub(crate) functions: Vec<String>,
     pub(crate) lifecycle: Lifecycle,
     pub(crate) metrics: Vec<(String, MetricKind, Contains)>,
+    /// What the contexts of its virtual users need.
+    pub(crate) language: Language,
 }
 
 /// What its options say of how a script is run.
@@ -179,6 +181,11 @@ impl Script {
     /// The names of the functions that it exports.
     pub fn functions(&self) -> &[String] {
         &self.evaluated().functions
+    }
+
+    /// What contexts need: the first has everything.
+    pub(crate) fn language(&self) -> Language {
+        self.0.evaluated.get().map_or(Language::WHOLE, |evaluated| evaluated.language)
     }
 
     /// Which functions it exports besides those of scenarios.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use rquickjs_sys as q;
 
+use super::language::Language;
 use super::runtime::Runtime;
 use super::scope::Scope;
 
@@ -19,17 +20,22 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// New globals, with `data` for native functions. None where the runtime's heap has no space for them.
-    pub(crate) fn new(runtime: &Rc<Runtime>, data: Box<dyn Any>) -> Option<Context> {
+    /// New globals, with these parts of the language and `data` for native functions. None where the runtime's heap has no space for
+    /// them.
+    pub(crate) fn new(runtime: &Rc<Runtime>, language: Language, data: Box<dyn Any>) -> Option<Context> {
         let data = Box::new(data);
         // SAFETY: the runtime is alive. The opaque pointer leads into the box that the context is kept with.
         unsafe {
-            let raw = q::JS_NewContext(runtime.raw());
+            let raw = q::JS_NewContextRaw(runtime.raw());
             if raw.is_null() {
                 return None;
             }
-            q::JS_SetContextOpaque(raw, (&raw const *data).cast_mut().cast());
-            Some(Context { raw, runtime: runtime.clone(), _data: data })
+            let context = Context { raw, runtime: runtime.clone(), _data: data };
+            if !language.add_to(raw) {
+                return None;
+            }
+            q::JS_SetContextOpaque(raw, (&raw const *context._data).cast_mut().cast());
+            Some(context)
         }
     }
 
