@@ -115,23 +115,11 @@ fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScrip
         own.map(|(_, kind, _)| *kind).or_else(|| built_in_kind(name))
     };
     let thresholds = compile(&asked.unwrap_or_default(), kind_of).map_err(|error| unusable(error.into()))?;
-    refuse_unsupported(&options.options)?;
+    options.check_part().map_err(unusable)?;
     let network = Arc::new(NetworkRules::of(&options.options).map_err(unusable)?);
     note_without_effect(&options.options, &thresholds);
     script.resolve(settings(&options.options, &thresholds));
     Ok(LoadedScript { script, options, thresholds, network, evaluated_in })
-}
-
-/// What options say that is not done yet: it is refused rather than left out without a word.
-fn refuse_unsupported(options: &Options) -> CommandResult<()> {
-    let given = [("executionSegment", options.execution_segment.is_some())];
-    match given.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => {
-            let reason = "take it out to run the script without it";
-            Err(unusable(OptionsError::Unsupported { option: (*option).to_owned(), reason }))
-        }
-        None => Ok(()),
-    }
 }
 
 /// Options that are accepted and have no effect yet.
@@ -190,7 +178,7 @@ fn sub_metrics(thresholds: &[MetricThresholds]) -> Vec<SubMetric> {
 }
 
 fn scenarios(loaded: &LoadedScript) -> Vec<ScriptScenario> {
-    loaded.options.scenarios.iter().map(ScriptScenario::from).collect()
+    loaded.options.offered.iter().map(ScriptScenario::from).collect()
 }
 
 /// The script as a workload without steps, in one phase.
@@ -211,7 +199,7 @@ fn lead(loaded: &LoadedScript, loops: u16) -> Duration {
         true => shape.preallocated_vus,
         false => shape.max_vus,
     };
-    let users: u32 = loaded.options.scenarios.iter().map(early).sum();
+    let users: u32 = loaded.options.offered.iter().map(early).sum();
     loaded.evaluated_in.min(Duration::from_millis(2)) * users.div_ceil(loops.into())
 }
 

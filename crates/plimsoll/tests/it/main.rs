@@ -15,6 +15,7 @@ mod identity;
 mod imports;
 mod integrity;
 mod k6_network;
+mod k6_parts;
 mod k6_scripts;
 mod kept_files;
 mod load;
