@@ -27,6 +27,7 @@ pub struct NetworkRules {
     insecure: bool,
     tls: TlsOffer,
     most_idle: usize,
+    local_addresses: Vec<IpAddr>,
 }
 
 impl NetworkRules {
@@ -52,6 +53,7 @@ impl NetworkRules {
             insecure: is_set(options.insecure_skip_tls_verify),
             tls: tls::offer(options)?,
             most_idle: most_idle(options),
+            local_addresses: local_addresses(options)?,
         };
         if !rules.tls.identities.is_empty() {
             let checked = rules.met(Connecting::default()).check_tls();
@@ -79,6 +81,10 @@ impl OriginRules for NetworkRules {
         Ok(self.met(Connecting { connect_to, ..Connecting::default() }))
     }
 
+    fn local_addresses(&self) -> Vec<IpAddr> {
+        self.local_addresses.clone()
+    }
+
     fn choose(&self, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, String> {
         let mut chosen = by_policy(self.policy, addresses);
         if self.select == DnsSelect::First {
@@ -90,6 +96,21 @@ impl OriginRules for NetworkRules {
         match refusal.filter(|_| chosen.is_empty()) {
             Some((ip, network)) => Err(format!("IP ({ip}) is in a blacklisted range ({network})")),
             None => Ok(chosen),
+        }
+    }
+}
+
+/// The addresses that virtual users connect from.
+fn local_addresses(options: &Options) -> Result<Vec<IpAddr>, OptionsError> {
+    /// Further ones are not used.
+    const MOST: usize = 65_536;
+    let addresses = options.local_ips.as_ref().map(|addresses| addresses.first(MOST)).unwrap_or_default();
+    // A connection needs two addresses of one kind.
+    match addresses.iter().all(IpAddr::is_ipv4) || addresses.iter().all(IpAddr::is_ipv6) {
+        true => Ok(addresses),
+        false => {
+            let reason = "give those of one kind";
+            Err(OptionsError::Unsupported { option: "localIPs of IPv4 and IPv6".to_owned(), reason })
         }
     }
 }

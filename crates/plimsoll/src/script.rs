@@ -232,6 +232,7 @@ fn flags(arguments: &ScriptArguments) -> Flags {
         insecure_skip_tls_verify: set(given.insecure_skip_tls_verify),
         no_connection_reuse: set(given.no_connection_reuse),
         no_vu_connection_reuse: set(given.no_vu_connection_reuse),
+        local_ips: given.local_ips.clone(),
         min_iteration_duration: given.min_iteration_duration.clone(),
         throw: set(given.throw),
         blacklist_ips: given.blacklist_ips.clone(),

@@ -4,7 +4,7 @@ mod tls;
 
 use std::io::{self, Read, Write};
 use std::mem::offset_of;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
@@ -82,6 +82,8 @@ pub(super) struct Connection {
     tries: usize,
     /// The address that it is opened to; none of a Unix socket.
     remote: Option<SocketAddr>,
+    /// The address of this machine that it is opened from; none: any.
+    local: Option<IpAddr>,
 }
 
 // With debug assertions a socket of mio is larger.
@@ -98,6 +100,8 @@ pub(super) struct ConnectionTarget<'a> {
     pub(super) route: &'a Route,
     /// Counts on over the origin's addresses, so that connections are spread over them.
     pub(super) address: usize,
+    /// The address of this machine that it is opened from; none: any.
+    pub(super) local: Option<IpAddr>,
 }
 
 /// How a socket is registered for readiness events.
@@ -127,10 +131,10 @@ impl Connection {
         registration: Registration<'_>,
         now: Instant,
     ) -> io::Result<Connection> {
-        let ConnectionTarget { pool, origin, described, route, address } = target;
+        let ConnectionTarget { pool, origin, described, route, address, local } = target;
         let mut tries = 1;
         let transport = loop {
-            let opened = Transport::open(route, address + tries - 1);
+            let opened = Transport::open(route, address + tries - 1, local);
             match opened.and_then(|transport| registration.register(transport)) {
                 Ok(transport) => break transport,
                 Err(error) if tries >= route.addresses() => return Err(error),
@@ -162,6 +166,7 @@ impl Connection {
             address: address + tries - 1,
             tries,
             remote: route.tcp_address(address + tries - 1),
+            local,
         })
     }
 
@@ -208,7 +213,7 @@ impl Connection {
         while self.tries < route.addresses() {
             self.tries += 1;
             self.address += 1;
-            let opened = Transport::open(route, self.address);
+            let opened = Transport::open(route, self.address, self.local);
             if let Ok(transport) = opened.and_then(|transport| registration.register(transport)) {
                 self.transport.deregister(registration.registry);
                 self.transport = transport;

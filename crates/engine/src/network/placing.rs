@@ -79,10 +79,11 @@ impl Network {
         let described = self.program.origin(origin);
         let model = if operation.vu_slot.is_some() { LoadModel::Closed } else { LoadModel::Open };
         let reuse = described.reuse_in(model);
-        let owner = matches!(reuse, Reuse::User | Reuse::Iteration).then_some(operation.owner);
-        let first_address = owner.map_or(0, |user| user.0 as usize);
+        let is_own = matches!(reuse, Reuse::User | Reuse::Iteration) || described.has_own_pools;
+        let owner = is_own.then_some(operation.owner);
         self.pools.find(PoolKey { origin, owner }, || {
-            Pool::new(origin, reuse, described.pool_limits(reuse), first_address)
+            let user = owner.map_or(0, |user| self.segment.nth(user.0.into()));
+            Pool::new(origin, reuse, described.pool_limits(reuse), user)
         })
     }
 

@@ -59,6 +59,8 @@ pub(super) struct Pool {
     limits: PoolLimits,
     /// How many there are that take requests, now or when they are open.
     pub(super) count: usize,
+    /// The number of the virtual user that it belongs to, from 0; 0 where it belongs to all.
+    pub(super) user: u64,
     /// Counts on over the origin's addresses.
     next_address: usize,
     /// Connections that carry many requests at once.
@@ -75,8 +77,10 @@ pub(super) struct Pool {
 const _: () = assert!(offset_of!(Pool, waiting) + size_of::<usize>() <= 64);
 
 impl Pool {
-    pub(super) fn new(origin: OriginIndex, reuse: Reuse, limits: PoolLimits, first_address: usize) -> Self {
+    /// The connections of a virtual user, by its number from 0, begin at an address of their own.
+    pub(super) fn new(origin: OriginIndex, reuse: Reuse, limits: PoolLimits, user: u64) -> Self {
         Pool {
+            user,
             origin,
             reuse,
             protocol: limits.protocol,
@@ -87,7 +91,7 @@ impl Pool {
             idle: VecDeque::new(),
             limits,
             count: 0,
-            next_address: first_address,
+            next_address: user as usize,
             shared: Vec::new(),
             next: 0,
             opening: Vec::new(),

@@ -111,6 +111,8 @@ pub(crate) struct Origin {
     pub(crate) connections: Option<usize>,
     /// How many connections without a request a pool keeps, for one request at a time each.
     pub(crate) most_idle: usize,
+    /// Whether virtual users share no connections, however often each is used.
+    pub(crate) has_own_pools: bool,
     /// The plan's; none: the default of each model.
     pub(crate) reuse: Option<Reuse>,
     pub(crate) order: ConnectionOrder,
@@ -155,7 +157,8 @@ impl Origin {
 
     /// The same, whose addresses are chosen by these rules.
     pub(super) fn ruled_by(self, rules: Arc<dyn OriginRules>) -> Origin {
-        Origin { address: Arc::new(self.address.ruled_by(rules)), ..self }
+        let has_own_pools = !rules.local_addresses().is_empty();
+        Origin { address: Arc::new(self.address.ruled_by(rules)), has_own_pools, ..self }
     }
 
     /// The same; its requests fail for this reason.
@@ -217,6 +220,7 @@ impl Origin {
             authority,
             connections: connecting.connections.map(|n| n.max(1) as usize),
             most_idle: usize::MAX,
+            has_own_pools: false,
             reuse: connecting.reuse,
             order: connecting.connection_order,
             retry: connecting.retry,

@@ -18,6 +18,11 @@ pub trait OriginRules: Debug + Send + Sync {
     /// Why none may be made: requests end with this reason, as after a lookup that has failed.
     fn connecting(&self, host: &str, port: u16) -> Result<MetOrigin, String>;
 
+    /// The addresses of this machine that virtual users connect from in turn, each always from the same; none: any.
+    fn local_addresses(&self) -> Vec<IpAddr> {
+        Vec::new()
+    }
+
     /// Of the addresses of a host, which are one or more, those that are used, in their order.
     ///
     /// # Errors

@@ -27,13 +27,23 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The addresses that connections are opened to.
 #[derive(Debug, Clone)]
 pub(crate) enum Route {
-    /// At least one address, and the address of this machine to connect from, if the plan sets one.
-    Tcp { addresses: Vec<SocketAddr>, local: Option<IpAddr> },
+    /// At least one address, and the addresses of this machine to connect from; none: any.
+    Tcp { addresses: Vec<SocketAddr>, local: Vec<IpAddr> },
     /// A Unix socket.
     Unix(PathBuf),
 }
 
 impl Route {
+    /// The address of this machine that a virtual user connects from, by its number, from 0; none: any.
+    pub(crate) fn local_address(&self, user: u64) -> Option<IpAddr> {
+        match self {
+            Route::Tcp { local, .. } if !local.is_empty() => {
+                Some(local[(user % local.len() as u64) as usize])
+            }
+            _ => None,
+        }
+    }
+
     /// One of the addresses; `number` counts on over them. None of a Unix socket.
     pub(crate) fn tcp_address(&self, number: usize) -> Option<SocketAddr> {
         match self {
@@ -107,7 +117,7 @@ impl Address {
         let (route, mut refusal) = (OnceLock::new(), None);
         if let Ok(ip) = host.name.parse::<IpAddr>() {
             match host.choose(vec![SocketAddr::new(ip, host.port)]) {
-                Ok(addresses) => drop(route.set(Route::Tcp { addresses, local: host.from })),
+                Ok(addresses) => drop(route.set(Route::Tcp { addresses, local: host.local() })),
                 Err(LookupError::Refused(why)) => refusal = Some(why.into()),
                 Err(LookupError::System(_)) => {}
             }
@@ -134,7 +144,7 @@ impl Address {
         let Some(host) = self.host.as_ref().filter(|_| self.route().is_none()) else { return Ok(()) };
         let addresses = resolve(host)?;
         // Another thread may have been first.
-        let _ = self.route.set(Route::Tcp { addresses, local: host.from });
+        let _ = self.route.set(Route::Tcp { addresses, local: host.local() });
         Ok(())
     }
 
@@ -244,6 +254,12 @@ pub(super) struct HostLookup {
 }
 
 impl HostLookup {
+    /// The addresses of this machine that connections come from; none: any.
+    fn local(&self) -> Vec<IpAddr> {
+        let ruled = self.rules.as_ref().map(|rules| rules.local_addresses()).unwrap_or_default();
+        self.from.into_iter().chain(ruled).collect()
+    }
+
     /// Of all addresses those that are used, at least one, in their order.
     fn choose(&self, all: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, LookupError> {
         let all = match &self.rules {

@@ -41,10 +41,6 @@ pub fn consolidate(layers: impl IntoIterator<Item = Layer>) -> Result<Consolidat
     for layer in layers {
         options = layer.above(options, &mut notes);
     }
-    if options.local_ips.is_some() {
-        let reason = "every connection has the address that the system chooses";
-        return Err(OptionsError::Unsupported { option: "localIPs".to_owned(), reason });
-    }
     notes.extend(without_effect(&options));
     let part = part_of(&options)?;
     let described = scenarios_of(&options, &mut notes)?;

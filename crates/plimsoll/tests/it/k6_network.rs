@@ -1,7 +1,9 @@
 //! What k6 scripts say of connections: whose they are, where they lead, their TLS. What is expected was recorded from k6 v1.8.1.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
 
 use serde_json::json;
 use testbed::{Authority, Behaviour, Front, GrpcBehaviour, Target, Validity};
@@ -106,6 +108,38 @@ fn hosts_lead_elsewhere_and_what_is_blocked_is_not_called() {
     assert_eq!(folder.json("summary.json")["metrics"]["http_req_failed"]["passes"], 3);
     let hosts: Vec<_> = target.log().iter().map(|served| served.header("host").unwrap().to_owned()).collect();
     assert_eq!(hosts, ["a.test", "x.b.test:8"]);
+}
+
+#[test]
+fn virtual_users_connect_from_the_addresses_of_the_options_in_turn() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let peers = thread::spawn(move || {
+        let serve = |stream: io::Result<TcpStream>| {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 1024];
+            let read = stream.read(&mut request).unwrap();
+            let user = String::from_utf8_lossy(&request[..read]).split(' ').nth(1).unwrap().to_owned();
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+            (user, stream.peer_addr().unwrap().ip().to_string())
+        };
+        listener.incoming().take(4).map(serve).collect::<BTreeSet<_>>()
+    });
+    let folder = TestFolder::new("");
+    let script = "import http from 'k6/http';
+        export const options = { noConnectionReuse: true,
+            scenarios: { a: { executor: 'per-vu-iterations', vus: 4, iterations: 1 } } };
+        export default function () { http.get(`${__ENV.BASE}/${__VU}`); }";
+    folder.write("script.js", script);
+    let base = format!("BASE={}", http(address));
+    let fixed = ["run", "script.js", "-e", &base, "--evidence", "run.plimsoll", "--quiet"];
+    folder.plimsoll(&[&fixed[..], &["--local-ips", "127.0.0.2,127.0.0.8/30"]].concat()).exits_with(0);
+    let expected = [("/1", "127.0.0.2"), ("/2", "127.0.0.9"), ("/3", "127.0.0.10"), ("/4", "127.0.0.2")];
+    assert_eq!(peers.join().unwrap(), expected.map(|(user, ip)| (user.to_owned(), ip.to_owned())).into());
+    folder
+        .plimsoll(&[&fixed[..], &["--local-ips", "nope"]].concat())
+        .exits_with(255)
+        .stderr_contains(&["nope is not a valid IP"]);
 }
 
 #[test]
