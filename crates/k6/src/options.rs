@@ -10,6 +10,7 @@ mod duration;
 mod error;
 mod fields;
 mod flags;
+mod fraction;
 mod header;
 mod hosts;
 mod layer;

@@ -178,7 +178,7 @@ impl Connection {
         self.wire.protocol()
     }
 
-    /// What its requests can be told of it.
+    /// What is known of it: for requests that ask for that.
     pub(super) fn facts(&self) -> ConnectionFacts {
         ConnectionFacts {
             is_http2: self.protocol() == WireProtocol::Http2,

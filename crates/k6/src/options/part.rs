@@ -3,6 +3,8 @@
 
 use std::iter;
 
+use super::fraction::greatest_common_divisor;
+
 /// The most numbers after which a division repeats.
 const LONGEST_PERIOD: u64 = 1_000_000;
 
@@ -129,7 +131,7 @@ impl InstancePart {
         let share = |part: usize| Stripes::of(&self.lengths, part).share(vus.into());
         let shares: Vec<u64> = (0..self.lengths.len()).map(share).collect();
         // Parts that have all users or none need no long list.
-        let divisor = shares.iter().copied().fold(0, super::segment::greatest_common_divisor).max(1);
+        let divisor = shares.iter().copied().fold(0, greatest_common_divisor).max(1);
         Stripes::of(&shares.iter().map(|share| share / divisor).collect::<Vec<_>>(), self.index)
     }
 

@@ -5,14 +5,8 @@ use serde_json::Value;
 use super::Options;
 use super::error::OptionsError;
 use super::fields::{FromJson, is_null_or_empty, mismatch};
+use super::fraction::{Fraction, ONE, ZERO, greatest_common_divisor};
 use super::part::InstancePart;
-
-/// A share of the whole, from 0 to 1, in lowest terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fraction {
-    of: u64,
-    whole: u64,
-}
 
 /// From one share of the whole to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,38 +18,6 @@ pub struct ExecutionSegment {
 /// Where the parts of a whole begin and end, ascending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SegmentSequence(Vec<Fraction>);
-
-const ZERO: Fraction = Fraction { of: 0, whole: 1 };
-const ONE: Fraction = Fraction { of: 1, whole: 1 };
-
-impl Fraction {
-    /// `1/3`, `25%` or `0.25`; none if it is something else, or outside 0 to 1.
-    fn parse(text: &str) -> Option<Fraction> {
-        let (of, whole) = if let Some((of, whole)) = text.split_once('/') {
-            (of.parse().ok()?, whole.parse().ok()?)
-        } else {
-            let (decimal, scale) = match text.strip_suffix('%') {
-                Some(percent) => (percent, 100),
-                None => (text, 1),
-            };
-            let (whole, digits) = decimal.split_once('.').unwrap_or((decimal, ""));
-            if digits.len() > 9 {
-                return None;
-            }
-            (format!("{whole}{digits}").parse().ok()?, 10u64.pow(digits.len() as u32) * scale)
-        };
-        let divisor = greatest_common_divisor(of, whole);
-        (whole > 0 && of <= whole).then(|| Fraction { of: of / divisor, whole: whole / divisor })
-    }
-
-    fn is_below(self, other: Fraction) -> bool {
-        u128::from(self.of) * u128::from(other.whole) < u128::from(other.of) * u128::from(self.whole)
-    }
-}
-
-pub(super) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
-}
 
 impl ExecutionSegment {
     /// # Errors
