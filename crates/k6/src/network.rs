@@ -67,7 +67,12 @@ impl NetworkRules {
         let tls =
             TlsSettings { insecure: self.insecure, resumption: Resumption::Off, ..TlsSettings::default() };
         let connecting = Connecting { reuse: Some(self.reuse), tls, ..connecting };
-        MetOrigin { connecting, tls_offer: self.tls.clone(), most_idle: Some(self.most_idle) }
+        MetOrigin {
+            connecting,
+            tls_offer: self.tls.clone(),
+            announces_close: true,
+            most_idle: Some(self.most_idle),
+        }
     }
 }
 

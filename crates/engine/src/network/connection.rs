@@ -240,6 +240,9 @@ impl Connection {
             headers: relayed.as_ref().map_or(&draft.headers, |relayed| &relayed.headers),
             body: &draft.body,
         };
+        if origin.announces_close {
+            self.wire.announce_close();
+        }
         operation.stream = match draft.sends_more {
             false => self.wire.start(token.0, &request).map(|()| None)?,
             true => self.wire.start_open(token.0, &request).map(Some)?,

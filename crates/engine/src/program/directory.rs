@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use evidence::Name;
 use rustls::ClientConfig;
 use workload::Scheme;
+use workload::connection::Reuse;
 use workload::message::Method;
 use workload::model::{GrpcOrigin, HttpOrigin, Target, Workload};
 
@@ -163,6 +164,7 @@ impl Directory {
             (url.scheme == Scheme::Https).then(|| met.tls().map_err(UnusableOrigin::Tls)).transpose()?;
         target.connecting = met.connecting;
         let mut origin = self.new_origin(NewOrigin { name: &name, target: &target, kind, tls })?;
+        origin.announces_close = met.announces_close && target.connecting.reuse == Some(Reuse::Never);
         origin.most_idle = met.most_idle.unwrap_or(usize::MAX);
         self.add_origin(match refusal {
             Some(why) => origin.refused(why),

@@ -111,6 +111,8 @@ pub(crate) struct Origin {
     pub(crate) connections: Option<usize>,
     /// How many connections without a request a pool keeps, for one request at a time each.
     pub(crate) most_idle: usize,
+    /// Whether the last request of a connection over HTTP/1.1 says that it is the last.
+    pub(crate) announces_close: bool,
     /// Whether virtual users share no connections, however often each is used.
     pub(crate) has_own_pools: bool,
     /// The plan's; none: the default of each model.
@@ -220,6 +222,7 @@ impl Origin {
             authority,
             connections: connecting.connections.map(|n| n.max(1) as usize),
             most_idle: usize::MAX,
+            announces_close: false,
             has_own_pools: false,
             reuse: connecting.reuse,
             order: connecting.connection_order,

@@ -80,6 +80,8 @@ fn connections_are_not_kept_where_options_say_so() {
         .1
         .exits_with(0);
     assert_eq!(target.connections(), target.requests());
+    let log = target.log();
+    assert!(log.iter().all(|served| served.header("connection") == Some("close")));
 }
 
 #[test]
@@ -239,4 +241,17 @@ fn requests_of_all_virtual_users_are_as_many_a_second_as_options_allow() {
     assert_eq!(received.len(), 6);
     // They begin 50 ms apart; the first may be received later after its begin than the last.
     assert!(received[5] - received[0] > 2 * 50_000_000, "{received:?}");
+}
+
+#[test]
+fn a_script_with_more_virtual_users_than_files_can_be_opened_is_refused() {
+    let folder = TestFolder::new("");
+    folder.write(
+        "script.js",
+        "export const options = { scenarios: { open: { executor: 'constant-arrival-rate', rate: 1, duration: '1s',
+            preAllocatedVUs: 1, maxVUs: 200 } } };
+        export default function () {}",
+    );
+    let ran = folder.plimsoll_after("ulimit -n 100", &["run", "script.js", "--quiet"]);
+    ran.exits_with(2).stderr_contains(&["200 connections", "264 open files"]);
 }
