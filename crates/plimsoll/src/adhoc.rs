@@ -51,6 +51,7 @@ pub(crate) fn conduct(
         progress: Progress::unless(arguments.quiet),
         options: &arguments.options,
         address_hint: |_| String::new(),
+        origin_rules: None,
     };
     run::conduct(listener, plan.map_err(Failure::usage)?, &request)
 }

@@ -23,6 +23,7 @@ pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
         progress: Progress::unless(arguments.quiet),
         options: &arguments.options,
         address_hint: |name| format!(", or give its address: --target {name}=ADDRESS"),
+        origin_rules: None,
     };
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?; // 1
     conduct(&listener, plan, &request)

@@ -1,5 +1,9 @@
 //! The run file, progress display and options of one run.
 
+use std::sync::Arc;
+
+use engine::program::OriginRules;
+
 use crate::arguments::RunOptionArguments;
 use crate::run_file::Keep;
 
@@ -10,6 +14,8 @@ pub(crate) struct RunRequest<'a> {
     pub(crate) options: &'a RunOptionArguments,
     /// How the command line names another address for a target, from its name; the end of "start it…".
     pub(crate) address_hint: fn(&str) -> String,
+    /// How origins are connected to that are no targets; none: as by default.
+    pub(crate) origin_rules: Option<Arc<dyn OriginRules>>,
 }
 
 /// Whether progress is drawn on standard error.

@@ -15,6 +15,8 @@ mod identity;
 mod imports;
 mod integrity;
 mod k6_conformance;
+mod k6_network;
+mod k6_parts;
 mod k6_scripts;
 mod kept_files;
 mod load;
