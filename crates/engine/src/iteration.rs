@@ -183,6 +183,8 @@ pub(crate) enum IterationRequest {
     Cut(OperationToken),
     /// End this operation as one that cannot be sent.
     Fail(OperationToken),
+    /// Close the virtual user's own connections to this origin.
+    Close(OriginIndex),
 }
 
 /// Identifies a request as long as it is under way.
@@ -328,6 +330,12 @@ impl Context<'_> {
         let Some(operation) = self.operations.find(request.0) else { return };
         operation.unsendable = Some(reason);
         self.requests.push(IterationRequest::Fail(request.0));
+    }
+
+    /// Close the virtual user's own connections to an origin: each when what it carries has ended. Those that it shares
+    /// with others stay open.
+    pub fn close_connections(&mut self, origin: OriginIndex) {
+        self.requests.push(IterationRequest::Close(origin));
     }
 
     /// Ask to be resumed at `at` under this name.
