@@ -251,3 +251,34 @@ fn files_of_the_same_name_in_different_folders_are_distinct() {
     ]));
     assert_eq!(Schemas::default().load("target", &paths.map(Into::into), &files), Ok(()));
 }
+
+#[test]
+fn responses_have_every_field_as_scripts_see_them() {
+    let method = method();
+    let json = |request: Json| -> Json {
+        let bytes = method.encode_json(&request.to_string()).expect("it fits");
+        serde_json::from_str(&method.response_json(&bytes).expect("it is a message")).expect("it is JSON")
+    };
+    let empty = json(json!({}));
+    assert_snapshot!(empty, @r#"{"any":null,"at":null,"byId":{},"counts":{},"data":null,"fBool":false,"fBytes":"","fColor":"NONE","fDouble":0.0,"fFixed32":0,"fFixed64":"0","fFloat":0.0,"fInt32":0,"fInt64":"0","fSfixed32":0,"fSfixed64":"0","fSint32":0,"fSint64":"0","fString":"","fUint32":0,"fUint64":"0","inner":null,"inners":[],"numbers":[],"texts":[],"wrapped":null}"#);
+    let sent = json!({
+        "f_float": 0.1, "f_double": "NaN", "f_uint64": "18446744073709551615", "f_bytes": "AAH_", "f_string": "${vu}",
+        "f_color": 5, "inner": { "children": [{ "number_of": 7 }] }, "by_id": { "7": {} }, "one": "", "maybe": 0,
+        "at": "2026-01-02T03:04:05.006Z", "data": { "a": [1, null] }, "any": 5,
+    });
+    let expected = json!({
+        "fFloat": 0.1, "fDouble": "NaN", "fUint64": "18446744073709551615", "fBytes": "AAH/", "fString": "${vu}",
+        "fColor": 5, "one": "", "maybe": 0, "at": "2026-01-02T03:04:05.006Z", "data": { "a": [1.0, null] }, "any": 5.0,
+        "inner": { "name": "", "numberOf": 0, "children": [{ "name": "", "numberOf": 7, "children": [] }] },
+        "byId": { "7": { "name": "", "numberOf": 0, "children": [] } },
+    });
+    let mut all = empty;
+    for (name, value) in expected.as_object().expect("it is one") {
+        all[name] = value.clone();
+    }
+    assert_eq!(json(sent), all);
+    let error = |text: &str| method.encode_json(text).expect_err("it does not fit").to_string();
+    assert_snapshot!(error("{\"nme\":1}"), @"t.All has no field `nme`; did you mean `numbers`?");
+    assert_snapshot!(error("{\"f_bool\":\"true\"}"), @r#"not a t.All: invalid type: string "true", expected a boolean at line 1 column 16"#);
+    assert_snapshot!(error("{} x"), @"not a t.All: trailing characters at line 1 column 4");
+}
