@@ -1,6 +1,7 @@
 //! Iterations of scripts: each runs on a fiber, which is resumed when what it waits for has happened.
 
 mod completed;
+mod grpc;
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -146,6 +147,7 @@ impl ScriptIteration {
             vu.sample(Builtin::Iterations.into(), 1.0, &Vec::new());
         }
         completed::count(vu, context);
+        grpc::close(vu, context);
         vu.count(Counted::Completed);
         if vu.shared.script.requests().abort_message().is_some() {
             context.end_run();
@@ -277,7 +279,7 @@ fn wind_down(scope: Scope<'_>, vu: &Vu) {
     }
     loop {
         let is_under_way =
-            |slot: &OperationSlot| matches!(slot.operation, Operation::Http(_)) && slot.ended.is_none();
+            |slot: &OperationSlot| !matches!(slot.operation, Operation::Timer) && slot.ended.is_none();
         vu.operations.borrow_mut().retain(|_, slot| is_under_way(slot));
         if vu.is_cancelled() || vu.operations.borrow().is_empty() {
             return;
@@ -302,8 +304,12 @@ fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
             scope.kept(&callback).call(&scope.undefined(), &[])?;
         }
         Waiter::Promise(resolver) => {
-            let received = crate::modules::http_received(scope, slot.ended);
-            match received.and_then(|response| crate::modules::http_response(scope, response)) {
+            let received = match slot.ended {
+                Some(Ended::Grpc(reply)) => crate::modules::grpc_response(scope, &reply),
+                ended => crate::modules::http_received(scope, ended)
+                    .and_then(|response| crate::modules::http_response(scope, response)),
+            };
+            match received {
                 Ok(response) => resolver.fulfil(response)?,
                 Err(Thrown) => resolver.reject(scope.take_thrown())?,
             }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use engine::exchange::OperationName;
 use evidence::Instant;
 
+use crate::grpc::{GrpcConnection, GrpcOperation, GrpcReply};
 use crate::http::{HttpOperation, HttpResponse};
 use crate::js::fiber::Suspender;
 use crate::js::{Kept, Resolver, Scope, Thrown};
@@ -55,6 +56,8 @@ pub(crate) enum Wait {
 pub(crate) enum Operation {
     /// A request.
     Http(Box<HttpOperation>),
+    /// A gRPC call, or connecting for one.
+    Grpc(Box<GrpcOperation>),
     /// A timer.
     Timer,
 }
@@ -75,6 +78,8 @@ pub(crate) enum Waiter {
 pub(crate) enum Ended {
     /// A request, in this way; or it could not be sent, for this reason.
     Http(Result<Rc<HttpResponse>, String>),
+    /// A gRPC call.
+    Grpc(Rc<GrpcReply>),
     /// A timer has fired.
     Timer,
 }
@@ -92,6 +97,8 @@ pub(crate) struct OperationSlot {
 pub(crate) struct AskedFor {
     /// Requests to be sent.
     pub(crate) requests: Vec<OperationName>,
+    /// gRPC connections to be closed.
+    pub(crate) closed: Vec<Rc<GrpcConnection>>,
     pub(crate) timers: Vec<(OperationName, Instant)>,
     pub(crate) samples: Vec<(SeriesId, f64)>,
     /// Checks by their paths, and whether they passed.

@@ -21,6 +21,7 @@ pub(super) struct Completion<'a> {
 /// # Errors
 /// Why the run cannot go on.
 pub(super) fn ask(vu: &Vu, context: &mut Context<'_>) -> Result<(), String> {
+    super::grpc::close(vu, context);
     let requests = std::mem::take(&mut vu.asked.borrow_mut().requests);
     for name in requests {
         submit(vu, name, context);
@@ -48,7 +49,15 @@ pub(super) fn count(vu: &Vu, context: &mut Context<'_>) {
 fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     let mut operations = vu.operations.borrow_mut();
     let Some(slot) = operations.get_mut(&name) else { return };
-    let Operation::Http(operation) = &slot.operation else { return };
+    let operation = match &slot.operation {
+        Operation::Http(operation) => operation,
+        Operation::Grpc(operation) => {
+            let unsent = super::grpc::submit(vu, operation, name, context).err();
+            slot.ended = unsent.map(Ended::Grpc);
+            return;
+        }
+        Operation::Timer => return,
+    };
     let origin = match context.origin(&operation.request.url.origin) {
         Ok(origin) => origin,
         Err(error) => {
@@ -67,7 +76,15 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
     let times = context.completed_times().unwrap_or_default();
     let mut operations = vu.operations.borrow_mut();
     let Some(slot) = operations.get_mut(&completion.name) else { return Verdict::Accepted };
-    let Operation::Http(operation) = &mut slot.operation else { return Verdict::Accepted };
+    let operation = match &mut slot.operation {
+        Operation::Http(operation) => operation,
+        Operation::Grpc(operation) => {
+            let (reply, verdict) = super::grpc::ended(vu, operation, completion, context);
+            slot.ended = Some(Ended::Grpc(reply));
+            return verdict;
+        }
+        Operation::Timer => return Verdict::Accepted,
+    };
     let hop = operation.request.clone();
     let next = operation.ended(completion.response, completion.transport, &times);
     let verdict = verdict(&hop, completion);
