@@ -11,7 +11,9 @@ mod lifecycle;
 mod loading;
 mod metrics;
 mod modules;
+mod network;
 pub mod options;
+mod rate_limit;
 mod script;
 pub mod summary;
 mod vu;
@@ -22,6 +24,8 @@ pub use js::Exception;
 pub use lifecycle::LifecycleError;
 pub use loading::ScriptSource;
 pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};
+pub use network::NetworkRules;
+pub use rate_limit::RateLimit;
 pub use script::{
     Bodies, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink, RunSettings, Script, ScriptError,
     TestRequests,

@@ -13,6 +13,7 @@ use evidence::metric::MetricKind;
 use crate::grpc::Catalogue;
 use crate::js::Exception;
 use crate::metrics::{Contains, SubMetric};
+use crate::rate_limit::RateLimit;
 
 pub(crate) use files::{Sources, beside};
 pub use shared_state::TestRequests;
@@ -113,6 +114,8 @@ pub struct RunSettings {
     pub http: HttpDefaults,
     /// How long an iteration takes at least.
     pub least_iteration: Duration,
+    /// The most requests a second of all virtual users; none: any number.
+    pub rate_limit: Option<Arc<RateLimit>>,
 }
 
 /// What requests have that do not say otherwise.

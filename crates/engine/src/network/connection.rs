@@ -4,6 +4,7 @@ mod tls;
 
 use std::io::{self, Read, Write};
 use std::mem::offset_of;
+use std::net::SocketAddr;
 
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
@@ -18,11 +19,11 @@ use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
 use super::unsent::UnsentRequests;
 use super::{EndedOperation, GivingUp, Repetition};
-use crate::exchange::{ConnectionSetup, MAX_UNSENT_BYTES};
+use crate::exchange::{ConnectionFacts, ConnectionSetup, MAX_UNSENT_BYTES};
 use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
-use tls::{is_closed_by_peer, write_encrypted};
+use tls::{is_closed_by_peer, tls_facts, write_encrypted};
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub(super) struct Connection {
     address: usize,
     /// How many of the addresses were tried.
     tries: usize,
+    /// The address that it is opened to; none of a Unix socket.
+    remote: Option<SocketAddr>,
 }
 
 // With debug assertions a socket of mio is larger.
@@ -158,6 +161,7 @@ impl Connection {
             setup: ConnectionSetup::default(),
             address: address + tries - 1,
             tries,
+            remote: route.tcp_address(address + tries - 1),
         })
     }
 
@@ -167,6 +171,15 @@ impl Connection {
 
     pub(super) fn protocol(&self) -> WireProtocol {
         self.wire.protocol()
+    }
+
+    /// What its requests can be told of it.
+    pub(super) fn facts(&self) -> ConnectionFacts {
+        ConnectionFacts {
+            is_http2: self.protocol() == WireProtocol::Http2,
+            remote: self.remote,
+            tls: self.session.as_ref().and_then(|session| tls_facts(session)),
+        }
     }
 
     /// Check whether the socket is connected; an error when connecting has failed. Once it is, begin the tunnel or
@@ -199,6 +212,7 @@ impl Connection {
             if let Ok(transport) = opened.and_then(|transport| registration.register(transport)) {
                 self.transport.deregister(registration.registry);
                 self.transport = transport;
+                self.remote = route.tcp_address(self.address);
                 return true;
             }
         }

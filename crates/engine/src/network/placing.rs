@@ -193,6 +193,9 @@ impl Network {
         match connection.start(token, origin, entry) {
             Ok(()) => {
                 entry.place = OperationPlace::Carried(index);
+                if entry.draft.notes_connection {
+                    entry.sent_on = Some(connection.facts());
+                }
                 self.mark_dirty(index);
                 true
             }
@@ -237,7 +240,9 @@ impl Network {
         if !is_shared && connection.wire.open_requests() == 0 {
             connection.is_idle = true;
             let reference = ConnectionRef { index, serial: connection.serial };
-            self.pools.get_mut(pool).put_idle(reference);
+            if !self.pools.get_mut(pool).put_idle(reference, &self.connections) {
+                self.close(index);
+            }
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use evidence::Outcome;
 
+use crate::network::refusal;
+
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
@@ -14,6 +16,9 @@ pub(crate) struct Failure {
 impl Failure {
     /// Of a request that ended without a complete response; `detail` says more where more is known.
     pub(crate) fn of_transport(outcome: Outcome, detail: &str) -> Failure {
+        if let Some((code, text)) = refusal(detail) {
+            return Failure { code, text: text.to_owned() };
+        }
         let (code, text) = match outcome {
             Outcome::Timeout => (1050, "request timeout"),
             Outcome::Dns => (1101, "lookup: no such host"),

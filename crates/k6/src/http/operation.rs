@@ -75,6 +75,7 @@ impl HttpOperation {
             draft.headers.push(name.as_bytes(), value.as_bytes());
         }
         draft.body.extend_from_slice(&request.body);
+        draft.notes_connection = true;
         draft.keep_body_bytes = if request.form == BodyForm::Discarded { 0 } else { KEPT_BODY_BYTES };
     }
 

@@ -15,6 +15,8 @@ mod hostile_text;
 mod identity;
 mod imports;
 mod integrity;
+mod k6_network;
+mod k6_parts;
 mod k6_scripts;
 mod kept_files;
 mod load;
