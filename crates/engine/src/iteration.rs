@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use evidence::metric::{MetricHandle, MetricKind};
 use evidence::{Instant, Name, Outcome};
+use workload::TlsFiles;
 use workload::schedule::Segment;
 
 use crate::accounting::Accounting;
@@ -18,7 +19,7 @@ use crate::index::{CheckIndex, EndpointIndex, OperationIndex, OriginIndex, Scena
 use crate::metrics::{LoopMetrics, NotFinite};
 use crate::network::Network;
 use crate::operation::{OperationToken, Operations};
-use crate::program::{Counters, Directory, MetNames, OriginKind, UnusableOrigin};
+use crate::program::{Counters, Directory, MetNames, OriginKind, OriginName, UnusableOrigin};
 
 /// One scheduled start.
 #[derive(Debug, Clone, Copy)]
@@ -252,7 +253,7 @@ impl Context<'_> {
     /// # Errors
     /// [`UnusableOrigin`] when no request can be sent there.
     pub fn origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
-        self.met_names.origin(self.directory, url, OriginKind::Http)
+        self.met_names.origin(self.directory, OriginName { url, kind: OriginKind::Http, tls: None })
     }
 
     /// The same for gRPC calls: over HTTP/2, and with the settings of the plan's gRPC target that has this URL.
@@ -260,7 +261,16 @@ impl Context<'_> {
     /// # Errors
     /// [`UnusableOrigin`] when no call can be sent there.
     pub fn grpc_origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
-        self.met_names.origin(self.directory, url, OriginKind::Grpc)
+        self.met_names.origin(self.directory, OriginName { url, kind: OriginKind::Grpc, tls: None })
+    }
+
+    /// The same, with its own authorities and certificates. Connections are not shared with an origin of the same URL
+    /// and other ones.
+    ///
+    /// # Errors
+    /// [`UnusableOrigin`] when no call can be sent there.
+    pub fn grpc_origin_with(&mut self, url: &str, tls: &TlsFiles) -> Result<OriginIndex, UnusableOrigin> {
+        self.met_names.origin(self.directory, OriginName { url, kind: OriginKind::Grpc, tls: Some(tls) })
     }
 
     /// The handle of a metric, by which this loop adds to it; each combination of tags is one of its own, and has its
