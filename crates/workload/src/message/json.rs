@@ -4,7 +4,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use prost::Message as _;
 use prost_reflect::{
-    DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, ReflectMessage as _, Value,
+    DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, ReflectMessage as _,
+    Value,
 };
 use serde::ser::{Serialize, SerializeMap, SerializeSeq as _, Serializer};
 
@@ -37,6 +38,62 @@ pub(super) fn decode(descriptor: MessageDescriptor, bytes: &[u8]) -> Result<Stri
     serde_json::to_string(&FullMessage(&message)).map_err(|error| wrong(error.to_string()))
 }
 
+/// `google.rpc.Status`: a status with messages about it.
+#[derive(Clone, PartialEq, prost::Message)]
+struct RichStatus {
+    #[prost(int32, tag = "1")]
+    code: i32,
+    #[prost(string, tag = "2")]
+    message: String,
+    #[prost(message, repeated, tag = "3")]
+    details: Vec<prost_types::Any>,
+}
+
+/// The JSON of an encoded `google.rpc.Status`; the types of its details are in `pool`, or Google's well-known ones.
+pub(super) fn decode_status(pool: &DescriptorPool, bytes: &[u8]) -> Result<String, SchemaError> {
+    let wrong = |why: String| SchemaError(format!("not a google.rpc.Status: {why}"));
+    let status = RichStatus::decode(bytes).map_err(|error| wrong(error.to_string()))?;
+    let mut budget = MessageBudget::default();
+    let mut details = Vec::with_capacity(status.details.len());
+    for detail in status.details {
+        let name = detail.type_url.rsplit('/').next().unwrap_or_default();
+        let of =
+            pool.get_message_by_name(name).or_else(|| DescriptorPool::global().get_message_by_name(name));
+        let of = of.ok_or_else(|| wrong(format!("`{name}` is not described")))?;
+        budget.take_message(&of, &detail.value).map_err(wrong)?;
+        let message =
+            DynamicMessage::decode(of, &detail.value[..]).map_err(|error| wrong(error.to_string()))?;
+        details.push(TypedMessage { url: detail.type_url, message });
+    }
+    let shown = RichStatusJson { code: status.code, message: status.message, details };
+    serde_json::to_string(&shown).map_err(|error| wrong(error.to_string()))
+}
+
+#[derive(serde::Serialize)]
+struct RichStatusJson {
+    code: i32,
+    message: String,
+    details: Vec<TypedMessage>,
+}
+
+/// What an `Any` contains.
+struct TypedMessage {
+    url: String,
+    message: DynamicMessage,
+}
+
+impl Serialize for TypedMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("@type", &self.url)?;
+        match self.message.descriptor().package_name() {
+            "google.protobuf" => map.serialize_entry("value", &self.message)?,
+            _ => serialize_fields(&self.message, &mut map)?,
+        }
+        map.end()
+    }
+}
+
 /// A message with all of its fields.
 struct FullMessage<'a>(&'a DynamicMessage);
 
@@ -45,12 +102,7 @@ impl Serialize for FullMessage<'_> {
         let message = self.0;
         let descriptor = message.descriptor();
         let mut map = match (descriptor.package_name(), contained(message)) {
-            (_, Some((url, inner))) => {
-                let mut map = serializer.serialize_map(None)?;
-                map.serialize_entry("@type", &url)?;
-                serialize_fields(&inner, &mut map)?;
-                return map.end();
-            }
+            (_, Some(contained)) => return contained.serialize(serializer),
             ("google.protobuf", None) => return message.serialize(serializer),
             _ => serializer.serialize_map(None)?,
         };
@@ -59,19 +111,16 @@ impl Serialize for FullMessage<'_> {
     }
 }
 
-/// What an `Any` contains, with the URL of its type; none of another message, and of a type whose JSON has a form of its own.
-fn contained(any: &DynamicMessage) -> Option<(String, DynamicMessage)> {
+/// What an `Any` contains; none of another message, and where its type is not described.
+fn contained(any: &DynamicMessage) -> Option<TypedMessage> {
     let descriptor = any.descriptor();
     if descriptor.full_name() != "google.protobuf.Any" {
         return None;
     }
     let url = any.get_field_by_name("type_url")?.as_str()?.to_owned();
     let of = descriptor.parent_pool().get_message_by_name(url.rsplit('/').next()?)?;
-    if of.package_name() == "google.protobuf" {
-        return None;
-    }
     let message = DynamicMessage::decode(of, &**any.get_field_by_name("value")?.as_bytes()?).ok()?;
-    Some((url, message))
+    Some(TypedMessage { url, message })
 }
 
 fn serialize_fields<M: SerializeMap>(message: &DynamicMessage, map: &mut M) -> Result<(), M::Error> {

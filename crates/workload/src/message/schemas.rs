@@ -204,6 +204,14 @@ impl Method {
         json::decode(self.descriptor.output(), bytes)
     }
 
+    /// A `google.rpc.Status`, as in the trailer `grpc-status-details-bin`, as a text in protobuf's JSON.
+    ///
+    /// # Errors
+    /// [`SchemaError`] if the bytes are no such message, or the type of a detail is not described.
+    pub fn status_json(&self, bytes: &[u8]) -> Result<String, SchemaError> {
+        json::decode_status(self.descriptor.parent_pool(), bytes)
+    }
+
     /// A response message as protobuf's JSON, for checks and for display. Fields without a value have their default;
     /// 64-bit integers are strings.
     ///

@@ -282,3 +282,21 @@ fn responses_have_every_field_as_scripts_see_them() {
     assert_snapshot!(error("{\"f_bool\":\"true\"}"), @r#"not a t.All: invalid type: string "true", expected a boolean at line 1 column 16"#);
     assert_snapshot!(error("{} x"), @"not a t.All: trailing characters at line 1 column 4");
 }
+
+#[test]
+fn a_status_is_shown_with_messages_about_it() {
+    let details =
+        |name: &str, value: &[u8]| prost_types::Any { type_url: format!("x/{name}"), value: value.to_vec() };
+    let json = |details: &[prost_types::Any]| {
+        let mut encoded = b"\x08\x03\x12\x02no".to_vec();
+        details.iter().for_each(|one| prost::encoding::message::encode(3, one, &mut encoded));
+        method().status_json(&encoded).map_err(|error| error.to_string())
+    };
+    assert_snapshot!(json(&[]).unwrap_or_default(), @r#"{"code":3,"message":"no","details":[]}"#);
+    let described = [details("t.Inner", b"\x0a\x01n"), details("google.protobuf.Duration", b"\x08\x03")];
+    assert_snapshot!(json(&described).unwrap_or_default(), @r#"{"code":3,"message":"no","details":[{"@type":"x/t.Inner","name":"n","children":[],"numberOf":0},{"@type":"x/google.protobuf.Duration","value":"3s"}]}"#);
+    let error = json(&[details("no.Such", b"")]).expect_err("its type is not known");
+    assert_snapshot!(error, @"not a google.rpc.Status: `no.Such` is not described");
+    let error = json(&[details("t.Inner", &b"\x12\0".repeat(8 << 20))]).expect_err("it is too large");
+    assert_snapshot!(error, @"not a google.rpc.Status: it takes more than 256 MiB decoded");
+}
