@@ -4,14 +4,16 @@ mod catalogue;
 mod reply;
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::OriginIndex;
 use engine::exchange::{Purpose, RequestDraft};
 use evidence::{GrpcCode, Instant};
+use workload::TlsFiles;
 use workload::message::Method;
 
 use crate::js::Shared;
@@ -54,8 +56,11 @@ impl GrpcClient {
 pub(crate) struct GrpcConnection {
     /// As the script gives it: `host:port`.
     pub(crate) address: String,
-    /// Its URL.
-    pub(crate) origin: String,
+    pub(crate) url: String,
+    /// Its own authorities and certificates.
+    pub(crate) tls: Option<TlsFiles>,
+    /// The origin that it is for the engine, once that is known.
+    pub(crate) met: Cell<Option<OriginIndex>>,
     /// The longest message that is received, in bytes.
     pub(crate) most_received: usize,
     /// The longest message that is sent, in bytes; none: any.
@@ -101,10 +106,20 @@ pub(crate) struct GrpcCall {
 pub(crate) enum Reading {
     /// As the one message that the method returns.
     Message(Method),
-    /// As that, which the script does not want.
-    Discarded,
+    /// As that, which the script discards.
+    Discarded(Method),
     /// As any number of messages, which are not decoded.
     Raw,
+}
+
+impl Reading {
+    /// The method that describes the response.
+    fn method(&self) -> Option<&Method> {
+        match self {
+            Reading::Message(method) | Reading::Discarded(method) => Some(method),
+            Reading::Raw => None,
+        }
+    }
 }
 
 /// Which tags the values of a call have.

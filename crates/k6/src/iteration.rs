@@ -6,6 +6,7 @@ mod grpc;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use engine::exchange::{OperationName, Response};
 use engine::iteration::{Arrival, Context, Event, Iteration, Progress, Rejection, Verdict};
 use evidence::Outcome;
 
@@ -14,7 +15,7 @@ use crate::js::{self, Exception, Kept, PromiseState, Scope, Thrown, Value};
 use crate::loading::Group;
 use crate::metrics::Builtin;
 use crate::script::{Counted, Level, LogLine};
-use crate::vu::{Operation, OperationSlot, Resumed, Stage, Vu, Wait, Waiter};
+use crate::vu::{Ended, Operation, OperationSlot, Resumed, Stage, Vu, Wait, Waiter};
 
 /// How many promise jobs are run of an iteration that is over; more of them only lead to further ones.
 const MOST_LAST_JOBS: u32 = 1_000;
@@ -27,6 +28,13 @@ pub(crate) struct ScriptIteration {
     function: Rc<Function>,
     vu: Rc<Vu>,
     under_way: Option<UnderWay>,
+}
+
+/// A request that has ended.
+struct Completion<'a> {
+    name: OperationName,
+    response: &'a Response,
+    transport: Option<Outcome>,
 }
 
 /// What became of a function that is called once.
@@ -162,7 +170,7 @@ impl Iteration for ScriptIteration {
         let verdict = match event {
             Event::Begin(arrival) => return self.begin(arrival, context),
             Event::Completed { name, response, transport } => {
-                completed::request(&self.vu, context, &completed::Completion { name, response, transport })
+                completed::request(&self.vu, context, &Completion { name, response, transport })
             }
             Event::TimerFired(name) => {
                 completed::timer(&self.vu, name, context);

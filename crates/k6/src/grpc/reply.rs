@@ -30,6 +30,8 @@ pub(crate) struct GrpcReply {
     pub(crate) code: GrpcCode,
     /// Why it failed.
     pub(crate) text: String,
+    /// The same in the form that scripts get, as JSON, where the server says more of it.
+    details: Option<String>,
     /// The message as JSON.
     pub(crate) message: String,
     /// The messages where they are not decoded.
@@ -85,6 +87,7 @@ impl GrpcReply {
         GrpcReply {
             code: GrpcCode::from_number(code),
             text,
+            details: None,
             message: NO_MESSAGE.to_owned(),
             raw: Vec::new(),
             headers: Metadata::new(),
@@ -123,6 +126,7 @@ impl GrpcReply {
             note(&mut reply.headers, response.headers.iter().take(response.head_fields));
             note(&mut reply.trailers, response.headers.iter().skip(response.head_fields));
         }
+        reply.details = details(call, response);
         if reply.code == GrpcCode::OK || call.reading == Reading::Raw {
             reply.read(call, response, most_bytes).unwrap_or_else(|(code, text)| {
                 (reply.code, reply.text) = (GrpcCode::from_number(code), text);
@@ -179,9 +183,12 @@ impl GrpcReply {
 
     /// The object that a script gets, as JSON.
     pub(crate) fn json(&self) -> String {
-        let error = match self.code {
-            GrpcCode::OK => serde_json::Value::Null,
-            code => serde_json::json!({ "code": code.number(), "message": self.text, "details": [] }),
+        let error = match (self.code, &self.details) {
+            (GrpcCode::OK, _) => NO_MESSAGE.to_owned(),
+            (_, Some(details)) => details.clone(),
+            (code, None) => {
+                serde_json::json!({ "code": code.number(), "message": self.text, "details": [] }).to_string()
+            }
         };
         let GrpcReply { code, message, headers, trailers, .. } = self;
         let [headers, trailers] = [headers, trailers].map(|metadata| serde_json::json!(metadata));
@@ -202,11 +209,18 @@ fn plain(framed: Framed<'_>, response: &Response) -> Result<Vec<u8>, String> {
     decoded.map_err(|error| format!("grpc: failed to decompress the received message: {error}"))
 }
 
+/// What the server says of the status beside code and text. As in k6, the object is empty where its types are not described.
+fn details(call: &GrpcCall, response: &Response) -> Option<String> {
+    let encoded = response.header(b"grpc-status-details-bin")?;
+    let json = call.reading.method()?.status_json(&binary(encoded));
+    Some(json.unwrap_or_else(|_| "{}".to_owned()))
+}
+
 /// Note headers or trailers, except those that belong to the protocol.
 fn note<'a>(metadata: &mut Metadata, fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
     for (name, value) in fields {
         let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-        if matches!(&*name, "grpc-status" | "grpc-message" | "grpc-status-details-bin" | "grpc-encoding") {
+        if matches!(&*name, "grpc-status" | "grpc-message" | "grpc-encoding") {
             continue;
         }
         let value = if name.ends_with("-bin") { binary(value) } else { value.to_vec() };

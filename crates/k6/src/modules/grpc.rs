@@ -254,7 +254,7 @@ fn invocation(call: &Call<'_, '_>) -> Result<Invocation, Thrown> {
         tags: params.tags,
         metadata: params.metadata,
         messages,
-        reading: params.discards.unwrap_or(Reading::Message(method)),
+        reading: if params.discards { Reading::Discarded(method) } else { Reading::Message(method) },
         tagging: Tagging::Method,
     };
     if let Some(most) = connection.most_sent.filter(|most| message.len() > *most) {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use testbed::{GrpcBehaviour, Site, StreamEnd, Target};
+use testbed::{Authority, Front, GrpcBehaviour, Site, StreamEnd, Target, Validity};
 
 use crate::command::{CommandOutput, TestFolder, refusal};
 use crate::tonic_peer::{self, Reflects};
@@ -334,4 +334,44 @@ fn a_server_describes_itself_where_it_is_asked_to() {
     let ran = run(&folder(script), peer.address);
     ran.exits_with(0)
         .stderr_contains(&["connected threw can't list services: rpc error: code = Unimplemented"]);
+}
+
+#[test]
+fn a_server_is_called_under_tls_with_authorities_and_a_certificate_of_the_script() {
+    let target = echo();
+    let authority = Authority::new();
+    let identity = authority.vouch_for(&["127.0.0.1"], Validity::Now);
+    let client = authority.vouch_for(&["a client"], Validity::Now);
+    let front = Front::new(identity).asks_clients(&authority).protocol("h2", target.addr()).start().unwrap();
+    let folder = folder(
+        "const [cacerts, cert, key] = ['ca', 'cert', 'key'].map((name) => open(`${name}.pem`));
+        export default function () {
+            const connect = (name, tls, more) => note(name, () => client.connect(__ENV.ADDRESS, { tls, ...more }));
+            connect('unknown authority', undefined);
+            connect('no certificate', { cacerts });
+            note('refused', () => client.invoke('t.Echo/Do', {}).error);
+            connect('text', { cacerts, cert, key });
+            note('called', () => client.invoke('t.Echo/Do', { f_int32: 3 }).message.fInt32);
+            connect('list', { cacerts: [cacerts], cert, key });
+            note('called again', () => client.invoke('t.Echo/Do', { f_int32: 4 }).message.fInt32);
+            connect('no PEM', { cacerts: 'x' });
+            connect('password', { cert, key, password: 'x' });
+            connect('number', 5);
+        }",
+    );
+    let (cert, key) = client.pem();
+    for (name, pem) in [("ca.pem", authority.pem().as_str()), ("cert.pem", cert), ("key.pem", key)] {
+        folder.write(name, pem);
+    }
+    let ran = run(&folder, front.addr());
+    ran.exits_with(0).stderr_contains(&[
+        "unknown authority threw connection error: desc = \"transport: authentication handshake failed: tls: ",
+        "INFO text: true",
+        "INFO list: true",
+        "no PEM threw ca contains no certificate",
+        "password threw invalid grpc.connect() parameters: tls.password is not supported",
+        "number threw invalid grpc.connect() parameters: invalid tls value: '5', expected (optional) keys: cert, key, password, and cacerts",
+    ]);
+    assert_eq!((noted(&ran, "called"), noted(&ran, "called again")), (json!(3), json!(4)));
+    assert_eq!(target.requests(), 2, "those without a certificate are refused");
 }

@@ -25,10 +25,10 @@ pub(super) fn describe(
     connection: &Rc<GrpcConnection>,
     metadata: &[(String, String)],
 ) -> Result<Arc<Description>, Thrown> {
-    let asked = Asked { scope, connection, metadata };
+    let reflection = Reflection { scope, connection, metadata };
     let mut refusal = String::new();
     for path in PATHS {
-        match asked.session(path)? {
+        match reflection.session(path)? {
             Described::As(set) => {
                 let described = Vu::of(scope).shared.script.grpc().set(set);
                 return described.map_err(|error| scope.throw(&error.to_string()));
@@ -48,13 +48,13 @@ enum Described {
 }
 
 /// Whom to ask, and how.
-struct Asked<'a, 'js> {
+struct Reflection<'a, 'js> {
     scope: Scope<'js>,
     connection: &'a Rc<GrpcConnection>,
     metadata: &'a [(String, String)],
 }
 
-impl Asked<'_, '_> {
+impl Reflection<'_, '_> {
     /// Query until all is described.
     fn session(&self, path: &str) -> Result<Described, Thrown> {
         let scope = self.scope;
