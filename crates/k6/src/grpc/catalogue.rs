@@ -122,10 +122,11 @@ impl Catalogue {
     }
 }
 
-/// The path of a file: in the first of the folders that has it, else as it is.
+/// The path of a file: in the first of the folders that has it, else where it is missing.
 fn find(file: &Path, folders: &[PathBuf], files: &dyn Files) -> PathBuf {
-    let mut all = folders.iter().map(|folder| folder.join(file));
-    all.find(|path| files.read(path).is_ok()).unwrap_or_else(|| file.to_owned())
+    let all = || folders.iter().map(|folder| folder.join(file));
+    let found = all().find(|path| files.read(path).is_ok());
+    found.or_else(|| all().next()).unwrap_or_else(|| file.to_owned())
 }
 
 /// The files that a script may open.

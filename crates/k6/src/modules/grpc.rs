@@ -121,12 +121,11 @@ fn load_set<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     describe(call, described.map_err(unreadable))
 }
 
-/// A path as the script that calls means it.
+/// A path; as in k6, relative to the main module, whichever calls.
 fn full_path(path: &Value<'_>) -> Result<PathBuf, Thrown> {
-    let scope = path.scope();
-    let from = scope.caller_file().unwrap_or_else(|| Vu::of(scope).shared.script.main().to_owned());
+    let main = Vu::of(path.scope()).shared.script.main();
     let path = path.text()?.to_string();
-    Ok(beside(&from, path.strip_prefix("file://").unwrap_or(&path)))
+    Ok(beside(main, path.strip_prefix("file://").unwrap_or(&path)))
 }
 
 /// Give the client a description; returns its methods.

@@ -292,6 +292,29 @@ fn calls_that_fail_have_their_status_and_are_evidence_of_it() {
 }
 
 #[test]
+fn paths_are_those_of_the_main_module_and_files_are_confined() {
+    let files = "
+        export default function () {}
+        import './lib/inner.js';
+        note('folders', () => new grpc.Client().load(['lib', 'protos'], 'echo.proto').length);
+        note('outside', () => new grpc.Client().load([], '/nowhere/x.proto'));
+        note('elsewhere', () => new grpc.Client().load(['lib'], 'protos/echo.proto'));";
+    let inner = "
+        note('from main', () => new grpc.Client().load([], './protos/echo.proto').length);
+        note('from here', () => new grpc.Client().load([], '../protos/echo.proto'));";
+    let folder = folder(files);
+    std::fs::create_dir_all(folder.path("lib")).unwrap();
+    folder.write("lib/inner.js", HEAD.to_owned() + inner);
+    let ran = run(&folder, refusal().addr());
+    assert_eq!((noted(&ran, "folders"), noted(&ran, "from main")), (json!(6), json!(6)));
+    ran.exits_with(0).stderr_contains(&["elsewhere threw ", "lib/protos/echo.proto", "from here threw "]);
+    let confined = run_with(&folder, refusal().addr(), &["--files-under", ".", "--force"]);
+    let outside = "outside threw /nowhere/x.proto cannot be read: \"/nowhere/x.proto\" is not below ";
+    confined.exits_with(0).stderr_contains(&[outside]);
+    assert_eq!(noted(&confined, "folders"), 6);
+}
+
+#[test]
 fn a_client_keeps_its_connection_until_it_is_closed() {
     let each =
         "client.connect(__ENV.ADDRESS, { plaintext: true }); client.invoke('t.Echo/Do', {}); client.close();";
