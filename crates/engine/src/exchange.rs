@@ -56,6 +56,19 @@ pub struct RequestDraft {
     pub messages: u64,
     /// Whether it is noted on which connection it is sent.
     pub notes_connection: bool,
+    /// What is asked of the connection.
+    pub purpose: Purpose,
+}
+
+/// What a draft asks of the connection that takes it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To carry the request.
+    #[default]
+    Request,
+    /// To be open: nothing is sent, and the response is empty. It is counted as a request is, so that the evidence has
+    /// connections that cannot be opened.
+    Connection,
 }
 
 /// How a response's body is read.
@@ -78,6 +91,8 @@ pub struct Response {
     pub status: u16,
     /// Headers, then trailers, in the order in which they were received.
     pub headers: Headers,
+    /// How many of them are headers; those that follow are trailers.
+    pub head_fields: usize,
     /// How many of them are not kept, because those before them fill what is kept.
     pub left_out_headers: usize,
     /// The kept part of the body.
@@ -102,6 +117,11 @@ impl Response {
     /// Whether all of the body was kept.
     pub fn is_whole(&self) -> bool {
         self.body.len() as u64 == self.body_bytes
+    }
+
+    pub(crate) fn add_head(&mut self, headers: HeaderView<'_>) {
+        self.add_headers(headers);
+        self.head_fields = self.headers.len();
     }
 
     pub(crate) fn add_headers(&mut self, headers: HeaderView<'_>) {
@@ -155,6 +175,7 @@ impl Response {
     pub(crate) fn clear(&mut self) {
         self.status = 0;
         self.headers.clear();
+        self.head_fields = 0;
         self.left_out_headers = 0;
         self.body.clear();
         self.body_bytes = 0;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use evidence::metric::{MetricHandle, MetricKind};
 use evidence::{Instant, Name, Outcome};
+use workload::TlsFiles;
 use workload::schedule::Segment;
 
 use crate::accounting::Accounting;
@@ -18,7 +19,7 @@ use crate::index::{CheckIndex, CheckNameIndex, EndpointIndex, OperationIndex, Or
 use crate::metrics::{LoopMetrics, NotFinite};
 use crate::network::Network;
 use crate::operation::{OperationToken, Operations};
-use crate::program::{Counters, Directory, MetNames, OriginKind, UnusableOrigin};
+use crate::program::{Counters, Directory, MetNames, OriginKind, OriginName, UnusableOrigin};
 
 /// One scheduled start.
 #[derive(Debug, Clone, Copy)]
@@ -182,6 +183,8 @@ pub(crate) enum IterationRequest {
     Cut(OperationToken),
     /// End this operation as one that cannot be sent.
     Fail(OperationToken),
+    /// Close the virtual user's own connections to this origin.
+    Close(OriginIndex),
 }
 
 /// Identifies a request as long as it is under way.
@@ -250,7 +253,7 @@ impl Context<'_> {
     /// # Errors
     /// [`UnusableOrigin`] when no request can be sent there.
     pub fn origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
-        self.met_names.origin(self.directory, url, OriginKind::Http)
+        self.met_names.origin(self.directory, OriginName { url, kind: OriginKind::Http, tls: None })
     }
 
     /// The same for gRPC calls: over HTTP/2, and with the settings of the plan's gRPC target that has this URL.
@@ -258,7 +261,16 @@ impl Context<'_> {
     /// # Errors
     /// [`UnusableOrigin`] when no call can be sent there.
     pub fn grpc_origin(&mut self, url: &str) -> Result<OriginIndex, UnusableOrigin> {
-        self.met_names.origin(self.directory, url, OriginKind::Grpc)
+        self.met_names.origin(self.directory, OriginName { url, kind: OriginKind::Grpc, tls: None })
+    }
+
+    /// The same, with its own authorities and certificates. Connections are not shared with an origin of the same URL
+    /// and other ones.
+    ///
+    /// # Errors
+    /// [`UnusableOrigin`] when no call can be sent there.
+    pub fn grpc_origin_with(&mut self, url: &str, tls: &TlsFiles) -> Result<OriginIndex, UnusableOrigin> {
+        self.met_names.origin(self.directory, OriginName { url, kind: OriginKind::Grpc, tls: Some(tls) })
     }
 
     /// The handle of a metric, by which this loop adds to it; each combination of tags is one of its own, and has its
@@ -327,6 +339,12 @@ impl Context<'_> {
         let Some(operation) = self.operations.find(request.0) else { return };
         operation.unsendable = Some(reason);
         self.requests.push(IterationRequest::Fail(request.0));
+    }
+
+    /// Close the virtual user's own connections to an origin: each when what it carries has ended. Those that it shares
+    /// with others stay open.
+    pub fn close_connections(&mut self, origin: OriginIndex) {
+        self.requests.push(IterationRequest::Close(origin));
     }
 
     /// Ask to be resumed at `at` under this name.

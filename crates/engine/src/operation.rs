@@ -12,7 +12,7 @@ use wire::{RequestBytes, StreamId};
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
     Attempts, BodyReading, CompletedTimes, ConnectionFacts, ConnectionSetup, Exchange, HeldBack,
-    MessageCounts, OperationName, RequestDraft, RequestPhases, Response,
+    MessageCounts, OperationName, Purpose, RequestDraft, RequestPhases, Response,
 };
 use crate::index::{
     ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, PoolIndex, UserIndex, VuSlotIndex,
@@ -298,6 +298,7 @@ impl Operation {
         self.draft.sends_more = false;
         self.draft.body_reading = BodyReading::Whole;
         self.draft.messages = 0;
+        self.draft.purpose = Purpose::Request;
         self.draft.notes_connection = false;
         self.stream = None;
         self.outbox.clear();

@@ -37,7 +37,7 @@ use crate::index::{EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
 pub(crate) use call::CallProgram;
 use directory::Endpoint;
 pub use directory::UnusableOrigin;
-pub(crate) use directory::{Directory, MetNames};
+pub(crate) use directory::{Directory, MetNames, OriginName};
 pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;

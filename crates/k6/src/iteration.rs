@@ -1,10 +1,12 @@
 //! Iterations of scripts: each runs on a fiber, which is resumed when what it waits for has happened.
 
 mod completed;
+mod grpc;
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use engine::exchange::{OperationName, Response};
 use engine::iteration::{Arrival, Context, Event, Iteration, Progress, Rejection, Verdict};
 use evidence::Outcome;
 
@@ -13,7 +15,7 @@ use crate::js::{self, Exception, Kept, PromiseState, Scope, Thrown, Value};
 use crate::loading::Group;
 use crate::metrics::Builtin;
 use crate::script::{Counted, Level, LogLine};
-use crate::vu::{Operation, OperationSlot, Resumed, Stage, Vu, Wait, Waiter};
+use crate::vu::{Ended, Operation, OperationSlot, Resumed, Stage, Vu, Wait, Waiter};
 
 /// How many promise jobs are run of an iteration that is over; more of them only lead to further ones.
 const MOST_LAST_JOBS: u32 = 1_000;
@@ -26,6 +28,13 @@ pub(crate) struct ScriptIteration {
     function: Rc<Function>,
     vu: Rc<Vu>,
     under_way: Option<UnderWay>,
+}
+
+/// A request that has ended.
+struct Completion<'a> {
+    name: OperationName,
+    response: &'a Response,
+    transport: Option<Outcome>,
 }
 
 /// What became of a function that is called once.
@@ -151,6 +160,7 @@ impl ScriptIteration {
             vu.sample(Builtin::Iterations.into(), 1.0, &Vec::new());
         }
         completed::count(vu, context);
+        grpc::close(vu, context);
         vu.count(Counted::Completed);
         if vu.shared.script.requests().abort_message().is_some() {
             context.end_run();
@@ -165,7 +175,7 @@ impl Iteration for ScriptIteration {
         let verdict = match event {
             Event::Begin(arrival) => return self.begin(arrival, context),
             Event::Completed { name, response, transport } => {
-                completed::request(&self.vu, context, &completed::Completion { name, response, transport })
+                completed::request(&self.vu, context, &Completion { name, response, transport })
             }
             Event::TimerFired(name) => {
                 completed::timer(&self.vu, name, context);
@@ -289,7 +299,7 @@ fn wind_down(scope: Scope<'_>, vu: &Vu) {
     }
     loop {
         let is_under_way =
-            |slot: &OperationSlot| matches!(slot.operation, Operation::Http(_)) && slot.ended.is_none();
+            |slot: &OperationSlot| !matches!(slot.operation, Operation::Timer) && slot.ended.is_none();
         vu.operations.borrow_mut().retain(is_under_way);
         if vu.is_cancelled() || vu.operations.borrow().is_empty() {
             return;
@@ -310,8 +320,12 @@ fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
             scope.kept(&callback).call(&scope.undefined(), &[])?;
         }
         Waiter::Promise(resolver) => {
-            let received = crate::modules::http_received(scope, slot.ended);
-            match received.and_then(|response| crate::modules::http_response(scope, response)) {
+            let received = match slot.ended {
+                Some(Ended::Grpc(reply)) => crate::modules::grpc_response(scope, &reply),
+                ended => crate::modules::http_received(scope, ended)
+                    .and_then(|response| crate::modules::http_response(scope, response)),
+            };
+            match received {
                 Ok(response) => resolver.fulfil(response)?,
                 Err(Thrown) => resolver.reject(scope.take_thrown())?,
             }

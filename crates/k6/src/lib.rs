@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod duration;
+mod grpc;
 mod handle_summary;
 mod http;
 mod iteration;

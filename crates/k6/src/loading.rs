@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use workload::Files;
 
+use crate::grpc::Catalogue;
 use crate::js::{Context, Language, Limits, Loader, ModuleSource, Runtime, Slice, Thrown, Value};
 use crate::metrics::Registry;
 use crate::modules;
@@ -90,6 +91,7 @@ impl Script {
             resolved: OnceLock::new(),
             requests: TestRequests::default(),
             counts: InstanceCounts::default(),
+            grpc: Catalogue::default(),
         }));
         let group = new_group(&script).ok_or(ScriptError::Memory)?;
         let registry = Rc::new(RefCell::new(Registry::new("", Rc::new([]))));

@@ -9,6 +9,7 @@ mod defining;
 mod encoding;
 mod execution;
 mod globals;
+mod grpc;
 mod http;
 mod library;
 mod metrics;
@@ -17,6 +18,7 @@ mod tests;
 
 use crate::js::{ModuleExports, Scope, Thrown};
 
+pub(crate) use grpc::response_object as grpc_response;
 pub(crate) use http::{received as http_received, response_object as http_response};
 pub(crate) use library::{library, library_source};
 
@@ -29,6 +31,7 @@ const NATIVE: &[(&str, ModuleExports)] = &[
     ("k6/execution", execution::exports),
     ("k6/http", http::exports),
     ("k6/metrics", metrics::exports),
+    ("k6/net/grpc", grpc::exports),
 ];
 
 /// The native module of this name.

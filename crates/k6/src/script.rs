@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use evidence::metric::MetricKind;
 
+use crate::grpc::Catalogue;
 use crate::js::{Exception, Language};
 use crate::metrics::{Contains, SubMetric};
 use crate::rate_limit::RateLimit;
@@ -91,6 +92,7 @@ pub(crate) struct Inner {
     pub(crate) resolved: OnceLock<Resolved>,
     pub(crate) requests: TestRequests,
     pub(crate) counts: InstanceCounts,
+    pub(crate) grpc: Catalogue,
 }
 
 /// What the first evaluation found.
@@ -229,6 +231,11 @@ impl Script {
     /// What its virtual users have done so far.
     pub(crate) fn counts(&self) -> &InstanceCounts {
         &self.0.counts
+    }
+
+    /// What its files say of gRPC services.
+    pub(crate) fn grpc(&self) -> &Catalogue {
+        &self.0.grpc
     }
 
     /// Why it could not go on: that it has asked for the end of its test, else what it threw.

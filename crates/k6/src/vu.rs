@@ -14,6 +14,7 @@ use std::time::Duration;
 use engine::exchange::{CheckResult, OperationName};
 use evidence::Instant;
 
+use crate::grpc::GrpcConnection;
 use crate::http::KnownUrls;
 use crate::js::fiber::Suspender;
 use crate::js::{Scope, Thrown};
@@ -59,6 +60,8 @@ pub(crate) enum Wait {
 pub(crate) struct AskedFor {
     /// Requests to be sent.
     pub(crate) requests: Vec<OperationName>,
+    /// gRPC connections to be closed.
+    pub(crate) closed: Vec<Rc<GrpcConnection>>,
     pub(crate) timers: Vec<(OperationName, Instant)>,
     pub(crate) samples: Vec<(SeriesId, f64)>,
     pub(crate) checks: Vec<(CheckId, CheckResult)>,

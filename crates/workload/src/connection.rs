@@ -114,7 +114,7 @@ pub struct TlsSettings {
 }
 
 /// The contents of the files that `[targets.NAME.tls]` names. One of them is a private key: `Debug` shows sizes only.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct TlsFiles {
     /// Trusted authorities, PEM.
     pub ca: Option<Vec<u8>>,

@@ -5,6 +5,7 @@ mod compile;
 mod description_size;
 mod encode;
 mod error;
+mod json;
 pub mod reflection;
 mod schemas;
 mod size;

@@ -152,6 +152,9 @@ impl EventLoop {
                 IterationRequest::Submit(operation) => self.begin_request(operation, user, now)?,
                 IterationRequest::SendMore(token) => self.network.send_more(token, &mut self.operations),
                 IterationRequest::Cut(token) => self.network.cut(token, &mut self.operations),
+                IterationRequest::Close(origin) => {
+                    self.network.close_own(user, origin, &mut self.operations)?;
+                }
                 IterationRequest::Fail(token) => self.network.refuse(token, &mut self.operations)?,
             }
         }

@@ -70,7 +70,7 @@ impl Events for ResponseSink<'_> {
                 if let Some(operation) = self.operations.find(OperationToken(token)) {
                     operation.answered_at = self.at;
                     operation.response.status = head.status;
-                    operation.response.add_headers(head.headers);
+                    operation.response.add_head(head.headers);
                 }
             }
             Event::Body { token, chunk } => self.body(OperationToken(token), chunk),

@@ -9,7 +9,8 @@ use workload::connection::Reuse;
 use super::pool::{ConnectionRef, Pool};
 use super::pools::PoolKey;
 use super::{ConnectionState, EndedOperation, Exhausted, GivingUp, Network};
-use crate::index::{ConnectionIndex, OperationIndex, PoolIndex, UserIndex};
+use crate::exchange::Purpose;
+use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, PoolIndex, UserIndex};
 use crate::operation::{OperationPlace, Operations};
 use crate::program::LoadModel;
 
@@ -142,6 +143,29 @@ impl Network {
         }
     }
 
+    /// The virtual user closes its connections to an origin: each when what it carries has ended. Those that it shares
+    /// with others stay open.
+    pub(crate) fn close_own(
+        &mut self,
+        user: UserIndex,
+        origin: OriginIndex,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
+        let mut next = self.pools.first_of_user(user);
+        while let Some(pool) = next {
+            let is_of = self.pools.get(pool).origin == origin;
+            while is_of && let Some(index) = self.pools.get_mut(pool).any(&self.connections) {
+                self.discount(index);
+                if self.connection(index).wire.open_requests() == 0 {
+                    self.close(index);
+                }
+            }
+            self.grow(pool, operations)?;
+            next = self.pools.get(pool).next_of_user;
+        }
+        Ok(())
+    }
+
     /// Whether this connection carries many requests at once.
     pub(super) fn is_shared(&self, index: ConnectionIndex) -> bool {
         let connection = self.connection(index);
@@ -150,8 +174,8 @@ impl Network {
             && self.pools.get(connection.pool).reuse != Reuse::Never
     }
 
-    /// Put a request on the wire. False when that cannot be done, and the request has failed: the connection
-    /// can still be used then.
+    /// Put a request on the wire. False when that cannot be done, and the request has failed, or when it is one for the
+    /// connection alone: the connection can still be used then.
     pub(super) fn start(
         &mut self,
         index: ConnectionIndex,
@@ -162,6 +186,11 @@ impl Network {
         let connection = &mut self.connections[index.0];
         let origin = self.program.origin(connection.origin);
         let entry = operations.get_mut(operation);
+        if entry.draft.purpose == Purpose::Connection {
+            entry.place = OperationPlace::Nowhere;
+            self.ended.push(EndedOperation::new(token, None));
+            return false;
+        }
         match connection.start(token, origin, entry) {
             Ok(()) => {
                 entry.place = OperationPlace::Carried(index);

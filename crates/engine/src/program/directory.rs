@@ -10,10 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evidence::Name;
 use rustls::ClientConfig;
-use workload::Scheme;
-use workload::connection::Reuse;
 use workload::message::Method;
 use workload::model::{GrpcOrigin, HttpOrigin, Target, Workload};
+use workload::{Reuse, Scheme, TlsFiles};
 
 use super::error::CompileError;
 use super::origin::{Origin, OriginKind};
@@ -79,6 +78,16 @@ struct NewOrigin<'a> {
     tls: Option<Arc<ClientConfig>>,
 }
 
+/// What an origin is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct OriginName<'a> {
+    /// Its URL, without a path.
+    pub(crate) url: &'a str,
+    pub(crate) kind: OriginKind,
+    /// Its own authorities and certificates.
+    pub(crate) tls: Option<&'a TlsFiles>,
+}
+
 /// What changes while the directory grows.
 #[derive(Debug)]
 struct Growth {
@@ -140,11 +149,15 @@ impl Directory {
     }
 
     /// The origin of any URL, which is added if it is new.
-    fn meet_origin(&self, url: &HttpOrigin, kind: OriginKind) -> Result<OriginIndex, UnusableOrigin> {
-        if let Some(target) = self.target_at(url, kind) {
+    fn meet_origin(&self, url: &HttpOrigin, named: OriginName<'_>) -> Result<OriginIndex, UnusableOrigin> {
+        let kind = named.kind;
+        if let (None, Some(target)) = (named.tls, self.target_at(url, kind)) {
             return target;
         }
-        let name = format!("{}://{}:{}", url.scheme.name(), url.host, url.port);
+        let mut name = format!("{}://{}:{}", url.scheme.name(), url.host, url.port);
+        if let Some(files) = named.tls {
+            name += &format!(" (TLS {:016x})", fingerprint(files));
+        }
         if let Some(known) = self.known_origin(&name, kind) {
             return Ok(known);
         }
@@ -153,16 +166,24 @@ impl Directory {
             OriginKind::Grpc => Target { grpc: Some(grpc_origin(url)), ..Target::default() },
         };
         let Some(rules) = &self.rules else {
-            let new = NewOrigin { name: &name, target: &target, kind, tls: None };
+            let own = named.tls.map(|files| MetOrigin::default().tls(files));
+            let tls = own.transpose().map_err(UnusableOrigin::Tls)?;
+            let new = NewOrigin { name: &name, target: &target, kind, tls };
             return self.add_origin(self.new_origin(new)?);
         };
         let (met, refusal) = match rules.connecting(&url.host, url.port) {
             Ok(met) => (met, None),
             Err(why) => (MetOrigin::default(), Some(why)),
         };
-        let tls =
-            (url.scheme == Scheme::Https).then(|| met.tls().map_err(UnusableOrigin::Tls)).transpose()?;
+        let files = named.tls.cloned().unwrap_or_default();
+        let tls = (url.scheme == Scheme::Https)
+            .then(|| met.tls(&files).map_err(UnusableOrigin::Tls))
+            .transpose()?;
         target.connecting = met.connecting;
+        if kind == OriginKind::Grpc {
+            // The client that calls opens and closes it.
+            target.connecting.reuse = Some(Reuse::User);
+        }
         let mut origin = self.new_origin(NewOrigin { name: &name, target: &target, kind, tls })?;
         origin.announces_close = met.announces_close && target.connecting.reuse == Some(Reuse::Never);
         origin.most_idle = met.most_idle.unwrap_or(usize::MAX);
@@ -207,7 +228,7 @@ impl Directory {
     }
 
     fn default_tls(&self) -> Result<&Arc<ClientConfig>, UnusableOrigin> {
-        let make = || MetOrigin::default().tls();
+        let make = || MetOrigin::default().tls(&TlsFiles::default());
         self.default_tls.get_or_init(make).as_ref().map_err(|why| UnusableOrigin::Tls(why.clone()))
     }
 
@@ -356,15 +377,14 @@ impl MetNames {
     pub(crate) fn origin(
         &mut self,
         directory: &Directory,
-        url: &str,
-        kind: OriginKind,
+        named: OriginName<'_>,
     ) -> Result<OriginIndex, UnusableOrigin> {
-        let fingerprint = fingerprint((kind, url));
+        let fingerprint = fingerprint(named);
         if let Some(known) = self.origins.get(&fingerprint) {
             return Ok(*known);
         }
-        let parsed = HttpOrigin::parse(url).map_err(UnusableOrigin::Malformed)?;
-        let met = directory.meet_origin(&parsed, kind)?;
+        let parsed = HttpOrigin::parse(named.url).map_err(UnusableOrigin::Malformed)?;
+        let met = directory.meet_origin(&parsed, named)?;
         // One origin can be written in several ways.
         if self.origins.len() < 4 * MAX_ORIGINS {
             self.origins.insert(fingerprint, met);
@@ -484,7 +504,8 @@ mod tests {
     #[test]
     fn an_origin_has_one_index_however_it_is_written_and_there_is_a_limit() {
         let (directory, mut met) = (directory(), MetNames::default());
-        let mut origin = |url: &str| met.origin(&directory, url, OriginKind::Http);
+        let mut origin =
+            |url: &str| met.origin(&directory, OriginName { url, kind: OriginKind::Http, tls: None });
         let first = origin("http://127.0.0.1").unwrap();
         assert_eq!(origin("http://127.0.0.1:80/"), Ok(first));
         assert_ne!(origin("https://127.0.0.1:80"), Ok(first));

@@ -49,10 +49,10 @@ impl MetOrigin {
     /// # Errors
     /// Why it cannot, in words.
     pub fn check_tls(&self) -> Result<(), String> {
-        self.tls().map(drop)
+        self.tls(&TlsFiles::default()).map(drop)
     }
 
-    pub(super) fn tls(&self) -> Result<Arc<ClientConfig>, String> {
-        client_config(&self.connecting.tls, &TlsFiles::default(), &self.tls_offer).map(Arc::new)
+    pub(super) fn tls(&self, files: &TlsFiles) -> Result<Arc<ClientConfig>, String> {
+        client_config(&self.connecting.tls, files, &self.tls_offer).map(Arc::new)
     }
 }

@@ -32,6 +32,7 @@ mod pools;
 mod proxy;
 mod recorder;
 mod retries;
+mod script_connections;
 mod scripts;
 mod semantics;
 mod stall;

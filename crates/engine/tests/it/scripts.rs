@@ -177,7 +177,7 @@ fn only_a_request_that_was_answered_can_continue() {
 }
 
 /// An address on which nothing listens.
-fn closed_port() -> std::net::SocketAddr {
+pub(crate) fn closed_port() -> std::net::SocketAddr {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 

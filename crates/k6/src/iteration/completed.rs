@@ -1,29 +1,23 @@
 //! Between scripts and the engine: what scripts ask for is passed on, what has ended is counted and noted for them.
 
-use engine::exchange::{CompletedTimes, OperationName, Response};
+use engine::exchange::{CompletedTimes, OperationName};
 use engine::iteration::{Context, Verdict};
 use evidence::{Instant, Outcome};
 
-use super::rejected;
+use super::{Completion, rejected};
 use crate::http::{HopTags, HttpRequest, HttpResponse, NextHop, protocol, timings};
 use crate::metrics::Builtin;
-use crate::vu::{AskedFor, Ended, Operation, Vu};
-
-/// A request that has ended.
-pub(super) struct Completion<'a> {
-    pub(super) name: OperationName,
-    pub(super) response: &'a Response,
-    pub(super) transport: Option<Outcome>,
-}
+use crate::vu::{AskedFor, Ended, Operation, OperationSlot, Vu};
 
 /// Pass on what the script asks for.
 ///
 /// # Errors
 /// Why the run cannot go on.
 pub(super) fn ask(vu: &Vu, context: &mut Context<'_>) -> Result<(), String> {
+    super::grpc::close(vu, context);
     let requests = std::mem::take(&mut vu.asked.borrow_mut().requests);
     for name in requests {
-        match wait(vu, context) {
+        match wait(vu, name, context) {
             None => submit(vu, name, context),
             Some(until) => context.timer(name, until),
         }
@@ -47,8 +41,11 @@ pub(super) fn count(vu: &Vu, context: &mut Context<'_>) {
     }
 }
 
-/// Until when a request waits for its turn; none where it need not. Those that redirects lead to never do.
-fn wait(vu: &Vu, context: &Context<'_>) -> Option<Instant> {
+/// Until when a request waits for its turn; none where it need not. Those that redirects lead to never do, nor do gRPC calls,
+/// as in k6.
+fn wait(vu: &Vu, name: OperationName, context: &Context<'_>) -> Option<Instant> {
+    let is_http = |slot: &OperationSlot| matches!(slot.operation, Operation::Http(_));
+    vu.operations.borrow().get(name).filter(|slot| is_http(slot))?;
     let limit = vu.shared.script.settings().rate_limit.as_ref()?;
     let now_ns = context.epoch_unix_ns() + i128::from(context.now().as_nanos());
     let wait = limit.wait(u64::try_from(now_ns).unwrap_or_default());
@@ -66,6 +63,7 @@ pub(super) fn timer(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
             drop(operations);
             submit(vu, name, context);
         }
+        Operation::Grpc(_) => {}
     }
 }
 
@@ -73,7 +71,15 @@ pub(super) fn timer(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
 fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     let mut operations = vu.operations.borrow_mut();
     let Some(slot) = operations.get_mut(name) else { return };
-    let Operation::Http(operation) = &slot.operation else { return };
+    let operation = match &slot.operation {
+        Operation::Http(operation) => operation,
+        Operation::Grpc(operation) => {
+            let unsent = super::grpc::submit(vu, operation, name, context).err();
+            slot.ended = unsent.map(Ended::Grpc);
+            return;
+        }
+        Operation::Timer => return,
+    };
     let url = &operation.request.url;
     let origin = match url.origin_by(|origin| context.origin(origin)) {
         Ok(origin) => origin,
@@ -96,7 +102,15 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
     let times = context.completed_times().unwrap_or_default();
     let mut operations = vu.operations.borrow_mut();
     let Some(slot) = operations.get_mut(completion.name) else { return Verdict::Accepted };
-    let Operation::Http(operation) = &mut slot.operation else { return Verdict::Accepted };
+    let operation = match &mut slot.operation {
+        Operation::Http(operation) => operation,
+        Operation::Grpc(operation) => {
+            let (reply, verdict) = super::grpc::ended(vu, operation, completion, context);
+            slot.ended = Some(Ended::Grpc(reply));
+            return verdict;
+        }
+        Operation::Timer => return Verdict::Accepted,
+    };
     let hop = operation.request.clone();
     let next = operation.ended(completion.response, completion.transport, &times);
     let verdict = verdict(&hop, completion);

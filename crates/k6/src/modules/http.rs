@@ -126,7 +126,7 @@ pub(crate) fn received(scope: Scope<'_>, ended: Option<Ended>) -> Result<Rc<Http
             Ok(response)
         }
         Some(Ended::Http(Err(why))) => Err(scope.throw(&why)),
-        Some(Ended::Timer) | None => Err(scope.throw("the request was not sent")),
+        Some(Ended::Timer | Ended::Grpc(_)) | None => Err(scope.throw("the request was not sent")),
     }
 }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use engine::exchange::OperationName;
 
+use crate::grpc::{GrpcOperation, GrpcReply};
 use crate::http::{HttpOperation, HttpResponse};
 use crate::js::{Kept, Resolver};
 
@@ -13,6 +14,8 @@ use crate::js::{Kept, Resolver};
 pub(crate) enum Operation {
     /// A request.
     Http(Box<HttpOperation>),
+    /// A gRPC call, or connecting for one.
+    Grpc(Box<GrpcOperation>),
     /// A timer.
     Timer,
 }
@@ -33,6 +36,8 @@ pub(crate) enum Waiter {
 pub(crate) enum Ended {
     /// A request, in this way; or it could not be sent, for this reason.
     Http(Result<Rc<HttpResponse>, String>),
+    /// A gRPC call.
+    Grpc(Rc<GrpcReply>),
     /// A timer has fired.
     Timer,
 }

@@ -10,6 +10,7 @@ mod check;
 mod command;
 mod compare;
 mod explain;
+mod grpc_scripts;
 mod hostile_text;
 mod identity;
 mod imports;

@@ -32,7 +32,7 @@ fn wrong<T>(message: String) -> Result<T, SchemaError> {
 }
 
 /// Check that all field names exist, at every depth.
-fn check_fields(descriptor: &MessageDescriptor, json: &Value) -> Result<(), SchemaError> {
+pub(super) fn check_fields(descriptor: &MessageDescriptor, json: &Value) -> Result<(), SchemaError> {
     if is_well_known(descriptor) || json.is_null() {
         return Ok(());
     }

@@ -111,6 +111,17 @@ pub struct ReflectionSession {
     services: Vec<String>,
     /// Symbols that the server does not know, and its error messages.
     unknown: Vec<(String, String)>,
+    wanted: Wanted,
+}
+
+/// Which services a session describes.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Those that it was made with; each must be known.
+    #[default]
+    Named,
+    /// All that the server lists, as far as it describes them.
+    Listed,
 }
 
 impl ReflectionSession {
@@ -119,6 +130,11 @@ impl ReflectionSession {
         let symbols = services.into_iter().map(ReflectionQuery::Symbol);
         let unsent = std::iter::once(ReflectionQuery::Services(String::new())).chain(symbols).collect();
         ReflectionSession { unsent, ..ReflectionSession::default() }
+    }
+
+    /// A session for all services that the server lists.
+    pub fn of_all() -> ReflectionSession {
+        ReflectionSession { wanted: Wanted::Listed, ..ReflectionSession::new([]) }
     }
 
     /// Request messages for the server, which it answers in this order; empty when the description is complete.
@@ -165,6 +181,9 @@ impl ReflectionSession {
             }
             Some(ReflectionResult::Services(list)) => {
                 self.services = list.services.into_iter().map(|service| service.name).collect();
+                if self.wanted == Wanted::Listed {
+                    self.unsent.extend(self.services.iter().cloned().map(ReflectionQuery::Symbol));
+                }
             }
             Some(ReflectionResult::Error(error)) => {
                 if let Some(ReflectionQuery::Symbol(symbol)) = query {
@@ -203,7 +222,8 @@ impl ReflectionSession {
     /// # Errors
     /// [`SchemaError`] if the server does not know one of the services; suggests the most similar one.
     pub fn finish(self) -> Result<Vec<u8>, SchemaError> {
-        if let Some((symbol, why)) = self.unknown.first() {
+        let missing = self.unknown.first().filter(|_| self.wanted == Wanted::Named);
+        if let Some((symbol, why)) = missing {
             let known = || self.services.iter().map(String::as_str);
             let hint = match nearest(symbol, known()) {
                 Some(near) => format!("did you mean `{near}`?"),

@@ -9,6 +9,7 @@ use protox::file::{ChainFileResolver, GoogleFileResolver};
 use super::compile;
 use super::encode::MessageTemplate;
 use super::error::SchemaError;
+use super::json;
 use super::size::MessageBudget;
 use super::sources::ProtoSources;
 use crate::call::CallOptions;
@@ -81,6 +82,13 @@ impl Schemas {
         Ok(())
     }
 
+    /// All methods of a target, service by service.
+    pub fn methods(&self, target: &str) -> Vec<Method> {
+        let services = self.pools.get(target).into_iter().flat_map(DescriptorPool::services);
+        let methods = services.flat_map(|service| service.methods().collect::<Vec<_>>());
+        methods.map(|descriptor| Method { descriptor }).collect()
+    }
+
     /// The method `package.Service/Method` of a target.
     ///
     /// # Errors
@@ -124,6 +132,21 @@ impl Method {
         format!("/{}", full_name(&self.descriptor))
     }
 
+    /// Its own name.
+    pub fn name(&self) -> &str {
+        self.descriptor.name()
+    }
+
+    /// The package of its service, which may be empty.
+    pub fn package(&self) -> String {
+        self.descriptor.parent_service().package_name().to_owned()
+    }
+
+    /// The name of its service, without the package.
+    pub fn service(&self) -> String {
+        self.descriptor.parent_service().name().to_owned()
+    }
+
     /// Whether the client sends a stream of messages.
     pub fn takes_stream(&self) -> bool {
         self.descriptor.is_client_streaming()
@@ -162,6 +185,31 @@ impl Method {
     /// [`SchemaError`] if the message does not have the request's type; names the field.
     pub fn compile(&self, json: &serde_json::Value) -> Result<MessageTemplate<Template>, SchemaError> {
         compile::compile(&self.descriptor.input(), json)
+    }
+
+    /// Encode the request message that a text in protobuf's JSON describes, as it is: strings are no templates.
+    ///
+    /// # Errors
+    /// [`SchemaError`] if it does not have the request's type.
+    pub fn encode_json(&self, json: &str) -> Result<Vec<u8>, SchemaError> {
+        json::encode(self.descriptor.input(), json)
+    }
+
+    /// A response message as a text in protobuf's JSON with every field: one without a value has its default, a message
+    /// without one is `null`, what is optional and absent is left out. 64-bit integers are strings.
+    ///
+    /// # Errors
+    /// [`SchemaError`] if the bytes are no such message, or it takes more than 256 MiB decoded.
+    pub fn response_json(&self, bytes: &[u8]) -> Result<String, SchemaError> {
+        json::decode(self.descriptor.output(), bytes)
+    }
+
+    /// A `google.rpc.Status`, as in the trailer `grpc-status-details-bin`, as a text in protobuf's JSON.
+    ///
+    /// # Errors
+    /// [`SchemaError`] if the bytes are no such message, or the type of a detail is not described.
+    pub fn status_json(&self, bytes: &[u8]) -> Result<String, SchemaError> {
+        json::decode_status(self.descriptor.parent_pool(), bytes)
     }
 
     /// A response message as protobuf's JSON, for checks and for display. Fields without a value have their default;

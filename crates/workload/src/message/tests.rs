@@ -251,3 +251,52 @@ fn files_of_the_same_name_in_different_folders_are_distinct() {
     ]));
     assert_eq!(Schemas::default().load("target", &paths.map(Into::into), &files), Ok(()));
 }
+
+#[test]
+fn responses_have_every_field_as_scripts_see_them() {
+    let method = method();
+    let json = |request: Json| -> Json {
+        let bytes = method.encode_json(&request.to_string()).expect("it fits");
+        serde_json::from_str(&method.response_json(&bytes).expect("it is a message")).expect("it is JSON")
+    };
+    let empty = json(json!({}));
+    assert_snapshot!(empty, @r#"{"any":null,"at":null,"byId":{},"counts":{},"data":null,"fBool":false,"fBytes":"","fColor":"NONE","fDouble":0.0,"fFixed32":0,"fFixed64":"0","fFloat":0.0,"fInt32":0,"fInt64":"0","fSfixed32":0,"fSfixed64":"0","fSint32":0,"fSint64":"0","fString":"","fUint32":0,"fUint64":"0","inner":null,"inners":[],"numbers":[],"texts":[],"wrapped":null}"#);
+    let sent = json!({
+        "f_float": 0.1, "f_double": "NaN", "f_uint64": "18446744073709551615", "f_bytes": "AAH_", "f_string": "${vu}",
+        "f_color": 5, "inner": { "children": [{ "number_of": 7 }] }, "by_id": { "7": {} }, "one": "", "maybe": 0,
+        "at": "2026-01-02T03:04:05.006Z", "data": { "a": [1, null] }, "any": 5,
+    });
+    let expected = json!({
+        "fFloat": 0.1, "fDouble": "NaN", "fUint64": "18446744073709551615", "fBytes": "AAH/", "fString": "${vu}",
+        "fColor": 5, "one": "", "maybe": 0, "at": "2026-01-02T03:04:05.006Z", "data": { "a": [1.0, null] }, "any": 5.0,
+        "inner": { "name": "", "numberOf": 0, "children": [{ "name": "", "numberOf": 7, "children": [] }] },
+        "byId": { "7": { "name": "", "numberOf": 0, "children": [] } },
+    });
+    let mut all = empty;
+    for (name, value) in expected.as_object().expect("it is one") {
+        all[name] = value.clone();
+    }
+    assert_eq!(json(sent), all);
+    let error = |text: &str| method.encode_json(text).expect_err("it does not fit").to_string();
+    assert_snapshot!(error("{\"nme\":1}"), @"t.All has no field `nme`; did you mean `numbers`?");
+    assert_snapshot!(error("{\"f_bool\":\"true\"}"), @r#"not a t.All: invalid type: string "true", expected a boolean at line 1 column 16"#);
+    assert_snapshot!(error("{} x"), @"not a t.All: trailing characters at line 1 column 4");
+}
+
+#[test]
+fn a_status_is_shown_with_messages_about_it() {
+    let details =
+        |name: &str, value: &[u8]| prost_types::Any { type_url: format!("x/{name}"), value: value.to_vec() };
+    let json = |details: &[prost_types::Any]| {
+        let mut encoded = b"\x08\x03\x12\x02no".to_vec();
+        details.iter().for_each(|one| prost::encoding::message::encode(3, one, &mut encoded));
+        method().status_json(&encoded).map_err(|error| error.to_string())
+    };
+    assert_snapshot!(json(&[]).unwrap_or_default(), @r#"{"code":3,"message":"no","details":[]}"#);
+    let described = [details("t.Inner", b"\x0a\x01n"), details("google.protobuf.Duration", b"\x08\x03")];
+    assert_snapshot!(json(&described).unwrap_or_default(), @r#"{"code":3,"message":"no","details":[{"@type":"x/t.Inner","name":"n","children":[],"numberOf":0},{"@type":"x/google.protobuf.Duration","value":"3s"}]}"#);
+    let error = json(&[details("no.Such", b"")]).expect_err("its type is not known");
+    assert_snapshot!(error, @"not a google.rpc.Status: `no.Such` is not described");
+    let error = json(&[details("t.Inner", &b"\x12\0".repeat(8 << 20))]).expect_err("it is too large");
+    assert_snapshot!(error, @"not a google.rpc.Status: it takes more than 256 MiB decoded");
+}

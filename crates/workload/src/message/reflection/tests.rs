@@ -142,3 +142,22 @@ fn a_description_that_takes_much_more_than_its_bytes_is_refused() {
     let error = ReflectionSession::new([]).receive(&Response { result }.encode_to_vec()).unwrap_err();
     assert!(error.to_string().contains("files or services at once"), "{error}");
 }
+
+#[test]
+fn a_session_of_all_describes_what_the_server_lists() {
+    let mut session = ReflectionSession::of_all();
+    loop {
+        let requests = session.requests();
+        if requests.is_empty() {
+            break;
+        }
+        for request in requests {
+            let result = Request::decode(&request[..]).unwrap().query.as_ref().map(served);
+            session.receive(&Response { result }.encode_to_vec()).unwrap();
+        }
+    }
+    let mut schemas = Schemas::default();
+    schemas.add_set("x", &session.finish().unwrap()).unwrap();
+    let paths: Vec<String> = schemas.methods("x").iter().map(crate::Method::path).collect();
+    assert_eq!(paths, ["/bed.Bed/Good"]);
+}
