@@ -47,7 +47,7 @@ impl MetricNumbers {
 }
 
 fn put_sums(connection: &Connection, id: MetricId, second: u32, sums: &MetricSums) -> Result<(), Fault> {
-    let mut merged = stored(connection, id, &(second..second + 1))?;
+    let mut merged = of_window(connection, id, &(second..second + 1))?;
     merged.merge(sums);
     let counts: Vec<(i32, u64)> = merged.buckets.iter().collect();
     let buckets = serde_json::to_string(&counts).map_err(|e| Fault::Bug(e.to_string()))?;
@@ -99,28 +99,46 @@ pub(crate) fn of_window(
     id: MetricId,
     window: &Seconds,
 ) -> Result<MetricSums, Fault> {
-    match schema::has(schema::version(connection)?, "metric_values") {
-        true => stored(connection, id, window),
-        false => Ok(MetricSums::default()),
-    }
+    let mut merged = MetricSums::default();
+    each_second(connection, id, window, |_, sums| merged.merge(&sums))?;
+    Ok(merged)
 }
 
-/// The same, of a file that has the table.
-fn stored(connection: &Connection, id: MetricId, window: &Seconds) -> Result<MetricSums, Fault> {
-    let mut merged = MetricSums::default();
+/// What was added to a metric in each second of a window that has any, ascending. Files of earlier versions have nothing.
+pub(crate) fn by_second(
+    connection: &Connection,
+    id: MetricId,
+    window: &Seconds,
+) -> Result<Vec<(u32, MetricSums)>, Fault> {
+    let mut seconds = Vec::new();
+    each_second(connection, id, window, |second, sums| seconds.push((second, sums)))?;
+    Ok(seconds)
+}
+
+fn each_second(
+    connection: &Connection,
+    id: MetricId,
+    window: &Seconds,
+    mut take: impl FnMut(u32, MetricSums),
+) -> Result<(), Fault> {
+    if !schema::has(schema::version(connection)?, "metric_values") {
+        return Ok(());
+    }
     let mut statement = connection.prepare_cached(
-        "SELECT count, nonzero, sum, min, max, last, last_at_ns, buckets FROM metric_values
+        "SELECT count, nonzero, sum, min, max, last, last_at_ns, buckets, second FROM metric_values
          WHERE metric = ?1 AND second >= ?2 AND second < ?3 ORDER BY second",
     )?;
     let mut rows = statement.query(params![id.0, window.start, window.end])?;
+    let mut values = 0;
     while let Some(row) = rows.next()? {
         let sums = sums(row)?;
-        if sums.count > MAX_A_SECOND || merged.count + sums.count > MAX_A_RUN {
+        if sums.count > MAX_A_SECOND || values + sums.count > MAX_A_RUN {
             return Err(damaged(format_args!("its metric {} has more values than any run", id.0)));
         }
-        merged.merge(&sums);
+        values += sums.count;
+        take(row.get(8)?, sums);
     }
-    Ok(merged)
+    Ok(())
 }
 
 fn sums(row: &Row<'_>) -> Result<MetricSums, Fault> {

@@ -114,10 +114,11 @@ fn claim(page: &mut Page, shown: &ClaimSummary) {
     let mut head = TextLine::new();
     head.add(tone, &claim.verdict.to_string()).add(Tone::Normal, "  ");
     head.add(Tone::Accent, &claim.name).add(Tone::Normal, "  ");
-    let text = if head.width() + claim.text.chars().count() <= page.width() { &claim.text } else { "" };
-    page.push(head.add(Tone::Dim, text));
-    if text.is_empty() {
-        page.paragraph(Label::indent(CLAIM), Tone::Dim, &claim.text);
+    let text = shown.text();
+    let is_on_head = head.width() + text.chars().count() <= page.width();
+    page.push(head.add(Tone::Dim, if is_on_head { text } else { "" }));
+    if !is_on_head {
+        page.paragraph(Label::indent(CLAIM), Tone::Dim, text);
     }
     let numbers: Vec<String> = shown.figures().iter().map(|figure| unbreakable(figure)).collect();
     page.paragraph(Label::indent(CLAIM), Tone::Normal, &numbers.join(" · "));

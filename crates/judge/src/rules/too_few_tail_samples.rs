@@ -33,13 +33,14 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{} arrivals act like {}: {} to {} may be on the wrong side of the bound, {} are allowed. {}",
+        "{} {}s act like {}: {} to {} may be on the wrong side of the bound, {} are allowed. {}",
         numbers::count(share.question.counts.arrivals),
+        measured.thing(),
         numbers::independent(decision.effective_sample, "one"),
         numbers::percent(decision.limits.lower),
         numbers::percent(decision.limits.upper),
         numbers::percent(share.question.allowed),
-        enough(&share.question)
+        enough(&share.question, measured.thing())
     );
     let figures = [
         ("effective sample", decision.effective_sample, "1"),
@@ -49,11 +50,11 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
     Some(with_figures(RULE.finding(Severity::Inconclusive, measured.scope(), what), &figures))
 }
 
-/// How many arrivals would be enough.
-fn enough(question: &ShareQuestion) -> String {
+/// How many would be enough.
+fn enough(question: &ShareQuestion, thing: &str) -> String {
     match question.arrivals_needed() {
         Some(arrivals) => {
-            format!("With the same shares, {} arrivals would decide it.", numbers::count(arrivals))
+            format!("With the same shares, {} {thing}s would decide it.", numbers::count(arrivals))
         }
         None => "What is observed is too close to what is allowed.".to_owned(),
     }
