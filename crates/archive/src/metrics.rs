@@ -47,7 +47,7 @@ impl MetricNumbers {
 }
 
 fn put_sums(connection: &Connection, id: MetricId, second: u32, sums: &MetricSums) -> Result<(), Fault> {
-    let mut merged = of_window(connection, id, &(second..second + 1))?;
+    let mut merged = stored(connection, id, &(second..second + 1))?;
     merged.merge(sums);
     let counts: Vec<(i32, u64)> = merged.buckets.iter().collect();
     let buckets = serde_json::to_string(&counts).map_err(|e| Fault::Bug(e.to_string()))?;
@@ -99,9 +99,10 @@ pub(crate) fn of_window(
     id: MetricId,
     window: &Seconds,
 ) -> Result<MetricSums, Fault> {
-    let mut merged = MetricSums::default();
-    each_second(connection, id, window, |_, sums| merged.merge(&sums))?;
-    Ok(merged)
+    match has_values(connection)? {
+        true => stored(connection, id, window),
+        false => Ok(MetricSums::default()),
+    }
 }
 
 /// What was added to a metric in each second of a window that has any, ascending. Files of earlier versions have nothing.
@@ -111,8 +112,22 @@ pub(crate) fn by_second(
     window: &Seconds,
 ) -> Result<Vec<(u32, MetricSums)>, Fault> {
     let mut seconds = Vec::new();
-    each_second(connection, id, window, |second, sums| seconds.push((second, sums)))?;
+    if has_values(connection)? {
+        each_second(connection, id, window, |second, sums| seconds.push((second, sums)))?;
+    }
     Ok(seconds)
+}
+
+/// Whether files of this version have values of metrics.
+fn has_values(connection: &Connection) -> Result<bool, Fault> {
+    Ok(schema::has(schema::version(connection)?, "metric_values"))
+}
+
+/// What was added in a window, of a file that has the table.
+fn stored(connection: &Connection, id: MetricId, window: &Seconds) -> Result<MetricSums, Fault> {
+    let mut merged = MetricSums::default();
+    each_second(connection, id, window, |_, sums| merged.merge(&sums))?;
+    Ok(merged)
 }
 
 fn each_second(
@@ -121,9 +136,6 @@ fn each_second(
     window: &Seconds,
     mut take: impl FnMut(u32, MetricSums),
 ) -> Result<(), Fault> {
-    if !schema::has(schema::version(connection)?, "metric_values") {
-        return Ok(());
-    }
     let mut statement = connection.prepare_cached(
         "SELECT count, nonzero, sum, min, max, last, last_at_ns, buckets, second FROM metric_values
          WHERE metric = ?1 AND second >= ?2 AND second < ?3 ORDER BY second",

@@ -68,8 +68,19 @@ impl ClaimSummary {
     /// a script also what k6 says of it.
     pub fn figures(&self) -> Vec<String> {
         let mut figures = self.numbers();
-        figures.extend(self.claim.holds_in_k6.map(|holds| format!("k6 {}", if holds { "✓" } else { "✗" })));
+        figures.extend(self.in_k6());
         figures
+    }
+
+    /// Of a threshold of a script: what k6 says of it.
+    fn in_k6(&self) -> Option<String> {
+        self.claim.holds_in_k6.map(|holds| format!("k6 {}", if holds { "✓" } else { "✗" }))
+    }
+
+    /// Its text, if it is not the name, and of a threshold what k6 says of it.
+    pub fn described(&self) -> String {
+        let parts = [Some(self.text().to_owned()).filter(|text| !text.is_empty()), self.in_k6()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 
     /// The text of the claim; none where its name is the same.
