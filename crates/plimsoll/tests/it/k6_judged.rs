@@ -1,5 +1,7 @@
 //! The judge on runs of k6 scripts: thresholds as claims, policies, and what k6 does not say.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use testbed::{Behaviour, Target};
 
@@ -16,8 +18,11 @@ fn folder(script: &str, behaviour: Behaviour) -> (TestFolder, Target) {
 /// Run `script.js` against a target, whose URL is `__ENV.BASE`.
 fn run(folder: &TestFolder, target: &Target, more: &[&str]) -> CommandOutput {
     let base = format!("BASE=http://{}", target.addr());
-    let fixed = ["run", "script.js", "-e", &base, "--evidence", "run.plimsoll", "--quiet"];
-    folder.plimsoll(&[&fixed[..], more].concat())
+    let mut arguments = [&["run", "script.js", "-e", &base, "--quiet"], more].concat();
+    if !more.contains(&"--evidence") {
+        arguments.extend(["--evidence", "run.plimsoll"]);
+    }
+    folder.plimsoll(&arguments)
 }
 
 /// The claim of this name in a report.
@@ -171,6 +176,50 @@ fn iterations_that_were_never_begun_are_told_apart_and_leave_thresholds_open() {
         (Some(users), Some(late))
     );
     run(&folder, &target, &["--force", "--k6-exit-codes"]).exits_with(0);
+}
+
+#[test]
+fn an_objective_of_a_policy_counts_requests_of_iterations_that_were_never_begun() {
+    let script = "
+        import http from 'k6/http';
+        export const options = {
+            scenarios: { open: { executor: 'constant-arrival-rate', rate: 100, timeUnit: '1s', duration: '3s', preAllocatedVUs: 2, maxVUs: 2 } },
+        };
+        export default function () { http.get(`${__ENV.BASE}/item`, { tags: { name: 'item' } }); }";
+    let slow = Behaviour::after(Duration::from_millis(50));
+    let (folder, target) = folder(script, slow);
+    folder.write(
+        "policy.toml",
+        "version = 1\n[objectives]\nfast = \"p50(item) < 60s\"\nmost = \"error_rate(all) < 50%\"",
+    );
+    let ran = run(&folder, &target, &["--policy", "policy.toml", "--json", "run.json"]);
+    ran.exits_with(5).stdout_contains(&["dropped: VU limit"]);
+    let report = folder.json("run.json");
+    for name in ["fast", "most"] {
+        assert_eq!(claim(&report, name)["verdict"], "INVALID", "{}", claim(&report, name));
+    }
+}
+
+#[test]
+fn two_runs_of_one_script_are_compared_and_a_slower_target_shows() {
+    let script = "
+        import http from 'k6/http';
+        export const options = {
+            scenarios: { open: { executor: 'constant-arrival-rate', rate: 50, timeUnit: '1s', duration: '3s', preAllocatedVUs: 20, maxVUs: 20 } },
+            thresholds: { http_req_duration: ['p(95)<60000'] },
+        };
+        export default function () { http.get(`${__ENV.BASE}/item`, { tags: { name: 'item' } }); }";
+    let (folder, fast) = folder(script, Behaviour::ok());
+    let slow = testbed::http(Behaviour::after(Duration::from_millis(200))).unwrap();
+    run(&folder, &fast, &["--evidence", "a.plimsoll"]);
+    run(&folder, &slow, &["--evidence", "b.plimsoll"]);
+    let ran = folder.plimsoll(&["compare", "a.plimsoll", "b.plimsoll", "--json", "compared.json"]);
+    ran.stdout_contains(&["A  a.plimsoll", "B  b.plimsoll", "item of open"]);
+    let p50 = |file: &str| {
+        folder.plimsoll(&["report", file, "--json", "one.json"]);
+        folder.json("one.json")["beside_k6"]["times"][0]["from_due"]["p50_ms"].as_f64().unwrap()
+    };
+    assert!(p50("b.plimsoll") > p50("a.plimsoll") + 100.0);
 }
 
 #[test]

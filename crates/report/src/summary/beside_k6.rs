@@ -214,7 +214,7 @@ impl NeverBegun {
         let causes = [
             (
                 users_busy,
-                "because every virtual user was still busy with an earlier iteration: the target was too slow for their number",
+                "because every virtual user was still busy with an earlier iteration (the target was too slow for their number)",
             ),
             (users_held_up, "because every virtual user was busy while the generator itself was held up"),
             (generator_late, "because the generator was too late"),
