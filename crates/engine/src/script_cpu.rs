@@ -40,7 +40,7 @@ impl ScriptCpu {
         result
     }
 
-    /// How many calls the next one stands for; 0 if it is not measured.
+    /// How many calls the next one counts as; 0 if it is not measured.
     fn weight_of_next(&mut self) -> u64 {
         self.calls += 1;
         self.place = self.place.wrapping_add(STEP);
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_calls_are_all_measured_and_later_ones_stand_for_sixteen() {
+    fn the_first_calls_are_all_measured_and_later_ones_count_as_sixteen() {
         let mut cpu = ScriptCpu::default();
         assert_eq!(cpu.used_ns(), None);
         let weights: Vec<u64> = (0..FIRST + 16_000).map(|_| cpu.weight_of_next()).collect();

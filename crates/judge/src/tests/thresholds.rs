@@ -21,12 +21,15 @@ fn with_values(name: &str, kind: MetricKind, values: &[f64]) -> TestRun {
     test_run
 }
 
+/// How a value is compared, and with what.
+struct Bound(Comparison, f64);
+
 /// The run with a threshold such as `p(95)<500` of the metric, as k6 calls it.
 fn asked(
     mut test_run: TestRun,
     name: &str,
     statistic: MetricStatistic,
-    (comparison, bound): (Comparison, f64),
+    bound: Bound,
 ) -> TestRun {
     let is_time = name.starts_with("http_req_") && statistic != MetricStatistic::NonzeroShare;
     let unit = if is_time { MetricUnit::Milliseconds } else { MetricUnit::Number };
@@ -36,8 +39,8 @@ fn asked(
         source: name.to_owned(),
         measure: Measure::Metric(measure),
         filter: Filter::default(),
-        comparison,
-        bound,
+        comparison: bound.0,
+        bound: bound.1,
         abort_after: None,
     });
     test_run
@@ -53,15 +56,16 @@ const P95: MetricStatistic = MetricStatistic::Quantile(0.95);
 fn percentiles_and_rates_are_decided_by_their_shares() {
     let times = [20.0; 100];
     let run = with_values("http_req_duration", MetricKind::Trend, &times);
-    let run = asked(run, "http_req_duration", P95, (Comparison::Below, 50.0));
-    let run = asked(run, "http_req_duration", P95, (Comparison::Below, 10.0));
-    let mut run = asked(run, "http_req_failed", MetricStatistic::NonzeroShare, (Comparison::Below, 0.01));
+    let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 50.0));
+    let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 10.0));
+    let mut run =
+        asked(run, "http_req_failed", MetricStatistic::NonzeroShare, Bound(Comparison::Below, 0.01));
     for second in 10..70 {
         for _ in 0..100 {
             run.run.add_to_metric(&key("http_req_failed", MetricKind::Rate), second, 0.0);
         }
     }
-    let run = asked(run, "http_req_failed", MetricStatistic::NonzeroShare, (Comparison::Equal, 0.0));
+    let run = asked(run, "http_req_failed", MetricStatistic::NonzeroShare, Bound(Comparison::Equal, 0.0));
     insta::assert_snapshot!(run.verdict(), @r"
     FAIL: 1 of 4 thresholds is violated: http_req_duration 2. 3 are met.
     PASS http_req_duration 1
@@ -81,7 +85,7 @@ fn a_share_that_the_sample_cannot_decide_is_inconclusive_where_k6_says_yes_or_no
         TestRun::new().offer("steady", "list", Load::of(100)),
         "errors",
         MetricStatistic::NonzeroShare,
-        (Comparison::Below, 0.05),
+        Bound(Comparison::Below, 0.05),
     );
     for at in 0..40 {
         let is_error = at % 20 == 0;
@@ -92,16 +96,16 @@ fn a_share_that_the_sample_cannot_decide_is_inconclusive_where_k6_says_yes_or_no
         );
     }
     assert_eq!(claims(&run), [(Verdict::Inconclusive, Some(true))], "1 of 40");
-    let run = asked(run, "errors", MetricStatistic::NonzeroShare, (Comparison::Below, 0.02));
+    let run = asked(run, "errors", MetricStatistic::NonzeroShare, Bound(Comparison::Below, 0.02));
     assert_eq!(claims(&run)[1], (Verdict::Inconclusive, Some(false)));
 }
 
 #[test]
 fn what_has_no_interval_has_no_verdict_and_a_reason() {
     let run = with_values("took", MetricKind::Trend, &[1.0, 2.0, 3.0]);
-    let run = asked(run, "took", MetricStatistic::Max, (Comparison::Below, 10.0));
-    let run = asked(run, "took", P95, (Comparison::Equal, 3.0));
-    let run = asked(run, "vus", MetricStatistic::Last, (Comparison::Above, 0.0));
+    let run = asked(run, "took", MetricStatistic::Max, Bound(Comparison::Below, 10.0));
+    let run = asked(run, "took", P95, Bound(Comparison::Equal, 3.0));
+    let run = asked(run, "vus", MetricStatistic::Last, Bound(Comparison::Above, 0.0));
     insta::assert_snapshot!(run.verdict(), @r"
     MEASURED: No threshold can have a verdict: numbers and cautions, no verdict.
     MEASURED took 1
@@ -116,7 +120,7 @@ fn what_has_no_interval_has_no_verdict_and_a_reason() {
 #[test]
 fn a_mean_is_decided_by_six_batches() {
     let run = with_values("took", MetricKind::Trend, &[1.0, 2.0, 3.0]);
-    let mean = |run, bound| asked(run, "took", MetricStatistic::Mean, (Comparison::Below, bound));
+    let mean = |run, bound| asked(run, "took", MetricStatistic::Mean, Bound(Comparison::Below, bound));
     let run = mean(mean(run, 2.5), 1.5);
     assert_eq!(claims(&run), [(Verdict::Pass, Some(true)), (Verdict::Fail, Some(false))]);
     let mut short = TestRun::new().offer("steady", "list", Load::of(100));
@@ -127,10 +131,10 @@ fn a_mean_is_decided_by_six_batches() {
 #[test]
 fn a_counter_is_exact_and_one_to_which_nothing_was_added_is_zero() {
     let run = with_values("items", MetricKind::Counter, &[2.0, 0.5]);
-    let run = asked(run, "items", MetricStatistic::Sum, (Comparison::Equal, 150.0));
-    let run = asked(run, "items", MetricStatistic::SumPerSecond, (Comparison::Above, 3.0));
-    let run = asked(run, "never", MetricStatistic::Sum, (Comparison::Below, 1.0));
-    let run = asked(run, "never_rated", MetricStatistic::NonzeroShare, (Comparison::Below, 1.0));
+    let run = asked(run, "items", MetricStatistic::Sum, Bound(Comparison::Equal, 150.0));
+    let run = asked(run, "items", MetricStatistic::SumPerSecond, Bound(Comparison::Above, 3.0));
+    let run = asked(run, "never", MetricStatistic::Sum, Bound(Comparison::Below, 1.0));
+    let run = asked(run, "never_rated", MetricStatistic::NonzeroShare, Bound(Comparison::Below, 1.0));
     assert_eq!(
         claims(&run),
         [
@@ -150,7 +154,7 @@ fn times_that_stalls_may_have_lengthened_leave_a_threshold_open() {
         with_values("http_req_duration", MetricKind::Trend, &slow),
         "http_req_duration",
         P95,
-        (Comparison::Below, 50.0),
+        Bound(Comparison::Below, 50.0),
     );
     assert_eq!(claims(&run), [(Verdict::Fail, Some(false))]);
     run.stall(10..70, 5_000);
@@ -167,7 +171,7 @@ fn times_that_stalls_may_have_lengthened_leave_a_threshold_open() {
 #[test]
 fn a_bound_that_no_share_can_meet_is_violated() {
     let run = with_values("errors", MetricKind::Rate, &[0.0; 100]);
-    let run = asked(run, "errors", MetricStatistic::NonzeroShare, (Comparison::Below, 0.0));
+    let run = asked(run, "errors", MetricStatistic::NonzeroShare, Bound(Comparison::Below, 0.0));
     assert_eq!(claims(&run), [(Verdict::Fail, Some(false))]);
 }
 
@@ -179,8 +183,8 @@ fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met(
         (0..60)
             .for_each(|_| run.run.add_to_metric(&key("http_req_duration", MetricKind::Trend), second, 20.0));
     }
-    let run = asked(run, "http_req_duration", P95, (Comparison::Below, 50.0));
-    let run = asked(run, "http_req_duration", P95, (Comparison::Below, 10.0));
+    let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 50.0));
+    let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 10.0));
     insta::assert_snapshot!(run.verdict(), @r"
     FAIL: 1 of 2 thresholds is violated: http_req_duration 2.
     INVALID http_req_duration 1

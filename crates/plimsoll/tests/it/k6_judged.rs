@@ -94,7 +94,7 @@ fn a_policy_asks_more_of_a_script_that_stays_as_it_is() {
     let port = target.addr().port();
     folder.write(
         "policy.toml",
-        &format!(
+        format!(
             "version = 1
 [[phases]]
 name = \"warm-up\"
@@ -145,7 +145,7 @@ fn a_policy_that_cannot_be_used_names_file_line_and_key() {
 }
 
 #[test]
-fn iterations_that_were_never_begun_are_told_apart_and_leave_thresholds_open() {
+fn iterations_that_were_never_begun_are_counted_by_cause_and_leave_thresholds_open() {
     let script = "
         import { sleep } from 'k6';
         import { Rate } from 'k6/metrics';
