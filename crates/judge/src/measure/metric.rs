@@ -1,8 +1,8 @@
 //! Thresholds of scripts: the statistic of a metric as k6 evaluates it, its interval, and where there is none, why.
 
-use evidence::metric::{MetricId, MetricKind, MetricSums};
+use evidence::metric::{MetricId, MetricSums};
 use evidence::run::ReadError;
-use evidence::{Instant, Metric, Run, Seconds};
+use evidence::{Metric, Run, Seconds};
 use workload::{Comparison, MetricMeasure, MetricStatistic, Objective};
 
 use super::source::MeasureSource;
@@ -57,17 +57,21 @@ fn sums(run: &dyn Run, measure: &MetricMeasure, window: Seconds) -> Result<Metri
         all.merge(&run.metric(id, window.clone())?);
     }
     if measure.name == DROPPED_ITERATIONS {
-        let is_dropped =
-            |metric| matches!(metric, Metric::DroppedCap | Metric::DroppedLate | Metric::Dropped);
-        let is_counted =
-            |scenario: &str| measure.tags.iter().all(|(tag, value)| tag == "scenario" && value == scenario);
-        for (id, key) in run.keys().iter().filter(|(_, key)| is_dropped(key.metric)) {
-            if is_counted(&key.scenario) {
-                all.add(MetricKind::Counter, run.total(*id)? as f64, Instant::EPOCH);
-            }
-        }
+        all = dropped(run, measure)?;
     }
     Ok(all)
+}
+
+/// Iterations that were due and never begun, each as one value.
+fn dropped(run: &dyn Run, measure: &MetricMeasure) -> Result<MetricSums, ReadError> {
+    let is_dropped = |metric| matches!(metric, Metric::DroppedCap | Metric::DroppedLate | Metric::Dropped);
+    let is_counted =
+        |scenario: &str| measure.tags.iter().all(|(tag, value)| tag == "scenario" && value == scenario);
+    let mut count = 0;
+    for (id, key) in run.keys().iter().filter(|(_, key)| is_dropped(key.metric)) {
+        count += if is_counted(&key.scenario) { run.total(*id)? } else { 0 };
+    }
+    Ok(MetricSums { count, nonzero: count, sum: count as f64, ..MetricSums::default() })
 }
 
 /// The values of each batch of the run's planned time that has any.

@@ -25,12 +25,7 @@ fn with_values(name: &str, kind: MetricKind, values: &[f64]) -> TestRun {
 struct Bound(Comparison, f64);
 
 /// The run with a threshold such as `p(95)<500` of the metric, as k6 calls it.
-fn asked(
-    mut test_run: TestRun,
-    name: &str,
-    statistic: MetricStatistic,
-    bound: Bound,
-) -> TestRun {
+fn asked(mut test_run: TestRun, name: &str, statistic: MetricStatistic, bound: Bound) -> TestRun {
     let is_time = name.starts_with("http_req_") && statistic != MetricStatistic::NonzeroShare;
     let unit = if is_time { MetricUnit::Milliseconds } else { MetricUnit::Number };
     let measure = MetricMeasure { name: name.to_owned(), tags: BTreeMap::new(), statistic, unit };
@@ -192,4 +187,14 @@ fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met(
     FAIL http_req_duration 2
       20 ms over 3,600 observations: 100 % took 10 ms or longer (at least 56.6 % at 95 % by 600 independent values; 5 % allowed; 2,400 dropped: VU limit counted in its favour).
     ");
+}
+
+#[test]
+fn dropped_iterations_are_counted_though_no_metric_has_them() {
+    let dropped = Load { dropped_vu_limit: 2, ..Load::of(98) };
+    let run = TestRun::new().offer("steady", "list", dropped);
+    let run = asked(run, "dropped_iterations", MetricStatistic::Sum, Bound(Comparison::Below, 121.0));
+    let run = asked(run, "dropped_iterations", MetricStatistic::Sum, Bound(Comparison::Below, 120.0));
+    assert_eq!(claims(&run), [(Verdict::Pass, Some(true)), (Verdict::Fail, Some(false))]);
+    assert_eq!(run.judge().claims[0].samples, 120);
 }
