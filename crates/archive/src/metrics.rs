@@ -99,28 +99,58 @@ pub(crate) fn of_window(
     id: MetricId,
     window: &Seconds,
 ) -> Result<MetricSums, Fault> {
-    match schema::has(schema::version(connection)?, "metric_values") {
+    match has_values(connection)? {
         true => stored(connection, id, window),
         false => Ok(MetricSums::default()),
     }
 }
 
-/// The same, of a file that has the table.
+/// What was added to a metric in each second of a window that has any, ascending. Files of earlier versions have nothing.
+pub(crate) fn by_second(
+    connection: &Connection,
+    id: MetricId,
+    window: &Seconds,
+) -> Result<Vec<(u32, MetricSums)>, Fault> {
+    let mut seconds = Vec::new();
+    if has_values(connection)? {
+        each_second(connection, id, window, |second, sums| seconds.push((second, sums)))?;
+    }
+    Ok(seconds)
+}
+
+/// Whether files of this version have values of metrics.
+fn has_values(connection: &Connection) -> Result<bool, Fault> {
+    Ok(schema::has(schema::version(connection)?, "metric_values"))
+}
+
+/// What was added in a window, of a file that has the table.
 fn stored(connection: &Connection, id: MetricId, window: &Seconds) -> Result<MetricSums, Fault> {
     let mut merged = MetricSums::default();
+    each_second(connection, id, window, |_, sums| merged.merge(&sums))?;
+    Ok(merged)
+}
+
+fn each_second(
+    connection: &Connection,
+    id: MetricId,
+    window: &Seconds,
+    mut take: impl FnMut(u32, MetricSums),
+) -> Result<(), Fault> {
     let mut statement = connection.prepare_cached(
-        "SELECT count, nonzero, sum, min, max, last, last_at_ns, buckets FROM metric_values
+        "SELECT count, nonzero, sum, min, max, last, last_at_ns, buckets, second FROM metric_values
          WHERE metric = ?1 AND second >= ?2 AND second < ?3 ORDER BY second",
     )?;
     let mut rows = statement.query(params![id.0, window.start, window.end])?;
+    let mut values = 0;
     while let Some(row) = rows.next()? {
         let sums = sums(row)?;
-        if sums.count > MAX_A_SECOND || merged.count + sums.count > MAX_A_RUN {
+        if sums.count > MAX_A_SECOND || values + sums.count > MAX_A_RUN {
             return Err(damaged(format_args!("its metric {} has more values than any run", id.0)));
         }
-        merged.merge(&sums);
+        values += sums.count;
+        take(row.get(8)?, sums);
     }
-    Ok(merged)
+    Ok(())
 }
 
 fn sums(row: &Row<'_>) -> Result<MetricSums, Fault> {

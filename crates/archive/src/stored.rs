@@ -230,6 +230,14 @@ impl Run for Stored {
         self.ask(|connection| metrics::of_window(connection, metric, &window))
     }
 
+    fn metric_by_second(
+        &self,
+        metric: MetricId,
+        window: Seconds,
+    ) -> Result<Vec<(u32, MetricSums)>, ReadError> {
+        self.ask(|connection| metrics::by_second(connection, metric, &window))
+    }
+
     fn series(&self) -> &[SeriesKey] {
         &self.series
     }

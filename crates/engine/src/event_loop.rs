@@ -32,6 +32,7 @@ use crate::metrics::LoopMetrics;
 use crate::network::{GivingUp, Network, is_connection};
 use crate::operation::Operations;
 use crate::program::{Counters, MetNames, Program};
+use crate::script_cpu::ScriptCpu;
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
 use building::Ledger;
@@ -109,6 +110,7 @@ pub(crate) struct EventLoop {
     outlet: Option<TickSender>,
     tick_began: Instant,
     cpu_ns: u64,
+    script_cpu: ScriptCpu,
     folded: u32,
     folded_ticks: u64,
     applied_command: Command,

@@ -20,6 +20,7 @@ use crate::metrics::{LoopMetrics, NotFinite};
 use crate::network::Network;
 use crate::operation::{OperationToken, Operations};
 use crate::program::{Counters, Directory, MetNames, OriginKind, OriginName, UnusableOrigin};
+use crate::script_cpu::ScriptCpu;
 
 /// One scheduled start.
 #[derive(Debug, Clone, Copy)]
@@ -215,6 +216,7 @@ pub struct Context<'a> {
     pub(crate) directory: &'a Directory,
     pub(crate) met_names: &'a mut MetNames,
     pub(crate) metrics: &'a mut LoopMetrics,
+    pub(crate) script_cpu: &'a mut ScriptCpu,
     pub(crate) accounting: &'a mut Accounting,
     /// The scenario of the iteration, and the phase in which its arrival was due.
     pub(crate) at: ScenarioPhase,
@@ -233,6 +235,11 @@ impl Context<'_> {
     /// The start of the run, in nanoseconds since 1970.
     pub fn epoch_unix_ns(&self) -> i128 {
         self.epoch_unix_ns
+    }
+
+    /// Run a piece of a script, whose CPU is recorded apart from that of the loop.
+    pub fn run_script<T>(&mut self, piece: impl FnOnce() -> T) -> T {
+        self.script_cpu.run(piece)
     }
 
     /// End the run at once, on every loop: what is under way is cancelled. What was measured so far is kept.

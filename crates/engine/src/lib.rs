@@ -22,6 +22,7 @@ mod metrics;
 mod network;
 mod operation;
 pub mod program;
+mod script_cpu;
 mod steps;
 mod users;
 mod vu_slots;

@@ -267,6 +267,9 @@ pub struct Claim {
     /// The share that decided it, of a claim about a share of arrivals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<ClaimShare>,
+    /// Of a threshold of a script: whether it holds as k6 evaluates it, by the observed value alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds_in_k6: Option<bool>,
     /// Why the verdict is what it is.
     pub reasons: Vec<Reason>,
 }

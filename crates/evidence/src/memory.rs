@@ -93,6 +93,18 @@ impl MemoryRun {
         self.seconds = self.seconds.max(second + 1);
     }
 
+    /// Add one finite value to a metric in `second`.
+    pub fn add_to_metric(&mut self, key: &MetricKey, second: u32, value: f64) {
+        let known = self.metrics.iter().find(|(_, known)| known == key).map(|(id, _)| *id);
+        let id = known.unwrap_or(MetricId(self.metrics.len() as u32));
+        if known.is_none() {
+            self.metrics.push((id, key.clone()));
+        }
+        let at = Instant::from_nanos(u64::from(second) * 1_000_000_000);
+        self.metric_values.entry((id, second)).or_default().add(key.kind, value, at);
+        self.seconds = self.seconds.max(second + 1);
+    }
+
     /// One value of an observed series, at the end of `second`.
     pub fn observe(&mut self, series: &SeriesKey, second: u32, value: f64) {
         let at = Instant::from_nanos(u64::from(second) * 1_000_000_000 + 999_999_999);
@@ -242,6 +254,15 @@ impl Run for MemoryRun {
             merged.merge(sums);
         }
         Ok(merged)
+    }
+
+    fn metric_by_second(
+        &self,
+        metric: MetricId,
+        window: Seconds,
+    ) -> Result<Vec<(u32, MetricSums)>, ReadError> {
+        let range = self.metric_values.range((metric, window.start)..(metric, window.end));
+        Ok(range.map(|((_, second), sums)| (*second, sums.clone())).collect())
     }
 
     fn series(&self) -> &[SeriesKey] {

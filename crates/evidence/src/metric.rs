@@ -204,6 +204,14 @@ impl Buckets {
         counts.into_iter()
     }
 
+    /// The lowest and the highest value of every bucket with its count, ascending.
+    pub fn ranges(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
+        self.0.iter().map(|(bucket, count)| {
+            let (low, high) = range_of(*bucket);
+            (low, high, *count)
+        })
+    }
+
     /// The distribution of these buckets and counts; none where a bucket is that of no finite value or is there twice.
     pub fn of(counts: impl IntoIterator<Item = (i32, u64)>) -> Option<Buckets> {
         let mut buckets = Buckets::default();
@@ -245,12 +253,16 @@ fn bucket_of(value: f64) -> i32 {
     if value < 0.0 { -1 - magnitude } else { magnitude }
 }
 
-fn middle_of(bucket: i32) -> f64 {
+fn range_of(bucket: i32) -> (f64, f64) {
     let magnitude = if bucket < 0 { -1 - bucket } else { bucket } as u64;
-    let lowest = f64::from_bits(magnitude << IGNORED_BITS);
-    let highest = f64::from_bits(((magnitude + 1) << IGNORED_BITS) - 1);
-    let middle = lowest + (highest - lowest) / 2.0;
-    if bucket < 0 { -middle } else { middle }
+    let nearest = f64::from_bits(magnitude << IGNORED_BITS);
+    let farthest = f64::from_bits(((magnitude + 1) << IGNORED_BITS) - 1);
+    if bucket < 0 { (-farthest, -nearest) } else { (nearest, farthest) }
+}
+
+fn middle_of(bucket: i32) -> f64 {
+    let (lowest, highest) = range_of(bucket);
+    lowest + (highest - lowest) / 2.0
 }
 
 /// What one loop added to its metrics since they were handed over last.

@@ -96,6 +96,16 @@ pub trait Run {
     /// [`ReadError`] when the evidence cannot be read.
     fn metric(&self, metric: MetricId, window: Seconds) -> Result<MetricSums, ReadError>;
 
+    /// What was added to a metric of scripts in each second of `window` that has any, ascending.
+    ///
+    /// # Errors
+    /// [`ReadError`] when the evidence cannot be read.
+    fn metric_by_second(
+        &self,
+        metric: MetricId,
+        window: Seconds,
+    ) -> Result<Vec<(u32, MetricSums)>, ReadError>;
+
     /// Every series that was observed.
     fn series(&self) -> &[SeriesKey];
 

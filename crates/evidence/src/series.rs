@@ -11,7 +11,8 @@ use crate::time::Instant;
 /// The names observers and objectives share: `cpu` (cores: CPU-seconds a second), `rss` (bytes),
 /// `processes`, `threads`, `fds` (open file descriptors), `ctx_voluntary` and `ctx_involuntary` (context switches a
 /// second). The generator's own are kept under the target [`SeriesKey::GENERATOR`], with `in_flight`,
-/// `virtual_users`, `connections`, `loop_cpu` (share of a core) and `recorder_lag` (seconds) besides.
+/// `virtual_users`, `connections`, `loop_cpu` (share of a core), `script_cpu` (the part of it that a script used) and
+/// `recorder_lag` (seconds) besides.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SeriesKey {
     /// The series' name.
@@ -29,6 +30,8 @@ pub struct SeriesKey {
 impl SeriesKey {
     /// The target name under which the generator keeps its own series.
     pub const GENERATOR: &'static str = "generator";
+    /// The name of the generator's series of the CPU that the code of a script used, which is part of `loop_cpu`.
+    pub const SCRIPT_CPU: &'static str = "script_cpu";
 
     /// A series of which there is one for the target.
     pub fn new(name: &str, target: &str, unit: &str) -> Self {

@@ -38,6 +38,8 @@ pub struct LoopState {
     pub connections: u32,
     /// CPU time the loop's thread used during the tick, in nanoseconds.
     pub cpu_ns: u64,
+    /// CPU time of it that the code of a script used, in nanoseconds, estimated; none where nothing of a script ran.
+    pub script_cpu_ns: Option<u64>,
     /// Time the tick covers, in nanoseconds.
     pub covered_ns: u64,
     /// Ticks that were folded into this one because the recorder lagged.
@@ -49,8 +51,9 @@ type Reading = (&'static str, f64);
 
 impl LoopState {
     /// The state as series of the generator: name, unit and value.
-    fn readings(&self) -> [(&'static str, Reading); 6] {
+    fn readings(&self) -> impl Iterator<Item = (&'static str, Reading)> {
         let covered = self.covered_ns.max(1) as f64;
+        let of_script = self.script_cpu_ns.map(|ns| (SeriesKey::SCRIPT_CPU, ("cores", ns as f64 / covered)));
         [
             ("in_flight", ("1", self.in_flight_mean)),
             ("iterations", ("1", f64::from(self.iterations))),
@@ -59,6 +62,8 @@ impl LoopState {
             ("loop_cpu", ("cores", self.cpu_ns as f64 / covered)),
             ("recorder_lag", ("s", f64::from(self.folded))),
         ]
+        .into_iter()
+        .chain(of_script)
     }
 }
 

@@ -20,7 +20,8 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
     let mut reasons = vec![observation(facts, measured)];
     for (finding, effect) in findings.iter().filter_map(|f| Some((f, f.effect_on(measured.name())?))) {
         reasons.push(Reason::of(finding, effect));
-        verdict = effect.on(verdict);
+        // What has no verdict has none to lose.
+        verdict = if verdict == Verdict::Measured { verdict } else { effect.on(verdict) };
     }
     if verdict == Verdict::Pass && !facts.can_pass() {
         verdict = Verdict::Inconclusive;
@@ -45,6 +46,7 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
         interval: measured.observed.interval,
         samples: measured.observed.samples,
         share: share(measured),
+        holds_in_k6: measured.observed.holds_in_k6,
         reasons,
     }
 }
@@ -70,6 +72,9 @@ fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Reason {
     }
     let samples = numbers::count(observed.samples);
     let users = with_virtual_users(facts, measured);
+    if let Some(why) = &observed.unanswered {
+        return Reason::Statement(format!("No verdict: {why}"));
+    }
     let value = match &observed.value {
         Value::Missing(why) => return Reason::Statement(why.clone()),
         Value::Infinite => format!("Infinite over {samples} observations"),
@@ -86,7 +91,7 @@ fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Reason {
             Reason::Observation(format!("{value}{users}: {}.", sentence::of_share(measured, share)))
         }
         (None, Some(range)) if range.low < range.high && measured.verdict() != Verdict::Pass => {
-            let (low, high) = (numbers::ms(range.low), numbers::ms(range.high));
+            let [low, high] = [range.low, range.high].map(|value| quantity(measured, value));
             Reason::Statement(format!(
                 "{value}{users}: between {low} and {high}, against {}.",
                 bound(measured)
@@ -106,6 +111,8 @@ fn bound(measured: &MeasuredObjective<'_>) -> String {
         Comparison::AtMost => "<=",
         Comparison::Above => ">",
         Comparison::AtLeast => ">=",
+        Comparison::Equal => "==",
+        Comparison::NotEqual => "!=",
     };
     format!("{sign} {}", quantity(measured, measured.objective.bound))
 }

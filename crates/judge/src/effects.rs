@@ -1,7 +1,6 @@
 //! What a finding does to each claim, from its scope and its severity and from which claims its rule affects.
 
 use evidence::{ClaimEffect, Effect, Finding, Severity};
-use workload::Measure;
 
 use crate::facts::{Facts, MeasuredObjective};
 use crate::rule::AffectedClaims;
@@ -41,9 +40,7 @@ fn effect(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, finding: &Finding
             measured.is_about_times().then_some(effect)
         }
         // Completions a second are fewer where fewer requests were sent: that is no violation.
-        AffectedClaims::LoadUnlessViolated if measured.objective.measure == Measure::Throughput => {
-            Some(effect)
-        }
+        AffectedClaims::LoadUnlessViolated if measured.counts_completions() => Some(effect),
         AffectedClaims::LoadUnlessViolated => measured.is_about_load().then_some(effect.unless_violated()),
         AffectedClaims::LoadExceptRatesOfClosed => {
             let is_closed = finding.scope.phase.is_none();

@@ -14,7 +14,7 @@ use evidence::run::{ReadError, stopped_at};
 use evidence::{
     Coverage, Ending, Instant, Provenance, Run, RunEnd, Scope, SeriesKey, Source, Verdict, Window, coverage,
 };
-use workload::{Measure, Objective, Scenario, Workload};
+use workload::{Measure, MetricStatistic, Objective, Scenario, Workload};
 
 use crate::leaks::{self, LeakAnswer, LeakMargin};
 use crate::measure::{self, DisturbedTime, MeasureSource, Measurement, UnknownPart, Value};
@@ -23,7 +23,7 @@ use crate::tables::{EndpointStats, PhaseWindow, Tables, TimeGroup};
 
 pub(crate) use backlog::Backlog;
 pub(crate) use concurrency::Concurrency;
-pub(crate) use generator::{AtVuLimit, Generator, LoopStalls, LoopUse};
+pub(crate) use generator::{AtVuLimit, Generator, LoopStalls, LoopUse, ScriptUse};
 pub(crate) use headroom::Headroom;
 #[cfg(test)]
 pub(crate) use headroom::NEAR_LIMIT;
@@ -212,6 +212,9 @@ impl MeasuredObjective<'_> {
         if let Some(stated) = &self.observed.stated {
             return stated.verdict;
         }
+        if self.observed.unanswered.is_some() {
+            return Verdict::Measured;
+        }
         if let Some(share) = &self.observed.share {
             return match share.decision.answer {
                 ShareAnswer::Pass => Verdict::Pass,
@@ -247,10 +250,19 @@ impl MeasuredObjective<'_> {
 
     /// Whether it is about times.
     pub(crate) fn is_about_times(&self) -> bool {
-        matches!(
-            self.objective.measure,
-            Measure::ResponseTime(_) | Measure::ServiceTime(_) | Measure::IterationTime(_)
-        )
+        match &self.objective.measure {
+            Measure::ResponseTime(_) | Measure::ServiceTime(_) | Measure::IterationTime(_) => true,
+            Measure::Metric(measure) => measure.is_of_times(),
+            _ => false,
+        }
+    }
+
+    /// What its share is of.
+    pub(crate) fn thing(&self) -> &'static str {
+        match self.objective.measure {
+            Measure::Metric(_) => "value",
+            _ => "arrival",
+        }
     }
 
     /// Whether it is about requests, and not about an observed series.
@@ -260,7 +272,22 @@ impl MeasuredObjective<'_> {
 
     /// Whether it counts completions a second.
     pub(crate) fn is_a_rate(&self) -> bool {
-        matches!(self.objective.measure, Measure::Goodput { .. } | Measure::Throughput)
+        match &self.objective.measure {
+            Measure::Goodput { .. } | Measure::Throughput => true,
+            Measure::Metric(measure) => measure.statistic == MetricStatistic::SumPerSecond,
+            _ => false,
+        }
+    }
+
+    /// Whether it is about how much there was, which is less where less was sent.
+    pub(crate) fn counts_completions(&self) -> bool {
+        match &self.objective.measure {
+            Measure::Throughput => true,
+            Measure::Metric(measure) => {
+                matches!(measure.statistic, MetricStatistic::Sum | MetricStatistic::SumPerSecond)
+            }
+            _ => false,
+        }
     }
 
     /// The scope of a finding about this objective alone.

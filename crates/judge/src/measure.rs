@@ -2,6 +2,8 @@
 
 mod bound;
 mod despite_stalls;
+mod metric;
+mod metric_shares;
 mod ranges;
 mod rates;
 mod series;
@@ -49,6 +51,10 @@ pub(crate) struct Measurement {
     pub(crate) share: Option<ShareMeasurement>,
     /// For observed series: the share of its window in which it was not observed.
     pub(crate) unobserved: Option<f64>,
+    /// Why there is a number and no verdict, where its measure has no interval.
+    pub(crate) unanswered: Option<String>,
+    /// Of a threshold of a script: whether the value meets it.
+    pub(crate) holds_in_k6: Option<bool>,
     /// Of an imported run without single times: what its source's figures say.
     pub(crate) stated: Option<StatedAnswer>,
 }
@@ -63,6 +69,8 @@ impl Measurement {
             range: None,
             share: None,
             unobserved: None,
+            unanswered: None,
+            holds_in_k6: None,
             stated: None,
         }
     }
@@ -84,8 +92,14 @@ pub(crate) fn observe(source: &MeasureSource<'_>, objective: &Objective) -> Resu
     }
     let mut measurement = value(source, objective)?;
     if !matches!(measurement.value, Value::Missing(_)) {
-        measurement.share = shares::observe(source, objective)?;
-        measurement.range = values::observe(source, objective)?;
+        measurement.share = match &objective.measure {
+            Measure::Metric(measure) => metric_shares::observe(source, objective, measure)?,
+            _ => shares::observe(source, objective)?,
+        };
+        measurement.range = match &objective.measure {
+            Measure::Metric(measure) => metric::range(source, objective, measure, &measurement)?,
+            _ => values::observe(source, objective)?,
+        };
     }
     Ok(measurement)
 }
@@ -108,5 +122,6 @@ fn value(source: &MeasureSource<'_>, objective: &Objective) -> Result<Measuremen
             let phases = tables.phases.iter().filter(|p| filter.phase.as_ref().is_none_or(|f| *f == p.name));
             series::observe(run, &selected, phases, *statistic)?
         }
+        Measure::Metric(measure) => metric::observe(source, objective, measure)?,
     })
 }

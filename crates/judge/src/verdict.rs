@@ -34,13 +34,17 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
     if let Some(because) = nothing_succeeded(facts).filter(|_| !has_violated) {
         return (Verdict::Fail, because);
     }
-    if !facts.is_complete() && claims.is_empty() {
-        return (Verdict::Inconclusive, format!("No objective was set. {}", claims::cut_short(facts)));
+    let answered = claims.iter().filter(|claim| claim.verdict != Verdict::Measured).count();
+    if answered == 0 {
+        let nothing =
+            if claims.is_empty() { "No objective was set" } else { "No threshold can have a verdict" };
+        return match facts.is_complete() {
+            false => (Verdict::Inconclusive, format!("{nothing}. {}", claims::cut_short(facts))),
+            true => (Verdict::Measured, format!("{nothing}: numbers and cautions, no verdict.")),
+        };
     }
-    if claims.is_empty() {
-        let because = "No objective was set: numbers and cautions, no verdict.";
-        return (Verdict::Measured, because.to_owned());
-    }
+    let noun = noun(claims);
+    let open = without_verdict(claims.len() - answered);
     for (verdict, result) in [
         (Verdict::Fail, "violated"),
         (Verdict::Invalid, "not answered by this evidence"),
@@ -52,10 +56,10 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
             return (verdict, claims::cut_short(facts));
         }
         if !names.is_empty() {
-            let because =
-                format!("{} {result}: {}.", objectives(names.len(), claims.len()), names.join(", "));
+            let because = format!("{} {result}: {}.", noun.counted(names.len(), answered), names.join(", "));
             let sentences = [
                 Some(because),
+                open,
                 partial_pass::sentence(claims),
                 claims::assumption(facts, claims),
                 claims::stopped_early(facts),
@@ -66,20 +70,49 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
     if !facts.can_pass() {
         return (Verdict::Inconclusive, claims::cut_short(facts));
     }
-    let met = format!("{} met.", objectives(claims.len(), claims.len()));
-    (Verdict::Pass, joined([Some(met), claims::assumption(facts, claims), claims::stopped_early(facts)]))
+    let met = format!("{} met.", noun.counted(answered, answered));
+    (
+        Verdict::Pass,
+        joined([Some(met), open, claims::assumption(facts, claims), claims::stopped_early(facts)]),
+    )
 }
 
 fn joined<const N: usize>(sentences: [Option<String>; N]) -> String {
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn objectives(some: usize, all: usize) -> String {
-    match (some, all) {
-        (1, 1) => "The objective is".to_owned(),
-        (some, all) if some == all => format!("All {all} objectives are"),
-        (1, all) => format!("1 of {all} objectives is"),
-        (some, all) => format!("{some} of {all} objectives are"),
+/// What the claims of a run are called together.
+#[derive(Clone, Copy)]
+struct Noun(&'static str);
+
+/// Thresholds of a script, objectives, or both.
+fn noun(claims: &[Claim]) -> Noun {
+    let thresholds = claims.iter().filter(|claim| claim.holds_in_k6.is_some()).count();
+    match thresholds {
+        0 => Noun("objective"),
+        all if all == claims.len() => Noun("threshold"),
+        _ => Noun("claim"),
+    }
+}
+
+impl Noun {
+    fn counted(self, some: usize, all: usize) -> String {
+        let Noun(noun) = self;
+        match (some, all) {
+            (1, 1) => format!("The {noun} is"),
+            (some, all) if some == all => format!("All {all} {noun}s are"),
+            (1, all) => format!("1 of {all} {noun}s is"),
+            (some, all) => format!("{some} of {all} {noun}s are"),
+        }
+    }
+}
+
+/// That so many claims have a number alone; none where there is no such claim.
+fn without_verdict(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("1 more has a number and no verdict.".to_owned()),
+        many => Some(format!("{many} more have a number and no verdict.")),
     }
 }
 

@@ -129,7 +129,7 @@ impl ScriptIteration {
         loop {
             let Some(under_way) = &mut self.under_way else { return Progress::Done(verdict) };
             *self.group.current.borrow_mut() = Some(self.vu.clone());
-            under_way.waits = under_way.fiber.resume(Resumed::GoOn);
+            under_way.waits = context.run_script(|| under_way.fiber.resume(Resumed::GoOn));
             *self.group.current.borrow_mut() = None;
             let waits = under_way.waits;
             if waits.is_none() {

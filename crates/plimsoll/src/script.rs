@@ -3,7 +3,9 @@
 
 mod derived;
 mod log;
+mod objectives;
 mod outcome;
+mod policy;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +18,7 @@ use k6::{
     Bodies, Failures, HttpDefaults, LifecycleError, LogSink, NetworkRules, RateLimit, RunSettings, Script,
     ScriptBehaviour, ScriptError, ScriptScenario, ScriptSource, SubMetric,
 };
-use workload::Schemas;
+use workload::Workload;
 use workload::plan::LoadedPlan;
 
 use crate::arguments::ScriptArguments;
@@ -58,7 +60,7 @@ pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
     if !request.options.force {
         request.keep.refuse_existing()?;
     }
-    let mut reachable = prepare(plan(arguments, &loaded), &request)?; // 2
+    let mut reachable = prepare(plan(arguments, &loaded)?, &request)?; // 2
     if loaded.options.options.no_setup != Some(true) {
         reachable.dry_run = loaded.script.set_up(reachable.dry_run, &log.sink()).map_err(failed)?;
     }
@@ -78,7 +80,8 @@ pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
     outputs::show(&outcome::without_own_metrics(summary), &options.outputs)?;
     sealed.completed()?;
     torn_down?;
-    Ok(outcome.exit_code(judged.judgement.verdict, listener.interrupted(), arguments.k6_exit_codes)) // 10
+    policy::note_violated(&judged.judgement);
+    Ok(outcome.exit_code(&judged.judgement, listener.interrupted(), arguments.k6_exit_codes)) // 10
 }
 
 /// Read the script and everything that says how it is run.
@@ -174,16 +177,11 @@ fn scenarios(loaded: &LoadedScript) -> Vec<ScriptScenario> {
     loaded.options.offered.iter().map(ScriptScenario::from).collect()
 }
 
-/// The script as a workload without steps, in one phase.
-fn plan(arguments: &ScriptArguments, loaded: &LoadedScript) -> LoadedPlan {
+/// The script as a workload without steps, in one phase unless a policy divides it.
+fn plan(arguments: &ScriptArguments, loaded: &LoadedScript) -> CommandResult<LoadedPlan> {
     let name = arguments.script.file_stem().map_or_else(|| "script".into(), |stem| stem.to_string_lossy());
-    LoadedPlan {
-        workload: loaded.options.workload(&name),
-        tables: BTreeMap::new(),
-        schemas: Schemas::default(),
-        tls: BTreeMap::new(),
-        env: BTreeMap::new(),
-    }
+    let objectives = objectives::of(loaded);
+    policy::applied(arguments.policy.as_deref(), Workload { objectives, ..loaded.options.workload(&name) })
 }
 
 /// Call `teardown` after the load, whatever became of it.

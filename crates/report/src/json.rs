@@ -5,8 +5,8 @@ use evidence::{Claim, Finding};
 use serde::Serialize;
 
 use crate::summary::{
-    Arrivals, CapturedProfile, Check, Connections, CpuUse, Generator, Header, Outcomes, PhaseCoverage, Row,
-    ScenarioTotal, ScriptMetric, SeriesSummary, Summary,
+    Arrivals, BesideK6, CapturedProfile, Check, Connections, CpuUse, Generator, Header, Outcomes,
+    PhaseCoverage, Row, ScenarioTotal, ScriptMetric, SeriesSummary, Summary,
 };
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
@@ -32,6 +32,8 @@ struct Document<'a> {
     generator: &'a Generator,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     metrics: &'a [ScriptMetric],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beside_k6: &'a Option<BesideK6>,
     series: &'a [SeriesSummary],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     profiles: &'a [CapturedProfile],
@@ -75,6 +77,7 @@ pub fn json(summary: &Summary) -> String {
         cpu: &summary.cpu,
         generator: &summary.generator,
         metrics: &summary.metrics,
+        beside_k6: &summary.beside_k6,
         series: &summary.series,
         profiles: &summary.profiles,
     };

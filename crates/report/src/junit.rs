@@ -47,6 +47,9 @@ fn case(summary: &Summary, shown: &ClaimSummary) -> TestCase {
         numbers.push_str(&format!(", 95 % interval {interval}"));
     }
     numbers.push_str(&format!(", n = {}", number::count(claim.samples)));
+    if let Some(holds) = claim.holds_in_k6 {
+        numbers.push_str(if holds { ", met in k6" } else { ", not met in k6" });
+    }
     let mut description = vec![claim.text.clone(), numbers.clone()];
     description.extend(claim.reasons.iter().map(Reason::to_string));
     let mut case = TestCase::new(visible(&claim.name), status(claim.verdict, &numbers, &description));

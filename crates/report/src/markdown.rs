@@ -8,7 +8,7 @@ use crate::card::{self, FindingCard};
 use crate::number;
 use crate::profiles::captured;
 use crate::source;
-use crate::summary::{ClaimSummary, Row, Streams, Summary, quantile_text};
+use crate::summary::{BesideK6, ClaimSummary, Row, Streams, Summary, quantile_text};
 use crate::text::visible;
 
 /// The most bytes of a report.
@@ -32,6 +32,7 @@ pub fn markdown(summary: &Summary) -> String {
     endpoints(&mut out, summary);
     findings(&mut out, &card::of_run(&summary.judgement.findings));
     streams(&mut out, summary);
+    beside_k6(&mut out, summary);
     metrics(&mut out, summary);
     foot(&mut out, summary);
     fitted(out, MAX_BYTES)
@@ -99,7 +100,7 @@ fn claims(out: &mut String, claims: &[ClaimSummary]) {
             sign(claim.verdict),
             claim.verdict,
             text(&claim.name, MAX_NAME),
-            text(&claim.text, MAX_TEXT),
+            text(&shown.described(), MAX_TEXT),
             text(&shown.observed(), MAX_NAME),
             text(&shown.bound(), MAX_NAME),
             text(&number::or_not_measured(shown.interval(), |interval| interval), MAX_NAME),
@@ -180,6 +181,24 @@ fn streams(out: &mut String, summary: &Summary) {
     for (row, streams) in rows {
         let (phase, label) = (text(&row.phase, MAX_NAME), text(&row.label, MAX_NAME));
         let _ = writeln!(out, "| {phase} | {label} | {} |", streams.in_words().join(" | "));
+    }
+    out.push('\n');
+}
+
+fn beside_k6(out: &mut String, summary: &Summary) {
+    let Some(beside) = &summary.beside_k6 else { return };
+    let _ = writeln!(out, "### {}\n", BesideK6::HEADING);
+    let rows = beside.rows();
+    if !rows.is_empty() {
+        out.push_str(
+            "| | n | p50 | p90 | p95 | p99 | max |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+        );
+    }
+    for (label, cells) in &rows {
+        let _ = writeln!(out, "| {label} | {} |", cells.join(" | "));
+    }
+    for sentence in beside.sentences() {
+        let _ = writeln!(out, "\n{}", text(&sentence, MAX_TEXT));
     }
     out.push('\n');
 }

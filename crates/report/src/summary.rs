@@ -4,6 +4,7 @@
 //! describes neither. Histograms are merged; percentiles are never averaged. Numbers that were not measured are `None`,
 //! never zero.
 
+mod beside_k6;
 mod binned;
 mod bins;
 mod captured;
@@ -28,6 +29,7 @@ use evidence::{Exemplar, ExemplarKind, Histogram, Judgement, Run};
 use serde::Serialize;
 use workload::Workload;
 
+pub use beside_k6::{BesideK6, NeverBegun, ScriptCpu, TimesBeside};
 pub use binned::BinnedSeries;
 pub use captured::CapturedProfile;
 pub use claims::{ClaimSummary, Quantity};
@@ -85,6 +87,8 @@ pub struct Summary {
     pub generator: Generator,
     /// The metrics that a script made.
     pub metrics: Vec<ScriptMetric>,
+    /// What the metrics of k6 do not show, of the run of a script.
+    pub beside_k6: Option<BesideK6>,
     /// CPU of the generator and of each target.
     pub cpu: Vec<CpuUse>,
     /// Every observed series, over the whole run and in each phase.
@@ -227,6 +231,7 @@ impl Summary {
             generator: tally.generator(run.end()),
             cpu: observed::cpu(run, workload, &tally.answers)?,
             metrics: script_metrics::of(run)?,
+            beside_k6: beside_k6::of(run, workload)?,
             series: observed::series(run, &phases)?,
             profiles: captured::of(run)?,
             timeline: timeline::of(run, &tally)?,

@@ -15,10 +15,11 @@ use crate::card;
 use crate::number;
 use crate::profiles::captured;
 use crate::source;
-use crate::summary::{Arrivals, ClaimSummary, CpuUse, Row, RunEndState, Summary, quantile_text};
+use crate::summary::{Arrivals, BesideK6, ClaimSummary, CpuUse, Row, RunEndState, Summary, quantile_text};
 use crate::text::fit;
 use line::{TextLine, Tone};
 use page::{Label, Page};
+use table::{Cell, Column, Table};
 
 /// The column where the text of the last lines begins.
 const FOOT: usize = 11;
@@ -45,6 +46,7 @@ pub fn terminal(summary: &Summary, style: Style, width: usize) -> TerminalText {
     verdict(&mut page, summary);
     claims(&mut page, summary);
     imported(&mut page, summary);
+    beside_k6(&mut page, summary);
     for name in summary.phases_with_rows() {
         phase(&mut page, summary, name);
     }
@@ -114,16 +116,31 @@ fn claim(page: &mut Page, shown: &ClaimSummary) {
     let mut head = TextLine::new();
     head.add(tone, &claim.verdict.to_string()).add(Tone::Normal, "  ");
     head.add(Tone::Accent, &claim.name).add(Tone::Normal, "  ");
-    let text = if head.width() + claim.text.chars().count() <= page.width() { &claim.text } else { "" };
-    page.push(head.add(Tone::Dim, text));
-    if text.is_empty() {
-        page.paragraph(Label::indent(CLAIM), Tone::Dim, &claim.text);
+    let text = shown.text();
+    let is_on_head = head.width() + text.chars().count() <= page.width();
+    page.push(head.add(Tone::Dim, if is_on_head { text } else { "" }));
+    if !is_on_head {
+        page.paragraph(Label::indent(CLAIM), Tone::Dim, text);
     }
     let numbers: Vec<String> = shown.figures().iter().map(|figure| unbreakable(figure)).collect();
     page.paragraph(Label::indent(CLAIM), Tone::Normal, &numbers.join(" · "));
     let reason_tone = if claim.verdict == Verdict::Pass { Tone::Dim } else { tone };
     for reason in shown.reasons() {
         page.paragraph(Label::indent(CLAIM), reason_tone, &reason);
+    }
+}
+
+fn beside_k6(page: &mut Page, summary: &Summary) {
+    let Some(beside) = &summary.beside_k6 else { return };
+    page.heading(BesideK6::HEADING, "");
+    let columns = ["n", "p50", "p90", "p95", "p99", "max"].map(|head| Column { head, rank: 0 });
+    let row = |(label, cells): (String, [String; 6])| (label, cells.map(Cell::plain).into());
+    let rows: Vec<_> = beside.rows().into_iter().map(row).collect();
+    if !rows.is_empty() {
+        page.table(&Table { label: "", columns: columns.into(), rows });
+    }
+    for sentence in beside.sentences() {
+        page.paragraph(Label::indent(0), Tone::Normal, &sentence);
     }
 }
 

@@ -50,7 +50,9 @@ pub use http::HttpOptions;
 pub use index::ScenarioIndex;
 pub use message::{MessageTemplate, Method, Schemas};
 pub use model::*;
-pub use objective::{Comparison, Filter, Measure, Objective, Statistic};
+pub use objective::{
+    Comparison, Filter, Measure, MetricMeasure, MetricStatistic, MetricUnit, Objective, Statistic,
+};
 pub use plan::{LoadedPlan, Overrides, PlanErrors};
 pub use redact::Redactor;
 pub use row_picker::{RowPicker, RowTaker};

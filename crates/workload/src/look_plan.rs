@@ -63,6 +63,7 @@ impl Workload {
             .any(|s| s.executor.iterations().is_some() && is_in(s.start, s.executor.duration()));
         match &objective.measure {
             Measure::Series { .. } => Some("is about an observed series"),
+            Measure::Metric(_) => Some("is a threshold of a script"),
             Measure::Throughput => Some("is about a rate, whose limits are not known"),
             Measure::ResponseTime(statistic)
             | Measure::ServiceTime(statistic)

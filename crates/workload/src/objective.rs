@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+mod metric;
 mod parse;
 #[cfg(test)]
 mod tests;
 
+pub use metric::{MetricMeasure, MetricStatistic, MetricUnit};
 pub use parse::{ObjectiveError, SERIES, is_series, parse, parse_among};
 
 /// One objective of a plan.
@@ -63,6 +65,8 @@ pub enum Measure {
         /// The target's name; none if only one target has the series.
         target: Option<String>,
     },
+    /// A statistic of a metric that a script makes: one of its thresholds. No plan has it.
+    Metric(MetricMeasure),
 }
 
 /// A statistic of many values.
@@ -105,6 +109,12 @@ pub enum Comparison {
     /// `>=`
     #[serde(rename = ">=")]
     AtLeast,
+    /// `==`, which only thresholds of scripts have.
+    #[serde(rename = "==")]
+    Equal,
+    /// `!=`, which only thresholds of scripts have.
+    #[serde(rename = "!=")]
+    NotEqual,
 }
 
 impl Comparison {
@@ -115,6 +125,8 @@ impl Comparison {
             Comparison::AtMost => value <= bound,
             Comparison::Above => value > bound,
             Comparison::AtLeast => value >= bound,
+            Comparison::Equal => value == bound,
+            Comparison::NotEqual => value != bound,
         }
     }
 
@@ -132,6 +144,7 @@ impl Measure {
             Measure::Goodput { .. } | Measure::Throughput => "1/s",
             Measure::ErrorRate | Measure::CheckRate { .. } => "1",
             Measure::Series { .. } => "",
+            Measure::Metric(measure) => measure.unit(),
         }
     }
 }

@@ -19,6 +19,7 @@ pub use crate::connection::TlsFiles;
 pub use crate::files::Files;
 pub use crate::http::MAX_REDIRECTS;
 pub use errors::{PlanError, PlanErrors};
+pub use policy::{Policy, load_policy};
 
 mod call;
 mod connecting;
@@ -32,6 +33,7 @@ mod objectives;
 mod observation;
 mod overrides;
 mod phases;
+mod policy;
 mod request;
 mod scenarios;
 mod section;
@@ -109,6 +111,17 @@ pub fn load(
     env: &dyn Fn(&str) -> Option<String>,
     overrides: &Overrides,
 ) -> Result<LoadedPlan, PlanErrors> {
+    let name = path.file_stem().map_or("plan".into(), |stem| stem.to_string_lossy().into_owned());
+    parsed(path, files, "the plan", |root, folder| PlanReader { folder, env, overrides }.resolve(root, name))
+}
+
+/// Read the file at `path`, which is called `what`.
+fn parsed<T>(
+    path: &Path,
+    files: &dyn Files,
+    what: &str,
+    read: impl FnOnce(&Section<'_>, PlanFolder<'_>) -> T,
+) -> Result<T, PlanErrors> {
     let file = path.display().to_string();
     let whole = |message: String| PlanErrors(vec![PlanError::whole(&file, message)]);
     let bytes =
@@ -123,11 +136,10 @@ pub fn load(
         let message = error.message().lines().collect::<Vec<_>>().join("; ");
         issues.add(&error.span().unwrap_or_default(), format!("not TOML: {message}"));
     }
-    let name = path.file_stem().map_or("plan".into(), |stem| stem.to_string_lossy().into_owned());
     let resolved = syntax.is_empty().then(|| {
-        let root = Section::new(&issues, "the plan".to_owned(), table.get_ref(), 0..0);
+        let root = Section::new(&issues, what.to_owned(), table.get_ref(), 0..0);
         let folder = PlanFolder { path: path.parent().unwrap_or(Path::new("")), files };
-        PlanReader { folder, env, overrides }.resolve(&root, name)
+        read(&root, folder)
     });
     issues.finish()?;
     resolved.ok_or_else(|| whole("it cannot be used".to_owned()))
@@ -205,6 +217,14 @@ fn default_max_vus(scenario: &Scenario) -> u32 {
     scenario.executor.peak_vus().unwrap_or_else(|| open().max(scenario.preallocated_vus))
 }
 
+fn check_version(root: &Section<'_>) {
+    if let Some(item) = root.need("version", "`version = 1`")
+        && item.whole(0..=u64::MAX).is_some_and(|version| version != 1)
+    {
+        item.wrong("only `version = 1` is known; this file needs another version of the command");
+    }
+}
+
 /// The top-level keys of a plan.
 struct Settings {
     name: String,
@@ -219,11 +239,7 @@ struct Settings {
 
 impl Settings {
     fn read(root: &Section<'_>, file_name: String) -> Settings {
-        if let Some(item) = root.need("version", "`version = 1`")
-            && item.whole(0..=u64::MAX).is_some_and(|version| version != 1)
-        {
-            item.wrong("only `version = 1` is known; this plan needs another version of the command");
-        }
+        check_version(root);
         let flag = |key| root.get(key).and_then(|item| item.flag()).unwrap_or(false);
         let secrets = root.get("secrets").map(|item| item.items()).unwrap_or_default();
         Settings {

@@ -113,7 +113,9 @@ impl Measure {
             }),
             Measure::ErrorRate => Some(Watched::BadShare),
             Measure::CheckRate { .. } => Some(Watched::GoodShare),
-            Measure::Goodput { .. } | Measure::Throughput | Measure::Series { .. } => None,
+            Measure::Goodput { .. } | Measure::Throughput | Measure::Series { .. } | Measure::Metric(_) => {
+                None
+            }
         }
     }
 }

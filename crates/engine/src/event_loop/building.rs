@@ -21,6 +21,7 @@ use crate::metrics::{LoopMetrics, MetricDirectory};
 use crate::network::Network;
 use crate::operation::Operations;
 use crate::program::{MetNames, Program};
+use crate::script_cpu::ScriptCpu;
 use crate::steps::PlanUsers;
 use crate::users::Users;
 use crate::vu_slots::{BegunIterations, ScenarioShare};
@@ -225,6 +226,7 @@ impl EventLoop {
             outlet: Some(outlet),
             tick_began: Instant::EPOCH,
             cpu_ns: 0,
+            script_cpu: ScriptCpu::default(),
             folded: 0,
             folded_ticks: 0,
             applied_command: Command::Run,

@@ -133,6 +133,7 @@ impl EventLoop {
             directory: &self.program.directory,
             met_names: &mut self.met_names,
             metrics: &mut self.metrics,
+            script_cpu: &mut self.script_cpu,
             accounting: &mut self.accounting,
             at: ScenarioPhase { scenario: user.scenario, phase },
             network: &self.network,

@@ -55,6 +55,7 @@ impl EventLoop {
             virtual_users: self.users.count(),
             connections: self.network.open_connections() as u32,
             cpu_ns: cpu_ns - self.cpu_ns,
+            script_cpu_ns: self.script_cpu.used_ns(),
             covered_ns: covered.as_nanos() as u64,
             folded: self.folded,
         };
@@ -70,6 +71,7 @@ impl EventLoop {
     fn begin_tick(&mut self, now: Instant) {
         self.users.begin_tick(now);
         self.cpu_ns = thread_cpu_ns();
+        self.script_cpu.reset();
         self.in_flight.integral = 0.0;
         self.tick_began = now;
     }

@@ -1,7 +1,7 @@
 //! The share that decides a claim, as data and as one line.
 
 use evidence::{ClaimShare, WideningCause};
-use workload::{Comparison, Measure};
+use workload::{Comparison, Measure, MetricMeasure, MetricStatistic};
 
 use crate::facts::MeasuredObjective;
 use crate::measure::{ShareMeasurement, WrongSide};
@@ -34,7 +34,7 @@ pub(super) fn claim_share(measured: &MeasuredObjective<'_>, share: &ShareMeasure
 /// As one line: `0.3 % took 50 ms or longer, or failed (at most 0.9 % at 95 %, as 600 independent arrivals show; 5 % allowed)`.
 pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> String {
     let decision = share.decision;
-    let mut remarks = vec![limits(share), allowed(share.question.allowed)];
+    let mut remarks = vec![limits(share, measured.thing()), allowed(share.question.allowed)];
     remarks.extend(perturbed(share));
     remarks.extend(share.widened_by.iter().filter_map(|widening| {
         let cause = widening.cause;
@@ -49,12 +49,13 @@ pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasuremen
 fn wrong_side(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> String {
     let objective = measured.objective;
     let longer = match (&objective.measure, objective.comparison) {
+        (Measure::Metric(measure), _) => return metric_side(measured, measure, share.wrong_side),
         (Measure::Goodput { within: None }, _) => return failed(share.wrong_side).to_owned(),
         (Measure::Goodput { within: Some(limit) }, _) => {
             format!("longer than {}", numbers::ms(limit.as_secs_f64() * 1e3))
         }
         (_, Comparison::Below | Comparison::AtLeast) => format!("{} or longer", numbers::ms(objective.bound)),
-        (_, Comparison::AtMost | Comparison::Above) => {
+        _ => {
             format!("longer than {}", numbers::ms(objective.bound))
         }
     };
@@ -62,6 +63,28 @@ fn wrong_side(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> Str
         WrongSide::Beyond => format!("failed or took {longer}"),
         WrongSide::Within => format!("succeeded and took not {longer}"),
         side @ (WrongSide::Failed | WrongSide::Succeeded) => failed(side).to_owned(),
+    }
+}
+
+/// What values of a script's metric on the wrong side of the bound are.
+fn metric_side(measured: &MeasuredObjective<'_>, measure: &MetricMeasure, side: WrongSide) -> String {
+    let is_nonzero = matches!(side, WrongSide::Beyond | WrongSide::Failed);
+    if measure.statistic == MetricStatistic::NonzeroShare {
+        let (nonzero, zero) = match measure.name.as_str() {
+            "http_req_failed" => ("failed", "succeeded"),
+            "checks" => ("passed", "failed"),
+            _ => ("were true", "were false"),
+        };
+        return if is_nonzero { nonzero } else { zero }.to_owned();
+    }
+    let bound = numbers::quantity(measured.objective.bound, measure.unit());
+    let is_at_least = matches!(measured.objective.comparison, Comparison::Below | Comparison::AtLeast);
+    let not = if is_nonzero { "" } else { "not " };
+    match (measure.is_of_times(), is_at_least) {
+        (true, true) => format!("took {not}{bound} or longer"),
+        (true, false) => format!("took {not}longer than {bound}"),
+        (false, true) => format!("were {not}{bound} or more"),
+        (false, false) => format!("were {not}more than {bound}"),
     }
 }
 
@@ -73,7 +96,7 @@ fn failed(side: WrongSide) -> &'static str {
 }
 
 /// The limit that decides, or both.
-fn limits(share: &ShareMeasurement) -> String {
+fn limits(share: &ShareMeasurement, thing: &str) -> String {
     let (decision, question) = (share.decision, &share.question);
     let [lower, upper] = [decision.limits.lower, decision.limits.upper].map(numbers::percent);
     let limits = match decision.answer {
@@ -84,7 +107,7 @@ fn limits(share: &ShareMeasurement) -> String {
     format!(
         "{limits} at {} by {}",
         numbers::percent(question.confidence),
-        numbers::independent(decision.effective_sample, "arrival")
+        numbers::independent(decision.effective_sample, thing)
     )
 }
 

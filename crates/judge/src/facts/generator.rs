@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::run::{ReadError, select};
-use evidence::{Coverage, Histogram, Instance, Metric, Run, SeriesKey, coverage};
+use evidence::{Coverage, Histogram, Instance, Metric, Run, SeriesKey, Window, coverage};
 use workload::Workload;
 
 use crate::facts::STALL_MS;
@@ -19,6 +19,36 @@ pub(crate) struct Generator {
     pub(crate) stalls: Vec<LoopStalls>,
     /// Time that scenarios spent at their VU limit.
     pub(crate) at_vu_limit: Vec<AtVuLimit>,
+    /// CPU of the code of a script; none where none ran, or it was not measured.
+    pub(crate) script: Option<ScriptUse>,
+}
+
+/// CPU that the code of a script used.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ScriptUse {
+    /// The mean of all loops together, in cores.
+    pub(crate) cores: f64,
+    /// Of what the loops used, 0 to 1.
+    pub(crate) share: f64,
+    /// Of an iteration in the mean, in milliseconds.
+    pub(crate) iteration_ms: f64,
+}
+
+impl ScriptUse {
+    fn of(run: &dyn Run, cpu: &[OwnSeries<'_>], tables: &Tables) -> Result<Option<ScriptUse>, ReadError> {
+        let of_script = own_series(run, SeriesKey::SCRIPT_CPU)?;
+        let whole = Window::of(&run.whole());
+        let sum = |all: &[OwnSeries<'_>]| -> f64 {
+            all.iter().map(|series| series.coverage.integral(whole).sum).sum()
+        };
+        let (script_s, loops_s) = (sum(&of_script), sum(cpu));
+        let started: u64 = tables.scenario_phases.iter().map(|row| row.started).sum();
+        Ok((script_s > 0.0 && loops_s > 0.0 && started > 0).then(|| ScriptUse {
+            cores: script_s / f64::from(run.seconds().max(1)),
+            share: (script_s / loops_s).min(1.0),
+            iteration_ms: script_s * 1e3 / started as f64,
+        }))
+    }
 }
 
 /// CPU use of one loop.
@@ -52,8 +82,8 @@ pub(crate) struct AtVuLimit {
 
 impl Generator {
     pub(super) fn of(run: &dyn Run, workload: &Workload, tables: &Tables) -> Result<Generator, ReadError> {
-        let mut generator = Generator::default();
         let cpu = own_series(run, "loop_cpu")?;
+        let mut generator = Generator { script: ScriptUse::of(run, &cpu, tables)?, ..Generator::default() };
         let at_vu_limit = own_series(run, "at_cap")?;
         for phase in &tables.phases {
             generator.loops.extend(loops(&cpu, phase));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use evidence::run::ReadError;
 use evidence::{Histogram, Key, KeyId, Metric, Outcome, Seconds, Widening, WideningCause};
 use stats::Proportion;
-use workload::{Filter, Scenario};
+use workload::{Filter, Flow, Scenario};
 
 use super::bound::{Bound, Sides};
 use super::despite_stalls;
@@ -153,7 +153,7 @@ impl Sorting<'_> {
     }
 
     fn observations_of(&self, key: &Key) -> u64 {
-        dropped_observations(self.source.workload, self.asked.metric, self.asked.filter, key)
+        dropped_observations(self.source, self.asked.metric, self.asked.filter, key)
     }
 
     fn bound(&self) -> Bound {
@@ -256,8 +256,12 @@ impl Sorting<'_> {
     }
 
     /// Arrivals due in this second that found the limit on virtual users reached. They count as failed, unless a stall
-    /// or a limit that is too low may be the reason.
+    /// or a limit that is too low may be the reason. How many requests an iteration of a script would have sent is not known.
     fn dropped_at_cap(&mut self, key: &Key, second: u32, dropped: u64) {
+        let scenario = self.source.workload.scenarios.iter().find(|s| *s.name == *key.scenario);
+        if scenario.is_some_and(|scenario| matches!(scenario.flow, Flow::Script { .. })) {
+            return self.unknown(WideningCause::DroppedCap, dropped);
+        }
         self.count(dropped, Sides { beyond: dropped, ..Sides::default() });
         let index = second.saturating_sub(self.window.start) as usize;
         for seconds in &mut self.ranges.seconds {
@@ -265,7 +269,6 @@ impl Sorting<'_> {
             seconds[index.min(last)].part += dropped;
             seconds[index.min(last)].whole += dropped;
         }
-        let scenario = self.source.workload.scenarios.iter().find(|s| *s.name == *key.scenario);
         let excused = match scenario {
             Some(scenario) if !is_cap_ample(scenario, self.bound()) => dropped,
             _ => {

@@ -209,7 +209,9 @@ impl TimeBound {
         let is_strict = match objective.comparison {
             Comparison::Below => true,
             Comparison::AtMost => false,
-            Comparison::Above | Comparison::AtLeast => return None,
+            Comparison::Above | Comparison::AtLeast | Comparison::Equal | Comparison::NotEqual => {
+                return None;
+            }
         };
         Some(TimeBound { ms: objective.bound, is_strict })
     }
@@ -322,6 +324,8 @@ impl AskedShare {
             Comparison::AtMost => "at most",
             Comparison::Above => "more than",
             Comparison::AtLeast => "at least",
+            Comparison::Equal => "exactly",
+            Comparison::NotEqual => "anything but",
         };
         format!(
             "By the figures of {tool}, {counted}. With ten requests counted as one, because their clusters are unknown, that \

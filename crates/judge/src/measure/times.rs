@@ -2,7 +2,7 @@
 
 use evidence::run::ReadError;
 use evidence::{Histogram, Key, KeyId, Metric, Missing, Outcome, Quantile, Run, Seconds};
-use workload::{Filter, Measure, Objective, Statistic, Workload};
+use workload::{Filter, Flow, Measure, Objective, Scenario, Statistic};
 
 use super::source::MeasureSource;
 use super::{Measurement, Value};
@@ -114,7 +114,7 @@ impl ObjectiveKeys {
                 m if m == metric && is_counted && outcome == Outcome::Ok => keys.times.push(*id),
                 m if m == metric && is_counted && outcome.is_failure() => keys.failures.push(*id),
                 Metric::DroppedCap | Metric::DroppedLate => {
-                    let observations = dropped_observations(source.workload, metric, &objective.filter, key);
+                    let observations = dropped_observations(source, metric, &objective.filter, key);
                     keys.drops.extend((observations > 0).then_some(DropCounter { id: *id, observations }));
                 }
                 _ => {}
@@ -165,15 +165,35 @@ impl ObjectiveKeys {
 }
 
 /// How many observations of `metric` a dropped arrival of `key` would have made.
-pub(super) fn dropped_observations(workload: &Workload, metric: Metric, filter: &Filter, key: &Key) -> u64 {
+pub(super) fn dropped_observations(
+    source: &MeasureSource<'_>,
+    metric: Metric,
+    filter: &Filter,
+    key: &Key,
+) -> u64 {
+    let MeasureSource { workload, tables, .. } = *source;
     let stats_key = StatsKey::from(key);
+    let is_its = |scenario: &&Scenario| *scenario.name == *key.scenario;
+    let flow = workload.scenarios.iter().find(is_its).map(|scenario| &scenario.flow);
     match metric {
         Metric::IterationTime => u64::from(stats_key.with_endpoint("").matches(filter)),
         Metric::ServiceTime => 0,
+        _ if matches!(flow, Some(Flow::Script { .. })) => requests_an_iteration(tables, filter, &stats_key),
         _ if key.endpoint.is_empty() => {
             let steps = steps_of_sequence(workload, &key.scenario);
             steps.iter().filter(|step| stats_key.with_endpoint(&step.name).matches(filter)).count() as u64
         }
         _ => u64::from(stats_key.matches(filter)),
     }
+}
+
+/// How many requests that `filter` counts an iteration of a script sent, rounded up, where and when one of `dropped` would have
+/// begun: the script alone knows how many they would have been.
+fn requests_an_iteration(tables: &Tables, filter: &Filter, dropped: &StatsKey) -> u64 {
+    let is_beside = |key: &StatsKey| key.with_endpoint("") == dropped.with_endpoint("");
+    let counted = tables.endpoints.iter().filter(|row| is_beside(&row.key) && row.key.matches(filter));
+    let requests: u64 = counted.map(|row| row.requests).sum();
+    let started: u64 =
+        tables.scenario_phases.iter().filter(|row| is_beside(&row.key)).map(|row| row.started).sum();
+    if started == 0 { 0 } else { requests.div_ceil(started) }
 }

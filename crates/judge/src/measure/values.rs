@@ -30,6 +30,8 @@ pub(crate) enum UnknownPart {
     Stalls,
     /// It is somewhere in its bucket.
     Rounding,
+    /// It is known within the interval of a sample.
+    Sample,
 }
 
 /// The range of a statistic of successes. A failure may have taken any time up to its limit.

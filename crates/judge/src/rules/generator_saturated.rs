@@ -3,7 +3,7 @@
 use evidence::{Finding, RuleId, Scope, Severity};
 
 use crate::facts::WINDOW_S;
-use crate::facts::{Facts, LoopUse};
+use crate::facts::{Facts, LoopStalls, LoopUse, ScriptUse};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 use crate::tables::PhaseWindow;
@@ -13,18 +13,25 @@ pub(crate) const RULE: Rule = Rule {
     title: "generator-saturated",
     severity: Severity::Caution,
     tests: "For each phase: a loop that used more than 80 % of a core over any 10 s (or over the whole phase if it \
-            is shorter). CPU that was not measured is a caution, too. Beside steal or other processes that took the \
+            is shorter), or that was stalled for more than 1 % of it in turns of 2 ms or longer while the code of a \
+            script used at least half of that time, and of the loops' CPU. CPU that was not measured is a caution, too. \
+            Beside steal or other processes that took the \
             processor it is part of S9's finding.",
     affects: "nothing by itself: arrivals that the generator delayed have a range, which their objectives are \
               decided by; it refuses differences between runs at an offered rate",
     why: "The generator, not the target, was at its limit: its delays are in the numbers.",
-    next: "Give the generator its own cores or a second machine, or lower the load.",
+    next: "Give the generator its own cores or a second machine, or lower the load. Of a script that uses most of the CPU \
+           make an iteration leaner: data built once in the init code, less JSON, fewer groups and tags.",
     affected: AffectedClaims::Load,
     check: Check::Run(check),
 };
 
 /// The most a loop may use of a core.
 pub(crate) const LOOP_CPU: f64 = 0.80;
+/// The largest share of a phase in which a loop may be stalled.
+pub(crate) const STALLED: f64 = 0.01;
+/// From this share on the code of a script is what the loops do.
+const MOST: f64 = 0.5;
 /// The figure of a busy loop.
 pub(crate) const LOOP_CPU_FIGURE: &str = "loop CPU";
 
@@ -50,11 +57,50 @@ fn scope(phase: &PhaseWindow) -> Scope {
 fn busy_loops(facts: &Facts<'_>, phase: &PhaseWindow) -> Vec<Finding> {
     let busy = facts.generator.loops.iter().filter(|l| l.phase == phase.name && l.cores > LOOP_CPU);
     let finding = |l: &LoopUse| {
-        let what = format!("The generator, not the target, was at its limit: {}.", busiest_use(l));
+        let script = facts.generator.script.as_ref().filter(|script| script.share >= MOST).map(script_use);
+        let what = format!(
+            "The generator, not the target, was at its limit: {}{}.",
+            busiest_use(l),
+            script.map(|script| format!("; {script}")).unwrap_or_default()
+        );
         let figures = [(LOOP_CPU_FIGURE, l.cores * 100.0, "%"), ("threshold", LOOP_CPU * 100.0, "%")];
         with_figures(RULE.finding(Severity::Caution, scope(phase), what), &figures)
     };
-    busy.map(finding).collect()
+    busy.map(finding).chain(held_up(facts, phase)).collect()
+}
+
+/// A loop that was not busy all the time, and that pieces of a script held up.
+fn held_up(facts: &Facts<'_>, phase: &PhaseWindow) -> Option<Finding> {
+    let is_here = |stalls: &&LoopStalls| stalls.phase == phase.name && by_script(facts, stalls).is_some();
+    let all = facts.generator.stalls.iter().filter(is_here);
+    let worst = all.max_by(|a, b| a.share.total_cmp(&b.share))?;
+    let what = format!(
+        "The script held the generator up: {} for {} of `{}`, for {} at the longest; {}.",
+        worst.instance.map_or_else(|| "it stalled".to_owned(), |instance| format!("{instance} stalled")),
+        numbers::percent(worst.share),
+        worst.phase,
+        numbers::ms(worst.longest_ms),
+        by_script(facts, worst).map(script_use)?
+    );
+    let figures = [("time stalled", worst.share * 100.0, "%"), ("threshold", STALLED * 100.0, "%")];
+    Some(with_figures(RULE.finding(Severity::Caution, scope(phase), what), &figures))
+}
+
+/// The script, where its code explains the stalls of a loop that was not busy all the time.
+pub(crate) fn by_script<'f>(facts: &'f Facts<'_>, stalls: &LoopStalls) -> Option<&'f ScriptUse> {
+    let mut loops = facts.generator.loops.iter().filter(|l| l.phase == stalls.phase);
+    let is_busy = loops.any(|l| l.cores > LOOP_CPU);
+    let explains = |script: &&ScriptUse| script.share >= MOST && script.cores >= stalls.share * MOST;
+    facts.generator.script.as_ref().filter(explains).filter(|_| stalls.share > STALLED && !is_busy)
+}
+
+/// `the script itself costs 31 µs of CPU an iteration, 85 % of what the loops used`.
+fn script_use(script: &ScriptUse) -> String {
+    format!(
+        "the script itself costs {} of CPU an iteration, {} of what the loops used",
+        numbers::ms(script.iteration_ms),
+        numbers::percent(script.share)
+    )
 }
 
 /// `loop 1 used 97 % of a core over 10 s of …`.
@@ -75,6 +121,30 @@ mod tests {
         caution [steady] The generator, not the target, was at its limit: loop 1 used 97 % of a core over 10 s of `steady`.
           loop CPU Some(97.0) %, threshold Some(80.0) %
         ");
+    }
+
+    /// A run whose script used so many cores.
+    fn with_script(cores: f64) -> TestRun {
+        let mut test_run = TestRun::unobserved().offer("steady", "list", Load::of(100));
+        test_run.loop_cpu(0, [(0..70, 0.6)]);
+        let script = evidence::SeriesKey::new("script_cpu", evidence::SeriesKey::GENERATOR, "cores");
+        test_run.observe(&script, 0..70, cores);
+        test_run
+    }
+
+    #[test]
+    fn a_script_that_stalls_the_loop_is_the_cause_and_not_neighbours() {
+        let mut test_run = with_script(0.55);
+        test_run.stall(10..70, 300_000);
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [steady] The script held the generator up: loop 0 stalled for 100 % of `steady`, for 300 ms at the longest; the script itself costs 6.42 ms of CPU an iteration, 91.7 % of what the loops used.
+          time stalled Some(100.0) %, threshold Some(1.0) %
+        ");
+        assert_eq!(test_run.findings_of("S9"), "nothing");
+        let mut light = with_script(0.05);
+        light.stall(10..70, 300_000);
+        assert_eq!(light.findings(super::check), "nothing");
+        assert!(light.findings_of("S9").contains("Neighbours took the processor"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::facts::WINDOW_S;
 use crate::facts::{Facts, FrequencyRange, Host, LoopStalls, OtherProcesses, StealShares};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::rules::generator_saturated::LOOP_CPU;
+use crate::rules::generator_saturated::{LOOP_CPU, STALLED, by_script};
 
 pub(crate) use joined::{busy_phases, join};
 
@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Inconclusive,
     tests: "One finding, that neighbours took the processor, with what they did to the generator in the same phase (late \
             drops of L2; beside steal or other processes, busy loops of L3): a loop of the generator that used no more \
-            than 80 % of a core and was stalled for more than 1 % of a phase, in turns of 2 ms or longer (the worst \
+            than 80 % of a core and was stalled, not by a script (L3), for more than 1 % of a phase, in turns of 2 ms or longer (the worst \
             loop decides); steal above 1 % in the mean or above 5 % in any 10 s; where a target is observed, processes \
             other than the generator and the observed targets using more than 0.25 cores while a process waits for a \
             processor for more than 5 % of \
@@ -38,8 +38,6 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Both { run: check, pair: pairs::check },
 };
 
-/// The largest share of a phase in which a loop may be stalled.
-pub(crate) const STALLED: f64 = 0.01;
 /// The largest share of the processors that neighbours may take, in the mean …
 pub(crate) const STEAL_MEAN: f64 = 0.01;
 /// … and in any window of [`WINDOW_S`].
@@ -94,7 +92,8 @@ fn worst_stall<'f>(facts: &'f Facts<'_>, is_selected: impl Fn(&str) -> bool) -> 
         loops.any(|l| stalls.instance.is_none_or(|instance| instance == l.instance))
     };
     let selected = facts.generator.stalls.iter().filter(|stalls| is_selected(&stalls.phase));
-    let others = selected.filter(|stalls| stalls.share > STALLED && !is_busy(stalls));
+    let is_explained = |stalls: &LoopStalls| is_busy(stalls) || by_script(facts, stalls).is_some();
+    let others = selected.filter(|stalls| stalls.share > STALLED && !is_explained(stalls));
     others.max_by(|a, b| a.share.total_cmp(&b.share))
 }
 

@@ -55,12 +55,10 @@ fn the_texts_state_the_thresholds_that_are_used() {
     use crate::rules::end_of_run_cutoff::{CUTOFF_FAILURES, CUTOFF_NEAR};
     use crate::rules::error_rates_differ::{ERRORS_APART, ERRORS_CHANCE};
     use crate::rules::functional_failure_phase::MIN_SUCCESS;
-    use crate::rules::generator_saturated::LOOP_CPU;
+    use crate::rules::generator_saturated::{LOOP_CPU, STALLED};
     use crate::rules::impossible_or_bimodal::BIMODAL_SAMPLES;
     use crate::rules::little_mismatch::{LITTLE_CAUTION, LITTLE_INVALID};
-    use crate::rules::noisy_host::{
-        FREQUENCY_APART, OTHERS_CORES, PRESSURE, STALLED, STEAL_MEAN, STEAL_WINDOW,
-    };
+    use crate::rules::noisy_host::{FREQUENCY_APART, OTHERS_CORES, PRESSURE, STEAL_MEAN, STEAL_WINDOW};
     use crate::rules::offered_load_not_reached::{DELIVERED_IN_WINDOW, DELIVERED_INVALID};
     use crate::rules::pooled_phases::{POOLED_FAILURES, POOLED_GROUP, POOLED_MEDIANS};
     use crate::rules::sent_again::SENT_AGAIN;

@@ -5,7 +5,7 @@ use evidence::{Finding, RuleId, Severity};
 use crate::facts::{Facts, MeasuredObjective};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::shares::{ShareAnswer, ShareQuestion};
+use crate::shares::{BeyondCounts, ShareAnswer, ShareQuestion};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::S4,
@@ -33,13 +33,14 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{} arrivals act like {}: {} to {} may be on the wrong side of the bound, {} are allowed. {}",
+        "{} {}s act like {}: {} to {} may be on the wrong side of the bound, {} are allowed. {}",
         numbers::count(share.question.counts.arrivals),
+        measured.thing(),
         numbers::independent(decision.effective_sample, "one"),
         numbers::percent(decision.limits.lower),
         numbers::percent(decision.limits.upper),
         numbers::percent(share.question.allowed),
-        enough(&share.question)
+        enough(&share.question, measured.thing())
     );
     let figures = [
         ("effective sample", decision.effective_sample, "1"),
@@ -49,11 +50,23 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
     Some(with_figures(RULE.finding(Severity::Inconclusive, measured.scope(), what), &figures))
 }
 
-/// How many arrivals would be enough.
-fn enough(question: &ShareQuestion) -> String {
+/// Whether the observed share is allowed, and what is unknown would be too much.
+fn is_open_without_more(question: &ShareQuestion) -> bool {
+    let BeyondCounts { arrivals, most, observed, .. } = question.counts;
+    let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+    share(observed.part, observed.whole) <= question.allowed && share(most, arrivals) > question.allowed
+}
+
+/// How many would be enough.
+fn enough(question: &ShareQuestion, thing: &str) -> String {
     match question.arrivals_needed() {
         Some(arrivals) => {
-            format!("With the same shares, {} arrivals would decide it.", numbers::count(arrivals))
+            format!("With the same shares, {} {thing}s would decide it.", numbers::count(arrivals))
+        }
+        None if is_open_without_more(question) => {
+            format!(
+                "More of the same would not decide it: of too many {thing}s it is not known on which side they are."
+            )
         }
         None => "What is observed is too close to what is allowed.".to_owned(),
     }

@@ -4,6 +4,7 @@
 
 mod expression;
 mod metrics;
+mod objectives;
 mod selector;
 
 use std::collections::BTreeMap;

@@ -17,7 +17,7 @@ Examples:
 pub(super) const EXIT_CODES: &str = "\
 Exit codes, as k6 has them:
     0  every threshold held
-   99  a threshold did not hold
+   99  a threshold did not hold, or an objective of the policy was violated
   104  the options cannot be used
   105  ended by a signal
   107  the script threw while it was evaluated, in setup() or in teardown()
@@ -136,6 +136,9 @@ pub(crate) struct ScriptArguments {
     /// Read files below this folder only
     #[arg(long, value_name = "DIR")]
     pub(crate) files_under: Option<PathBuf>,
+    /// Further objectives, phases and targets that are watched, as TOML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
     /// Keep the evidence in this run file [default: the script's name with the time, `.plimsoll`]
     #[arg(long, value_name = "FILE")]
     pub(crate) evidence: Option<PathBuf>,

@@ -1,10 +1,12 @@
 //! What a script's run came to, in k6's terms: its metrics, its thresholds, its exit code.
 
+use std::time::Duration;
+
 use ::report::Summary;
 use anyhow::anyhow;
 use archive::Stored;
 use evidence::metric::{MetricKind, MetricSums};
-use evidence::{Run, TerminalText, Verdict};
+use evidence::{Judgement, Run, TerminalText, Verdict};
 use k6::options::thresholds::{Aggregates, Aggregation};
 use k6::summary::number::TimeUnit;
 use k6::summary::{
@@ -15,6 +17,7 @@ use k6::{BUILTINS, Contains as Amount, LogSink, SummaryOutput};
 
 use super::LoadedScript;
 use super::derived::{self, SeriesSums};
+use super::policy;
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
@@ -49,7 +52,7 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
         .thresholds
         .iter()
         .map(|of| {
-            let part = Part { kind: of.kind, sums: part(&sums, of), duration_s: duration_ms / 1e3 };
+            let part = Part { kind: of.kind, sums: part(&sums, of), duration: sealed.load() };
             let thresholds = of.thresholds.iter().map(|threshold| Threshold {
                 source: threshold.source.clone(),
                 ok: threshold.expression.holds(&part),
@@ -110,28 +113,16 @@ fn part(sums: &SeriesSums, of: &k6::options::thresholds::MetricThresholds) -> Me
     part
 }
 
-/// The values of a metric in a run of so many seconds.
+/// The values of a metric in a run of this length.
 struct Part {
     kind: MetricKind,
     sums: MetricSums,
-    duration_s: f64,
+    duration: Duration,
 }
 
 impl Aggregates for Part {
     fn aggregate(&self, aggregation: Aggregation) -> f64 {
-        let MetricSums { count, nonzero, sum, min, max, last, .. } = self.sums;
-        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        match aggregation {
-            Aggregation::Count => sum,
-            Aggregation::Rate if self.kind == MetricKind::Rate => share(nonzero as f64, count as f64),
-            Aggregation::Rate => share(sum, self.duration_s),
-            Aggregation::Value => last,
-            Aggregation::Avg => share(sum, count as f64),
-            Aggregation::Min => min,
-            Aggregation::Max => max,
-            Aggregation::Med => self.sums.quantile(0.5).unwrap_or(0.0),
-            Aggregation::Percentile(percent) => self.sums.quantile(percent / 100.0).unwrap_or(0.0),
-        }
+        aggregation.statistic(self.kind).of(&self.sums, self.duration)
     }
 }
 
@@ -229,7 +220,7 @@ impl ScriptOutcome {
     }
 
     /// k6's exit code; where that is 0 and the evidence cannot support a verdict, that of the verdict.
-    pub(super) fn exit_code(&self, verdict: Verdict, was_interrupted: bool, only_k6: bool) -> u8 {
+    pub(super) fn exit_code(&self, judgement: &Judgement, was_interrupted: bool, only_k6: bool) -> u8 {
         if let Some(why) = &self.aborted {
             outputs::note(why);
             return ABORTED;
@@ -244,9 +235,15 @@ impl ScriptOutcome {
             ));
             return CROSSED;
         }
+        if !policy::violated(judgement).is_empty() {
+            return CROSSED;
+        }
         if was_interrupted {
             return SIGNALLED;
         }
-        if verdict == Verdict::Invalid && !only_k6 { ::judge::exit_code(verdict) } else { 0 }
+        match judgement.verdict {
+            verdict @ Verdict::Invalid if !only_k6 => ::judge::exit_code(verdict),
+            _ => 0,
+        }
     }
 }

@@ -57,8 +57,13 @@ fn a_script_is_run_from_setup_to_teardown() {
     let (folder, target) = folder(script, Behaviour::ok());
     let ran = run(&folder, &target, &[]);
     ran.exits_with(0);
-    ran.stdout_contains(&["✓ 'count==6' count=6", "✓ it is 200", "✓ setup came first", "MEASURED"])
-        .stderr_contains(&["INFO torn down with {\"token\":200}  source=console"]);
+    ran.stdout_contains(&[
+        "✓ 'count==6' count=6",
+        "✓ it is 200",
+        "✓ setup came first",
+        "All 3 thresholds are met.",
+    ])
+    .stderr_contains(&["INFO torn down with {\"token\":200}  source=console"]);
     let summary = folder.json("summary.json");
     assert_eq!(metric(&summary, "http_reqs")["count"], 7, "that of setup is one of them");
     assert_eq!(metric(&summary, "iterations")["count"], 6);

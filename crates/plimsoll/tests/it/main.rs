@@ -16,6 +16,7 @@ mod identity;
 mod imports;
 mod integrity;
 mod k6_conformance;
+mod k6_judged;
 mod k6_network;
 mod k6_parts;
 mod k6_scripts;

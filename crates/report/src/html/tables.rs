@@ -179,6 +179,12 @@ pub(super) fn checks(summary: &Summary) -> Vec<Vec<String>> {
     summary.checks.iter().take(MAX_ROWS).map(row).collect()
 }
 
+/// Times as k6 counts them, and from the due instant.
+pub(super) fn beside_k6(summary: &Summary) -> Vec<Vec<String>> {
+    let row = |(label, cells): (String, [String; 6])| std::iter::once(label).chain(cells).collect();
+    summary.beside_k6.iter().flat_map(|beside| beside.rows()).map(row).collect()
+}
+
 /// The metrics that a script made.
 pub(super) fn metrics(summary: &Summary) -> Vec<Vec<String>> {
     let rows = |metric: &ScriptMetric| {

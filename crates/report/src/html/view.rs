@@ -58,7 +58,7 @@ impl ClaimView {
             verdict: claim.verdict.to_string(),
             class: verdict_class(claim.verdict),
             name: visible(&claim.name),
-            text: visible(&claim.text),
+            text: visible(&shown.described()),
             observed: visible(&shown.observed()),
             bound: visible(&shown.bound()),
             interval: visible(&number::or_not_measured(shown.interval(), |interval| interval)),

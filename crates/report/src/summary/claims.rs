@@ -1,7 +1,7 @@
 //! Claims with what is needed to format their figures: the quantity, and how it is compared with the bound.
 
 use evidence::{Claim, Effect, Judgement, Reason, Verdict};
-use workload::{Comparison, Measure, Workload};
+use workload::{Comparison, Workload};
 
 use crate::number;
 
@@ -34,7 +34,7 @@ pub(super) fn of(judgement: &Judgement, workload: &Workload) -> Vec<ClaimSummary
     let summary = |claim: &Claim| {
         let objective = workload.objectives.iter().find(|o| o.name == claim.name);
         let quantity = match objective.map(|o| &o.measure) {
-            Some(Measure::ErrorRate | Measure::CheckRate { .. }) => Quantity::Share,
+            Some(measure) if measure.unit() == "1" => Quantity::Share,
             _ if claim.observed.unit == "ms" => Quantity::Time,
             _ => Quantity::Other(claim.observed.unit.clone()),
         };
@@ -64,8 +64,31 @@ impl ClaimSummary {
         }
     }
 
-    /// Its figures: the observed value and `n`, and where no share decides it the limit and the interval.
+    /// Its figures: the observed value and `n`, and where no share decides it the limit and the interval. Of a threshold of
+    /// a script also what k6 says of it.
     pub fn figures(&self) -> Vec<String> {
+        let mut figures = self.numbers();
+        figures.extend(self.in_k6());
+        figures
+    }
+
+    /// Of a threshold of a script: what k6 says of it.
+    fn in_k6(&self) -> Option<String> {
+        self.claim.holds_in_k6.map(|holds| format!("k6 {}", if holds { "✓" } else { "✗" }))
+    }
+
+    /// Its text, if it is not the name, and of a threshold what k6 says of it.
+    pub fn described(&self) -> String {
+        let parts = [Some(self.text().to_owned()).filter(|text| !text.is_empty()), self.in_k6()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+
+    /// The text of the claim; none where its name is the same.
+    pub fn text(&self) -> &str {
+        if self.claim.text == self.claim.name { "" } else { &self.claim.text }
+    }
+
+    fn numbers(&self) -> Vec<String> {
         let samples = format!("n = {}", number::count(self.claim.samples));
         match &self.claim.share {
             Some(share) if self.claim.observed.value == Some(share.observed) => vec![samples],
@@ -126,6 +149,7 @@ impl ClaimSummary {
             Quantity::Other(unit) => match unit.as_str() {
                 "1/s" => format!("{}/s", number::significant(value, digits.max(4))),
                 "bytes" => number::bytes(value),
+                "bytes/s" => format!("{}/s", number::bytes(value)),
                 "1" | "" => number::significant(value, digits),
                 unit => format!("{} {unit}", number::significant(value, digits)),
             },
@@ -139,5 +163,7 @@ fn symbol(comparison: Comparison) -> &'static str {
         Comparison::AtMost => "≤",
         Comparison::Above => ">",
         Comparison::AtLeast => "≥",
+        Comparison::Equal => "=",
+        Comparison::NotEqual => "≠",
     }
 }

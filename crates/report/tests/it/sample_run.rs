@@ -248,6 +248,7 @@ pub(crate) fn judgement() -> Judgement {
         interval,
         samples: 15_750,
         share: None,
+        holds_in_k6: None,
         reasons: (!reason.is_empty()).then(|| reason.to_owned().into()).into_iter().collect(),
     };
     Judgement {

@@ -15,7 +15,8 @@ const HOST: &str = "host";
 
 /// The names that objectives may use.
 struct KnownNames {
-    endpoints: BTreeSet<String>,
+    /// None where they are not known before the run.
+    endpoints: Option<BTreeSet<String>>,
     scenarios: BTreeSet<String>,
     phases: BTreeSet<String>,
     targets: BTreeSet<String>,
@@ -23,13 +24,28 @@ struct KnownNames {
     observed: BTreeSet<String>,
 }
 
-/// Read all objectives of a workload that is otherwise complete.
+/// Read all objectives of a workload that is otherwise complete. Scenarios and steps with errors are known by their names.
 pub(super) fn read(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
-    let known = KnownNames::of(root, workload);
+    let name = |section: &Section<'_>| section.get("name")?.text().map(str::to_owned);
+    let scenarios = root.tables("scenarios", "a scenario");
+    let endpoints = scenarios.iter().flat_map(every_step).filter_map(|step| name(&step)).collect();
+    let scenarios = scenarios.iter().filter_map(name).collect();
+    read_among(root, &KnownNames { endpoints: Some(endpoints), scenarios, ..KnownNames::of(workload) })
+}
+
+/// Read the objectives of a policy, which is beside a script: its endpoints are named while it runs.
+pub(super) fn read_of_script(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
+    read_among(root, &KnownNames::of(workload))
+}
+
+fn read_among(root: &Section<'_>, known: &KnownNames) -> Vec<Objective> {
     let mut objectives = Vec::new();
     for item in root.entries("objectives") {
         let Some(written) = WrittenObjective::of(&item) else { continue };
-        let is_endpoint = |name: &str| known.endpoints.contains(name);
+        let is_endpoint = |name: &str| match &known.endpoints {
+            Some(endpoints) => endpoints.contains(name),
+            None => !is_series(name),
+        };
         let parsed = objective::parse_among(&item.key, written.text, &is_endpoint);
         if let Some(mut objective) = item.issues.check_objective(&written.span, parsed) {
             known.check(&objective, item.issues, &written.span);
@@ -78,13 +94,11 @@ impl<'a> WrittenObjective<'a> {
 }
 
 impl KnownNames {
-    /// The names in the plan, including those of scenarios and steps with errors.
-    fn of(root: &Section<'_>, workload: &Workload) -> KnownNames {
-        let name = |section: &Section<'_>| section.get("name")?.text().map(str::to_owned);
-        let scenarios = root.tables("scenarios", "a scenario");
+    /// The names in the workload, without those of endpoints.
+    fn of(workload: &Workload) -> KnownNames {
         KnownNames {
-            endpoints: scenarios.iter().flat_map(every_step).filter_map(|step| name(&step)).collect(),
-            scenarios: scenarios.iter().filter_map(name).collect(),
+            endpoints: None,
+            scenarios: workload.scenarios.iter().map(|scenario| scenario.name.clone()).collect(),
             phases: workload.phases.iter().map(|p| p.name.clone()).collect(),
             targets: (workload.targets.keys().cloned())
                 .chain([SeriesKey::GENERATOR, HOST].map(str::to_owned))
@@ -99,11 +113,9 @@ impl KnownNames {
 
     fn check(&self, objective: &Objective, issues: &Issues<'_>, span: &Span) {
         let filter = &objective.filter;
-        let mut references = vec![
-            ("scenario", &filter.scenario, &self.scenarios),
-            ("phase", &filter.phase, &self.phases),
-            ("endpoint", &filter.endpoint, &self.endpoints),
-        ];
+        let mut references =
+            vec![("scenario", &filter.scenario, &self.scenarios), ("phase", &filter.phase, &self.phases)];
+        references.extend(self.endpoints.as_ref().map(|known| ("endpoint", &filter.endpoint, known)));
         if let Measure::Series { target, name, .. } = &objective.measure {
             references.push(("target", target, &self.targets));
             let is_observed = target.as_ref().is_some_and(|target| self.observed.contains(target));

@@ -60,7 +60,7 @@ timeout = "soon"
 fast = "p95(lisst, phase = upp) < 50"
 "#;
     assert_snapshot!(errors(plan, &[("users.csv", "id,name\n1,a\n2\n")]), @r#"
-    plan.toml:1:11: only `version = 1` is known; this plan needs another version of the command
+    plan.toml:1:11: only `version = 1` is known; this file needs another version of the command
     plan.toml:3:7: `ftp://shop.test` is no URL; write `http://host:port/path`
     plan.toml:5:8: users.csv:3: this row has 1 field, the header line has 2; give every row a value for each column
     plan.toml:6:8: `pick` is sequential, random or unique; did you mean `unique`?

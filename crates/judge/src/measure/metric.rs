@@ -1,0 +1,170 @@
+//! Thresholds of scripts: the statistic of a metric as k6 evaluates it, its interval, and where there is none, why.
+
+use evidence::metric::{MetricId, MetricSums};
+use evidence::run::ReadError;
+use evidence::{Metric, Run, Seconds};
+use workload::{Comparison, MetricMeasure, MetricStatistic, Objective};
+
+use super::source::MeasureSource;
+use super::times::BATCH_S;
+use super::{Measurement, UnknownPart, Value, ValueRange};
+use crate::shares::LEAST_BATCHES;
+
+/// k6's name of the counter of iterations that were due and never begun, which runs count by their cause.
+const DROPPED_ITERATIONS: &str = "dropped_iterations";
+
+/// The value of a threshold's metric.
+pub(super) fn observe(
+    source: &MeasureSource<'_>,
+    objective: &Objective,
+    measure: &MetricMeasure,
+) -> Result<Measurement, ReadError> {
+    let run = source.run;
+    let all = sums(run, measure, run.whole())?;
+    let value = measure.statistic.of(&all, run.recorded());
+    // A counter to which nothing was added is zero; of other metrics nothing is known then.
+    let is_counter = matches!(measure.statistic, MetricStatistic::Sum | MetricStatistic::SumPerSecond);
+    let is_known = is_counter || all.count > 0;
+    let missing = || Value::Missing("No value was added to it: not measured is not zero.".to_owned());
+    let shown = if is_known { Value::Finite(value) } else { missing() };
+    let mut measurement = Measurement::new(shown, measure.unit(), all.count);
+    measurement.unanswered = unanswered(source, objective, measure)?;
+    let is_recorded = is_known || measure.statistic != MetricStatistic::Last;
+    measurement.holds_in_k6 = is_recorded.then(|| objective.comparison.holds(value, objective.bound));
+    if matches!(measure.statistic, MetricStatistic::Mean | MetricStatistic::Quantile(_)) && is_known {
+        let batches: Vec<f64> = batches(source, measure)?
+            .iter()
+            .map(|batch| measure.statistic.of(batch, run.recorded()))
+            .collect();
+        measurement.interval =
+            stats::batch_means(value, &batches).map(|interval| (interval.low, interval.high));
+    }
+    Ok(measurement)
+}
+
+/// The metrics of the run that a threshold is about.
+pub(super) fn metrics<'a>(
+    run: &'a dyn Run,
+    measure: &'a MetricMeasure,
+) -> impl Iterator<Item = MetricId> + 'a {
+    run.metrics().iter().filter(|(_, key)| measure.counts(key)).map(|(id, _)| *id)
+}
+
+/// What was added to them in a window.
+fn sums(run: &dyn Run, measure: &MetricMeasure, window: Seconds) -> Result<MetricSums, ReadError> {
+    let mut all = MetricSums::default();
+    for id in metrics(run, measure) {
+        all.merge(&run.metric(id, window.clone())?);
+    }
+    if measure.name == DROPPED_ITERATIONS {
+        all = dropped(run, measure)?;
+    }
+    Ok(all)
+}
+
+/// Iterations that were due and never begun, each as one value.
+fn dropped(run: &dyn Run, measure: &MetricMeasure) -> Result<MetricSums, ReadError> {
+    let is_dropped = |metric| matches!(metric, Metric::DroppedCap | Metric::DroppedLate | Metric::Dropped);
+    let is_counted =
+        |scenario: &str| measure.tags.iter().all(|(tag, value)| tag == "scenario" && value == scenario);
+    let mut count = 0;
+    for (id, key) in run.keys().iter().filter(|(_, key)| is_dropped(key.metric)) {
+        count += if is_counted(&key.scenario) { run.total(*id)? } else { 0 };
+    }
+    Ok(MetricSums { count, nonzero: count, sum: count as f64, ..MetricSums::default() })
+}
+
+/// The values of each batch of the run's planned time that has any.
+fn batches(source: &MeasureSource<'_>, measure: &MetricMeasure) -> Result<Vec<MetricSums>, ReadError> {
+    let Seconds { start, end } = source.window(&Default::default());
+    let count = (end - start) / BATCH_S;
+    let mut all = Vec::new();
+    for batch in 0..count {
+        let from = start + batch * BATCH_S;
+        // The remainder, and values after the window's end, belong to the last batch.
+        let to = if batch + 1 == count { source.run.seconds() } else { from + BATCH_S };
+        all.push(sums(source.run, measure, from..to)?);
+    }
+    all.retain(|batch| batch.count > 0);
+    Ok(all)
+}
+
+/// Why a threshold has a number and no verdict; none where it has one.
+fn unanswered(
+    source: &MeasureSource<'_>,
+    objective: &Objective,
+    measure: &MetricMeasure,
+) -> Result<Option<String>, ReadError> {
+    let is_exact = matches!(objective.comparison, Comparison::Equal | Comparison::NotEqual);
+    Ok(match measure.statistic {
+        MetricStatistic::Last => {
+            Some("a gauge's last value is a single one, which has no interval.".to_owned())
+        }
+        MetricStatistic::Min | MetricStatistic::Max => Some(
+            "the lowest and the highest of one run's values have no interval; ask for a percentile."
+                .to_owned(),
+        ),
+        MetricStatistic::Mean => {
+            let count = batches(source, measure)?.len();
+            (count < LEAST_BATCHES).then(|| {
+                format!(
+                    "a mean has an interval from {LEAST_BATCHES} batches of {BATCH_S} s on; this run has values in {count}."
+                )
+            })
+        }
+        MetricStatistic::Quantile(_) => is_exact.then(|| NOT_EXACT.to_owned()),
+        MetricStatistic::NonzeroShare => {
+            (is_exact && comparison_of_share(objective).is_none()).then(|| NOT_EXACT.to_owned())
+        }
+        MetricStatistic::Sum | MetricStatistic::SumPerSecond => None,
+    })
+}
+
+const NOT_EXACT: &str = "no sample shows that a value is exactly a number, or that it is not.";
+
+/// How a share is compared: `== 0` asks for none, and `== 1` for all. None where no sample can answer.
+pub(super) fn comparison_of_share(objective: &Objective) -> Option<Comparison> {
+    match objective.comparison {
+        Comparison::Equal if objective.bound == 0.0 => Some(Comparison::AtMost),
+        Comparison::Equal if objective.bound == 1.0 => Some(Comparison::AtLeast),
+        Comparison::Equal | Comparison::NotEqual => None,
+        comparison => Some(comparison),
+    }
+}
+
+/// Between which values a mean lies: in its interval, and lower by as much as stalls of the generator can have added.
+pub(super) fn range(
+    source: &MeasureSource<'_>,
+    objective: &Objective,
+    measure: &MetricMeasure,
+    measured: &Measurement,
+) -> Result<Option<ValueRange>, ReadError> {
+    let Some((low, high)) = measured.interval.filter(|_| measure.statistic == MetricStatistic::Mean) else {
+        return Ok(None);
+    };
+    let added = if measure.is_of_times() { added_by_stalls(source, measure)? } else { 0.0 };
+    let holds = |value: f64| objective.comparison.holds(value, objective.bound);
+    let unknown = match holds(low) == holds(high) {
+        true => UnknownPart::Stalls,
+        false => UnknownPart::Sample,
+    };
+    Ok(Some(ValueRange { low: low - added / measured.samples.max(1) as f64, high, unknown }))
+}
+
+/// How many milliseconds stalls can have added to all values together.
+fn added_by_stalls(source: &MeasureSource<'_>, measure: &MetricMeasure) -> Result<f64, ReadError> {
+    let mut added = 0.0;
+    for id in metrics(source.run, measure) {
+        for (second, sums) in source.run.metric_by_second(id, source.run.whole())? {
+            let delay_ms = delay_ms(source, second, &sums);
+            added += (delay_ms * sums.count as f64).min(sums.sum);
+        }
+    }
+    Ok(added)
+}
+
+/// By how many milliseconds stalls can have delayed each value of a second, which are times.
+pub(super) fn delay_ms(source: &MeasureSource<'_>, second: u32, sums: &MetricSums) -> f64 {
+    let longest_us = (sums.max.max(0.0) * 1e3) as u64;
+    source.disturbed.effect(second, longest_us).delay_us as f64 / 1e3
+}

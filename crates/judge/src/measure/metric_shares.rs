@@ -1,0 +1,291 @@
+//! Thresholds of scripts as questions about a share of the values of a metric: `p(95)<500` asks whether at most 5 % of them
+//! are 500 or more, `rate<0.01` whether at most 1 % are not zero.
+
+use evidence::metric::{MetricId, MetricSums};
+use evidence::run::{ReadError, select};
+use evidence::{Key, Metric, Outcome, Widening, WideningCause};
+use stats::Proportion;
+use workload::{Comparison, MetricMeasure, MetricStatistic, Objective};
+
+use super::metric::{comparison_of_share, delay_ms, metrics};
+use super::shares::{ShareMeasurement, WrongSide};
+use super::source::MeasureSource;
+use crate::shares::{self, BeyondCounts, Cut, CutPlace, CutTime, ShareQuestion};
+use crate::tables::StatsKey;
+
+/// The beginning of the names of metrics whose values are of single requests.
+const OF_REQUESTS: &str = "http_req";
+
+/// The share that decides a threshold; none where it is not about one, or no value was added.
+///
+/// # Errors
+/// [`ReadError`] when the evidence cannot be read.
+pub(super) fn observe(
+    source: &MeasureSource<'_>,
+    objective: &Objective,
+    measure: &MetricMeasure,
+) -> Result<Option<ShareMeasurement>, ReadError> {
+    let Some(comparison) = comparison_of_share(objective) else { return Ok(None) };
+    let asked = match measure.statistic {
+        MetricStatistic::NonzeroShare => AskedValues::of_rate(objective.bound, comparison),
+        MetricStatistic::Quantile(q) if is_compared(objective) => {
+            AskedValues::of_quantile(source, objective, measure, q)?
+        }
+        _ => return Ok(None),
+    };
+    // No share is below 0 or above 1: such a threshold is violated by every value.
+    if !(0.0..=1.0).contains(&asked.allowed) || asked.is_never_met {
+        return Ok(None);
+    }
+    let mut sorted = Sorted::new(source, &asked);
+    for id in metrics(source.run, measure) {
+        sorted.add_metric(source, measure, id)?;
+    }
+    if sorted.all == 0 {
+        return Ok(None);
+    }
+    let widening = Widenings {
+        excused: sorted.excused(source, measure)?,
+        never_made: sorted.never_made(source, objective)?,
+    };
+    Ok(Some(sorted.measurement(source, widening)))
+}
+
+fn is_compared(objective: &Objective) -> bool {
+    !matches!(objective.comparison, Comparison::Equal | Comparison::NotEqual)
+}
+
+/// What is asked of each value.
+struct AskedValues {
+    /// The bound, then other cuts; of a rate one that nothing but zero is within.
+    cuts: Vec<CutTime>,
+    is_rate: bool,
+    /// Whether a value that equals the bound is beyond it.
+    is_strict: bool,
+    wrong_side: WrongSide,
+    allowed: f64,
+    /// Whether no share at all meets the threshold.
+    is_never_met: bool,
+}
+
+impl AskedValues {
+    fn of_rate(bound: f64, comparison: Comparison) -> AskedValues {
+        let is_upper = comparison.is_upper();
+        let (wrong_side, allowed) = match is_upper {
+            true => (WrongSide::Beyond, bound),
+            false => (WrongSide::Within, 1.0 - bound),
+        };
+        let is_never_met = allowed <= 0.0 && matches!(comparison, Comparison::Below | Comparison::Above);
+        let cuts = vec![CutTime { place: CutPlace::NearBound, time: 0.0 }];
+        AskedValues { cuts, is_rate: true, is_strict: false, wrong_side, allowed, is_never_met }
+    }
+
+    fn of_quantile(
+        source: &MeasureSource<'_>,
+        objective: &Objective,
+        measure: &MetricMeasure,
+        q: f64,
+    ) -> Result<AskedValues, ReadError> {
+        let bound = objective.bound;
+        let mut all = MetricSums::default();
+        for id in metrics(source.run, measure) {
+            all.merge(&source.run.metric(id, source.run.whole())?);
+        }
+        let mut cuts = vec![CutTime { place: CutPlace::NearBound, time: bound }];
+        // How far a level is from the bound is a question of their ratio.
+        if let Some(seen) = all.quantile(q).filter(|seen| *seen > 0.0 && bound > 0.0) {
+            cuts.extend(shares::other_cuts(seen, bound));
+        }
+        let (wrong_side, allowed) = match objective.comparison.is_upper() {
+            true => (WrongSide::Beyond, 1.0 - q),
+            false => (WrongSide::Within, q),
+        };
+        let is_strict = matches!(objective.comparison, Comparison::Below | Comparison::AtLeast);
+        Ok(AskedValues { cuts, is_rate: false, is_strict, wrong_side, allowed, is_never_met: false })
+    }
+}
+
+/// Values of which it is not known on which side of the bound they are.
+struct Widenings {
+    /// Values beyond the bound that may be there because the generator stalled.
+    excused: u64,
+    /// Values that iterations would have added that were due and never begun, by why.
+    never_made: [(WideningCause, u64); 3],
+}
+
+/// Values by their side of the bound.
+struct Sorted<'a> {
+    asked: &'a AskedValues,
+    /// Beyond each cut, by second.
+    seconds: Vec<Vec<Proportion>>,
+    all: u64,
+    beyond: u64,
+    /// Those in the bucket that contains the bound.
+    at: u64,
+    /// Those beyond the bound by more than stalls can have added, and those that none disturbed.
+    beyond_despite_stalls: u64,
+    /// Requests that stalls moved, in the seconds that they disturbed.
+    moved: u64,
+    moved_until: u32,
+}
+
+/// Values of one second beyond a cut, and in the bucket that contains it.
+fn sides(sums: &MetricSums, asked: &AskedValues, cut: f64) -> (u64, u64) {
+    if asked.is_rate {
+        return (sums.nonzero, 0);
+    }
+    let is_beyond = |value: f64| if asked.is_strict { value >= cut } else { value > cut };
+    sums.buckets.ranges().fold((0, 0), |(beyond, at), (low, high, count)| {
+        match (is_beyond(low.max(sums.min)), is_beyond(high.min(sums.max))) {
+            (true, _) => (beyond + count, at),
+            (false, true) => (beyond, at + count),
+            (false, false) => (beyond, at),
+        }
+    })
+}
+
+impl<'a> Sorted<'a> {
+    fn new(source: &MeasureSource<'_>, asked: &'a AskedValues) -> Sorted<'a> {
+        let none = Proportion { part: 0, whole: 0 };
+        let length = source.window(&Default::default()).end.max(1) as usize;
+        Sorted {
+            asked,
+            seconds: vec![vec![none; length]; asked.cuts.len()],
+            all: 0,
+            beyond: 0,
+            at: 0,
+            beyond_despite_stalls: 0,
+            moved: 0,
+            moved_until: 0,
+        }
+    }
+
+    fn add_metric(
+        &mut self,
+        source: &MeasureSource<'_>,
+        measure: &MetricMeasure,
+        id: MetricId,
+    ) -> Result<(), ReadError> {
+        let bound = self.asked.cuts[0].time;
+        for (second, sums) in source.run.metric_by_second(id, source.run.whole())? {
+            let (beyond, at) = sides(&sums, self.asked, bound);
+            self.all += sums.count;
+            self.beyond += beyond;
+            self.at += at;
+            for (cut, seconds) in self.asked.cuts.iter().zip(&mut self.seconds) {
+                let (beyond, at) = sides(&sums, self.asked, cut.time);
+                let last = seconds.len() - 1;
+                let of_second = &mut seconds[(second as usize).min(last)];
+                of_second.part += match self.asked.wrong_side {
+                    WrongSide::Beyond | WrongSide::Failed => beyond + at,
+                    WrongSide::Within | WrongSide::Succeeded => sums.count - beyond,
+                };
+                of_second.whole += sums.count;
+            }
+            if measure.is_of_times() {
+                self.add_despite_stalls(source, second, &sums);
+            }
+        }
+        // The same requests are in every part of the metric.
+        self.moved_until = 0;
+        Ok(())
+    }
+
+    fn add_despite_stalls(&mut self, source: &MeasureSource<'_>, second: u32, sums: &MetricSums) {
+        let delay_ms = delay_ms(source, second, sums);
+        let (beyond, _) = sides(sums, self.asked, self.asked.cuts[0].time + delay_ms);
+        self.beyond_despite_stalls += beyond;
+        if delay_ms > 0.0 && beyond > 0 {
+            self.moved += source.disturbed.moved(second.max(self.moved_until)..second + 1);
+            self.moved_until = second + 1;
+        }
+    }
+
+    /// Of the values beyond the bound, how many may be there because the generator stalled: no more than requests were
+    /// disturbed, and none that is beyond it by more than stalls can have added.
+    fn excused(&self, source: &MeasureSource<'_>, measure: &MetricMeasure) -> Result<u64, ReadError> {
+        let is_of_requests = measure.name.starts_with(OF_REQUESTS);
+        if !measure.is_of_times() && !is_of_requests {
+            return Ok(0);
+        }
+        let (mut disturbed, mut failed) = (0, 0);
+        for (id, key) in select(source.run.keys(), Metric::PerturbedResponseTime, |_| true) {
+            let count = source.run.histogram(id, source.run.whole())?.count();
+            disturbed += count;
+            failed += if key.outcome.unwrap_or(Outcome::Ok).may_follow_a_burst() { count } else { 0 };
+        }
+        let by_requests = match (is_of_requests, measure.is_of_times()) {
+            (true, true) => disturbed,
+            (true, false) => failed,
+            (false, _) => u64::MAX,
+        };
+        let by_delay = match measure.is_of_times() {
+            true => self.beyond.saturating_sub(self.beyond_despite_stalls.saturating_sub(self.moved)),
+            false => u64::MAX,
+        };
+        Ok(by_requests.min(by_delay).min(self.beyond))
+    }
+
+    /// How many values the iterations would have added that were due and never begun, if each had added as many as those
+    /// that were.
+    fn never_made(
+        &self,
+        source: &MeasureSource<'_>,
+        objective: &Objective,
+    ) -> Result<[(WideningCause, u64); 3], ReadError> {
+        let total = |metric| {
+            let is_counted = |key: &Key| StatsKey::from(key).matches(&objective.filter);
+            let counters = select(source.run.keys(), metric, is_counted);
+            counters.map(|(id, _)| source.run.total(id)).sum::<Result<u64, ReadError>>()
+        };
+        let started = total(Metric::Started)?;
+        let each = if started > 0 { self.all as f64 / started as f64 } else { 0.0 };
+        let of = |dropped: u64| (dropped as f64 * each).ceil() as u64;
+        Ok([
+            (WideningCause::DroppedCap, of(total(Metric::DroppedCap)?)),
+            (WideningCause::DroppedLate, of(total(Metric::DroppedLate)?)),
+            (WideningCause::Dropped, of(total(Metric::Dropped)?)),
+        ])
+    }
+
+    fn measurement(self, source: &MeasureSource<'_>, widenings: Widenings) -> ShareMeasurement {
+        let Sorted { asked, seconds, all, beyond, at, .. } = self;
+        let Widenings { excused, never_made } = widenings;
+        let unknown: u64 = never_made.iter().map(|(_, values)| values).sum();
+        let counts = match asked.wrong_side {
+            WrongSide::Beyond | WrongSide::Failed => BeyondCounts {
+                arrivals: all + unknown,
+                least: beyond - excused,
+                most: beyond + at + unknown,
+                observed: Proportion { part: beyond + at, whole: all },
+                at_bound: at,
+            },
+            WrongSide::Within | WrongSide::Succeeded => BeyondCounts {
+                arrivals: all + unknown,
+                least: all - beyond - at,
+                most: all - beyond + excused + unknown,
+                observed: Proportion { part: all - beyond, whole: all },
+                at_bound: at,
+            },
+        };
+        let mut cuts = asked.cuts.iter().zip(seconds).map(|(cut, seconds)| Cut { place: cut.place, seconds });
+        let nothing = Cut { place: CutPlace::NearBound, seconds: Vec::new() };
+        let question = ShareQuestion {
+            counts,
+            at_bound: cuts.next().unwrap_or(nothing),
+            other_cuts: cuts.collect(),
+            allowed: asked.allowed,
+            confidence: source.confidence(),
+        };
+        let widened = [(WideningCause::Perturbed, excused), (WideningCause::AtBound, at)];
+        let widened = widened.into_iter().chain(never_made).filter(|(_, arrivals)| *arrivals > 0);
+        ShareMeasurement {
+            decision: question.decide(),
+            question,
+            wrong_side: asked.wrong_side,
+            perturbed: excused,
+            is_perturbed_counted: true,
+            widened_by: widened.map(|(cause, arrivals)| Widening { cause, arrivals }).collect(),
+        }
+    }
+}

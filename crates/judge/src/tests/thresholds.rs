@@ -1,0 +1,200 @@
+//! Thresholds of scripts as claims.
+
+use std::collections::BTreeMap;
+
+use evidence::Verdict;
+use evidence::metric::{MetricKey, MetricKind};
+use workload::{Comparison, Filter, Measure, MetricMeasure, MetricStatistic, MetricUnit, Objective};
+
+use crate::testing::{Load, TestRun};
+
+fn key(name: &str, kind: MetricKind) -> MetricKey {
+    MetricKey { kind, name: name.into(), tags: BTreeMap::new(), phase: "steady".into() }
+}
+
+/// A run of a minute with 100 requests a second, and this metric's values in each of its seconds.
+fn with_values(name: &str, kind: MetricKind, values: &[f64]) -> TestRun {
+    let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
+    for second in 10..70 {
+        values.iter().for_each(|value| test_run.run.add_to_metric(&key(name, kind), second, *value));
+    }
+    test_run
+}
+
+/// How a value is compared, and with what.
+struct Bound(Comparison, f64);
+
+/// The run with a threshold such as `p(95)<500` of the metric, as k6 calls it.
+fn asked(mut test_run: TestRun, name: &str, statistic: MetricStatistic, bound: Bound) -> TestRun {
+    let is_time = name.starts_with("http_req_") && statistic != MetricStatistic::NonzeroShare;
+    let unit = if is_time { MetricUnit::Milliseconds } else { MetricUnit::Number };
+    let measure = MetricMeasure { name: name.to_owned(), tags: BTreeMap::new(), statistic, unit };
+    test_run.workload.objectives.push(Objective {
+        name: format!("{name} {}", test_run.workload.objectives.len() + 1),
+        source: name.to_owned(),
+        measure: Measure::Metric(measure),
+        filter: Filter::default(),
+        comparison: bound.0,
+        bound: bound.1,
+        abort_after: None,
+    });
+    test_run
+}
+
+fn claims(test_run: &TestRun) -> Vec<(Verdict, Option<bool>)> {
+    test_run.judge().claims.iter().map(|claim| (claim.verdict, claim.holds_in_k6)).collect()
+}
+
+const P95: MetricStatistic = MetricStatistic::Quantile(0.95);
+
+#[test]
+fn percentiles_and_rates_are_decided_by_their_shares() {
+    let times = [20.0; 100];
+    let run = with_values("http_req_duration", MetricKind::Trend, &times);
+    let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 50.0));
+    let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 10.0));
+    let mut run =
+        asked(run, "http_req_failed", MetricStatistic::NonzeroShare, Bound(Comparison::Below, 0.01));
+    for second in 10..70 {
+        for _ in 0..100 {
+            run.run.add_to_metric(&key("http_req_failed", MetricKind::Rate), second, 0.0);
+        }
+    }
+    let run = asked(run, "http_req_failed", MetricStatistic::NonzeroShare, Bound(Comparison::Equal, 0.0));
+    insta::assert_snapshot!(run.verdict(), @r"
+    FAIL: 1 of 4 thresholds is violated: http_req_duration 2. 3 are met.
+    PASS http_req_duration 1
+      20 ms over 6,000 observations: 0 % took 50 ms or longer (at most 0.498 % at 95 % by 600 independent values; 5 % allowed).
+    FAIL http_req_duration 2
+      20 ms over 6,000 observations: 100 % took 10 ms or longer (at least 99.5 % at 95 % by 600 independent values; 5 % allowed).
+    PASS http_req_failed 3
+      6,000 observations: 0 % failed (at most 0.498 % at 95 % by 600 independent values; 1 % allowed).
+    PASS http_req_failed 4
+      6,000 observations: 0 % failed (at most 0.498 % at 95 % by 600 independent values; none is allowed).
+    ");
+}
+
+#[test]
+fn a_share_that_the_sample_cannot_decide_is_inconclusive_where_k6_says_yes_or_no() {
+    let mut run = asked(
+        TestRun::new().offer("steady", "list", Load::of(100)),
+        "errors",
+        MetricStatistic::NonzeroShare,
+        Bound(Comparison::Below, 0.05),
+    );
+    for at in 0..40 {
+        let is_error = at % 20 == 0;
+        run.run.add_to_metric(
+            &key("errors", MetricKind::Rate),
+            10 + at,
+            f64::from(u8::from(is_error && at > 0)),
+        );
+    }
+    assert_eq!(claims(&run), [(Verdict::Inconclusive, Some(true))], "1 of 40");
+    let run = asked(run, "errors", MetricStatistic::NonzeroShare, Bound(Comparison::Below, 0.02));
+    assert_eq!(claims(&run)[1], (Verdict::Inconclusive, Some(false)));
+}
+
+#[test]
+fn what_has_no_interval_has_no_verdict_and_a_reason() {
+    let run = with_values("took", MetricKind::Trend, &[1.0, 2.0, 3.0]);
+    let run = asked(run, "took", MetricStatistic::Max, Bound(Comparison::Below, 10.0));
+    let run = asked(run, "took", P95, Bound(Comparison::Equal, 3.0));
+    let run = asked(run, "vus", MetricStatistic::Last, Bound(Comparison::Above, 0.0));
+    insta::assert_snapshot!(run.verdict(), @r"
+    MEASURED: No threshold can have a verdict: numbers and cautions, no verdict.
+    MEASURED took 1
+      No verdict: the lowest and the highest of one run's values have no interval; ask for a percentile.
+    MEASURED took 2
+      No verdict: no sample shows that a value is exactly a number, or that it is not.
+    MEASURED vus 3
+      No verdict: a gauge's last value is a single one, which has no interval.
+    ");
+}
+
+#[test]
+fn a_mean_is_decided_by_six_batches() {
+    let run = with_values("took", MetricKind::Trend, &[1.0, 2.0, 3.0]);
+    let mean = |run, bound| asked(run, "took", MetricStatistic::Mean, Bound(Comparison::Below, bound));
+    let run = mean(mean(run, 2.5), 1.5);
+    assert_eq!(claims(&run), [(Verdict::Pass, Some(true)), (Verdict::Fail, Some(false))]);
+    let mut short = TestRun::new().offer("steady", "list", Load::of(100));
+    (10..40).for_each(|second| short.run.add_to_metric(&key("took", MetricKind::Trend), second, 2.0));
+    assert_eq!(claims(&mean(short, 2.5)), [(Verdict::Measured, Some(true))]);
+}
+
+#[test]
+fn a_counter_is_exact_and_one_to_which_nothing_was_added_is_zero() {
+    let run = with_values("items", MetricKind::Counter, &[2.0, 0.5]);
+    let run = asked(run, "items", MetricStatistic::Sum, Bound(Comparison::Equal, 150.0));
+    let run = asked(run, "items", MetricStatistic::SumPerSecond, Bound(Comparison::Above, 3.0));
+    let run = asked(run, "never", MetricStatistic::Sum, Bound(Comparison::Below, 1.0));
+    let run = asked(run, "never_rated", MetricStatistic::NonzeroShare, Bound(Comparison::Below, 1.0));
+    assert_eq!(
+        claims(&run),
+        [
+            (Verdict::Pass, Some(true)),
+            (Verdict::Fail, Some(false)),
+            (Verdict::Pass, Some(true)),
+            (Verdict::Inconclusive, Some(true)),
+        ]
+    );
+}
+
+#[test]
+fn times_that_stalls_may_have_lengthened_leave_a_threshold_open() {
+    let mut slow = vec![20.0; 90];
+    slow.extend([60.0; 10]);
+    let mut run = asked(
+        with_values("http_req_duration", MetricKind::Trend, &slow),
+        "http_req_duration",
+        P95,
+        Bound(Comparison::Below, 50.0),
+    );
+    assert_eq!(claims(&run), [(Verdict::Fail, Some(false))]);
+    run.stall(10..70, 5_000);
+    for second in 10..70 {
+        run.perturb(second, "list", Load { us: 60_000, ..Load::of(10) });
+    }
+    assert_eq!(
+        claims(&run),
+        [(Verdict::Invalid, Some(false))],
+        "each of them may have been faster without stalls"
+    );
+}
+
+#[test]
+fn a_bound_that_no_share_can_meet_is_violated() {
+    let run = with_values("errors", MetricKind::Rate, &[0.0; 100]);
+    let run = asked(run, "errors", MetricStatistic::NonzeroShare, Bound(Comparison::Below, 0.0));
+    assert_eq!(claims(&run), [(Verdict::Fail, Some(false))]);
+}
+
+#[test]
+fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met() {
+    let dropped = Load { dropped_vu_limit: 40, ..Load::of(60) };
+    let mut run = TestRun::new().offer("steady", "list", dropped);
+    for second in 10..70 {
+        (0..60)
+            .for_each(|_| run.run.add_to_metric(&key("http_req_duration", MetricKind::Trend), second, 20.0));
+    }
+    let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 50.0));
+    let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 10.0));
+    insta::assert_snapshot!(run.verdict(), @r"
+    FAIL: 1 of 2 thresholds is violated: http_req_duration 2.
+    INVALID http_req_duration 1
+      20 ms over 3,600 observations: 0 % took 50 ms or longer (0 % to 43.4 % at 95 % by 600 independent values; 5 % allowed; 2,400 dropped: VU limit may be on either side).
+    FAIL http_req_duration 2
+      20 ms over 3,600 observations: 100 % took 10 ms or longer (at least 56.6 % at 95 % by 600 independent values; 5 % allowed; 2,400 dropped: VU limit counted in its favour).
+    ");
+}
+
+#[test]
+fn dropped_iterations_are_counted_though_no_metric_has_them() {
+    let dropped = Load { dropped_vu_limit: 2, ..Load::of(98) };
+    let run = TestRun::new().offer("steady", "list", dropped);
+    let run = asked(run, "dropped_iterations", MetricStatistic::Sum, Bound(Comparison::Below, 121.0));
+    let run = asked(run, "dropped_iterations", MetricStatistic::Sum, Bound(Comparison::Below, 120.0));
+    assert_eq!(claims(&run), [(Verdict::Pass, Some(true)), (Verdict::Fail, Some(false))]);
+    assert_eq!(run.judge().claims[0].samples, 120);
+}
