@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use evidence::metric::MetricKind;
 
+use crate::added_values::ValueOutput;
 use crate::js::Exception;
 use crate::metrics::{Contains, SubMetric};
 
@@ -111,6 +112,8 @@ pub struct RunSettings {
     pub http: HttpDefaults,
     /// How long an iteration takes at least.
     pub least_iteration: Duration,
+    /// Who takes every value by itself; none where no output asks for it.
+    pub values: Option<ValueOutput>,
 }
 
 /// What requests have that do not say otherwise.
@@ -243,6 +246,10 @@ impl Script {
 
     pub(crate) fn tags(&self) -> &BTreeMap<String, String> {
         &self.settings().tags
+    }
+
+    pub(crate) fn value_output(&self) -> Option<&ValueOutput> {
+        self.settings().values.as_ref()
     }
 
     pub(crate) fn sub_metrics(&self) -> Rc<[SubMetric]> {

@@ -3,6 +3,8 @@
 //! A script never reaches the engine itself: it leaves what it asks for in [`AskedFor`], suspends its fiber, and its iteration passes
 //! that on.
 
+mod tagging;
+
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -12,6 +14,7 @@ use std::time::Duration;
 use engine::exchange::OperationName;
 use evidence::Instant;
 
+use crate::added_values::AddedValue;
 use crate::http::{HttpOperation, HttpResponse};
 use crate::js::fiber::Suspender;
 use crate::js::{Kept, Resolver, Scope, Thrown};
@@ -94,6 +97,8 @@ pub(crate) struct AskedFor {
     pub(crate) requests: Vec<OperationName>,
     pub(crate) timers: Vec<(OperationName, Instant)>,
     pub(crate) samples: Vec<(SeriesId, f64)>,
+    /// The same with all tags, where an output asks for them.
+    pub(crate) values: Vec<AddedValue>,
     /// Checks by their paths, and whether they passed.
     pub(crate) checks: Vec<(Rc<str>, bool)>,
 }
@@ -289,7 +294,13 @@ impl Vu {
             SamplePlace { group: &group, check },
             &tagged,
         );
-        self.asked.borrow_mut().samples.push((series, value));
+        let asked = &mut *self.asked.borrow_mut();
+        asked.samples.push((series, value));
+        if let Some(output) = self.shared.script.value_output() {
+            let registry = self.shared.registry.borrow();
+            let added = output.value(registry.name(metric), (value, &tagged), asked.values.last());
+            asked.values.push(added);
+        }
     }
 
     /// From now on its iteration waits for nothing, and ends as soon as it can.
@@ -342,11 +353,19 @@ impl Tags for Tagged<'_> {
             }
         }
     }
+
+    fn given(&self) -> &[(String, String)] {
+        self.own.given()
+    }
 }
 
 /// Tags that a script gives with one value.
 impl Tags for Vec<(String, String)> {
     fn tag(&self, name: &str) -> Option<Cow<'_, str>> {
         self.iter().find(|(known, _)| known == name).map(|(_, value)| Cow::Borrowed(value.as_str()))
+    }
+
+    fn given(&self) -> &[(String, String)] {
+        self
     }
 }

@@ -42,6 +42,7 @@ mod script;
 mod selftest;
 mod signals;
 mod stop_watch;
+mod tick_readers;
 mod watching;
 
 use std::process::ExitCode;

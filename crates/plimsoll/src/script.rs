@@ -3,7 +3,14 @@
 
 mod derived;
 mod log;
+mod metric_lines;
 mod outcome;
+mod threshold_watch;
+mod thresholds;
+mod tick_values;
+mod value_files;
+mod value_output;
+mod value_ticks;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,8 +35,13 @@ use crate::run;
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
+use crate::tick_readers::MakeReaders;
 use crate::{judged, outputs};
 use log::ScriptLog;
+use metric_lines::metric_lines;
+use threshold_watch::{ThresholdStop, ThresholdWatch};
+use value_files::ValueFiles;
+use value_ticks::ValueTicks;
 
 /// A script that threw.
 const THREW: u8 = 107;
@@ -43,12 +55,16 @@ pub(crate) struct LoadedScript {
     thresholds: Vec<MetricThresholds>,
     /// How long it took to evaluate it.
     evaluated_in: Duration,
+    /// Of every value, where outputs ask for them.
+    values: Option<ValueFiles>,
+    /// Whether thresholds have ended the run.
+    threshold_stop: ThresholdStop,
 }
 
 pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
     let log = ScriptLog::start()?;
-    let loaded = load(arguments, &log.sink())?; // 1
+    let mut loaded = load(arguments, &log.sink())?; // 1
     let options = arguments.run_options();
     let lead = lead(&loaded, options.loops);
     let request = RunRequest {
@@ -68,9 +84,11 @@ pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
     let mut prepared = reachable.precheck_and_identify()?;
     let behaviour = ScriptBehaviour::new(loaded.script.clone(), scenarios(&loaded), log.sink());
     prepared.behaviour = Some(Arc::new(behaviour.map_err(|error| threw(&error))?));
+    prepared.readers = Some(readers(&loaded, log.sink()));
     let program = prepared.program.clone();
     let sealed = run::record(&listener, prepared, &request)?; // 3 to 7
     let torn_down = tear_down(&loaded, program, &log.sink());
+    drop(loaded.values.take());
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
     let outcome = outcome::of(&sealed, &loaded)?; // 9
@@ -114,9 +132,12 @@ fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScrip
     };
     let thresholds = compile(&asked.unwrap_or_default(), kind_of).map_err(|error| unusable(error.into()))?;
     refuse_unsupported(&options.options)?;
-    note_without_effect(&options.options, &thresholds);
-    script.resolve(settings(&options.options, &thresholds));
-    Ok(LoadedScript { script, options, thresholds, evaluated_in })
+    note_without_effect(&options.options);
+    let values = value_files(arguments, &script, (&options.options, &thresholds))?;
+    let output = values.as_ref().map(ValueFiles::output);
+    script.resolve(RunSettings { values: output, ..settings(&options.options, &thresholds) });
+    let threshold_stop = ThresholdStop::default();
+    Ok(LoadedScript { script, options, thresholds, evaluated_in, values, threshold_stop })
 }
 
 /// What options say that is not done yet: it is refused rather than left out without a word.
@@ -145,20 +166,42 @@ fn refuse_unsupported(options: &Options) -> CommandResult<()> {
 }
 
 /// Options that are accepted and have no effect yet.
-fn note_without_effect(options: &Options, thresholds: &[MetricThresholds]) {
-    let aborts = thresholds.iter().flat_map(|of| &of.thresholds).any(|threshold| threshold.abort_on_fail);
+fn note_without_effect(options: &Options) {
     let given = [
-        ("abortOnFail", aborts),
         ("batch", options.batch.is_some()),
         ("batchPerHost", options.batch_per_host.is_some()),
         ("setupTimeout", options.setup_timeout.is_some()),
         ("teardownTimeout", options.teardown_timeout.is_some()),
-        ("systemTags", options.system_tags.is_some()),
         ("noCookiesReset", options.no_cookies_reset.is_some()),
     ];
     for (option, _) in given.iter().filter(|(_, is_given)| *is_given) {
         outputs::note(format_args!("the option {option} has no effect yet"));
     }
+}
+
+/// The files of values that are asked for.
+fn value_files(
+    arguments: &ScriptArguments,
+    script: &Script,
+    resolved: (&Options, &[MetricThresholds]),
+) -> CommandResult<Option<ValueFiles>> {
+    let (options, thresholds) = resolved;
+    let targets = value_output::targets(&arguments.out, &std::env::vars().collect())?;
+    let lines = metric_lines(&outcome::definitions(script), thresholds, &sub_metrics(thresholds));
+    ValueFiles::start(&targets, &options.system_tags.clone().unwrap_or_default(), lines)
+}
+
+/// Who reads the run's ticks for the script.
+fn readers(loaded: &LoadedScript, log: LogSink) -> MakeReaders {
+    let thresholds = loaded.thresholds.clone();
+    let stop = loaded.threshold_stop.clone();
+    let output = loaded.values.as_ref().map(ValueFiles::output);
+    let tags = loaded.options.options.tags.clone().unwrap_or_default();
+    Box::new(move |handles| {
+        let watch = ThresholdWatch::new(&thresholds, handles, stop, log).map(|watch| Box::new(watch) as _);
+        let values = output.map(|output| Box::new(ValueTicks::new(output, &tags, handles)) as _);
+        watch.into_iter().chain(values).collect()
+    })
 }
 
 /// What options say of how a script is run.
@@ -175,6 +218,7 @@ fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
             failures: if options.throw == Some(true) { Failures::Thrown } else { Failures::Returned },
         },
         least_iteration: options.min_iteration_duration(),
+        values: None,
     }
 }
 

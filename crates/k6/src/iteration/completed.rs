@@ -5,6 +5,7 @@ use engine::iteration::{Context, Verdict};
 use evidence::Outcome;
 
 use super::rejected;
+use crate::added_values::AddedValues;
 use crate::http::{HopTags, HttpRequest, HttpResponse, NextHop, protocol, timings};
 use crate::metrics::Builtin;
 use crate::vu::{AskedFor, Ended, Operation, Vu};
@@ -34,10 +35,14 @@ pub(super) fn ask(vu: &Vu, context: &mut Context<'_>) -> Result<(), String> {
 
 /// Count what was added to metrics, and checks.
 pub(super) fn count(vu: &Vu, context: &mut Context<'_>) {
-    let AskedFor { samples, checks, .. } = &mut *vu.asked.borrow_mut();
+    let AskedFor { samples, values, checks, .. } = &mut *vu.asked.borrow_mut();
     let registry = &mut *vu.shared.registry.borrow_mut();
     for (series, value) in samples.drain(..) {
         registry.add_value(series, value, context);
+    }
+    if let Some(output) = vu.shared.script.value_output().filter(|_| !values.is_empty()) {
+        let epoch_unix_ns = context.epoch_unix_ns();
+        (output.sink)(AddedValues { epoch_unix_ns, values: std::mem::take(values) });
     }
     for (check, passed) in checks.drain(..) {
         context.check_iteration(&check, if passed { CheckResult::Passed } else { CheckResult::Failed });
@@ -121,10 +126,12 @@ fn sample(vu: &Vu, hop: &Hop<'_>, times: &CompletedTimes) {
         (Builtin::HttpReqSending, timings.sending),
         (Builtin::HttpReqWaiting, timings.waiting),
         (Builtin::HttpReqReceiving, timings.receiving),
-        (Builtin::DataSent, times.bytes_out as f64),
-        (Builtin::DataReceived, times.bytes_in as f64),
     ] {
         vu.sample(metric.into(), value, &tags);
+    }
+    // Bytes belong to the virtual user, as in k6.
+    for (metric, count) in [(Builtin::DataSent, times.bytes_out), (Builtin::DataReceived, times.bytes_in)] {
+        vu.sample(metric.into(), count as f64, &Vec::new());
     }
     if let Some(is_expected) = hop.request.expected.includes(hop.status) {
         vu.sample(Builtin::HttpReqFailed.into(), f64::from(u8::from(!is_expected)), &tags);

@@ -130,6 +130,11 @@ impl SystemTags {
         self.0.contains(name)
     }
 
+    /// All of them, in the order of their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().copied()
+    }
+
     /// Those of these names; k6 has no effect of an unknown one, so it is left out.
     fn named<'a>(names: impl IntoIterator<Item = &'a str>) -> SystemTags {
         let known = |name: &str| {

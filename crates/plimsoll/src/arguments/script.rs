@@ -130,6 +130,9 @@ pub(crate) struct ScriptArguments {
     /// Show no summary of metrics
     #[arg(long)]
     pub(crate) no_summary: bool,
+    /// Write every value to a file, such as json=values.json or csv=values.csv.gz
+    #[arg(short = 'o', long, value_name = "OUTPUT")]
+    pub(crate) out: Vec<String>,
     /// Read files below this folder only
     #[arg(long, value_name = "DIR")]
     pub(crate) files_under: Option<PathBuf>,

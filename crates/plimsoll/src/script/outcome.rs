@@ -3,18 +3,18 @@
 use ::report::Summary;
 use anyhow::anyhow;
 use archive::Stored;
-use evidence::metric::{MetricKind, MetricSums};
+use evidence::metric::MetricSums;
 use evidence::{Run, TerminalText, Verdict};
-use k6::options::thresholds::{Aggregates, Aggregation};
 use k6::summary::number::TimeUnit;
 use k6::summary::{
     Colours, Contains, MetricDefinition, MetricThresholds, RunRecord, RunState, Series, SummaryData,
     SummaryOptions, Threshold, handle_summary, summary_export, summary_text,
 };
-use k6::{BUILTINS, Contains as Amount, LogSink, SummaryOutput};
+use k6::{BUILTINS, Contains as Amount, LogSink, Script, SummaryOutput};
 
 use super::LoadedScript;
 use super::derived::{self, SeriesSums};
+use super::thresholds::Part;
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
@@ -37,6 +37,8 @@ pub(super) struct ScriptOutcome {
     /// Why the script ended its run, if it did.
     aborted: Option<String>,
     is_marked_failed: bool,
+    /// Whether thresholds have ended the run, which was said then.
+    was_stopped: bool,
 }
 
 /// What a run came to.
@@ -50,10 +52,10 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
         .iter()
         .map(|of| {
             let part = Part { kind: of.kind, sums: part(&sums, of), duration_s: duration_ms / 1e3 };
-            let thresholds = of.thresholds.iter().map(|threshold| Threshold {
-                source: threshold.source.clone(),
-                ok: threshold.expression.holds(&part),
-            });
+            let thresholds = of
+                .thresholds
+                .iter()
+                .map(|threshold| Threshold { source: threshold.source.clone(), ok: part.meets(threshold) });
             MetricThresholds { metric: of.source.clone(), thresholds: thresholds.collect() }
         })
         .collect();
@@ -65,7 +67,7 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
     let series: Vec<Series<'_, MetricSums>> =
         sums.iter().map(|(metric, tags, sums)| Series { metric, tags, sums }).collect();
     let record = RunRecord {
-        definitions: &definitions(loaded),
+        definitions: &definitions(&loaded.script),
         series: &series,
         thresholds: &thresholds,
         state: RunState {
@@ -83,6 +85,7 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
         crossed,
         aborted,
         is_marked_failed: requests.is_marked_failed(),
+        was_stopped: loaded.threshold_stop.has_stopped(),
     })
 }
 
@@ -110,39 +113,14 @@ fn part(sums: &SeriesSums, of: &k6::options::thresholds::MetricThresholds) -> Me
     part
 }
 
-/// The values of a metric in a run of so many seconds.
-struct Part {
-    kind: MetricKind,
-    sums: MetricSums,
-    duration_s: f64,
-}
-
-impl Aggregates for Part {
-    fn aggregate(&self, aggregation: Aggregation) -> f64 {
-        let MetricSums { count, nonzero, sum, min, max, last, .. } = self.sums;
-        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        match aggregation {
-            Aggregation::Count => sum,
-            Aggregation::Rate if self.kind == MetricKind::Rate => share(nonzero as f64, count as f64),
-            Aggregation::Rate => share(sum, self.duration_s),
-            Aggregation::Value => last,
-            Aggregation::Avg => share(sum, count as f64),
-            Aggregation::Min => min,
-            Aggregation::Max => max,
-            Aggregation::Med => self.sums.quantile(0.5).unwrap_or(0.0),
-            Aggregation::Percentile(percent) => self.sums.quantile(percent / 100.0).unwrap_or(0.0),
-        }
-    }
-}
-
 /// Every metric that there is.
-fn definitions(loaded: &LoadedScript) -> Vec<MetricDefinition> {
+pub(super) fn definitions(script: &Script) -> Vec<MetricDefinition> {
     let contains = |amount: Amount| match amount {
         Amount::Default => Contains::Default,
         Amount::Time => Contains::Time,
         Amount::Data => Contains::Data,
     };
-    let own = loaded.script.metrics().iter().map(|(name, kind, amount)| (name.as_str(), *kind, *amount));
+    let own = script.metrics().iter().map(|(name, kind, amount)| (name.as_str(), *kind, *amount));
     let derived = derived::DERIVED.iter().map(|(name, kind)| (*name, *kind, Amount::Default));
     let all = BUILTINS.iter().copied().chain(derived).chain(own);
     all.map(|(name, kind, amount)| MetricDefinition {
@@ -233,6 +211,9 @@ impl ScriptOutcome {
         if let Some(why) = &self.aborted {
             outputs::note(why);
             return ABORTED;
+        }
+        if self.was_stopped {
+            return CROSSED;
         }
         if self.is_marked_failed {
             return MARKED_FAILED;
