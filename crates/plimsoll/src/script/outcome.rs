@@ -5,7 +5,6 @@ use anyhow::anyhow;
 use archive::Stored;
 use evidence::metric::MetricSums;
 use evidence::{Run, TerminalText, Verdict};
-use k6::summary::number::TimeUnit;
 use k6::summary::{
     Colours, Contains, MetricDefinition, MetricThresholds, RunRecord, RunState, Series, SummaryData,
     SummaryOptions, Threshold, handle_summary, summary_export, summary_text,
@@ -134,12 +133,7 @@ pub(super) fn definitions(script: &Script) -> Vec<MetricDefinition> {
 fn summary_options(loaded: &LoadedScript) -> SummaryOptions {
     let options = &loaded.options.options;
     let trend_stats = options.trend_statistics().iter().map(ToString::to_string).collect();
-    let time_unit = options.summary_time_unit.map(|unit| match unit {
-        k6::options::TimeUnit::Seconds => TimeUnit::Seconds,
-        k6::options::TimeUnit::Millis => TimeUnit::Milliseconds,
-        k6::options::TimeUnit::Micros => TimeUnit::Microseconds,
-    });
-    SummaryOptions { trend_stats, time_unit, no_color: false }
+    SummaryOptions { trend_stats, time_unit: options.summary_time_unit, no_color: false }
 }
 
 /// The report without the metrics that k6's summary has shown.
