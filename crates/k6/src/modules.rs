@@ -12,6 +12,7 @@ mod globals;
 mod http;
 mod library;
 mod metrics;
+mod require;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use crate::js::{ModuleExports, Scope, Thrown};
 
 pub(crate) use http::{received as http_received, response_object as http_response};
 pub(crate) use library::{library, library_source};
+pub(crate) use require::run_commonjs;
 
 /// k6's modules by name.
 const NATIVE: &[(&str, ModuleExports)] = &[
@@ -46,5 +48,6 @@ pub(crate) fn native(name: &str) -> Result<ModuleExports, String> {
 /// Set the globals of a context: `console`, `open`, timers, `__ENV`, `__VU`, `__ITER`.
 pub(crate) fn set_globals(scope: Scope<'_>) -> Result<(), Thrown> {
     globals::set(scope)?;
+    require::set(scope)?;
     console::set(scope)
 }

@@ -1,7 +1,9 @@
 //! A script: its modules and files, read and compiled once, and what it exports.
 
 mod files;
+mod import_cache;
 mod shared_state;
+mod typescript;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,6 +17,7 @@ use crate::js::Exception;
 use crate::metrics::{Contains, SubMetric};
 
 pub(crate) use files::{Sources, beside};
+pub(crate) use import_cache::is_remote;
 pub use shared_state::TestRequests;
 pub(crate) use shared_state::{Counted, InstanceCounts};
 

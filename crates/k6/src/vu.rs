@@ -176,6 +176,8 @@ pub(crate) struct Vu {
     /// Tags that the script has set for its virtual user.
     pub(crate) own_tags: RefCell<BTreeMap<String, String>>,
     pub(crate) http: crate::http::HttpState,
+    /// The objects `module` of CommonJS modules, by full name, while the script is evaluated.
+    pub(crate) commonjs: RefCell<BTreeMap<String, Kept>>,
     suspender: RefCell<Option<Suspender<Resumed, Wait>>>,
     /// Whether its iteration was cancelled: it ends as soon as it can.
     is_cancelled: Cell<bool>,
@@ -199,6 +201,7 @@ impl Vu {
             group: RefCell::new("".into()),
             own_tags: RefCell::default(),
             http: crate::http::HttpState::default(),
+            commonjs: RefCell::default(),
             suspender: RefCell::default(),
             is_cancelled: Cell::new(false),
         }

@@ -1,16 +1,19 @@
 //! `plimsoll run SCRIPT`: a k6 script, through the stations of every run. `setup` is called before the archive begins,
 //! `teardown` after the load; k6's summary and thresholds come before the verdict.
 
+mod command_line;
 mod derived;
 mod log;
 mod metric_lines;
 mod outcome;
+mod standard_input;
 mod threshold_watch;
 mod thresholds;
 mod tick_values;
 mod value_files;
 mod value_output;
 mod value_ticks;
+mod values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,19 +32,18 @@ use workload::plan::LoadedPlan;
 
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
-use crate::plan::Disk;
 use crate::prepare::prepare;
 use crate::run;
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
-use crate::tick_readers::MakeReaders;
 use crate::{judged, outputs};
+use command_line::{accept, default_import_cache, show_header};
 use log::ScriptLog;
-use metric_lines::metric_lines;
-use threshold_watch::{ThresholdStop, ThresholdWatch};
+use threshold_watch::ThresholdStop;
 use value_files::ValueFiles;
-use value_ticks::ValueTicks;
+use value_output::ValueTarget;
+use values::{readers, value_files};
 
 /// A script that threw.
 const THREW: u8 = 107;
@@ -55,16 +57,20 @@ pub(crate) struct LoadedScript {
     thresholds: Vec<MetricThresholds>,
     /// How long it took to evaluate it.
     evaluated_in: Duration,
+    value_targets: Vec<ValueTarget>,
     /// Of every value, where outputs ask for them.
     values: Option<ValueFiles>,
     /// Whether thresholds have ended the run.
     threshold_stop: ThresholdStop,
 }
 
-pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
+pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
+    accept(&mut arguments)?;
+    let arguments = &arguments;
     let listener = Listener::start()?;
     let log = ScriptLog::start()?;
     let mut loaded = load(arguments, &log.sink())?; // 1
+    show_header(arguments, &loaded)?;
     let options = arguments.run_options();
     let lead = lead(&loaded, options.loops);
     let request = RunRequest {
@@ -105,14 +111,18 @@ pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
 /// Read the script and everything that says how it is run.
 fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScript> {
     let flags = flags(arguments);
-    let mut env: BTreeMap<String, String> = std::env::vars().collect();
-    let from_environment = Layer::of_environment(&env).map_err(unusable)?;
+    let variables: BTreeMap<String, String> = std::env::vars().collect();
+    let from_environment = Layer::of_environment(&variables).map_err(unusable)?;
+    let value_targets = value_output::targets(&arguments.out, &variables)?;
+    let mut env = if arguments.include_system_env_vars == Some(false) { BTreeMap::new() } else { variables };
     env.extend(flags.variables().map_err(unusable)?);
     let path = std::path::absolute(&arguments.script).map_err(Failure::usage)?;
     let files_under =
         arguments.files_under.as_ref().map(std::path::absolute).transpose().map_err(Failure::usage)?;
     let began = Instant::now();
-    let source = ScriptSource { path, files: Arc::new(Disk), files_under, env };
+    let import_cache = arguments.import_cache.clone().or_else(default_import_cache);
+    let files = standard_input::files(&arguments.script, &path)?;
+    let source = ScriptSource { path, files, files_under, import_cache, env };
     let script = Script::load(source, log.clone()).map_err(|error| threw(&error))?;
     let evaluated_in = began.elapsed();
     let mut layers = vec![Layer::of_script(script.options()).map_err(unusable)?, from_environment];
@@ -133,11 +143,11 @@ fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScrip
     let thresholds = compile(&asked.unwrap_or_default(), kind_of).map_err(|error| unusable(error.into()))?;
     refuse_unsupported(&options.options)?;
     note_without_effect(&options.options);
-    let values = value_files(arguments, &script, (&options.options, &thresholds))?;
+    let values = value_files(&value_targets, &script, (&options.options, &thresholds))?;
     let output = values.as_ref().map(ValueFiles::output);
     script.resolve(RunSettings { values: output, ..settings(&options.options, &thresholds) });
     let threshold_stop = ThresholdStop::default();
-    Ok(LoadedScript { script, options, thresholds, evaluated_in, values, threshold_stop })
+    Ok(LoadedScript { script, options, thresholds, evaluated_in, value_targets, values, threshold_stop })
 }
 
 /// What options say that is not done yet: it is refused rather than left out without a word.
@@ -177,31 +187,6 @@ fn note_without_effect(options: &Options) {
     for (option, _) in given.iter().filter(|(_, is_given)| *is_given) {
         outputs::note(format_args!("the option {option} has no effect yet"));
     }
-}
-
-/// The files of values that are asked for.
-fn value_files(
-    arguments: &ScriptArguments,
-    script: &Script,
-    resolved: (&Options, &[MetricThresholds]),
-) -> CommandResult<Option<ValueFiles>> {
-    let (options, thresholds) = resolved;
-    let targets = value_output::targets(&arguments.out, &std::env::vars().collect())?;
-    let lines = metric_lines(&outcome::definitions(script), thresholds, &sub_metrics(thresholds));
-    ValueFiles::start(&targets, &options.system_tags.clone().unwrap_or_default(), lines)
-}
-
-/// Who reads the run's ticks for the script.
-fn readers(loaded: &LoadedScript, log: LogSink) -> MakeReaders {
-    let thresholds = loaded.thresholds.clone();
-    let stop = loaded.threshold_stop.clone();
-    let output = loaded.values.as_ref().map(ValueFiles::output);
-    let tags = loaded.options.options.tags.clone().unwrap_or_default();
-    Box::new(move |handles| {
-        let watch = ThresholdWatch::new(&thresholds, handles, stop, log).map(|watch| Box::new(watch) as _);
-        let values = output.map(|output| Box::new(ValueTicks::new(output, &tags, handles)) as _);
-        watch.into_iter().chain(values).collect()
-    })
 }
 
 /// What options say of how a script is run.
@@ -248,7 +233,8 @@ fn scenarios(loaded: &LoadedScript) -> Vec<ScriptScenario> {
 
 /// The script as a workload without steps, in one phase.
 fn plan(arguments: &ScriptArguments, loaded: &LoadedScript) -> LoadedPlan {
-    let name = arguments.script.file_stem().map_or_else(|| "script".into(), |stem| stem.to_string_lossy());
+    let stem = arguments.script.file_stem().filter(|stem| *stem != standard_input::STANDARD_INPUT);
+    let name = stem.map_or_else(|| "script".into(), |stem| stem.to_string_lossy());
     LoadedPlan {
         workload: loaded.options.workload(&name),
         tables: BTreeMap::new(),
@@ -287,6 +273,10 @@ fn flags(arguments: &ScriptArguments) -> Flags {
         stages: given.stages.clone(),
         execution_segment: given.execution_segment.clone(),
         execution_segment_sequence: given.execution_segment_sequence.clone(),
+        paused: set(given.foreign.paused),
+        http_debug: given.foreign.http_debug.clone(),
+        local_ips: given.foreign.local_ips.clone(),
+        stay_after_run: set(given.foreign.linger),
         no_setup: set(given.no_setup),
         no_teardown: set(given.no_teardown),
         max_redirects,

@@ -197,7 +197,11 @@ impl ScriptOutcome {
             Ok(None) => {}
             Err(error) => outputs::note(format_args!("handleSummary() failed: {error}")),
         }
-        outputs::print(&quoted(&summary_text(&self.summary, arguments.summary_mode, Colours::Off)))
+        outputs::print(&quoted(&summary_text(
+            &self.summary,
+            arguments.summary_mode.unwrap_or_default(),
+            Colours::Off,
+        )))
     }
 
     /// k6's exit code; where that is 0 and the evidence cannot support a verdict, that of the verdict.

@@ -32,7 +32,7 @@ impl ThresholdStop {
     }
 }
 
-/// Evaluates thresholds while a run goes on.
+/// Evaluates thresholds during a run.
 pub(super) struct ThresholdWatch {
     watched: Vec<Watched>,
     /// By loop and its metric, the thresholds that it is part of.

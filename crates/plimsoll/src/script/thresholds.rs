@@ -1,4 +1,4 @@
-//! Whether thresholds hold of sums of metrics: at the end of a run, and while it goes on.
+//! Whether thresholds hold of sums of metrics: at the end of a run, and during it.
 
 use evidence::metric::{MetricKind, MetricSums};
 use k6::options::thresholds::{Aggregates, Aggregation, Threshold};

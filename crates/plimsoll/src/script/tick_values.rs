@@ -1,4 +1,4 @@
-//! k6's metrics that Plimsoll records in another form, read from the ticks of a run while it goes on: virtual users and
+//! k6's metrics that Plimsoll records in another form, read from the ticks of a run during it: virtual users and
 //! dropped iterations, second by second.
 
 use std::collections::{BTreeMap, HashMap};

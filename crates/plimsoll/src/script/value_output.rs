@@ -41,6 +41,19 @@ pub(super) fn targets(
     asked.map(|asked| target(asked, variables)).collect()
 }
 
+/// What is written, as k6 shows it before a run.
+pub(super) fn described(targets: &[ValueTarget]) -> String {
+    let one = |target: &ValueTarget| {
+        let format = if target.format == ValueFormat::Json { "json" } else { "csv" };
+        let path = target.path.as_ref().map(|path| format!(" ({})", path.display()));
+        format!("{format}{}", path.unwrap_or_else(|| "(stdout)".to_owned()))
+    };
+    match targets {
+        [] => "-".to_owned(),
+        targets => targets.iter().map(one).collect::<Vec<_>>().join(", "),
+    }
+}
+
 pub(super) fn unusable(why: impl std::fmt::Display) -> Failure {
     Failure::Script { code: UNUSABLE_OUTPUT, error: anyhow!("{why}") }
 }

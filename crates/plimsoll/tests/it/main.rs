@@ -14,6 +14,7 @@ mod hostile_text;
 mod identity;
 mod imports;
 mod integrity;
+mod k6_loading;
 mod k6_outputs;
 mod k6_scripts;
 mod kept_files;
