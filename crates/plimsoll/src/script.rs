@@ -1,6 +1,7 @@
 //! `plimsoll run SCRIPT`: a k6 script, through the stations of every run. `setup` is called before the archive begins,
 //! `teardown` after the load; k6's summary and thresholds come before the verdict.
 
+mod coloured;
 mod command_line;
 mod derived;
 mod log;
@@ -276,7 +277,7 @@ fn flags(arguments: &ScriptArguments) -> Flags {
         paused: set(given.foreign.paused),
         http_debug: given.foreign.http_debug.clone(),
         local_ips: given.foreign.local_ips.clone(),
-        stay_after_run: set(given.foreign.linger),
+        stay_after_run: set(given.foreign.stay_after_run),
         no_setup: set(given.no_setup),
         no_teardown: set(given.no_teardown),
         max_redirects,
@@ -300,7 +301,6 @@ fn flags(arguments: &ScriptArguments) -> Flags {
         no_thresholds: set(given.no_thresholds),
         no_usage_report: set(given.no_usage_report),
         env: given.env.clone(),
-        ..Flags::default()
     }
 }
 

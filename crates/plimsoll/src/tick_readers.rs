@@ -13,5 +13,5 @@ pub(crate) struct RunHandles {
     pub(crate) loops: u16,
 }
 
-/// Makes further readers of a run's ticks, once it can be told when the run begins.
+/// Makes further readers of a run's ticks, once it is known when the run begins.
 pub(crate) type MakeReaders = Box<dyn FnOnce(&RunHandles) -> Vec<Box<dyn Sink + Send>>>;

@@ -8,8 +8,8 @@ use clap::Args;
 pub(crate) struct ForeignArguments {
     #[arg(short, long, hide = true)]
     pub(crate) paused: bool,
-    #[arg(short, long, hide = true)]
-    pub(crate) linger: bool,
+    #[arg(short = 'l', long = "linger", hide = true)]
+    pub(crate) stay_after_run: bool,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "headers")]
     pub(crate) http_debug: Option<String>,
     #[arg(long, hide = true)]
@@ -21,7 +21,7 @@ pub(crate) struct ForeignArguments {
     #[arg(long, hide = true)]
     profiling_enabled: bool,
     #[arg(long, hide = true)]
-    no_color: bool,
+    pub(crate) no_color: bool,
     #[arg(short = 't', long = "type", hide = true)]
     kind: Option<String>,
     #[arg(long, hide = true)]

@@ -1,4 +1,4 @@
-//! Variables that stand for flags of `k6 run`, where the flag is not given.
+//! Variables in the place of flags of `k6 run` that are not given.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ impl ScriptArguments {
         let of = |name: &str| variables.get(name).filter(|text| !text.is_empty());
         let is_set = |name: &str| of(name).is_some_and(|text| TRUE.contains(&text.as_str()));
         self.no_summary |= is_set("K6_NO_SUMMARY");
+        self.foreign.no_color |= of("K6_NO_COLOR").or_else(|| of("NO_COLOR")).is_some();
         self.config = self.config.take().or_else(|| of("K6_CONFIG").map(Into::into));
         self.summary_export = self.summary_export.take().or_else(|| of("K6_SUMMARY_EXPORT").map(Into::into));
         if let Some(text) = of("K6_SUMMARY_MODE").filter(|_| self.summary_mode.is_none()) {

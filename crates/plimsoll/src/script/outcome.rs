@@ -12,6 +12,7 @@ use k6::summary::{
 use k6::{BUILTINS, Contains as Amount, LogSink, Script, SummaryOutput};
 
 use super::LoadedScript;
+use super::coloured::coloured;
 use super::derived::{self, SeriesSums};
 use super::thresholds::Part;
 use crate::arguments::ScriptArguments;
@@ -163,13 +164,27 @@ fn without_colours(text: &str) -> String {
     plain
 }
 
+/// A text as standard output shows it.
+fn shown(text: &str, colours: Colours) -> TerminalText {
+    match colours {
+        Colours::On => coloured(text),
+        Colours::Off => quoted(&without_colours(text)),
+    }
+}
+
+/// Whether summaries have colours: on a terminal, unless they are not to.
+fn colours(arguments: &ScriptArguments) -> Colours {
+    let is_coloured = Stream::Output.is_terminal() && !arguments.foreign.no_color;
+    if is_coloured { Colours::On } else { Colours::Off }
+}
+
 /// Put what `handleSummary` has made where it says.
-fn put(made: &SummaryOutput) -> CommandResult<()> {
-    let text = || quoted(&without_colours(&String::from_utf8_lossy(&made.content)));
+fn put(made: &SummaryOutput, colours: Colours) -> CommandResult<()> {
+    let text = String::from_utf8_lossy(&made.content);
     match made.name.as_str() {
-        "stdout" => outputs::print(&text()),
+        "stdout" => outputs::print(&shown(&text, colours)),
         "stderr" => {
-            outputs::note(&*text());
+            outputs::note(&*shown(&text, Colours::Off));
             Ok(())
         }
         path => std::fs::write(path, &made.content)
@@ -189,19 +204,17 @@ impl ScriptOutcome {
             let json = serde_json::to_string_pretty(&summary_export(&self.summary)).map_err(Failure::own)?;
             outputs::put(path, &json)?;
         }
+        let colours = colours(arguments);
         if arguments.no_summary {
             return Ok(());
         }
         match loaded.script.handle_summary(&handle_summary(&self.summary), log) {
-            Ok(Some(made)) => return made.iter().try_for_each(put),
+            Ok(Some(made)) => return made.iter().try_for_each(|made| put(made, colours)),
             Ok(None) => {}
             Err(error) => outputs::note(format_args!("handleSummary() failed: {error}")),
         }
-        outputs::print(&quoted(&summary_text(
-            &self.summary,
-            arguments.summary_mode.unwrap_or_default(),
-            Colours::Off,
-        )))
+        let mode = arguments.summary_mode.unwrap_or_default();
+        outputs::print(&shown(&summary_text(&self.summary, mode, colours), colours))
     }
 
     /// k6's exit code; where that is 0 and the evidence cannot support a verdict, that of the verdict.

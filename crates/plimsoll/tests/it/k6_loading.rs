@@ -118,7 +118,7 @@ fn each_flag_of_k6_is_accepted_or_refused_by_name() {
     for accepted in [
         "--no-color",
         "--verbose",
-        "--linger",
+        "-l",
         "--paused",
         "--http-debug=full",
         "--http-debug",
@@ -150,7 +150,7 @@ fn each_flag_of_k6_is_accepted_or_refused_by_name() {
 }
 
 #[test]
-fn variables_stand_for_flags() {
+fn variables_replace_flags_that_are_not_given() {
     let folder = TestFolder::new("");
     folder.write("script.js", "export default function () {}");
     folder.write("options.json", r#"{ "vus": 2, "iterations": 6 }"#);

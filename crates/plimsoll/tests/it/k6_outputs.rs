@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use testbed::{Behaviour, Site};
 
 use crate::command::TestFolder;
+use crate::terminal;
 
 /// Every kind of values, with tags of every origin.
 const TAGGED: &str = "
@@ -90,7 +91,7 @@ fn every_value_is_written_with_its_time_and_its_tags() {
         ("checks", &[check]),
         ("group_duration", &[group]),
         ("iterations", std::slice::from_ref(&at_end)),
-        ("iteration_duration", &[at_end.clone()]),
+        ("iteration_duration", std::slice::from_ref(&at_end)),
     ] {
         assert_eq!(tags_of(&lines, metric), expected.iter().collect::<Vec<_>>(), "{metric}");
     }
@@ -165,6 +166,30 @@ fn a_threshold_ends_the_run_once_it_does_not_hold() {
         let seconds = tags_of(&lines(&folder.read("a.json")), "vus").len();
         assert!(seconds >= passed_s - 1, "{seconds}: not evaluated before");
     }
+}
+
+#[test]
+fn the_summary_has_colours_on_a_terminal() {
+    let folder = TestFolder::new("");
+    folder.write(
+        "script.js",
+        "export const options = { iterations: 1, thresholds: { iterations: ['count<5'] } }; export default function () {}",
+    );
+    let (script, evidence) = (folder.path("script.js"), folder.path("run.plimsoll"));
+    let fixed = [
+        "run",
+        script.to_str().unwrap(),
+        "-q",
+        "--force",
+        "--evidence",
+        evidence.to_str().unwrap(),
+        "--k6-exit-codes",
+    ];
+    let (seen, code) = terminal::run(&fixed, None);
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(seen.contains("\x1b[32m✓\x1b[0m \x1b[37m'count<5'\x1b[0m"), "{seen:?}");
+    let (plain, _) = terminal::run(&[&fixed[..], &["--no-color"]].concat(), None);
+    assert!(plain.contains("✓ 'count<5'"), "{plain:?}");
 }
 
 #[test]
