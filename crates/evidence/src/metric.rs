@@ -205,10 +205,10 @@ impl Buckets {
     }
 
     /// The lowest and the highest value of every bucket with its count, ascending.
-    pub fn ranges(&self) -> impl Iterator<Item = (f64, f64, u64)> + '_ {
-        self.0.iter().map(|(bucket, count)| {
-            let (low, high) = range_of(*bucket);
-            (low, high, *count)
+    pub fn ranges(&self) -> impl Iterator<Item = (f64, f64, u64)> + use<> {
+        self.iter().map(|(bucket, count)| {
+            let (low, high) = range_of(bucket);
+            (low, high, count)
         })
     }
 

@@ -192,4 +192,8 @@ impl Tags for CallTags<'_> {
             _ => None,
         }
     }
+
+    fn given(&self) -> &[(String, String)] {
+        &self.call.tags
+    }
 }

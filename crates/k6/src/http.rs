@@ -19,6 +19,7 @@ pub(crate) use failure::Failure;
 pub(crate) use known_url::{KnownUrl, KnownUrls};
 pub(crate) use operation::{HopTags, HttpOperation, NextHop, protocol, timings};
 pub(crate) use selector::select;
+pub(crate) use url::Url;
 
 /// How long a request may take unless it says otherwise, as in k6.
 pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);

@@ -25,7 +25,7 @@ pub(crate) use class::Shared;
 pub(crate) use context::Context;
 pub(crate) use function::Call;
 pub(crate) use language::Language;
-pub(crate) use module::{Loader, ModuleExports, ModuleSource};
+pub(crate) use module::{Loader, ModuleExports, ModuleKind, ModuleSource};
 pub(crate) use promise::{PromiseState, Resolver};
 pub(crate) use runtime::{Limits, Runtime, Slice};
 pub(crate) use scope::Scope;

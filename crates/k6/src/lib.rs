@@ -1,5 +1,6 @@
 //! k6 scripts as iterations of the engine.
 
+mod added_values;
 mod behaviour;
 mod duration;
 mod grpc;
@@ -18,6 +19,7 @@ mod script;
 pub mod summary;
 mod vu;
 
+pub use added_values::{AddedValue, AddedValues, ValueOutput, ValueSink, ValueTags};
 pub use behaviour::{ScriptBehaviour, ScriptScenario};
 pub use handle_summary::SummaryOutput;
 pub use js::Exception;

@@ -9,11 +9,13 @@ use std::sync::{Arc, OnceLock};
 use workload::Files;
 
 use crate::grpc::Catalogue;
+use crate::http::Url;
 use crate::js::{Context, Language, Limits, Loader, ModuleSource, Runtime, Slice, Thrown, Value};
 use crate::metrics::Registry;
 use crate::modules;
 use crate::script::{
     Evaluated, Inner, InstanceCounts, Lifecycle, LogSink, Script, ScriptError, Sources, TestRequests, beside,
+    is_remote,
 };
 use crate::vu::{LoopShared, ScenarioFacts, Vu};
 
@@ -30,6 +32,8 @@ pub struct ScriptSource {
     pub files: Arc<dyn Files + Send + Sync>,
     /// Files are read below this folder only.
     pub files_under: Option<PathBuf>,
+    /// Modules that are imported by URL are read from this folder; where there is none they cannot be imported.
+    pub import_cache: Option<PathBuf>,
     /// `__ENV`.
     pub env: BTreeMap<String, String>,
 }
@@ -73,6 +77,7 @@ impl Group {
                 .and_then(then);
             evaluated.map_err(|Thrown| scope.take_exception())
         });
+        vu.commonjs.borrow_mut().clear();
         Ok((context, result.map_err(|exception| vu.shared.script.failure(exception))?))
     }
 }
@@ -85,7 +90,7 @@ impl Script {
     pub fn load(source: ScriptSource, log: LogSink) -> Result<Script, ScriptError> {
         let script = Script(Arc::new(Inner {
             main: source.path.to_string_lossy().into_owned(),
-            sources: Sources::new(source.files, source.files_under),
+            sources: Sources::new(source.files, source.files_under, source.import_cache),
             env: source.env,
             evaluated: OnceLock::new(),
             resolved: OnceLock::new(),
@@ -121,6 +126,31 @@ impl Script {
         Ok(script)
     }
 
+    /// The full name of the module that `from` asks for as `name`.
+    ///
+    /// # Errors
+    /// Why there is none, for an exception.
+    pub(crate) fn full_name(&self, from: &str, name: &str) -> Result<String, String> {
+        if name == "k6" || name.starts_with("k6/") {
+            return Ok(name.to_owned());
+        }
+        if let Some(own) = modules::library(name) {
+            return Ok(own.to_owned());
+        }
+        if is_remote(name) {
+            return Ok(name.to_owned());
+        }
+        if is_remote(from) && !name.starts_with("file://") {
+            let url = Url::parse(from).and_then(|from| from.join(name)).map_err(|error| error.to_string())?;
+            return Ok(url.as_str().to_owned());
+        }
+        let path = name.strip_prefix("file://").unwrap_or(name);
+        if !(path.starts_with("./") || path.starts_with("../") || path.starts_with('/')) && from.is_empty() {
+            return Ok(path.to_owned());
+        }
+        Ok(beside(from, path).to_string_lossy().into_owned())
+    }
+
     /// Compile its modules, so that virtual users need not.
     fn compile(&self, context: &Context) -> Result<(), ScriptError> {
         for (name, text) in self.sources().texts() {
@@ -148,23 +178,7 @@ fn exported(exports: &Value<'_>) -> Result<(Option<String>, Vec<String>), Thrown
 /// Loads the modules of a script, and those of k6.
 impl Loader for Script {
     fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
-        if name == "k6" || name.starts_with("k6/") {
-            return Ok(name.to_owned());
-        }
-        if let Some(own) = modules::library(name) {
-            return Ok(own.to_owned());
-        }
-        if name.starts_with("https://") || name.starts_with("http://") {
-            return Err(format!(
-                "\"{name}\" cannot be imported: scripts are read from files only; save it beside the script and import it \
-                 from there"
-            ));
-        }
-        let path = name.strip_prefix("file://").unwrap_or(name);
-        if !(path.starts_with("./") || path.starts_with("../") || path.starts_with('/')) && from.is_empty() {
-            return Ok(path.to_owned());
-        }
-        Ok(beside(from, path).to_string_lossy().into_owned())
+        self.full_name(from, name)
     }
 
     fn load(&self, name: &str) -> Result<ModuleSource, String> {
@@ -176,5 +190,9 @@ impl Loader for Script {
             Some(source) => Ok(source),
             None => self.sources().module(name),
         }
+    }
+
+    fn run_commonjs<'js>(&self, name: &str, wrapper: Value<'js>) -> Result<Value<'js>, Thrown> {
+        modules::run_commonjs(name, &wrapper)
     }
 }

@@ -95,6 +95,9 @@ pub(crate) struct SeriesId(usize);
 pub(crate) trait Tags {
     /// The value of a tag; none where it has no such tag.
     fn tag(&self, name: &str) -> Option<Cow<'_, str>>;
+
+    /// The tags that the script gives with this value; of several with one name the last counts.
+    fn given(&self) -> &[(String, String)];
 }
 
 /// Where a value was added.
@@ -334,6 +337,11 @@ impl Registry {
         });
         // A script sees that such a value is refused when it adds it.
         let _ = context.add(handle, value);
+    }
+
+    /// The name of a metric.
+    pub(crate) fn name(&self, metric: MetricId) -> &str {
+        &self.metrics[metric.0].name
     }
 
     /// The metrics that are not k6's own: names, kinds, contents.

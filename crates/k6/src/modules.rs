@@ -13,6 +13,7 @@ mod grpc;
 mod http;
 mod library;
 mod metrics;
+mod require;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use crate::js::{ModuleExports, Scope, Thrown};
 pub(crate) use grpc::response_object as grpc_response;
 pub(crate) use http::{received as http_received, response_object as http_response};
 pub(crate) use library::{library, library_source};
+pub(crate) use require::run_commonjs;
 
 /// k6's modules by name.
 const NATIVE: &[(&str, ModuleExports)] = &[
@@ -49,5 +51,6 @@ pub(crate) fn native(name: &str) -> Result<ModuleExports, String> {
 /// Set the globals of a context: `console`, `open`, timers, `__ENV`, `__VU`, `__ITER`.
 pub(crate) fn set_globals(scope: Scope<'_>) -> Result<(), Thrown> {
     globals::set(scope)?;
+    require::set(scope)?;
     console::set(scope)
 }

@@ -1,7 +1,9 @@
 //! A script: its modules and files, read and compiled once, and what it exports.
 
 mod files;
+mod import_cache;
 mod shared_state;
+mod typescript;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -10,12 +12,14 @@ use std::time::Duration;
 
 use evidence::metric::MetricKind;
 
+use crate::added_values::ValueOutput;
 use crate::grpc::Catalogue;
 use crate::js::{Exception, Language};
 use crate::metrics::{Contains, SubMetric};
 use crate::rate_limit::RateLimit;
 
 pub(crate) use files::{Sources, beside};
+pub(crate) use import_cache::is_remote;
 pub use shared_state::TestRequests;
 pub(crate) use shared_state::{Counted, InstanceCounts};
 
@@ -118,6 +122,8 @@ pub struct RunSettings {
     pub least_iteration: Duration,
     /// The most requests a second of all virtual users; none: any number.
     pub rate_limit: Option<Arc<RateLimit>>,
+    /// Who takes every value by itself; none where no output asks for it.
+    pub values: Option<ValueOutput>,
 }
 
 /// What requests have that do not say otherwise.
@@ -260,6 +266,10 @@ impl Script {
 
     pub(crate) fn tags(&self) -> &BTreeMap<String, String> {
         &self.settings().tags
+    }
+
+    pub(crate) fn value_output(&self) -> Option<&ValueOutput> {
+        self.settings().values.as_ref()
     }
 
     pub(crate) fn sub_metrics(&self) -> Rc<[SubMetric]> {

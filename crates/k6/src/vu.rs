@@ -4,6 +4,7 @@
 //! that on.
 
 mod operations;
+mod tagging;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -14,10 +15,11 @@ use std::time::Duration;
 use engine::exchange::{CheckResult, OperationName};
 use evidence::Instant;
 
+use crate::added_values::AddedValue;
 use crate::grpc::GrpcConnection;
 use crate::http::KnownUrls;
 use crate::js::fiber::Suspender;
-use crate::js::{Scope, Thrown};
+use crate::js::{Kept, Scope, Thrown};
 use crate::metrics::{Builtin, CheckId, GroupPath, MetricId, Registry, SamplePlace, SeriesId, Tags};
 use crate::options::ScenarioShape;
 use crate::script::{Counted, LogLine, LogSink, Script};
@@ -64,6 +66,8 @@ pub(crate) struct AskedFor {
     pub(crate) closed: Vec<Rc<GrpcConnection>>,
     pub(crate) timers: Vec<(OperationName, Instant)>,
     pub(crate) samples: Vec<(SeriesId, f64)>,
+    /// The same with all tags, where an output asks for them.
+    pub(crate) values: Vec<AddedValue>,
     pub(crate) checks: Vec<(CheckId, CheckResult)>,
 }
 
@@ -143,6 +147,8 @@ pub(crate) struct Vu {
     /// Tags that the script has set for its virtual user.
     pub(crate) own_tags: RefCell<BTreeMap<String, String>>,
     pub(crate) http: crate::http::HttpState,
+    /// The objects `module` of CommonJS modules, by full name, while the script is evaluated.
+    pub(crate) commonjs: RefCell<BTreeMap<String, Kept>>,
     suspender: RefCell<Option<Suspender<Resumed, Wait>>>,
     /// Whether its iteration was cancelled: it ends as soon as it can.
     is_cancelled: Cell<bool>,
@@ -168,6 +174,7 @@ impl Vu {
             first_group,
             own_tags: RefCell::default(),
             http: crate::http::HttpState::default(),
+            commonjs: RefCell::default(),
             suspender: RefCell::default(),
             is_cancelled: Cell::new(false),
         }
@@ -261,35 +268,42 @@ impl Vu {
 
     /// Add a value to a metric.
     pub(crate) fn sample(&self, metric: MetricId, value: f64, tags: &dyn Tags) {
-        let place = SamplePlace { group: self.group.borrow().id, check: None };
-        let tagged = Tagged { vu: self, own: tags };
-        let series = self.shared.registry.borrow_mut().series_of(metric, place, &tagged);
-        self.asked.borrow_mut().samples.push((series, value));
+        self.add(self.place(), &[(metric, value)], tags);
     }
 
     /// Add values with the same tags to several metrics.
     pub(crate) fn samples(&self, values: &[(Builtin, f64)], tags: &dyn Tags) {
-        let place = SamplePlace { group: self.group.borrow().id, check: None };
-        let tagged = Tagged { vu: self, own: tags };
-        let registry = &mut *self.shared.registry.borrow_mut();
-        let samples = &mut self.asked.borrow_mut().samples;
-        for (metric, value) in values {
-            samples.push((registry.series_of((*metric).into(), place, &tagged), *value));
-        }
+        self.add(self.place(), values, tags);
+    }
+
+    fn place(&self) -> SamplePlace {
+        SamplePlace { group: self.group.borrow().id, check: None }
     }
 
     /// Add the result of a check.
     pub(crate) fn checked(&self, name: &str, result: CheckResult, tags: &dyn Tags) {
         let group = self.group.borrow().id;
-        let tagged = Tagged { vu: self, own: tags };
-        let registry = &mut *self.shared.registry.borrow_mut();
-        let check = registry.check(group, name);
+        let check = self.shared.registry.borrow_mut().check(group, name);
         let place = SamplePlace { group, check: Some(check) };
-        let series = registry.series_of(Builtin::Checks.into(), place, &tagged);
-        let asked = &mut *self.asked.borrow_mut();
         let value = if result == CheckResult::Passed { 1.0 } else { 0.0 };
-        asked.samples.push((series, value));
-        asked.checks.push((check, result));
+        self.add(place, &[(Builtin::Checks, value)], tags);
+        self.asked.borrow_mut().checks.push((check, result));
+    }
+
+    /// Add values with the same tags in one place.
+    fn add<M: Into<MetricId> + Copy>(&self, place: SamplePlace, values: &[(M, f64)], own: &dyn Tags) {
+        let tagged = Tagged { vu: self, own };
+        let output = self.shared.script.value_output();
+        let registry = &mut *self.shared.registry.borrow_mut();
+        let asked = &mut *self.asked.borrow_mut();
+        for (metric, value) in values {
+            let metric = (*metric).into();
+            asked.samples.push((registry.series_of(metric, place, &tagged), *value));
+            if let Some(output) = output {
+                let added = output.value(registry.name(metric), (*value, &tagged), asked.values.last());
+                asked.values.push(added);
+            }
+        }
     }
 
     /// From now on its iteration waits for nothing, and ends as soon as it can.
@@ -342,11 +356,19 @@ impl Tags for Tagged<'_> {
             }
         }
     }
+
+    fn given(&self) -> &[(String, String)] {
+        self.own.given()
+    }
 }
 
 /// Tags that a script gives with one value.
 impl Tags for Vec<(String, String)> {
     fn tag(&self, name: &str) -> Option<Cow<'_, str>> {
         self.iter().find(|(known, _)| known == name).map(|(_, value)| Cow::Borrowed(value.as_str()))
+    }
+
+    fn given(&self) -> &[(String, String)] {
+        self
     }
 }

@@ -43,6 +43,7 @@ mod script;
 mod selftest;
 mod signals;
 mod stop_watch;
+mod tick_readers;
 mod watching;
 
 use std::process::ExitCode;
@@ -52,7 +53,7 @@ use arguments::{SelftestPart, Verb};
 fn main() -> ExitCode {
     let outcome = match arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
-        Verb::Script(arguments) => script::script(&arguments),
+        Verb::Script(arguments) => script::script(*arguments),
         Verb::Http(arguments) => http::http(&arguments),
         Verb::Grpc(arguments) => grpc::grpc(&arguments),
         Verb::Check(arguments) => check::check(&arguments),

@@ -10,6 +10,7 @@ use workload::plan::LoadedPlan;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::Identities;
 use crate::run_request::RunRequest;
+use crate::tick_readers::MakeReaders;
 use crate::watching::{self, Watchers};
 use crate::{once, outputs, ready, reflection};
 
@@ -27,6 +28,8 @@ pub(crate) struct PreparedRun {
     pub(crate) program: Arc<Program>,
     /// What virtual users do instead of the plan's steps.
     pub(crate) behaviour: Option<Arc<dyn Behaviour>>,
+    /// Who else reads the run's ticks.
+    pub(crate) readers: Option<MakeReaders>,
     pub(crate) watchers: Watchers,
     /// What answers at each target.
     pub(crate) identities: Identities,
@@ -60,7 +63,7 @@ impl ReachableRun {
         }
         let program = Arc::new(dry_run.into_program());
         let identities = watching::identities(program.workload(), program.env());
-        Ok(PreparedRun { program, behaviour: None, watchers, identities })
+        Ok(PreparedRun { program, behaviour: None, readers: None, watchers, identities })
     }
 }
 

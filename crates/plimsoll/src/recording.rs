@@ -23,6 +23,7 @@ use crate::prepare::PreparedRun;
 use crate::run_file::RunFile;
 use crate::run_request::RunRequest;
 use crate::stop_watch::{EarlyEnd, EndedBy, StopWatch};
+use crate::tick_readers::{MakeReaders, RunHandles};
 
 /// Between the beginning of the archive and the run's epoch: long enough for its first commit, and for every loop to be at
 /// its start.
@@ -32,6 +33,7 @@ const LEAD: Duration = Duration::from_millis(150);
 pub(crate) struct TickReaders {
     pub(crate) live: Option<Live>,
     pub(crate) stop_watch: StopWatch,
+    pub(crate) more: Option<MakeReaders>,
 }
 
 /// A run file that is being written.
@@ -77,8 +79,10 @@ impl Recording {
         let file = request.keep.file(&manifest)?;
         let overwrite = if request.options.force { Overwrite::Replace } else { Overwrite::Refuse };
         let writer = Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?;
-        let TickReaders { live, stop_watch } = readers;
+        let TickReaders { live, stop_watch, more } = readers;
         let ended_by = stop_watch.ended_by();
+        let handles = RunHandles { clock, control: stop_watch.control(), ended_by: ended_by.clone(), loops };
+        let more = more.map(|make| make(&handles)).unwrap_or_default();
         let decider = until_decided(file.path(), workload, &stop_watch)?;
         let timer = decider
             .as_ref()
@@ -86,7 +90,7 @@ impl Recording {
             .map(|(decider, until)| Box::new(decider.timer(&until.looks, loops)) as Box<dyn Sink + Send>);
         let drawing = live.map(|live| Box::new(live) as _).into_iter().collect();
         let recording: [Box<dyn Sink + Send>; 2] = [Box::new(writer), Box::new(stop_watch)];
-        let sinks = Sinks { recording: recording.into_iter().chain(timer).collect(), drawing };
+        let sinks = Sinks { recording: recording.into_iter().chain(timer).chain(more).collect(), drawing };
         let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let (observed, samples) = channel();
         let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
@@ -137,6 +141,9 @@ impl Recording {
     /// Record when a run was stopped before its planned end, and why.
     fn note_stop(&self, at: Option<Instant>, ending: &Ending) {
         let text = match (ending, self.ended_by.get()) {
+            (Ending::Interrupted, Some(EarlyEnd::Crossed(metrics))) => {
+                format!("ended early by the script's thresholds on {metrics}")
+            }
             (Ending::Interrupted, _) => "interrupted by a signal".to_owned(),
             (Ending::Decided, _) => "ended early: every objective was decided".to_owned(),
             (Ending::Stopped(_), Some(EarlyEnd::Violated(violation))) => {
@@ -195,6 +202,7 @@ impl Recording {
                 let ended = self.ended_by.get().map(|why| match why {
                     EarlyEnd::Violated(violation) => Ending::Stopped(violation.objective.clone()),
                     EarlyEnd::Decided => Ending::Decided,
+                    EarlyEnd::Crossed(_) => Ending::Interrupted,
                 });
                 let asked = ended.or(was_interrupted.then_some(Ending::Interrupted));
                 (ending(asked, &totals), totals)

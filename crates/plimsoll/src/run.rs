@@ -62,16 +62,17 @@ pub(crate) fn prepare_and_record(
 /// From a target that is ready to a sealed run file.
 pub(crate) fn record(
     listener: &Listener,
-    prepared: PreparedRun,
+    mut prepared: PreparedRun,
     request: &RunRequest<'_>,
 ) -> CommandResult<SealedRun> {
+    let more = prepared.readers.take();
     let (workload, loops) = (prepared.program.workload(), request.options.loops);
     let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops));
     let made = making::made_loops(&prepared, request)?;
     // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
     let control = listener.control_run();
     let stop_watch = StopWatch::new(workload, loops, control.clone());
-    let mut recording = Recording::begin(&prepared, request, TickReaders { live, stop_watch })?; // 3
+    let mut recording = Recording::begin(&prepared, request, TickReaders { live, stop_watch, more })?; // 3
     let options = recording.run_options(&prepared, control);
     let watchers = prepared.watchers.start(recording.clock(), recording.observed())?; // 4
     let totals = made.run(&options, recording.take_outlets()); // 5

@@ -51,8 +51,8 @@ impl Keep<'_> {
         match self {
             Keep::At(path) => Ok(RunFile { path: path.to_path_buf(), folder: None }),
             Keep::ByName => {
-                let path = archive::file_name(&manifest.name, &manifest.started_at).into();
-                Ok(RunFile { path, folder: None })
+                let path: PathBuf = archive::file_name(&manifest.name, &manifest.started_at).into();
+                Ok(RunFile { path: unused(path), folder: None })
             }
             Keep::Nothing => {
                 let folder = archive::private_folder(&std::env::temp_dir())
@@ -62,6 +62,14 @@ impl Keep<'_> {
             }
         }
     }
+}
+
+/// The path, or where a run of the same name began in the same second, the first with a number that is not there.
+fn unused(path: PathBuf) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+    let numbered = (2..).map(|number| path.with_file_name(format!("{stem}-{number}.{ending}")));
+    std::iter::once(path.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(path.clone())
 }
 
 impl RunFile {

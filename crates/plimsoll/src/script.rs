@@ -1,11 +1,22 @@
 //! `plimsoll run SCRIPT`: a k6 script, through the stations of every run. `setup` is called before the archive begins,
 //! `teardown` after the load; k6's summary and thresholds come before the verdict.
 
+mod coloured;
+mod command_line;
 mod derived;
 mod log;
+mod metric_lines;
 mod objectives;
 mod outcome;
 mod policy;
+mod standard_input;
+mod threshold_watch;
+mod thresholds;
+mod tick_values;
+mod value_files;
+mod value_output;
+mod value_ticks;
+mod values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,14 +34,18 @@ use workload::plan::LoadedPlan;
 
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
-use crate::plan::Disk;
 use crate::prepare::prepare;
 use crate::run;
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
 use crate::{judged, outputs};
+use command_line::{accept, default_import_cache, show_header};
 use log::ScriptLog;
+use threshold_watch::ThresholdStop;
+use value_files::ValueFiles;
+use value_output::ValueTarget;
+use values::{readers, value_files};
 
 /// A script that threw.
 const THREW: u8 = 107;
@@ -43,12 +58,20 @@ pub(crate) struct LoadedScript {
     options: ConsolidatedOptions,
     thresholds: Vec<MetricThresholds>,
     network: Arc<NetworkRules>,
+    value_targets: Vec<ValueTarget>,
+    /// Of every value, where outputs ask for them.
+    values: Option<ValueFiles>,
+    /// Whether thresholds have ended the run.
+    threshold_stop: ThresholdStop,
 }
 
-pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
+pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
+    accept(&mut arguments)?;
+    let arguments = &arguments;
     let listener = Listener::start()?;
     let log = ScriptLog::start()?;
-    let loaded = load(arguments, &log.sink())?; // 1
+    let mut loaded = load(arguments, &log.sink())?; // 1
+    show_header(arguments, &loaded)?;
     let options = arguments.run_options();
     let request = RunRequest {
         keep: arguments.evidence.as_deref().map_or(Keep::ByName, Keep::At),
@@ -67,9 +90,11 @@ pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
     let mut prepared = reachable.precheck_and_identify()?;
     let behaviour = ScriptBehaviour::new(loaded.script.clone(), scenarios(&loaded), log.sink());
     prepared.behaviour = Some(Arc::new(behaviour.map_err(|error| threw(&error))?));
+    prepared.readers = Some(readers(&loaded, log.sink()));
     let program = prepared.program.clone();
     let sealed = run::record(&listener, prepared, &request)?; // 3 to 7
     let torn_down = tear_down(&loaded, program, &log.sink());
+    drop(loaded.values.take());
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
     let outcome = outcome::of(&sealed, &loaded)?; // 9
@@ -87,13 +112,17 @@ pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
 /// Read the script and everything that says how it is run.
 fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScript> {
     let flags = flags(arguments);
-    let mut env: BTreeMap<String, String> = std::env::vars().collect();
-    let from_environment = Layer::of_environment(&env).map_err(unusable)?;
+    let variables: BTreeMap<String, String> = std::env::vars().collect();
+    let from_environment = Layer::of_environment(&variables).map_err(unusable)?;
+    let value_targets = value_output::targets(&arguments.out, &variables)?;
+    let mut env = if arguments.include_system_env_vars == Some(false) { BTreeMap::new() } else { variables };
     env.extend(flags.variables().map_err(unusable)?);
     let path = std::path::absolute(&arguments.script).map_err(Failure::usage)?;
     let files_under =
         arguments.files_under.as_ref().map(std::path::absolute).transpose().map_err(Failure::usage)?;
-    let source = ScriptSource { path, files: Arc::new(Disk), files_under, env };
+    let import_cache = arguments.import_cache.clone().or_else(default_import_cache);
+    let files = standard_input::files(&arguments.script, &path)?;
+    let source = ScriptSource { path, files, files_under, import_cache, env };
     let script = Script::load(source, log.clone()).map_err(|error| threw(&error))?;
     let mut layers = vec![Layer::of_script(script.options()).map_err(unusable)?, from_environment];
     layers.push(flags.layer().map_err(unusable)?);
@@ -113,21 +142,21 @@ fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScrip
     let thresholds = compile(&asked.unwrap_or_default(), kind_of).map_err(|error| unusable(error.into()))?;
     options.check_part().map_err(unusable)?;
     let network = Arc::new(NetworkRules::of(&options.options).map_err(unusable)?);
-    note_without_effect(&options.options, &thresholds);
-    script.resolve(settings(&options.options, &thresholds));
-    Ok(LoadedScript { script, options, thresholds, network })
+    note_without_effect(&options.options);
+    let values = value_files(&value_targets, &script, (&options.options, &thresholds))?;
+    let output = values.as_ref().map(ValueFiles::output);
+    script.resolve(RunSettings { values: output, ..settings(&options.options, &thresholds) });
+    let threshold_stop = ThresholdStop::default();
+    Ok(LoadedScript { script, options, thresholds, network, value_targets, values, threshold_stop })
 }
 
 /// Options that are accepted and have no effect yet.
-fn note_without_effect(options: &Options, thresholds: &[MetricThresholds]) {
-    let aborts = thresholds.iter().flat_map(|of| &of.thresholds).any(|threshold| threshold.abort_on_fail);
+fn note_without_effect(options: &Options) {
     let given = [
-        ("abortOnFail", aborts),
         ("batch", options.batch.is_some()),
         ("batchPerHost", options.batch_per_host.is_some()),
         ("setupTimeout", options.setup_timeout.is_some()),
         ("teardownTimeout", options.teardown_timeout.is_some()),
-        ("systemTags", options.system_tags.is_some()),
         ("noCookiesReset", options.no_cookies_reset.is_some()),
     ];
     for (option, _) in given.iter().filter(|(_, is_given)| *is_given) {
@@ -150,6 +179,7 @@ fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
         },
         least_iteration: options.min_iteration_duration(),
         rate_limit: options.rps().map(|rps| Arc::new(RateLimit::per_second(rps))),
+        values: None,
     }
 }
 
@@ -179,7 +209,8 @@ fn scenarios(loaded: &LoadedScript) -> Vec<ScriptScenario> {
 
 /// The script as a workload without steps, in one phase unless a policy divides it.
 fn plan(arguments: &ScriptArguments, loaded: &LoadedScript) -> CommandResult<LoadedPlan> {
-    let name = arguments.script.file_stem().map_or_else(|| "script".into(), |stem| stem.to_string_lossy());
+    let stem = arguments.script.file_stem().filter(|stem| *stem != standard_input::STANDARD_INPUT);
+    let name = stem.map_or_else(|| "script".into(), |stem| stem.to_string_lossy());
     let objectives = objectives::of(loaded);
     policy::applied(arguments.policy.as_deref(), Workload { objectives, ..loaded.options.workload(&name) })
 }
@@ -203,6 +234,9 @@ fn flags(arguments: &ScriptArguments) -> Flags {
         stages: given.stages.clone(),
         execution_segment: given.execution_segment.clone(),
         execution_segment_sequence: given.execution_segment_sequence.clone(),
+        paused: set(given.foreign.paused),
+        http_debug: given.foreign.http_debug.clone(),
+        stay_after_run: set(given.foreign.stay_after_run),
         no_setup: set(given.no_setup),
         no_teardown: set(given.no_teardown),
         max_redirects,
@@ -227,7 +261,6 @@ fn flags(arguments: &ScriptArguments) -> Flags {
         no_thresholds: set(given.no_thresholds),
         no_usage_report: set(given.no_usage_report),
         env: given.env.clone(),
-        ..Flags::default()
     }
 }
 

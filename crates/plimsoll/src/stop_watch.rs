@@ -17,6 +17,8 @@ pub(crate) enum EarlyEnd {
     Violated(Violation),
     /// Every objective was decided.
     Decided,
+    /// Thresholds of a script on these metrics did not hold.
+    Crossed(String),
 }
 
 /// What ended a run early: the first of all that would.

@@ -62,6 +62,10 @@ impl Tags for HopTags<'_> {
             _ => None,
         }
     }
+
+    fn given(&self) -> &[(String, String)] {
+        &self.request.tags
+    }
 }
 
 impl HttpOperation {

@@ -5,6 +5,7 @@ use engine::iteration::{Context, Verdict};
 use evidence::{Instant, Outcome};
 
 use super::{Completion, rejected};
+use crate::added_values::AddedValues;
 use crate::http::{HopTags, HttpRequest, HttpResponse, NextHop, protocol, timings};
 use crate::metrics::Builtin;
 use crate::vu::{AskedFor, Ended, Operation, OperationSlot, Vu};
@@ -31,10 +32,14 @@ pub(super) fn ask(vu: &Vu, context: &mut Context<'_>) -> Result<(), String> {
 
 /// Count what was added to metrics, and checks.
 pub(super) fn count(vu: &Vu, context: &mut Context<'_>) {
-    let AskedFor { samples, checks, .. } = &mut *vu.asked.borrow_mut();
+    let AskedFor { samples, values, checks, .. } = &mut *vu.asked.borrow_mut();
     let registry = &mut *vu.shared.registry.borrow_mut();
     for (series, value) in samples.drain(..) {
         registry.add_value(series, value, context);
+    }
+    if let Some(output) = vu.shared.script.value_output().filter(|_| !values.is_empty()) {
+        let epoch_unix_ns = context.epoch_unix_ns();
+        (output.sink)(AddedValues { epoch_unix_ns, values: std::mem::take(values) });
     }
     for (check, result) in checks.drain(..) {
         registry.count_check(check, result, context);
@@ -164,10 +169,11 @@ fn sample(vu: &Vu, hop: &Hop<'_>, times: &CompletedTimes) {
         (Builtin::HttpReqSending, timings.sending),
         (Builtin::HttpReqWaiting, timings.waiting),
         (Builtin::HttpReqReceiving, timings.receiving),
-        (Builtin::DataSent, times.bytes_out as f64),
-        (Builtin::DataReceived, times.bytes_in as f64),
     ];
     vu.samples(&values, &tags);
+    // Bytes belong to the virtual user, as in k6.
+    let bytes = [(Builtin::DataSent, times.bytes_out as f64), (Builtin::DataReceived, times.bytes_in as f64)];
+    vu.samples(&bytes, &Vec::new());
     if let Some(is_expected) = hop.request.expected.includes(hop.status) {
         vu.sample(Builtin::HttpReqFailed.into(), f64::from(u8::from(!is_expected)), &tags);
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rquickjs_sys as q;
 
+use super::promise::PromiseState;
 use super::runtime::Runtime;
 use super::scope::Scope;
 use super::thrown::Thrown;
@@ -25,6 +26,12 @@ pub(crate) trait Loader {
     /// # Errors
     /// Why it cannot be read, for the message of an exception.
     fn load(&self, name: &str) -> Result<ModuleSource, String>;
+
+    /// What the CommonJS module of this full name exports. `wrapper` takes `module`, `exports` and `require`, and runs it.
+    ///
+    /// # Errors
+    /// What it throws.
+    fn run_commonjs<'js>(&self, name: &str, wrapper: Value<'js>) -> Result<Value<'js>, Thrown>;
 }
 
 /// A loader as it is attached to its runtime.
@@ -47,13 +54,22 @@ impl Runtime {
 /// Makes what a native module exports.
 pub(crate) type ModuleExports = for<'js> fn(Scope<'js>) -> Result<Value<'js>, Thrown>;
 
+/// How a module exports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModuleKind {
+    /// By `export`.
+    Standard,
+    /// By `module.exports`.
+    CommonJs,
+}
+
 /// What a module is made of.
 #[derive(Clone)]
 pub(crate) enum ModuleSource {
     /// A text.
     Text(Rc<str>),
     /// What [`Scope::compile`] made of one.
-    Bytecode(Arc<[u8]>),
+    Bytecode(ModuleKind, Arc<[u8]>),
     /// Properties of an object, and the object itself as `default` where it has no property of that name.
     Native(ModuleExports),
 }
@@ -63,8 +79,8 @@ impl<'js> Scope<'js> {
     ///
     /// # Errors
     /// A `SyntaxError`.
-    pub(crate) fn compile(self, name: &str, text: &str) -> Result<Arc<[u8]>, Thrown> {
-        let module = self.compiled(name, text)?;
+    pub(crate) fn compile(self, name: &str, text: &str) -> Result<(ModuleKind, Arc<[u8]>), Thrown> {
+        let (kind, module) = self.compiled(name, text)?;
         let mut size = 0;
         // SAFETY: the context and the module are alive; the bytes are copied within their length, then freed.
         unsafe {
@@ -75,7 +91,7 @@ impl<'js> Scope<'js> {
             }
             let copy = std::slice::from_raw_parts(bytes, size as usize).into();
             q::js_free(self.raw(), bytes.cast());
-            Ok(copy)
+            Ok((kind, copy))
         }
     }
 
@@ -86,7 +102,10 @@ impl<'js> Scope<'js> {
     pub(crate) fn import(self, name: &str) -> Result<Value<'js>, Thrown> {
         let source =
             self.runtime().loader().and_then(|loader| loader.load(name)).map_err(|why| self.throw(&why))?;
-        let module = self.made(name, source)?;
+        let (kind, module) = self.made(name, source)?;
+        if kind == ModuleKind::CommonJs {
+            return self.run_commonjs(name, module);
+        }
         // SAFETY: the context is alive, the value a module, which is evaluated once and lives as long as its context.
         unsafe {
             let definition = q::JS_VALUE_GET_PTR(module.raw()).cast::<q::JSModuleDef>();
@@ -95,38 +114,85 @@ impl<'js> Scope<'js> {
             }
             let promise = Value::result(self, q::JS_EvalFunction(self.raw(), module.clone().into_raw()))?;
             while self.run_job()? {}
-            if let super::promise::PromiseState::Rejected(reason) = promise.promise_state() {
+            if let PromiseState::Rejected(reason) = promise.promise_state() {
                 return Err(self.throw_value(reason));
             }
             Value::result(self, q::JS_GetModuleNamespace(self.raw(), definition))
         }
     }
 
-    fn compiled(self, name: &str, text: &str) -> Result<Value<'js>, Thrown> {
+    /// What the module of this full name exports to `require`.
+    ///
+    /// # Errors
+    /// What it throws, or that it waits for something.
+    pub(crate) fn required(self, name: &str) -> Result<Value<'js>, Thrown> {
+        let source =
+            self.runtime().loader().and_then(|loader| loader.load(name)).map_err(|why| self.throw(&why))?;
+        if !matches!(source, ModuleSource::Native(_)) {
+            let (kind, module) = self.made(name, source)?;
+            if kind == ModuleKind::CommonJs {
+                return self.run_commonjs(name, module);
+            }
+        }
+        let name = c_string(name);
+        // SAFETY: the context is alive; both names end with a zero.
+        let promise = unsafe { q::JS_LoadModule(self.raw(), c"".as_ptr(), name.as_ptr()) };
+        let promise = Value::result(self, promise)?;
+        while self.run_job()? {}
+        match promise.promise_state() {
+            PromiseState::Fulfilled(namespace) => Ok(namespace),
+            PromiseState::Rejected(reason) => Err(self.throw_value(reason)),
+            PromiseState::Pending | PromiseState::NoPromise => {
+                Err(self.throw("require() is for modules that are evaluated without waiting"))
+            }
+        }
+    }
+
+    fn run_commonjs(self, name: &str, program: Value<'js>) -> Result<Value<'js>, Thrown> {
+        // SAFETY: the context is alive, the value a compiled script, whose reference the call takes.
+        let wrapper = Value::result(self, unsafe { q::JS_EvalFunction(self.raw(), program.into_raw()) })?;
+        self.runtime().loader().map_err(|why| self.throw(&why))?.run_commonjs(name, wrapper)
+    }
+
+    fn compiled(self, name: &str, text: &str) -> Result<(ModuleKind, Value<'js>), Thrown> {
+        // Statements of standard modules are syntax errors in a function. What exports nothing in the way of CommonJS need
+        // not be tried.
+        if ["module", "exports", "require"].iter().any(|word| text.contains(word)) {
+            let wrapped = format!("(function (module, exports, require) {{{text}\n}})");
+            match self.compiled_as(name, &wrapped, q::JS_EVAL_TYPE_GLOBAL) {
+                Ok(script) => return Ok((ModuleKind::CommonJs, script)),
+                Err(Thrown) => drop(self.take_thrown()),
+            }
+        }
+        Ok((ModuleKind::Standard, self.compiled_as(name, text, q::JS_EVAL_TYPE_MODULE)?))
+    }
+
+    fn compiled_as(self, name: &str, text: &str, kind: u32) -> Result<Value<'js>, Thrown> {
         let (name, text) = (c_string(name), c_string(text));
-        let flags = (q::JS_EVAL_TYPE_MODULE | q::JS_EVAL_FLAG_COMPILE_ONLY) as c_int;
+        let flags = (kind | q::JS_EVAL_FLAG_COMPILE_ONLY) as c_int;
         // SAFETY: both end with a zero, and the length is without it.
-        let module = unsafe {
+        let compiled = unsafe {
             let length = text.as_bytes().len() as _;
             q::JS_Eval(self.raw(), text.as_ptr(), length, name.as_ptr(), flags)
         };
-        Value::result(self, module)
+        Value::result(self, compiled)
     }
 
-    fn made(self, name: &str, source: ModuleSource) -> Result<Value<'js>, Thrown> {
+    fn made(self, name: &str, source: ModuleSource) -> Result<(ModuleKind, Value<'js>), Thrown> {
         match source {
             ModuleSource::Text(text) => self.compiled(name, &text),
             // SAFETY: the bytes are those that `compile` made with this library.
-            ModuleSource::Bytecode(bytes) => Value::result(self, unsafe {
+            ModuleSource::Bytecode(kind, bytes) => Value::result(self, unsafe {
                 let flags = q::JS_READ_OBJ_BYTECODE as c_int;
                 q::JS_ReadObject(self.raw(), bytes.as_ptr(), bytes.len() as _, flags)
-            }),
+            })
+            .map(|module| (kind, module)),
             ModuleSource::Native(_) => Err(self.throw(&format!("`{name}` is no script"))),
         }
     }
 
-    fn native_module(self, name: &str, exports: ModuleExports) -> Result<*mut q::JSModuleDef, Thrown> {
-        let exports = exports(self)?;
+    /// A module that has the properties of an object, and the object as `default` where it has no property of that name.
+    fn module_of(self, name: &str, exports: Value<'js>) -> Result<*mut q::JSModuleDef, Thrown> {
         let mut names = exports.keys()?;
         if !names.iter().any(|name| name == "default") {
             names.push("default".to_owned());
@@ -145,6 +211,20 @@ impl<'js> Scope<'js> {
             Ok(module)
         }
     }
+}
+
+/// The exports of a CommonJS module as those of a standard one: `default` is all of them, unless the module was a standard one
+/// before it was compiled.
+fn as_standard<'js>(exports: &Value<'js>) -> Result<Value<'js>, Thrown> {
+    let view = exports.scope().object();
+    let names = if exports.is_object() { exports.keys()? } else { Vec::new() };
+    for name in names {
+        view.set(&name, &exports.get(&name)?)?;
+    }
+    if !(exports.is_object() && exports.get("__esModule")?.is_truthy()) {
+        view.set("default", exports)?;
+    }
+    Ok(view)
 }
 
 /// Gives a native module its exports.
@@ -206,8 +286,16 @@ pub(super) unsafe extern "C" fn load(
         let scope = Scope::of(context);
         let found = runtime.loader().and_then(|loader| loader.load(&name));
         let module = found.map_err(|why| scope.throw(&why)).and_then(|source| match source {
-            ModuleSource::Native(exports) => scope.native_module(&name, exports),
-            source => scope.made(&name, source).map(|module| q::JS_VALUE_GET_PTR(module.raw()).cast()),
+            ModuleSource::Native(exports) => {
+                exports(scope).and_then(|exports| scope.module_of(&name, exports))
+            }
+            source => scope.made(&name, source).and_then(|(kind, module)| match kind {
+                ModuleKind::Standard => Ok(q::JS_VALUE_GET_PTR(module.raw()).cast()),
+                ModuleKind::CommonJs => {
+                    let exports = scope.run_commonjs(&name, module)?;
+                    scope.module_of(&name, as_standard(&exports)?)
+                }
+            }),
         });
         module.unwrap_or(ptr::null_mut())
     }

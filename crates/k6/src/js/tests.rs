@@ -16,6 +16,14 @@ impl Loader for Modules {
         let found = self.0.iter().find(|(known, _)| *known == name);
         found.map(|(_, source)| source.clone()).ok_or_else(|| format!("no module `{name}`"))
     }
+
+    fn run_commonjs<'js>(&self, _name: &str, wrapper: Value<'js>) -> Result<Value<'js>, Thrown> {
+        let scope = wrapper.scope();
+        let (module, exports) = (scope.object(), scope.object());
+        module.set("exports", &exports)?;
+        wrapper.call(&exports, &[module.clone(), exports.clone(), scope.undefined()])?;
+        module.get("exports")
+    }
 }
 
 const LIMITS: Limits = Limits { heap_bytes: 64 << 20, stack_bytes: 512 << 10 };
@@ -205,7 +213,7 @@ fn modules_are_compiled_once_and_loaded_in_each_context() {
         Ok(exports)
     };
     let compiling = runtime(Vec::new());
-    let library = context(&compiling)
+    let (kind, library) = context(&compiling)
         .enter(|scope| {
             scope.compile("library", "export let n = 0; export function next() { n += 1; return n; }")
         })
@@ -213,7 +221,7 @@ fn modules_are_compiled_once_and_loaded_in_each_context() {
     let main = "import { next, n } from 'library'; import native, { seven } from 'native';
         next(); export const sum = seven + native.seven + next(); export { n }; export default function () {}";
     let modules = vec![
-        ("library", ModuleSource::Bytecode(library)),
+        ("library", ModuleSource::Bytecode(kind, library)),
         ("native", ModuleSource::Native(native)),
         ("main", ModuleSource::Text(main.into())),
     ];

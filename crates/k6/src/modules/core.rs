@@ -32,6 +32,10 @@ impl Tags for CheckTags<'_> {
         }
         self.given.tag(name)
     }
+
+    fn given(&self) -> &[(String, String)] {
+        self.given
+    }
 }
 
 fn check<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {

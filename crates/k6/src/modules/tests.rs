@@ -1,5 +1,6 @@
 //! What the modules give scripts. Values are those that k6 gives.
 
+mod commonjs;
 mod crypto;
 mod execution;
 mod library;
@@ -58,6 +59,7 @@ fn load(imports: &str, script: &str, lines: &Lines) -> Result<Script, ScriptErro
         path: PathBuf::from("test.js"),
         files: Arc::new(OneFile(format!("{imports}\n{SHOW}\n{script}"))),
         files_under: None,
+        import_cache: Some(PathBuf::from("/cache")),
         env: BTreeMap::new(),
     };
     Script::load(source, lines.sink())

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::dns::one_of;
 use super::fields::{FromJson, FromText, is_null_or_empty, mismatch};
+pub use crate::summary::number::TimeUnit;
 
 /// A statistic of a trend in the summary.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,17 +24,6 @@ pub enum TrendStatistic {
     Count,
     /// A percentile, from 0 to 100.
     Percentile(f64),
-}
-
-/// The unit of times in the summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeUnit {
-    /// Seconds.
-    Seconds,
-    /// Milliseconds.
-    Millis,
-    /// Microseconds.
-    Micros,
 }
 
 /// The tags that observations get of themselves.
@@ -67,7 +57,7 @@ const NAMED: [(&str, TrendStatistic); 5] = [
     ("count", TrendStatistic::Count),
 ];
 const TIME_UNITS: [(&str, TimeUnit); 3] =
-    [("s", TimeUnit::Seconds), ("ms", TimeUnit::Millis), ("us", TimeUnit::Micros)];
+    [("s", TimeUnit::Seconds), ("ms", TimeUnit::Milliseconds), ("us", TimeUnit::Microseconds)];
 
 impl TrendStatistic {
     /// Those that the summary shows by default.
@@ -128,6 +118,11 @@ impl SystemTags {
     /// Whether observations get the tag of this name.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains(name)
+    }
+
+    /// All of them, in the order of their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().copied()
     }
 
     /// Those of these names; k6 has no effect of an unknown one, so it is left out.

@@ -1,12 +1,15 @@
 //! The files of a script: modules and what `open()` reads, read when the script is first evaluated and kept for all virtual users.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use workload::Files;
 
-use crate::js::ModuleSource;
+use super::import_cache::{cached_file, how_to_fill, is_remote};
+use super::typescript;
+use crate::js::{ModuleKind, ModuleSource};
 
 /// Whether files that were not read before may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub(crate) struct Sources {
     files: Arc<dyn Files + Send + Sync>,
     /// Files are read below this folder only.
     below: Option<PathBuf>,
+    /// The folder of modules that are imported by URL.
+    import_cache: Option<PathBuf>,
     read: Mutex<Read>,
 }
 
@@ -38,23 +43,27 @@ struct Read {
 #[derive(Clone)]
 enum Module {
     Text(Arc<str>),
-    Bytecode(Arc<[u8]>),
+    Bytecode(ModuleKind, Arc<[u8]>),
 }
 
 impl Module {
     fn source(self) -> ModuleSource {
         match self {
             Module::Text(text) => ModuleSource::Text((*text).into()),
-            Module::Bytecode(bytecode) => ModuleSource::Bytecode(bytecode),
+            Module::Bytecode(kind, bytecode) => ModuleSource::Bytecode(kind, bytecode),
         }
     }
 }
 
 impl Sources {
-    pub(crate) fn new(files: Arc<dyn Files + Send + Sync>, below: Option<PathBuf>) -> Sources {
+    pub(crate) fn new(
+        files: Arc<dyn Files + Send + Sync>,
+        below: Option<PathBuf>,
+        import_cache: Option<PathBuf>,
+    ) -> Sources {
         let (modules, opened, shared_arrays) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         let read = Mutex::new(Read { reading: Reading::Open, modules, opened, shared_arrays });
-        Sources { files, below: below.map(|below| normal(&below)), read }
+        Sources { files, below: below.map(|below| normal(&below)), import_cache, read }
     }
 
     fn read(&self) -> MutexGuard<'_, Read> {
@@ -71,13 +80,14 @@ impl Sources {
         let read = self.read();
         let texts = read.modules.iter().filter_map(|(name, module)| match module {
             Module::Text(text) => Some((name.clone(), text.clone())),
-            Module::Bytecode(_) => None,
+            Module::Bytecode(..) => None,
         });
         texts.collect()
     }
 
-    pub(crate) fn set_bytecode(&self, name: &str, bytecode: Arc<[u8]>) {
-        self.read().modules.insert(name.to_owned(), Module::Bytecode(bytecode));
+    pub(crate) fn set_bytecode(&self, name: &str, bytecode: (ModuleKind, Arc<[u8]>)) {
+        let (kind, bytecode) = bytecode;
+        self.read().modules.insert(name.to_owned(), Module::Bytecode(kind, bytecode));
     }
 
     /// The bytes of a file that the module `from` opens.
@@ -110,6 +120,17 @@ impl Sources {
         self.files.read(path).map_err(|error| format!("can't read \"{shown}\": {error}"))
     }
 
+    fn read_cached(&self, url: &str) -> Result<Vec<u8>, String> {
+        let folder = self.import_cache.as_ref();
+        let folder =
+            folder.ok_or_else(|| format!("\"{url}\" cannot be imported: there is no import cache"))?;
+        let file = cached_file(folder, url);
+        self.files.read(&file).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => how_to_fill(url, &file),
+            _ => format!("can't read \"{}\": {error}", file.display()),
+        })
+    }
+
     /// The module in a file.
     ///
     /// # Errors
@@ -119,10 +140,13 @@ impl Sources {
         if let Some(module) = known {
             return Ok(module.source());
         }
-        let bytes = self.read_new(Path::new(name))?;
+        let bytes = if is_remote(name) { self.read_cached(name)? } else { self.read_new(Path::new(name))? };
         let text = String::from_utf8(bytes).map_err(|_| format!("\"{name}\" is not UTF-8"))?;
-        let is_data = name.ends_with(".json");
-        let text = if is_data { format!("export default {text};") } else { text };
+        let text = match Path::new(name).extension().and_then(|ending| ending.to_str()) {
+            Some("json") => format!("export default {text};"),
+            Some("ts") => typescript::javascript(name, &text)?,
+            _ => text,
+        };
         Ok(self.module_of(name, &text))
     }
 

@@ -24,6 +24,11 @@ pub(crate) fn parse() -> Arguments {
     // The message quotes the arguments: it is printed as that of their visible forms, which are refused as well.
     let shown = given().into_iter().map(|argument| visible(&argument.to_string_lossy()).into_owned());
     match Arguments::try_parse_from(shown) {
+        Err(error) if is_script_verb(&given()) => {
+            // That standard error was closed changes no exit code.
+            let _ = without_secrets(error).print();
+            std::process::exit(UNREADABLE_FLAGS)
+        }
         Err(error) => without_secrets(error).exit(),
         Ok(_) => {
             screen::note(format_args!("plimsoll: {}", error.kind()));
@@ -35,7 +40,9 @@ pub(crate) fn parse() -> Arguments {
 /// The verb that `run` is with a script: it has k6's flags.
 pub(super) const SCRIPT_VERB: &str = "run-script";
 /// What the names of scripts end with.
-const SCRIPT_ENDINGS: [&str; 4] = ["js", "mjs", "cjs", "ts"];
+const SCRIPT_ENDINGS: [&str; 5] = ["js", "mjs", "cjs", "tar", "ts"];
+/// The exit code of k6 for flags that cannot be read.
+const UNREADABLE_FLAGS: i32 = 255;
 
 /// The command line, in which `run` with a script is a verb of its own.
 fn with_script_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
@@ -44,10 +51,24 @@ fn with_script_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
         ending.is_some_and(|ending| SCRIPT_ENDINGS.contains(&ending))
             && !argument.to_string_lossy().starts_with('-')
     };
-    if arguments.get(1).is_some_and(|verb| verb == "run") && arguments[2..].iter().any(is_script) {
+    let is_run = arguments.get(1).is_some_and(|verb| verb == "run");
+    if is_run && (arguments[2..].iter().any(is_script) || is_standard_input(&arguments[2..])) {
         arguments[1] = SCRIPT_VERB.into();
     }
     arguments
+}
+
+/// Whether the script is standard input: `-` comes first, or last and not as the value of an option.
+fn is_standard_input(arguments: &[OsString]) -> bool {
+    match arguments {
+        [first, ..] if first == "-" => true,
+        [.., before, last] => last == "-" && !before.to_string_lossy().starts_with("--"),
+        _ => false,
+    }
+}
+
+fn is_script_verb(arguments: &[OsString]) -> bool {
+    arguments.get(1).is_some_and(|verb| verb == SCRIPT_VERB)
 }
 
 /// The error about an argument, which quotes its value: an address may have a password, a header is one.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use k6::summary::SummaryMode;
 
+use super::foreign::ForeignArguments;
 use super::{OutputArguments, RunOptionArguments};
 
 pub(super) const EXAMPLES: &str = "\
@@ -29,7 +30,7 @@ and where k6 would say 0:
 
 #[derive(Debug, Args)]
 pub(crate) struct ScriptArguments {
-    /// The script
+    /// The script; `-` is standard input
     pub(crate) script: PathBuf,
     /// Virtual users
     #[arg(short = 'u', long, value_name = "NUMBER", allow_negative_numbers = true)]
@@ -46,6 +47,9 @@ pub(crate) struct ScriptArguments {
     /// A variable in __ENV
     #[arg(short = 'e', long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
+    /// Whether __ENV has the variables of this process [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) include_system_env_vars: Option<bool>,
     /// A tag of every value
     #[arg(long = "tag", value_name = "NAME=VALUE")]
     pub(crate) tags: Vec<String>,
@@ -124,21 +128,28 @@ pub(crate) struct ScriptArguments {
     /// The unit of times in the summary
     #[arg(long, value_name = "UNIT")]
     pub(crate) summary_time_unit: Option<String>,
-    /// How much the summary shows: compact, full, legacy or disabled
-    #[arg(long, value_name = "MODE", default_value = "compact", value_parser = summary_mode)]
-    pub(crate) summary_mode: SummaryMode,
+    /// How much the summary shows: compact, full, legacy or disabled [default: compact]
+    #[arg(long, value_name = "MODE", value_parser = summary_mode)]
+    pub(crate) summary_mode: Option<SummaryMode>,
     /// Write the summary as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) summary_export: Option<PathBuf>,
     /// Show no summary of metrics
     #[arg(long)]
     pub(crate) no_summary: bool,
+    /// Write every value to a file, such as json=values.json or csv=values.csv.gz
+    #[arg(short = 'o', long, value_name = "OUTPUT")]
+    pub(crate) out: Vec<String>,
     /// Read files below this folder only
     #[arg(long, value_name = "DIR")]
     pub(crate) files_under: Option<PathBuf>,
     /// Further objectives, phases and targets that are watched, as TOML
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+    /// Read modules that are imported by URL from this folder, which is never filled by itself
+    /// [default: plimsoll/imports in the user's cache]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) import_cache: Option<PathBuf>,
     /// Keep the evidence in this run file [default: the script's name with the time, `.plimsoll`]
     #[arg(long, value_name = "FILE")]
     pub(crate) evidence: Option<PathBuf>,
@@ -154,6 +165,8 @@ pub(crate) struct ScriptArguments {
     /// Loops that offer the load, each on a thread of its own and with an equal share of it
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) loops: u16,
+    #[command(flatten)]
+    pub(crate) foreign: ForeignArguments,
     #[command(flatten)]
     pub(crate) outputs: OutputArguments,
 }

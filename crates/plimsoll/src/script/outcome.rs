@@ -1,23 +1,21 @@
 //! What a script's run came to, in k6's terms: its metrics, its thresholds, its exit code.
 
-use std::time::Duration;
-
 use ::report::Summary;
 use anyhow::anyhow;
 use archive::Stored;
-use evidence::metric::{MetricKind, MetricSums};
+use evidence::metric::MetricSums;
 use evidence::{Judgement, Run, TerminalText, Verdict};
-use k6::options::thresholds::{Aggregates, Aggregation};
-use k6::summary::number::TimeUnit;
 use k6::summary::{
     Colours, Contains, MetricDefinition, MetricThresholds, RunRecord, RunState, Series, SummaryData,
     SummaryOptions, Threshold, handle_summary, summary_export, summary_text,
 };
-use k6::{BUILTINS, Contains as Amount, LogSink, SummaryOutput};
+use k6::{BUILTINS, Contains as Amount, LogSink, Script, SummaryOutput};
 
 use super::LoadedScript;
+use super::coloured::coloured;
 use super::derived::{self, SeriesSums};
 use super::policy;
+use super::thresholds::Part;
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
@@ -40,6 +38,8 @@ pub(super) struct ScriptOutcome {
     /// Why the script ended its run, if it did.
     aborted: Option<String>,
     is_marked_failed: bool,
+    /// Whether thresholds have ended the run, which was said then.
+    was_stopped: bool,
 }
 
 /// What a run came to.
@@ -53,10 +53,10 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
         .iter()
         .map(|of| {
             let part = Part { kind: of.kind, sums: part(&sums, of), duration: sealed.load() };
-            let thresholds = of.thresholds.iter().map(|threshold| Threshold {
-                source: threshold.source.clone(),
-                ok: threshold.expression.holds(&part),
-            });
+            let thresholds = of
+                .thresholds
+                .iter()
+                .map(|threshold| Threshold { source: threshold.source.clone(), ok: part.meets(threshold) });
             MetricThresholds { metric: of.source.clone(), thresholds: thresholds.collect() }
         })
         .collect();
@@ -68,7 +68,7 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
     let series: Vec<Series<'_, MetricSums>> =
         sums.iter().map(|(metric, tags, sums)| Series { metric, tags, sums }).collect();
     let record = RunRecord {
-        definitions: &definitions(loaded),
+        definitions: &definitions(&loaded.script),
         series: &series,
         thresholds: &thresholds,
         state: RunState {
@@ -86,6 +86,7 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
         crossed,
         aborted,
         is_marked_failed: requests.is_marked_failed(),
+        was_stopped: loaded.threshold_stop.has_stopped(),
     })
 }
 
@@ -113,27 +114,14 @@ fn part(sums: &SeriesSums, of: &k6::options::thresholds::MetricThresholds) -> Me
     part
 }
 
-/// The values of a metric in a run of this length.
-struct Part {
-    kind: MetricKind,
-    sums: MetricSums,
-    duration: Duration,
-}
-
-impl Aggregates for Part {
-    fn aggregate(&self, aggregation: Aggregation) -> f64 {
-        aggregation.statistic(self.kind).of(&self.sums, self.duration)
-    }
-}
-
 /// Every metric that there is.
-fn definitions(loaded: &LoadedScript) -> Vec<MetricDefinition> {
+pub(super) fn definitions(script: &Script) -> Vec<MetricDefinition> {
     let contains = |amount: Amount| match amount {
         Amount::Default => Contains::Default,
         Amount::Time => Contains::Time,
         Amount::Data => Contains::Data,
     };
-    let own = loaded.script.metrics().iter().map(|(name, kind, amount)| (name.as_str(), *kind, *amount));
+    let own = script.metrics().iter().map(|(name, kind, amount)| (name.as_str(), *kind, *amount));
     let derived = derived::DERIVED.iter().map(|(name, kind)| (*name, *kind, Amount::Default));
     let all = BUILTINS.iter().copied().chain(derived).chain(own);
     all.map(|(name, kind, amount)| MetricDefinition {
@@ -147,12 +135,7 @@ fn definitions(loaded: &LoadedScript) -> Vec<MetricDefinition> {
 fn summary_options(loaded: &LoadedScript) -> SummaryOptions {
     let options = &loaded.options.options;
     let trend_stats = options.trend_statistics().iter().map(ToString::to_string).collect();
-    let time_unit = options.summary_time_unit.map(|unit| match unit {
-        k6::options::TimeUnit::Seconds => TimeUnit::Seconds,
-        k6::options::TimeUnit::Millis => TimeUnit::Milliseconds,
-        k6::options::TimeUnit::Micros => TimeUnit::Microseconds,
-    });
-    SummaryOptions { trend_stats, time_unit, no_color: false }
+    SummaryOptions { trend_stats, time_unit: options.summary_time_unit, no_color: false }
 }
 
 /// The report without the metrics that k6's summary has shown.
@@ -182,13 +165,27 @@ fn without_colours(text: &str) -> String {
     plain
 }
 
+/// A text as standard output shows it.
+fn shown(text: &str, colours: Colours) -> TerminalText {
+    match colours {
+        Colours::On => coloured(text),
+        Colours::Off => quoted(&without_colours(text)),
+    }
+}
+
+/// Whether summaries have colours: on a terminal, unless they are not to.
+fn colours(arguments: &ScriptArguments) -> Colours {
+    let is_coloured = Stream::Output.is_terminal() && !arguments.foreign.no_color;
+    if is_coloured { Colours::On } else { Colours::Off }
+}
+
 /// Put what `handleSummary` has made where it says.
-fn put(made: &SummaryOutput) -> CommandResult<()> {
-    let text = || quoted(&without_colours(&String::from_utf8_lossy(&made.content)));
+fn put(made: &SummaryOutput, colours: Colours) -> CommandResult<()> {
+    let text = String::from_utf8_lossy(&made.content);
     match made.name.as_str() {
-        "stdout" => outputs::print(&text()),
+        "stdout" => outputs::print(&shown(&text, colours)),
         "stderr" => {
-            outputs::note(&*text());
+            outputs::note(&*shown(&text, Colours::Off));
             Ok(())
         }
         path => std::fs::write(path, &made.content)
@@ -208,15 +205,17 @@ impl ScriptOutcome {
             let json = serde_json::to_string_pretty(&summary_export(&self.summary)).map_err(Failure::own)?;
             outputs::put(path, &json)?;
         }
+        let colours = colours(arguments);
         if arguments.no_summary {
             return Ok(());
         }
         match loaded.script.handle_summary(&handle_summary(&self.summary), log) {
-            Ok(Some(made)) => return made.iter().try_for_each(put),
+            Ok(Some(made)) => return made.iter().try_for_each(|made| put(made, colours)),
             Ok(None) => {}
             Err(error) => outputs::note(format_args!("handleSummary() failed: {error}")),
         }
-        outputs::print(&quoted(&summary_text(&self.summary, arguments.summary_mode, Colours::Off)))
+        let mode = arguments.summary_mode.unwrap_or_default();
+        outputs::print(&shown(&summary_text(&self.summary, mode, colours), colours))
     }
 
     /// k6's exit code; where that is 0 and the evidence cannot support a verdict, that of the verdict.
@@ -224,6 +223,9 @@ impl ScriptOutcome {
         if let Some(why) = &self.aborted {
             outputs::note(why);
             return ABORTED;
+        }
+        if self.was_stopped {
+            return CROSSED;
         }
         if self.is_marked_failed {
             return MARKED_FAILED;

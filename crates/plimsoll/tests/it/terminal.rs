@@ -66,7 +66,7 @@ fn terminal() -> (OwnedFd, OwnedFd) {
 }
 
 /// Run a line on a terminal; a SIGINT is sent once what came contains `interrupt_at`.
-fn run(arguments: &[&str], interrupt_at: Option<&str>) -> (String, Option<i32>) {
+pub(crate) fn run(arguments: &[&str], interrupt_at: Option<&str>) -> (String, Option<i32>) {
     let (ours, theirs) = terminal();
     let folder = TempDir::new().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll"))

@@ -123,7 +123,7 @@ fn every_flag_sets_its_option() {
     assert_eq!((options.batch_per_host(), options.min_iteration_duration()), (Some(5), seconds(7)));
     assert_eq!(options.user_agent.as_deref(), Some("me"));
     assert_eq!(options.trend_statistics(), [TrendStatistic::Avg, TrendStatistic::Max]);
-    assert_eq!(options.summary_time_unit, Some(TimeUnit::Millis));
+    assert_eq!(options.summary_time_unit, Some(TimeUnit::Milliseconds));
     assert_eq!(options.tags, Some([pair("a", "b=c"), pair("d", "e")].into()));
     let (networks, names) = (options.blacklist_ips.unwrap(), options.block_hostnames.unwrap());
     assert!(networks[1].contains("11.1.1.1".parse().unwrap()) && names[0].matches("x.a.com"));

@@ -1,0 +1,166 @@
+//! How k6 scripts are loaded: languages, kinds of modules, places, flags and variables. What is expected was recorded from
+//! k6 1.8.1.
+
+use crate::command::{CommandOutput, TestFolder};
+
+const FIXED: [&str; 4] = ["-q", "--evidence", "run.plimsoll", "--k6-exit-codes"];
+
+/// Run the first of these files.
+fn run(files: &[(&str, &str)], more: &[&str]) -> CommandOutput {
+    let folder = TestFolder::new("");
+    for (name, text) in files {
+        folder.write(name, text);
+    }
+    folder.plimsoll(&[&["run", files[0].0][..], &FIXED, more].concat())
+}
+
+#[test]
+fn types_are_left_out_and_places_stay() {
+    let main = "import { Options } from 'k6/options';
+import { User, Kind, total } from './lib.ts';
+export const options: Options = { iterations: 1 };
+export default function (): void {
+  const user: User = { id: 1 };
+  console.log(JSON.stringify([user!.id as number, Kind.A, Kind[5], total(user)]));
+  throw new Error('here');
+}
+";
+    let library = "export interface User { id: number }
+        export enum Kind { A, B = 5 }
+        namespace Sums { export const more: number = 7 }
+        export function total<T extends User>(user: T): number { return user.id + Sums.more; }";
+    run(&[("main.ts", main), ("lib.ts", library)], &[]).exits_with(0).stderr_contains(&[
+        r#"INFO [1,0,"B",8]"#,
+        "ERRO Error: here",
+        "main.ts:7:",
+    ]);
+    run(&[("main.ts", "export default function () {\n  const a: = 1;\n}")], &[])
+        .exits_with(107)
+        .stderr_contains(&["SyntaxError: ", "main.ts:2:12"]);
+}
+
+#[test]
+fn a_commonjs_script_is_run() {
+    let main = "const { sleep } = require('k6'); const half = require('./half.js');
+        exports.options = { iterations: 2 };
+        exports.default = function () {
+            let late; try { require('./half.js'); } catch (error) { late = error.message; }
+            console.log(typeof sleep, half(4), late);
+        };";
+    run(&[("main.cjs", main), ("half.js", "module.exports = (x) => x / 2;")], &[])
+        .exits_with(0)
+        .stderr_contains(&["INFO function 2 the \"require\" function is only available in the init stage (i.e. the global scope)"]);
+}
+
+#[test]
+fn imports_by_url_are_read_from_the_cache_and_nowhere_else() {
+    let main = "import { value } from 'https://example.com/lib/a.js';
+        export default function () { console.log(value); }";
+    const FILE: &str = "fecb90769e981ed7516916a3b0c33b8b918ff447377e187b33d2b598dd8334a6.js";
+    let cached = [("main.js", main), (FILE, "export const value = 'cached';")];
+    run(&cached, &["--import-cache", "."]).exits_with(0).stderr_contains(&["INFO cached"]);
+    run(&cached, &["--import-cache", "empty"]).exits_with(107).stderr_contains(&[
+        "\"https://example.com/lib/a.js\" is not in the import cache",
+        &format!("curl -fsSL --create-dirs -o 'empty/{FILE}' 'https://example.com/lib/a.js'"),
+    ]);
+}
+
+#[test]
+fn a_script_may_come_through_standard_input() {
+    let folder = TestFolder::new("");
+    folder.write(
+        "x.js",
+        "import { value } from './lib.js'; export default function () { console.log(value, __ENV.HOME, __ENV.A); }",
+    );
+    folder.write("lib.js", "export const value = 'beside';");
+    let arguments = ["run", "-", "-q", "-e", "A=b", "--include-system-env-vars=false"];
+    folder
+        .plimsoll_after("exec < x.js", &arguments)
+        .stderr_contains(&["INFO beside undefined b"])
+        .stdout_contains(&["iterations"]);
+    assert!(folder.files(".plimsoll")[0].starts_with("script-"));
+}
+
+#[test]
+fn runs_of_one_second_have_files_of_their_own() {
+    let folder = TestFolder::new("");
+    folder.write("same.js", "export default function () {}");
+    let runs: Vec<_> =
+        (0..4).map(|_| folder.plimsoll(&["run", "same.js", "-q", "--k6-exit-codes"])).collect();
+    for run in &runs {
+        run.exits_with(0);
+    }
+    assert_eq!(folder.files(".plimsoll").len(), 4);
+}
+
+#[test]
+fn the_load_is_shown_before_it_begins() {
+    let folder = TestFolder::new("");
+    folder.write("script.js", "export default function () {}");
+    let fixed =
+        ["run", "script.js", "--evidence", "run.plimsoll", "--force", "-o", "json=a.json", "-o", "csv"];
+    let header = "     execution: local
+        script: script.js
+        output: json (a.json), csv (file.csv)
+
+     scenarios: (100.00%) 1 scenario, 1 max VUs, 10m30s max duration (incl. graceful stop):
+              * default: 1 iterations for each of 1 VUs (maxDuration: 10m0s, gracefulStop: 30s)
+";
+    folder.plimsoll(&fixed).stdout_contains(&[header]);
+    let quiet = folder.plimsoll(&[&fixed[..], &["--quiet"]].concat());
+    quiet.stdout_contains(&["iterations"]);
+    assert!(!folder.read("stdout.txt").contains("execution: local"));
+}
+
+#[test]
+fn each_flag_of_k6_is_accepted_or_refused_by_name() {
+    let script = ("script.js", "export const options = { iterations: 1 }; export default function () {}");
+    for accepted in [
+        "--no-color",
+        "--verbose",
+        "-l",
+        "--paused",
+        "--http-debug=full",
+        "--http-debug",
+        "--address=localhost:6565",
+        "--profiling-enabled",
+        "--type=js",
+        "--compatibility-mode=base",
+        "--log-output=stderr",
+        "--traces-output=none",
+    ] {
+        run(&[script], &[accepted]).exits_with(0);
+    }
+    for (refused, code, message) in [
+        ("--type=archive", 255, "--type 'archive' is not supported"),
+        ("--compatibility-mode=foo", 255, "--compatibility-mode 'foo' is not supported"),
+        ("--console-output=c.txt", 255, "--console-output 'c.txt' is not supported"),
+        ("--log-output=none", 255, "--log-output 'none' is not supported"),
+        ("--log-format=json", 255, "--log-format 'json' is not supported"),
+        ("--secret-source=file=x", 255, "--secret-source 'file=x' is not supported"),
+        ("--new-machine-readable-summary", 255, "--new-machine-readable-summary 'true' is not supported"),
+        ("--local-ips=10.0.0.1", 104, "localIPs is not supported"),
+        ("--nosuch", 255, "--nosuch"),
+        ("--summary-mode=foo", 255, "--summary-mode"),
+    ] {
+        run(&[script], &[refused]).exits_with(code).stderr_contains(&[message]);
+    }
+    let folder = TestFolder::new("");
+    folder.plimsoll(&["run", "archive.tar"]).exits_with(255).stderr_contains(&["archives are not read"]);
+}
+
+#[test]
+fn variables_replace_flags_that_are_not_given() {
+    let folder = TestFolder::new("");
+    folder.write("script.js", "export default function () {}");
+    folder.write("options.json", r#"{ "vus": 2, "iterations": 6 }"#);
+    let variables = "export K6_CONFIG=options.json K6_SUMMARY_EXPORT=summary.json K6_SUMMARY_MODE=disabled K6_OUT=json=a.json";
+    let ran = folder.plimsoll_after(variables, &[&["run", "script.js"][..], &FIXED].concat());
+    ran.exits_with(0);
+    assert_eq!(folder.json("summary.json")["metrics"]["iterations"]["count"], 6);
+    assert!(!folder.read("stdout.txt").contains("TOTAL RESULTS"));
+    assert!(folder.read("a.json").contains(r#""metric":"iterations""#));
+    let refused =
+        folder.plimsoll_after("export K6_LOG_OUTPUT=loki", &[&["run", "script.js"][..], &FIXED].concat());
+    refused.exits_with(255).stderr_contains(&["K6_LOG_OUTPUT 'loki' is not supported"]);
+}
