@@ -101,10 +101,12 @@ impl ScriptIteration {
     fn is_ready(&self) -> bool {
         let Some(waits) = self.under_way.as_ref().and_then(|under_way| under_way.waits) else { return true };
         let operations = self.vu.operations.borrow();
-        let has_ended = |name: u32| operations.get(&name).is_none_or(|slot| slot.ended.is_some());
         match waits {
-            Wait::For(name) => has_ended(name),
-            Wait::ForAll(first, count) => (first..first.wrapping_add(count)).all(has_ended),
+            Wait::For(name) => operations.get(&name).is_none_or(|slot| slot.ended.is_some()),
+            Wait::ForOneOf(first, count) => {
+                let has_just_ended = |name| operations.get(&name).is_some_and(|slot| slot.ended.is_some());
+                (first..first.wrapping_add(count)).any(has_just_ended)
+            }
             Wait::Any => operations.values().any(|slot| slot.ended.is_some()) || operations.is_empty(),
             Wait::Turn => true,
         }
@@ -170,14 +172,13 @@ impl Iteration for ScriptIteration {
             }
             Event::TurnBegan => Verdict::Accepted,
         };
-        if self.is_ready() {
-            return self.go_on(verdict, context);
+        // A redirect is asked for without the script, and may have ended by that.
+        if !self.is_ready()
+            && let Err(reason) = completed::ask(&self.vu, context)
+        {
+            return Progress::Abort(reason);
         }
-        // A redirect is asked for without the script.
-        match completed::ask(&self.vu, context) {
-            Ok(()) => Progress::Waiting(verdict),
-            Err(reason) => Progress::Abort(reason),
-        }
+        if self.is_ready() { self.go_on(verdict, context) } else { Progress::Waiting(verdict) }
     }
 
     fn cancelled(&mut self) {
@@ -301,13 +302,10 @@ fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
         Waiter::Callback(callback) => {
             scope.kept(&callback).call(&scope.undefined(), &[])?;
         }
-        Waiter::Promise(resolver) => {
-            let received = crate::modules::http_received(scope, slot.ended);
-            match received.and_then(|response| crate::modules::http_response(scope, response)) {
-                Ok(response) => resolver.fulfil(response)?,
-                Err(Thrown) => resolver.reject(scope.take_thrown())?,
-            }
-        }
+        Waiter::Promise(resolver) => match crate::modules::settle_request(scope, slot.ended) {
+            Ok(response) => resolver.fulfil(response)?,
+            Err(Thrown) => resolver.reject(scope.take_thrown())?,
+        },
     }
     Ok(true)
 }

@@ -22,6 +22,6 @@ pub use lifecycle::LifecycleError;
 pub use loading::ScriptSource;
 pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};
 pub use script::{
-    Bodies, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink, RunSettings, Script, ScriptError,
-    TestRequests,
+    Bodies, CookieLife, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink, RunSettings, Script,
+    ScriptError, TestRequests,
 };

@@ -6,6 +6,7 @@ mod core;
 mod crypto;
 mod data;
 mod defining;
+mod display;
 mod encoding;
 mod execution;
 mod globals;
@@ -17,7 +18,7 @@ mod tests;
 
 use crate::js::{ModuleExports, Scope, Thrown};
 
-pub(crate) use http::{received as http_received, response_object as http_response};
+pub(crate) use http::settle as settle_request;
 pub(crate) use library::{library, library_source};
 
 /// k6's modules by name.

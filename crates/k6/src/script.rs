@@ -124,6 +124,21 @@ pub struct HttpDefaults {
     pub bodies: Bodies,
     /// Whether requests that fail throw.
     pub failures: Failures,
+    /// How long cookies are kept.
+    pub cookies: CookieLife,
+    /// How many requests of a batch are under way at once.
+    pub batch: u32,
+    /// How many of them to one server; 0 for as many as there are.
+    pub batch_per_host: u32,
+}
+
+/// How long the cookies of a virtual user are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CookieLife {
+    /// Until its iteration ends.
+    Iteration,
+    /// As long as it lives.
+    VirtualUser,
 }
 
 /// Whether bodies of responses are kept.
@@ -151,6 +166,9 @@ impl Default for HttpDefaults {
             user_agent: concat!("plimsoll/", env!("CARGO_PKG_VERSION")).to_owned(),
             bodies: Bodies::Kept,
             failures: Failures::Returned,
+            cookies: CookieLife::Iteration,
+            batch: 20,
+            batch_per_host: 6,
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::js::fiber::Suspender;
 use crate::js::{Kept, Resolver, Scope, Thrown};
 use crate::metrics::{Builtin, MetricId, Registry, SamplePlace, SeriesId, Tags};
 use crate::options::ScenarioShape;
-use crate::script::{Counted, LogLine, LogSink, Script};
+use crate::script::{CookieLife, Counted, LogLine, LogSink, Script};
 
 /// What a virtual user does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +42,8 @@ pub(crate) enum Resumed {
 pub(crate) enum Wait {
     /// The end of one operation.
     For(OperationName),
-    /// The end of all of so many operations, numbered from the first one.
-    ForAll(OperationName, u32),
+    /// The end of one of so many operations, numbered from the first one.
+    ForOneOf(OperationName, u32),
     /// The end of any operation.
     Any,
     /// The next turn of the loop.
@@ -73,8 +73,8 @@ pub(crate) enum Waiter {
 /// How an operation ended.
 #[derive(Debug, Clone)]
 pub(crate) enum Ended {
-    /// A request, in this way; or it could not be sent, for this reason.
-    Http(Result<Rc<HttpResponse>, String>),
+    /// A request, in this way.
+    Http(Rc<HttpResponse>),
     /// A timer has fired.
     Timer,
 }
@@ -207,6 +207,9 @@ impl Vu {
     /// Begin an iteration on this fiber.
     pub(crate) fn enter(&self, suspender: &Suspender<Resumed, Wait>) {
         self.is_cancelled.set(false);
+        if self.shared.script.settings().http.cookies == CookieLife::Iteration {
+            self.http.jar.take();
+        }
         *self.suspender.borrow_mut() = Some(suspender.clone());
         if **self.group.borrow() != *self.scenario.group {
             *self.group.borrow_mut() = self.scenario.group.as_str().into();
@@ -218,6 +221,11 @@ impl Vu {
         *self.suspender.borrow_mut() = None;
         self.operations.borrow_mut().clear();
         self.next_operation.set(0);
+    }
+
+    /// Now, in milliseconds since 1970.
+    pub(crate) fn unix_ms(&self) -> f64 {
+        self.epoch_unix_ms.get() + self.now.get().since(Instant::EPOCH).as_secs_f64() * 1e3
     }
 
     /// Note an operation, which is named by what is returned.

@@ -14,8 +14,8 @@ use engine::{DryRun, Program};
 use k6::options::thresholds::{MetricThresholds, built_in_kind, compile};
 use k6::options::{ConsolidatedOptions, Flags, Layer, Options, OptionsError, consolidate};
 use k6::{
-    Bodies, Failures, HttpDefaults, LifecycleError, LogSink, RunSettings, Script, ScriptBehaviour,
-    ScriptError, ScriptScenario, ScriptSource, SubMetric,
+    Bodies, CookieLife, Failures, HttpDefaults, LifecycleError, LogSink, RunSettings, Script,
+    ScriptBehaviour, ScriptError, ScriptScenario, ScriptSource, SubMetric,
 };
 use workload::Schemas;
 use workload::plan::LoadedPlan;
@@ -149,12 +149,9 @@ fn note_without_effect(options: &Options, thresholds: &[MetricThresholds]) {
     let aborts = thresholds.iter().flat_map(|of| &of.thresholds).any(|threshold| threshold.abort_on_fail);
     let given = [
         ("abortOnFail", aborts),
-        ("batch", options.batch.is_some()),
-        ("batchPerHost", options.batch_per_host.is_some()),
         ("setupTimeout", options.setup_timeout.is_some()),
         ("teardownTimeout", options.teardown_timeout.is_some()),
         ("systemTags", options.system_tags.is_some()),
-        ("noCookiesReset", options.no_cookies_reset.is_some()),
     ];
     for (option, _) in given.iter().filter(|(_, is_given)| *is_given) {
         outputs::note(format_args!("the option {option} has no effect yet"));
@@ -173,6 +170,12 @@ fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
             user_agent: options.user_agent.clone().unwrap_or(defaults.user_agent),
             bodies: if is_discarding { Bodies::Discarded } else { Bodies::Kept },
             failures: if options.throw == Some(true) { Failures::Thrown } else { Failures::Returned },
+            cookies: match options.no_cookies_reset {
+                Some(true) => CookieLife::VirtualUser,
+                _ => CookieLife::Iteration,
+            },
+            batch: options.batch(),
+            batch_per_host: options.batch_per_host().unwrap_or(0),
         },
         least_iteration: options.min_iteration_duration(),
     }

@@ -1,11 +1,15 @@
 //! Between scripts and the engine: what scripts ask for is passed on, what has ended is counted and noted for them.
 
+use std::rc::Rc;
+
 use engine::exchange::{CheckResult, CompletedTimes, OperationName, Response};
 use engine::iteration::{Context, Verdict};
 use evidence::Outcome;
 
 use super::rejected;
-use crate::http::{HopTags, HttpRequest, HttpResponse, NextHop, protocol, timings};
+use crate::http::{
+    Expected, Failure, HopEnd, HopTags, HttpRequest, HttpResponse, NextHop, protocol, timings,
+};
 use crate::metrics::Builtin;
 use crate::vu::{AskedFor, Ended, Operation, Vu};
 
@@ -48,18 +52,25 @@ pub(super) fn count(vu: &Vu, context: &mut Context<'_>) {
 fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     let mut operations = vu.operations.borrow_mut();
     let Some(slot) = operations.get_mut(&name) else { return };
-    let Operation::Http(operation) = &slot.operation else { return };
-    let origin = match context.origin(&operation.request.url.origin) {
-        Ok(origin) => origin,
-        Err(error) => {
-            slot.ended = Some(Ended::Http(Err(error.to_string())));
-            return;
+    let Operation::Http(operation) = &mut slot.operation else { return };
+    let usable = operation.request.refusal().map_or(Ok(()), Err).and_then(|()| {
+        let origin = context.origin(&operation.request.url.origin);
+        origin.map_err(|error| Failure::new(1000, error.to_string()))
+    });
+    match usable {
+        Ok(origin) => {
+            let endpoint = context.endpoint(operation.request.called());
+            let draft = context.request(name);
+            (draft.origin, draft.endpoint) = (origin, endpoint);
+            operation.draft(draft, vu.unix_ms());
         }
-    };
-    let endpoint = context.endpoint(operation.request.called());
-    let draft = context.request(name);
-    (draft.origin, draft.endpoint) = (origin, endpoint);
-    operation.draft(draft);
+        Err(failure) => {
+            let response = Rc::new(operation.refused(failure));
+            let hop = Hop { request: &operation.request, response: Some(&response), status: 0 };
+            sample(vu, &hop, &CompletedTimes::default());
+            slot.ended = Some(Ended::Http(response));
+        }
+    }
 }
 
 /// A request has ended: count it, and note it for the script, or follow its redirect.
@@ -68,8 +79,18 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
     let mut operations = vu.operations.borrow_mut();
     let Some(slot) = operations.get_mut(&completion.name) else { return Verdict::Accepted };
     let Operation::Http(operation) = &mut slot.operation else { return Verdict::Accepted };
-    let hop = operation.request.clone();
-    let next = operation.ended(completion.response, completion.transport, &times);
+    let mut hop = operation.request.clone();
+    let end = HopEnd {
+        response: completion.response,
+        transport: completion.transport,
+        times: &times,
+        now_ms: vu.unix_ms(),
+    };
+    let next = operation.ended(&end);
+    if matches!(next, NextHop::Follow) && hop.awaits_challenge(completion.response.status) {
+        // A challenge is no failure: the next hop answers it.
+        Rc::make_mut(&mut hop).expected = Expected::Statuses(Rc::new([(401, 401)]));
+    }
     let verdict = verdict(&hop, completion);
     match next {
         NextHop::Follow => {
@@ -80,7 +101,7 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
         }
         NextHop::Done(response) => {
             sample(vu, &Hop { request: &hop, response: Some(&response), status: response.status }, &times);
-            slot.ended = Some(Ended::Http(Ok(response)));
+            slot.ended = Some(Ended::Http(response));
         }
     }
     verdict
