@@ -22,7 +22,7 @@ use crate::js::Shared;
 
 pub(crate) use cookies::{CookieJar, pair as cookie_pair};
 pub(crate) use failure::Failure;
-pub(crate) use forms::{FieldContent, FormField, FormFile, as_pairs, as_parts, new_boundary};
+pub(crate) use forms::{FieldContent, FormField, FormFile, as_pairs, as_parts, boundary};
 pub(crate) use operation::{HopEnd, HopTags, HttpOperation, NextHop, protocol, timings};
 pub(crate) use request::{Authentication, HttpRequest, shown_name};
 pub(crate) use selector::select;

@@ -4,7 +4,9 @@ mod completed;
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use engine::exchange::OperationName;
 use engine::iteration::{Arrival, Context, Event, Iteration, Progress, Rejection, Verdict};
 use evidence::Outcome;
 
@@ -36,7 +38,14 @@ pub(crate) enum CallResult {
     /// It returned this, as JSON; none where it returned nothing.
     Returned(Option<String>),
     Threw(Exception),
+    /// What it returned cannot be written as JSON.
+    NoJson(Exception),
+    /// It took longer than it may.
+    TimedOut,
 }
+
+/// The name of the timer by which a function that is called once must have returned.
+const DEADLINE: OperationName = OperationName::MAX;
 
 /// Where it is put.
 pub(crate) type Outlet = Arc<Mutex<CallResult>>;
@@ -49,6 +58,8 @@ struct Function {
     context: js::Context,
     /// Where its result is put; none where it has no meaning, and exceptions go to the log.
     outlet: Option<Outlet>,
+    /// How long it may take; none where its scenario says so.
+    limit: Option<Duration>,
 }
 
 struct UnderWay {
@@ -64,14 +75,15 @@ impl ScriptIteration {
         callable: Callable,
     ) -> ScriptIteration {
         let Callable { context, function, arguments } = callable;
-        let function = Rc::new(Function { function, arguments, context, outlet: None });
+        let function = Rc::new(Function { function, arguments, context, outlet: None, limit: None });
         ScriptIteration { group, stacks, function, vu, under_way: None }
     }
 
-    /// The same, whose result is put into `outlet`.
-    pub(crate) fn into(mut self, outlet: Outlet) -> ScriptIteration {
+    /// The same, whose result is put into `outlet`, and that may take so long.
+    pub(crate) fn into(mut self, outlet: Outlet, limit: Duration) -> ScriptIteration {
         if let Some(function) = Rc::get_mut(&mut self.function) {
             function.outlet = Some(outlet);
+            function.limit = Some(limit);
         }
         self
     }
@@ -93,6 +105,9 @@ impl ScriptIteration {
             called.leave();
         });
         vu.began.set(context.now());
+        if let Some(limit) = self.function.limit {
+            context.timer(DEADLINE, context.now() + limit);
+        }
         self.under_way = Some(UnderWay { fiber, waits: None });
         self.go_on(Verdict::Accepted, context)
     }
@@ -136,6 +151,13 @@ impl ScriptIteration {
         }
     }
 
+    /// It has taken as long as it may.
+    fn time_out(&mut self) -> Progress {
+        self.cancelled();
+        self.function.put(CallResult::TimedOut);
+        Progress::Abort("the time limit of a function that is called once".to_owned())
+    }
+
     /// The iteration is over.
     fn finish(&mut self, context: &mut Context<'_>) {
         let vu = &self.vu;
@@ -164,6 +186,7 @@ impl Iteration for ScriptIteration {
             Event::Completed { name, response, transport } => {
                 completed::request(&self.vu, context, &completed::Completion { name, response, transport })
             }
+            Event::TimerFired(DEADLINE) => return self.time_out(),
             Event::TimerFired(name) => {
                 if let Some(slot) = self.vu.operations.borrow_mut().get_mut(&name) {
                     slot.ended = Some(Ended::Timer);
@@ -211,14 +234,19 @@ pub(crate) struct Callable {
 impl Function {
     /// Call the function and do what follows from it; an exception is written to the log.
     fn call(&self, scope: Scope<'_>, vu: &Vu) {
-        let called = match self.try_call(scope, vu).and_then(|value| self.kept(&value)) {
-            Ok(json) => CallResult::Returned(json),
-            Err(Thrown) => CallResult::Threw(scope.take_exception()),
+        let called = match self.try_call(scope, vu) {
+            Ok(value) => self.kept(&value),
+            Err(Failed::Thrown) => CallResult::Threw(scope.take_exception()),
+            Err(Failed::Rejected(reason)) => {
+                let Thrown = scope.throw_value(reason);
+                let Exception { message, stack } = scope.take_exception();
+                CallResult::Threw(Exception { message: format!("Uncaught (in promise) {message}"), stack })
+            }
         };
-        match (&self.outlet, called) {
-            (Some(outlet), called) => *outlet.lock().unwrap_or_else(PoisonError::into_inner) = called,
+        match called {
+            called if self.outlet.is_some() => self.put(called),
             // Of a script that was cancelled the run itself reports it.
-            (None, CallResult::Threw(exception)) if !vu.is_cancelled() => {
+            CallResult::Threw(exception) if !vu.is_cancelled() => {
                 let fields =
                     vec![("executor", vu.scenario.name.clone()), ("source", "stacktrace".to_owned())];
                 vu.log(LogLine { level: Level::Error, text: exception.in_full(), fields });
@@ -228,12 +256,25 @@ impl Function {
         wind_down(scope, vu);
     }
 
-    /// What is kept of a result.
-    fn kept(&self, value: &Value<'_>) -> Result<Option<String>, Thrown> {
-        if self.outlet.is_some() { value.json() } else { Ok(None) }
+    /// Put a result where it is waited for.
+    fn put(&self, result: CallResult) {
+        if let Some(outlet) = &self.outlet {
+            *outlet.lock().unwrap_or_else(PoisonError::into_inner) = result;
+        }
     }
 
-    fn try_call<'js>(&self, scope: Scope<'js>, vu: &Vu) -> Result<Value<'js>, Thrown> {
+    /// What is kept of a result.
+    fn kept(&self, value: &Value<'_>) -> CallResult {
+        if self.outlet.is_none() {
+            return CallResult::Returned(None);
+        }
+        match value.json() {
+            Ok(json) => CallResult::Returned(json),
+            Err(Thrown) => CallResult::NoJson(value.scope().take_exception()),
+        }
+    }
+
+    fn try_call<'js>(&self, scope: Scope<'js>, vu: &Vu) -> Result<Value<'js>, Failed<'js>> {
         scope.globals().set("__ITER", &scope.number(vu.iteration.get() as f64))?;
         let arguments: Vec<Value<'_>> = self.arguments.iter().map(|kept| scope.kept(kept)).collect();
         let result = scope.kept(&self.function).call(&scope.undefined(), &arguments)?;
@@ -246,7 +287,7 @@ impl Function {
             vu.wait(scope, Wait::For(timer))?;
         }
         match result.promise_state() {
-            PromiseState::Rejected(reason) => Err(scope.throw_value(reason)),
+            PromiseState::Rejected(reason) => Err(Failed::Rejected(reason)),
             PromiseState::Fulfilled(value) => Ok(value),
             PromiseState::Pending => Ok(scope.undefined()),
             PromiseState::NoPromise => Ok(result),
@@ -254,10 +295,27 @@ impl Function {
     }
 }
 
+/// Why a call of a script did not succeed.
+enum Failed<'js> {
+    /// It has thrown.
+    Thrown,
+    /// A promise was rejected for this reason, and nothing handles that.
+    Rejected(Value<'js>),
+}
+
+impl From<Thrown> for Failed<'_> {
+    fn from(_: Thrown) -> Self {
+        Failed::Thrown
+    }
+}
+
 /// Run promise jobs, and what follows from operations, until nothing is left.
-fn run_events(scope: Scope<'_>, vu: &Vu) -> Result<(), Thrown> {
+fn run_events<'js>(scope: Scope<'js>, vu: &Vu) -> Result<(), Failed<'js>> {
     loop {
         while scope.run_job()? {}
+        if let Some(reason) = scope.take_rejection() {
+            return Err(Failed::Rejected(reason));
+        }
         if vu.operations.borrow().is_empty() {
             return Ok(());
         }
@@ -281,6 +339,7 @@ fn wind_down(scope: Scope<'_>, vu: &Vu) {
             |slot: &OperationSlot| matches!(slot.operation, Operation::Http(_)) && slot.ended.is_none();
         vu.operations.borrow_mut().retain(|_, slot| is_under_way(slot));
         if vu.is_cancelled() || vu.operations.borrow().is_empty() {
+            drop(scope.take_rejection());
             return;
         }
         if let Err(Thrown) = vu.wait(scope, Wait::Any) {
@@ -294,15 +353,21 @@ fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
     let ended = {
         let mut operations = vu.operations.borrow_mut();
         let name = operations.iter().find(|(_, slot)| slot.ended.is_some()).map(|(name, _)| *name);
-        name.and_then(|name| operations.remove(&name))
+        name.and_then(|name| Some((name, operations.remove(&name)?)))
     };
-    let Some(slot) = ended else { return Ok(false) };
+    let Some((name, slot)) = ended else { return Ok(false) };
     match slot.waiter {
         Waiter::Fiber => {}
         Waiter::Callback(callback) => {
-            scope.kept(&callback).call(&scope.undefined(), &[])?;
+            let function = scope.kept(&callback);
+            if let Operation::Timer(Some(every)) = slot.operation {
+                let again = OperationSlot { waiter: Waiter::Callback(callback), ended: None, ..slot };
+                vu.operations.borrow_mut().insert(name, again);
+                vu.asked.borrow_mut().timers.push((name, vu.now.get() + every));
+            }
+            function.call(&scope.undefined(), &[])?;
         }
-        Waiter::Promise(resolver) => match crate::modules::settle_request(scope, slot.ended) {
+        Waiter::Promise(resolver) => match crate::modules::request_received(scope, slot.ended) {
             Ok(response) => resolver.fulfil(response)?,
             Err(Thrown) => resolver.reject(scope.take_thrown())?,
         },

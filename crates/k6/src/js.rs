@@ -14,6 +14,7 @@ mod function;
 mod making;
 mod module;
 mod promise;
+mod rejection;
 mod runtime;
 mod scope;
 mod throwing;

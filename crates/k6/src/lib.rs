@@ -18,7 +18,7 @@ mod vu;
 pub use behaviour::{ScriptBehaviour, ScriptScenario};
 pub use handle_summary::SummaryOutput;
 pub use js::Exception;
-pub use lifecycle::LifecycleError;
+pub use lifecycle::{LifecycleError, Once};
 pub use loading::ScriptSource;
 pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};
 pub use script::{

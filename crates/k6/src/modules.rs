@@ -18,7 +18,7 @@ mod tests;
 
 use crate::js::{ModuleExports, Scope, Thrown};
 
-pub(crate) use http::settle as settle_request;
+pub(crate) use http::received as request_received;
 pub(crate) use library::{library, library_source};
 
 /// k6's modules by name.

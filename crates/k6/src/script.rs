@@ -101,7 +101,7 @@ pub(crate) struct Evaluated {
 }
 
 /// What its options say of how a script is run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RunSettings {
     /// Tags of all values.
     pub tags: BTreeMap<String, String>,
@@ -111,6 +111,23 @@ pub struct RunSettings {
     pub http: HttpDefaults,
     /// How long an iteration takes at least.
     pub least_iteration: Duration,
+    /// How long `setup` may take.
+    pub setup_limit: Duration,
+    /// How long `teardown` may take.
+    pub teardown_limit: Duration,
+}
+
+impl Default for RunSettings {
+    fn default() -> RunSettings {
+        RunSettings {
+            tags: BTreeMap::new(),
+            sub_metrics: Vec::new(),
+            http: HttpDefaults::default(),
+            least_iteration: Duration::ZERO,
+            setup_limit: Duration::from_secs(60),
+            teardown_limit: Duration::from_secs(60),
+        }
+    }
 }
 
 /// What requests have that do not say otherwise.

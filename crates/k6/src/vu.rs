@@ -55,8 +55,8 @@ pub(crate) enum Wait {
 pub(crate) enum Operation {
     /// A request.
     Http(Box<HttpOperation>),
-    /// A timer.
-    Timer,
+    /// A timer; one that fires again and again has the time between.
+    Timer(Option<Duration>),
 }
 
 /// What waits for the end of an operation.
@@ -238,8 +238,15 @@ impl Vu {
 
     /// Ask to be resumed after this time.
     pub(crate) fn begin_timer(&self, after: Duration, waiter: Waiter) -> OperationName {
-        let name = self.begin(Operation::Timer, waiter);
+        let name = self.begin(Operation::Timer(None), waiter);
         self.asked.borrow_mut().timers.push((name, self.now.get() + after));
+        name
+    }
+
+    /// Ask to call a function again and again, with this time between.
+    pub(crate) fn begin_interval(&self, every: Duration, callback: Kept) -> OperationName {
+        let name = self.begin(Operation::Timer(Some(every)), Waiter::Callback(callback));
+        self.asked.borrow_mut().timers.push((name, self.now.get() + every));
         name
     }
 

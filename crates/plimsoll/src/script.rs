@@ -14,7 +14,7 @@ use engine::{DryRun, Program};
 use k6::options::thresholds::{MetricThresholds, built_in_kind, compile};
 use k6::options::{ConsolidatedOptions, Flags, Layer, Options, OptionsError, consolidate};
 use k6::{
-    Bodies, CookieLife, Failures, HttpDefaults, LifecycleError, LogSink, RunSettings, Script,
+    Bodies, CookieLife, Failures, HttpDefaults, LifecycleError, LogSink, Once, RunSettings, Script,
     ScriptBehaviour, ScriptError, ScriptScenario, ScriptSource, SubMetric,
 };
 use workload::Schemas;
@@ -33,7 +33,11 @@ use log::ScriptLog;
 
 /// A script that threw.
 const THREW: u8 = 107;
-/// A script without any function, as k6 has it.
+/// `setup` took longer than `setupTimeout`.
+const SETUP_TIMED_OUT: u8 = 100;
+/// `teardown` took longer than `teardownTimeout`.
+const TEARDOWN_TIMED_OUT: u8 = 101;
+/// A script without any function, or a `setup` whose result is no JSON, as k6 has it.
 const NOTHING_TO_CALL: u8 = 255;
 
 /// A script with its options.
@@ -147,12 +151,7 @@ fn refuse_unsupported(options: &Options) -> CommandResult<()> {
 /// Options that are accepted and have no effect yet.
 fn note_without_effect(options: &Options, thresholds: &[MetricThresholds]) {
     let aborts = thresholds.iter().flat_map(|of| &of.thresholds).any(|threshold| threshold.abort_on_fail);
-    let given = [
-        ("abortOnFail", aborts),
-        ("setupTimeout", options.setup_timeout.is_some()),
-        ("teardownTimeout", options.teardown_timeout.is_some()),
-        ("systemTags", options.system_tags.is_some()),
-    ];
+    let given = [("abortOnFail", aborts), ("systemTags", options.system_tags.is_some())];
     for (option, _) in given.iter().filter(|(_, is_given)| *is_given) {
         outputs::note(format_args!("the option {option} has no effect yet"));
     }
@@ -178,6 +177,8 @@ fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
             batch_per_host: options.batch_per_host().unwrap_or(0),
         },
         least_iteration: options.min_iteration_duration(),
+        setup_limit: options.setup_timeout(),
+        teardown_limit: options.teardown_timeout(),
     }
 }
 
@@ -287,7 +288,11 @@ fn threw(error: &ScriptError) -> Failure {
 }
 
 fn failed(error: LifecycleError) -> Failure {
+    let own = |code: u8, error: LifecycleError| Failure::Script { code, error: error.into() };
     match error {
+        LifecycleError::TimedOut(Once::Setup, _) => own(SETUP_TIMED_OUT, error),
+        LifecycleError::TimedOut(Once::Teardown, _) => own(TEARDOWN_TIMED_OUT, error),
+        LifecycleError::NoJson(_) => own(NOTHING_TO_CALL, error),
         LifecycleError::Script(error) => threw(&error),
         LifecycleError::Engine(error) => Failure::own(error),
     }

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use super::{SetCookie, Url};
 use crate::js::Shared;
 
-/// The most cookies that a jar has; those set first make room.
+/// The most cookies that a jar has; the one that was set first is removed for another.
 const MOST_COOKIES: usize = 3_000;
 
 /// The cookies of a virtual user, or those that a script keeps apart.

@@ -1,6 +1,5 @@
 //! Digest authentication (RFC 7616), as far as k6 has it: MD5 and SHA-256, with `qop=auth` or without.
 
-use aws_lc_rs::rand;
 use md5::Md5;
 use sha2::{Digest as _, Sha256};
 
@@ -18,10 +17,10 @@ struct Challenge {
 
 /// The header `Authorization` that answers a challenge; none where it is no challenge of this kind.
 pub(super) fn authorization(request: &HttpRequest, challenge: &str) -> Option<String> {
-    let mut nonce = [0; 16];
-    rand::fill(&mut nonce).ok()?;
-    let client_nonce: String = nonce.iter().map(|byte| format!("{byte:02x}")).collect();
-    answer(request, &Challenge::parse(challenge)?, &client_nonce)
+    let challenge = Challenge::parse(challenge)?;
+    // Without the password it cannot be guessed, and each nonce has another one.
+    let seed = format!("{}:{}:{}", request.url.user.as_deref()?, challenge.nonce, request.url);
+    answer(request, &challenge, &hex(&Sha256::digest(seed)[..16]))
 }
 
 fn answer(request: &HttpRequest, challenge: &Challenge, client_nonce: &str) -> Option<String> {
@@ -32,7 +31,7 @@ fn answer(request: &HttpRequest, challenge: &Challenge, client_nonce: &str) -> O
             true => Sha256::digest(text).to_vec(),
             false => Md5::digest(text).to_vec(),
         };
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&bytes)
     };
     let Challenge { realm, nonce, .. } = challenge;
     let mut secret = digest(format!("{user}:{realm}:{password}"));
@@ -58,6 +57,10 @@ fn answer(request: &HttpRequest, challenge: &Challenge, client_nonce: &str) -> O
         text.push_str(&format!(", qop=auth, nc=00000001, cnonce=\"{client_nonce}\""));
     }
     Some(text)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Challenge {

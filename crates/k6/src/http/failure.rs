@@ -2,8 +2,6 @@
 
 use evidence::Outcome;
 
-use super::HttpRequest;
-
 /// What TLS says of a certificate that is refused, with k6's code, its text and its longer text.
 const TLS_REASONS: &[(&str, u16, &str)] = &[
     ("not TLS", 1301, "tls: first record does not look like a TLS handshake"),
@@ -22,15 +20,18 @@ pub(crate) struct Failure {
     pub(crate) text: String,
     /// What the log says of it, where that is more than the text.
     in_log: Option<String>,
+    /// Whether the log names the request before it.
+    names_request: bool,
 }
 
 impl Failure {
     pub(crate) fn new(code: u16, text: String) -> Failure {
-        Failure { code, text, in_log: None }
+        Failure { code, text, in_log: None, names_request: true }
     }
 
-    /// Of a request that ended without a complete response; `reason` says more where more is known.
-    pub(crate) fn of_transport(outcome: Outcome, reason: &str, request: &HttpRequest) -> Failure {
+    /// Of a request to a server such as `host:80` that ended without a complete response; `reason` says more where more is
+    /// known.
+    pub(crate) fn of_transport(outcome: Outcome, reason: &str, server: &str) -> Failure {
         let (code, text) = match outcome {
             Outcome::Timeout => (1050, "request timeout"),
             Outcome::Dns => (1101, "lookup: no such host"),
@@ -43,13 +44,16 @@ impl Failure {
             Outcome::Protocol => (1000, "malformed HTTP response"),
             _ => (1000, "the request was not completed"),
         };
-        let why = match outcome {
-            Outcome::Refused => format!("dial tcp {}: connect: connection refused", request.url.server()),
-            Outcome::Dns => format!("lookup {}: no such host", request.url.host()),
+        let in_log = match outcome {
+            Outcome::Refused => format!("dial tcp {server}: connect: connection refused"),
+            Outcome::Dns => {
+                let host = server.rsplit_once(':').map_or(server, |(host, _)| host);
+                format!("lookup {host}: no such host")
+            }
             _ if reason.is_empty() => text.to_owned(),
             _ => format!("{text} ({reason})"),
         };
-        Failure { code, text: text.to_owned(), in_log: Some(request.failed(&why)) }
+        Failure { code, text: text.to_owned(), in_log: Some(in_log), names_request: true }
     }
 
     /// Of a response; none where its status is below 400.
@@ -59,12 +63,15 @@ impl Failure {
 
     /// Of a body that was received in part, or is not in its coding: the log does not name its request.
     pub(crate) fn of_body(code: u16, text: String) -> Failure {
-        Failure { code, in_log: Some(text.clone()), text }
+        Failure { code, text, in_log: None, names_request: false }
     }
 
-    /// The same, of this request: `Get "http://h/": why`.
-    pub(crate) fn of_request(self, request: &HttpRequest) -> Failure {
-        let in_log = Some(self.in_log.unwrap_or_else(|| request.failed(&self.text)));
+    /// The same with what the log says of it, after a request such as `Get "http://h/"`.
+    pub(crate) fn of_request(self, request: &str) -> Failure {
+        if !self.names_request {
+            return self;
+        }
+        let in_log = Some(format!("{request}: {}", self.log_text()));
         Failure { in_log, ..self }
     }
 

@@ -1,6 +1,6 @@
 //! Bodies of forms: as pairs, or in several parts where files are among the fields.
 
-use aws_lc_rs::rand;
+use sha2::{Digest as _, Sha256};
 
 /// A field of a form.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,11 +33,17 @@ pub(crate) fn as_pairs(fields: &[(String, String)]) -> Vec<u8> {
     fields.iter().map(pair).collect::<Vec<_>>().join("&").into_bytes()
 }
 
-/// A text that no part contains, by chance.
-pub(crate) fn new_boundary() -> String {
-    let mut bytes = [0; 30];
-    rand::fill(&mut bytes).expect("the random numbers of the cryptography do not run out");
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// A text that no field contains: it is a digest of them all.
+pub(crate) fn boundary(fields: &[FormField]) -> String {
+    let mut digest = Sha256::new();
+    for field in fields {
+        digest.update(&field.name);
+        match &field.content {
+            FieldContent::Text(text) => digest.update(text),
+            FieldContent::File(file) => digest.update(&file.data),
+        }
+    }
+    digest.finalize().iter().take(30).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Fields as parts: `multipart/form-data`.
@@ -101,6 +107,7 @@ mod tests {
             --B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\\\"b\\\\c\"\r\nContent-Type: text/plain\r\n\r\n\
             \0\xff\r\n--B--\r\n";
         assert_eq!(as_parts(&fields, "B"), expected);
-        assert_eq!(new_boundary().len(), 60);
+        assert_eq!(boundary(&fields).len(), 60);
+        assert_ne!(boundary(&fields), boundary(&fields[1..]));
     }
 }

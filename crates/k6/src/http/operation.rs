@@ -133,7 +133,7 @@ impl HttpOperation {
     /// The end of a request that cannot be sent.
     pub(crate) fn refused(&self, failure: Failure) -> HttpResponse {
         let url = self.request.url.shown();
-        HttpResponse::of_failure(Some(self.asked()), url, failure.of_request(&self.request))
+        HttpResponse::of_failure(Some(self.asked()), url, failure.of_request(&self.request.log_name()))
     }
 
     /// What follows from a hop that ended in this way.
@@ -182,7 +182,7 @@ impl HttpOperation {
             return Failure::of_body(1000, "unexpected EOF".to_owned());
         }
         let reason = end.times.reason.as_deref().unwrap_or_default();
-        Failure::of_transport(outcome, reason, &self.request)
+        Failure::of_transport(outcome, reason, &self.request.url.server())
     }
 
     /// The body for the script; none where it is not kept.

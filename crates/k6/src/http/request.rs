@@ -89,13 +89,13 @@ impl HttpRequest {
         self.headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
     }
 
-    /// What the log and exceptions say where it failed: `Get "http://h/": why`.
-    pub(crate) fn failed(&self, why: &str) -> String {
+    /// What the log calls it: `Get "http://h/"`.
+    pub(crate) fn log_name(&self) -> String {
         let mut method = self.method.to_ascii_lowercase();
         if let Some(first) = method.get_mut(..1) {
             first.make_ascii_uppercase();
         }
-        format!("{method} \"{}\": {why}", self.url.as_str())
+        format!("{method} \"{}\"", self.url.as_str())
     }
 
     /// Whether a response of this status may ask it for a digest.

@@ -5,6 +5,7 @@ mod body;
 mod cookies;
 mod expected;
 mod params;
+mod refused;
 mod request;
 mod response;
 mod sending;
@@ -13,7 +14,7 @@ use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
 use crate::vu::Vu;
 
-pub(crate) use sending::settle;
+pub(crate) use sending::received;
 
 pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     response::set_prototype(scope)?;

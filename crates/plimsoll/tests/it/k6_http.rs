@@ -203,6 +203,46 @@ fn users_are_named_by_the_url_and_by_digests() {
     }
 }
 
+/// What the log contains after the requests that fail.
+const FAILURES: &[&str] = &[
+    "error=\"Get \\\"http://127.0.0.1:1/\\\": dial tcp 127.0.0.1:1: connect: connection refused\"",
+    "refused: 0 1212 dial: connection refused http://127.0.0.1:1/",
+    "reset: 0 1220 read: connection reset by peer /reset",
+    "short: 0 1000 unexpected EOF /short",
+    "timeout: 0 1050 request timeout /never",
+    "timeout 0: 0 1050 request timeout /x",
+    "dns: 0 1101 lookup: no such host http://nosuchhost.invalid/",
+    "no tls: 0 1301 tls: first record does not look like a TLS handshake",
+    "url: 0 1000 unsupported protocol scheme \"ftp\" ftp://h/",
+    "url: 0 1000 unsupported protocol scheme \"\" nonsense",
+    "url: 0 1000 http: no Host in request URL http://",
+    "url: 0 1210 dial tcp: address 99999: invalid port http://h:99999/",
+    "url: 0 1020 invalid URL: parse \"://x\": missing protocol scheme ",
+    "url: 0 1020 invalid URL: parse \"http://a b/\": invalid character \" \" in host name ",
+    "url: 0 1020 invalid URL: parse \"http://h:port/\": invalid port \":port\" after host ",
+    "url: 0 1020 invalid URL: parse \"http://h/a%zz\": invalid URL escape \"%zz\" ",
+    "number: 0 1020 invalid URL: '#5' ",
+    "nothing: 0 1020 invalid URL: '#<nil>' ",
+    "object: 0 1020 invalid URL: '#map[a:1]' ",
+    "redirect to ftp: 0 1000 unsupported protocol scheme \"ftp\" ftp://x/",
+    "redirect to nothing: 0 1000 failed to parse Location header \"http://[bad\": parse \"http://[bad\": missing ']' in host /to-bad",
+    "redirect refused: 0 1212 dial: connection refused http://127.0.0.1:1/",
+    "redirect limit: 302 0  /to-x",
+    "404: 404 1404  /404",
+    "timeout text: 0 0 invalid timeout value: time: invalid duration \"soon\" ",
+    "type: 0 0 x does not belong to ResponseType values ",
+    "callback: 0 0 unsupported responseCallback ",
+    "header: 0 1000 net/http: invalid header field name \"a b\" /x",
+    "method: 0 1000 net/http: invalid method \"A B\" /x",
+    "thrown: Get \"nonsense\": unsupported protocol scheme \"\"",
+    "thrown: unsupported argument, expected http.expectedStatuses",
+    "thrown: no arguments",
+    "thrown: argument number 1 to expectedStatuses was neither an integer nor an object like {min:100, max:329}",
+    "thrown: no argument was provided to http.batch()",
+    "thrown: invalid http.batch() argument type int64",
+    "thrown: html() of responses is not supported",
+];
+
 #[test]
 fn failures_have_the_codes_and_texts_of_k6() {
     let script = "export default function () {
@@ -242,44 +282,7 @@ fn failures_have_the_codes_and_texts_of_k6() {
         .at("/to-x", redirect(302, "/x").into())
         .at("/404", Behaviour::status(404));
     let (ran, _) = run(script, site);
-    ran.stderr_contains(&[
-        "error=\"Get \\\"http://127.0.0.1:1/\\\": dial tcp 127.0.0.1:1: connect: connection refused\"",
-        "refused: 0 1212 dial: connection refused http://127.0.0.1:1/",
-        "reset: 0 1220 read: connection reset by peer /reset",
-        "short: 0 1000 unexpected EOF /short",
-        "timeout: 0 1050 request timeout /never",
-        "timeout 0: 0 1050 request timeout /x",
-        "dns: 0 1101 lookup: no such host http://nosuchhost.invalid/",
-        "no tls: 0 1301 tls: first record does not look like a TLS handshake",
-        "url: 0 1000 unsupported protocol scheme \"ftp\" ftp://h/",
-        "url: 0 1000 unsupported protocol scheme \"\" nonsense",
-        "url: 0 1000 http: no Host in request URL http://",
-        "url: 0 1210 dial tcp: address 99999: invalid port http://h:99999/",
-        "url: 0 1020 invalid URL: parse \"://x\": missing protocol scheme ",
-        "url: 0 1020 invalid URL: parse \"http://a b/\": invalid character \" \" in host name ",
-        "url: 0 1020 invalid URL: parse \"http://h:port/\": invalid port \":port\" after host ",
-        "url: 0 1020 invalid URL: parse \"http://h/a%zz\": invalid URL escape \"%zz\" ",
-        "number: 0 1020 invalid URL: '#5' ",
-        "nothing: 0 1020 invalid URL: '#<nil>' ",
-        "object: 0 1020 invalid URL: '#map[a:1]' ",
-        "redirect to ftp: 0 1000 unsupported protocol scheme \"ftp\" ftp://x/",
-        "redirect to nothing: 0 1000 failed to parse Location header \"http://[bad\": parse \"http://[bad\": missing ']' in host /to-bad",
-        "redirect refused: 0 1212 dial: connection refused http://127.0.0.1:1/",
-        "redirect limit: 302 0  /to-x",
-        "404: 404 1404  /404",
-        "timeout text: 0 0 invalid timeout value: time: invalid duration \"soon\" ",
-        "type: 0 0 x does not belong to ResponseType values ",
-        "callback: 0 0 unsupported responseCallback ",
-        "header: 0 1000 net/http: invalid header field name \"a b\" /x",
-        "method: 0 1000 net/http: invalid method \"A B\" /x",
-        "thrown: Get \"nonsense\": unsupported protocol scheme \"\"",
-        "thrown: unsupported argument, expected http.expectedStatuses",
-        "thrown: no arguments",
-        "thrown: argument number 1 to expectedStatuses was neither an integer nor an object like {min:100, max:329}",
-        "thrown: no argument was provided to http.batch()",
-        "thrown: invalid http.batch() argument type int64",
-        "thrown: html() of responses is not supported",
-    ]);
+    ran.stderr_contains(FAILURES);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod hostile_text;
 mod identity;
 mod imports;
 mod integrity;
+mod k6_bad_input;
 mod k6_http;
 mod k6_scripts;
 mod kept_files;

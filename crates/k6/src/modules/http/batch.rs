@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::request::{self, Arguments, Refused};
+use super::refused::Refused;
+use super::request::{self, Arguments};
 use super::response::response_object;
-use super::sending::{begin, log_failure, not_sent, require_running, settle};
+use super::sending::{begin, log_failure, not_sent, received, require_running};
 use crate::http::{Failure, HttpRequest};
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::display::{go_text, go_type};
@@ -36,7 +37,7 @@ pub(super) fn batch<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     }
     sending.run(scope)?;
     for (key, ended) in sending.ended {
-        result.set(&key, &settle(scope, Some(ended))?)?;
+        result.set(&key, &received(scope, Some(ended))?)?;
     }
     in_order(&given, result)
 }

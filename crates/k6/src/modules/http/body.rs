@@ -4,10 +4,8 @@
 use std::ffi::CStr;
 use std::rc::Rc;
 
-use super::request::Refused;
-use crate::http::{
-    Failure, FieldContent, FormField, FormFile, HttpRequest, as_pairs, as_parts, new_boundary,
-};
+use super::refused::Refused;
+use crate::http::{Failure, FieldContent, FormField, FormFile, HttpRequest, as_pairs, as_parts, boundary};
 use crate::js::{Call, Shared, Thrown, Value};
 use crate::modules::display::{go_text, go_type};
 use crate::script::{Level, LogLine};
@@ -60,8 +58,9 @@ pub(super) fn read(body: &Value<'_>, request: &mut HttpRequest) -> Result<(), Re
         has_file |= body.get(&name)?.held::<FileMark>().is_some();
     }
     let content_type = if has_file {
-        let boundary = new_boundary();
-        request.body = as_parts(&parts(body)?, &boundary);
+        let fields = parts(body)?;
+        let boundary = boundary(&fields);
+        request.body = as_parts(&fields, &boundary);
         format!("multipart/form-data; boundary={boundary}")
     } else {
         request.body = as_pairs(&pairs(body)?);

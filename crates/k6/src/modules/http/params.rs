@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::body;
 use super::expected::expectation;
-use super::request::Refused;
+use super::refused::Refused;
 use crate::http::{Authentication, BodyForm, CookieJar, Failure, HttpRequest, cookie_pair};
 use crate::js::Value;
 use crate::modules::defining::tags;

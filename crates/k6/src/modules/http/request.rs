@@ -1,5 +1,6 @@
 //! Requests as scripts write them: method, URL, body and params.
 
+use super::refused::Refused;
 use super::{body, params};
 use crate::http::{BodyForm, Failure, HttpRequest, Url};
 use crate::js::{Thrown, Value};
@@ -13,21 +14,6 @@ pub(super) struct Arguments<'js> {
     pub(super) url: Value<'js>,
     pub(super) body: Value<'js>,
     pub(super) params: Value<'js>,
-}
-
-/// Why there is no request.
-#[derive(Debug)]
-pub(super) enum Refused {
-    /// Reading its parts has thrown.
-    Thrown,
-    /// They are not those of a request: the script gets a response that says so.
-    Failed(Failure),
-}
-
-impl From<Thrown> for Refused {
-    fn from(_: Thrown) -> Refused {
-        Refused::Thrown
-    }
 }
 
 /// A method; `GET` where none is named.

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::request::{self, Arguments, Refused};
+use super::refused::Refused;
+use super::request::{self, Arguments};
 use super::response::response_object;
 use crate::http::{Failure, HttpOperation, HttpRequest, HttpResponse};
 use crate::js::{Call, Scope, Thrown, Value};
@@ -34,7 +35,7 @@ pub(super) fn send<'js>(call: &Call<'js, '_>, arguments: &Arguments<'js>) -> Res
         Ok(request) => {
             let name = begin(vu, request, Waiter::Fiber);
             vu.wait(scope, Wait::For(name))?;
-            settle(scope, vu.take_ended(name))
+            received(scope, vu.take_ended(name))
         }
         Err(Refused::Thrown) => Err(Thrown),
         Err(Refused::Failed(failure)) => {
@@ -82,7 +83,7 @@ pub(super) fn not_sent(arguments: &Arguments<'_>, failure: Failure) -> Result<Rc
 ///
 /// # Errors
 /// Where it failed, and failures of it are thrown.
-pub(crate) fn settle(scope: Scope<'_>, ended: Option<Ended>) -> Result<Value<'_>, Thrown> {
+pub(crate) fn received(scope: Scope<'_>, ended: Option<Ended>) -> Result<Value<'_>, Thrown> {
     let Some(Ended::Http(response)) = ended else { return Err(scope.throw("the request was not sent")) };
     let request = response.request.as_ref();
     let is_thrown = request.is_some_and(|request| request.failures == Failures::Thrown);
