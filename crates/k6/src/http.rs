@@ -21,6 +21,7 @@ use wire::Headers;
 use crate::js::Shared;
 
 pub(crate) use cookies::{CookieJar, pair as cookie_pair};
+pub(crate) use digest::authorization as answer_challenge;
 pub(crate) use failure::Failure;
 pub(crate) use forms::{FieldContent, FormField, FormFile, as_pairs, as_parts, boundary};
 pub(crate) use operation::{HopEnd, HopTags, HttpOperation, NextHop, protocol, timings};

@@ -11,6 +11,7 @@ mod loading;
 mod metrics;
 mod modules;
 pub mod options;
+pub mod received;
 mod script;
 pub mod summary;
 mod vu;

@@ -3,7 +3,7 @@
 use md5::Md5;
 use sha2::{Digest as _, Sha256};
 
-use super::HttpRequest;
+use super::Url;
 
 /// What a server asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -16,15 +16,22 @@ struct Challenge {
 }
 
 /// The header `Authorization` that answers a challenge; none where it is no challenge of this kind.
-pub(super) fn authorization(request: &HttpRequest, challenge: &str) -> Option<String> {
+pub(crate) fn authorization(method: &str, url: &Url, challenge: &str) -> Option<String> {
     let challenge = Challenge::parse(challenge)?;
     // Without the password it cannot be guessed, and each nonce has another one.
-    let seed = format!("{}:{}:{}", request.url.user.as_deref()?, challenge.nonce, request.url);
-    answer(request, &challenge, &hex(&Sha256::digest(seed)[..16]))
+    let seed = format!("{}:{}:{url}", url.user.as_deref()?, challenge.nonce);
+    answer(Asked { method, url }, &challenge, &hex(&Sha256::digest(seed)[..16]))
 }
 
-fn answer(request: &HttpRequest, challenge: &Challenge, client_nonce: &str) -> Option<String> {
-    let (user, password) = request.url.user.as_deref()?.split_once(':')?;
+/// The request that a server challenges.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    method: &'a str,
+    url: &'a Url,
+}
+
+fn answer(asked: Asked<'_>, challenge: &Challenge, client_nonce: &str) -> Option<String> {
+    let (user, password) = asked.url.user.as_deref()?.split_once(':')?;
     let algorithm = challenge.algorithm.as_deref().unwrap_or("MD5");
     let digest = |text: String| -> String {
         let bytes = match algorithm.to_ascii_uppercase().starts_with("SHA-256") {
@@ -38,11 +45,11 @@ fn answer(request: &HttpRequest, challenge: &Challenge, client_nonce: &str) -> O
     if algorithm.to_ascii_lowercase().ends_with("-sess") {
         secret = digest(format!("{secret}:{nonce}:{client_nonce}"));
     }
-    let path = &request.url.path;
-    let asked = digest(format!("{}:{path}", request.method));
+    let path = &asked.url.path;
+    let request = digest(format!("{}:{path}", asked.method));
     let response = match challenge.has_auth {
-        true => digest(format!("{secret}:{nonce}:00000001:{client_nonce}:auth:{asked}")),
-        false => digest(format!("{secret}:{nonce}:{asked}")),
+        true => digest(format!("{secret}:{nonce}:00000001:{client_nonce}:auth:{request}")),
+        false => digest(format!("{secret}:{nonce}:{request}")),
     };
     let mut text = format!(
         "Digest username=\"{user}\", realm=\"{realm}\", nonce=\"{nonce}\", uri=\"{path}\", response=\"{response}\""
@@ -99,13 +106,12 @@ fn split_fields(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::Url;
 
     /// The example of RFC 7616, section 3.9.1.
     #[test]
     fn the_example_of_the_standard_is_answered() {
         let url = Url::parse("http://Mufasa:Circle%20of%20Life@www.example.org/dir/index.html").unwrap();
-        let request = HttpRequest::new("GET".to_owned(), url);
+        let request = Asked { method: "GET", url: &url };
         let challenge = "Digest realm=\"http-auth@example.org\", qop=\"auth, auth-int\", algorithm=MD5, \
             nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"";
         for (challenge, response) in [
@@ -116,7 +122,7 @@ mod tests {
             ),
         ] {
             let challenge = Challenge::parse(&challenge).unwrap();
-            let text = answer(&request, &challenge, "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ").unwrap();
+            let text = answer(request, &challenge, "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ").unwrap();
             assert!(text.contains(&format!("response=\"{response}\"")), "{text}");
             assert!(text.contains("opaque=\"FQhe") && text.contains("nc=00000001"), "{text}");
         }

@@ -9,7 +9,7 @@ use engine::exchange::{CompletedTimes, RequestDraft, Response};
 use evidence::{Instant, Outcome};
 use wire::coding::CodingError;
 
-use super::{BodyForm, Failure, HttpRequest, HttpResponse, Timings, digest};
+use super::{BodyForm, Failure, HttpRequest, HttpResponse, Timings, answer_challenge};
 use crate::metrics::Tags;
 
 /// The longest body that is kept for a script.
@@ -209,7 +209,7 @@ impl HttpOperation {
         let (status, request) = (response.status, &self.request);
         if request.awaits_challenge(status) && self.answer.is_none() {
             let challenge = text(b"www-authenticate").unwrap_or_default();
-            self.answer = digest::authorization(request, challenge);
+            self.answer = answer_challenge(&request.method, &request.url, challenge);
             return Ok(if self.answer.is_some() { Next::Hop } else { Next::None });
         }
         let is_redirect = request.redirects > 0 && matches!(status, 301 | 302 | 303 | 307 | 308);

@@ -72,6 +72,14 @@ impl Url {
         self.path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
     }
 
+    /// The same, whose fragment is this one, without `.` and `..` in its path.
+    fn without_dots(mut self, fragment: &str) -> Url {
+        if self.path.contains("/.") {
+            self.set_path(&without_dots(&self.path), fragment);
+        }
+        self
+    }
+
     /// The URL without user and password.
     pub(crate) fn as_str(&self) -> &str {
         &self.text
@@ -132,12 +140,13 @@ impl Url {
     pub(crate) fn join(&self, reference: &str) -> Result<Url, UrlError> {
         let (reference, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
         if reference.starts_with("//") {
-            return Url::parse(&format!("{}:{reference}{fragment}", self.scheme));
+            let text = format!("{}:{reference}{fragment}", self.scheme);
+            return Ok(Url::parse(&text)?.without_dots(fragment));
         }
         let (scheme, _) = scheme_of(reference)
             .map_err(|why| UrlError { text: reference.to_owned(), why: why.to_owned() })?;
         if !scheme.is_empty() {
-            return Url::parse(&format!("{reference}{fragment}"));
+            return Ok(Url::parse(&format!("{reference}{fragment}"))?.without_dots(fragment));
         }
         let base = self.path_alone();
         let path = match reference.chars().next() {
@@ -338,7 +347,7 @@ mod tests {
             ("c/..", "http://h:1/a/"),
             ("?q=2", "http://h:1/a/b?q=2"),
             ("", "http://h:1/a/b?q=1"),
-            ("//other/x", "http://other/x"),
+            ("//other/x/../y", "http://other/y"),
             ("https://u:p@other:8443", "https://other:8443"),
         ] {
             assert_eq!(base.join(location).unwrap().to_string(), expected, "{location}");
