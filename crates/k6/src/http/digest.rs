@@ -20,17 +20,17 @@ pub(crate) fn authorization(method: &str, url: &Url, challenge: &str) -> Option<
     let challenge = Challenge::parse(challenge)?;
     // Without the password it cannot be guessed, and each nonce has another one.
     let seed = format!("{}:{}:{url}", url.user.as_deref()?, challenge.nonce);
-    answer(Asked { method, url }, &challenge, &hex(&Sha256::digest(seed)[..16]))
+    answer(ChallengedRequest { method, url }, &challenge, &hex(&Sha256::digest(seed)[..16]))
 }
 
 /// The request that a server challenges.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct ChallengedRequest<'a> {
     method: &'a str,
     url: &'a Url,
 }
 
-fn answer(asked: Asked<'_>, challenge: &Challenge, client_nonce: &str) -> Option<String> {
+fn answer(asked: ChallengedRequest<'_>, challenge: &Challenge, client_nonce: &str) -> Option<String> {
     let (user, password) = asked.url.user.as_deref()?.split_once(':')?;
     let algorithm = challenge.algorithm.as_deref().unwrap_or("MD5");
     let digest = |text: String| -> String {
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn the_example_of_the_standard_is_answered() {
         let url = Url::parse("http://Mufasa:Circle%20of%20Life@www.example.org/dir/index.html").unwrap();
-        let request = Asked { method: "GET", url: &url };
+        let request = ChallengedRequest { method: "GET", url: &url };
         let challenge = "Digest realm=\"http-auth@example.org\", qop=\"auth, auth-int\", algorithm=MD5, \
             nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"";
         for (challenge, response) in [
