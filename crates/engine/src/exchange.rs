@@ -1,11 +1,15 @@
 //! A request and its response: the draft, what was received, how long its parts took, how it ended.
 
+use std::net::SocketAddr;
+
 use evidence::exemplar::EXEMPLAR_BODY_BYTES;
 use evidence::{Instant, Outcome};
+use rustls::CipherSuite;
 use wire::{HeaderView, Headers};
 
 use crate::body_budget::{BodyLease, UNCOUNTED_BYTES};
 use crate::index::{EndpointIndex, EndpointPhase, OriginIndex};
+use crate::program::{TlsVersion, suite_name};
 
 /// How much of a response's headers is kept.
 const HEADER_BYTES: usize = 16 * 1024;
@@ -50,6 +54,8 @@ pub struct RequestDraft {
     pub body_reading: BodyReading,
     /// How many messages of a stream the body contains.
     pub messages: u64,
+    /// Whether it is noted on which connection it is sent.
+    pub notes_connection: bool,
 }
 
 /// How a response's body is read.
@@ -198,8 +204,35 @@ pub struct CompletedTimes {
     pub bytes_in: u64,
     /// Whether it was sent over HTTP/2.
     pub is_http2: bool,
+    /// The server's address, or its proxy's, if it was sent at all: of requests drafted with `notes_connection`.
+    pub remote: Option<SocketAddr>,
+    /// The TLS that it was sent under: of the same.
+    pub tls: Option<TlsFacts>,
     /// Why it failed, where more is known than its outcome.
     pub reason: Option<String>,
+}
+
+/// What a TLS handshake agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TlsFacts {
+    /// The version.
+    pub version: TlsVersion,
+    pub(crate) suite: CipherSuite,
+}
+
+impl TlsFacts {
+    /// The name of the cipher suite at IANA.
+    pub fn cipher_suite(&self) -> String {
+        suite_name(self.suite)
+    }
+}
+
+/// The connection that a request was sent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ConnectionFacts {
+    pub(crate) is_http2: bool,
+    pub(crate) remote: Option<SocketAddr>,
+    pub(crate) tls: Option<TlsFacts>,
 }
 
 /// The result of one check.

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use evidence::metric::{MetricHandle, MetricKind};
 use evidence::{Instant, Name, Outcome};
-use wire::WireProtocol;
 use workload::schedule::Segment;
 
 use crate::accounting::Accounting;
@@ -342,9 +341,7 @@ impl Context<'_> {
 
     /// How long the parts of the request took that has just completed.
     pub fn completed_times(&self) -> Option<CompletedTimes> {
-        let operation = self.operations.get(self.completed?);
-        let is_http2 = self.directory.origin(operation.draft.origin).protocol == Some(WireProtocol::Http2);
-        Some(CompletedTimes { is_http2, ..operation.times(self.now) })
+        Some(self.operations.get(self.completed?).times(self.now))
     }
 
     /// The draft of the request that has just completed.

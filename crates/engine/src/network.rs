@@ -26,6 +26,7 @@ use mio::event::Event;
 use mio::{Registry, Token, Waker};
 use slab::Slab;
 use wire::h1::RecentHead;
+use workload::schedule::Segment;
 
 use crate::clock::Clock;
 use crate::exchange::ConnectionSetup;
@@ -109,6 +110,8 @@ enum ReadUntil {
 pub(crate) struct Network {
     program: Arc<Program>,
     clock: Clock,
+    /// Which virtual users it has.
+    segment: Segment,
     registry: Registry,
     /// Wakes the loop when a lookup has ended.
     waker: Arc<Waker>,
@@ -138,6 +141,7 @@ impl Network {
         Network {
             program,
             clock,
+            segment: Segment::WHOLE,
             registry,
             waker,
             connections: Slab::new(),
@@ -152,6 +156,11 @@ impl Network {
             opened: Vec::new(),
             resolving: Vec::new(),
         }
+    }
+
+    /// The same, of the virtual users of this share.
+    pub(crate) fn with_users(self, segment: Segment) -> Self {
+        Network { segment, ..self }
     }
 
     pub(crate) fn open_connections(&self) -> usize {

@@ -11,8 +11,8 @@ use wire::{RequestBytes, StreamId};
 
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
-    Attempts, BodyReading, CompletedTimes, ConnectionSetup, Exchange, HeldBack, MessageCounts, OperationName,
-    RequestDraft, RequestPhases, Response,
+    Attempts, BodyReading, CompletedTimes, ConnectionFacts, ConnectionSetup, Exchange, HeldBack,
+    MessageCounts, OperationName, RequestDraft, RequestPhases, Response,
 };
 use crate::index::{
     ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, PoolIndex, UserIndex, VuSlotIndex,
@@ -95,6 +95,8 @@ pub(crate) struct Operation {
     pub(crate) answered_at: Instant,
     /// How long its own connection took to open, if one was opened for it.
     pub(crate) setup: ConnectionSetup,
+    /// The connection that it was last sent on, where its draft asks for that.
+    pub(crate) sent_on: Option<ConnectionFacts>,
     pub(crate) place: OperationPlace,
     /// How long it waited because no connection could take it.
     pub(crate) held_back: Option<HeldBack>,
@@ -130,6 +132,7 @@ impl Operation {
             written_at: Instant::NEVER,
             answered_at: Instant::NEVER,
             setup: ConnectionSetup::default(),
+            sent_on: None,
             place: OperationPlace::Nowhere,
             held_back: None,
             is_retried: false,
@@ -239,7 +242,7 @@ impl Operation {
         })
     }
 
-    /// How long its parts took until `now`, also of one that failed; over which version of HTTP is not known here.
+    /// How long its parts took until `now`, also of one that failed.
     pub(crate) fn times(&self, now: Instant) -> CompletedTimes {
         let between = |from: Instant, to: Instant| to.since(from).as_nanos() as u64;
         let reached = |instant: Instant| if instant == Instant::NEVER { now } else { instant };
@@ -258,7 +261,9 @@ impl Operation {
             receiving_ns: between(answered, now),
             bytes_out: self.bytes_out,
             bytes_in: self.bytes_in,
-            is_http2: false,
+            is_http2: self.sent_on.is_some_and(|connection| connection.is_http2),
+            remote: self.sent_on.and_then(|connection| connection.remote),
+            tls: self.sent_on.and_then(|connection| connection.tls),
             reason: self.failure_reason(),
         }
     }
@@ -277,6 +282,7 @@ impl Operation {
         self.written_at = Instant::NEVER;
         self.answered_at = Instant::NEVER;
         self.setup = ConnectionSetup::default();
+        self.sent_on = None;
         self.place = OperationPlace::Nowhere;
         self.held_back = None;
         self.is_retried = false;
@@ -292,6 +298,7 @@ impl Operation {
         self.draft.sends_more = false;
         self.draft.body_reading = BodyReading::Whole;
         self.draft.messages = 0;
+        self.draft.notes_connection = false;
         self.stream = None;
         self.outbox.clear();
         self.clear_deframer();

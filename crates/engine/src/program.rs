@@ -12,6 +12,7 @@ mod expectation;
 mod http;
 mod json_lookup;
 mod origin;
+mod origin_rules;
 mod resolve;
 mod template;
 mod tls;
@@ -27,7 +28,7 @@ use rustls::ClientConfig;
 use wire::WireProtocol;
 use workload::Workload;
 use workload::connection::Reuse;
-use workload::model::{Arrivals, Executor, Phase, Scenario};
+use workload::model::{Arrivals, Executor, Flow, Phase, Scenario};
 use workload::plan::LoadedPlan;
 use workload::redact::Redactor;
 
@@ -41,8 +42,11 @@ pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
 pub(crate) use origin::{EXPECTED_STREAMS, LoadModel, Origin, OriginKind, PoolLimits, ProxyMode, TlsPeer};
+pub use origin_rules::{MetOrigin, OriginRules};
 pub(crate) use resolve::{LookupState, Route};
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
+pub(crate) use tls::suite_name;
+pub use tls::{TlsIdentity, TlsOffer, TlsVersion, tls12_cipher_suites};
 
 /// The name of the run's setup, as a scenario and as a phase.
 const SETUP: &str = "setup";
@@ -222,6 +226,13 @@ impl Program {
         Program { body_budget: BodyBudget::new(bytes), ..self }
     }
 
+    /// The same, where origins that are no targets are connected to by these rules.
+    #[must_use]
+    pub fn with_origin_rules(mut self, rules: Arc<dyn OriginRules>) -> Program {
+        self.directory.set_rules(rules);
+        self
+    }
+
     /// Why bodies or extracted values were cut that checks needed, and how often; none where that did not happen.
     pub fn cut_bodies(&self) -> Option<(u64, String)> {
         let refusals = self.body_budget.refusals();
@@ -264,7 +275,16 @@ impl Program {
     /// The most connections that this many loops may have open at once: one for each virtual user and origin, but no
     /// more than a pool may have where virtual users share one.
     pub fn max_connections(&self, loops: u16) -> u64 {
-        self.directory.origins().map(|(index, origin)| self.connections_to(index, origin, loops)).sum()
+        let planned =
+            self.directory.origins().map(|(index, origin)| self.connections_to(index, origin, loops));
+        planned.sum::<u64>() + self.script_users()
+    }
+
+    /// The most virtual users that run a script: each has connections of its own, to servers that are not known yet, and
+    /// one is counted.
+    fn script_users(&self) -> u64 {
+        let scripts = self.workload.scenarios.iter().filter(|one| matches!(one.flow, Flow::Script { .. }));
+        scripts.map(|scenario| u64::from(scenario.max_vus)).sum()
     }
 
     fn connections_to(&self, index: OriginIndex, origin: &Origin, loops: u16) -> u64 {

@@ -13,9 +13,11 @@ mod url;
 
 use std::cell::RefCell;
 use std::ffi::CStr;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use engine::exchange::TlsFacts;
 use wire::Headers;
 
 use crate::js::Shared;
@@ -121,6 +123,10 @@ pub(crate) struct HttpResponse {
     /// None where there was none, or it was not kept.
     pub(crate) body: Option<Vec<u8>>,
     pub(crate) timings: Timings,
+    /// The server's address; none where nothing was sent.
+    pub(crate) remote: Option<SocketAddr>,
+    /// The TLS that it was received under.
+    pub(crate) tls: Option<TlsFacts>,
     /// Why there was no response, or 4xx or 5xx by its code alone.
     pub(crate) failure: Option<Failure>,
 }
@@ -140,6 +146,8 @@ impl HttpResponse {
             headers: Headers::new(),
             body: None,
             timings: Timings::default(),
+            remote: None,
+            tls: None,
             failure: Some(failure),
         }
     }

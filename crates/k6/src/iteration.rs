@@ -15,7 +15,7 @@ use crate::js::{self, Exception, Kept, PromiseState, Scope, Thrown, Value};
 use crate::loading::Group;
 use crate::metrics::Builtin;
 use crate::script::{Counted, Level, LogLine};
-use crate::vu::{Ended, Operation, OperationSlot, Resumed, Stage, Vu, Wait, Waiter};
+use crate::vu::{Operation, OperationSlot, Resumed, Stage, Vu, Wait, Waiter};
 
 /// How many promise jobs are run of an iteration that is over; more of them only lead to further ones.
 const MOST_LAST_JOBS: u32 = 1_000;
@@ -188,9 +188,7 @@ impl Iteration for ScriptIteration {
             }
             Event::TimerFired(DEADLINE) => return self.time_out(),
             Event::TimerFired(name) => {
-                if let Some(slot) = self.vu.operations.borrow_mut().get_mut(&name) {
-                    slot.ended = Some(Ended::Timer);
-                }
+                completed::timer(&self.vu, name, context);
                 Verdict::Accepted
             }
             Event::TurnBegan => Verdict::Accepted,

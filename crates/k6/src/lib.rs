@@ -10,7 +10,9 @@ mod lifecycle;
 mod loading;
 mod metrics;
 mod modules;
+mod network;
 pub mod options;
+mod rate_limit;
 pub mod received;
 mod script;
 pub mod summary;
@@ -22,6 +24,8 @@ pub use js::Exception;
 pub use lifecycle::{LifecycleError, Once};
 pub use loading::ScriptSource;
 pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};
+pub use network::NetworkRules;
+pub use rate_limit::RateLimit;
 pub use script::{
     Bodies, CookieLife, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink, RunSettings, Script,
     ScriptError, TestRequests,

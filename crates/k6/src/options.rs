@@ -10,14 +10,18 @@ mod duration;
 mod error;
 mod fields;
 mod flags;
+mod fraction;
 mod header;
 mod hosts;
 mod layer;
+mod local_addresses;
 mod offer;
+mod part;
 mod requirements;
 mod scenario;
 mod segment;
 mod shape;
+mod share;
 mod summary;
 pub mod thresholds;
 mod tls;
@@ -33,6 +37,8 @@ use fields::{Ignored, fields};
 pub use flags::Flags;
 pub use hosts::{HostAddress, HostPattern, Hosts, IpNetwork};
 pub use layer::Layer;
+pub use local_addresses::LocalAddresses;
+pub use part::{InstancePart, Numbering, Stripes};
 pub use requirements::Requirements;
 pub use scenario::{ExecutorKind, ScenarioOptions, StageOptions};
 pub use segment::{ExecutionSegment, SegmentSequence};
@@ -127,8 +133,8 @@ fields! {
         stay_after_run: bool = "linger" or "K6_LINGER";
         /// Whether the run begins paused; has no effect here.
         paused: bool = "paused" or "K6_PAUSED";
-        /// Addresses of the client; not supported.
-        local_ips: String = "localIPs" or "K6_LOCAL_IPS";
+        /// Addresses of this machine that virtual users connect from in turn; only a flag or a variable sets it.
+        local_ips: LocalAddresses = "localIPs" or "K6_LOCAL_IPS";
         /// The size of a buffer of k6; has no effect here.
         metric_samples_buffer_size: i64 = "metricSamplesBufferSize" or "K6_METRIC_SAMPLES_BUFFER_SIZE";
         /// Options of extensions; they have no effect here.

@@ -12,6 +12,7 @@ use evidence::metric::MetricKind;
 
 use crate::js::Exception;
 use crate::metrics::{Contains, SubMetric};
+use crate::rate_limit::RateLimit;
 
 pub(crate) use files::{Sources, beside};
 pub use shared_state::TestRequests;
@@ -111,6 +112,8 @@ pub struct RunSettings {
     pub http: HttpDefaults,
     /// How long an iteration takes at least.
     pub least_iteration: Duration,
+    /// The most requests a second of all virtual users; none: any number.
+    pub rate_limit: Option<Arc<RateLimit>>,
     /// How long `setup` may take.
     pub setup_limit: Duration,
     /// How long `teardown` may take.
@@ -124,6 +127,7 @@ impl Default for RunSettings {
             sub_metrics: Vec::new(),
             http: HttpDefaults::default(),
             least_iteration: Duration::ZERO,
+            rate_limit: None,
             setup_limit: Duration::from_secs(60),
             teardown_limit: Duration::from_secs(60),
         }

@@ -199,6 +199,21 @@ impl Vu {
         }
     }
 
+    /// Its number in the whole test, of which this instance may run a part; 0 in `setup` and `teardown`.
+    pub(crate) fn number_in_test(&self) -> u64 {
+        let number = u64::from(self.number.get());
+        match &self.scenario.shape {
+            Some(shape) if number > 0 => shape.numbering.users.nth(number - 1) + 1,
+            _ => number,
+        }
+    }
+
+    /// The number of its iteration in the scenario of the whole test.
+    pub(crate) fn iteration_in_test(&self) -> u64 {
+        let number = self.in_scenario.get();
+        self.scenario.shape.as_ref().map_or(number, |shape| shape.numbering.iterations.nth(number))
+    }
+
     /// The virtual user of a context.
     pub(crate) fn of(scope: Scope<'_>) -> &Vu {
         scope.data::<Rc<Vu>>().expect("contexts of scripts are made with their virtual user")

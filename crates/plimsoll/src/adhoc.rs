@@ -54,6 +54,7 @@ pub(crate) fn conduct(
         options: &arguments.options,
         address_hint: |_| String::new(),
         lead: Duration::ZERO,
+        origin_rules: None,
     };
     run::conduct(listener, plan.map_err(Failure::usage)?, &request)
 }

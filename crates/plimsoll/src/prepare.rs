@@ -37,7 +37,10 @@ pub(crate) struct PreparedRun {
 pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> CommandResult<ReachableRun> {
     reflection::describe(&mut plan)?;
     let watchers = Watchers::new(&plan.workload, &plan.env)?;
-    let program = Program::compile(plan).map_err(Failure::usage)?;
+    let mut program = Program::compile(plan).map_err(Failure::usage)?;
+    if let Some(rules) = &request.origin_rules {
+        program = program.with_origin_rules(rules.clone());
+    }
     require_descriptors(&program, request.options.loops)?;
     for (name, _) in program.workload().targets.iter().filter(|(_, target)| target.connecting.tls.insecure) {
         outputs::note(format_args!("target `{name}`: any certificate is trusted (`insecure = true`)"));

@@ -77,7 +77,7 @@ fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Com
     let options = &RunOptionArguments { once: false, force: false, loops: 1, outputs };
     let address_hint = |_: &str| String::new();
     let (keep, progress, lead) = (Keep::Nothing, Progress::Quiet, Duration::ZERO);
-    let request = RunRequest { keep, progress, options, address_hint, lead };
+    let request = RunRequest { keep, progress, options, address_hint, lead, origin_rules: None };
     let sealed = run::prepare_and_record(listener, plan, &request)?;
     sealed.completed()?;
     if listener.interrupted() {

@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
         options: &arguments.options,
         address_hint: |name| format!(", or give its address: --target {name}=ADDRESS"),
         lead: Duration::ZERO,
+        origin_rules: None,
     };
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?; // 1
     conduct(&listener, plan, &request)

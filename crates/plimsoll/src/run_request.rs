@@ -1,6 +1,9 @@
 //! The run file, progress display and options of one run.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use engine::program::OriginRules;
 
 use crate::arguments::RunOptionArguments;
 use crate::run_file::Keep;
@@ -14,6 +17,8 @@ pub(crate) struct RunRequest<'a> {
     pub(crate) address_hint: fn(&str) -> String,
     /// How long it takes to make the virtual users that are made before the load.
     pub(crate) lead: Duration,
+    /// How origins are connected to that are no targets; none: as by default.
+    pub(crate) origin_rules: Option<Arc<dyn OriginRules>>,
 }
 
 /// Whether progress is drawn on standard error.

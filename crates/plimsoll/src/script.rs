@@ -14,8 +14,8 @@ use engine::{DryRun, Program};
 use k6::options::thresholds::{MetricThresholds, built_in_kind, compile};
 use k6::options::{ConsolidatedOptions, Flags, Layer, Options, OptionsError, consolidate};
 use k6::{
-    Bodies, CookieLife, Failures, HttpDefaults, LifecycleError, LogSink, Once, RunSettings, Script,
-    ScriptBehaviour, ScriptError, ScriptScenario, ScriptSource, SubMetric,
+    Bodies, CookieLife, Failures, HttpDefaults, LifecycleError, LogSink, NetworkRules, Once, RateLimit,
+    RunSettings, Script, ScriptBehaviour, ScriptError, ScriptScenario, ScriptSource, SubMetric,
 };
 use workload::Schemas;
 use workload::plan::LoadedPlan;
@@ -45,6 +45,7 @@ pub(crate) struct LoadedScript {
     script: Script,
     options: ConsolidatedOptions,
     thresholds: Vec<MetricThresholds>,
+    network: Arc<NetworkRules>,
     /// How long it took to evaluate it.
     evaluated_in: Duration,
 }
@@ -61,6 +62,7 @@ pub(crate) fn script(arguments: &ScriptArguments) -> CommandResult<u8> {
         options: &options,
         address_hint: |_| String::new(),
         lead,
+        origin_rules: Some(loaded.network.clone()),
     };
     if !request.options.force {
         request.keep.refuse_existing()?;
@@ -117,35 +119,11 @@ fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScrip
         own.map(|(_, kind, _)| *kind).or_else(|| built_in_kind(name))
     };
     let thresholds = compile(&asked.unwrap_or_default(), kind_of).map_err(|error| unusable(error.into()))?;
-    refuse_unsupported(&options.options)?;
+    options.check_part().map_err(unusable)?;
+    let network = Arc::new(NetworkRules::of(&options.options).map_err(unusable)?);
     note_without_effect(&options.options, &thresholds);
     script.resolve(settings(&options.options, &thresholds));
-    Ok(LoadedScript { script, options, thresholds, evaluated_in })
-}
-
-/// What options say that is not done yet: it is refused rather than left out without a word.
-fn refuse_unsupported(options: &Options) -> CommandResult<()> {
-    let given = [
-        ("rps", options.rps.is_some()),
-        ("hosts", options.hosts.is_some()),
-        ("blacklistIPs", options.blacklist_ips.is_some()),
-        ("blockHostnames", options.block_hostnames.is_some()),
-        ("dns", options.dns.is_some()),
-        ("tlsAuth", options.tls_auth.is_some()),
-        ("tlsVersion", options.tls_version.is_some()),
-        ("tlsCipherSuites", options.tls_cipher_suites.is_some()),
-        ("insecureSkipTLSVerify", options.insecure_skip_tls_verify == Some(true)),
-        ("noConnectionReuse", options.no_connection_reuse == Some(true)),
-        ("noVUConnectionReuse", options.no_vu_connection_reuse == Some(true)),
-        ("executionSegment", options.execution_segment.is_some()),
-    ];
-    match given.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => {
-            let reason = "take it out to run the script without it";
-            Err(unusable(OptionsError::Unsupported { option: (*option).to_owned(), reason }))
-        }
-        None => Ok(()),
-    }
+    Ok(LoadedScript { script, options, thresholds, network, evaluated_in })
 }
 
 /// Options that are accepted and have no effect yet.
@@ -179,6 +157,7 @@ fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
         least_iteration: options.min_iteration_duration(),
         setup_limit: options.setup_timeout(),
         teardown_limit: options.teardown_timeout(),
+        rate_limit: options.rps().map(|rps| Arc::new(RateLimit::per_second(rps))),
     }
 }
 
@@ -203,7 +182,7 @@ fn sub_metrics(thresholds: &[MetricThresholds]) -> Vec<SubMetric> {
 }
 
 fn scenarios(loaded: &LoadedScript) -> Vec<ScriptScenario> {
-    loaded.options.scenarios.iter().map(ScriptScenario::from).collect()
+    loaded.options.offered.iter().map(ScriptScenario::from).collect()
 }
 
 /// The script as a workload without steps, in one phase.
@@ -224,7 +203,7 @@ fn lead(loaded: &LoadedScript, loops: u16) -> Duration {
         true => shape.preallocated_vus,
         false => shape.max_vus,
     };
-    let users: u32 = loaded.options.scenarios.iter().map(early).sum();
+    let users: u32 = loaded.options.offered.iter().map(early).sum();
     loaded.evaluated_in.min(Duration::from_millis(2)) * users.div_ceil(loops.into())
 }
 
@@ -257,6 +236,7 @@ fn flags(arguments: &ScriptArguments) -> Flags {
         insecure_skip_tls_verify: set(given.insecure_skip_tls_verify),
         no_connection_reuse: set(given.no_connection_reuse),
         no_vu_connection_reuse: set(given.no_vu_connection_reuse),
+        local_ips: given.local_ips.clone(),
         min_iteration_duration: given.min_iteration_duration.clone(),
         throw: set(given.throw),
         blacklist_ips: given.blacklist_ips.clone(),

@@ -38,6 +38,10 @@ pub trait Connection: Debug + Send {
     /// how much there is. Nothing happens when the request is over.
     fn send(&mut self, stream: StreamId, part: &[u8]);
 
+    /// Announce with each request from now on that the connection is closed after its response. HTTP/2 has no such
+    /// announcement.
+    fn announce_close(&mut self) {}
+
     /// How many bytes of the request's body the peer's windows hold back.
     fn held_back(&self, stream: StreamId) -> usize;
 

@@ -21,6 +21,8 @@ pub use recent::RecentHead;
 
 /// The longest response head taken, status line and all headers.
 const MAX_HEAD_BYTES: usize = 64 << 10;
+/// Says that a request is the last of its connection.
+const CLOSE: &[u8] = b"connection: close\r\n";
 
 /// What the framing of the response depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct Connection {
     /// The part of a head that has arrived so far; empty while heads arrive whole.
     partial: Vec<u8>,
     is_spent: bool,
+    /// Whether each request says that it is the last.
+    announces_close: bool,
     /// `partial` is parsed again once it ends a head or is twice as long as this, so that a head that comes
     /// byte by byte costs linear time.
     parsed_bytes: usize,
@@ -290,7 +294,8 @@ impl crate::Connection for Connection {
     fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError> {
         self.ready()?;
         request_rules::check(request)?;
-        render::request(self.out.tail(), request);
+        let announcement = if self.announces_close { CLOSE } else { &[] };
+        render::request(self.out.tail(), request, announcement);
         let kind = if request.method == b"HEAD" { RequestKind::Head } else { RequestKind::Other };
         self.opened(token, kind);
         Ok(())
@@ -301,6 +306,10 @@ impl crate::Connection for Connection {
     }
 
     fn send(&mut self, _stream: StreamId, _part: &[u8]) {}
+
+    fn announce_close(&mut self) {
+        self.announces_close = true;
+    }
 
     fn held_back(&self, _stream: StreamId) -> usize {
         0

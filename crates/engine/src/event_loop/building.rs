@@ -183,7 +183,7 @@ impl EventLoop {
             sources: load.sources(options),
             users: load.users(options),
             operations: Operations::new(&program.body_budget),
-            network: Network::new(program.clone(), *clock, registry, waker),
+            network: Network::new(program.clone(), *clock, registry, waker).with_users(segment),
             accounting,
             exemplars: Exemplars::new(program.clone(), kept),
             perturbation: Perturbation::new(shared.disturbed),

@@ -4,6 +4,7 @@ mod tls;
 
 use std::io::{self, Read, Write};
 use std::mem::offset_of;
+use std::net::{IpAddr, SocketAddr};
 
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
@@ -18,11 +19,11 @@ use super::transport::Transport;
 use super::tunnel::{Tunnel, refused};
 use super::unsent::UnsentRequests;
 use super::{EndedOperation, GivingUp, Repetition};
-use crate::exchange::{ConnectionSetup, MAX_UNSENT_BYTES};
+use crate::exchange::{ConnectionFacts, ConnectionSetup, MAX_UNSENT_BYTES};
 use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
-use tls::{is_closed_by_peer, write_encrypted};
+use tls::{is_closed_by_peer, tls_facts, write_encrypted};
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +80,10 @@ pub(super) struct Connection {
     address: usize,
     /// How many of the addresses were tried.
     tries: usize,
+    /// The address that it is opened to; none of a Unix socket.
+    remote: Option<SocketAddr>,
+    /// The address of this machine that it is opened from; none: any.
+    local: Option<IpAddr>,
 }
 
 // With debug assertions a socket of mio is larger.
@@ -95,6 +100,8 @@ pub(super) struct ConnectionTarget<'a> {
     pub(super) route: &'a Route,
     /// Counts on over the origin's addresses, so that connections are spread over them.
     pub(super) address: usize,
+    /// The address of this machine that it is opened from; none: any.
+    pub(super) local: Option<IpAddr>,
 }
 
 /// How a socket is registered for readiness events.
@@ -124,10 +131,10 @@ impl Connection {
         registration: Registration<'_>,
         now: Instant,
     ) -> io::Result<Connection> {
-        let ConnectionTarget { pool, origin, described, route, address } = target;
+        let ConnectionTarget { pool, origin, described, route, address, local } = target;
         let mut tries = 1;
         let transport = loop {
-            let opened = Transport::open(route, address + tries - 1);
+            let opened = Transport::open(route, address + tries - 1, local);
             match opened.and_then(|transport| registration.register(transport)) {
                 Ok(transport) => break transport,
                 Err(error) if tries >= route.addresses() => return Err(error),
@@ -158,6 +165,8 @@ impl Connection {
             setup: ConnectionSetup::default(),
             address: address + tries - 1,
             tries,
+            remote: route.tcp_address(address + tries - 1),
+            local,
         })
     }
 
@@ -167,6 +176,15 @@ impl Connection {
 
     pub(super) fn protocol(&self) -> WireProtocol {
         self.wire.protocol()
+    }
+
+    /// What is known of it: for requests that ask for that.
+    pub(super) fn facts(&self) -> ConnectionFacts {
+        ConnectionFacts {
+            is_http2: self.protocol() == WireProtocol::Http2,
+            remote: self.remote,
+            tls: self.session.as_ref().and_then(|session| tls_facts(session)),
+        }
     }
 
     /// Check whether the socket is connected; an error when connecting has failed. Once it is, begin the tunnel or
@@ -195,10 +213,11 @@ impl Connection {
         while self.tries < route.addresses() {
             self.tries += 1;
             self.address += 1;
-            let opened = Transport::open(route, self.address);
+            let opened = Transport::open(route, self.address, self.local);
             if let Ok(transport) = opened.and_then(|transport| registration.register(transport)) {
                 self.transport.deregister(registration.registry);
                 self.transport = transport;
+                self.remote = route.tcp_address(self.address);
                 return true;
             }
         }
@@ -221,6 +240,9 @@ impl Connection {
             headers: relayed.as_ref().map_or(&draft.headers, |relayed| &relayed.headers),
             body: &draft.body,
         };
+        if origin.announces_close {
+            self.wire.announce_close();
+        }
         operation.stream = match draft.sends_more {
             false => self.wire.start(token.0, &request).map(|()| None)?,
             true => self.wire.start_open(token.0, &request).map(Some)?,

@@ -25,7 +25,8 @@ impl Network {
         let vacant = self.connections.vacant_entry();
         let index = ConnectionIndex(vacant.key());
         let (origin, address) = (entry.origin, entry.next_address());
-        let target = ConnectionTarget { pool, origin, described, route, address };
+        let local = route.local_address(entry.user);
+        let target = ConnectionTarget { pool, origin, described, route, address, local };
         let registration = Registration { registry: &self.registry, token: token_of(index) };
         let mut connection = match Connection::open(target, registration, now) {
             Ok(connection) => connection,

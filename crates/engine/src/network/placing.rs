@@ -79,10 +79,11 @@ impl Network {
         let described = self.program.origin(origin);
         let model = if operation.vu_slot.is_some() { LoadModel::Closed } else { LoadModel::Open };
         let reuse = described.reuse_in(model);
-        let owner = matches!(reuse, Reuse::User | Reuse::Iteration).then_some(operation.owner);
-        let first_address = owner.map_or(0, |user| user.0 as usize);
+        let is_own = matches!(reuse, Reuse::User | Reuse::Iteration) || described.has_own_pools;
+        let owner = is_own.then_some(operation.owner);
         self.pools.find(PoolKey { origin, owner }, || {
-            Pool::new(origin, reuse, described.pool_limits(reuse), first_address)
+            let user = owner.map_or(0, |user| self.segment.nth(user.0.into()));
+            Pool::new(origin, reuse, described.pool_limits(reuse), user)
         })
     }
 
@@ -164,6 +165,9 @@ impl Network {
         match connection.start(token, origin, entry) {
             Ok(()) => {
                 entry.place = OperationPlace::Carried(index);
+                if entry.draft.notes_connection {
+                    entry.sent_on = Some(connection.facts());
+                }
                 self.mark_dirty(index);
                 true
             }
@@ -208,7 +212,9 @@ impl Network {
         if !is_shared && connection.wire.open_requests() == 0 {
             connection.is_idle = true;
             let reference = ConnectionRef { index, serial: connection.serial };
-            self.pools.get_mut(pool).put_idle(reference);
+            if !self.pools.get_mut(pool).put_idle(reference, &self.connections) {
+                self.close(index);
+            }
         }
         Ok(())
     }

@@ -59,6 +59,8 @@ pub(super) struct Pool {
     limits: PoolLimits,
     /// How many there are that take requests, now or when they are open.
     pub(super) count: usize,
+    /// The number of the virtual user that it belongs to, from 0; 0 where it belongs to all.
+    pub(super) user: u64,
     /// Counts on over the origin's addresses.
     next_address: usize,
     /// Connections that carry many requests at once.
@@ -75,8 +77,10 @@ pub(super) struct Pool {
 const _: () = assert!(offset_of!(Pool, waiting) + size_of::<usize>() <= 64);
 
 impl Pool {
-    pub(super) fn new(origin: OriginIndex, reuse: Reuse, limits: PoolLimits, first_address: usize) -> Self {
+    /// The connections of a virtual user, by its number from 0, begin at an address of their own.
+    pub(super) fn new(origin: OriginIndex, reuse: Reuse, limits: PoolLimits, user: u64) -> Self {
         Pool {
+            user,
             origin,
             reuse,
             protocol: limits.protocol,
@@ -87,7 +91,7 @@ impl Pool {
             idle: VecDeque::new(),
             limits,
             count: 0,
-            next_address: first_address,
+            next_address: user as usize,
             shared: Vec::new(),
             next: 0,
             opening: Vec::new(),
@@ -130,10 +134,20 @@ impl Pool {
         self.shared.is_empty() || now >= self.open_again_at
     }
 
-    pub(super) fn put_idle(&mut self, connection: ConnectionRef) {
+    /// Keep a connection that has no request. False where there are enough of them: it is to be closed.
+    pub(super) fn put_idle(&mut self, connection: ConnectionRef, connections: &Slab<Connection>) -> bool {
+        if self.last_idle.is_some() && self.idle.len() + 1 >= self.limits.most_idle {
+            let is_open = |one: &ConnectionRef| is_open(*one, connections);
+            self.last_idle = self.last_idle.filter(is_open);
+            self.idle.retain(is_open);
+            if usize::from(self.last_idle.is_some()) + self.idle.len() >= self.limits.most_idle {
+                return false;
+            }
+        }
         if let Some(before) = self.last_idle.replace(connection) {
             self.idle.push_back(before);
         }
+        true
     }
 
     /// A connection that can take a request now.
@@ -148,12 +162,7 @@ impl Pool {
         if self.is_multiplexed() {
             return self.with_capacity(slot, connections);
         }
-        while let Some(ConnectionRef { index, serial }) = self.next_idle() {
-            if connections.get(index.0).is_some_and(|c| c.serial == serial) {
-                return Some(index);
-            }
-        }
-        None
+        std::iter::from_fn(|| self.next_idle()).find(|one| is_open(*one, connections)).map(|one| one.index)
     }
 
     fn next_idle(&mut self) -> Option<ConnectionRef> {
@@ -245,9 +254,8 @@ impl Pool {
     pub(super) fn any(&mut self, connections: &Slab<Connection>) -> Option<ConnectionIndex> {
         let listed = self.shared.last().or(self.opening.last()).copied();
         listed.or_else(|| {
-            let is_open =
-                |one: &ConnectionRef| connections.get(one.index.0).is_some_and(|c| c.serial == one.serial);
-            std::iter::from_fn(|| self.next_idle()).find(is_open).map(|one| one.index)
+            let mut idle = std::iter::from_fn(|| self.next_idle());
+            idle.find(|one| is_open(*one, connections)).map(|one| one.index)
         })
     }
 
@@ -352,4 +360,8 @@ impl Pool {
             _ => PlaceLimit::PeerStreams,
         }
     }
+}
+
+fn is_open(one: ConnectionRef, connections: &Slab<Connection>) -> bool {
+    connections.get(one.index.0).is_some_and(|connection| connection.serial == one.serial)
 }

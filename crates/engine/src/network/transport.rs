@@ -20,17 +20,17 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// Begin to connect. `address` counts on over the addresses of an origin, so that connections are spread over
-    /// them.
-    pub(super) fn open(route: &Route, address: usize) -> io::Result<Transport> {
-        let (addresses, local) = match route {
+    /// Begin to connect, from an address of this machine or from any. `address` counts on over the addresses of an
+    /// origin, so that connections are spread over them.
+    pub(super) fn open(route: &Route, address: usize, local: Option<IpAddr>) -> io::Result<Transport> {
+        let addresses = match route {
             Route::Unix(path) => return UnixStream::connect(path).map(Transport::Unix),
-            Route::Tcp { addresses, local } => (addresses, local),
+            Route::Tcp { addresses, .. } => addresses,
         };
         let address = addresses[address % addresses.len()];
         let stream = match local {
             None => TcpStream::connect(address)?,
-            Some(local) => connect_from(*local, address)?,
+            Some(local) => connect_from(local, address)?,
         };
         stream.set_nodelay(true)?;
         Ok(Transport::Tcp(stream))

@@ -23,6 +23,7 @@ use super::http::HttpProgram;
 use super::json_lookup::JsonLookup;
 use super::origin::{Origin, OriginKind};
 use super::template::{CompiledTemplate, TemplateContext, TemplateNames, UnknownName};
+use super::tls::TlsOffer;
 use super::{FlowProgram, PlanSteps, Program, ScenarioSteps, StepContent, StepProgram, shape};
 use crate::body_budget::{BODY_BUDGET_BYTES, BodyBudget};
 use crate::exchange::{CHECKED_BODY_BYTES, KEPT_BODY_BYTES};
@@ -339,7 +340,7 @@ pub(super) fn tls_of(
     let mut all = BTreeMap::new();
     for (name, target) in workload.targets.iter().filter(|(_, target)| is_secure(target)) {
         let files = files.get(name).cloned().unwrap_or_default();
-        let config = super::tls::client_config(&target.connecting.tls, &files);
+        let config = super::tls::client_config(&target.connecting.tls, &files, &TlsOffer::default());
         let config = config.map_err(|what| CompileError::Tls { target: name.clone(), what })?;
         all.insert(name.clone(), Arc::new(config));
     }

@@ -10,12 +10,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evidence::Name;
 use rustls::ClientConfig;
+use workload::Scheme;
+use workload::connection::Reuse;
 use workload::message::Method;
 use workload::model::{GrpcOrigin, HttpOrigin, Target, Workload};
-use workload::{Scheme, TlsFiles, TlsSettings};
 
 use super::error::CompileError;
 use super::origin::{Origin, OriginKind};
+use super::origin_rules::{MetOrigin, OriginRules};
 use crate::index::{CheckNameIndex, EndpointIndex, OriginIndex, ScenarioIndex};
 
 /// The most endpoints with a name of their own, unless the plan itself has more.
@@ -62,8 +64,19 @@ pub(crate) struct Directory {
     targets: BTreeMap<String, Target>,
     /// The TLS configurations of targets that use TLS, by their names.
     tls: BTreeMap<String, Arc<ClientConfig>>,
-    /// That of origins that are no targets.
+    /// That of origins that are no targets, unless there are rules.
     default_tls: OnceLock<Result<Arc<ClientConfig>, String>>,
+    /// How origins are connected to that are no targets; none: as by default.
+    rules: Option<Arc<dyn OriginRules>>,
+}
+
+/// What is known of an origin that is to be added.
+struct NewOrigin<'a> {
+    name: &'a str,
+    target: &'a Target,
+    kind: OriginKind,
+    /// Its own TLS configuration, if it has one.
+    tls: Option<Arc<ClientConfig>>,
 }
 
 /// What changes while the directory grows.
@@ -96,7 +109,12 @@ impl Directory {
             targets: workload.targets.clone(),
             tls,
             default_tls: OnceLock::new(),
+            rules: None,
         }
+    }
+
+    pub(super) fn set_rules(&mut self, rules: Arc<dyn OriginRules>) {
+        self.rules = Some(rules);
     }
 
     /// The TLS configuration of a target; none where it does not use TLS.
@@ -114,7 +132,11 @@ impl Directory {
         let (name, target) = names.next()?;
         let known = |name: &String| self.known_origin(name, kind);
         let other = names.find_map(|(name, _)| known(name));
-        Some(known(name).or(other).map_or_else(|| self.add_origin(name, target, kind), Ok))
+        let add = || {
+            let tls = self.tls.get(name).cloned();
+            self.add_origin(self.new_origin(NewOrigin { name, target, kind, tls })?)
+        };
+        Some(known(name).or(other).map_or_else(add, Ok))
     }
 
     /// The origin of any URL, which is added if it is new.
@@ -123,11 +145,31 @@ impl Directory {
             return target;
         }
         let name = format!("{}://{}:{}", url.scheme.name(), url.host, url.port);
-        let target = match kind {
+        if let Some(known) = self.known_origin(&name, kind) {
+            return Ok(known);
+        }
+        let mut target = match kind {
             OriginKind::Http => Target { http: Some(url.clone()), ..Target::default() },
             OriginKind::Grpc => Target { grpc: Some(grpc_origin(url)), ..Target::default() },
         };
-        self.known_origin(&name, kind).map_or_else(|| self.add_origin(&name, &target, kind), Ok)
+        let Some(rules) = &self.rules else {
+            let new = NewOrigin { name: &name, target: &target, kind, tls: None };
+            return self.add_origin(self.new_origin(new)?);
+        };
+        let (met, refusal) = match rules.connecting(&url.host, url.port) {
+            Ok(met) => (met, None),
+            Err(why) => (MetOrigin::default(), Some(why)),
+        };
+        let tls =
+            (url.scheme == Scheme::Https).then(|| met.tls().map_err(UnusableOrigin::Tls)).transpose()?;
+        target.connecting = met.connecting;
+        let mut origin = self.new_origin(NewOrigin { name: &name, target: &target, kind, tls })?;
+        origin.announces_close = met.announces_close && target.connecting.reuse == Some(Reuse::Never);
+        origin.most_idle = met.most_idle.unwrap_or(usize::MAX);
+        self.add_origin(match refusal {
+            Some(why) => origin.refused(why),
+            None => origin.ruled_by(rules.clone()),
+        })
     }
 
     fn known_origin(&self, target: &str, kind: OriginKind) -> Option<OriginIndex> {
@@ -135,32 +177,29 @@ impl Directory {
         self.origins.iter().position(is_same).map(OriginIndex)
     }
 
-    fn add_origin(
-        &self,
-        name: &str,
-        target: &Target,
-        kind: OriginKind,
-    ) -> Result<OriginIndex, UnusableOrigin> {
+    fn new_origin(&self, new: NewOrigin<'_>) -> Result<Origin, UnusableOrigin> {
+        let NewOrigin { name, target, kind, tls } = new;
         let scheme = match kind {
             OriginKind::Http => target.http.as_ref().map(|http| http.scheme),
             OriginKind::Grpc => target.grpc.as_ref().map(|grpc| grpc.scheme),
         };
-        let is_secure = scheme == Some(Scheme::Https);
-        let tls = match self.tls.get(name) {
-            Some(own) => Some(own),
-            None if is_secure => Some(self.default_tls()?),
-            None => None,
+        let tls = match tls {
+            None if scheme == Some(Scheme::Https) => Some(self.default_tls()?.clone()),
+            own => own,
         };
-        let origin = Origin::of(name, target, kind, tls);
+        let origin = Origin::of(name, target, kind, tls.as_ref());
         let origin = origin.map_err(|error: CompileError| UnusableOrigin::Tls(error.to_string()))?;
-        let origin = origin.ok_or_else(|| UnusableOrigin::Malformed(format!("`{name}` has no URL")))?;
+        origin.ok_or_else(|| UnusableOrigin::Malformed(format!("`{name}` has no URL")))
+    }
+
+    fn add_origin(&self, origin: Origin) -> Result<OriginIndex, UnusableOrigin> {
         let mut growth = self.growth();
         // Another loop may have been first.
-        if let Some(known) = self.known_origin(name, kind) {
+        if let Some(known) = self.known_origin(&origin.target, origin.kind) {
             return Ok(known);
         }
         if !self.origins.has_space_at(growth.origins) {
-            return Err(UnusableOrigin::TooMany(name.to_owned()));
+            return Err(UnusableOrigin::TooMany(origin.target));
         }
         self.origins.set(growth.origins, origin);
         growth.origins += 1;
@@ -168,7 +207,7 @@ impl Directory {
     }
 
     fn default_tls(&self) -> Result<&Arc<ClientConfig>, UnusableOrigin> {
-        let make = || super::tls::client_config(&TlsSettings::default(), &TlsFiles::default()).map(Arc::new);
+        let make = || MetOrigin::default().tls();
         self.default_tls.get_or_init(make).as_ref().map_err(|why| UnusableOrigin::Tls(why.clone()))
     }
 

@@ -9,6 +9,7 @@ use workload::connection::{Connecting, ConnectionOrder, HttpVersion, Retry, Reus
 use workload::model::Target;
 
 use super::error::CompileError;
+use super::origin_rules::OriginRules;
 use super::resolve::{Address, HostLookup};
 
 /// How many connections HTTP/2 requests of all virtual users are spread over, unless the plan sets a number.
@@ -80,6 +81,8 @@ pub(crate) struct PoolLimits {
     pub(crate) most: usize,
     /// The most connections that carry one request at a time.
     pub(crate) most_http1: usize,
+    /// The most of those that are kept while they have no request.
+    pub(crate) most_idle: usize,
 }
 
 impl PoolLimits {
@@ -106,6 +109,12 @@ pub(crate) struct Origin {
     pub(crate) authority: String,
     /// The plan's number of connections.
     pub(crate) connections: Option<usize>,
+    /// How many connections without a request a pool keeps, for one request at a time each.
+    pub(crate) most_idle: usize,
+    /// Whether the last request of a connection over HTTP/1.1 says that it is the last.
+    pub(crate) announces_close: bool,
+    /// Whether virtual users share no connections, however often each is used.
+    pub(crate) has_own_pools: bool,
     /// The plan's; none: the default of each model.
     pub(crate) reuse: Option<Reuse>,
     pub(crate) order: ConnectionOrder,
@@ -138,6 +147,7 @@ impl Origin {
             spread,
             most: self.connections.unwrap_or(most),
             most_http1: self.connections.unwrap_or(usize::MAX),
+            most_idle: self.most_idle,
         }
     }
 
@@ -147,12 +157,23 @@ impl Origin {
         format!("{scheme}://{}{path}", self.authority)
     }
 
+    /// The same, whose addresses are chosen by these rules.
+    pub(super) fn ruled_by(self, rules: Arc<dyn OriginRules>) -> Origin {
+        let has_own_pools = !rules.local_addresses().is_empty();
+        Origin { address: Arc::new(self.address.ruled_by(rules)), has_own_pools, ..self }
+    }
+
+    /// The same; its requests fail for this reason.
+    pub(super) fn refused(self, why: String) -> Origin {
+        Origin { address: Arc::new(Address::refused(why)), ..self }
+    }
+
     /// Look up where it is, before the load.
     pub(super) fn look_up(&self) -> Result<(), CompileError> {
-        self.address.look_up().map_err(|source| CompileError::Dns {
+        self.address.look_up().map_err(|error| CompileError::Dns {
             target: self.target.clone(),
             host: self.address.host().to_owned(),
-            source,
+            source: error.into(),
         })
     }
 
@@ -200,6 +221,9 @@ impl Origin {
             proxy,
             authority,
             connections: connecting.connections.map(|n| n.max(1) as usize),
+            most_idle: usize::MAX,
+            announces_close: false,
+            has_own_pools: false,
             reuse: connecting.reuse,
             order: connecting.connection_order,
             retry: connecting.retry,
@@ -240,5 +264,5 @@ fn address_of(address: HostPort<'_>, connecting: &Connecting) -> Address {
         (None, None) => (address.host, address.port),
     };
     let Connecting { dns, ip, local_address, .. } = *connecting;
-    Address::of(HostLookup { name: name.to_owned(), port, dns, ip, from: local_address })
+    Address::of(HostLookup { name: name.to_owned(), port, dns, ip, from: local_address, rules: None })
 }

@@ -15,6 +15,7 @@ use evidence::Instant;
 use mio::Waker;
 use workload::connection::{Dns, IpVersion};
 
+use super::origin_rules::OriginRules;
 use crate::clock::Clock;
 
 /// How long a lookup may take.
@@ -26,13 +27,31 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The addresses that connections are opened to.
 #[derive(Debug, Clone)]
 pub(crate) enum Route {
-    /// At least one address, and the address of this machine to connect from, if the plan sets one.
-    Tcp { addresses: Vec<SocketAddr>, local: Option<IpAddr> },
+    /// At least one address, and the addresses of this machine to connect from; none: any.
+    Tcp { addresses: Vec<SocketAddr>, local: Vec<IpAddr> },
     /// A Unix socket.
     Unix(PathBuf),
 }
 
 impl Route {
+    /// The address of this machine that a virtual user connects from, by its number, from 0; none: any.
+    pub(crate) fn local_address(&self, user: u64) -> Option<IpAddr> {
+        match self {
+            Route::Tcp { local, .. } if !local.is_empty() => {
+                Some(local[(user % local.len() as u64) as usize])
+            }
+            _ => None,
+        }
+    }
+
+    /// One of the addresses; `number` counts on over them. None of a Unix socket.
+    pub(crate) fn tcp_address(&self, number: usize) -> Option<SocketAddr> {
+        match self {
+            Route::Tcp { addresses, .. } => Some(addresses[number % addresses.len()]),
+            Route::Unix(_) => None,
+        }
+    }
+
     /// How many addresses there are.
     pub(crate) fn addresses(&self) -> usize {
         match self {
@@ -48,6 +67,8 @@ pub(crate) struct Address {
     route: OnceLock<Route>,
     /// What is looked up; none where the route needs no lookup.
     host: Option<HostLookup>,
+    /// Why nothing is looked up, and no connection made.
+    refusal: Option<Arc<str>>,
     lookups: Mutex<Lookups>,
 }
 
@@ -74,18 +95,34 @@ pub(crate) enum LookupState {
 
 impl Address {
     pub(super) fn unix(path: PathBuf) -> Address {
-        Address { route: Route::Unix(path).into(), host: None, lookups: Mutex::default() }
+        Address { route: Route::Unix(path).into(), host: None, refusal: None, lookups: Mutex::default() }
+    }
+
+    /// One that may not be connected to, for this reason.
+    pub(super) fn refused(why: String) -> Address {
+        let (route, lookups) = (OnceLock::new(), Mutex::default());
+        Address { route, host: None, refusal: Some(why.into()), lookups }
+    }
+
+    /// The same, where these rules choose of the addresses that are found.
+    pub(super) fn ruled_by(&self, rules: Arc<dyn OriginRules>) -> Address {
+        match (&self.host, self.route()) {
+            (Some(host), _) => Address::of(HostLookup { rules: Some(rules), ..host.clone() }),
+            (None, Some(Route::Unix(path))) => Address::unix(path.clone()),
+            (None, _) => Address::refused("it has no address".to_owned()),
+        }
     }
 
     pub(super) fn of(host: HostLookup) -> Address {
-        let route = OnceLock::new();
+        let (route, mut refusal) = (OnceLock::new(), None);
         if let Ok(ip) = host.name.parse::<IpAddr>() {
-            let addresses = host.choose([SocketAddr::new(ip, host.port)]);
-            if !addresses.is_empty() {
-                let _ = route.set(Route::Tcp { addresses, local: host.from });
+            match host.choose(vec![SocketAddr::new(ip, host.port)]) {
+                Ok(addresses) => drop(route.set(Route::Tcp { addresses, local: host.local() })),
+                Err(LookupError::Refused(why)) => refusal = Some(why.into()),
+                Err(LookupError::System(_)) => {}
             }
         }
-        Address { route, host: Some(host), lookups: Mutex::default() }
+        Address { route, host: Some(host), refusal, lookups: Mutex::default() }
     }
 
     /// The name that is looked up.
@@ -100,11 +137,14 @@ impl Address {
     }
 
     /// Look it up now, and wait for that.
-    pub(super) fn look_up(&self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// [`LookupError`] when it has no address that may be used.
+    pub(super) fn look_up(&self) -> Result<(), LookupError> {
         let Some(host) = self.host.as_ref().filter(|_| self.route().is_none()) else { return Ok(()) };
         let addresses = resolve(host)?;
         // Another thread may have been first.
-        let _ = self.route.set(Route::Tcp { addresses, local: host.from });
+        let _ = self.route.set(Route::Tcp { addresses, local: host.local() });
         Ok(())
     }
 
@@ -114,6 +154,9 @@ impl Address {
         clock: Clock,
         waker: &Arc<Waker>,
     ) -> io::Result<LookupState> {
+        if let Some(why) = &self.refusal {
+            return Ok(LookupState::Failed(why.clone()));
+        }
         let mut lookups = self.lookups();
         match lookups.state(self) {
             LookupState::Failed(why) if lookups.failed_at() + RETRY_AFTER > clock.now() => {
@@ -137,11 +180,14 @@ impl Address {
         Ok(LookupState::Running)
     }
 
-    fn end_lookup(&self, found: io::Result<()>, clock: Clock) {
+    fn end_lookup(&self, found: Result<(), LookupError>, clock: Clock) {
         let mut lookups = self.lookups();
         lookups.is_running = false;
         if let Err(error) = found {
-            let why = format!("cannot find the address of {}: {error}", self.host());
+            let why = match error {
+                LookupError::System(error) => format!("cannot find the address of {}: {error}", self.host()),
+                LookupError::Refused(why) => why,
+            };
             lookups.failed = Some((clock.now(), why.into()));
         }
         for waker in &lookups.waiting {
@@ -174,6 +220,26 @@ impl Lookups {
     }
 }
 
+/// Why a host has no address that may be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LookupError {
+    /// The system found none.
+    #[error(transparent)]
+    System(#[from] io::Error),
+    /// Rules refuse all, for this reason.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<LookupError> for io::Error {
+    fn from(error: LookupError) -> io::Error {
+        match error {
+            LookupError::System(error) => error,
+            LookupError::Refused(why) => io::Error::other(why),
+        }
+    }
+}
+
 /// A host to look up, and which of its addresses are used.
 #[derive(Debug, Clone)]
 pub(super) struct HostLookup {
@@ -183,11 +249,27 @@ pub(super) struct HostLookup {
     pub(super) ip: IpVersion,
     /// The address of this machine that connections come from.
     pub(super) from: Option<IpAddr>,
+    /// Choose of them first.
+    pub(super) rules: Option<Arc<dyn OriginRules>>,
 }
 
 impl HostLookup {
-    /// Of all addresses those that are used, in their order.
-    fn choose(&self, all: impl IntoIterator<Item = SocketAddr>) -> Vec<SocketAddr> {
+    /// The addresses of this machine that connections come from; none: any.
+    fn local(&self) -> Vec<IpAddr> {
+        let ruled = self.rules.as_ref().map(|rules| rules.local_addresses()).unwrap_or_default();
+        self.from.into_iter().chain(ruled).collect()
+    }
+
+    /// Of all addresses those that are used, at least one, in their order.
+    fn choose(&self, all: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, LookupError> {
+        let all = match &self.rules {
+            None => all,
+            Some(rules) => {
+                let chosen = rules.choose(all.iter().map(SocketAddr::ip).collect());
+                let chosen = chosen.map_err(LookupError::Refused)?;
+                chosen.into_iter().map(|ip| SocketAddr::new(ip, self.port)).collect()
+            }
+        };
         let mut chosen = Vec::new();
         for address in all {
             let is_right = match self.ip {
@@ -203,21 +285,21 @@ impl HostLookup {
         if self.dns == Dns::First {
             chosen.truncate(1);
         }
-        chosen
+        if chosen.is_empty() {
+            let none = "it has no address of the required kind";
+            return Err(io::Error::new(io::ErrorKind::NotFound, none).into());
+        }
+        Ok(chosen)
     }
 }
 
 /// The addresses of a host, at least one.
-fn resolve(host: &HostLookup) -> io::Result<Vec<SocketAddr>> {
+fn resolve(host: &HostLookup) -> Result<Vec<SocketAddr>, LookupError> {
     let all = match host.name.parse::<IpAddr>() {
         Ok(address) => vec![SocketAddr::new(address, host.port)],
         Err(_) => ask_system(host.name.clone(), host.port)?,
     };
-    let chosen = host.choose(all);
-    if chosen.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "it has no address of the required kind"));
-    }
-    Ok(chosen)
+    host.choose(all)
 }
 
 fn ask_system(name: String, port: u16) -> io::Result<Vec<SocketAddr>> {
@@ -246,7 +328,8 @@ mod tests {
     fn check(ip: IpVersion, dns: Dns, from: Option<&str>, expect: &[&str]) {
         let all = ["[::1]:1", "127.0.0.1:1", "127.0.0.2:1", "127.0.0.1:1"].map(|a| a.parse().unwrap());
         let from = from.map(|from| from.parse().unwrap());
-        let chosen = HostLookup { name: "h".to_owned(), port: 1, dns, ip, from }.choose(all);
+        let host = HostLookup { name: "h".to_owned(), port: 1, dns, ip, from, rules: None };
+        let chosen = host.choose(all.to_vec()).unwrap_or_default();
         assert_eq!(chosen.iter().map(ToString::to_string).collect::<Vec<_>>(), expect);
     }
 
@@ -268,6 +351,7 @@ mod tests {
             dns: Dns::Spread,
             ip: IpVersion::Any,
             from: None,
+            rules: None,
         };
         assert_eq!(resolve(&host("::1")).unwrap(), ["[::1]:80".parse().unwrap()]);
         assert!(resolve(&host("localhost")).unwrap().iter().all(|a| a.ip().is_loopback()));

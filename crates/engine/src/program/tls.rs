@@ -1,26 +1,94 @@
 //! Converts a target's TLS settings to a configuration of rustls.
 
+mod identities;
+
 use std::sync::{Arc, OnceLock};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::version::{TLS12, TLS13};
+use rustls::{
+    ALL_VERSIONS, CipherSuite, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    SupportedCipherSuite, SupportedProtocolVersion,
+};
 use workload::TlsFiles;
 use workload::connection::{Resumption, TlsSettings};
 
+use identities::Identities;
+pub use identities::TlsIdentity;
+
+/// What the client offers in TLS handshakes; by default all that there is, and no certificate.
+#[derive(Debug, Clone, Default)]
+pub struct TlsOffer {
+    /// The versions; none: all.
+    pub versions: Option<Vec<TlsVersion>>,
+    /// The cipher suites of TLS 1.2, by their names at IANA; none: all. Those of TLS 1.3 are always offered.
+    pub cipher_suites: Option<Vec<String>>,
+    /// Certificates of the client, beside the one of a plan's target: a server gets the first that it accepts.
+    pub identities: Vec<TlsIdentity>,
+}
+
+/// A version of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsVersion {
+    /// TLS 1.2.
+    Tls12,
+    /// TLS 1.3.
+    Tls13,
+}
+
+impl TlsOffer {
+    fn versions(&self) -> Vec<&'static SupportedProtocolVersion> {
+        let Some(versions) = &self.versions else { return ALL_VERSIONS.to_vec() };
+        let supported = |version: &TlsVersion| match version {
+            TlsVersion::Tls12 => &TLS12,
+            TlsVersion::Tls13 => &TLS13,
+        };
+        versions.iter().map(supported).collect()
+    }
+
+    fn provider(&self) -> CryptoProvider {
+        let mut provider = aws_lc_rs::default_provider();
+        if let Some(names) = &self.cipher_suites {
+            let is_offered = |suite: &SupportedCipherSuite| {
+                suite.tls13().is_some() || names.iter().any(|name| *name == suite_name(suite.suite()))
+            };
+            provider.cipher_suites.retain(is_offered);
+        }
+        provider
+    }
+}
+
+/// The names at IANA of the cipher suites of TLS 1.2 that can be offered.
+pub fn tls12_cipher_suites() -> Vec<String> {
+    let suites = aws_lc_rs::default_provider().cipher_suites;
+    suites.iter().filter(|suite| suite.tls13().is_none()).map(|suite| suite_name(suite.suite())).collect()
+}
+
+/// The name at IANA of a cipher suite, which rustls shortens for those of TLS 1.3.
+pub(crate) fn suite_name(suite: CipherSuite) -> String {
+    let name = format!("{suite:?}");
+    name.strip_prefix("TLS13_").map_or(name.clone(), |rest| format!("TLS_{rest}"))
+}
+
 /// The configuration of a target's TLS connections. It also stores the sessions that are resumed.
-pub(super) fn client_config(settings: &TlsSettings, files: &TlsFiles) -> Result<ClientConfig, String> {
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|e| e.to_string())?;
+pub(super) fn client_config(
+    settings: &TlsSettings,
+    files: &TlsFiles,
+    offer: &TlsOffer,
+) -> Result<ClientConfig, String> {
+    let provider = Arc::new(offer.provider());
+    let identities = Identities::new(&offer.identities, &provider)?;
+    let builder = ClientConfig::builder_with_provider(provider.clone());
+    let builder = builder.with_protocol_versions(&offer.versions()).map_err(|e| e.to_string())?;
     let builder = match settings.insecure {
         true => builder.dangerous().with_custom_certificate_verifier(Arc::new(TrustAnyCertificate(provider))),
         false => builder.with_root_certificates(authorities(settings, files)?),
     };
     let mut config = match client_identity(settings, files)? {
-        None => builder.with_no_client_auth(),
+        None => builder.with_client_cert_resolver(Arc::new(identities)),
         Some((chain, key)) => builder
             .with_client_auth_cert(chain, key)
             .map_err(|e| format!("the client certificate cannot be used: {e}"))?,

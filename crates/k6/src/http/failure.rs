@@ -2,6 +2,8 @@
 
 use evidence::Outcome;
 
+use crate::network::refusal;
+
 /// What TLS says of a certificate that is refused, with k6's code, its text and its longer text.
 const TLS_REASONS: &[(&str, u16, &str)] = &[
     ("not TLS", 1301, "tls: first record does not look like a TLS handshake"),
@@ -32,6 +34,9 @@ impl Failure {
     /// Of a request to a server such as `host:80` that ended without a complete response; `reason` says more where more is
     /// known.
     pub(crate) fn of_transport(outcome: Outcome, reason: &str, server: &str) -> Failure {
+        if let Some((code, text)) = refusal(reason) {
+            return Failure { in_log: Some(reason.to_owned()), ..Failure::new(code, text.to_owned()) };
+        }
         let (code, text) = match outcome {
             Outcome::Timeout => (1050, "request timeout"),
             Outcome::Dns => (1101, "lookup: no such host"),

@@ -106,6 +106,7 @@ impl HttpOperation {
             draft.headers.push(b"authorization", authorization.as_bytes());
         }
         draft.body.extend_from_slice(request.coded_body.as_ref().unwrap_or(&request.body));
+        draft.notes_connection = true;
         draft.keep_body_bytes = if request.form == BodyForm::Discarded { 0 } else { KEPT_BODY_BYTES };
     }
 
@@ -166,6 +167,8 @@ impl HttpOperation {
                 headers: end.response.headers.clone(),
                 body,
                 timings: timings(end.times),
+                remote: end.times.remote,
+                tls: end.times.tls,
                 failure: Failure::of_status(end.response.status),
                 request: Some(self.asked()),
             },

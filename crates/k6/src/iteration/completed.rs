@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use engine::exchange::{CheckResult, CompletedTimes, OperationName, Response};
 use engine::iteration::{Context, Verdict};
-use evidence::Outcome;
+use evidence::{Instant, Outcome};
 
 use super::rejected;
 use crate::http::{
@@ -27,7 +27,10 @@ pub(super) struct Completion<'a> {
 pub(super) fn ask(vu: &Vu, context: &mut Context<'_>) -> Result<(), String> {
     let requests = std::mem::take(&mut vu.asked.borrow_mut().requests);
     for name in requests {
-        submit(vu, name, context);
+        match wait(vu, context) {
+            None => submit(vu, name, context),
+            Some(until) => context.timer(name, until),
+        }
     }
     for (name, at) in vu.asked.borrow_mut().timers.drain(..) {
         context.timer(name, at);
@@ -45,6 +48,28 @@ pub(super) fn count(vu: &Vu, context: &mut Context<'_>) {
     }
     for (check, passed) in checks.drain(..) {
         context.check_iteration(&check, if passed { CheckResult::Passed } else { CheckResult::Failed });
+    }
+}
+
+/// Until when a request waits for its turn; none where it need not. Those that redirects lead to never do.
+fn wait(vu: &Vu, context: &Context<'_>) -> Option<Instant> {
+    let limit = vu.shared.script.settings().rate_limit.as_ref()?;
+    let now_ns = context.epoch_unix_ns() + i128::from(context.now().as_nanos());
+    let wait = limit.wait(u64::try_from(now_ns).unwrap_or_default());
+    (!wait.is_zero()).then(|| context.now() + wait)
+}
+
+/// A timer has fired: the turn of a request has come, or the script waits for it.
+pub(super) fn timer(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
+    let mut operations = vu.operations.borrow_mut();
+    let Some(slot) = operations.get_mut(&name) else { return };
+    match &mut slot.operation {
+        Operation::Timer(_) => slot.ended = Some(Ended::Timer),
+        Operation::Http(operation) => {
+            operation.due = context.now();
+            drop(operations);
+            submit(vu, name, context);
+        }
     }
 }
 
@@ -97,7 +122,7 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
             operation.due = context.now();
             drop(operations);
             sample(vu, &Hop { request: &hop, response: None, status: completion.response.status }, &times);
-            vu.asked.borrow_mut().requests.push(completion.name);
+            submit(vu, completion.name, context);
         }
         NextHop::Done(response) => {
             sample(vu, &Hop { request: &hop, response: Some(&response), status: response.status }, &times);

@@ -64,7 +64,7 @@ fn vu_number<'js>(call: &Call<'js, '_>, read: fn(&Vu) -> f64) -> Result<Value<'j
 fn vu(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     let vu = scope.object();
     add_fact(&vu, "idInInstance", |call| vu_number(call, |vu| vu.number.get().into()))?;
-    add_fact(&vu, "idInTest", |call| vu_number(call, |vu| vu.number.get().into()))?;
+    add_fact(&vu, "idInTest", |call| vu_number(call, |vu| vu.number_in_test() as f64))?;
     add_fact(&vu, "iterationInInstance", |call| vu_number(call, |vu| vu.iteration.get() as f64))?;
     add_fact(&vu, "iterationInScenario", |call| vu_number(call, |vu| vu.iteration.get() as f64))?;
     let functions = [
@@ -144,11 +144,12 @@ fn scenario(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
         let vu = scenario_vu(call.scope())?;
         Ok(call.scope().number(vu.scenario.progress(vu.now.get(), vu.in_scenario.get())))
     })?;
-    for name in ["iterationInInstance", "iterationInTest"] {
-        add_fact(&scenario, name, |call| {
-            Ok(call.scope().number(scenario_vu(call.scope())?.in_scenario.get() as f64))
-        })?;
-    }
+    add_fact(&scenario, "iterationInInstance", |call| {
+        Ok(call.scope().number(scenario_vu(call.scope())?.in_scenario.get() as f64))
+    })?;
+    add_fact(&scenario, "iterationInTest", |call| {
+        Ok(call.scope().number(scenario_vu(call.scope())?.iteration_in_test() as f64))
+    })?;
     scenario.freeze()?;
     Ok(scenario)
 }

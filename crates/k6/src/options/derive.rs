@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use workload::Segment;
-
 use super::Options;
 use super::check::problems;
 use super::error::OptionsError;
 use super::layer::Layer;
+use super::part::InstancePart;
 use super::scenario::{ExecutorKind, ScenarioOptions};
-use super::segment::segment_of;
+use super::segment::part_of;
 use super::shape::ScenarioShape;
 
 /// The name of the scenario that `duration`, `iterations` or `stages` describe, and of the one without options.
@@ -22,8 +21,10 @@ pub struct ConsolidatedOptions {
     pub options: Options,
     /// The scenarios in order of their starts, then of their names; at least one.
     pub scenarios: Vec<ScenarioShape>,
+    /// What this run offers of them: those of which it has virtual users.
+    pub offered: Vec<ScenarioShape>,
     /// The part of the load that this run offers.
-    pub segment: Segment,
+    pub part: InstancePart,
     /// What the user should know about the options, one sentence each.
     pub notes: Vec<String>,
 }
@@ -40,21 +41,30 @@ pub fn consolidate(layers: impl IntoIterator<Item = Layer>) -> Result<Consolidat
     for layer in layers {
         options = layer.above(options, &mut notes);
     }
-    if options.local_ips.is_some() {
-        let reason = "every connection has the address that the system chooses";
-        return Err(OptionsError::Unsupported { option: "localIPs".to_owned(), reason });
-    }
     notes.extend(without_effect(&options));
-    let segment = segment_of(&options)?;
+    let part = part_of(&options)?;
     let described = scenarios_of(&options, &mut notes)?;
     check(&options, &described)?;
     let mut scenarios: Vec<_> =
         described.iter().filter_map(|(name, scenario)| ScenarioShape::of(name, scenario)).collect();
     scenarios.sort_by_key(|scenario| scenario.start);
-    Ok(ConsolidatedOptions { options, scenarios, segment, notes })
+    let offered: Vec<_> = scenarios.iter().filter_map(|scenario| scenario.part(&part)).collect();
+    Ok(ConsolidatedOptions { options, scenarios, offered, part, notes })
 }
 
 impl ConsolidatedOptions {
+    /// Check that this run has something to offer.
+    ///
+    /// # Errors
+    /// [`OptionsError::Unsupported`] where its part of the load has no virtual user.
+    pub fn check_part(&self) -> Result<(), OptionsError> {
+        if !self.offered.is_empty() {
+            return Ok(());
+        }
+        let reason = "no virtual user belongs to it; use more of them, or fewer parts";
+        Err(OptionsError::Unsupported { option: "this executionSegment".to_owned(), reason })
+    }
+
     /// Check that the script exports the functions of all scenarios.
     ///
     /// # Errors

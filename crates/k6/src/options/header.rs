@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use workload::Segment;
 use workload::model::Executor;
 
 use super::derive::ConsolidatedOptions;
@@ -15,7 +14,7 @@ impl ConsolidatedOptions {
     /// with a line break.
     pub fn header(&self) -> Vec<String> {
         let Requirements { max_vus, max_duration } = self.requirements();
-        let share = 100.0 / f64::from(self.segment.count);
+        let share = 100.0 * self.part.length();
         let count = self.scenarios.len();
         let scenarios = if count == 1 { "scenario" } else { "scenarios" };
         let whole = format!(
@@ -30,7 +29,7 @@ impl ConsolidatedOptions {
 
     /// A scenario in words: `10 looping VUs for 30s (gracefulStop: 30s)`.
     pub fn described(&self, scenario: &ScenarioShape) -> String {
-        let share = |count: u32| self.segment.share(u64::from(count));
+        let share = |count: u32| self.part.share(count);
         let (what, own) = match &scenario.executor {
             Executor::ConstantVus { vus, duration } => {
                 (format!("{} looping VUs for {}", share(*vus), go(*duration)), None)
@@ -47,7 +46,7 @@ impl ConsolidatedOptions {
             Executor::SharedIterations { vus, iterations, max_duration } => (
                 format!(
                     "{} iterations shared among {} VUs",
-                    self.share_of_iterations(*iterations, *vus),
+                    self.part.stripes_by(*vus).share(*iterations),
                     share(*vus)
                 ),
                 Some(format!("maxDuration: {}", go(*max_duration))),
@@ -63,7 +62,7 @@ impl ConsolidatedOptions {
             Executor::RampingArrivalRate { stages, .. } => (
                 format!(
                     "Up to {:.2} iterations/s for {} over {} stages",
-                    scenario.executor.peak_rate() / f64::from(self.segment.count),
+                    scenario.executor.peak_rate() * self.part.length(),
                     go(scenario.executor.duration()),
                     stages.len()
                 ),
@@ -84,21 +83,13 @@ impl ConsolidatedOptions {
         }
     }
 
-    /// Of iterations that virtual users share: as if each had the same number.
-    fn share_of_iterations(&self, iterations: u64, vus: u32) -> u64 {
-        let own = (0..vus).filter(|user| self.segment.owns(u64::from(*user)));
-        own.map(|index| Segment { index, count: vus }.share(iterations)).sum()
-    }
-
     /// k6 shows of a constant rate the share that the virtual users have, and of one that changes that of the segment.
     fn share_of_vu_limit(&self, scenario: &ScenarioShape) -> f64 {
-        let limit = u64::from(scenario.max_vus);
-        self.segment.share(limit) as f64 / limit.max(1) as f64
+        f64::from(self.part.share(scenario.max_vus)) / f64::from(scenario.max_vus.max(1))
     }
 
     fn vu_limit(&self, scenario: &ScenarioShape) -> String {
-        let [least, most] =
-            [scenario.preallocated_vus, scenario.max_vus].map(|count| self.segment.share(u64::from(count)));
+        let [least, most] = [scenario.preallocated_vus, scenario.max_vus].map(|count| self.part.share(count));
         if least == most { format!("maxVUs: {most}") } else { format!("maxVUs: {least}-{most}") }
     }
 }

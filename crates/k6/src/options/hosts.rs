@@ -91,6 +91,26 @@ impl IpNetwork {
         read().ok_or_else(|| format!("{text:?} is no network such as \"10.0.0.0/8\""))
     }
 
+    /// The first and the last address of its hosts: of IPv4 without those of the network itself and of all hosts.
+    pub(super) fn host_range(&self) -> (IpAddr, IpAddr) {
+        let prefix = u32::from(self.prefix);
+        match self.address {
+            IpAddr::V4(address) => {
+                let rest = u32::MAX.checked_shr(prefix).unwrap_or(0);
+                let (lowest, highest) = (address.to_bits() & !rest, address.to_bits() | rest);
+                let edge = u32::from(rest > 1);
+                (IpAddr::V4((lowest + edge).into()), IpAddr::V4((highest - edge).into()))
+            }
+            IpAddr::V6(address) => {
+                let rest = u128::MAX.checked_shr(prefix).unwrap_or(0);
+                (
+                    IpAddr::V6((address.to_bits() & !rest).into()),
+                    IpAddr::V6((address.to_bits() | rest).into()),
+                )
+            }
+        }
+    }
+
     /// Whether an address belongs to the network; an IPv4 address never belongs to one of IPv6.
     pub fn contains(&self, address: IpAddr) -> bool {
         let common = |differing: u128, bits: u32| {

@@ -18,11 +18,11 @@ impl ConsolidatedOptions {
     /// until nothing is started any more. It has no objectives, which thresholds are not, and no targets, which a script
     /// meets while it runs.
     pub fn workload(&self, name: &str) -> Workload {
-        let end = self.scenarios.iter().map(|scenario| scenario.start + scenario.executor.duration()).max();
+        let end = self.offered.iter().map(|scenario| scenario.start + scenario.executor.duration()).max();
         let end = end.unwrap_or_default().max(SHORTEST_PHASE);
         Workload {
             phases: vec![Phase { name: PHASE.to_owned(), start: Duration::ZERO, end }],
-            scenarios: self.scenarios.iter().map(|scenario| self.tagged(scenario)).collect(),
+            scenarios: self.offered.iter().map(|scenario| self.tagged(scenario)).collect(),
             ..Workload::named(name)
         }
     }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use workload::Segment;
 use workload::model::{Executor, VuStage};
 use workload::vu_ramp::{ChangeKind, VuRamp};
 
 use super::derive::ConsolidatedOptions;
+use super::part::Stripes;
 use super::shape::ScenarioShape;
 
 /// What a load needs at most.
@@ -39,7 +39,7 @@ impl ConsolidatedOptions {
     pub fn requirements(&self) -> Requirements {
         let mut changes = Vec::new();
         for scenario in &self.scenarios {
-            changes_of(scenario, self.segment, &mut changes);
+            changes_of(scenario, self.part.stripes(), &mut changes);
         }
         // Of one instant, the changes of the scenario that comes first come first, as in k6.
         changes.sort_by_key(|change| change.at);
@@ -53,12 +53,12 @@ impl ConsolidatedOptions {
     }
 }
 
-fn changes_of(scenario: &ScenarioShape, segment: Segment, changes: &mut Vec<Change>) {
+fn changes_of(scenario: &ScenarioShape, stripes: &Stripes, changes: &mut Vec<Change>) {
     if let Executor::RampingVus { start_vus, stages, graceful_ramp_down } = &scenario.executor {
-        let ramp = Ramp { scenario, segment, start_vus: *start_vus, stages, grace: *graceful_ramp_down };
+        let ramp = Ramp { scenario, stripes, start_vus: *start_vus, stages, grace: *graceful_ramp_down };
         return ramp.changes(changes);
     }
-    let vus = segment.share(u64::from(scenario.max_vus)) as i64;
+    let vus = stripes.share(u64::from(scenario.max_vus)) as i64;
     if vus > 0 {
         let end = scenario.start + scenario.executor.duration() + scenario.graceful_stop;
         changes.extend([Change { at: scenario.start, change: vus }, Change { at: end, change: -vus }]);
@@ -68,7 +68,7 @@ fn changes_of(scenario: &ScenarioShape, segment: Segment, changes: &mut Vec<Chan
 /// A number of virtual users that follows stages.
 struct Ramp<'a> {
     scenario: &'a ScenarioShape,
-    segment: Segment,
+    stripes: &'a Stripes,
     start_vus: u32,
     stages: &'a [VuStage],
     /// How long the iteration of a virtual user that is removed may take.
@@ -80,7 +80,7 @@ impl Ramp<'_> {
         let start = self.scenario.start;
         let end = start + self.scenario.executor.duration() + self.scenario.graceful_stop;
         let mut users = vec![UserState::Never; self.scenario.max_vus as usize];
-        let owned = |user: u32| self.segment.owns(u64::from(user));
+        let owned = |user: u32| self.stripes.owns(u64::from(user));
         for change in VuRamp::new(self.start_vus, self.stages).filter(|change| owned(change.user)) {
             let at = start + change.at;
             let user = &mut users[change.user as usize];

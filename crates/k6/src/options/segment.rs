@@ -1,21 +1,12 @@
 //! Parts of a load that is offered by several runs: `executionSegment` and `executionSegmentSequence`.
-//!
-//! Parts of equal length are those of [`Segment`]: with both tools, part `k` of `n` has every `n`-th virtual user and
-//! iteration. Parts of unequal length have no such counterpart and are refused.
 
 use serde_json::Value;
-use workload::Segment;
 
 use super::Options;
 use super::error::OptionsError;
 use super::fields::{FromJson, is_null_or_empty, mismatch};
-
-/// A share of the whole, from 0 to 1, in lowest terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fraction {
-    of: u64,
-    whole: u64,
-}
+use super::fraction::{Fraction, ONE, ZERO, greatest_common_divisor};
+use super::part::InstancePart;
 
 /// From one share of the whole to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,38 +18,6 @@ pub struct ExecutionSegment {
 /// Where the parts of a whole begin and end, ascending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SegmentSequence(Vec<Fraction>);
-
-const ZERO: Fraction = Fraction { of: 0, whole: 1 };
-const ONE: Fraction = Fraction { of: 1, whole: 1 };
-
-impl Fraction {
-    /// `1/3`, `25%` or `0.25`; none if it is something else, or outside 0 to 1.
-    fn parse(text: &str) -> Option<Fraction> {
-        let (of, whole) = if let Some((of, whole)) = text.split_once('/') {
-            (of.parse().ok()?, whole.parse().ok()?)
-        } else {
-            let (decimal, scale) = match text.strip_suffix('%') {
-                Some(percent) => (percent, 100),
-                None => (text, 1),
-            };
-            let (whole, digits) = decimal.split_once('.').unwrap_or((decimal, ""));
-            if digits.len() > 9 {
-                return None;
-            }
-            (format!("{whole}{digits}").parse().ok()?, 10u64.pow(digits.len() as u32) * scale)
-        };
-        let divisor = greatest_common_divisor(of, whole);
-        (whole > 0 && of <= whole).then(|| Fraction { of: of / divisor, whole: whole / divisor })
-    }
-
-    fn is_below(self, other: Fraction) -> bool {
-        u128::from(self.of) * u128::from(other.whole) < u128::from(other.of) * u128::from(self.whole)
-    }
-}
-
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
-}
 
 impl ExecutionSegment {
     /// # Errors
@@ -115,30 +74,36 @@ impl FromJson for SegmentSequence {
 /// The part of the load that a run with these options offers.
 ///
 /// # Errors
-/// [`OptionsError`] when the segment is no part of the sequence, or parts have unequal lengths.
-pub(super) fn segment_of(options: &Options) -> Result<Segment, OptionsError> {
+/// [`OptionsError`] when the segment is no part of the sequence, or parts are too fine.
+pub(super) fn part_of(options: &Options) -> Result<InstancePart, OptionsError> {
+    if options.execution_segment.is_none() && options.execution_segment_sequence.is_none() {
+        return Ok(InstancePart::whole());
+    }
     let segment = options.execution_segment.unwrap_or(ExecutionSegment { from: ZERO, to: ONE });
-    let points = match &options.execution_segment_sequence {
+    let named = match &options.execution_segment_sequence {
         Some(SegmentSequence(points)) => points.clone(),
-        None => {
-            let mut points = vec![ZERO, segment.from, segment.to, ONE];
-            points.dedup();
-            points
-        }
+        None => vec![segment.from, segment.to],
     };
+    let mut points = [vec![ZERO], named, vec![ONE]].concat();
+    points.dedup();
     let Some(index) = points.windows(2).position(|two| [segment.from, segment.to] == two) else {
         let problem = "executionSegment is no part of executionSegmentSequence";
         return Err(OptionsError::Problems(vec![problem.to_owned()]));
     };
-    let count = points.len() as u64 - 1;
-    let is_equal = |(number, point): (u64, &Fraction)| {
-        let divisor = greatest_common_divisor(number, count);
-        *point == Fraction { of: number / divisor, whole: count / divisor }
-    };
-    if !(0..).zip(&points).all(is_equal) {
-        let option = "executionSegment with parts of unequal length".to_owned();
-        let reason = "use parts of equal length, and name all: executionSegmentSequence \"0,1/3,2/3,1\"";
-        return Err(OptionsError::Unsupported { option, reason });
-    }
-    Ok(Segment { index: index as u32, count: count as u32 })
+    part(&points, index).ok_or_else(|| OptionsError::Unsupported {
+        option: "executionSegment in parts below a millionth".to_owned(),
+        reason: "write its ends with smaller numbers, such as 1/3",
+    })
+}
+
+/// The part between two of the points; none where parts are too fine.
+fn part(points: &[Fraction], index: usize) -> Option<InstancePart> {
+    let common = points.iter().try_fold(1u64, |common, point| {
+        let factor = point.whole / greatest_common_divisor(common, point.whole);
+        common.checked_mul(factor)
+    })?;
+    let at = |point: &Fraction| point.of * (common / point.whole);
+    let lengths: Vec<u64> = points.windows(2).map(|two| at(&two[1]) - at(&two[0])).collect();
+    let divisor = lengths.iter().copied().fold(0, greatest_common_divisor);
+    InstancePart::new(lengths.iter().map(|length| length / divisor).collect(), index)
 }

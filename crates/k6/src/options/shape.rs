@@ -7,6 +7,7 @@ use workload::Scenario;
 use workload::model::{Arrivals, Executor, Flow, Stage, VuStage};
 
 use super::duration::OptionDuration;
+use super::part::Numbering;
 use super::scenario::{ExecutorKind, ScenarioOptions};
 
 /// How long the iterations under way at an end may take.
@@ -38,6 +39,8 @@ pub struct ScenarioShape {
     pub preallocated_vus: u32,
     /// The VU limit.
     pub max_vus: u32,
+    /// The numbers that its virtual users and iterations have in the whole test.
+    pub numbering: Numbering,
 }
 
 impl ScenarioShape {
@@ -57,6 +60,7 @@ impl ScenarioShape {
             graceful_stop: time(options.graceful_stop, GRACE),
             preallocated_vus,
             max_vus,
+            numbering: Numbering::default(),
         })
     }
 

@@ -82,6 +82,9 @@ pub(crate) struct ScriptArguments {
     /// Open connections for each iteration
     #[arg(long)]
     pub(crate) no_vu_connection_reuse: bool,
+    /// Connect from these addresses of this machine: addresses, ranges and networks
+    #[arg(long = "local-ips", value_name = "ADDRESSES")]
+    pub(crate) local_ips: Option<String>,
     /// How long an iteration takes at least
     #[arg(long, value_name = "DURATION")]
     pub(crate) min_iteration_duration: Option<String>,

@@ -24,7 +24,7 @@ pub(super) fn of(run: &Stored, loaded: &LoadedScript) -> CommandResult<SeriesSum
         true => shape.preallocated_vus,
         false => shape.max_vus,
     };
-    let made: u32 = loaded.options.scenarios.iter().map(made).sum();
+    let made: u32 = loaded.options.offered.iter().map(made).sum();
     let mut vus_max = MetricSums::default();
     vus_max.add(MetricKind::Gauge, f64::from(made).max(most), Instant::EPOCH);
     all.extend([("vus", vus), ("vus_max", vus_max)].map(|(name, sums)| (name.into(), BTreeMap::new(), sums)));

@@ -293,6 +293,8 @@ fn redirects_carry_what_k6_sends_on() {
             http.post(`${B}/keep`, 'body', secret);
             const other = http.post(`${B}/away`, 'body', secret);
             say('url', other.url, other.request.url.replace(B, ''));
+            const near = http.get(`${B}/near`), refused = http.get('http://127.0.0.1:1/');
+            say('remote', near.remote_ip, near.remote_port === Number(B.split(':')[2]), near.tls_version, near.ocsp.status, refused.remote_port);
         }";
     let other = testbed::http(Behaviour::ok()).unwrap();
     let away = format!("http://localhost:{}/there", other.addr().port());
@@ -301,7 +303,11 @@ fn redirects_carry_what_k6_sends_on() {
         .at("/keep", redirect(307, "/x").into())
         .at("/away", redirect(302, &away).into());
     let (ran, target) = run(script, site);
-    ran.stderr_contains(&["INFO same POST", &format!("INFO url {away} /away")]);
+    ran.stderr_contains(&[
+        "INFO same POST",
+        &format!("INFO url {away} /away"),
+        "INFO remote 127.0.0.1 true   0",
+    ]);
     let log = target.log();
     let of = |served: &Served| {
         let header = |name: &str| served.header(name).unwrap_or("-").rsplit('/').next().unwrap().to_owned();

@@ -16,6 +16,8 @@ mod imports;
 mod integrity;
 mod k6_bad_input;
 mod k6_http;
+mod k6_network;
+mod k6_parts;
 mod k6_scripts;
 mod kept_files;
 mod load;

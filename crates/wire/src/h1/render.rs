@@ -3,10 +3,10 @@
 use crate::decimal::Digits;
 use crate::event::Request;
 
-/// Append head and body. The request has been checked.
-pub(super) fn request(out: &mut Vec<u8>, request: &Request<'_>) {
+/// Append head and body, with header lines of the connection. The request has been checked.
+pub(super) fn request(out: &mut Vec<u8>, request: &Request<'_>, lines: &[u8]) {
     let Request { method, path, authority, headers, body, .. } = request;
-    for part in [method, &b" "[..], path, b" HTTP/1.1\r\nhost: ", authority, b"\r\n"] {
+    for part in [method, &b" "[..], path, b" HTTP/1.1\r\nhost: ", authority, b"\r\n", lines] {
         out.extend_from_slice(part);
     }
     for (name, value) in headers.iter() {
@@ -35,7 +35,7 @@ mod tests {
         let (method, path, authority) = (method.as_bytes(), &b"/p?q"[..], &b"h:1"[..]);
         let (scheme, body) = (Scheme::Http, body.as_bytes());
         let mut out = Vec::new();
-        request(&mut out, &Request { method, path, authority, scheme, headers: &headers, body });
+        request(&mut out, &Request { method, path, authority, scheme, headers: &headers, body }, b"");
         assert_eq!(String::from_utf8(out).unwrap(), expect);
     }
 

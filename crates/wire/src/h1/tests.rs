@@ -379,3 +379,11 @@ proptest! {
         answer("GET", pieces(&with_head, &cuts));
     }
 }
+
+#[test]
+fn requests_announce_a_close_once_that_is_asked_for() {
+    let mut connection = Connection::new();
+    connection.announce_close();
+    start(&mut connection, 1, "GET").unwrap();
+    assert_eq!(connection.outgoing(), b"GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n");
+}

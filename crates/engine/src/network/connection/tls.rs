@@ -3,15 +3,16 @@
 use std::io::{self, BufRead, Write};
 
 use evidence::Instant;
-use rustls::ClientConnection;
+use rustls::{ClientConnection, ProtocolVersion};
 use wire::WireProtocol;
 
 use super::{Connection, ConnectionState};
+use crate::exchange::TlsFacts;
 use crate::network::collector::ResponseSink;
 use crate::network::loss::ConnectionLoss;
 use crate::network::transport::Transport;
 use crate::network::unsent::UnsentRequests;
-use crate::program::TlsPeer;
+use crate::program::{TlsPeer, TlsVersion};
 
 impl Connection {
     /// The transport is ready: begin the handshake, where there is one.
@@ -88,6 +89,15 @@ impl Connection {
         self.state = ConnectionState::Open;
         Ok(())
     }
+}
+
+/// What the handshake agreed on; none before its end.
+pub(super) fn tls_facts(session: &ClientConnection) -> Option<TlsFacts> {
+    let version = match session.protocol_version()? {
+        ProtocolVersion::TLSv1_2 => TlsVersion::Tls12,
+        _ => TlsVersion::Tls13,
+    };
+    Some(TlsFacts { version, suite: session.negotiated_cipher_suite()?.suite() })
 }
 
 /// Whether the peer has announced the end of its stream.

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use engine::program::TlsVersion;
+
 use crate::http::{BodyForm, HttpResponse, SetCookie, select, shown_name, status_text};
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
@@ -24,8 +26,12 @@ pub(super) fn set_prototype(scope: Scope<'_>) -> Result<(), Thrown> {
             prototype.set_accessors($name, getter, none.clone())?;
         };
     }
-    getter!("remote_ip", |scope, _| Ok(scope.string("")));
-    getter!("remote_port", |scope, _| Ok(scope.number(0.0)));
+    getter!("remote_ip", |scope, response| {
+        Ok(scope.string(&response.remote.map_or_else(String::new, |remote| remote.ip().to_string())))
+    });
+    getter!("remote_port", |scope, response| {
+        Ok(scope.number(response.remote.map_or(0, |remote| remote.port()).into()))
+    });
     getter!("url", |scope, response| Ok(scope.string(&response.url)));
     getter!("status", |scope, response| Ok(scope.number(response.status.into())));
     getter!("status_text", |scope, response| Ok(scope.string(&status_text(response.status))));
@@ -34,8 +40,16 @@ pub(super) fn set_prototype(scope: Scope<'_>) -> Result<(), Thrown> {
     getter!("cookies", cookies);
     getter!("body", body);
     getter!("timings", timings);
-    getter!("tls_version", |scope, _| Ok(scope.string("")));
-    getter!("tls_cipher_suite", |scope, _| Ok(scope.string("")));
+    getter!("tls_version", |scope, response| {
+        Ok(scope.string(match response.tls.map(|tls| tls.version) {
+            Some(TlsVersion::Tls12) => "tls1.2",
+            Some(TlsVersion::Tls13) => "tls1.3",
+            None => "",
+        }))
+    });
+    getter!("tls_cipher_suite", |scope, response| {
+        Ok(scope.string(&response.tls.map_or_else(String::new, |tls| tls.cipher_suite())))
+    });
     getter!("ocsp", |scope, _| ocsp(scope));
     getter!("error", |scope, response| {
         Ok(scope.string(response.failure.as_ref().map_or("", |failure| failure.text.as_str())))

@@ -11,7 +11,7 @@ use workload::{Schemas, Workload};
 use super::{Lines, calls, compare, expect, load};
 use crate::behaviour::{ScriptScenario, ScriptUsers};
 use crate::lifecycle::LifecycleError;
-use crate::options::ScenarioShape;
+use crate::options::{Numbering, ScenarioShape};
 use crate::script::{RunSettings, Script, ScriptError};
 
 const IMPORT: &str = "import exec from 'k6/execution';";
@@ -39,6 +39,7 @@ fn shape() -> ScenarioShape {
         graceful_stop: Duration::ZERO,
         preallocated_vus: 0,
         max_vus: 2,
+        numbering: Numbering::default(),
     }
 }
 

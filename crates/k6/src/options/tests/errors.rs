@@ -173,10 +173,6 @@ fn what_this_tool_cannot_offer_is_refused() {
     104 There were problems with the specified script configuration:
     	- scenario a has configuration errors: maxVUs must be more than 0, there can be 10000000 iterations a second at most
     ");
-    let local_ips = Flags { local_ips: Some("1.2.3.4".into()), ..Flags::default() };
-    insta::assert_snapshot!(refused([of_all(json!({}), local_ips, &[])]), @"
-    104 localIPs is not supported: every connection has the address that the system chooses
-    ");
 }
 
 #[test]

@@ -1,32 +1,32 @@
-use serde_json::{Value, json};
-use workload::Segment;
-
 use super::super::OptionsError;
 use super::{of_script, only};
+use serde_json::{Value, json};
 
-fn segment(segment: &str, sequence: Option<&str>) -> Result<Segment, OptionsError> {
-    let options = json!({"executionSegment": segment, "executionSegmentSequence": sequence});
-    of_script(options).map(|run| run.segment)
+/// The length and the first three virtual users of a part.
+fn segment(segment: &str, sequence: Option<&str>) -> Result<(f64, [u64; 3]), OptionsError> {
+    let options = json!({"vus": 100, "duration": "1s", "executionSegment": segment, "executionSegmentSequence": sequence});
+    of_script(options).map(|run| (run.part.length(), [0, 1, 2].map(|number| run.part.stripes().nth(number))))
 }
 
 #[test]
-fn equal_parts_are_segments_of_a_workload() {
-    let of = |index, count| Ok(Segment { index, count });
-    assert_eq!(segment("", None), of(0, 1));
-    assert_eq!((segment("50%", None), segment("1/2:1", None)), (of(0, 2), of(1, 2)));
-    assert_eq!(segment("0.5:1", Some("0,1/2,1")), of(1, 2));
-    assert_eq!(segment("1/3:2/3", None), of(1, 3));
-    assert_eq!(segment("2/3:1", Some("0,1/3,2/3,1")), of(2, 3));
-    assert_eq!(segment("0.25:0.5", Some("0,25%,50%,3/4,1")), of(1, 4));
+fn parts_have_the_virtual_users_that_k6_gives_them() {
+    assert_eq!(segment("", None), Ok((1.0, [0, 1, 2])));
+    assert_eq!((segment("50%", None), segment("1/2:1", None)), (Ok((0.5, [0, 2, 4])), Ok((0.5, [1, 3, 5]))));
+    assert_eq!(segment("0.5:1", Some("0,1/2,1")), Ok((0.5, [1, 3, 5])));
+    assert_eq!(segment("2/3:1", Some("0,1/3,2/3,1")).unwrap().1, [2, 5, 8]);
+    assert_eq!(segment("0.25:0.5", Some("0,25%,50%,3/4,1")), Ok((0.25, [1, 5, 9])));
+    assert_eq!(segment("1/3", None).unwrap().1, [1, 4, 7]);
+    assert_eq!(segment("0:1/4", None), Ok((0.25, [1, 5, 9])));
+    assert_eq!(segment("1/4:1/2", Some("1/4,1/2")), Ok((0.25, [3, 7, 11])));
+    assert_eq!(segment("1/4:1", None), Ok((0.75, [0, 2, 3])));
 }
 
 #[test]
 fn other_parts_are_refused() {
     let refused = [
-        segment("1/3", None),
-        segment("0.25:0.5", None),
+        segment("0:0.1234567", None),
         segment("1/3", Some("0,1/2,1")),
-        segment("0:1/2", Some("0,1/2")),
+        segment("", Some("0,1/2,1")),
         segment("x", None),
         segment("3/2", None),
         segment("2/3:1/3", None),
@@ -34,11 +34,11 @@ fn other_parts_are_refused() {
     ];
     let refused = refused.map(|refused| refused.unwrap_err().to_string()).join("\n");
     insta::assert_snapshot!(refused, @r#"
-    executionSegment with parts of unequal length is not supported: use parts of equal length, and name all: executionSegmentSequence "0,1/3,2/3,1"
-    executionSegment with parts of unequal length is not supported: use parts of equal length, and name all: executionSegmentSequence "0,1/3,2/3,1"
+    executionSegment in parts below a millionth is not supported: write its ends with smaller numbers, such as 1/3
     There were problems with the specified script configuration:
     	- executionSegment is no part of executionSegmentSequence
-    executionSegment with parts of unequal length is not supported: use parts of equal length, and name all: executionSegmentSequence "0,1/3,2/3,1"
+    There were problems with the specified script configuration:
+    	- executionSegment is no part of executionSegmentSequence
     `executionSegment` (script): "x" is no share from 0 to 1, such as "1/3", "25%" or "0.25"
     `executionSegment` (script): "3/2" is no share from 0 to 1, such as "1/3", "25%" or "0.25"
     `executionSegment` (script): "2/3:1/3" must begin before it ends
