@@ -9,6 +9,7 @@
 mod case;
 mod corpus;
 mod import;
+mod k6_script;
 mod meter;
 mod metrics;
 pub mod mutate;
@@ -62,6 +63,11 @@ pub const TARGETS: &[Target] = &[
     plan::PROTO,
     plan::LIST,
     import::IMPORT,
+    k6_script::OPTIONS,
+    k6_script::URL,
+    k6_script::COOKIE,
+    k6_script::CHALLENGE,
+    k6_script::SELECTOR,
     profile::PROFILE,
     network::PROXY,
     network::CODING,

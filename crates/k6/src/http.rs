@@ -1,24 +1,38 @@
 //! HTTP requests of scripts: what they ask for, and what comes of them. Without JavaScript; see `modules::http`.
 
+mod cookies;
+mod digest;
 mod failure;
+mod forms;
 mod known_url;
 mod operation;
+mod request;
 mod selector;
+mod set_cookie;
+mod status;
 mod url;
 
 use std::cell::RefCell;
 use std::ffi::CStr;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use engine::exchange::TlsFacts;
 use wire::Headers;
 
 use crate::js::Shared;
 
+pub(crate) use cookies::{CookieJar, pair as cookie_pair};
+pub(crate) use digest::authorization as answer_challenge;
 pub(crate) use failure::Failure;
+pub(crate) use forms::{FieldContent, FormField, FormFile, as_pairs, as_parts, boundary};
 pub(crate) use known_url::{KnownUrl, KnownUrls};
-pub(crate) use operation::{HopTags, HttpOperation, NextHop, protocol, timings};
+pub(crate) use operation::{HopEnd, HopTags, HttpOperation, NextHop, protocol, timings};
+pub(crate) use request::{Authentication, HttpRequest, shown_name};
 pub(crate) use selector::select;
+pub(crate) use set_cookie::{SetCookie, date_ms};
+pub(crate) use status::status_text;
 pub(crate) use url::Url;
 
 /// How long a request may take unless it says otherwise, as in k6.
@@ -73,30 +87,8 @@ pub(crate) enum BodyForm {
 #[derive(Debug, Default)]
 pub(crate) struct HttpState {
     pub(crate) expected: RefCell<Expected>,
-}
-
-/// A request as a script asks for it.
-#[derive(Debug, Clone)]
-pub(crate) struct HttpRequest {
-    pub(crate) method: String,
-    pub(crate) url: Rc<KnownUrl>,
-    /// Names in lower case; without those that the connection writes.
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
-    pub(crate) timeout: Duration,
-    pub(crate) redirects: u32,
-    /// What it is called instead of its URL.
-    pub(crate) name: Option<String>,
-    pub(crate) tags: Vec<(String, String)>,
-    pub(crate) expected: Expected,
-    pub(crate) form: BodyForm,
-}
-
-impl HttpRequest {
-    /// What it is called: its `name`, else its URL.
-    pub(crate) fn called(&self) -> &str {
-        self.name.as_deref().unwrap_or(self.url.as_str())
-    }
+    /// Its cookies.
+    pub(crate) jar: RefCell<Rc<CookieJar>>,
 }
 
 /// How long the parts of a request took, in milliseconds.
@@ -121,17 +113,46 @@ impl Timings {
 /// What a script gets for a request.
 #[derive(Debug)]
 pub(crate) struct HttpResponse {
-    /// The last request, which redirects may have led to.
-    pub(crate) request: Rc<HttpRequest>,
+    /// What the script asked for; none where that is no request.
+    pub(crate) request: Option<Rc<HttpRequest>>,
+    /// The URL that redirects have led to.
+    pub(crate) url: String,
     /// 0 where there was no response.
     pub(crate) status: u16,
-    /// Such as `HTTP/1.1`.
+    /// Such as `HTTP/1.1`; empty where there was no response.
     pub(crate) protocol: &'static str,
     pub(crate) headers: Headers,
-    pub(crate) body: Vec<u8>,
+    /// None where there was none, or it was not kept.
+    pub(crate) body: Option<Vec<u8>>,
     pub(crate) timings: Timings,
+    /// The server's address; none where nothing was sent.
+    pub(crate) remote: Option<SocketAddr>,
+    /// The TLS that it was received under.
+    pub(crate) tls: Option<TlsFacts>,
     /// Why there was no response, or 4xx or 5xx by its code alone.
     pub(crate) failure: Option<Failure>,
+}
+
+impl HttpResponse {
+    /// Of a request that was not sent.
+    pub(crate) fn of_failure(
+        request: Option<Rc<HttpRequest>>,
+        url: String,
+        failure: Failure,
+    ) -> HttpResponse {
+        HttpResponse {
+            request,
+            url,
+            status: 0,
+            protocol: "",
+            headers: Headers::new(),
+            body: None,
+            timings: Timings::default(),
+            remote: None,
+            tls: None,
+            failure: Some(failure),
+        }
+    }
 }
 
 impl Shared for HttpResponse {

@@ -5,6 +5,7 @@ mod grpc;
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use engine::exchange::{OperationName, Response};
 use engine::iteration::{Arrival, Context, Event, Iteration, Progress, Rejection, Verdict};
@@ -45,7 +46,14 @@ pub(crate) enum CallResult {
     /// It returned this, as JSON; none where it returned nothing.
     Returned(Option<String>),
     Threw(Exception),
+    /// What it returned cannot be written as JSON.
+    NoJson(Exception),
+    /// It took longer than it may.
+    TimedOut,
 }
+
+/// The name of the timer by which a function that is called once must have returned.
+const DEADLINE: OperationName = OperationName::MAX;
 
 /// Where it is put.
 pub(crate) type Outlet = Arc<Mutex<CallResult>>;
@@ -58,6 +66,8 @@ struct Function {
     context: js::Context,
     /// Where its result is put; none where it has no meaning, and exceptions go to the log.
     outlet: Option<Outlet>,
+    /// How long it may take; none where its scenario says so.
+    limit: Option<Duration>,
 }
 
 struct UnderWay {
@@ -73,14 +83,15 @@ impl ScriptIteration {
         callable: Callable,
     ) -> ScriptIteration {
         let Callable { context, function, arguments } = callable;
-        let function = Rc::new(Function { function, arguments, context, outlet: None });
+        let function = Rc::new(Function { function, arguments, context, outlet: None, limit: None });
         ScriptIteration { group, stacks, function, vu, under_way: None }
     }
 
-    /// The same, whose result is put into `outlet`.
-    pub(crate) fn into(mut self, outlet: Outlet) -> ScriptIteration {
+    /// The same, whose result is put into `outlet`, and that may take so long.
+    pub(crate) fn into(mut self, outlet: Outlet, limit: Duration) -> ScriptIteration {
         if let Some(function) = Rc::get_mut(&mut self.function) {
             function.outlet = Some(outlet);
+            function.limit = Some(limit);
         }
         self
     }
@@ -107,6 +118,9 @@ impl ScriptIteration {
             called.leave();
         });
         vu.began.set(context.now());
+        if let Some(limit) = self.function.limit {
+            context.timer(DEADLINE, context.now() + limit);
+        }
         self.under_way = Some(UnderWay { fiber, waits: None });
         self.go_on(Verdict::Accepted, context)
     }
@@ -115,10 +129,12 @@ impl ScriptIteration {
     fn is_ready(&self) -> bool {
         let Some(waits) = self.under_way.as_ref().and_then(|under_way| under_way.waits) else { return true };
         let operations = self.vu.operations.borrow();
-        let has_ended = |name: u32| operations.get(name).is_none_or(|slot| slot.ended.is_some());
         match waits {
-            Wait::For(name) => has_ended(name),
-            Wait::ForAll(first, count) => (first..first.wrapping_add(count)).all(has_ended),
+            Wait::For(name) => operations.get(name).is_none_or(|slot| slot.ended.is_some()),
+            Wait::ForOneOf(first, count) => {
+                let has_just_ended = |name| operations.get(name).is_some_and(|slot| slot.ended.is_some());
+                (first..first.wrapping_add(count)).any(has_just_ended)
+            }
             Wait::Any => operations.has_ended_one() || operations.is_empty(),
             Wait::Turn => true,
         }
@@ -146,6 +162,13 @@ impl ScriptIteration {
                 return Progress::Waiting(verdict);
             }
         }
+    }
+
+    /// It has taken as long as it may.
+    fn time_out(&mut self) -> Progress {
+        self.cancelled();
+        self.function.put(CallResult::TimedOut);
+        Progress::Abort("the time limit of a function that is called once".to_owned())
     }
 
     /// The iteration is over.
@@ -177,20 +200,20 @@ impl Iteration for ScriptIteration {
             Event::Completed { name, response, transport } => {
                 completed::request(&self.vu, context, &Completion { name, response, transport })
             }
+            Event::TimerFired(DEADLINE) => return self.time_out(),
             Event::TimerFired(name) => {
                 completed::timer(&self.vu, name, context);
                 Verdict::Accepted
             }
             Event::TurnBegan => Verdict::Accepted,
         };
-        if self.is_ready() {
-            return self.go_on(verdict, context);
+        // A redirect is asked for without the script, and may have ended by that.
+        if !self.is_ready()
+            && let Err(reason) = completed::ask(&self.vu, context)
+        {
+            return Progress::Abort(reason);
         }
-        // A redirect is asked for without the script.
-        match completed::ask(&self.vu, context) {
-            Ok(()) => Progress::Waiting(verdict),
-            Err(reason) => Progress::Abort(reason),
-        }
+        if self.is_ready() { self.go_on(verdict, context) } else { Progress::Waiting(verdict) }
     }
 
     fn cancelled(&mut self) {
@@ -223,14 +246,19 @@ pub(crate) struct Callable {
 impl Function {
     /// Call the function and do what follows from it; an exception is written to the log.
     fn call(&self, scope: Scope<'_>, vu: &Vu) {
-        let called = match self.try_call(scope, vu).and_then(|value| self.kept(&value)) {
-            Ok(json) => CallResult::Returned(json),
-            Err(Thrown) => CallResult::Threw(scope.take_exception()),
+        let called = match self.try_call(scope, vu) {
+            Ok(value) => self.kept(&value),
+            Err(Failed::Thrown) => CallResult::Threw(scope.take_exception()),
+            Err(Failed::Rejected(reason)) => {
+                let Thrown = scope.throw_value(reason);
+                let Exception { message, stack } = scope.take_exception();
+                CallResult::Threw(Exception { message: format!("Uncaught (in promise) {message}"), stack })
+            }
         };
-        match (&self.outlet, called) {
-            (Some(outlet), called) => *outlet.lock().unwrap_or_else(PoisonError::into_inner) = called,
+        match called {
+            called if self.outlet.is_some() => self.put(called),
             // Of a script that was cancelled the run itself reports it.
-            (None, CallResult::Threw(exception)) if !vu.is_cancelled() => {
+            CallResult::Threw(exception) if !vu.is_cancelled() => {
                 let fields =
                     vec![("executor", vu.scenario.name.clone()), ("source", "stacktrace".to_owned())];
                 vu.log(LogLine { level: Level::Error, text: exception.in_full(), fields });
@@ -240,21 +268,32 @@ impl Function {
         wind_down(scope, vu);
     }
 
+    /// Put a result where it is waited for.
+    fn put(&self, result: CallResult) {
+        if let Some(outlet) = &self.outlet {
+            *outlet.lock().unwrap_or_else(PoisonError::into_inner) = result;
+        }
+    }
+
     /// What is kept of a result.
-    fn kept(&self, value: &Value<'_>) -> Result<Option<String>, Thrown> {
+    fn kept(&self, value: &Value<'_>) -> CallResult {
         if self.outlet.is_none() || value.is_undefined() {
-            return Ok(None);
+            return CallResult::Returned(None);
         }
         // As in k6, what is undefined is handed on as null.
         let as_json = "(value) => JSON.stringify(value, (_, one) => one === undefined ? null : one)";
-        let json = value
-            .scope()
-            .run(as_json, "k6")?
-            .call(&value.scope().undefined(), std::slice::from_ref(value))?;
-        if json.is_string() { Ok(Some(json.text()?.to_string())) } else { Ok(None) }
+        let scope = value.scope();
+        let json = scope
+            .run(as_json, "k6")
+            .and_then(|stringify| stringify.call(&scope.undefined(), std::slice::from_ref(value)))
+            .and_then(|json| if json.is_string() { Ok(Some(json.text()?.to_string())) } else { Ok(None) });
+        match json {
+            Ok(json) => CallResult::Returned(json),
+            Err(Thrown) => CallResult::NoJson(value.scope().take_exception()),
+        }
     }
 
-    fn try_call<'js>(&self, scope: Scope<'js>, vu: &Vu) -> Result<Value<'js>, Thrown> {
+    fn try_call<'js>(&self, scope: Scope<'js>, vu: &Vu) -> Result<Value<'js>, Failed<'js>> {
         scope.globals().set("__ITER", &scope.number(vu.iteration.get() as f64))?;
         let arguments: Vec<Value<'_>> = self.arguments.iter().map(|kept| scope.kept(kept)).collect();
         let result = scope.kept(&self.function).call(&scope.undefined(), &arguments)?;
@@ -267,7 +306,7 @@ impl Function {
             vu.wait(scope, Wait::For(timer))?;
         }
         match result.promise_state() {
-            PromiseState::Rejected(reason) => Err(scope.throw_value(reason)),
+            PromiseState::Rejected(reason) => Err(Failed::Rejected(reason)),
             PromiseState::Fulfilled(value) => Ok(value),
             PromiseState::Pending => Ok(scope.undefined()),
             PromiseState::NoPromise => Ok(result),
@@ -275,10 +314,27 @@ impl Function {
     }
 }
 
+/// Why a call of a script did not succeed.
+enum Failed<'js> {
+    /// It has thrown.
+    Thrown,
+    /// A promise was rejected for this reason, and nothing handles that.
+    Rejected(Value<'js>),
+}
+
+impl From<Thrown> for Failed<'_> {
+    fn from(_: Thrown) -> Self {
+        Failed::Thrown
+    }
+}
+
 /// Run promise jobs, and what follows from operations, until nothing is left.
-fn run_events(scope: Scope<'_>, vu: &Vu) -> Result<(), Thrown> {
+fn run_events<'js>(scope: Scope<'js>, vu: &Vu) -> Result<(), Failed<'js>> {
     loop {
         while scope.run_job()? {}
+        if let Some(reason) = scope.take_rejection() {
+            return Err(Failed::Rejected(reason));
+        }
         if vu.operations.borrow().is_empty() {
             return Ok(());
         }
@@ -299,9 +355,10 @@ fn wind_down(scope: Scope<'_>, vu: &Vu) {
     }
     loop {
         let is_under_way =
-            |slot: &OperationSlot| !matches!(slot.operation, Operation::Timer) && slot.ended.is_none();
+            |slot: &OperationSlot| !matches!(slot.operation, Operation::Timer(_)) && slot.ended.is_none();
         vu.operations.borrow_mut().retain(is_under_way);
         if vu.is_cancelled() || vu.operations.borrow().is_empty() {
+            drop(scope.take_rejection());
             return;
         }
         if let Err(Thrown) = vu.wait(scope, Wait::Any) {
@@ -313,17 +370,22 @@ fn wind_down(scope: Scope<'_>, vu: &Vu) {
 /// Pass one operation that has ended on to what waits for it; false where none has.
 fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
     let ended = vu.operations.borrow_mut().take_ended();
-    let Some(slot) = ended else { return Ok(false) };
+    let Some((name, slot)) = ended else { return Ok(false) };
     match slot.waiter {
         Waiter::Fiber => {}
         Waiter::Callback(callback) => {
-            scope.kept(&callback).call(&scope.undefined(), &[])?;
+            let function = scope.kept(&callback);
+            if let Operation::Timer(Some(every)) = slot.operation {
+                let again = OperationSlot { waiter: Waiter::Callback(callback), ended: None, ..slot };
+                vu.operations.borrow_mut().insert(name, again);
+                vu.asked.borrow_mut().timers.push((name, vu.now.get() + every));
+            }
+            function.call(&scope.undefined(), &[])?;
         }
         Waiter::Promise(resolver) => {
             let received = match slot.ended {
                 Some(Ended::Grpc(reply)) => crate::modules::grpc_response(scope, &reply),
-                ended => crate::modules::http_received(scope, ended)
-                    .and_then(|response| crate::modules::http_response(scope, response)),
+                ended => crate::modules::request_received(scope, ended),
             };
             match received {
                 Ok(response) => resolver.fulfil(response)?,

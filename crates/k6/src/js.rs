@@ -15,6 +15,7 @@ mod language;
 mod making;
 mod module;
 mod promise;
+mod rejection;
 mod runtime;
 mod scope;
 mod throwing;

@@ -15,6 +15,7 @@ mod modules;
 mod network;
 pub mod options;
 mod rate_limit;
+pub mod received;
 mod script;
 pub mod summary;
 mod vu;
@@ -23,12 +24,12 @@ pub use added_values::{AddedValue, AddedValues, ValueOutput, ValueSink, ValueTag
 pub use behaviour::{ScriptBehaviour, ScriptScenario};
 pub use handle_summary::SummaryOutput;
 pub use js::Exception;
-pub use lifecycle::LifecycleError;
+pub use lifecycle::{LifecycleError, Once};
 pub use loading::ScriptSource;
 pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};
 pub use network::NetworkRules;
 pub use rate_limit::RateLimit;
 pub use script::{
-    Bodies, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink, RunSettings, Script, ScriptError,
-    TestRequests,
+    Bodies, CookieLife, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink, RunSettings, Script,
+    ScriptError, TestRequests,
 };

@@ -1,6 +1,7 @@
 //! What a script does once: `setup` before the load, `teardown` after it.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use engine::iteration::{Iteration, UserMaker};
 use engine::{DryRun, EngineError};
@@ -8,6 +9,7 @@ use evidence::Tick;
 
 use crate::behaviour::{ScriptScenario, ScriptUsers};
 use crate::iteration::{CallResult, Outlet};
+use crate::js::Exception;
 use crate::script::{LogSink, Script, ScriptError};
 
 /// Why `setup` or `teardown` did not succeed.
@@ -16,6 +18,12 @@ pub enum LifecycleError {
     /// It threw, or could not be called.
     #[error(transparent)]
     Script(#[from] ScriptError),
+    /// It took longer than it may.
+    #[error("{}() execution timed out after {} seconds; {}Timeout sets the limit", .0.name(), .1.as_secs(), .0.name())]
+    TimedOut(Once, Duration),
+    /// What `setup` returned cannot be given to virtual users.
+    #[error("the result of setup() cannot be written as JSON: {}", .0.in_full())]
+    NoJson(Exception),
     /// The engine could not run it.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -23,8 +31,10 @@ pub enum LifecycleError {
 
 /// A function of a script that is called once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Once {
+pub enum Once {
+    /// `setup`.
     Setup,
+    /// `teardown`.
     Teardown,
 }
 
@@ -70,19 +80,29 @@ impl Script {
     ) -> Result<(Vec<Tick>, Option<String>), LifecycleError> {
         let outlet: Outlet = Arc::new(Mutex::new(CallResult::NotEnded));
         let (script, log, into) = (self.clone(), log.clone(), outlet.clone());
+        let settings = self.settings();
+        let limit = match once {
+            Once::Setup => settings.setup_limit,
+            Once::Teardown => settings.teardown_limit,
+        };
         let ticks = dry_run.iterate_once(move || {
             let (exec, group) = (once.name().to_owned(), format!("::{}", once.name()));
             let facts = ScriptScenario { exec, group, ..ScriptScenario::default() };
-            Box::new(OneCall { users: ScriptUsers::new(&script, facts, log), into })
-        })?;
+            Box::new(OneCall { users: ScriptUsers::new(&script, facts, log), into, limit })
+        });
         let called = std::mem::replace(
             &mut *outlet.lock().unwrap_or_else(PoisonError::into_inner),
             CallResult::NotEnded,
         );
         match called {
-            CallResult::Returned(data) => Ok((ticks, data)),
+            CallResult::Returned(data) => Ok((ticks?, data)),
+            CallResult::TimedOut => Err(LifecycleError::TimedOut(once, limit)),
+            CallResult::NoJson(exception) if once == Once::Setup => Err(LifecycleError::NoJson(exception)),
+            // What `teardown` returns is not used.
+            CallResult::NoJson(_) => Ok((ticks?, None)),
             CallResult::Threw(exception) => Err(self.failure(exception).into()),
             CallResult::NotEnded => {
+                ticks?;
                 let why = format!("{}() was not called to its end", once.name());
                 Err(ScriptError::Exports(why).into())
             }
@@ -94,12 +114,13 @@ impl Script {
 struct OneCall {
     users: ScriptUsers,
     into: Outlet,
+    limit: Duration,
 }
 
 impl UserMaker for OneCall {
     fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         match self.users.made(0) {
-            Ok(iteration) => Box::new(iteration.into(self.into.clone())),
+            Ok(iteration) => Box::new(iteration.into(self.into.clone(), self.limit)),
             Err(error) => self.users.broken(&error),
         }
     }

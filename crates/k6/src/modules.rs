@@ -6,6 +6,7 @@ mod core;
 mod crypto;
 mod data;
 mod defining;
+mod display;
 mod encoding;
 mod execution;
 mod globals;
@@ -20,7 +21,7 @@ mod tests;
 use crate::js::{ModuleExports, Scope, Thrown};
 
 pub(crate) use grpc::response_object as grpc_response;
-pub(crate) use http::{received as http_received, response_object as http_response};
+pub(crate) use http::received as request_received;
 pub(crate) use library::{library, library_source};
 pub(crate) use require::run_commonjs;
 

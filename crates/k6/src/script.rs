@@ -110,7 +110,7 @@ pub(crate) struct Evaluated {
 }
 
 /// What its options say of how a script is run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct RunSettings {
     /// Tags of all values.
     pub tags: BTreeMap<String, String>,
@@ -124,6 +124,25 @@ pub struct RunSettings {
     pub rate_limit: Option<Arc<RateLimit>>,
     /// Who takes every value by itself; none where no output asks for it.
     pub values: Option<ValueOutput>,
+    /// How long `setup` may take.
+    pub setup_limit: Duration,
+    /// How long `teardown` may take.
+    pub teardown_limit: Duration,
+}
+
+impl Default for RunSettings {
+    fn default() -> RunSettings {
+        RunSettings {
+            tags: BTreeMap::new(),
+            sub_metrics: Vec::new(),
+            http: HttpDefaults::default(),
+            least_iteration: Duration::ZERO,
+            rate_limit: None,
+            values: None,
+            setup_limit: Duration::from_secs(60),
+            teardown_limit: Duration::from_secs(60),
+        }
+    }
 }
 
 /// What requests have that do not say otherwise.
@@ -137,6 +156,21 @@ pub struct HttpDefaults {
     pub bodies: Bodies,
     /// Whether requests that fail throw.
     pub failures: Failures,
+    /// How long cookies are kept.
+    pub cookies: CookieLife,
+    /// How many requests of a batch are under way at once.
+    pub batch: u32,
+    /// How many of them to one server; 0 for as many as there are.
+    pub batch_per_host: u32,
+}
+
+/// How long the cookies of a virtual user are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CookieLife {
+    /// Until its iteration ends.
+    Iteration,
+    /// As long as it lives.
+    VirtualUser,
 }
 
 /// Whether bodies of responses are kept.
@@ -164,6 +198,9 @@ impl Default for HttpDefaults {
             user_agent: concat!("plimsoll/", env!("CARGO_PKG_VERSION")).to_owned(),
             bodies: Bodies::Kept,
             failures: Failures::Returned,
+            cookies: CookieLife::Iteration,
+            batch: 20,
+            batch_per_host: 6,
         }
     }
 }

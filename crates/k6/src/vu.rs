@@ -22,7 +22,7 @@ use crate::js::fiber::Suspender;
 use crate::js::{Kept, Scope, Thrown};
 use crate::metrics::{Builtin, CheckId, GroupPath, MetricId, Registry, SamplePlace, SeriesId, Tags};
 use crate::options::ScenarioShape;
-use crate::script::{Counted, LogLine, LogSink, Script};
+use crate::script::{CookieLife, Counted, LogLine, LogSink, Script};
 
 pub(crate) use operations::{Ended, Operation, OperationSlot, Operations, Waiter};
 
@@ -49,8 +49,8 @@ pub(crate) enum Resumed {
 pub(crate) enum Wait {
     /// The end of one operation.
     For(OperationName),
-    /// The end of all of so many operations, numbered from the first one.
-    ForAll(OperationName, u32),
+    /// The end of one of so many operations, numbered from the first one.
+    ForOneOf(OperationName, u32),
     /// The end of any operation.
     Any,
     /// The next turn of the loop.
@@ -203,6 +203,9 @@ impl Vu {
     /// Begin an iteration on this fiber.
     pub(crate) fn enter(&self, suspender: &Suspender<Resumed, Wait>) {
         self.is_cancelled.set(false);
+        if self.shared.script.settings().http.cookies == CookieLife::Iteration {
+            self.http.jar.take();
+        }
         *self.suspender.borrow_mut() = Some(suspender.clone());
         if self.group.borrow().id != self.first_group.id {
             *self.group.borrow_mut() = self.first_group.clone();
@@ -216,18 +219,30 @@ impl Vu {
         self.next_operation.set(0);
     }
 
+    /// Now, in milliseconds since 1970.
+    pub(crate) fn unix_ms(&self) -> f64 {
+        self.epoch_unix_ms.get() + self.now.get().since(Instant::EPOCH).as_secs_f64() * 1e3
+    }
+
     /// Note an operation, which is named by what is returned.
     pub(crate) fn begin(&self, operation: Operation, waiter: Waiter) -> OperationName {
         let name = self.next_operation.get();
         self.next_operation.set(name.wrapping_add(1));
-        self.operations.borrow_mut().push(name, OperationSlot { operation, waiter, ended: None });
+        self.operations.borrow_mut().insert(name, OperationSlot { operation, waiter, ended: None });
         name
     }
 
     /// Ask to be resumed after this time.
     pub(crate) fn begin_timer(&self, after: Duration, waiter: Waiter) -> OperationName {
-        let name = self.begin(Operation::Timer, waiter);
+        let name = self.begin(Operation::Timer(None), waiter);
         self.asked.borrow_mut().timers.push((name, self.now.get() + after));
+        name
+    }
+
+    /// Ask to call a function again and again, with this time between.
+    pub(crate) fn begin_interval(&self, every: Duration, callback: Kept) -> OperationName {
+        let name = self.begin(Operation::Timer(Some(every)), Waiter::Callback(callback));
+        self.asked.borrow_mut().timers.push((name, self.now.get() + every));
         name
     }
 

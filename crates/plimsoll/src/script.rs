@@ -26,8 +26,8 @@ use engine::{DryRun, Program};
 use k6::options::thresholds::{MetricThresholds, built_in_kind, compile};
 use k6::options::{ConsolidatedOptions, Flags, Layer, Options, OptionsError, consolidate};
 use k6::{
-    Bodies, Failures, HttpDefaults, LifecycleError, LogSink, NetworkRules, RateLimit, RunSettings, Script,
-    ScriptBehaviour, ScriptError, ScriptScenario, ScriptSource, SubMetric,
+    Bodies, CookieLife, Failures, HttpDefaults, LifecycleError, LogSink, NetworkRules, Once, RateLimit,
+    RunSettings, Script, ScriptBehaviour, ScriptError, ScriptScenario, ScriptSource, SubMetric,
 };
 use workload::Workload;
 use workload::plan::LoadedPlan;
@@ -49,7 +49,11 @@ use values::{readers, value_files};
 
 /// A script that threw.
 const THREW: u8 = 107;
-/// A script without any function, as k6 has it.
+/// `setup` took longer than `setupTimeout`.
+const SETUP_TIMED_OUT: u8 = 100;
+/// `teardown` took longer than `teardownTimeout`.
+const TEARDOWN_TIMED_OUT: u8 = 101;
+/// A script without any function, or a `setup` whose result is no JSON, as k6 has it.
 const NOTHING_TO_CALL: u8 = 255;
 
 /// A script with its options.
@@ -142,26 +146,11 @@ fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScrip
     let thresholds = compile(&asked.unwrap_or_default(), kind_of).map_err(|error| unusable(error.into()))?;
     options.check_part().map_err(unusable)?;
     let network = Arc::new(NetworkRules::of(&options.options).map_err(unusable)?);
-    note_without_effect(&options.options);
     let values = value_files(&value_targets, &script, (&options.options, &thresholds))?;
     let output = values.as_ref().map(ValueFiles::output);
     script.resolve(RunSettings { values: output, ..settings(&options.options, &thresholds) });
     let threshold_stop = ThresholdStop::default();
     Ok(LoadedScript { script, options, thresholds, network, value_targets, values, threshold_stop })
-}
-
-/// Options that are accepted and have no effect yet.
-fn note_without_effect(options: &Options) {
-    let given = [
-        ("batch", options.batch.is_some()),
-        ("batchPerHost", options.batch_per_host.is_some()),
-        ("setupTimeout", options.setup_timeout.is_some()),
-        ("teardownTimeout", options.teardown_timeout.is_some()),
-        ("noCookiesReset", options.no_cookies_reset.is_some()),
-    ];
-    for (option, _) in given.iter().filter(|(_, is_given)| *is_given) {
-        outputs::note(format_args!("the option {option} has no effect yet"));
-    }
 }
 
 /// What options say of how a script is run.
@@ -176,8 +165,16 @@ fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
             user_agent: options.user_agent.clone().unwrap_or(defaults.user_agent),
             bodies: if is_discarding { Bodies::Discarded } else { Bodies::Kept },
             failures: if options.throw == Some(true) { Failures::Thrown } else { Failures::Returned },
+            cookies: match options.no_cookies_reset {
+                Some(true) => CookieLife::VirtualUser,
+                _ => CookieLife::Iteration,
+            },
+            batch: options.batch(),
+            batch_per_host: options.batch_per_host().unwrap_or(0),
         },
         least_iteration: options.min_iteration_duration(),
+        setup_limit: options.setup_timeout(),
+        teardown_limit: options.teardown_timeout(),
         rate_limit: options.rps().map(|rps| Arc::new(RateLimit::per_second(rps))),
         values: None,
     }
@@ -278,7 +275,11 @@ fn threw(error: &ScriptError) -> Failure {
 }
 
 fn failed(error: LifecycleError) -> Failure {
+    let own = |code: u8, error: LifecycleError| Failure::Script { code, error: error.into() };
     match error {
+        LifecycleError::TimedOut(Once::Setup, _) => own(SETUP_TIMED_OUT, error),
+        LifecycleError::TimedOut(Once::Teardown, _) => own(TEARDOWN_TIMED_OUT, error),
+        LifecycleError::NoJson(_) => own(NOTHING_TO_CALL, error),
         LifecycleError::Script(error) => threw(&error),
         LifecycleError::Engine(error) => Failure::own(error),
     }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 
 use flate2::Compression;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-use flate2::write::GzEncoder;
+use flate2::write::{GzEncoder, ZlibEncoder};
 
 /// The most codings that one body is expected to be in, one inside another.
 const MAX_NESTED: usize = 3;
@@ -118,6 +118,24 @@ fn read(coding: &'static str, decoder: impl Read, limit: usize) -> Result<Vec<u8
     if output.len() > limit { Err(CodingError::TooLong(limit)) } else { Ok(output) }
 }
 
+/// `input` in one of the codings that are written here: `gzip`, `deflate`, `zstd`; none of another one.
+pub fn encode(coding: &str, input: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    match coding {
+        "gzip" => gzip(input, &mut out),
+        "deflate" => {
+            let mut encoder = ZlibEncoder::new(&mut out, Compression::default());
+            let written = encoder.write_all(input).and_then(|()| encoder.finish().map(drop));
+            written.expect("writing to a vector does not fail");
+        }
+        "zstd" => {
+            out = ruzstd::encoding::compress_to_vec(input, ruzstd::encoding::CompressionLevel::Fastest);
+        }
+        _ => return None,
+    }
+    Some(out)
+}
+
 /// Append `input`, compressed by gzip.
 pub fn gzip(input: &[u8], out: &mut Vec<u8>) {
     let mut encoder = GzEncoder::new(out, Compression::default());
@@ -194,7 +212,11 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_compressed_comes_back(body in prop::collection::vec(any::<u8>(), 0..5_000)) {
-            prop_assert_eq!(decode(b"gzip", &zipped(&body), LIMIT).unwrap(), body);
+            for coding in ["gzip", "deflate", "zstd"] {
+                let coded = encode(coding, &body).unwrap();
+                prop_assert_eq!(&decode(coding.as_bytes(), &coded, LIMIT).unwrap(), &body);
+            }
+            prop_assert_eq!(encode("br", &body), None);
         }
 
         #[test]

@@ -75,7 +75,7 @@ const CRATES: &[CrateRule] = &[
     service("challenge", &["kit"]),
     service("listings", &["kit"]),
     service("gateway", &["kit"]),
-    beside("fuzz", &["archive", "evidence", "import", "observe", "profile", "wire", "workload"]),
+    beside("fuzz", &["archive", "evidence", "import", "k6", "observe", "profile", "wire", "workload"]),
     beside("peers", &[]),
     beside("xtask", &["peers"]),
 ];

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use engine::exchange::{CompletedTimes, RequestDraft, Response};
 use evidence::{Instant, Outcome};
-use wire::Headers;
+use wire::coding::CodingError;
 
-use super::{BodyForm, Failure, HttpRequest, HttpResponse, Timings};
+use super::{BodyForm, Failure, HttpRequest, HttpResponse, Timings, answer_challenge};
 use crate::metrics::Tags;
 
 /// The longest body that is kept for a script.
@@ -16,18 +18,35 @@ const KEPT_BODY_BYTES: usize = 16 << 20;
 /// A request under way.
 #[derive(Debug)]
 pub(crate) struct HttpOperation {
+    /// The current hop.
     pub(crate) request: Rc<HttpRequest>,
+    /// What the script asked for, once that is no longer the current hop.
+    asked: Option<Rc<HttpRequest>>,
+    /// The cookies that the script gives, as a header.
+    given_cookies: Option<String>,
     /// When the script asked for its current hop.
     pub(crate) due: Instant,
+    /// The header `Authorization` that answers a challenge.
+    answer: Option<String>,
 }
 
 /// What follows when a hop has ended.
 #[derive(Debug)]
 pub(crate) enum NextHop {
-    /// A redirect is followed: the operation's request is the next one.
+    /// A redirect is followed, or a challenge answered: the operation's request is the next one.
     Follow,
     /// It is over.
     Done(Rc<HttpResponse>),
+}
+
+/// How a hop ended.
+pub(crate) struct HopEnd<'a> {
+    pub(crate) response: &'a Response,
+    /// Why there was no complete response.
+    pub(crate) transport: Option<Outcome>,
+    pub(crate) times: &'a CompletedTimes,
+    /// Milliseconds since 1970.
+    pub(crate) now_ms: f64,
 }
 
 /// How one hop ended, as the tags of its values say it.
@@ -69,78 +88,184 @@ impl Tags for HopTags<'_> {
 }
 
 impl HttpOperation {
-    /// Draft the current hop.
-    pub(crate) fn draft(&self, draft: &mut RequestDraft) {
+    pub(crate) fn new(request: HttpRequest, due: Instant) -> HttpOperation {
+        let given_cookies = request.header("cookie").map(str::to_owned);
+        HttpOperation { request: Rc::new(request), asked: None, given_cookies, due, answer: None }
+    }
+
+    /// Draft the current hop, at so many milliseconds since 1970.
+    pub(crate) fn draft(&mut self, draft: &mut RequestDraft, now_ms: f64) {
+        self.set_cookies(now_ms);
         let request = &self.request;
         (draft.due, draft.deadline) = (self.due, self.due + request.timeout);
         draft.method.extend_from_slice(request.method.as_bytes());
         draft.path.extend_from_slice(request.url.path.as_bytes());
         for (name, value) in &request.headers {
-            draft.headers.push(name.as_bytes(), value.as_bytes());
+            draft.headers.push(name.to_ascii_lowercase().as_bytes(), value.as_bytes());
         }
-        draft.body.extend_from_slice(&request.body);
+        let basic = || request.url.user.as_ref().map(|user| format!("Basic {}", STANDARD.encode(user)));
+        if let Some(authorization) = self.answer.clone().or_else(basic)
+            && request.header("authorization").is_none()
+        {
+            draft.headers.push(b"authorization", authorization.as_bytes());
+        }
+        draft.body.extend_from_slice(request.coded_body.as_ref().unwrap_or(&request.body));
         draft.notes_connection = true;
         draft.keep_body_bytes = if request.form == BodyForm::Discarded { 0 } else { KEPT_BODY_BYTES };
     }
 
-    /// What follows from a hop that ended in this way.
-    pub(crate) fn ended(
-        &mut self,
-        response: &Response,
-        transport: Option<Outcome>,
-        times: &CompletedTimes,
-    ) -> NextHop {
-        let status = if transport.is_some() { 0 } else { response.status };
-        let failure = transport
-            .map(|outcome| Failure::of_transport(outcome, times.reason.as_deref().unwrap_or_default()))
-            .or_else(|| Failure::of_status(status));
-        if failure.is_none() && self.follow(response) {
-            return NextHop::Follow;
+    /// The cookies that the script gives, then those of the jar.
+    fn set_cookies(&mut self, now_ms: f64) {
+        let request = &self.request;
+        let mut of_jar = request.jar.pairs(&request.url, now_ms);
+        let name = |pair: &str| pair.split('=').next().unwrap_or_default().to_owned();
+        of_jar.retain(|pair| !request.replaced_cookies.contains(&name(pair)));
+        if of_jar.is_empty() && self.request.header("cookie") == self.given_cookies.as_deref() {
+            return;
         }
-        NextHop::Done(Rc::new(HttpResponse {
-            request: self.request.clone(),
-            status,
-            protocol: protocol(times.is_http2),
-            headers: if transport.is_some() { Headers::new() } else { response.headers.clone() },
-            body: self.decoded(response, transport),
-            timings: timings(times),
-            failure,
+        let all: Vec<String> = self.given_cookies.iter().cloned().chain(of_jar).collect();
+        let request = Rc::make_mut(&mut self.request);
+        match all.is_empty() {
+            true => request.remove_header("cookie"),
+            false => request.set_header("Cookie", all.join("; ")),
+        }
+    }
+
+    fn asked(&self) -> Rc<HttpRequest> {
+        self.asked.as_ref().unwrap_or(&self.request).clone()
+    }
+
+    /// The end of a request that cannot be sent.
+    pub(crate) fn refused(&self, failure: Failure) -> HttpResponse {
+        let url = self.request.url.shown();
+        HttpResponse::of_failure(Some(self.asked()), url, failure.of_request(&self.request.log_name()))
+    }
+
+    /// What follows from a hop that ended in this way.
+    pub(crate) fn ended(&mut self, end: &HopEnd<'_>) -> NextHop {
+        let followed = match end.transport {
+            Some(outcome) => Err(self.failure(outcome, end)),
+            None => {
+                self.keep_cookies(end);
+                self.next(end.response)
+            }
+        };
+        let body = match followed {
+            Ok(Next::Hop) => return NextHop::Follow,
+            Ok(Next::None) => self.decoded(end.response),
+            Err(failure) => Err(failure),
+        };
+        NextHop::Done(Rc::new(match body {
+            Err(failure) => {
+                let is_cut = end.transport.is_some() && end.response.status > 0;
+                let body = is_cut.then(|| end.response.body.clone());
+                HttpResponse { timings: timings(end.times), body, ..self.refused(failure) }
+            }
+            Ok(body) => HttpResponse {
+                url: match self.answer {
+                    Some(_) => self.request.url.to_string(),
+                    None => self.request.url.shown(),
+                },
+                status: end.response.status,
+                protocol: protocol(end.times.is_http2),
+                headers: end.response.headers.clone(),
+                body,
+                timings: timings(end.times),
+                remote: end.times.remote,
+                tls: end.times.tls,
+                failure: Failure::of_status(end.response.status),
+                request: Some(self.asked()),
+            },
         }))
     }
 
-    fn decoded(&self, response: &Response, transport: Option<Outcome>) -> Vec<u8> {
-        if transport.is_some() || self.request.form == BodyForm::Discarded {
-            return Vec::new();
-        }
-        let decoded = response
-            .header(b"content-encoding")
-            .and_then(|codings| wire::coding::decode(codings, &response.body, KEPT_BODY_BYTES).ok());
-        decoded.unwrap_or_else(|| response.body.clone())
+    fn keep_cookies(&self, end: &HopEnd<'_>) {
+        let lines = end.response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"));
+        self.request.jar.set_lines(&self.request.url, lines.map(|(_, line)| line), end.now_ms);
     }
 
-    /// Make the request that a redirect leads to the current one; false where it is none, or not to be followed.
-    fn follow(&mut self, response: &Response) -> bool {
-        let status = response.status;
-        if self.request.redirects == 0 || !matches!(status, 301 | 302 | 303 | 307 | 308) {
-            return false;
+    fn failure(&self, outcome: Outcome, end: &HopEnd<'_>) -> Failure {
+        if outcome == Outcome::Reset && end.response.status > 0 {
+            return Failure::of_body(1000, "unexpected EOF".to_owned());
         }
-        let location = response.header(b"location").and_then(|location| str::from_utf8(location).ok());
-        let Some(Ok(url)) = location.map(|location| self.request.url.join(location)) else { return false };
+        let reason = end.times.reason.as_deref().unwrap_or_default();
+        Failure::of_transport(outcome, reason, &self.request.url.server())
+    }
+
+    /// The body for the script; none where it is not kept.
+    fn decoded(&self, response: &Response) -> Result<Option<Vec<u8>>, Failure> {
+        if self.request.form == BodyForm::Discarded || matches!(response.status, 204 | 304) {
+            return Ok(None);
+        }
+        let Some(codings) = response.header(b"content-encoding").filter(|_| !response.body.is_empty()) else {
+            return Ok(Some(response.body.clone()));
+        };
+        match wire::coding::decode(codings, &response.body, KEPT_BODY_BYTES) {
+            Ok(decoded) => Ok(Some(decoded)),
+            Err(CodingError::Unknown(_)) => Ok(Some(response.body.clone())),
+            Err(error) => {
+                let why = format!("error decompressing response body ({error})");
+                Err(Failure::of_body(1701, why))
+            }
+        }
+    }
+
+    /// Make the request that follows from a response to the current one.
+    fn next(&mut self, response: &Response) -> Result<Next, Failure> {
+        let text = |name: &[u8]| response.header(name).and_then(|value| str::from_utf8(value).ok());
+        let (status, request) = (response.status, &self.request);
+        if request.awaits_challenge(status) && self.answer.is_none() {
+            let challenge = text(b"www-authenticate").unwrap_or_default();
+            self.answer = answer_challenge(&request.method, &request.url, challenge);
+            return Ok(if self.answer.is_some() { Next::Hop } else { Next::None });
+        }
+        let is_redirect = request.redirects > 0 && matches!(status, 301 | 302 | 303 | 307 | 308);
+        match text(b"location").filter(|_| is_redirect) {
+            Some(location) => self.follow(status, location),
+            None => Ok(Next::None),
+        }
+    }
+
+    /// Make the request that a redirect leads to the current one.
+    fn follow(&mut self, status: u16, location: &str) -> Result<Next, Failure> {
+        let url = self.request.url.join(location).map_err(|error| {
+            Failure::new(1000, format!("failed to parse Location header {location:?}: {error}"))
+        })?;
+        let first = self.asked.get_or_insert_with(|| self.request.clone());
+        let host = first.url.host();
+        let is_below =
+            url.host().strip_suffix(host).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+        let is_referer_given = first.header("referer").is_some();
         let request = Rc::make_mut(&mut self.request);
         request.redirects -= 1;
-        if url.origin != request.url.origin {
-            let is_secret = |name: &str| matches!(name, "authorization" | "cookie" | "www-authenticate");
-            request.headers.retain(|(name, _)| !is_secret(name));
+        if !is_below {
+            self.given_cookies = None;
+            request.remove_header("authorization");
+            request.remove_header("www-authenticate");
+        }
+        if !is_referer_given && (url.is_https() || !request.url.is_https()) {
+            request.set_header("Referer", request.url.to_string());
         }
         let keeps_method = matches!(status, 307 | 308) || matches!(request.method.as_str(), "GET" | "HEAD");
         if !keeps_method {
             "GET".clone_into(&mut request.method);
-            request.body.clear();
-            request.headers.retain(|(name, _)| !name.starts_with("content-"));
+            (request.body, request.coded_body) = (Vec::new(), None);
+            request.headers.retain(|(name, _)| !name.to_ascii_lowercase().starts_with("content-"));
         }
         request.url = Rc::new(url.into());
-        true
+        match request.refusal() {
+            Some(failure) => Err(failure),
+            None => Ok(Next::Hop),
+        }
     }
+}
+
+/// What follows from a response.
+enum Next {
+    /// The operation's request is another one.
+    Hop,
+    /// Nothing.
+    None,
 }
 
 /// `HTTP/1.1` or `HTTP/2.0`.

@@ -1,12 +1,16 @@
 //! Between scripts and the engine: what scripts ask for is passed on, what has ended is counted and noted for them.
 
+use std::rc::Rc;
+
 use engine::exchange::{CompletedTimes, OperationName};
 use engine::iteration::{Context, Verdict};
 use evidence::{Instant, Outcome};
 
 use super::{Completion, rejected};
 use crate::added_values::AddedValues;
-use crate::http::{HopTags, HttpRequest, HttpResponse, NextHop, protocol, timings};
+use crate::http::{
+    Expected, Failure, HopEnd, HopTags, HttpRequest, HttpResponse, NextHop, protocol, timings,
+};
 use crate::metrics::Builtin;
 use crate::vu::{AskedFor, Ended, Operation, OperationSlot, Vu};
 
@@ -62,7 +66,7 @@ pub(super) fn timer(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     let mut operations = vu.operations.borrow_mut();
     let Some(slot) = operations.get_mut(name) else { return };
     match &mut slot.operation {
-        Operation::Timer => slot.ended = Some(Ended::Timer),
+        Operation::Timer(_) => slot.ended = Some(Ended::Timer),
         Operation::Http(operation) => {
             operation.due = context.now();
             drop(operations);
@@ -76,30 +80,37 @@ pub(super) fn timer(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
 fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     let mut operations = vu.operations.borrow_mut();
     let Some(slot) = operations.get_mut(name) else { return };
-    let operation = match &slot.operation {
+    let operation = match &mut slot.operation {
         Operation::Http(operation) => operation,
         Operation::Grpc(operation) => {
             let unsent = super::grpc::submit(vu, operation, name, context).err();
             slot.ended = unsent.map(Ended::Grpc);
             return;
         }
-        Operation::Timer => return,
+        Operation::Timer(_) => return,
     };
     let url = &operation.request.url;
-    let origin = match url.origin_by(|origin| context.origin(origin)) {
-        Ok(origin) => origin,
-        Err(error) => {
-            slot.ended = Some(Ended::Http(Err(error.to_string())));
-            return;
+    let usable = operation.request.refusal().map_or(Ok(()), Err).and_then(|()| {
+        let origin = url.origin_by(|origin| context.origin(origin));
+        origin.map_err(|error| Failure::new(1000, error.to_string()))
+    });
+    match usable {
+        Ok(origin) => {
+            let endpoint = match &operation.request.name {
+                Some(name) => context.endpoint(name),
+                None => url.endpoint_by(|url| context.endpoint(url)),
+            };
+            let draft = context.request(name);
+            (draft.origin, draft.endpoint) = (origin, endpoint);
+            operation.draft(draft, vu.unix_ms());
         }
-    };
-    let endpoint = match &operation.request.name {
-        Some(name) => context.endpoint(name),
-        None => url.endpoint_by(|url| context.endpoint(url)),
-    };
-    let draft = context.request(name);
-    (draft.origin, draft.endpoint) = (origin, endpoint);
-    operation.draft(draft);
+        Err(failure) => {
+            let response = Rc::new(operation.refused(failure));
+            let hop = Hop { request: &operation.request, response: Some(&response), status: 0 };
+            sample(vu, &hop, &CompletedTimes::default());
+            slot.ended = Some(Ended::Http(response));
+        }
+    }
 }
 
 /// A request has ended: count it, and note it for the script, or follow its redirect.
@@ -114,10 +125,20 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
             slot.ended = Some(Ended::Grpc(reply));
             return verdict;
         }
-        Operation::Timer => return Verdict::Accepted,
+        Operation::Timer(_) => return Verdict::Accepted,
     };
-    let hop = operation.request.clone();
-    let next = operation.ended(completion.response, completion.transport, &times);
+    let mut hop = operation.request.clone();
+    let end = HopEnd {
+        response: completion.response,
+        transport: completion.transport,
+        times: &times,
+        now_ms: vu.unix_ms(),
+    };
+    let next = operation.ended(&end);
+    if matches!(next, NextHop::Follow) && hop.awaits_challenge(completion.response.status) {
+        // A challenge is no failure: the next hop answers it.
+        Rc::make_mut(&mut hop).expected = Expected::Statuses(Rc::new([(401, 401)]));
+    }
     let verdict = verdict(&hop, completion);
     match next {
         NextHop::Follow => {
@@ -128,7 +149,7 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
         }
         NextHop::Done(response) => {
             sample(vu, &Hop { request: &hop, response: Some(&response), status: response.status }, &times);
-            slot.ended = Some(Ended::Http(Ok(response)));
+            slot.ended = Some(Ended::Http(response));
         }
     }
     verdict

@@ -4,6 +4,7 @@ use std::ptr;
 
 use rquickjs_sys as q;
 
+use super::rejection::Rejection;
 use super::scope::Scope;
 use super::thrown::Thrown;
 use super::value::{Kept, Value};
@@ -65,6 +66,24 @@ impl<'js> Scope<'js> {
             let [fulfil, reject] = functions.map(|function| Value::owned(self, function).keep());
             Ok((promise, Resolver { fulfil, reject }))
         }
+    }
+
+    /// The reason of the promise of this context that was rejected first, and that nothing handles; none is noted afterwards.
+    pub(crate) fn take_rejection(self) -> Option<Value<'js>> {
+        let runtime = self.runtime();
+        let is_own = |rejection: &Rejection| rejection.context == self.raw();
+        let all = runtime.rejections.take();
+        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_own);
+        *runtime.rejections.borrow_mut() = others;
+        let mut first = None;
+        for rejection in own {
+            // SAFETY: context and runtime are alive; the reason has a reference of its own before that of the rejection is freed.
+            unsafe {
+                first = first.or_else(|| Some(Value::borrowed(self, rejection.reason)));
+                rejection.free(runtime.raw());
+            }
+        }
+        first
     }
 
     /// Run the next promise job; false where none waits.

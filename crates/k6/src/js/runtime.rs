@@ -9,6 +9,7 @@ use std::rc::Rc;
 use rquickjs_sys as q;
 
 use super::fields::{Fields, StackState, fields};
+use super::rejection::Rejection;
 
 /// What a runtime may use.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +45,8 @@ pub(crate) struct Runtime {
     pub(super) left_behind: RefCell<Vec<StackState>>,
     /// Whether a script runs on a fiber.
     pub(super) is_on_fiber: Cell<bool>,
+    /// Promises that were rejected and that nothing handles yet.
+    pub(super) rejections: RefCell<Vec<Rejection>>,
 }
 
 impl Runtime {
@@ -66,12 +69,14 @@ impl Runtime {
                 attached: OnceCell::new(),
                 left_behind: RefCell::default(),
                 is_on_fiber: Cell::new(false),
+                rejections: RefCell::default(),
             });
             let opaque = Rc::as_ptr(&runtime).cast_mut().cast::<c_void>();
             q::JS_SetRuntimeOpaque(raw, opaque);
             q::JS_SetMemoryLimit(raw, limits.heap_bytes as _);
             q::JS_SetMaxStackSize(raw, limits.stack_bytes as _);
             q::JS_SetInterruptHandler(raw, Some(on_interrupt), opaque);
+            q::JS_SetHostPromiseRejectionTracker(raw, Some(on_rejection), opaque);
             Some(runtime)
         }
     }
@@ -137,6 +142,10 @@ impl Drop for Runtime {
         for mut state in self.left_behind.take() {
             fields().append_jobs(self.raw, &mut state);
         }
+        for rejection in self.rejections.take() {
+            // SAFETY: the runtime is alive.
+            unsafe { rejection.free(self.raw) }
+        }
         // SAFETY: contexts and kept values hold an `Rc` of the runtime, so that none is alive.
         unsafe { q::JS_FreeRuntime(self.raw) }
     }
@@ -147,4 +156,28 @@ unsafe extern "C" fn on_interrupt(_: *mut q::JSRuntime, opaque: *mut c_void) -> 
     let runtime = unsafe { &*opaque.cast::<Runtime>() };
     let then = runtime.on_slice.borrow().clone();
     then.map_or(0, |then| c_int::from(then() == Slice::End))
+}
+
+unsafe extern "C" fn on_rejection(
+    context: *mut q::JSContext,
+    promise: q::JSValue,
+    reason: q::JSValue,
+    is_handled: bool,
+    opaque: *mut c_void,
+) {
+    // SAFETY: the opaque pointer is the runtime, which is alive while a script runs, as are promise and reason.
+    unsafe {
+        let runtime = &*opaque.cast::<Runtime>();
+        let known = runtime.rejections.borrow().iter().position(|rejection| rejection.is_of(promise));
+        match known {
+            Some(at) if is_handled => {
+                let rejection = runtime.rejections.borrow_mut().remove(at);
+                rejection.free(runtime.raw);
+            }
+            None if !is_handled => {
+                runtime.rejections.borrow_mut().push(Rejection::new(context, promise, reason));
+            }
+            _ => {}
+        }
+    }
 }

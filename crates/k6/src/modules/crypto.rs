@@ -5,7 +5,9 @@ use std::ffi::CStr;
 use std::rc::Rc;
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest as sha1};
+use md4::Md4;
 use md5::Md5;
+use ripemd::Ripemd160;
 use sha2::{Digest, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
 
 use crate::js::{Call, Scope, Shared, Thrown, Value};
@@ -24,7 +26,9 @@ struct Algorithm {
     digest: fn(&[u8]) -> Vec<u8>,
 }
 
-const ALGORITHMS: [Algorithm; 7] = [
+const ALGORITHMS: [Algorithm; 9] = [
+    Algorithm { name: "md4", block_bytes: 64, digest: |data| Md4::digest(data).to_vec() },
+    Algorithm { name: "ripemd160", block_bytes: 64, digest: |data| Ripemd160::digest(data).to_vec() },
     Algorithm { name: "md5", block_bytes: 64, digest: |data| Md5::digest(data).to_vec() },
     Algorithm {
         name: "sha1",
@@ -38,16 +42,10 @@ const ALGORITHMS: [Algorithm; 7] = [
     Algorithm { name: "sha512_256", block_bytes: 128, digest: |data| Sha512_256::digest(data).to_vec() },
 ];
 
-/// Algorithms of k6 that are not supported.
-const UNSUPPORTED: [&str; 2] = ["md4", "ripemd160"];
-
 impl Algorithm {
     fn named(scope: Scope<'_>, name: &str) -> Result<Algorithm, Thrown> {
         let known = ALGORITHMS.iter().find(|algorithm| algorithm.name == name).copied();
-        known.ok_or_else(|| match UNSUPPORTED.contains(&name) {
-            true => scope.throw(&format!("the algorithm {name} is not supported")),
-            false => scope.throw(&format!("invalid algorithm: {name}")),
-        })
+        known.ok_or_else(|| scope.throw(&format!("invalid algorithm: {name}")))
     }
 
     /// The code that authenticates data by a key: RFC 2104.

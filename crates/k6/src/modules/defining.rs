@@ -1,7 +1,5 @@
 //! What the native modules define their objects with.
 
-use base64::Engine as _;
-
 use crate::js::{Call, Thrown, Value};
 
 /// Add a function to an object.
@@ -15,11 +13,6 @@ where
     F: for<'a, 'b> Fn(&Call<'a, 'b>) -> Result<Value<'a>, Thrown> + Copy + 'static,
 {
     object.set(name, &object.scope().function(name, parameters, body))
-}
-
-/// Standard base64 with padding.
-pub(in crate::modules) fn base64(bytes: &[u8]) -> String {
-    base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
 /// Tags that a script gives with a value: the properties of an object, as text.

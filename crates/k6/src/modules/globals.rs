@@ -6,6 +6,9 @@ use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
 use crate::vu::{Operation, OperationSlot, Stage, Vu, Waiter};
 
+/// The shortest time between two calls of an interval, so that others are let run.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+
 pub(super) fn set(scope: Scope<'_>) -> Result<(), Thrown> {
     let globals = scope.globals();
     let vu = Vu::of(scope);
@@ -18,7 +21,9 @@ pub(super) fn set(scope: Scope<'_>) -> Result<(), Thrown> {
     globals.set("__ITER", &scope.number(0.0))?;
     add(&globals, "open", 2, open)?;
     add(&globals, "setTimeout", 2, set_timeout)?;
-    add(&globals, "clearTimeout", 1, clear_timeout)
+    add(&globals, "clearTimeout", 1, clear_timer)?;
+    add(&globals, "setInterval", 2, set_interval)?;
+    add(&globals, "clearInterval", 1, clear_timer)
 }
 
 /// `open(path, mode)`: a file's text, or its bytes where the mode is `b`.
@@ -26,8 +31,9 @@ fn open<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let scope = call.scope();
     let vu = Vu::of(scope);
     if vu.stage.get() != Stage::Init {
-        return Err(scope
-            .throw("the \"open()\" function is only available in the init stage (i.e. the global scope)"));
+        return Err(
+            scope.throw("the \"open\" function is only available in the init stage (i.e. the global scope)")
+        );
     }
     let path = call.argument(0).text()?.to_string();
     if path.is_empty() {
@@ -43,21 +49,32 @@ fn open<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
 }
 
 fn set_timeout<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
-    let scope = call.scope();
-    let callback = call.argument(0);
-    if !callback.is_function() {
-        return Err(scope.throw_type_error("setTimeout's callback isn't a callable function"));
-    }
-    let milliseconds = call.argument(1).as_number()?;
-    let after = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1e3).unwrap_or(Duration::ZERO);
-    let name = Vu::of(scope).begin_timer(after, Waiter::Callback(callback.keep()));
-    Ok(scope.number(name.into()))
+    let (callback, after) = callback_and_time(call, "setTimeout")?;
+    let name = Vu::of(call.scope()).begin_timer(after, Waiter::Callback(callback.keep()));
+    Ok(call.scope().number(name.into()))
 }
 
-fn clear_timeout<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
+fn set_interval<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
+    let (callback, every) = callback_and_time(call, "setInterval")?;
+    let name = Vu::of(call.scope()).begin_interval(every.max(SHORTEST_INTERVAL), callback.keep());
+    Ok(call.scope().number(name.into()))
+}
+
+fn callback_and_time<'js>(call: &Call<'js, '_>, name: &str) -> Result<(Value<'js>, Duration), Thrown> {
+    let callback = call.argument(0);
+    if !callback.is_function() {
+        let why = format!("{name}'s callback isn't a callable function");
+        return Err(call.scope().throw_type_error(&why));
+    }
+    let milliseconds = call.argument(1).as_number()?;
+    let time = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1e3).unwrap_or(Duration::ZERO);
+    Ok((callback, time))
+}
+
+fn clear_timer<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let name = call.argument(0).as_number()?;
     if name >= 0.0 {
-        let is_timer = |slot: &OperationSlot| matches!(slot.operation, Operation::Timer);
+        let is_timer = |slot: &OperationSlot| matches!(slot.operation, Operation::Timer(_));
         let operations = &mut *Vu::of(call.scope()).operations.borrow_mut();
         if operations.get(name as u32).is_some_and(is_timer) {
             operations.remove(name as u32);

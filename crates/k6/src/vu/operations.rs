@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::time::Duration;
 
 use engine::exchange::OperationName;
 
@@ -16,8 +17,8 @@ pub(crate) enum Operation {
     Http(Box<HttpOperation>),
     /// A gRPC call, or connecting for one.
     Grpc(Box<GrpcOperation>),
-    /// A timer.
-    Timer,
+    /// A timer; one that fires again and again has the time between.
+    Timer(Option<Duration>),
 }
 
 /// What waits for the end of an operation.
@@ -34,8 +35,8 @@ pub(crate) enum Waiter {
 /// How an operation ended.
 #[derive(Debug, Clone)]
 pub(crate) enum Ended {
-    /// A request, in this way; or it could not be sent, for this reason.
-    Http(Result<Rc<HttpResponse>, String>),
+    /// A request, in this way.
+    Http(Rc<HttpResponse>),
     /// A gRPC call.
     Grpc(Rc<GrpcReply>),
     /// A timer has fired.
@@ -55,9 +56,10 @@ pub(crate) struct OperationSlot {
 pub(crate) struct Operations(VecDeque<(OperationName, OperationSlot)>);
 
 impl Operations {
-    /// Add one, named by a higher number than those that are there.
-    pub(crate) fn push(&mut self, name: OperationName, slot: OperationSlot) {
-        self.0.push_back((name, slot));
+    /// Add one of a name that none has.
+    pub(crate) fn insert(&mut self, name: OperationName, slot: OperationSlot) {
+        let at = self.0.partition_point(|(known, _)| *known < name);
+        self.0.insert(at, (name, slot));
     }
 
     fn position(&self, name: OperationName) -> Option<usize> {
@@ -78,9 +80,9 @@ impl Operations {
     }
 
     /// Remove one that has ended.
-    pub(crate) fn take_ended(&mut self) -> Option<OperationSlot> {
+    pub(crate) fn take_ended(&mut self) -> Option<(OperationName, OperationSlot)> {
         let at = self.0.iter().position(|(_, slot)| slot.ended.is_some())?;
-        self.0.remove(at).map(|(_, slot)| slot)
+        self.0.remove(at)
     }
 
     pub(crate) fn has_ended_one(&self) -> bool {

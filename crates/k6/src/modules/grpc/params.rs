@@ -3,11 +3,13 @@
 use std::cell::Cell;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use workload::TlsFiles;
 
 use crate::grpc::{CALL_TIMEOUT, CONNECT_TIMEOUT, GrpcConnection, MOST_RECEIVED_BYTES};
 use crate::js::{Thrown, Value};
-use crate::modules::defining::{base64, tags};
+use crate::modules::defining::tags;
 
 /// What `connect` was called with.
 pub(super) struct Connecting {
@@ -181,7 +183,7 @@ impl Param<'_> {
         for name in self.value.keys()? {
             let one = self.value.get(&name)?;
             let text = match (name.ends_with("-bin"), one.bytes()) {
-                (true, Some(bytes)) => base64(&bytes).trim_end_matches('=').to_owned(),
+                (true, Some(bytes)) => STANDARD_NO_PAD.encode(&bytes),
                 (true, None) => return Err(wrong(format!("\"{name}\" value must be binary"))),
                 (false, _) if one.is_string() => one.text()?.to_string(),
                 (false, _) => return Err(wrong(format!("\"{name}\" value must be a string"))),

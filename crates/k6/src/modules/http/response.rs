@@ -2,7 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::http::{BodyForm, HttpResponse, select};
+use engine::program::TlsVersion;
+
+use crate::http::{BodyForm, HttpResponse, SetCookie, select, shown_name, status_text};
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
 
@@ -24,22 +26,42 @@ pub(super) fn set_prototype(scope: Scope<'_>) -> Result<(), Thrown> {
             prototype.set_accessors($name, getter, none.clone())?;
         };
     }
+    getter!("remote_ip", |scope, response| {
+        Ok(scope.string(&response.remote.map_or_else(String::new, |remote| remote.ip().to_string())))
+    });
+    getter!("remote_port", |scope, response| {
+        Ok(scope.number(response.remote.map_or(0, |remote| remote.port()).into()))
+    });
+    getter!("url", |scope, response| Ok(scope.string(&response.url)));
     getter!("status", |scope, response| Ok(scope.number(response.status.into())));
     getter!("status_text", |scope, response| Ok(scope.string(&status_text(response.status))));
-    getter!("url", |scope, response| Ok(scope.string(response.request.url.as_str())));
     getter!("proto", |scope, response| Ok(scope.string(response.protocol)));
-    getter!("body", body);
     getter!("headers", headers);
     getter!("cookies", cookies);
+    getter!("body", body);
     getter!("timings", timings);
-    getter!("request", request);
+    getter!("tls_version", |scope, response| {
+        Ok(scope.string(match response.tls.map(|tls| tls.version) {
+            Some(TlsVersion::Tls12) => "tls1.2",
+            Some(TlsVersion::Tls13) => "tls1.3",
+            None => "",
+        }))
+    });
+    getter!("tls_cipher_suite", |scope, response| {
+        Ok(scope.string(&response.tls.map_or_else(String::new, |tls| tls.cipher_suite())))
+    });
+    getter!("ocsp", |scope, _| ocsp(scope));
     getter!("error", |scope, response| {
         Ok(scope.string(response.failure.as_ref().map_or("", |failure| failure.text.as_str())))
     });
     getter!("error_code", |scope, response| {
         Ok(scope.number(response.failure.as_ref().map_or(0, |failure| failure.code).into()))
     });
+    getter!("request", request);
     add(&prototype, "json", 1, json)?;
+    add(&prototype, "html", 1, |call| not_supported(call, "html"))?;
+    add(&prototype, "submitForm", 1, |call| not_supported(call, "submitForm"))?;
+    add(&prototype, "clickLink", 1, |call| not_supported(call, "clickLink"))?;
     add(&prototype, "toJSON", 0, all)?;
     scope.set_class_prototype::<HttpResponse>(prototype);
     Ok(())
@@ -50,11 +72,11 @@ fn this(call: &Call<'_, '_>) -> Result<Rc<HttpResponse>, Thrown> {
 }
 
 fn body<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>, Thrown> {
-    Ok(match response.request.form {
-        _ if response.status == 0 => scope.null(),
-        BodyForm::Text => scope.string_of(&response.body),
-        BodyForm::Binary => scope.array_buffer(&response.body),
-        BodyForm::Discarded => scope.null(),
+    let Some(request) = &response.request else { return Ok(scope.array()) };
+    Ok(match &response.body {
+        None => scope.null(),
+        Some(body) if request.form == BodyForm::Binary => scope.array_buffer(body),
+        Some(body) => scope.string_of(body),
     })
 }
 
@@ -79,28 +101,20 @@ fn headers<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>
 fn cookies<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>, Thrown> {
     let object = scope.object();
     for (_, line) in response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie")) {
-        let line = String::from_utf8_lossy(line);
-        let mut parts = line.split(';').map(str::trim);
-        let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { continue };
+        let Some(set) = SetCookie::parse(&String::from_utf8_lossy(line)) else { continue };
         let cookie = scope.object();
-        for (key, text) in [("name", name), ("value", value)] {
-            cookie.set(key, &scope.string(text))?;
-        }
-        for part in parts {
-            let (key, text) = part.split_once('=').unwrap_or((part, ""));
-            match key.to_ascii_lowercase().as_str() {
-                "domain" => cookie.set("domain", &scope.string(text))?,
-                "path" => cookie.set("path", &scope.string(text))?,
-                "httponly" => cookie.set("http_only", &scope.boolean(true))?,
-                "secure" => cookie.set("secure", &scope.boolean(true))?,
-                "max-age" => cookie.set("max_age", &scope.number(text.parse().unwrap_or(0.0)))?,
-                _ => {}
-            }
-        }
-        let known = object.get(name)?;
+        cookie.set("name", &scope.string(&set.name))?;
+        cookie.set("value", &scope.string(&set.value))?;
+        cookie.set("domain", &scope.string(&set.domain))?;
+        cookie.set("path", &scope.string(&set.path))?;
+        cookie.set("http_only", &scope.boolean(set.http_only))?;
+        cookie.set("secure", &scope.boolean(set.secure))?;
+        cookie.set("max_age", &scope.number(set.max_age as f64))?;
+        cookie.set("expires", &scope.number(set.shown_expires_ms()))?;
+        let known = object.get(&set.name)?;
         let list = if known.is_array() { known } else { scope.array() };
         list.put(list.length()?, cookie)?;
-        object.set(name, &list)?;
+        object.set(&set.name, &list)?;
     }
     Ok(object)
 }
@@ -123,20 +137,42 @@ fn timings<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>
     Ok(object)
 }
 
+/// What the script asked for; null where that is no request.
 fn request<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>, Thrown> {
+    let Some(request) = &response.request else { return Ok(scope.null()) };
     let object = scope.object();
-    let request = &response.request;
     object.set("method", &scope.string(&request.method))?;
-    object.set("url", &scope.string(request.url.as_str()))?;
-    object.set("body", &scope.string_of(&request.body))?;
+    object.set("url", &scope.string(&request.url.shown()))?;
     let headers = scope.object();
     for (name, value) in &request.headers {
         let values = scope.array();
         values.put(0, scope.string(value))?;
-        headers.set(name, &values)?;
+        headers.set(&shown_name(name.as_bytes()), &values)?;
     }
     object.set("headers", &headers)?;
-    object.set("cookies", &scope.object())?;
+    object.set("body", &scope.string_of(&request.body))?;
+    let cookies = scope.object();
+    for (name, value) in &request.cookies {
+        let cookie = scope.object();
+        cookie.set("name", &scope.string(name))?;
+        cookie.set("value", &scope.string(value))?;
+        cookie.set("replace", &scope.boolean(false))?;
+        let list = scope.array();
+        list.put(0, cookie)?;
+        cookies.set(name, &list)?;
+    }
+    object.set("cookies", &cookies)?;
+    Ok(object)
+}
+
+/// Nothing is said of the state of certificates.
+fn ocsp(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
+    let object = scope.object();
+    for name in ["produced_at", "this_update", "next_update", "revoked_at"] {
+        object.set(name, &scope.number(0.0))?;
+    }
+    object.set("revocation_reason", &scope.string(""))?;
+    object.set("status", &scope.string(""))?;
     Ok(object)
 }
 
@@ -145,7 +181,7 @@ fn json<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let scope = call.scope();
     let response = this(call)?;
     let selector = call.argument(0);
-    let text = String::from_utf8_lossy(&response.body);
+    let text = String::from_utf8_lossy(response.body.as_deref().unwrap_or_default());
     if selector.is_nullish() {
         return scope.parse_json(&text, "response.json()");
     }
@@ -157,11 +193,17 @@ fn json<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     }
 }
 
+fn not_supported<'js>(call: &Call<'js, '_>, name: &str) -> Result<Value<'js>, Thrown> {
+    Err(call.scope().throw(&format!("{name}() of responses is not supported: HTML is not parsed")))
+}
+
 /// Everything, as a plain object: what `JSON.stringify` shows.
 fn all<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let (scope, this) = (call.scope(), call.this());
     let object = scope.object();
     for name in [
+        "remote_ip",
+        "remote_port",
         "url",
         "status",
         "status_text",
@@ -170,6 +212,9 @@ fn all<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         "cookies",
         "body",
         "timings",
+        "tls_version",
+        "tls_cipher_suite",
+        "ocsp",
         "error",
         "error_code",
         "request",
@@ -177,52 +222,4 @@ fn all<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         object.set(name, &this.get(name)?)?;
     }
     Ok(object)
-}
-
-/// Such as `200 OK`; empty where there was no response.
-fn status_text(status: u16) -> String {
-    let reason = match status {
-        200 => "OK",
-        201 => "Created",
-        202 => "Accepted",
-        204 => "No Content",
-        206 => "Partial Content",
-        301 => "Moved Permanently",
-        302 => "Found",
-        303 => "See Other",
-        304 => "Not Modified",
-        307 => "Temporary Redirect",
-        308 => "Permanent Redirect",
-        400 => "Bad Request",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        405 => "Method Not Allowed",
-        409 => "Conflict",
-        410 => "Gone",
-        413 => "Request Entity Too Large",
-        415 => "Unsupported Media Type",
-        422 => "Unprocessable Entity",
-        429 => "Too Many Requests",
-        500 => "Internal Server Error",
-        501 => "Not Implemented",
-        502 => "Bad Gateway",
-        503 => "Service Unavailable",
-        504 => "Gateway Timeout",
-        0 => return String::new(),
-        _ => return status.to_string(),
-    };
-    format!("{status} {reason}")
-}
-
-/// The name of a header as k6 shows it: `Content-Type`.
-fn shown_name(name: &[u8]) -> String {
-    let mut shown = String::with_capacity(name.len());
-    let mut is_first = true;
-    for byte in name {
-        let byte = if is_first { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() };
-        shown.push(byte.into());
-        is_first = byte == b'-';
-    }
-    shown
 }

@@ -1,0 +1,155 @@
+//! `http.batch`: several requests, so many at once as the options say.
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use super::refused::Refused;
+use super::request::{self, Arguments};
+use super::response::response_object;
+use super::sending::{begin, log_failure, not_sent, received, require_running};
+use crate::http::{Failure, HttpRequest};
+use crate::js::{Call, Scope, Thrown, Value};
+use crate::modules::display::{go_text, go_type};
+use crate::vu::{Ended, Vu, Wait, Waiter};
+
+/// Send them; what is returned has the keys of what was given.
+pub(super) fn batch<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
+    let scope = call.scope();
+    require_running(scope, "Using batch")?;
+    let given = call.argument(0);
+    if call.count() == 0 {
+        return Err(scope.throw("no argument was provided to http.batch()"));
+    }
+    if call.count() > 1 {
+        return Err(scope.throw("http.batch() accepts only an array or an object of requests"));
+    }
+    if !given.is_object() {
+        return Err(scope.throw(&format!("invalid http.batch() argument type {}", go_type(&given))));
+    }
+    let result = if given.is_array() { scope.array() } else { scope.object() };
+    let mut sending = Sending::default();
+    for key in given.keys()? {
+        match of_batch(&given.get(&key)?, &key)? {
+            Ok(request) => sending.waiting.push_back((key, request)),
+            Err(failed) => result.set(&key, &failed)?,
+        }
+    }
+    sending.run(scope)?;
+    for (key, ended) in sending.ended {
+        result.set(&key, &received(scope, Some(ended))?)?;
+    }
+    in_order(&given, result)
+}
+
+/// The same with its keys in the order of what was given.
+fn in_order<'js>(given: &Value<'js>, result: Value<'js>) -> Result<Value<'js>, Thrown> {
+    if given.is_array() {
+        return Ok(result);
+    }
+    let ordered = given.scope().object();
+    for key in given.keys()? {
+        ordered.set(&key, &result.get(&key)?)?;
+    }
+    Ok(ordered)
+}
+
+/// The requests of a batch.
+#[derive(Default)]
+struct Sending {
+    waiting: VecDeque<(String, HttpRequest)>,
+    /// By the names of their operations, with their servers.
+    under_way: BTreeMap<u32, (String, String)>,
+    ended: Vec<(String, Ended)>,
+}
+
+impl Sending {
+    fn run(&mut self, scope: Scope<'_>) -> Result<(), Thrown> {
+        let vu = Vu::of(scope);
+        loop {
+            self.begin_more(vu);
+            let (Some((first, _)), Some((last, _))) =
+                (self.under_way.first_key_value(), self.under_way.last_key_value())
+            else {
+                return Ok(());
+            };
+            vu.wait(scope, Wait::ForOneOf(*first, last - first + 1))?;
+            let names: Vec<u32> = self.under_way.keys().copied().collect();
+            for name in names {
+                let Some(ended) = vu.take_ended(name) else { continue };
+                if let Some((key, _)) = self.under_way.remove(&name) {
+                    self.ended.push((key, ended));
+                }
+            }
+        }
+    }
+
+    /// Begin what the limits allow, in order.
+    fn begin_more(&mut self, vu: &Vu) {
+        let limits = &vu.shared.script.settings().http;
+        while self.under_way.len() < limits.batch.max(1) as usize {
+            let has_slot = |server: &str| {
+                let of_server = self.under_way.values().filter(|(_, other)| other == server).count();
+                limits.batch_per_host == 0 || of_server < limits.batch_per_host as usize
+            };
+            let next = self.waiting.iter().position(|(_, request)| has_slot(&request.url.origin));
+            let Some((key, request)) = next.and_then(|next| self.waiting.remove(next)) else { return };
+            let server = request.url.origin.clone();
+            self.under_way.insert(begin(vu, request, Waiter::Fiber), (key, server));
+        }
+    }
+}
+
+/// The request that an element of a batch is, or the response where it is none.
+fn of_batch<'js>(element: &Value<'js>, key: &str) -> Result<Result<HttpRequest, Value<'js>>, Thrown> {
+    let scope = element.scope();
+    let undefined = || scope.undefined();
+    let read = match arguments(element, key) {
+        Ok(arguments) => request::read(&arguments).map_err(|refused| (refused, arguments)),
+        Err(refused) => {
+            let arguments =
+                Arguments { method: String::new(), url: undefined(), body: undefined(), params: undefined() };
+            Err((refused, arguments))
+        }
+    };
+    match read {
+        Ok(request) => Ok(Ok(request)),
+        Err((Refused::Thrown, _)) => Err(Thrown),
+        Err((Refused::Failed(failure), arguments)) => {
+            let response = not_sent(&arguments, failure)?;
+            log_failure(scope, "A batch request failed", &response);
+            Ok(Err(response_object(scope, Rc::clone(&response))?))
+        }
+    }
+}
+
+/// An element of a batch: a URL, `[method, url, body, params]`, or an object with these.
+fn arguments<'js>(given: &Value<'js>, key: &str) -> Result<Arguments<'js>, Refused> {
+    let undefined = given.scope().undefined();
+    if given.is_array() {
+        if given.length()? < 2 {
+            let why = format!("invalid batch request '{}'", go_text(given)?);
+            return Err(Refused::Failed(Failure::new(0, why)));
+        }
+        return Ok(Arguments {
+            method: request::method(&given.at(0)?)?,
+            url: given.at(1)?,
+            body: given.at(2)?,
+            params: given.at(3)?,
+        });
+    }
+    if given.is_object() && !given.get("clean_url")?.is_string() {
+        let url = given.get("url")?;
+        if url.is_undefined() {
+            let why = format!("batch request {key} doesn't have a url key");
+            return Err(Refused::Failed(Failure::new(0, why)));
+        }
+        return Ok(Arguments {
+            method: request::method(&given.get("method")?)?,
+            url,
+            body: given.get("body")?,
+            params: given.get("params")?,
+        });
+    }
+    Ok(Arguments { method: "GET".to_owned(), url: given.clone(), body: undefined.clone(), params: undefined })
+}

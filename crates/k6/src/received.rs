@@ -1,0 +1,36 @@
+//! What becomes of texts that servers send, without a script: for tests with hostile ones.
+
+use crate::http::{CookieJar, Url, answer_challenge, select};
+
+/// The URL that a response to a request for `base` leads to by its `location`, and the path of the request that follows; none
+/// where one of them is no URL.
+pub fn redirect(base: &str, location: &str) -> Option<(String, String)> {
+    let is_usable = |url: &Url| url.refusal().is_none();
+    let base = Url::parse(base).ok().filter(is_usable)?;
+    let url = base.join(location).ok().filter(is_usable)?;
+    Some((url.to_string(), url.path))
+}
+
+/// The header `Cookie` of a request for `url` after a response for `from` with this `Set-Cookie`, at the start of 1970; empty
+/// where there is none.
+pub fn cookie(from: &str, set_cookie: &[u8], url: &str) -> String {
+    let (Ok(from), Ok(url)) = (Url::parse(from), Url::parse(url)) else { return String::new() };
+    let jar = CookieJar::default();
+    jar.set_lines(&from, [set_cookie].into_iter(), 0.0);
+    jar.pairs(&url, 0.0).join("; ")
+}
+
+/// The header `Authorization` that answers a challenge to a request for `url`; none where it is no challenge by digest, or the
+/// URL has no user.
+pub fn authorization(url: &str, challenge: &str) -> Option<String> {
+    answer_challenge("GET", &Url::parse(url).ok()?, challenge)
+}
+
+/// What a selector selects of a JSON text, as JSON; none where there is no such value.
+///
+/// # Errors
+/// Why the text is no JSON.
+pub fn selected(json: &str, selector: &str) -> Result<Option<String>, serde_json::Error> {
+    let json: serde_json::Value = serde_json::from_str(json)?;
+    Ok(select(&json, selector).map(|value| value.to_string()))
+}

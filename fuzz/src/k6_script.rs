@@ -1,0 +1,110 @@
+//! What k6 scripts say, and what servers send them.
+
+use std::collections::BTreeMap;
+
+use k6::options::thresholds::{built_in_kind, compile};
+use k6::options::{Layer, consolidate};
+use k6::received;
+
+use crate::Target;
+
+/// Options with durations, stages, scenarios and thresholds.
+pub(crate) const OPTIONS: Target = Target {
+    name: "k6-options",
+    seeds: &[
+        br#"{"vus":10,"duration":"1m30s","thresholds":{"http_req_duration{status:200,name:a b}":["p(95)<500","avg<=1.5",{"threshold":"max<1e3","abortOnFail":true,"delayAbortEval":"10s"}],"checks":["rate>0.99"]}}"#,
+        br#"{"stages":[{"duration":"10s","target":20},{"duration":1000,"target":0}],"tags":{"a":"b"},"summaryTrendStats":["avg","p(99.9)"]}"#,
+        br#"{"scenarios":{"a":{"executor":"ramping-arrival-rate","startRate":1,"timeUnit":"1m","preAllocatedVUs":2,"maxVUs":5,"stages":[{"target":3,"duration":"1h1.5m"}],"env":{"A":"b"},"startTime":"1d"},"b":{"executor":"shared-iterations","vus":2,"iterations":9}}}"#,
+        br#"{"hosts":{"a.test":"127.0.0.1:80","*.b.test":"::1"},"blockHostnames":["*.c.test"],"blacklistIPs":["10.0.0.0/8"],"dns":{"ttl":"1m","select":"first","policy":"any"},"tlsVersion":{"min":"tls1.2","max":"tls1.3"},"executionSegment":"1/3:1/2","executionSegmentSequence":"0,1/3,1/2,1"}"#,
+    ],
+    words: &[b"9999999999999h", b"-1s", b"p(100.1)", b"{", b"::", b"1/0", b"1e308", b"ns", b"\xc2\xb5s", b"constant-vus", b"null"],
+    run: |input| {
+        let text = String::from_utf8_lossy(input);
+        let Ok(layer) = Layer::of_config_file(&text) else { return false };
+        let environment = BTreeMap::from([("K6_DURATION".to_owned(), text.chars().take(20).collect())]);
+        // An environment of any text is read or refused.
+        let _ = Layer::of_environment(&environment);
+        let Ok(options) = consolidate(vec![layer]) else { return false };
+        let thresholds = options.options.thresholds.clone().unwrap_or_default();
+        compile(&thresholds, built_in_kind).is_ok()
+    },
+    ..Target::BASE
+};
+
+/// A URL, a line feed, and a location.
+pub(crate) const URL: Target = Target {
+    name: "k6-url",
+    seeds: &[
+        b"http://user:p%40ss@host:8080/a/b?q=1#f\n../c?d",
+        b"https://[::1]:1/\n//other/x",
+        b"http://h\nhttp://other/\xc3\xa4 b",
+    ],
+    words: &[b"://", b"%zz", b"%2F", b"..", b"//", b"@", b"[", b"]", b":99999", b"\\"],
+    run: |input| {
+        let text = String::from_utf8_lossy(input);
+        let Some((base, location)) = text.split_once('\n') else { return false };
+        let Some((url, path)) = received::redirect(base, location) else { return false };
+        let is_sendable = |byte: u8| byte > b' ' && byte != 0x7f;
+        assert!(path.starts_with('/') && path.bytes().all(is_sendable), "a path that no request can have");
+        let again = received::redirect(&url, "").expect("a URL that was shown is a URL");
+        assert_eq!(again.1, path, "shown and read again, a URL has another path");
+        true
+    },
+    ..Target::BASE
+};
+
+/// A line `Set-Cookie`.
+pub(crate) const COOKIE: Target = Target {
+    name: "k6-cookie",
+    seeds: &[
+        b"a=1; Path=/; Domain=example.com; Secure; HttpOnly; Max-Age=100",
+        b"b=\"q z\"; Expires=Wed, 21-Oct-2037 07:28:00 GMT; SameSite=Lax",
+        b"c=; path=/sub; domain=.sub.example.com",
+    ],
+    words: &[b"; ", b"Max-Age=", b"Expires=", b"Domain=", b"9223372036854775807", b"\"", b"GMT", b"..", b"="],
+    run: |input| {
+        let from = "http://sub.example.com/sub/a";
+        let header = received::cookie(from, input, from);
+        assert!(header.bytes().all(|byte| (b' '..0x7f).contains(&byte)), "a header that no request can have");
+        assert_eq!(
+            received::cookie(from, input, "http://example.org/sub/a"),
+            "",
+            "a cookie of another server"
+        );
+        !header.is_empty()
+    },
+    ..Target::BASE
+};
+
+/// A header `WWW-Authenticate`.
+pub(crate) const CHALLENGE: Target = Target {
+    name: "k6-challenge",
+    seeds: &[
+        b"Digest realm=\"r, s\", nonce=\"abc\", qop=\"auth,auth-int\", opaque=\"o\", algorithm=SHA-256-sess",
+        b"digest realm=x,nonce=y",
+    ],
+    words: &[b"qop=", b"\"", b",", b"algorithm=", b"-sess", b"Basic "],
+    run: |input| {
+        let challenge = String::from_utf8_lossy(input);
+        received::authorization("http://u:p@h/", &challenge).is_some()
+    },
+    ..Target::BASE
+};
+
+/// A selector, a line feed, and JSON.
+pub(crate) const SELECTOR: Target = Target {
+    name: "k6-selector",
+    seeds: &[
+        b"a.b.#.c\n{\"a\":{\"b\":[{\"c\":1},{\"c\":\"x\"}]}}",
+        b"d\\.e\n{\"d.e\":null}",
+        b"2\n[1,2,3]",
+        b"#\n[[],[]]",
+    ],
+    words: &[b".", b"#", b"\\", b"18446744073709551616", b"[[[[", b"-1"],
+    run: |input| {
+        let text = String::from_utf8_lossy(input);
+        let Some((selector, json)) = text.split_once('\n') else { return false };
+        matches!(received::selected(json, selector), Ok(Some(_)))
+    },
+    ..Target::BASE
+};
