@@ -3,7 +3,7 @@
 //! The loop resumes an iteration with an [`Event`]. Through its [`Context`] the iteration asks for what it needs
 //! next: zero or more requests and timers, all of which may be in flight at once. It returns its [`Progress`]: what
 //! became of the response, and what comes next. Steps of a plan are one implementation; scripts will be another. An
-//! iteration never uses a socket or a clock.
+//! iteration never uses a socket, and a clock only to know how long its own work took.
 
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use workload::TlsFiles;
 use workload::schedule::Segment;
 
 use crate::accounting::Accounting;
+use crate::clock::Clock;
 use crate::control::Control;
 use crate::exchange::{CheckResult, CompletedTimes, OperationName, RequestDraft, Response};
 use crate::index::{CheckIndex, CheckNameIndex, EndpointIndex, OperationIndex, OriginIndex, ScenarioPhase};
@@ -205,8 +206,7 @@ pub enum MessagePosition {
 #[derive(Debug)]
 pub struct Context<'a> {
     pub(crate) now: Instant,
-    /// The run's epoch in nanoseconds since 1970.
-    pub(crate) epoch_unix_ns: i128,
+    pub(crate) clock: Clock,
     pub(crate) control: &'a Control,
     pub(crate) operations: &'a mut Operations,
     pub(crate) requests: &'a mut Vec<IterationRequest>,
@@ -232,9 +232,14 @@ impl Context<'_> {
         self.now
     }
 
+    /// The run's clock, for iterations whose own work takes time.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// The start of the run, in nanoseconds since 1970.
     pub fn epoch_unix_ns(&self) -> i128 {
-        self.epoch_unix_ns
+        self.clock.epoch_unix_ns()
     }
 
     /// Run a piece of a script, whose CPU is recorded apart from that of the loop.

@@ -336,7 +336,7 @@ impl Iteration for PlanIteration {
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
         match event {
             Event::Begin(arrival) => {
-                self.epoch_unix_ns = context.epoch_unix_ns;
+                self.epoch_unix_ns = context.epoch_unix_ns();
                 self.begin(arrival, context)
             }
             Event::TimerFired(THINK_TIMER) => {

@@ -105,7 +105,7 @@ impl ScriptIteration {
         }
         vu.in_scenario.set(arrival.number);
         vu.stage.set(Stage::Calling);
-        vu.epoch_unix_ms.set((context.epoch_unix_ns() / 1_000_000) as f64);
+        vu.run_by(context.clock());
         vu.count(Counted::Begun);
         let stack = match self.stacks.take() {
             Ok(stack) => stack,
@@ -178,7 +178,7 @@ impl ScriptIteration {
         under_way.fiber.recycle(&self.stacks);
         // `setup` and `teardown` are no iterations.
         if self.function.outlet.is_none() {
-            let took = context.now().since(vu.began.get()).as_secs_f64() * 1e3;
+            let took = vu.time().since(vu.began.get()).as_secs_f64() * 1e3;
             vu.sample(Builtin::IterationDuration.into(), took, &Vec::new());
             vu.sample(Builtin::Iterations.into(), 1.0, &Vec::new());
         }
@@ -299,8 +299,7 @@ impl Function {
         let result = scope.kept(&self.function).call(&scope.undefined(), &arguments)?;
         run_events(scope, vu)?;
         let least = vu.shared.script.settings().least_iteration;
-        if let Some(rest) =
-            least.checked_sub(vu.now.get().since(vu.began.get())).filter(|rest| !rest.is_zero())
+        if let Some(rest) = least.checked_sub(vu.time().since(vu.began.get())).filter(|rest| !rest.is_zero())
         {
             let timer = vu.begin_timer(rest, Waiter::Fiber);
             vu.wait(scope, Wait::For(timer))?;
@@ -378,7 +377,7 @@ fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
             if let Operation::Timer(Some(every)) = slot.operation {
                 let again = OperationSlot { waiter: Waiter::Callback(callback), ended: None, ..slot };
                 vu.operations.borrow_mut().insert(name, again);
-                vu.asked.borrow_mut().timers.push((name, vu.now.get() + every));
+                vu.asked.borrow_mut().timers.push((name, vu.time() + every));
             }
             function.call(&scope.undefined(), &[])?;
         }

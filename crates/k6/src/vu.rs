@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use engine::Clock;
 use engine::exchange::{CheckResult, OperationName};
 use evidence::Instant;
 
@@ -135,6 +136,8 @@ pub(crate) struct Vu {
     pub(crate) began: Cell<Instant>,
     /// When it was last resumed.
     pub(crate) now: Cell<Instant>,
+    /// The run's; none where nothing runs.
+    clock: Cell<Option<Clock>>,
     /// The start of the run, in milliseconds since 1970.
     pub(crate) epoch_unix_ms: Cell<f64>,
     pub(crate) asked: RefCell<AskedFor>,
@@ -166,6 +169,7 @@ impl Vu {
             in_scenario: Cell::new(0),
             began: Cell::new(Instant::EPOCH),
             now: Cell::new(Instant::EPOCH),
+            clock: Cell::new(None),
             epoch_unix_ms: Cell::new(0.0),
             asked: RefCell::default(),
             operations: RefCell::default(),
@@ -193,6 +197,17 @@ impl Vu {
     pub(crate) fn iteration_in_test(&self) -> u64 {
         let number = self.in_scenario.get();
         self.scenario.shape.as_ref().map_or(number, |shape| shape.numbering.iterations.nth(number))
+    }
+
+    /// From now on it runs by this clock.
+    pub(crate) fn run_by(&self, clock: Clock) {
+        self.clock.set(Some(clock));
+        self.epoch_unix_ms.set((clock.epoch_unix_ns() / 1_000_000) as f64);
+    }
+
+    /// The time now: when it was resumed, and what its script has taken since then.
+    pub(crate) fn time(&self) -> Instant {
+        self.clock.get().map_or(self.now.get(), |clock| clock.now())
     }
 
     /// The virtual user of a context.
@@ -235,14 +250,14 @@ impl Vu {
     /// Ask to be resumed after this time.
     pub(crate) fn begin_timer(&self, after: Duration, waiter: Waiter) -> OperationName {
         let name = self.begin(Operation::Timer(None), waiter);
-        self.asked.borrow_mut().timers.push((name, self.now.get() + after));
+        self.asked.borrow_mut().timers.push((name, self.time() + after));
         name
     }
 
     /// Ask to call a function again and again, with this time between.
     pub(crate) fn begin_interval(&self, every: Duration, callback: Kept) -> OperationName {
         let name = self.begin(Operation::Timer(Some(every)), Waiter::Callback(callback));
-        self.asked.borrow_mut().timers.push((name, self.now.get() + every));
+        self.asked.borrow_mut().timers.push((name, self.time() + every));
         name
     }
 

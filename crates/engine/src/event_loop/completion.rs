@@ -124,7 +124,7 @@ impl EventLoop {
         let phase = user.active.map_or(PhaseIndex(0), |active| active.phase);
         let mut context = Context {
             now,
-            epoch_unix_ns: self.clock.epoch_unix_ns(),
+            clock: self.clock,
             control: &self.control,
             operations: &mut self.operations,
             requests: &mut self.requests,

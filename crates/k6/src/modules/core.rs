@@ -80,11 +80,11 @@ fn group<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         return Err(scope.throw_type_error("group() needs a function as its second argument"));
     }
     let outer = vu.group.borrow().clone();
-    let began = vu.now.get();
+    let began = vu.time();
     let inner = vu.shared.registry.borrow_mut().group(&format!("{}{SEPARATOR}{name}", outer.text));
     *vu.group.borrow_mut() = inner;
     let result = body.call(&scope.undefined(), &[]);
-    let took = vu.now.get().since(began);
+    let took = vu.time().since(began);
     vu.sample(Builtin::GroupDuration.into(), took.as_secs_f64() * 1e3, &Vec::new());
     *vu.group.borrow_mut() = outer;
     result

@@ -142,7 +142,7 @@ fn scenario(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     })?;
     add_fact(&scenario, "progress", |call| {
         let vu = scenario_vu(call.scope())?;
-        Ok(call.scope().number(vu.scenario.progress(vu.now.get(), vu.in_scenario.get())))
+        Ok(call.scope().number(vu.scenario.progress(vu.time(), vu.in_scenario.get())))
     })?;
     add_fact(&scenario, "iterationInInstance", |call| {
         Ok(call.scope().number(scenario_vu(call.scope())?.in_scenario.get() as f64))
@@ -170,7 +170,7 @@ fn instance(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     add_fact(&instance, "iterationsInterrupted", |call| count_of(call, Counted::Interrupted))?;
     add_fact(&instance, "currentTestRunDuration", |call| {
         let vu = calling_vu(call.scope(), "instance")?;
-        Ok(call.scope().number(vu.now.get().as_nanos() as f64 / 1e6))
+        Ok(call.scope().number(vu.time().as_nanos() as f64 / 1e6))
     })?;
     instance.freeze()?;
     Ok(instance)

@@ -191,7 +191,7 @@ struct Request {
 /// Begin an operation, and ask for it.
 fn begin(vu: &Vu, request: Request, waiter: Waiter) -> u32 {
     let Request { connection, timeout, content } = request;
-    let operation = GrpcOperation { connection, due: vu.now.get(), timeout, content };
+    let operation = GrpcOperation { connection, due: vu.time(), timeout, content };
     let name = vu.begin(Operation::Grpc(Box::new(operation)), waiter);
     vu.asked.borrow_mut().requests.push(name);
     name

@@ -139,7 +139,6 @@ fn each_flag_of_k6_is_accepted_or_refused_by_name() {
         ("--log-format=json", 255, "--log-format 'json' is not supported"),
         ("--secret-source=file=x", 255, "--secret-source 'file=x' is not supported"),
         ("--new-machine-readable-summary", 255, "--new-machine-readable-summary 'true' is not supported"),
-        ("--local-ips=10.0.0.1", 104, "localIPs is not supported"),
         ("--nosuch", 255, "--nosuch"),
         ("--summary-mode=foo", 255, "--summary-mode"),
     ] {

@@ -12,7 +12,7 @@ use crate::vu::{Ended, Operation, Stage, Vu, Wait, Waiter};
 
 /// Begin a request, and ask for it.
 pub(super) fn begin(vu: &Vu, request: HttpRequest, waiter: Waiter) -> u32 {
-    let operation = HttpOperation::new(request, vu.now.get());
+    let operation = HttpOperation::new(request, vu.time());
     let name = vu.begin(Operation::Http(Box::new(operation)), waiter);
     vu.asked.borrow_mut().requests.push(name);
     name
