@@ -33,7 +33,7 @@ impl Covered {
         }
     }
 
-    /// Seconds of `window` that nobody covered.
+    /// Seconds of `window` that no observation covers.
     pub(crate) fn missing_s(&self, window: &Range<f64>) -> f64 {
         let mut ranges: Vec<&Range<f64>> = self.ranges.iter().collect();
         ranges.sort_by(|a, b| a.start.total_cmp(&b.start));
