@@ -27,6 +27,10 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
         verdict = Verdict::Inconclusive;
         reasons.push(Reason::Statement(cut_short(facts)));
     }
+    if verdict == Verdict::Fail && !facts.is_complete() && measured.may_be_met_by_more() {
+        verdict = Verdict::Inconclusive;
+        reasons.push(Reason::Statement(too_early(facts)));
+    }
     if verdict == Verdict::Pass && facts.stopped_by() == Some(measured.name()) {
         verdict = Verdict::Inconclusive;
         let why =
@@ -139,6 +143,15 @@ fn with_virtual_users(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> St
 
 /// Why a run that ended early cannot pass.
 pub(crate) fn cut_short(facts: &Facts<'_>) -> String {
+    format!("{}: an incomplete run cannot pass.", ended_early(facts))
+}
+
+/// Why a total of a run that ended early is not shown to be too low.
+fn too_early(facts: &Facts<'_>) -> String {
+    format!("{}: the rest may have added what is missing.", ended_early(facts))
+}
+
+fn ended_early(facts: &Facts<'_>) -> String {
     let how = match facts.end.map(|end| &end.ending) {
         None => "was killed".to_owned(),
         Some(Ending::Interrupted) => "was interrupted".to_owned(),
@@ -147,7 +160,7 @@ pub(crate) fn cut_short(facts: &Facts<'_>) -> String {
         Some(Ending::Completed) => "completed".to_owned(),
         Some(Ending::Decided) => "was decided".to_owned(),
     };
-    format!("The run {how} {}: an incomplete run cannot pass.", progress(facts))
+    format!("The run {how} {}", progress(facts))
 }
 
 /// What claims that pass beside many perturbed arrivals assume of the target, said once for all of them.

@@ -14,7 +14,7 @@ use evidence::run::{ReadError, stopped_at};
 use evidence::{
     Coverage, Ending, Instant, Provenance, Run, RunEnd, Scope, SeriesKey, Source, Verdict, Window, coverage,
 };
-use workload::{Measure, MetricStatistic, Objective, Scenario, Workload};
+use workload::{Comparison, Measure, MetricStatistic, Objective, Scenario, Workload};
 
 use crate::leaks::{self, LeakAnswer, LeakMargin};
 use crate::measure::{self, DisturbedTime, MeasureSource, Measurement, UnknownPart, Value};
@@ -236,6 +236,19 @@ impl MeasuredObjective<'_> {
                 _ => Verdict::Inconclusive,
             },
         }
+    }
+
+    /// Whether it is about a total that is violated and that more of the same run may still lead to its bound: totals only
+    /// grow.
+    pub(crate) fn may_be_met_by_more(&self) -> bool {
+        let Measure::Metric(measure) = &self.objective.measure else { return false };
+        let is_below = matches!(self.observed.value, Value::Finite(value) if value < self.objective.bound);
+        measure.statistic == MetricStatistic::Sum
+            && match self.objective.comparison {
+                Comparison::Above | Comparison::AtLeast | Comparison::NotEqual => true,
+                Comparison::Equal => is_below,
+                Comparison::Below | Comparison::AtMost => false,
+            }
     }
 
     /// Whether it is met by values below its bound.

@@ -223,7 +223,7 @@ fn series_count_samples_and_never_gaps() {
     FAIL: 1 of 3 objectives is violated: peak.
     INCONCLUSIVE cpu
       0.5 cores over 10 samples meets < 0.85 cores.
-      O1 observation-gap (inconclusive): `cpu` was not observed for 81.7 % of the time that the objective is about.
+      O1 observation-gap (inconclusive): `cpu` was not observed for 83.3 % of the time that the objective is about.
     FAIL peak
       1.9 cores over 20 samples violates < 0.85 cores.
     INCONCLUSIVE memory

@@ -45,8 +45,6 @@ pub(crate) struct Recording {
     /// Through which the observers' samples reach the recorder.
     observed: Sender<Observed>,
     folded_endpoints: u64,
-    /// When the last loop was over.
-    load_ended: Option<Instant>,
     /// What asked the loops to stop, if anything but a signal did.
     ended_by: EndedBy,
     /// Of a run that ends as soon as it is decided.
@@ -56,8 +54,6 @@ pub(crate) struct Recording {
 /// A run that is over and in its file.
 pub(crate) struct SealedRun {
     file: RunFile,
-    /// How long the load took, from the run's epoch until the last loop was over.
-    load: Duration,
     /// Why the engine could not measure to the end, if it could not.
     aborted: Option<String>,
 }
@@ -94,17 +90,7 @@ impl Recording {
         let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let (observed, samples) = channel();
         let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
-        Ok(Recording {
-            file,
-            recorder,
-            clock,
-            outlets,
-            observed,
-            folded_endpoints: 0,
-            load_ended: None,
-            ended_by,
-            decider,
-        })
+        Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints: 0, ended_by, decider })
     }
 
     /// The clock that dates everything in this run.
@@ -138,13 +124,13 @@ impl Recording {
         self.note(notice);
     }
 
-    /// Record when a run was stopped before its planned end, and why.
-    fn note_stop(&self, at: Option<Instant>, ending: &Ending) {
+    /// Record when a run was stopped before its planned end, and why: `interrupted` where nothing here asked for it.
+    fn note_stop(&self, at: Option<Instant>, ending: &Ending, interrupted: &str) {
         let text = match (ending, self.ended_by.get()) {
             (Ending::Interrupted, Some(EarlyEnd::Crossed(metrics))) => {
                 format!("ended early by the script's thresholds on {metrics}")
             }
-            (Ending::Interrupted, _) => "interrupted by a signal".to_owned(),
+            (Ending::Interrupted, _) => interrupted.to_owned(),
             (Ending::Decided, _) => "ended early: every objective was decided".to_owned(),
             (Ending::Stopped(_), Some(EarlyEnd::Violated(violation))) => {
                 format!("ended early by the plan's stop rule for {violation}")
@@ -158,11 +144,6 @@ impl Recording {
     fn note(&self, notice: Notice) {
         // A recorder that is gone has reported why itself.
         let _ = self.observed.send(Observed { notices: vec![notice], ..Observed::default() });
-    }
-
-    /// Every loop is over now.
-    pub(crate) fn load_is_over(&mut self) {
-        self.load_ended = Some(self.clock.now());
     }
 
     /// One outlet for each loop; none is left afterwards.
@@ -180,10 +161,10 @@ impl Recording {
         if let Some(decider) = self.decider.take() {
             decider.end();
         }
-        let load_ended = self.load_ended.unwrap_or_else(|| self.clock.now());
         let stopped_at = totals.as_ref().ok().and_then(|totals| totals.stopped_at);
         let end = self.end(totals, was_interrupted);
-        self.note_stop(stopped_at, &end.ending);
+        let asked = if was_interrupted { "interrupted by a signal" } else { "ended early by the script" };
+        self.note_stop(stopped_at, &end.ending, asked);
         let Recording { file, recorder, observed, .. } = self;
         // The recorder ends when nothing can be observed any more.
         drop(observed);
@@ -193,7 +174,7 @@ impl Recording {
             Ending::Aborted(reason) => Some(reason),
             Ending::Completed | Ending::Interrupted | Ending::Stopped(_) | Ending::Decided => None,
         };
-        Ok(SealedRun { file, load: load_ended.since(Instant::EPOCH), aborted })
+        Ok(SealedRun { file, aborted })
     }
 
     fn end(&self, totals: Result<Totals, EngineError>, was_interrupted: bool) -> RunEnd {
@@ -248,11 +229,6 @@ fn not_recorded(error: &RecordError, file: &RunFile) -> anyhow::Error {
 }
 
 impl SealedRun {
-    /// How long the load took, from the run's epoch until the last loop was over.
-    pub(crate) fn load(&self) -> Duration {
-        self.load
-    }
-
     pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }

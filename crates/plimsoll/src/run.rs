@@ -76,7 +76,6 @@ pub(crate) fn record(
     let options = recording.run_options(&prepared, control);
     let watchers = prepared.watchers.start(recording.clock(), recording.observed())?; // 4
     let totals = made.run(&options, recording.take_outlets()); // 5
-    recording.load_is_over();
     recording.note_limits(&options.program);
     watchers.stop(); // 6
     recording.seal(totals, listener.interrupted()) // 7

@@ -72,7 +72,7 @@ pub(crate) struct LoadedScript {
 pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     accept(&mut arguments)?;
     let arguments = &arguments;
-    let listener = Listener::start()?;
+    let listener = Listener::ending_with(outcome::SIGNALLED)?;
     let log = ScriptLog::start()?;
     let mut loaded = load(arguments, &log.sink())?; // 1
     show_header(arguments, &loaded)?;
@@ -97,6 +97,7 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     prepared.readers = Some(readers(&loaded, log.sink()));
     let program = prepared.program.clone();
     let sealed = run::record(&listener, prepared, &request)?; // 3 to 7
+    listener.load_is_over();
     let torn_down = tear_down(&loaded, program, &log.sink());
     drop(loaded.values.take());
     let judged = judged::judge_file(sealed.path())?; // 8

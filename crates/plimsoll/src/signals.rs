@@ -1,6 +1,6 @@
 //! Ctrl-C and SIGTERM. Before the load they end the process, also where it inherited them as ignored: a shell starts
 //! background jobs with interrupts ignored. While a run is under way the first stops arrivals and drains, the second
-//! ends at once.
+//! ends at once. While a script's `teardown` is waited for the first is noted, and a further one ends the process.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,6 +16,9 @@ use signal_hook::low_level::emulate_default_handler;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
 
+/// Answers the last signal that is listened to.
+const AT_ONCE: &str = "ending at once";
+
 /// Listens for signals until it is dropped.
 pub(crate) struct Listener {
     handle: Handle,
@@ -26,18 +29,50 @@ pub(crate) struct Listener {
 /// What the listening thread shares with the run.
 #[derive(Default)]
 struct SignalState {
-    /// The run under way, and the message that answers the first signal.
-    control: Mutex<Option<(Control, &'static str)>>,
+    stage: Mutex<Stage>,
     /// Signals since the run began.
     count: AtomicUsize,
+    /// How a signal ends the process.
+    ends: ProcessEnd,
+}
+
+/// What signals are about.
+#[derive(Default)]
+enum Stage {
+    /// Nothing is recorded yet.
+    #[default]
+    Before,
+    /// A run is under way; the message answers the first signal.
+    UnderWay(Control, &'static str),
+    /// The run is sealed, and a script's `teardown` under way.
+    Teardown,
+}
+
+/// How a signal ends the process.
+#[derive(Default)]
+enum ProcessEnd {
+    /// As it ends any other.
+    #[default]
+    BySignal,
+    /// With this exit code.
+    WithCode(u8),
 }
 
 impl Listener {
     /// Listen; until a run is under way, a signal ends the process.
     pub(crate) fn start() -> CommandResult<Listener> {
+        Listener::start_with(ProcessEnd::default())
+    }
+
+    /// The same, where a signal ends the process with this exit code.
+    pub(crate) fn ending_with(code: u8) -> CommandResult<Listener> {
+        Listener::start_with(ProcessEnd::WithCode(code))
+    }
+
+    fn start_with(ends: ProcessEnd) -> CommandResult<Listener> {
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::own)?;
         let handle = signals.handle();
-        let state = Arc::new(SignalState::default());
+        let state = Arc::new(SignalState { ends, ..SignalState::default() });
         let shared = state.clone();
         let thread = std::thread::Builder::new()
             .name("signals".to_owned())
@@ -58,8 +93,17 @@ impl Listener {
 
     fn control(&self, message: &'static str) -> Control {
         let control = Control::new();
-        *self.state.control.lock().unwrap_or_else(PoisonError::into_inner) = Some((control.clone(), message));
+        self.enter(Stage::UnderWay(control.clone(), message));
         control
+    }
+
+    /// The load is over and a script's `teardown` begins.
+    pub(crate) fn load_is_over(&self) {
+        self.enter(Stage::Teardown);
+    }
+
+    fn enter(&self, stage: Stage) {
+        *self.state.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
     }
 
     /// Whether a signal came since the run began.
@@ -81,17 +125,35 @@ impl Drop for Listener {
 impl SignalState {
     /// The lock is held to the end, so that no run begins meanwhile.
     fn obey(&self, signal: c_int) {
-        let control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*control {
-            None => end_by(signal),
-            Some((control, message)) if self.count.fetch_add(1, Ordering::Relaxed) == 0 => {
+        let stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Stage::Before = &*stage {
+            note("plimsoll: stopped before the load; nothing was recorded");
+            return self.end(signal);
+        }
+        let is_first = self.count.fetch_add(1, Ordering::Relaxed) == 0;
+        match &*stage {
+            Stage::UnderWay(control, message) if is_first => {
                 note(message);
                 control.drain();
             }
-            Some((control, _)) => {
-                note("ending at once");
+            Stage::Teardown if is_first => {
+                note("stopping: waiting for teardown; once more to end at once");
+            }
+            Stage::UnderWay(control, _) => {
+                note(AT_ONCE);
                 control.abandon();
             }
+            Stage::Teardown | Stage::Before => {
+                note(AT_ONCE);
+                self.end(signal);
+            }
+        }
+    }
+
+    fn end(&self, signal: c_int) {
+        match self.ends {
+            ProcessEnd::BySignal => end(signal),
+            ProcessEnd::WithCode(code) => std::process::exit(code.into()),
         }
     }
 }
@@ -127,11 +189,6 @@ impl Drop for HeldSignals {
             Ok(signal) => end(signal),
         }
     }
-}
-
-fn end_by(signal: c_int) {
-    note("plimsoll: stopped before the load; nothing was recorded");
-    end(signal);
 }
 
 fn end(signal: c_int) {

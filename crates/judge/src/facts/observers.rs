@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use evidence::run::ReadError;
 use evidence::{Notice, NoticeKind, Run, SeriesKey};
 
-use crate::gaps::uncovered_s;
+use crate::gaps::Covered;
 
 /// Series that have a sample for every observation, of observers without a thread of their own.
 const SAMPLED_EVERY_TIME: [&str; 2] = ["threads", "host_memory_available"];
@@ -49,7 +49,9 @@ fn missing_s(run: &dyn Run, observer: &str) -> Result<Option<f64>, ReadError> {
         Some(series) => {
             let samples = run.samples(series, run.whole())?;
             let times: Vec<f64> = samples.iter().map(|sample| sample.at.offset().as_secs_f64()).collect();
-            Ok(Some(uncovered_s(&times, &(0.0..run_s), run_s).min(run_s)))
+            let mut covered = Covered::default();
+            covered.add(&times, run_s);
+            Ok(Some(covered.missing_s(&(0.0..run_s))))
         }
         // It ran all the time and never got a sample.
         None => Ok(of_generator("observer_cpu").map(|_| run_s)),

@@ -1,13 +1,11 @@
 //! Statistics of observed series. A gap is not a zero: only samples count, each in the phase that it mostly covers.
 
-use std::collections::BTreeSet;
-
 use evidence::run::ReadError;
 use evidence::{Coverage, CoveredSample, Run, SeriesKey, coverage};
 use workload::Statistic;
 
 use super::{Measurement, Value};
-use crate::gaps::uncovered_s;
+use crate::gaps::Covered;
 use crate::tables::PhaseWindow;
 
 /// The parts of one series.
@@ -26,10 +24,12 @@ pub(super) fn observe<'p>(
 ) -> Result<Measurement, ReadError> {
     let unit = series.parts.first().map_or("", |s| &s.unit);
     let mut samples: Vec<CoveredSample> = Vec::new();
-    let mut seconds: BTreeSet<u32> = BTreeSet::new();
+    let mut covered = Covered::default();
+    let run_s = run.recorded().as_secs_f64();
     for key in &series.parts {
         let coverage = Coverage::of(run, key)?;
-        seconds.extend(coverage.all().iter().map(CoveredSample::second));
+        let times: Vec<f64> = coverage.all().iter().map(|sample| sample.end.offset().as_secs_f64()).collect();
+        covered.add(&times, run_s);
         samples.extend(phases.clone().flat_map(|phase| coverage.within(phase.window())));
     }
     let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
@@ -42,24 +42,20 @@ pub(super) fn observe<'p>(
     let missing = || format!("`{}` has no sample in its window: not measured is not zero.", series.name);
     let value = value.map_or_else(|| Value::Missing(missing()), Value::Finite);
     let mut measurement = Measurement::new(value, unit, values.len() as u64);
-    measurement.unobserved = Some(unobserved_share(&seconds, run, phases));
+    measurement.unobserved = Some(unobserved_share(&covered, run_s, phases));
     Ok(measurement)
 }
 
-/// The share of `phases` in which no part was observed as often as it usually is.
-fn unobserved_share<'p>(
-    seconds: &BTreeSet<u32>,
-    run: &dyn Run,
-    phases: impl Iterator<Item = &'p PhaseWindow>,
-) -> f64 {
-    let times: Vec<f64> = seconds.iter().copied().map(f64::from).collect();
-    let (mut uncovered, mut length) = (0.0, 0.0);
+/// The share of `phases`, as far as the run lasted, in which no part was observed as often as it usually is.
+fn unobserved_share<'p>(covered: &Covered, run_s: f64, phases: impl Iterator<Item = &'p PhaseWindow>) -> f64 {
+    let (mut missing, mut length) = (0.0, 0.0);
     for phase in phases {
-        let window = phase.start.as_secs_f64()..phase.end.as_secs_f64();
+        let start = phase.start.as_secs_f64();
+        let window = start..phase.end.as_secs_f64().min(run_s).max(start);
         length += window.end - window.start;
-        uncovered += uncovered_s(&times, &window, f64::from(run.seconds()));
+        missing += covered.missing_s(&window);
     }
-    if length > 0.0 { uncovered / length } else { 1.0 }
+    if length > 0.0 { missing / length } else { 1.0 }
 }
 
 /// The series `name` of `target`. Without a target it is that of the only target that has it; the generator's own is

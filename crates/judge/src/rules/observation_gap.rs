@@ -12,7 +12,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "observation-gap",
     severity: Severity::Inconclusive,
     tests: "Every observer that reported anything: the seconds of the run that its series do not cover, and \
-            its first notices. A target that was gone, unreadable, late or restarted is a caution, everything \
+            its first notices. A sample covers the time since the one before it, or one usual interval where that is more \
+            than 1.5 times as long. A target that was gone, unreadable, late or restarted is a caution, everything \
             else is info. An objective on a series of which more than 5 % of its window was not observed is \
             inconclusive, except where a highest or lowest value that was seen violates it. What a run file of an \
             earlier version does not record is info.",
@@ -110,7 +111,7 @@ mod tests {
     use std::ops::Range;
     use std::time::Duration;
 
-    use evidence::{Instant, Observed, SeriesKey, Sink as _};
+    use evidence::{Instant, Observed, Sample, SeriesKey, Sink as _};
 
     use super::*;
     use crate::testing::{Load, TestRun};
@@ -167,6 +168,24 @@ mod tests {
         info [] web redis: at 5 s: `t_p99` is beyond the largest bound, 1.
           missing Some(0.0) s
         ");
+    }
+
+    /// Observers sample at whole seconds, a little late, and once more when the run is over: that sample is joined with the
+    /// one before it, and no other has its middle in the last second.
+    #[test]
+    fn a_sample_at_the_end_of_the_watch_leaves_no_gap() {
+        let cpu = SeriesKey::new("cpu", "web", "cores");
+        let mut test_run =
+            TestRun::new().offer("steady", "list", Load::of(100)).with_objective("cpu", "mean(cpu) < 0.5");
+        let at_ms = (1..70u64).map(|second| second * 1_000 + second % 7).chain([69_400]);
+        let sample = |ms| (cpu.clone(), Sample { at: Instant::at(Duration::from_millis(ms)), value: 0.1 });
+        let samples = at_ms.map(sample).collect();
+        test_run.run.observed(&Observed { samples, ..Observed::default() }).unwrap();
+        let findings = test_run.findings(|facts| {
+            assert_eq!(facts.objectives[0].observed.unobserved, Some(0.0));
+            super::check(facts)
+        });
+        assert_eq!(findings, "nothing");
     }
 
     #[test]

@@ -142,6 +142,25 @@ fn a_counter_is_exact_and_one_to_which_nothing_was_added_is_zero() {
 }
 
 #[test]
+fn a_total_of_a_run_that_ended_early_is_too_high_and_never_too_low() {
+    let bounds = [
+        (Bound(Comparison::Above, 1_000.0), Verdict::Inconclusive),
+        (Bound(Comparison::Equal, 1_000.0), Verdict::Inconclusive),
+        (Bound(Comparison::NotEqual, 150.0), Verdict::Inconclusive),
+        (Bound(Comparison::Equal, 100.0), Verdict::Fail),
+        (Bound(Comparison::Below, 100.0), Verdict::Fail),
+        (Bound(Comparison::Above, 100.0), Verdict::Inconclusive),
+    ];
+    for (bound, verdict) in bounds {
+        let text = format!("{:?} {}", bound.0, bound.1);
+        let run = with_values("items", MetricKind::Counter, &[2.0, 0.5]);
+        let mut run = asked(run, "items", MetricStatistic::Sum, bound);
+        run = run.interrupted();
+        assert_eq!(claims(&run)[0].0, verdict, "{text}");
+    }
+}
+
+#[test]
 fn times_that_stalls_may_have_lengthened_leave_a_threshold_open() {
     let mut slow = vec![20.0; 90];
     slow.extend([60.0; 10]);

@@ -4,7 +4,7 @@ use ::report::Summary;
 use anyhow::anyhow;
 use archive::Stored;
 use evidence::metric::MetricSums;
-use evidence::{Judgement, Run, TerminalText, Verdict};
+use evidence::{Ending, Judgement, Run, TerminalText, Verdict};
 use k6::summary::{
     Colours, Contains, MetricDefinition, MetricThresholds, RunRecord, RunState, Series, SummaryData,
     SummaryOptions, Threshold, handle_summary, summary_export, summary_text,
@@ -29,7 +29,7 @@ pub(super) const ABORTED: u8 = 108;
 /// Marked as failed by `exec.test.fail`.
 const MARKED_FAILED: u8 = 110;
 /// Ended by a signal.
-const SIGNALLED: u8 = 105;
+pub(super) const SIGNALLED: u8 = 105;
 
 /// What a script's run came to.
 pub(super) struct ScriptOutcome {
@@ -38,7 +38,7 @@ pub(super) struct ScriptOutcome {
     /// Why the script ended its run, if it did.
     aborted: Option<String>,
     is_marked_failed: bool,
-    /// Whether thresholds have ended the run, which was said then.
+    /// Whether thresholds or an objective of the policy have ended the run, which was said then.
     was_stopped: bool,
 }
 
@@ -47,12 +47,13 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
     let run = Stored::open(sealed.path()).map_err(Failure::usage)?;
     let mut sums = sums(&run)?;
     sums.extend(derived::of(&run, loaded)?);
-    let duration_ms = sealed.load().as_secs_f64() * 1e3;
+    // What the judge divides by, so that no claim contradicts k6's mark beside it.
+    let duration = run.recorded();
     let thresholds: Vec<MetricThresholds> = loaded
         .thresholds
         .iter()
         .map(|of| {
-            let part = Part { kind: of.kind, sums: part(&sums, of), duration: sealed.load() };
+            let part = Part { kind: of.kind, sums: part(&sums, of), duration };
             let thresholds = of
                 .thresholds
                 .iter()
@@ -74,7 +75,7 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
         state: RunState {
             stdout_is_terminal: Stream::Output.is_terminal(),
             stderr_is_terminal: Stream::Error.is_terminal(),
-            duration_ms,
+            duration_ms: duration.as_secs_f64() * 1e3,
         },
         options: summary_options(loaded),
         setup_data: loaded.script.setup_data().and_then(|json| serde_json::from_str(json).ok()),
@@ -86,8 +87,13 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
         crossed,
         aborted,
         is_marked_failed: requests.is_marked_failed(),
-        was_stopped: loaded.threshold_stop.has_stopped(),
+        was_stopped: loaded.threshold_stop.has_stopped() || was_stopped_by_policy(&run),
     })
+}
+
+/// Whether an objective of the policy with `abort_on` has ended the run. Its verdict may still be open.
+fn was_stopped_by_policy(run: &Stored) -> bool {
+    run.end().is_some_and(|end| matches!(end.ending, Ending::Stopped(_)))
 }
 
 fn sums(run: &Stored) -> CommandResult<SeriesSums> {
@@ -227,6 +233,10 @@ impl ScriptOutcome {
         if self.was_stopped {
             return CROSSED;
         }
+        // The thresholds of a run that a signal cut short are shown, and decide nothing, as in k6.
+        if was_interrupted {
+            return SIGNALLED;
+        }
         if self.is_marked_failed {
             return MARKED_FAILED;
         }
@@ -239,9 +249,6 @@ impl ScriptOutcome {
         }
         if !policy::violated(judgement).is_empty() {
             return CROSSED;
-        }
-        if was_interrupted {
-            return SIGNALLED;
         }
         match judgement.verdict {
             verdict @ Verdict::Invalid if !only_k6 => ::judge::exit_code(verdict),
