@@ -135,12 +135,15 @@ fn update<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
 
 fn digest<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let hasher = hasher(call)?;
+    // Making a text of the form may run code that adds data.
+    let form = call.argument(0);
+    let form = if form.is_nullish() { form } else { call.scope().string(&form.text()?) };
     let data = hasher.data.borrow();
     let digest = match &hasher.key {
         Some(key) => hasher.algorithm.hmac(key, &data),
         None => (hasher.algorithm.digest)(&data),
     };
-    bytes::encoded(call.scope(), &digest, &call.argument(0))
+    bytes::encoded(call.scope(), &digest, &form)
 }
 
 /// `randomBytes(size)`, from the system: a script asks for numbers that cannot be foreseen.
