@@ -73,6 +73,8 @@ fn add_value<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         return Ok(scope.boolean(false));
     }
     let value = if metric.kind == MetricKind::Rate { f64::from(u8::from(value != 0.0)) } else { value };
-    vu.sample(metric.id, value, &tags(&call.argument(1))?);
+    let wrong =
+        |why: String| scope.throw(&format!("cannot add tags for the '{}' custom metric: {why}", metric.name));
+    vu.sample(metric.id, value, &tags(&call.argument(1), wrong)?);
     Ok(scope.boolean(true))
 }

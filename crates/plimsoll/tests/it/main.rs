@@ -17,6 +17,7 @@ mod imports;
 mod integrity;
 mod k6_bad_input;
 mod k6_conformance;
+mod k6_hostile;
 mod k6_http;
 mod k6_judged;
 mod k6_loading;
