@@ -116,15 +116,21 @@ impl Runtime {
         class >= self.first_class
     }
 
-    /// The number of the class whose objects hold a value of type `of`; made by `make` when it is asked for first.
-    pub(super) fn class_of(&self, of: TypeId, make: impl FnOnce(q::JSClassID)) -> q::JSClassID {
-        *self.classes.borrow_mut().entry(of).or_insert_with(|| {
-            let mut class = 0;
-            // SAFETY: the runtime is alive; a number is given to the class that is made next.
-            unsafe { q::JS_NewClassID(self.raw, &raw mut class) };
-            make(class);
-            class
-        })
+    /// The number of the class whose objects hold a value of type `of`; made by `make` when it is asked for first. None where
+    /// that does not succeed.
+    pub(super) fn class_of(
+        &self,
+        of: TypeId,
+        make: impl FnOnce(q::JSClassID) -> bool,
+    ) -> Option<q::JSClassID> {
+        let classes = &mut *self.classes.borrow_mut();
+        if let Some(known) = classes.get(&of) {
+            return Some(*known);
+        }
+        let mut class = 0;
+        // SAFETY: the runtime is alive; a number is given to the class that is made next.
+        unsafe { q::JS_NewClassID(self.raw, &raw mut class) };
+        make(class).then(|| *classes.entry(of).or_insert(class))
     }
 
     /// The runtime of a context.

@@ -76,7 +76,7 @@ pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     let prototype = scope.object();
     add(&prototype, "update", 1, update)?;
     add(&prototype, "digest", 1, digest)?;
-    scope.set_class_prototype::<Hasher>(prototype);
+    scope.set_class_prototype::<Hasher>(prototype)?;
     let exports = scope.object();
     add(&exports, "md4", 2, |call| hash(call, "md4"))?;
     add(&exports, "md5", 2, |call| hash(call, "md5"))?;

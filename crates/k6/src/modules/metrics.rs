@@ -25,7 +25,7 @@ impl Shared for ScriptMetric {
 pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     let prototype = scope.object();
     add(&prototype, "add", 2, add_value)?;
-    scope.set_class_prototype::<ScriptMetric>(prototype);
+    scope.set_class_prototype::<ScriptMetric>(prototype)?;
     let exports = scope.object();
     exports.set("Counter", &scope.constructor("Counter", 2, |call| make(call, MetricKind::Counter)))?;
     exports.set("Gauge", &scope.constructor("Gauge", 2, |call| make(call, MetricKind::Gauge)))?;
