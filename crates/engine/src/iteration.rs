@@ -291,6 +291,16 @@ impl Context<'_> {
         self.metrics.handle(kind, name, tags)
     }
 
+    /// The same; none where the run has no space for it, so that it can be counted under a wider name.
+    pub fn own_metric(
+        &mut self,
+        kind: MetricKind,
+        name: &str,
+        tags: &[(&str, &str)],
+    ) -> Option<MetricHandle> {
+        self.metrics.own_handle(kind, name, tags)
+    }
+
     /// Add a value to a metric, now.
     ///
     /// # Errors

@@ -71,26 +71,38 @@ impl LoopMetrics {
     }
 
     pub(crate) fn handle(&mut self, kind: MetricKind, name: &str, tags: &[(&str, &str)]) -> MetricHandle {
+        self.own_handle(kind, name, tags).unwrap_or_else(|| self.folded(kind))
+    }
+
+    /// The handle of a metric that is counted under its own name; none where there are too many.
+    pub(crate) fn own_handle(
+        &mut self,
+        kind: MetricKind,
+        name: &str,
+        tags: &[(&str, &str)],
+    ) -> Option<MetricHandle> {
         let tags = tags.iter().map(|(name, value)| (Name::from(*name), Name::from(*value))).collect();
         let key = MetricKey { kind, name: name.into(), tags, phase: Name::from("") };
         if let Some(known) = self.known.get(&key) {
-            return *known;
+            return Some(*known);
         }
-        if self.directory.has_own_name(&key) {
-            let handle = self.number(key.clone());
-            self.known.insert(key, handle);
-            return handle;
+        if !self.directory.has_own_name(&key) {
+            return None;
         }
-        // What is folded is not remembered by its name: there may be any number of them.
-        match self.folded.get(&kind) {
-            Some(folded) => *folded,
-            None => {
-                let handle =
-                    self.number(MetricKey { name: MetricKey::FOLDED.into(), tags: BTreeMap::new(), ..key });
-                self.folded.insert(kind, handle);
-                handle
-            }
+        let handle = self.number(key.clone());
+        self.known.insert(key, handle);
+        Some(handle)
+    }
+
+    /// What is folded is not remembered by its name: there may be any number of them.
+    fn folded(&mut self, kind: MetricKind) -> MetricHandle {
+        if let Some(folded) = self.folded.get(&kind) {
+            return *folded;
         }
+        let (name, phase) = (MetricKey::FOLDED.into(), Name::from(""));
+        let handle = self.number(MetricKey { kind, name, tags: BTreeMap::new(), phase });
+        self.folded.insert(kind, handle);
+        handle
     }
 
     fn number(&mut self, key: MetricKey) -> MetricHandle {

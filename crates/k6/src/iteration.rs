@@ -132,8 +132,7 @@ impl ScriptIteration {
         match waits {
             Wait::For(name) => operations.get(name).is_none_or(|slot| slot.ended.is_some()),
             Wait::ForOneOf(first, count) => {
-                let has_just_ended = |name| operations.get(name).is_some_and(|slot| slot.ended.is_some());
-                (first..first.wrapping_add(count)).any(has_just_ended)
+                (first..first.wrapping_add(count)).any(|name| operations.has_ended(name))
             }
             Wait::Any => operations.has_ended_one() || operations.is_empty(),
             Wait::Turn => true,
@@ -373,13 +372,15 @@ fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
     match slot.waiter {
         Waiter::Fiber => {}
         Waiter::Callback(callback) => {
-            let function = scope.kept(&callback);
+            let function = scope.kept(&callback.function);
+            let arguments: Vec<Value<'_>> =
+                callback.arguments.iter().map(|argument| scope.kept(argument)).collect();
             if let Operation::Timer(Some(every)) = slot.operation {
                 let again = OperationSlot { waiter: Waiter::Callback(callback), ended: None, ..slot };
                 vu.operations.borrow_mut().insert(name, again);
                 vu.asked.borrow_mut().timers.push((name, vu.time() + every));
             }
-            function.call(&scope.undefined(), &[])?;
+            function.call(&scope.undefined(), &arguments)?;
         }
         Waiter::Promise(resolver) => {
             let received = match slot.ended {

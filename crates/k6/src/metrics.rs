@@ -10,10 +10,14 @@ use std::rc::Rc;
 use engine::CheckNameIndex;
 use engine::exchange::CheckResult;
 use engine::iteration::Context;
-use evidence::metric::{MetricHandle, MetricKind};
+use evidence::metric::{MetricHandle, MetricKey, MetricKind};
 
 /// What separates groups in a path, and a check from its group.
 pub(crate) const SEPARATOR: &str = "::";
+
+/// How many groups, and how many checks, a scenario has on one loop; further ones are counted together. A run keeps no more
+/// combinations apart, so that scripts that write a number into each name lose nothing by it, and need no more memory.
+const MOST_NAMES: usize = 1_024;
 
 /// What the values of a metric are, which decides how they are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +105,7 @@ pub(crate) trait Tags {
 }
 
 /// Where a value was added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct SamplePlace {
     pub(crate) group: GroupId,
     /// The check that it is the result of.
@@ -109,7 +113,7 @@ pub(crate) struct SamplePlace {
 }
 
 /// A group of one loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub(crate) struct GroupId(usize);
 
 /// A group with its path, such as `::outer::inner`; empty outside of groups.
@@ -120,7 +124,7 @@ pub(crate) struct GroupPath {
 }
 
 /// A check in a group of one loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CheckId(usize);
 
 /// A group, and what was checked in it.
@@ -145,13 +149,14 @@ struct Metric {
     name: Rc<str>,
     /// Of each sub-metric the tags.
     sub_metrics: Vec<Vec<(String, String)>>,
-    parts: Vec<Part>,
+    /// Where values were added first, which most of them are, and those that belong to no sub-metric.
+    first: Option<(SamplePlace, SeriesId)>,
+    parts: HashMap<SamplePlace, Vec<Part>>,
 }
 
-/// Values of a metric that belong together.
+/// Values of a metric that were added in one place and belong together.
 #[derive(Debug)]
 struct Part {
-    place: SamplePlace,
     /// To which of the sub-metrics they belong.
     sub_metrics: Vec<bool>,
     series: SeriesId,
@@ -163,6 +168,32 @@ struct Series {
     name: Rc<str>,
     tags: BTreeMap<String, String>,
     handle: Option<MetricHandle>,
+}
+
+impl Series {
+    /// Its handle. Where a run has too many combinations its values belong to no group of their own, but still to their metric,
+    /// and to the sub-metrics that thresholds name: space for that is kept before the first group takes it.
+    fn met(&self, context: &mut Context<'_>) -> MetricHandle {
+        let wider = self.wider().and_then(|wider| context.own_metric(self.kind, &self.name, &pairs(&wider)));
+        match wider {
+            Some(wider) => context.own_metric(self.kind, &self.name, &pairs(&self.tags)).unwrap_or(wider),
+            None => context.metric(self.kind, &self.name, &pairs(&self.tags)),
+        }
+    }
+
+    /// Its tags with those of all further groups and checks; none where it belongs to neither.
+    fn wider(&self) -> Option<BTreeMap<String, String>> {
+        let mut wider = self.tags.clone();
+        let group = wider.get_mut("group").filter(|group| !group.is_empty());
+        let is_in_group = group.map(|group| *group = format!("{SEPARATOR}{}", MetricKey::FOLDED)).is_some();
+        let check = wider.get_mut("check");
+        let is_check = check.map(|check| MetricKey::FOLDED.clone_into(check)).is_some();
+        (is_in_group || is_check).then_some(wider)
+    }
+}
+
+fn pairs(tags: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
+    tags.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
 /// Why a metric cannot be made.
@@ -249,7 +280,8 @@ impl Registry {
         let name: Rc<str> = name.into();
         let of_metric = self.wanted.iter().filter(|sub| *sub.metric == *name);
         let sub_metrics = of_metric.map(|sub| sub.tags.clone()).collect();
-        self.metrics.push(Metric { kind, contains, name: name.clone(), sub_metrics, parts: Vec::new() });
+        let (first, parts) = (None, HashMap::new());
+        self.metrics.push(Metric { kind, contains, name: name.clone(), sub_metrics, first, parts });
         let id = MetricId(self.metrics.len() - 1);
         self.by_name.insert(name, id);
         id
@@ -260,6 +292,10 @@ impl Registry {
         if let Some((text, id)) = self.groups_by_path.get_key_value(path) {
             return GroupPath { id: *id, text: text.clone() };
         }
+        let other = format!("{SEPARATOR}{}", MetricKey::FOLDED);
+        if self.groups.len() >= MOST_NAMES && path != other {
+            return GroupPath { text: path.into(), ..self.group(&other) };
+        }
         let (id, text) = (GroupId(self.groups.len()), Rc::<str>::from(path));
         self.groups.push(Group { path: text.clone(), checks: HashMap::new() });
         self.groups_by_path.insert(text.clone(), id);
@@ -268,10 +304,13 @@ impl Registry {
 
     /// The check of this name in a group.
     pub(crate) fn check(&mut self, group: GroupId, name: &str) -> CheckId {
-        let group = &mut self.groups[group.0];
-        if let Some(known) = group.checks.get(name) {
+        if let Some(known) = self.groups[group.0].checks.get(name) {
             return *known;
         }
+        if self.checks.len() >= MOST_NAMES && name != MetricKey::FOLDED {
+            return self.check(group, MetricKey::FOLDED);
+        }
+        let group = &mut self.groups[group.0];
         let id = CheckId(self.checks.len());
         group.checks.insert(name.to_owned(), id);
         let path = format!("{}{SEPARATOR}{name}", group.path);
@@ -289,17 +328,17 @@ impl Registry {
     /// Where a value of a metric with these tags is added.
     pub(crate) fn series_of(&mut self, metric: MetricId, place: SamplePlace, tags: &dyn Tags) -> SeriesId {
         let known = &self.metrics[metric.0];
-        let first = known.parts.first().filter(|_| known.sub_metrics.is_empty());
-        if let Some(first) = first.filter(|first| first.place == place) {
-            return first.series;
+        let first = known.first.filter(|_| known.sub_metrics.is_empty());
+        if let Some((_, series)) = first.filter(|(first, _)| *first == place) {
+            return series;
         }
         let belongs_to = |sub_metric: &Vec<(String, String)>| {
             sub_metric.iter().all(|(name, value)| tags.tag(name).is_some_and(|has| has == *value))
         };
         self.belongs.clear();
         self.belongs.extend(known.sub_metrics.iter().map(belongs_to));
-        let is_same = |part: &&Part| part.place == place && part.sub_metrics == self.belongs;
-        match known.parts.iter().find(is_same) {
+        let is_same = |part: &&Part| part.sub_metrics == self.belongs;
+        match known.parts.get(&place).and_then(|parts| parts.iter().find(is_same)) {
             Some(part) => part.series,
             None => self.add_part(metric, place),
         }
@@ -323,18 +362,19 @@ impl Registry {
             tags.insert("check".to_owned(), self.checks[check.0].name.clone());
         }
         self.series.push(Series { kind: metric.kind, name: metric.name.clone(), tags, handle: None });
-        metric.parts.push(Part { place, sub_metrics: self.belongs.clone(), series });
+        metric.first.get_or_insert((place, series));
+        let parts = metric.parts.entry(place).or_default();
+        parts.push(Part { sub_metrics: self.belongs.clone(), series });
         series
     }
 
     /// Add a value. One that is not finite is left out.
     pub(crate) fn add_value(&mut self, series: SeriesId, value: f64, context: &mut Context<'_>) {
         let series = &mut self.series[series.0];
-        let handle = *series.handle.get_or_insert_with(|| {
-            let tags: Vec<(&str, &str)> =
-                series.tags.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-            context.metric(series.kind, &series.name, &tags)
-        });
+        let handle = match series.handle {
+            Some(handle) => handle,
+            None => *series.handle.insert(series.met(context)),
+        };
         // A script sees that such a value is refused when it adds it.
         let _ = context.add(handle, value);
     }
@@ -348,5 +388,30 @@ impl Registry {
     pub(crate) fn made_by_script(&self) -> Vec<(String, MetricKind, Contains)> {
         let made = &self.metrics[BUILTINS.len()..];
         made.iter().map(|metric| (metric.name.to_string(), metric.kind, metric.contains)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_without_end_are_counted_together() {
+        let mut registry = Registry::new("s", Rc::new([]));
+        let tags = Vec::new();
+        let mut add = |group: &str, check: &str| {
+            let group = registry.group(group);
+            let check = registry.check(group.id, check);
+            let place = SamplePlace { group: group.id, check: Some(check) };
+            (group.text, registry.series_of(Builtin::Checks.into(), place, &tags), registry.series.len())
+        };
+        let first = add("::g", "c").1;
+        for number in 0..5_000 {
+            add(&format!("::g{number}"), &format!("c{number}"));
+        }
+        assert_eq!(add("::g", "c").1, first);
+        let (text, late, all) = add("::late", "x");
+        assert_eq!((&*text, late), ("::late", add("::later", "y").1));
+        assert!(all <= MOST_NAMES + 1, "{all}");
     }
 }

@@ -25,7 +25,10 @@ use crate::metrics::{Builtin, CheckId, GroupPath, MetricId, Registry, SamplePlac
 use crate::options::ScenarioShape;
 use crate::script::{CookieLife, Counted, LogLine, LogSink, Script};
 
-pub(crate) use operations::{Ended, Operation, OperationSlot, Operations, Waiter};
+pub(crate) use operations::{Callback, Ended, Operation, OperationSlot, Operations, Waiter};
+
+/// The name of the first operation of an iteration. Scripts see the names of timers, which count as true in a condition.
+const FIRST_OPERATION: OperationName = 1;
 
 /// What a virtual user does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +176,7 @@ impl Vu {
             epoch_unix_ms: Cell::new(0.0),
             asked: RefCell::default(),
             operations: RefCell::default(),
-            next_operation: Cell::new(0),
+            next_operation: Cell::new(FIRST_OPERATION),
             group: RefCell::new(first_group.clone()),
             first_group,
             own_tags: RefCell::default(),
@@ -231,7 +234,7 @@ impl Vu {
     pub(crate) fn leave(&self) {
         *self.suspender.borrow_mut() = None;
         self.operations.borrow_mut().clear();
-        self.next_operation.set(0);
+        self.next_operation.set(FIRST_OPERATION);
     }
 
     /// Now, in milliseconds since 1970.
@@ -255,7 +258,7 @@ impl Vu {
     }
 
     /// Ask to call a function again and again, with this time between.
-    pub(crate) fn begin_interval(&self, every: Duration, callback: Kept) -> OperationName {
+    pub(crate) fn begin_interval(&self, every: Duration, callback: Callback) -> OperationName {
         let name = self.begin(Operation::Timer(Some(every)), Waiter::Callback(callback));
         self.asked.borrow_mut().timers.push((name, self.time() + every));
         name

@@ -66,7 +66,7 @@ pub(super) fn timer(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     let mut operations = vu.operations.borrow_mut();
     let Some(slot) = operations.get_mut(name) else { return };
     match &mut slot.operation {
-        Operation::Timer(_) => slot.ended = Some(Ended::Timer),
+        Operation::Timer(_) => operations.end(name, Ended::Timer),
         Operation::Http(operation) => {
             operation.due = context.now();
             drop(operations);
@@ -83,8 +83,9 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     let operation = match &mut slot.operation {
         Operation::Http(operation) => operation,
         Operation::Grpc(operation) => {
-            let unsent = super::grpc::submit(vu, operation, name, context).err();
-            slot.ended = unsent.map(Ended::Grpc);
+            if let Err(reply) = super::grpc::submit(vu, operation, name, context) {
+                operations.end(name, Ended::Grpc(reply));
+            }
             return;
         }
         Operation::Timer(_) => return,
@@ -108,7 +109,7 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
             let response = Rc::new(operation.refused(failure));
             let hop = Hop { request: &operation.request, response: Some(&response), status: 0 };
             sample(vu, &hop, &CompletedTimes::default());
-            slot.ended = Some(Ended::Http(response));
+            operations.end(name, Ended::Http(response));
         }
     }
 }
@@ -122,7 +123,7 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
         Operation::Http(operation) => operation,
         Operation::Grpc(operation) => {
             let (reply, verdict) = super::grpc::ended(vu, operation, completion, context);
-            slot.ended = Some(Ended::Grpc(reply));
+            operations.end(completion.name, Ended::Grpc(reply));
             return verdict;
         }
         Operation::Timer(_) => return Verdict::Accepted,
@@ -149,7 +150,7 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
         }
         NextHop::Done(response) => {
             sample(vu, &Hop { request: &hop, response: Some(&response), status: response.status }, &times);
-            slot.ended = Some(Ended::Http(response));
+            operations.end(completion.name, Ended::Http(response));
         }
     }
     verdict

@@ -31,9 +31,10 @@ impl<'js> Scope<'js> {
     /// # Errors
     /// That the heap has no space for it.
     pub(crate) fn hold<T: Shared>(self, value: Rc<T>) -> Result<Value<'js>, Thrown> {
+        let class = self.class::<T>()?;
         // SAFETY: the context is alive, the class known. The pointer is freed by the finalizer of the class.
         unsafe {
-            let object = Value::result(self, q::JS_NewObjectClass(self.raw(), self.class::<T>()))?;
+            let object = Value::result(self, q::JS_NewObjectClass(self.raw(), class))?;
             let held = Box::into_raw(Box::new(HeldValue { of: TypeId::of::<T>(), value }));
             q::JS_SetOpaque(object.raw(), held.cast());
             Ok(object)
@@ -41,14 +42,19 @@ impl<'js> Scope<'js> {
     }
 
     /// Set what objects that hold a `T` inherit from in this context.
-    pub(crate) fn set_class_prototype<T: Shared>(self, prototype: Value<'js>) {
-        // SAFETY: the context is alive and takes the prototype.
-        unsafe { q::JS_SetClassProto(self.raw(), self.class::<T>(), prototype.into_raw()) }
+    ///
+    /// # Errors
+    /// That the heap has no space for the class.
+    pub(crate) fn set_class_prototype<T: Shared>(self, prototype: Value<'js>) -> Result<(), Thrown> {
+        let class = self.class::<T>()?;
+        // SAFETY: the context is alive, the class known; the prototype is taken.
+        unsafe { q::JS_SetClassProto(self.raw(), class, prototype.into_raw()) };
+        Ok(())
     }
 
-    fn class<T: Shared>(self) -> q::JSClassID {
+    fn class<T: Shared>(self) -> Result<q::JSClassID, Thrown> {
         let runtime = self.runtime();
-        runtime.class_of(TypeId::of::<T>(), |class| {
+        let class = runtime.class_of(TypeId::of::<T>(), |class| {
             let definition = q::JSClassDef {
                 class_name: T::CLASS.as_ptr(),
                 finalizer: Some(finalize::<T>),
@@ -57,8 +63,9 @@ impl<'js> Scope<'js> {
                 exotic: ptr::null_mut(),
             };
             // SAFETY: the runtime is alive, and copies the definition.
-            unsafe { q::JS_NewClass(runtime.raw(), class, &raw const definition) };
-        })
+            unsafe { q::JS_NewClass(runtime.raw(), class, &raw const definition) == 0 }
+        });
+        class.ok_or_else(|| self.throw("out of memory"))
     }
 }
 

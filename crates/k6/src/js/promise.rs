@@ -4,7 +4,6 @@ use std::ptr;
 
 use rquickjs_sys as q;
 
-use super::rejection::Rejection;
 use super::scope::Scope;
 use super::thrown::Thrown;
 use super::value::{Kept, Value};
@@ -71,10 +70,7 @@ impl<'js> Scope<'js> {
     /// The reason of the promise of this context that was rejected first, and that nothing handles; none is noted afterwards.
     pub(crate) fn take_rejection(self) -> Option<Value<'js>> {
         let runtime = self.runtime();
-        let is_own = |rejection: &Rejection| rejection.context == self.raw();
-        let all = runtime.rejections.take();
-        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_own);
-        *runtime.rejections.borrow_mut() = others;
+        let own = runtime.rejections.borrow_mut().take(Some(self.raw()));
         let mut first = None;
         for rejection in own {
             // SAFETY: context and runtime are alive; the reason has a reference of its own before that of the rejection is freed.

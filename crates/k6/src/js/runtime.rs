@@ -9,7 +9,7 @@ use std::rc::Rc;
 use rquickjs_sys as q;
 
 use super::fields::{Fields, StackState, fields};
-use super::rejection::Rejection;
+use super::rejection::Rejections;
 
 /// What a runtime may use.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ pub(crate) struct Runtime {
     /// Whether a script runs on a fiber.
     pub(super) is_on_fiber: Cell<bool>,
     /// Promises that were rejected and that nothing handles yet.
-    pub(super) rejections: RefCell<Vec<Rejection>>,
+    pub(super) rejections: RefCell<Rejections>,
 }
 
 impl Runtime {
@@ -116,15 +116,21 @@ impl Runtime {
         class >= self.first_class
     }
 
-    /// The number of the class whose objects hold a value of type `of`; made by `make` when it is asked for first.
-    pub(super) fn class_of(&self, of: TypeId, make: impl FnOnce(q::JSClassID)) -> q::JSClassID {
-        *self.classes.borrow_mut().entry(of).or_insert_with(|| {
-            let mut class = 0;
-            // SAFETY: the runtime is alive; a number is given to the class that is made next.
-            unsafe { q::JS_NewClassID(self.raw, &raw mut class) };
-            make(class);
-            class
-        })
+    /// The number of the class whose objects hold a value of type `of`; made by `make` when it is asked for first. None where
+    /// that does not succeed.
+    pub(super) fn class_of(
+        &self,
+        of: TypeId,
+        make: impl FnOnce(q::JSClassID) -> bool,
+    ) -> Option<q::JSClassID> {
+        let classes = &mut *self.classes.borrow_mut();
+        if let Some(known) = classes.get(&of) {
+            return Some(*known);
+        }
+        let mut class = 0;
+        // SAFETY: the runtime is alive; a number is given to the class that is made next.
+        unsafe { q::JS_NewClassID(self.raw, &raw mut class) };
+        make(class).then(|| *classes.entry(of).or_insert(class))
     }
 
     /// The runtime of a context.
@@ -142,7 +148,7 @@ impl Drop for Runtime {
         for mut state in self.left_behind.take() {
             fields().append_jobs(self.raw, &mut state);
         }
-        for rejection in self.rejections.take() {
+        for rejection in self.rejections.take().take(None) {
             // SAFETY: the runtime is alive.
             unsafe { rejection.free(self.raw) }
         }
@@ -168,16 +174,13 @@ unsafe extern "C" fn on_rejection(
     // SAFETY: the opaque pointer is the runtime, which is alive while a script runs, as are promise and reason.
     unsafe {
         let runtime = &*opaque.cast::<Runtime>();
-        let known = runtime.rejections.borrow().iter().position(|rejection| rejection.is_of(promise));
-        match known {
-            Some(at) if is_handled => {
-                let rejection = runtime.rejections.borrow_mut().remove(at);
-                rejection.free(runtime.raw);
-            }
-            None if !is_handled => {
-                runtime.rejections.borrow_mut().push(Rejection::new(context, promise, reason));
-            }
-            _ => {}
+        if !is_handled {
+            runtime.rejections.borrow_mut().add(context, promise, reason);
+            return;
+        }
+        let handled = runtime.rejections.borrow_mut().remove(promise);
+        if let Some(rejection) = handled {
+            rejection.free(runtime.raw);
         }
     }
 }

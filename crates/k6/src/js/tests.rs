@@ -1,3 +1,5 @@
+mod memory;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -192,7 +194,7 @@ fn an_object_holds_a_value_until_it_is_collected() {
                 .ok_or_else(|| call.scope().throw_type_error("no Counted"))
         });
         prototype.set("count", &count).unwrap();
-        scope.set_class_prototype::<Counted>(prototype);
+        scope.set_class_prototype::<Counted>(prototype).unwrap();
         let object = scope.hold(Rc::new(Counted(dropped.clone()))).unwrap();
         scope.globals().set("held", &object).unwrap();
         assert!(object.held::<Suspendable>().is_none() && scope.object().held::<Counted>().is_none());

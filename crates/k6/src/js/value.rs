@@ -35,7 +35,13 @@ impl<'js> Value<'js> {
     /// What QuickJS returned, whose reference is the caller's; an error where it is an exception.
     pub(super) fn result(scope: Scope<'js>, raw: q::JSValue) -> Result<Value<'js>, Thrown> {
         let value = Value { raw, scope };
-        if value.tag() == q::JS_TAG_EXCEPTION { Err(Thrown) } else { Ok(value) }
+        value.require_made()?;
+        Ok(value)
+    }
+
+    /// That it is a value, not what making one leaves where the heap has no space: nothing may refer to that.
+    fn require_made(&self) -> Result<(), Thrown> {
+        if self.tag() == q::JS_TAG_EXCEPTION { Err(Thrown) } else { Ok(()) }
     }
 
     pub(super) fn raw(&self) -> q::JSValue {
@@ -179,7 +185,7 @@ impl<'js> Value<'js> {
     /// # Errors
     /// What a getter throws.
     pub(crate) fn get(&self, name: &str) -> Result<Value<'js>, Thrown> {
-        let name = Atom::new(self.scope, name);
+        let name = Atom::new(self.scope, name)?;
         // SAFETY: the context, the value and the name are alive.
         Value::result(self.scope, unsafe { q::JS_GetProperty(self.scope.raw(), self.raw, name.raw) })
     }
@@ -209,7 +215,8 @@ impl<'js> Value<'js> {
     /// # Errors
     /// What a setter throws, or that the property cannot be set.
     pub(crate) fn set(&self, name: &str, value: &Value<'js>) -> Result<(), Thrown> {
-        let name = Atom::new(self.scope, name);
+        value.require_made()?;
+        let name = Atom::new(self.scope, name)?;
         // SAFETY: the context, both values and the name are alive; the value is taken, as a reference of its own.
         let result = unsafe {
             let value = q::JS_DupValue(self.scope.raw(), value.raw);
@@ -223,6 +230,7 @@ impl<'js> Value<'js> {
     /// # Errors
     /// What a setter throws, or that the element cannot be set.
     pub(crate) fn put(&self, index: u32, value: Value<'js>) -> Result<(), Thrown> {
+        value.require_made()?;
         // SAFETY: the context and both values are alive; the value is taken.
         let result = unsafe { q::JS_SetPropertyUint32(self.scope.raw(), self.raw, index, value.into_raw()) };
         if result < 0 { Err(Thrown) } else { Ok(()) }
@@ -238,7 +246,7 @@ impl<'js> Value<'js> {
         getter: Value<'js>,
         setter: Value<'js>,
     ) -> Result<(), Thrown> {
-        let name = Atom::new(self.scope, name);
+        let name = Atom::new(self.scope, name)?;
         let flags = (q::JS_PROP_CONFIGURABLE | q::JS_PROP_ENUMERABLE) as _;
         // SAFETY: the context, the values and the name are alive; getter and setter are taken.
         let result = unsafe {
@@ -285,6 +293,7 @@ impl<'js> Value<'js> {
     /// # Errors
     /// What it throws.
     pub(crate) fn call(&self, this: &Value<'js>, arguments: &[Value<'js>]) -> Result<Value<'js>, Thrown> {
+        arguments.iter().try_for_each(Value::require_made)?;
         let mut raw: Vec<q::JSValue> = arguments.iter().map(|argument| argument.raw).collect();
         // SAFETY: the context and every value are alive, and arguments are not taken.
         let result =
@@ -403,10 +412,12 @@ struct Atom<'js> {
 }
 
 impl<'js> Atom<'js> {
-    fn new(scope: Scope<'js>, name: &str) -> Atom<'js> {
+    /// # Errors
+    /// That the heap has no space for it.
+    fn new(scope: Scope<'js>, name: &str) -> Result<Atom<'js>, Thrown> {
         // SAFETY: pointer and length are those of the name, which is copied.
         let raw = unsafe { q::JS_NewAtomLen(scope.raw(), name.as_ptr().cast(), name.len() as _) };
-        Atom { raw, scope }
+        if raw == q::JS_ATOM_NULL { Err(Thrown) } else { Ok(Atom { raw, scope }) }
     }
 }
 

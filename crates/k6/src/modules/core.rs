@@ -45,7 +45,7 @@ fn check<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     if !checks.is_object() {
         return Err(scope.throw_type_error("check() needs an object of checks as its second argument"));
     }
-    let given = tags(&call.argument(2))?;
+    let given = tags(&call.argument(2), |why| scope.throw(&why))?;
     let mut all_passed = true;
     for name in checks.keys()? {
         if name.contains(SEPARATOR) {

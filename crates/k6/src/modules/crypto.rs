@@ -76,7 +76,7 @@ pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     let prototype = scope.object();
     add(&prototype, "update", 1, update)?;
     add(&prototype, "digest", 1, digest)?;
-    scope.set_class_prototype::<Hasher>(prototype);
+    scope.set_class_prototype::<Hasher>(prototype)?;
     let exports = scope.object();
     add(&exports, "md4", 2, |call| hash(call, "md4"))?;
     add(&exports, "md5", 2, |call| hash(call, "md5"))?;
@@ -135,12 +135,15 @@ fn update<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
 
 fn digest<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let hasher = hasher(call)?;
+    // Making a text of the form may run code that adds data.
+    let form = call.argument(0);
+    let form = if form.is_nullish() { form } else { call.scope().string(&form.text()?) };
     let data = hasher.data.borrow();
     let digest = match &hasher.key {
         Some(key) => hasher.algorithm.hmac(key, &data),
         None => (hasher.algorithm.digest)(&data),
     };
-    bytes::encoded(call.scope(), &digest, &call.argument(0))
+    bytes::encoded(call.scope(), &digest, &form)
 }
 
 /// `randomBytes(size)`, from the system: a script asks for numbers that cannot be foreseen.

@@ -15,18 +15,25 @@ where
     object.set(name, &object.scope().function(name, parameters, body))
 }
 
-/// Tags that a script gives with a value: the properties of an object, as text.
+/// Tags that a script gives with a value: the properties of an object.
 ///
 /// # Errors
-/// What reading them throws.
-pub(in crate::modules) fn tags(object: &Value<'_>) -> Result<Vec<(String, String)>, Thrown> {
-    if !object.is_object() {
-        return Ok(Vec::new());
+/// What reading them throws; or what `wrong` makes of the reason why one of them is no tag.
+pub(in crate::modules) fn tags<E: From<Thrown>>(
+    object: &Value<'_>,
+    wrong: impl Fn(String) -> E,
+) -> Result<Vec<(String, String)>, E> {
+    let names = if object.is_object() { object.keys()? } else { Vec::new() };
+    let mut tags = Vec::with_capacity(names.len());
+    for name in names {
+        let value = object.get(&name)?;
+        if !(value.is_string() || value.is_boolean() || value.is_number()) {
+            return Err(wrong(format!(
+                "invalid value for metric tag '{name}': only String, Boolean and Number types are accepted as a metric tag \
+                 values"
+            )));
+        }
+        tags.push((name, value.text()?.to_string()));
     }
-    object
-        .keys()?
-        .into_iter()
-        .map(|name| Ok((object.get(&name)?.text()?.to_string(), name)))
-        .map(|tag| tag.map(|(value, name)| (name, value)))
-        .collect()
+    Ok(tags)
 }

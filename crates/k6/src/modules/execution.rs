@@ -94,8 +94,7 @@ fn list_tags<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         tags.insert("scenario".to_owned(), vu.scenario.name.clone());
     }
     tags.insert("group".to_owned(), vu.group.borrow().text.to_string());
-    let own = vu.own_tags.borrow();
-    for (name, value) in vu.scenario.tags.iter().chain(own.iter()) {
+    for (name, value) in vu.scenario.tags.iter().chain(vu.own_tags.borrow().iter()) {
         tags.insert(name.clone(), value.clone());
     }
     let list = scope.object();

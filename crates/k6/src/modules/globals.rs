@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
-use crate::vu::{Operation, OperationSlot, Stage, Vu, Waiter};
+use crate::vu::{Callback, Operation, OperationSlot, Stage, Vu, Waiter};
 
 /// The shortest time between two calls of an interval, so that others are let run.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
@@ -50,25 +50,27 @@ fn open<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
 
 fn set_timeout<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let (callback, after) = callback_and_time(call, "setTimeout")?;
-    let name = Vu::of(call.scope()).begin_timer(after, Waiter::Callback(callback.keep()));
+    let name = Vu::of(call.scope()).begin_timer(after, Waiter::Callback(callback));
     Ok(call.scope().number(name.into()))
 }
 
 fn set_interval<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let (callback, every) = callback_and_time(call, "setInterval")?;
-    let name = Vu::of(call.scope()).begin_interval(every.max(SHORTEST_INTERVAL), callback.keep());
+    let name = Vu::of(call.scope()).begin_interval(every.max(SHORTEST_INTERVAL), callback);
     Ok(call.scope().number(name.into()))
 }
 
-fn callback_and_time<'js>(call: &Call<'js, '_>, name: &str) -> Result<(Value<'js>, Duration), Thrown> {
-    let callback = call.argument(0);
-    if !callback.is_function() {
+/// What a timer calls, and after which time; further arguments are those of the function.
+fn callback_and_time(call: &Call<'_, '_>, name: &str) -> Result<(Callback, Duration), Thrown> {
+    let function = call.argument(0);
+    if !function.is_function() {
         let why = format!("{name}'s callback isn't a callable function");
         return Err(call.scope().throw_type_error(&why));
     }
     let milliseconds = call.argument(1).as_number()?;
     let time = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1e3).unwrap_or(Duration::ZERO);
-    Ok((callback, time))
+    let arguments = (2..call.count()).map(|index| call.argument(index).keep()).collect();
+    Ok((Callback { function: function.keep(), arguments }, time))
 }
 
 fn clear_timer<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {

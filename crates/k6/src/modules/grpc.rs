@@ -54,7 +54,7 @@ pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     add(&prototype, "asyncInvoke", 3, invoke_async)?;
     add(&prototype, "healthCheck", 1, check_health)?;
     add(&prototype, "close", 0, close)?;
-    scope.set_class_prototype::<GrpcClient>(prototype);
+    scope.set_class_prototype::<GrpcClient>(prototype)?;
     let exports = scope.object();
     exports.set(
         "Client",

@@ -25,7 +25,7 @@ impl Shared for ScriptMetric {
 pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     let prototype = scope.object();
     add(&prototype, "add", 2, add_value)?;
-    scope.set_class_prototype::<ScriptMetric>(prototype);
+    scope.set_class_prototype::<ScriptMetric>(prototype)?;
     let exports = scope.object();
     exports.set("Counter", &scope.constructor("Counter", 2, |call| make(call, MetricKind::Counter)))?;
     exports.set("Gauge", &scope.constructor("Gauge", 2, |call| make(call, MetricKind::Gauge)))?;
@@ -73,6 +73,8 @@ fn add_value<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         return Ok(scope.boolean(false));
     }
     let value = if metric.kind == MetricKind::Rate { f64::from(u8::from(value != 0.0)) } else { value };
-    vu.sample(metric.id, value, &tags(&call.argument(1))?);
+    let wrong =
+        |why: String| scope.throw(&format!("cannot add tags for the '{}' custom metric: {why}", metric.name));
+    vu.sample(metric.id, value, &tags(&call.argument(1), wrong)?);
     Ok(scope.boolean(true))
 }

@@ -32,8 +32,9 @@ fn require<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
 
 /// What a module exports that was required before; within a circle it may have more to come.
 fn exports_so_far<'js>(scope: Scope<'js>, full: &str) -> Result<Option<Value<'js>>, Thrown> {
-    let commonjs = Vu::of(scope).commonjs.borrow();
-    commonjs.get(full).map(|module| scope.kept(module).get("exports")).transpose()
+    // Not borrowed while it is read: a getter may require further modules.
+    let module = Vu::of(scope).commonjs.borrow().get(full).map(|module| scope.kept(module));
+    module.map(|module| module.get("exports")).transpose()
 }
 
 /// Run a module, unless that was done before, and return what it exports.

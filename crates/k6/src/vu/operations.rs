@@ -1,6 +1,6 @@
 //! What a virtual user has asked for and not been given yet.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -28,8 +28,15 @@ pub(crate) enum Waiter {
     Fiber,
     /// A promise.
     Promise(Resolver),
-    /// A function, to be called without arguments.
-    Callback(Kept),
+    /// A function, to be called.
+    Callback(Callback),
+}
+
+/// A function, and what it is called with.
+#[derive(Debug)]
+pub(crate) struct Callback {
+    pub(crate) function: Kept,
+    pub(crate) arguments: Vec<Kept>,
 }
 
 /// How an operation ended.
@@ -51,53 +58,110 @@ pub(crate) struct OperationSlot {
     pub(crate) ended: Option<Ended>,
 }
 
-/// Operations by name, in the order in which they began.
+/// Operations by name.
 #[derive(Debug, Default)]
-pub(crate) struct Operations(VecDeque<(OperationName, OperationSlot)>);
+pub(crate) struct Operations {
+    slots: BTreeMap<OperationName, OperationSlot>,
+    /// Those that have ended, in that order; some of them may be gone, or under way again.
+    ended: VecDeque<OperationName>,
+}
 
 impl Operations {
     /// Add one of a name that none has.
     pub(crate) fn insert(&mut self, name: OperationName, slot: OperationSlot) {
-        let at = self.0.partition_point(|(known, _)| *known < name);
-        self.0.insert(at, (name, slot));
-    }
-
-    fn position(&self, name: OperationName) -> Option<usize> {
-        self.0.binary_search_by_key(&name, |(known, _)| *known).ok()
+        self.slots.insert(name, slot);
     }
 
     pub(crate) fn get(&self, name: OperationName) -> Option<&OperationSlot> {
-        self.position(name).map(|at| &self.0[at].1)
+        self.slots.get(&name)
     }
 
     pub(crate) fn get_mut(&mut self, name: OperationName) -> Option<&mut OperationSlot> {
-        let at = self.position(name)?;
-        Some(&mut self.0[at].1)
+        self.slots.get_mut(&name)
     }
 
     pub(crate) fn remove(&mut self, name: OperationName) -> Option<OperationSlot> {
-        self.0.remove(self.position(name)?).map(|(_, slot)| slot)
+        // What the fiber waits for is mostly what has just ended.
+        self.ended.pop_back_if(|last| *last == name);
+        self.slots.remove(&name)
     }
 
-    /// Remove one that has ended.
+    /// Note how one has ended.
+    pub(crate) fn end(&mut self, name: OperationName, ended: Ended) {
+        if let Some(slot) = self.slots.get_mut(&name) {
+            slot.ended = Some(ended);
+            self.ended.push_back(name);
+        }
+    }
+
+    /// Whether one has ended.
+    pub(crate) fn has_ended(&self, name: OperationName) -> bool {
+        self.get(name).is_some_and(|slot| slot.ended.is_some())
+    }
+
+    /// Remove the one that ended first.
     pub(crate) fn take_ended(&mut self) -> Option<(OperationName, OperationSlot)> {
-        let at = self.0.iter().position(|(_, slot)| slot.ended.is_some())?;
-        self.0.remove(at)
+        while let Some(name) = self.ended.pop_front() {
+            if self.has_ended(name) {
+                return self.slots.remove(&name).map(|slot| (name, slot));
+            }
+        }
+        None
     }
 
     pub(crate) fn has_ended_one(&self) -> bool {
-        self.0.iter().any(|(_, slot)| slot.ended.is_some())
+        self.ended.iter().any(|name| self.has_ended(*name))
     }
 
     pub(crate) fn retain(&mut self, keep: impl Fn(&OperationSlot) -> bool) {
-        self.0.retain(|(_, slot)| keep(slot));
+        self.slots.retain(|_, slot| keep(slot));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.slots.is_empty()
     }
 
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.slots.clear();
+        self.ended.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timer() -> OperationSlot {
+        OperationSlot { operation: Operation::Timer(None), waiter: Waiter::Fiber, ended: None }
+    }
+
+    #[test]
+    fn those_that_have_ended_are_taken_in_that_order() {
+        let mut operations = Operations::default();
+        (1..=5).for_each(|name| operations.insert(name, timer()));
+        assert!(!operations.has_ended_one());
+        [4, 2, 9, 5, 1].into_iter().for_each(|name| operations.end(name, Ended::Timer));
+        // The fiber takes one itself, and one was cleared after it had ended.
+        operations.remove(1);
+        operations.remove(2);
+        let mut taken = Vec::new();
+        while let Some((name, _)) = operations.take_ended() {
+            taken.push(name);
+        }
+        assert_eq!(taken, [4, 5]);
+        assert!(!operations.has_ended_one() && !operations.is_empty());
+        operations.end(3, Ended::Timer);
+        assert!(operations.has_ended_one() && operations.has_ended(3));
+    }
+
+    #[test]
+    fn a_fiber_that_waits_again_and_again_leaves_nothing() {
+        let mut operations = Operations::default();
+        for name in 1..1_000 {
+            operations.insert(name, timer());
+            operations.end(name, Ended::Timer);
+            operations.remove(name);
+        }
+        assert!(operations.is_empty() && operations.ended.is_empty());
     }
 }

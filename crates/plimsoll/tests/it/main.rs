@@ -18,6 +18,7 @@ mod integrity;
 mod k6_bad_input;
 mod k6_conformance;
 mod k6_ends;
+mod k6_hostile;
 mod k6_http;
 mod k6_judged;
 mod k6_loading;

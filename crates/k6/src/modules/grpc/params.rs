@@ -194,17 +194,7 @@ impl Param<'_> {
     }
 
     fn tags(&self) -> Result<Vec<(String, String)>, Thrown> {
-        let names = if self.value.is_object() { self.value.keys()? } else { Vec::new() };
-        for name in names {
-            let one = self.value.get(&name)?;
-            if !(one.is_string() || one.is_boolean() || one.is_number()) {
-                return Err(self.wrong(&format!(
-                    "metric tags: invalid value for metric tag '{name}': only String, Boolean and Number types are \
-                     accepted as a metric tag values"
-                )));
-            }
-        }
-        tags(&self.value)
+        tags(&self.value, |why| self.wrong(&format!("metric tags: {why}")))
     }
 
     /// Authorities and the client's certificate, as texts in PEM.

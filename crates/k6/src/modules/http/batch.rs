@@ -29,9 +29,9 @@ pub(super) fn batch<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     }
     let result = if given.is_array() { scope.array() } else { scope.object() };
     let mut sending = Sending::default();
-    for key in given.keys()? {
+    for (place, key) in given.keys()?.into_iter().enumerate() {
         match of_batch(&given.get(&key)?, &key)? {
-            Ok(request) => sending.waiting.push_back((key, request)),
+            Ok(request) => sending.add(place, key, request),
             Err(failed) => result.set(&key, &failed)?,
         }
     }
@@ -57,13 +57,27 @@ fn in_order<'js>(given: &Value<'js>, result: Value<'js>) -> Result<Value<'js>, T
 /// The requests of a batch.
 #[derive(Default)]
 struct Sending {
-    waiting: VecDeque<(String, HttpRequest)>,
+    /// By server.
+    servers: BTreeMap<String, Server>,
     /// By the names of their operations, with their servers.
     under_way: BTreeMap<u32, (String, String)>,
     ended: Vec<(String, Ended)>,
 }
 
+/// What a batch sends to one server.
+#[derive(Default)]
+struct Server {
+    under_way: u32,
+    /// With their places in the batch and their keys.
+    waiting: VecDeque<(usize, String, HttpRequest)>,
+}
+
 impl Sending {
+    fn add(&mut self, place: usize, key: String, request: HttpRequest) {
+        let server = self.servers.entry(request.url.origin.clone()).or_default();
+        server.waiting.push_back((place, key, request));
+    }
+
     fn run(&mut self, scope: Scope<'_>) -> Result<(), Thrown> {
         let vu = Vu::of(scope);
         loop {
@@ -77,10 +91,19 @@ impl Sending {
             let names: Vec<u32> = self.under_way.keys().copied().collect();
             for name in names {
                 let Some(ended) = vu.take_ended(name) else { continue };
-                if let Some((key, _)) = self.under_way.remove(&name) {
+                if let Some((key, origin)) = self.under_way.remove(&name) {
                     self.ended.push((key, ended));
+                    self.has_ended(&origin);
                 }
             }
+        }
+    }
+
+    fn has_ended(&mut self, origin: &str) {
+        let Some(server) = self.servers.get_mut(origin) else { return };
+        server.under_way -= 1;
+        if server.waiting.is_empty() && server.under_way == 0 {
+            self.servers.remove(origin);
         }
     }
 
@@ -88,14 +111,17 @@ impl Sending {
     fn begin_more(&mut self, vu: &Vu) {
         let limits = &vu.shared.script.settings().http;
         while self.under_way.len() < limits.batch.max(1) as usize {
-            let has_slot = |server: &str| {
-                let of_server = self.under_way.values().filter(|(_, other)| other == server).count();
-                limits.batch_per_host == 0 || of_server < limits.batch_per_host as usize
-            };
-            let next = self.waiting.iter().position(|(_, request)| has_slot(&request.url.origin));
-            let Some((key, request)) = next.and_then(|next| self.waiting.remove(next)) else { return };
-            let server = request.url.origin.clone();
-            self.under_way.insert(begin(vu, request, Waiter::Fiber), (key, server));
+            let has_slot =
+                |server: &Server| limits.batch_per_host == 0 || server.under_way < limits.batch_per_host;
+            let place = |server: &Server| server.waiting.front().map(|(place, _, _)| *place);
+            let with_slot = self.servers.iter_mut().filter(|(_, server)| has_slot(server));
+            let first = with_slot
+                .filter_map(|(origin, server)| Some((place(server)?, origin, server)))
+                .min_by_key(|(place, _, _)| *place);
+            let Some((_, origin, server)) = first else { return };
+            let Some((_, key, request)) = server.waiting.pop_front() else { return };
+            server.under_way += 1;
+            self.under_way.insert(begin(vu, request, Waiter::Fiber), (key, origin.clone()));
         }
     }
 }

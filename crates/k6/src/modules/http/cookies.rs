@@ -16,7 +16,7 @@ pub(super) fn add_to(exports: &Value<'_>) -> Result<(), Thrown> {
     add(&prototype, "cookiesForURL", 1, cookies_for_url)?;
     add(&prototype, "delete", 2, delete)?;
     add(&prototype, "clear", 1, clear)?;
-    scope.set_class_prototype::<CookieJar>(prototype);
+    scope.set_class_prototype::<CookieJar>(prototype)?;
     add(exports, "cookieJar", 0, |call| {
         require_running(call.scope(), "Making cookie jars")?;
         call.scope().hold(Vu::of(call.scope()).http.jar.borrow().clone())

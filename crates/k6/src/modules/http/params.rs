@@ -38,7 +38,10 @@ pub(super) fn read(params: &Value<'_>, request: &mut HttpRequest) -> Result<(), 
         match name.as_str() {
             "headers" => read_headers(&value, request)?,
             "tags" => {
-                request.tags = tags(&value)?;
+                let wrong = |why: String| {
+                    Refused::Failed(Failure::new(0, format!("invalid HTTP request metric tags: {why}")))
+                };
+                request.tags = tags(&value, wrong)?;
                 let named = request.tags.iter().position(|(name, _)| name == "name");
                 request.name = named.map(|at| request.tags.remove(at).1).or(request.name.take());
             }

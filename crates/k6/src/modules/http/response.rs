@@ -63,7 +63,7 @@ pub(super) fn set_prototype(scope: Scope<'_>) -> Result<(), Thrown> {
     add(&prototype, "submitForm", 1, |call| not_supported(call, "submitForm"))?;
     add(&prototype, "clickLink", 1, |call| not_supported(call, "clickLink"))?;
     add(&prototype, "toJSON", 0, all)?;
-    scope.set_class_prototype::<HttpResponse>(prototype);
+    scope.set_class_prototype::<HttpResponse>(prototype)?;
     Ok(())
 }
 
