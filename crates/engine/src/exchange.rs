@@ -40,6 +40,9 @@ pub struct RequestDraft {
     pub method: Vec<u8>,
     /// Path and query.
     pub path: Vec<u8>,
+    /// What `host` or `:authority` says; empty for that of the origin. Where it is sent, and the name in TLS, are the
+    /// origin's all the same.
+    pub authority: Vec<u8>,
     /// Without the headers that the connection itself writes.
     pub headers: Headers,
     /// The body, framed for gRPC.
@@ -58,6 +61,13 @@ pub struct RequestDraft {
     pub notes_connection: bool,
     /// What is asked of the connection.
     pub purpose: Purpose,
+}
+
+impl RequestDraft {
+    /// Its authority; that of its origin where it has none of its own.
+    pub(crate) fn authority_or<'a>(&'a self, of_origin: &'a str) -> &'a [u8] {
+        if self.authority.is_empty() { of_origin.as_bytes() } else { &self.authority }
+    }
 }
 
 /// What a draft asks of the connection that takes it.

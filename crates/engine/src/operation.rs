@@ -297,6 +297,7 @@ impl Operation {
         self.draft.trace_id = None;
         self.draft.sends_more = false;
         self.draft.body_reading = BodyReading::Whole;
+        self.draft.authority.clear();
         self.draft.messages = 0;
         self.draft.purpose = Purpose::Request;
         self.draft.notes_connection = false;

@@ -235,7 +235,7 @@ impl Connection {
         let request = Request {
             method: &draft.method,
             path: relayed.as_ref().map_or(&draft.path, |relayed| &relayed.url),
-            authority: origin.authority.as_bytes(),
+            authority: draft.authority_or(&origin.authority),
             scheme: origin.scheme,
             headers: relayed.as_ref().map_or(&draft.headers, |relayed| &relayed.headers),
             body: &draft.body,

@@ -9,7 +9,7 @@ use engine::exchange::{CompletedTimes, RequestDraft, Response};
 use evidence::{Instant, Outcome};
 use wire::coding::CodingError;
 
-use super::{BodyForm, Failure, HttpRequest, HttpResponse, Timings, answer_challenge};
+use super::{BodyForm, Failure, HttpRequest, HttpResponse, Timings, Url, answer_challenge};
 use crate::metrics::Tags;
 
 /// The longest body that is kept for a script.
@@ -101,7 +101,10 @@ impl HttpOperation {
         draft.method.extend_from_slice(request.method.as_bytes());
         draft.path.extend_from_slice(request.url.path.as_bytes());
         for (name, value) in &request.headers {
-            draft.headers.push(name.to_ascii_lowercase().as_bytes(), value.as_bytes());
+            match name.to_ascii_lowercase().as_str() {
+                "host" => draft.authority.extend_from_slice(value.as_bytes()),
+                name => draft.headers.push(name.as_bytes(), value.as_bytes()),
+            }
         }
         let basic = || request.url.user.as_ref().map(|user| format!("Basic {}", STANDARD.encode(user)));
         if let Some(authorization) = self.answer.clone().or_else(basic)
@@ -242,6 +245,9 @@ impl HttpOperation {
             self.given_cookies = None;
             request.remove_header("authorization");
             request.remove_header("www-authenticate");
+        }
+        if Url::is_absolute(location) {
+            request.remove_header("host");
         }
         if !is_referer_given && (url.is_https() || !request.url.is_https()) {
             request.set_header("Referer", request.url.to_string());

@@ -5,7 +5,7 @@ use testbed::{Behaviour, CannedResponse, Ending, Served, Site, Target};
 use crate::command::{CommandOutput, TestFolder};
 
 /// Run a script, whose target is `__ENV.BASE`.
-fn run(script: &str, site: Site<Behaviour>) -> (CommandOutput, Target) {
+pub(crate) fn run(script: &str, site: Site<Behaviour>) -> (CommandOutput, Target) {
     let target = testbed::http(site).unwrap();
     let folder = TestFolder::new("");
     let head = "import http from 'k6/http';
@@ -18,7 +18,7 @@ fn run(script: &str, site: Site<Behaviour>) -> (CommandOutput, Target) {
     (ran, target)
 }
 
-fn site() -> Site<Behaviour> {
+pub(crate) fn site() -> Site<Behaviour> {
     Site::new().otherwise(Behaviour::Echo)
 }
 

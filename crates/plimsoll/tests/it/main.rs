@@ -25,6 +25,7 @@ mod k6_outputs;
 mod k6_parts;
 mod k6_scripts;
 mod kept_files;
+mod k6_virtual_hosts;
 mod load;
 mod memory;
 mod monitoring;
