@@ -111,7 +111,7 @@ impl Timings {
 }
 
 /// What a script gets for a request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct HttpResponse {
     /// What the script asked for; none where that is no request.
     pub(crate) request: Option<Rc<HttpRequest>>,
@@ -140,18 +140,7 @@ impl HttpResponse {
         url: String,
         failure: Failure,
     ) -> HttpResponse {
-        HttpResponse {
-            request,
-            url,
-            status: 0,
-            protocol: "",
-            headers: Headers::new(),
-            body: None,
-            timings: Timings::default(),
-            remote: None,
-            tls: None,
-            failure: Some(failure),
-        }
+        HttpResponse { request, url, failure: Some(failure), ..HttpResponse::default() }
     }
 }
 
