@@ -241,6 +241,17 @@ pub struct CompletedTimes {
     pub tls: Option<TlsFacts>,
     /// Why it failed, where more is known than its outcome.
     pub reason: Option<String>,
+    /// How the peer ended its connection, of one that failed by that.
+    pub peer_end: Option<PeerEnd>,
+}
+
+/// How a peer ended a connection, other than by a reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerEnd {
+    /// It closed the connection.
+    Closed,
+    /// It sent a fatal alert of TLS with this number (RFC 8446, 6).
+    TlsAlert(u8),
 }
 
 /// What a TLS handshake agreed on.

@@ -10,6 +10,7 @@ mod request;
 mod selector;
 mod set_cookie;
 mod status;
+mod tls_alert;
 mod url;
 
 use std::cell::RefCell;

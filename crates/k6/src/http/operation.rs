@@ -188,11 +188,11 @@ impl HttpOperation {
     }
 
     fn failure(&self, outcome: Outcome, end: &HopEnd<'_>) -> Failure {
-        if outcome == Outcome::Reset && end.response.status > 0 {
-            return Failure::of_body(1000, "unexpected EOF".to_owned());
+        let failure = Failure::of_transport(outcome, end.times, &self.request.url.server());
+        match outcome == Outcome::Reset && end.response.status > 0 {
+            true => Failure::of_body(failure.code, failure.text),
+            false => failure,
         }
-        let reason = end.times.reason.as_deref().unwrap_or_default();
-        Failure::of_transport(outcome, reason, &self.request.url.server())
     }
 
     /// The body for the script; none where it is not kept.
