@@ -152,7 +152,7 @@ impl Response {
     }
 
     /// Why not all of the body was kept; none where it was.
-    pub(crate) fn cut_reason(&self) -> Option<String> {
+    pub fn cut_reason(&self) -> Option<String> {
         let kept = self.body.len();
         (!self.is_whole()).then(|| match self.lease.refusal() {
             Some(why) => format!("only its first {kept} bytes were kept: {why}"),

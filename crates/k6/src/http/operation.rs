@@ -7,13 +7,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::exchange::{CompletedTimes, RequestDraft, Response};
 use evidence::{Instant, Outcome};
-use wire::coding::CodingError;
 
+use super::received_body::{MOST_BODY_BYTES, decoded};
 use super::{BodyForm, Failure, HttpRequest, HttpResponse, Timings, Url, answer_challenge};
 use crate::metrics::Tags;
-
-/// The longest body that is kept for a script.
-const KEPT_BODY_BYTES: usize = 16 << 20;
 
 /// A request under way.
 #[derive(Debug)]
@@ -114,7 +111,7 @@ impl HttpOperation {
         }
         draft.body.extend_from_slice(request.coded_body.as_ref().unwrap_or(&request.body));
         draft.notes_connection = true;
-        draft.keep_body_bytes = if request.form == BodyForm::Discarded { 0 } else { KEPT_BODY_BYTES };
+        draft.keep_body_bytes = if request.form == BodyForm::Discarded { 0 } else { MOST_BODY_BYTES };
     }
 
     /// The cookies that the script gives, then those of the jar.
@@ -155,7 +152,7 @@ impl HttpOperation {
         };
         let body = match followed {
             Ok(Next::Hop) => return NextHop::Follow,
-            Ok(Next::None) => self.decoded(end.response),
+            Ok(Next::None) => self.body(end.response),
             Err(failure) => Err(failure),
         };
         NextHop::Done(Rc::new(match body {
@@ -196,21 +193,11 @@ impl HttpOperation {
     }
 
     /// The body for the script; none where it is not kept.
-    fn decoded(&self, response: &Response) -> Result<Option<Vec<u8>>, Failure> {
+    fn body(&self, response: &Response) -> Result<Option<Vec<u8>>, Failure> {
         if self.request.form == BodyForm::Discarded || matches!(response.status, 204 | 304) {
             return Ok(None);
         }
-        let Some(codings) = response.header(b"content-encoding").filter(|_| !response.body.is_empty()) else {
-            return Ok(Some(response.body.clone()));
-        };
-        match wire::coding::decode(codings, &response.body, KEPT_BODY_BYTES) {
-            Ok(decoded) => Ok(Some(decoded)),
-            Err(CodingError::Unknown(_)) => Ok(Some(response.body.clone())),
-            Err(error) => {
-                let why = format!("error decompressing response body ({error})");
-                Err(Failure::of_body(1701, why))
-            }
-        }
+        decoded(response, MOST_BODY_BYTES).map(Some)
     }
 
     /// Make the request that follows from a response to the current one.

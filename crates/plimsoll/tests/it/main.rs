@@ -20,6 +20,7 @@ mod k6_conformance;
 mod k6_http;
 mod k6_judged;
 mod k6_loading;
+mod k6_long_bodies;
 mod k6_lost_connections;
 mod k6_network;
 mod k6_outputs;
