@@ -40,6 +40,9 @@ pub struct RequestDraft {
     pub method: Vec<u8>,
     /// Path and query.
     pub path: Vec<u8>,
+    /// What `host` or `:authority` says; empty for that of the origin. Where it is sent, and the name in TLS, are the
+    /// origin's all the same.
+    pub authority: Vec<u8>,
     /// Without the headers that the connection itself writes.
     pub headers: Headers,
     /// The body, framed for gRPC.
@@ -58,6 +61,13 @@ pub struct RequestDraft {
     pub notes_connection: bool,
     /// What is asked of the connection.
     pub purpose: Purpose,
+}
+
+impl RequestDraft {
+    /// Its authority; that of its origin where it has none of its own.
+    pub(crate) fn authority_or<'a>(&'a self, of_origin: &'a str) -> &'a [u8] {
+        if self.authority.is_empty() { of_origin.as_bytes() } else { &self.authority }
+    }
 }
 
 /// What a draft asks of the connection that takes it.
@@ -142,7 +152,7 @@ impl Response {
     }
 
     /// Why not all of the body was kept; none where it was.
-    pub(crate) fn cut_reason(&self) -> Option<String> {
+    pub fn cut_reason(&self) -> Option<String> {
         let kept = self.body.len();
         (!self.is_whole()).then(|| match self.lease.refusal() {
             Some(why) => format!("only its first {kept} bytes were kept: {why}"),
@@ -231,6 +241,17 @@ pub struct CompletedTimes {
     pub tls: Option<TlsFacts>,
     /// Why it failed, where more is known than its outcome.
     pub reason: Option<String>,
+    /// How the peer ended its connection, of one that failed by that.
+    pub peer_end: Option<PeerEnd>,
+}
+
+/// How a peer ended a connection, other than by a reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerEnd {
+    /// It closed the connection.
+    Closed,
+    /// It sent a fatal alert of TLS with this number (RFC 8446, 6).
+    TlsAlert(u8),
 }
 
 /// What a TLS handshake agreed on.

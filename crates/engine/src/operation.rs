@@ -12,7 +12,7 @@ use wire::{RequestBytes, StreamId};
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
     Attempts, BodyReading, CompletedTimes, ConnectionFacts, ConnectionSetup, Exchange, HeldBack,
-    MessageCounts, OperationName, Purpose, RequestDraft, RequestPhases, Response,
+    MessageCounts, OperationName, PeerEnd, Purpose, RequestDraft, RequestPhases, Response,
 };
 use crate::index::{
     ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, PoolIndex, UserIndex, VuSlotIndex,
@@ -106,6 +106,8 @@ pub(crate) struct Operation {
     pub(crate) unsendable: Option<String>,
     /// Why it could not be put on the wire, or why its connection was lost or could not be opened.
     pub(crate) transport_error: Option<Arc<str>>,
+    /// How the peer ended the connection that was lost.
+    pub(crate) peer_end: Option<PeerEnd>,
     pub(crate) bytes_out: u64,
     pub(crate) bytes_in: u64,
     /// The HTTP/2 stream of a request that sends further messages.
@@ -138,6 +140,7 @@ impl Operation {
             is_retried: false,
             unsendable: None,
             transport_error: None,
+            peer_end: None,
             bytes_out: 0,
             bytes_in: 0,
             stream: None,
@@ -265,6 +268,7 @@ impl Operation {
             remote: self.sent_on.and_then(|connection| connection.remote),
             tls: self.sent_on.and_then(|connection| connection.tls),
             reason: self.failure_reason(),
+            peer_end: self.peer_end,
         }
     }
 
@@ -288,10 +292,12 @@ impl Operation {
         self.is_retried = false;
         self.unsendable = None;
         self.transport_error = None;
+        self.peer_end = None;
         self.bytes_out = 0;
         self.bytes_in = 0;
         self.draft.method.clear();
         self.draft.path.clear();
+        self.draft.authority.clear();
         self.draft.headers.clear();
         self.draft.body.clear();
         self.draft.trace_id = None;

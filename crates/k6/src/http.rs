@@ -6,10 +6,12 @@ mod failure;
 mod forms;
 mod known_url;
 mod operation;
+mod received_body;
 mod request;
 mod selector;
 mod set_cookie;
 mod status;
+mod tls_alert;
 mod url;
 
 use std::cell::RefCell;
@@ -29,6 +31,7 @@ pub(crate) use failure::Failure;
 pub(crate) use forms::{FieldContent, FormField, FormFile, as_pairs, as_parts, boundary};
 pub(crate) use known_url::{KnownUrl, KnownUrls};
 pub(crate) use operation::{HopEnd, HopTags, HttpOperation, NextHop, protocol, timings};
+pub use received_body::BODY_BUDGET_BYTES;
 pub(crate) use request::{Authentication, HttpRequest, shown_name};
 pub(crate) use selector::select;
 pub(crate) use set_cookie::{SetCookie, date_ms};
@@ -111,7 +114,7 @@ impl Timings {
 }
 
 /// What a script gets for a request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct HttpResponse {
     /// What the script asked for; none where that is no request.
     pub(crate) request: Option<Rc<HttpRequest>>,
@@ -140,18 +143,7 @@ impl HttpResponse {
         url: String,
         failure: Failure,
     ) -> HttpResponse {
-        HttpResponse {
-            request,
-            url,
-            status: 0,
-            protocol: "",
-            headers: Headers::new(),
-            body: None,
-            timings: Timings::default(),
-            remote: None,
-            tls: None,
-            failure: Some(failure),
-        }
+        HttpResponse { request, url, failure: Some(failure), ..HttpResponse::default() }
     }
 }
 

@@ -23,6 +23,7 @@ mod vu;
 pub use added_values::{AddedValue, AddedValues, ValueOutput, ValueSink, ValueTags};
 pub use behaviour::{ScriptBehaviour, ScriptScenario};
 pub use handle_summary::SummaryOutput;
+pub use http::BODY_BUDGET_BYTES;
 pub use js::Exception;
 pub use lifecycle::{LifecycleError, Once};
 pub use loading::ScriptSource;

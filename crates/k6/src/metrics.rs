@@ -267,7 +267,8 @@ impl Registry {
             };
         }
         let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
-        let is_name = name.len() <= 128
+        // k6 says 128, and takes 2 to 129.
+        let is_name = (2..=129).contains(&name.len())
             && name.as_bytes().first().is_some_and(is_letter)
             && name.bytes().all(|byte| is_letter(&byte) || byte.is_ascii_digit());
         if !is_name {

@@ -42,7 +42,8 @@ pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Command
     let watchers = Watchers::new(&plan.workload, &plan.env)?;
     let mut program = Program::compile(plan).map_err(Failure::usage)?;
     if let Some(rules) = &request.origin_rules {
-        program = program.with_origin_rules(rules.clone());
+        // Only scripts have rules, and scripts keep what they receive.
+        program = program.with_origin_rules(rules.clone()).with_body_budget(k6::BODY_BUDGET_BYTES);
     }
     require_descriptors(&program, request.options.loops)?;
     for (name, _) in program.workload().targets.iter().filter(|(_, target)| target.connecting.tls.insecure) {

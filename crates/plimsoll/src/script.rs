@@ -103,6 +103,9 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
     let outcome = outcome::of(&sealed, &loaded)?; // 9
+    if let Some(warning) = outcome.warning().filter(|_| !listener.interrupted()) {
+        log.sink()(warning);
+    }
     outcome.write(arguments, &loaded, &log.sink())?;
     log.end();
     let summary = judged.summary.with_files(&options.outputs.files(sealed.kept()));

@@ -235,7 +235,7 @@ impl Connection {
         let request = Request {
             method: &draft.method,
             path: relayed.as_ref().map_or(&draft.path, |relayed| &relayed.url),
-            authority: origin.authority.as_bytes(),
+            authority: draft.authority_or(&origin.authority),
             scheme: origin.scheme,
             headers: relayed.as_ref().map_or(&draft.headers, |relayed| &relayed.headers),
             body: &draft.body,
@@ -384,18 +384,16 @@ impl Connection {
     pub(super) fn at_end(&mut self, sink: &mut ResponseSink<'_>) -> ConnectionLoss {
         match self.state {
             ConnectionState::Tunnelling => return refused("ended the connection"),
-            ConnectionState::Handshaking => return ConnectionLoss::ended_in_handshake(),
+            ConnectionState::Handshaking => return ConnectionLoss::ended_in_handshake().closed_by_peer(),
             ConnectionState::Connecting | ConnectionState::Open => {}
         }
         // Under TLS an attacker may have caused an end that the peer did not announce, so that end completes no
         // response.
         if self.session.as_mut().is_some_and(|s| !is_closed_by_peer(s)) {
-            return Outcome::Reset.into();
+            return ConnectionLoss::from(Outcome::Reset).closed_by_peer();
         }
-        match self.wire.closed(sink) {
-            Ok(()) => Outcome::Reset.into(),
-            Err(error) => error.outcome().into(),
-        }
+        let outcome = self.wire.closed(sink).map_or_else(|error| error.outcome(), |()| Outcome::Reset);
+        ConnectionLoss::from(outcome).closed_by_peer()
     }
 
     /// End the operations that it carries, and the one that it was opened for, with the same loss.

@@ -8,6 +8,7 @@ use rustls::CertificateError;
 
 use super::exhausted::outcome_of;
 use super::{EndedOperation, Repetition};
+use crate::exchange::PeerEnd;
 use crate::operation::{Operation, OperationPlace, OperationToken};
 
 /// How the requests on a lost connection end.
@@ -16,6 +17,8 @@ pub(super) struct ConnectionLoss {
     pub(super) outcome: Outcome,
     /// The reason, where it is more than the outcome.
     pub(super) reason: Option<Arc<str>>,
+    /// How the peer ended it, if it did.
+    peer_end: Option<PeerEnd>,
     /// Whether requests that waited for the connection may be sent on another one.
     repetition: Repetition,
 }
@@ -25,11 +28,12 @@ impl ConnectionLoss {
     pub(super) fn end(&self, token: OperationToken, operation: &mut Operation) -> EndedOperation {
         operation.place = OperationPlace::Nowhere;
         operation.transport_error.clone_from(&self.reason);
+        operation.peer_end = self.peer_end;
         EndedOperation { repetition: self.repetition, ..EndedOperation::new(token, Some(self.outcome)) }
     }
 
     pub(super) fn because(outcome: Outcome, reason: impl Into<Arc<str>>) -> ConnectionLoss {
-        ConnectionLoss { outcome, reason: Some(reason.into()), repetition: Repetition::Forbidden }
+        ConnectionLoss { reason: Some(reason.into()), ..ConnectionLoss::from(outcome) }
     }
 
     /// TLS failed for this reason.
@@ -47,11 +51,16 @@ impl ConnectionLoss {
     pub(super) fn ended_in_handshake() -> ConnectionLoss {
         ConnectionLoss::tls("the peer ended the connection during the TLS handshake")
     }
+
+    /// The same, where the peer closed the connection.
+    pub(super) fn closed_by_peer(self) -> ConnectionLoss {
+        ConnectionLoss { peer_end: Some(PeerEnd::Closed), ..self }
+    }
 }
 
 impl From<Outcome> for ConnectionLoss {
     fn from(outcome: Outcome) -> ConnectionLoss {
-        ConnectionLoss { outcome, reason: None, repetition: Repetition::Forbidden }
+        ConnectionLoss { outcome, reason: None, peer_end: None, repetition: Repetition::Forbidden }
     }
 }
 
@@ -70,6 +79,10 @@ impl From<&rustls::Error> for ConnectionLoss {
             rustls::Error::InvalidMessage(_) => format!("what the peer sends is not TLS ({error})"),
             other => format!("TLS failed: {other}"),
         };
-        ConnectionLoss::tls(&reason)
+        let peer_end = match error {
+            rustls::Error::AlertReceived(alert) => Some(PeerEnd::TlsAlert((*alert).into())),
+            _ => None,
+        };
+        ConnectionLoss { peer_end, ..ConnectionLoss::tls(&reason) }
     }
 }

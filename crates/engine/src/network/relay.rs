@@ -15,8 +15,8 @@ impl RelayedRequest {
     /// None without a proxy, or through a tunnel.
     pub(super) fn of(origin: &Origin, draft: &RequestDraft) -> Option<RelayedRequest> {
         let ProxyMode::Relay { authorization } = &origin.proxy else { return None };
-        let mut url = origin.url("").into_bytes();
-        url.extend_from_slice(&draft.path);
+        // Only what is not under TLS is relayed.
+        let url = [b"http://", draft.authority_or(&origin.authority), &draft.path].concat();
         let mut headers = draft.headers.clone();
         if let Some(authorization) = authorization {
             headers.push_secret(b"proxy-authorization", authorization.as_bytes());

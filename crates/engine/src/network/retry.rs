@@ -32,6 +32,7 @@ impl Network {
         }
         operation.is_retried = true;
         operation.transport_error = None;
+        operation.peer_end = None;
         let index = ended.operation.index();
         // What was not sent has no late response. It keeps its token, by which its iteration sends further messages.
         if ended.repetition == Repetition::Allowed {

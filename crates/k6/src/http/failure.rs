@@ -1,11 +1,16 @@
 //! Why a request failed, in k6's codes and words.
 
+use engine::exchange::{CompletedTimes, PeerEnd};
 use evidence::Outcome;
 
+use super::tls_alert::alert_text;
 use crate::network::refusal;
+
+const RESET: &str = "read: connection reset by peer";
 
 /// What TLS says of a certificate that is refused, with k6's code, its text and its longer text.
 const TLS_REASONS: &[(&str, u16, &str)] = &[
+    ("ended the connection during the TLS handshake", 1220, RESET),
     ("not TLS", 1301, "tls: first record does not look like a TLS handshake"),
     ("UnknownIssuer", 1310, "x509: unknown authority"),
     ("CaUsedAsEndEntity", 1310, "x509: unknown authority"),
@@ -31,17 +36,20 @@ impl Failure {
         Failure { code, text, in_log: None, names_request: true }
     }
 
-    /// Of a request to a server such as `host:80` that ended without a complete response; `reason` says more where more is
-    /// known.
-    pub(crate) fn of_transport(outcome: Outcome, reason: &str, server: &str) -> Failure {
+    /// Of a request to a server such as `host:80` that ended without a complete response.
+    pub(crate) fn of_transport(outcome: Outcome, times: &CompletedTimes, server: &str) -> Failure {
+        let reason = times.reason.as_deref().unwrap_or_default();
         if let Some((code, text)) = refusal(reason) {
             return Failure { in_log: Some(reason.to_owned()), ..Failure::new(code, text.to_owned()) };
+        }
+        if let Some(failure) = Failure::of_peer_end(outcome, times) {
+            return failure;
         }
         let (code, text) = match outcome {
             Outcome::Timeout => (1050, "request timeout"),
             Outcome::Dns => (1101, "lookup: no such host"),
             Outcome::Refused => (1212, "dial: connection refused"),
-            Outcome::Reset => (1220, "read: connection reset by peer"),
+            Outcome::Reset => (1220, RESET),
             Outcome::Tls => TLS_REASONS
                 .iter()
                 .find(|(known, _, _)| reason.contains(known))
@@ -59,6 +67,16 @@ impl Failure {
             _ => format!("{text} ({reason})"),
         };
         Failure { code, text: text.to_owned(), in_log: Some(in_log), names_request: true }
+    }
+
+    /// Of a request whose connection the server ended, unless that says less than the outcome.
+    fn of_peer_end(outcome: Outcome, times: &CompletedTimes) -> Option<Failure> {
+        match times.peer_end? {
+            PeerEnd::TlsAlert(number) => Some(Failure::new(1010, alert_text(number))),
+            PeerEnd::Closed if !matches!(outcome, Outcome::Reset | Outcome::Tls) => None,
+            PeerEnd::Closed if times.bytes_in > 0 => Some(Failure::new(1000, "unexpected EOF".to_owned())),
+            PeerEnd::Closed => Some(Failure::new(1000, "EOF".to_owned())),
+        }
     }
 
     /// Of a response; none where its status is below 400.

@@ -7,13 +7,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::exchange::{CompletedTimes, RequestDraft, Response};
 use evidence::{Instant, Outcome};
-use wire::coding::CodingError;
 
-use super::{BodyForm, Failure, HttpRequest, HttpResponse, Timings, answer_challenge};
+use super::received_body::{MOST_BODY_BYTES, decoded};
+use super::{BodyForm, Failure, HttpRequest, HttpResponse, Timings, Url, answer_challenge};
 use crate::metrics::Tags;
-
-/// The longest body that is kept for a script.
-const KEPT_BODY_BYTES: usize = 16 << 20;
 
 /// A request under way.
 #[derive(Debug)]
@@ -101,7 +98,10 @@ impl HttpOperation {
         draft.method.extend_from_slice(request.method.as_bytes());
         draft.path.extend_from_slice(request.url.path.as_bytes());
         for (name, value) in &request.headers {
-            draft.headers.push(name.to_ascii_lowercase().as_bytes(), value.as_bytes());
+            match name.to_ascii_lowercase().as_str() {
+                "host" => draft.authority.extend_from_slice(value.as_bytes()),
+                name => draft.headers.push(name.as_bytes(), value.as_bytes()),
+            }
         }
         let basic = || request.url.user.as_ref().map(|user| format!("Basic {}", STANDARD.encode(user)));
         if let Some(authorization) = self.answer.clone().or_else(basic)
@@ -111,7 +111,7 @@ impl HttpOperation {
         }
         draft.body.extend_from_slice(request.coded_body.as_ref().unwrap_or(&request.body));
         draft.notes_connection = true;
-        draft.keep_body_bytes = if request.form == BodyForm::Discarded { 0 } else { KEPT_BODY_BYTES };
+        draft.keep_body_bytes = if request.form == BodyForm::Discarded { 0 } else { MOST_BODY_BYTES };
     }
 
     /// The cookies that the script gives, then those of the jar.
@@ -152,7 +152,7 @@ impl HttpOperation {
         };
         let body = match followed {
             Ok(Next::Hop) => return NextHop::Follow,
-            Ok(Next::None) => self.decoded(end.response),
+            Ok(Next::None) => self.body(end.response),
             Err(failure) => Err(failure),
         };
         NextHop::Done(Rc::new(match body {
@@ -185,29 +185,19 @@ impl HttpOperation {
     }
 
     fn failure(&self, outcome: Outcome, end: &HopEnd<'_>) -> Failure {
-        if outcome == Outcome::Reset && end.response.status > 0 {
-            return Failure::of_body(1000, "unexpected EOF".to_owned());
+        let failure = Failure::of_transport(outcome, end.times, &self.request.url.server());
+        match outcome == Outcome::Reset && end.response.status > 0 {
+            true => Failure::of_body(failure.code, failure.text),
+            false => failure,
         }
-        let reason = end.times.reason.as_deref().unwrap_or_default();
-        Failure::of_transport(outcome, reason, &self.request.url.server())
     }
 
     /// The body for the script; none where it is not kept.
-    fn decoded(&self, response: &Response) -> Result<Option<Vec<u8>>, Failure> {
+    fn body(&self, response: &Response) -> Result<Option<Vec<u8>>, Failure> {
         if self.request.form == BodyForm::Discarded || matches!(response.status, 204 | 304) {
             return Ok(None);
         }
-        let Some(codings) = response.header(b"content-encoding").filter(|_| !response.body.is_empty()) else {
-            return Ok(Some(response.body.clone()));
-        };
-        match wire::coding::decode(codings, &response.body, KEPT_BODY_BYTES) {
-            Ok(decoded) => Ok(Some(decoded)),
-            Err(CodingError::Unknown(_)) => Ok(Some(response.body.clone())),
-            Err(error) => {
-                let why = format!("error decompressing response body ({error})");
-                Err(Failure::of_body(1701, why))
-            }
-        }
+        decoded(response, MOST_BODY_BYTES).map(Some)
     }
 
     /// Make the request that follows from a response to the current one.
@@ -242,6 +232,9 @@ impl HttpOperation {
             self.given_cookies = None;
             request.remove_header("authorization");
             request.remove_header("www-authenticate");
+        }
+        if Url::is_absolute(location) {
+            request.remove_header("host");
         }
         if !is_referer_given && (url.is_https() || !request.url.is_https()) {
             request.set_header("Referer", request.url.to_string());

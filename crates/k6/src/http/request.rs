@@ -117,11 +117,19 @@ impl HttpRequest {
                 return invalid(format!("header field value for {:?}", shown_name(name.as_bytes())));
             }
         }
+        if !self.header("host").is_none_or(is_authority) {
+            return Some(Failure::new(1000, "http: invalid Host header".to_owned()));
+        }
         if self.timeout.is_zero() {
             return Some(Failure::new(1050, "request timeout".to_owned()));
         }
         self.url.refusal()
     }
+}
+
+/// Whether it has only the bytes that a host, its port and the brackets of an address may have.
+fn is_authority(host: &str) -> bool {
+    host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!$%&'()*+,-.:;=[]_~".contains(&byte))
 }
 
 fn is_token(name: &str) -> bool {

@@ -159,6 +159,11 @@ impl Url {
         Ok(Url { user: self.user.clone(), ..Url::parse(&text)? })
     }
 
+    /// Whether a reference names its scheme, and by that all that it leads to.
+    pub(crate) fn is_absolute(reference: &str) -> bool {
+        scheme_of(reference).is_ok_and(|(scheme, _)| !scheme.is_empty())
+    }
+
     /// Whether its server is this computer, so that what is sent there cannot be read on the way.
     pub(crate) fn is_loopback(&self) -> bool {
         let host = self.host();

@@ -140,7 +140,13 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
         // A challenge is no failure: the next hop answers it.
         Rc::make_mut(&mut hop).expected = Expected::Statuses(Rc::new([(401, 401)]));
     }
-    let verdict = verdict(&hop, completion);
+    let verdict = match &next {
+        NextHop::Done(response) if completion.transport.is_none() && response.status == 0 => {
+            let why = response.failure.as_ref().map_or("", Failure::log_text);
+            rejected(Outcome::Check, why.to_owned())
+        }
+        _ => verdict(&hop, completion),
+    };
     match next {
         NextHop::Follow => {
             operation.due = context.now();

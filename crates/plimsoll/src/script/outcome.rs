@@ -9,7 +9,7 @@ use k6::summary::{
     Colours, Contains, MetricDefinition, MetricThresholds, RunRecord, RunState, Series, SummaryData,
     SummaryOptions, Threshold, handle_summary, summary_export, summary_text,
 };
-use k6::{BUILTINS, Contains as Amount, LogSink, Script, SummaryOutput};
+use k6::{BUILTINS, Contains as Amount, Level, LogLine, LogSink, Script, SummaryOutput};
 
 use super::LoadedScript;
 use super::coloured::coloured;
@@ -38,6 +38,7 @@ pub(super) struct ScriptOutcome {
     /// Why the script ended its run, if it did.
     aborted: Option<String>,
     is_marked_failed: bool,
+    has_whole_iterations: bool,
     /// Whether thresholds or an objective of the policy have ended the run, which was said then.
     was_stopped: bool,
 }
@@ -80,6 +81,7 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
         options: summary_options(loaded),
         setup_data: loaded.script.setup_data().and_then(|json| serde_json::from_str(json).ok()),
     };
+    let has_whole_iterations = sums.iter().any(|(metric, ..)| **metric == *"iterations");
     let requests = loaded.script.requests();
     let aborted = requests.abort_message().map(str::to_owned);
     Ok(ScriptOutcome {
@@ -87,6 +89,7 @@ pub(super) fn of(sealed: &SealedRun, loaded: &LoadedScript) -> CommandResult<Scr
         crossed,
         aborted,
         is_marked_failed: requests.is_marked_failed(),
+        has_whole_iterations,
         was_stopped: loaded.threshold_stop.has_stopped() || was_stopped_by_policy(&run),
     })
 }
@@ -200,6 +203,16 @@ fn put(made: &SummaryOutput, colours: Colours) -> CommandResult<()> {
 }
 
 impl ScriptOutcome {
+    /// What the log says of a run that came to its end.
+    pub(super) fn warning(&self) -> Option<LogLine> {
+        let is_too_short = !self.has_whole_iterations && self.aborted.is_none() && !self.was_stopped;
+        is_too_short.then(|| LogLine {
+            level: Level::Warning,
+            text: "No script iterations fully finished, consider making the test duration longer".to_owned(),
+            fields: Vec::new(),
+        })
+    }
+
     /// Show and export the summary, as far as that is asked for.
     pub(super) fn write(
         &self,

@@ -305,3 +305,20 @@ fn every_executor_offers_its_load() {
     );
     ran.exits_with(0);
 }
+
+#[test]
+fn a_run_without_a_whole_iteration_is_said_to_be_too_short() {
+    const TOO_SHORT: &str =
+        "WARN No script iterations fully finished, consider making the test duration longer";
+    let scenario = |seconds: u32| {
+        format!(
+            "import {{ sleep }} from 'k6';
+            export const options = {{ scenarios: {{ one: {{ executor: 'per-vu-iterations', maxDuration: '1s', gracefulStop: '0s' }} }} }};
+            export default function () {{ sleep({seconds}); }}"
+        )
+    };
+    run_alone(&scenario(60)).exits_with(0).stderr_contains(&[TOO_SHORT]);
+    let whole = run_alone(&scenario(0));
+    whole.exits_with(0);
+    assert!(!whole.stderr.contains(TOO_SHORT), "{}", whole.stderr);
+}

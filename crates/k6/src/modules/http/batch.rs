@@ -32,7 +32,7 @@ pub(super) fn batch<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     for (place, key) in given.keys()?.into_iter().enumerate() {
         match of_batch(&given.get(&key)?, &key)? {
             Ok(request) => sending.add(place, key, request),
-            Err(failed) => result.set(&key, &failed)?,
+            Err(failed) => return unsent(&given, &key, &failed),
         }
     }
     sending.run(scope)?;
@@ -40,6 +40,25 @@ pub(super) fn batch<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         result.set(&key, &received(scope, Some(ended))?)?;
     }
     in_order(&given, result)
+}
+
+/// What is returned where an element is no request, by which none is sent: empty responses for the elements before it, and null
+/// for those of an array that follow.
+fn unsent<'js>(given: &Value<'js>, key: &str, failed: &Value<'js>) -> Result<Value<'js>, Thrown> {
+    let scope = given.scope();
+    let result = if given.is_array() { scope.array() } else { scope.object() };
+    let mut is_before = true;
+    for other in given.keys()? {
+        if other == key {
+            result.set(key, failed)?;
+            is_before = false;
+        } else if is_before {
+            result.set(&other, &response_object(scope, Rc::default())?)?;
+        } else if given.is_array() {
+            result.set(&other, &scope.null())?;
+        }
+    }
+    Ok(result)
 }
 
 /// The same with its keys in the order of what was given.

@@ -13,15 +13,8 @@ use crate::script::{Level, LogLine};
 use crate::vu::Vu;
 
 /// Headers that the connection writes itself.
-const OF_CONNECTION: [&str; 7] = [
-    "host",
-    "connection",
-    "content-length",
-    "keep-alive",
-    "proxy-connection",
-    "transfer-encoding",
-    "upgrade",
-];
+const OF_CONNECTION: [&str; 6] =
+    ["connection", "content-length", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
 fn failed<T>(why: String) -> Result<T, Refused> {
     Err(Refused::Failed(Failure::new(0, why)))
@@ -98,7 +91,6 @@ fn read_headers(headers: &Value<'_>, request: &mut HttpRequest) -> Result<(), Re
 /// Whether the connection writes such a header with the same meaning.
 fn is_written_so(name: &str, value: &str, request: &HttpRequest) -> bool {
     match name.to_ascii_lowercase().as_str() {
-        "host" => request.url.origin.ends_with(&format!("//{}", value.to_ascii_lowercase())),
         "content-length" => value.trim().parse() == Ok(request.body.len()),
         "connection" => value.eq_ignore_ascii_case("keep-alive"),
         "keep-alive" => true,
