@@ -261,6 +261,10 @@ fn range_of(bucket: i32) -> (f64, f64) {
 }
 
 fn middle_of(bucket: i32) -> f64 {
+    // Of what is that small nearly all is 0.
+    if bucket == 0 {
+        return 0.0;
+    }
     let (lowest, highest) = range_of(bucket);
     lowest + (highest - lowest) / 2.0
 }

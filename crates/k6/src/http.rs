@@ -33,7 +33,7 @@ pub(crate) use known_url::{KnownUrl, KnownUrls};
 pub(crate) use operation::{HopEnd, HopTags, HttpOperation, NextHop, protocol, timings};
 pub use received_body::BODY_BUDGET_BYTES;
 pub(crate) use request::{Authentication, HttpRequest, shown_name};
-pub(crate) use selector::select;
+pub(crate) use selector::{is_unknown as is_unknown_selector, select};
 pub(crate) use set_cookie::{SetCookie, date_ms};
 pub(crate) use status::status_text;
 pub(crate) use url::Url;

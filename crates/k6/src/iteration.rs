@@ -55,6 +55,9 @@ pub(crate) enum CallResult {
 /// The name of the timer by which a function that is called once must have returned.
 const DEADLINE: OperationName = OperationName::MAX;
 
+/// The name of the timer that ends the rest of `minIterationDuration`.
+const REST: OperationName = OperationName::MAX - 1;
+
 /// Where it is put.
 pub(crate) type Outlet = Arc<Mutex<CallResult>>;
 
@@ -149,7 +152,7 @@ impl ScriptIteration {
             let waits = under_way.waits;
             if waits.is_none() {
                 self.finish(context);
-                return Progress::Done(verdict);
+                return self.rest(verdict, context);
             }
             if let Err(reason) = completed::ask(&self.vu, context) {
                 return Progress::Abort(reason);
@@ -161,6 +164,17 @@ impl ScriptIteration {
                 return Progress::Waiting(verdict);
             }
         }
+    }
+
+    /// An iteration that is over keeps its virtual user for as long as `minIterationDuration` says. As in k6 that is part of neither
+    /// the iteration nor of what it took, and `setup` and `teardown` have no such rest.
+    fn rest(&self, verdict: Verdict, context: &mut Context<'_>) -> Progress {
+        let until = self.vu.began.get() + self.vu.shared.script.settings().least_iteration;
+        if self.function.outlet.is_some() || until <= self.vu.time() {
+            return Progress::Done(verdict);
+        }
+        context.timer(REST, until);
+        Progress::Waiting(verdict)
     }
 
     /// It has taken as long as it may.
@@ -200,12 +214,16 @@ impl Iteration for ScriptIteration {
                 completed::request(&self.vu, context, &Completion { name, response, transport })
             }
             Event::TimerFired(DEADLINE) => return self.time_out(),
+            Event::TimerFired(REST) => return Progress::Done(Verdict::Accepted),
             Event::TimerFired(name) => {
                 completed::timer(&self.vu, name, context);
                 Verdict::Accepted
             }
             Event::TurnBegan => Verdict::Accepted,
         };
+        if self.under_way.is_none() {
+            return Progress::Waiting(verdict);
+        }
         // A redirect is asked for without the script, and may have ended by that.
         if !self.is_ready()
             && let Err(reason) = completed::ask(&self.vu, context)
@@ -297,12 +315,6 @@ impl Function {
         let arguments: Vec<Value<'_>> = self.arguments.iter().map(|kept| scope.kept(kept)).collect();
         let result = scope.kept(&self.function).call(&scope.undefined(), &arguments)?;
         run_events(scope, vu)?;
-        let least = vu.shared.script.settings().least_iteration;
-        if let Some(rest) = least.checked_sub(vu.time().since(vu.began.get())).filter(|rest| !rest.is_zero())
-        {
-            let timer = vu.begin_timer(rest, Waiter::Fiber);
-            vu.wait(scope, Wait::For(timer))?;
-        }
         match result.promise_state() {
             PromiseState::Rejected(reason) => Err(Failed::Rejected(reason)),
             PromiseState::Fulfilled(value) => Ok(value),

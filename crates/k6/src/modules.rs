@@ -15,6 +15,7 @@ mod http;
 mod library;
 mod metrics;
 mod require;
+mod shown;
 #[cfg(test)]
 mod tests;
 

@@ -24,6 +24,12 @@ fn a_metric_of_each_kind_has_its_numbers() {
 }
 
 #[test]
+fn a_trend_of_zeros_is_zero() {
+    let trend = sums(MetricKind::Trend, &[0.0, 0.0, 18.0]);
+    assert_eq!([0.0, 0.5].map(|q| trend.quantile(q)), [Some(0.0); 2]);
+}
+
+#[test]
 fn the_last_value_of_a_gauge_is_the_later_one_whichever_loop_is_merged_first() {
     let (mut early, mut late) = (MetricSums::default(), MetricSums::default());
     early.add(MetricKind::Gauge, 9.0, Instant::from_nanos(1));

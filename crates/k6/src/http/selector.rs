@@ -9,6 +9,21 @@ pub(crate) fn select(json: &Value, path: &str) -> Option<Value> {
     select_parts(json, &parts)
 }
 
+/// Whether a path has what only k6's language knows: wildcards, queries, modifiers, several paths in one.
+pub(crate) fn is_unknown(path: &str) -> bool {
+    let mut before = '.';
+    path.chars().any(|character| {
+        let found = match character {
+            '*' | '?' | '|' => before != '\\',
+            '@' | '{' | '[' => before == '.',
+            '(' => before == '#',
+            _ => false,
+        };
+        before = if before == '\\' { ' ' } else { character };
+        found
+    })
+}
+
 fn select_parts(json: &Value, parts: &[String]) -> Option<Value> {
     let Some((first, rest)) = parts.split_first() else { return Some(json.clone()) };
     match json {
@@ -48,6 +63,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_only_k6_can_select_is_known() {
+        for path in ["a.*", "a?", "a.#(b==2).c", "a|0", "@this", "a.@reverse", "{a,b}", "a.[b,c]"] {
+            assert!(is_unknown(path), "{path}");
+        }
+        for path in ["", "a.b.0", "a.#.b", r"a\*", r"a\?.b", "a@b", "a[0]", "a(b)"] {
+            assert!(!is_unknown(path), "{path}");
+        }
+    }
 
     #[test]
     fn paths_select_values() {

@@ -114,6 +114,12 @@ impl<'js> Value<'js> {
         unsafe { q::JS_ToBool(self.scope.raw(), self.raw) != 0 }
     }
 
+    /// Whether both are the same object, or equal in the sense of `===`.
+    pub(crate) fn is_same(&self, other: &Value<'_>) -> bool {
+        // SAFETY: both values are alive. No code of the script runs for it.
+        unsafe { q::JS_IsStrictEqual(self.scope.raw(), self.raw, other.raw) }
+    }
+
     /// As a number: `Number(x)`.
     ///
     /// # Errors

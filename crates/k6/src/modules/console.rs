@@ -2,6 +2,7 @@
 
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
+use crate::modules::shown::shown;
 use crate::script::{Level, LogLine};
 use crate::vu::Vu;
 
@@ -21,20 +22,4 @@ fn write<'js>(call: &Call<'js, '_>, level: Level) -> Result<Value<'js>, Thrown> 
     let fields = vec![("source", "console".to_owned())];
     Vu::of(call.scope()).log(LogLine { level, text: shown?.join(" "), fields });
     Ok(call.scope().undefined())
-}
-
-/// Objects and arrays as JSON, everything else as text.
-fn shown(value: &Value<'_>) -> Result<String, Thrown> {
-    if !value.is_object() || value.is_function() || value.is_error() {
-        return Ok(value.text()?.to_string());
-    }
-    match value.json() {
-        Ok(Some(json)) => Ok(json),
-        Ok(None) => Ok(value.text()?.to_string()),
-        Err(Thrown) => {
-            // It refers to itself.
-            drop(value.scope().take_thrown());
-            Ok(value.text()?.to_string())
-        }
-    }
 }

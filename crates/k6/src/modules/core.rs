@@ -7,7 +7,8 @@ use engine::exchange::CheckResult;
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::metrics::{Builtin, SEPARATOR, Tags};
 use crate::modules::defining::{add, tags};
-use crate::vu::{Vu, Wait, Waiter};
+use crate::modules::shown::class;
+use crate::vu::{Stage, Vu, Wait, Waiter};
 
 pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     let exports = scope.object();
@@ -41,6 +42,7 @@ impl Tags for CheckTags<'_> {
 fn check<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let scope = call.scope();
     let vu = Vu::of(scope);
+    require_calling(scope, "check")?;
     let (value, checks) = (call.argument(0), call.argument(1));
     if !checks.is_object() {
         return Err(scope.throw_type_error("check() needs an object of checks as its second argument"));
@@ -52,16 +54,36 @@ fn check<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
             return Err(scope.throw(&format!("group and check names may not contain '{SEPARATOR}'")));
         }
         let check = checks.get(&name)?;
+        require_synchronous(&check, "check")?;
         let result = match check.is_function() {
-            true => check.call(&scope.undefined(), std::slice::from_ref(&value))?,
-            false => check,
+            true => check.call(&scope.undefined(), std::slice::from_ref(&value)),
+            false => Ok(check),
         };
-        let passed = result.is_truthy();
+        // A check that throws has failed, and what it throws is thrown on.
+        let passed = result.as_ref().is_ok_and(Value::is_truthy);
         all_passed &= passed;
-        let result = if passed { CheckResult::Passed } else { CheckResult::Failed };
-        vu.checked(&name, result, &CheckTags { check: &name, given: &given });
+        let counted = if passed { CheckResult::Passed } else { CheckResult::Failed };
+        vu.checked(&name, counted, &CheckTags { check: &name, given: &given });
+        result?;
     }
     Ok(scope.boolean(all_passed))
+}
+
+/// That an iteration, `setup` or `teardown` is under way.
+fn require_calling(scope: Scope<'_>, function: &str) -> Result<(), Thrown> {
+    match Vu::of(scope).stage.get() {
+        Stage::Calling => Ok(()),
+        Stage::Init => Err(scope.throw(&format!("Using {function}() in the init context is not supported"))),
+    }
+}
+
+/// That a function is not asynchronous: its result would be a promise, which is always true.
+fn require_synchronous(body: &Value<'_>, function: &str) -> Result<(), Thrown> {
+    if body.is_function() && class(body)? == "AsyncFunction" {
+        let reason = "does not support async functions: await the value outside of it";
+        return Err(body.scope().throw(&format!("{function}() {reason}")));
+    }
+    Ok(())
 }
 
 fn fail<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
@@ -72,6 +94,7 @@ fn fail<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
 fn group<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let scope = call.scope();
     let vu = Vu::of(scope);
+    require_calling(scope, "group")?;
     let (name, body) = (call.argument(0).text()?.to_string(), call.argument(1));
     if name.contains(SEPARATOR) {
         return Err(scope.throw(&format!("group and check names may not contain '{SEPARATOR}'")));
@@ -79,6 +102,7 @@ fn group<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     if !body.is_function() {
         return Err(scope.throw_type_error("group() needs a function as its second argument"));
     }
+    require_synchronous(&body, "group")?;
     let outer = vu.group.borrow().clone();
     let began = vu.time();
     let inner = vu.shared.registry.borrow_mut().group(&format!("{}{SEPARATOR}{name}", outer.text));

@@ -59,9 +59,12 @@ fn add_value<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         return Err(scope.throw("metrics cannot be added to in the init context"));
     }
     let given = call.argument(0);
-    let value = match given.is_boolean() {
-        true => f64::from(u8::from(given.is_truthy())),
-        false => given.as_number()?,
+    let value = if given.is_boolean() {
+        f64::from(u8::from(given.is_truthy()))
+    } else if given.is_null() {
+        f64::NAN
+    } else {
+        given.as_number()?
     };
     if !value.is_finite() {
         let text = format!(

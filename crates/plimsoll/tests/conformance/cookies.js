@@ -13,7 +13,7 @@ export default function () {
   console.log(sent(http.get(`${base}/x`)), sent(http.get(`${base}/below/x`)));
   const jar = http.cookieJar();
   jar.set(base, 'own', 'mine');
-  console.log(JSON.stringify(jar.cookiesForURL(`${base}/below/`)));
+  console.log(Object.entries(jar.cookiesForURL(`${base}/below/`)).map(([name, values]) => `${name}=${values}`).sort().join());
   console.log(sent(http.get(`${base}/x`, { cookies: { once: '1' } })));
   const other = new http.CookieJar();
   other.set(base, 'other', 'jar');

@@ -8,5 +8,5 @@ export const options = { iterations: 1 };
 
 export default function () {
   console.log(answer, double(4), Object.keys(all).sort().join());
-  console.log(common.name, common.twice(5), typeof module, typeof exports, typeof require);
+  console.log(common.name, common.twice(5), typeof require);
 }

@@ -1,4 +1,4 @@
-// abortOnFail, delayAbortEval; approximately: iterations
+// abortOnFail, delayAbortEval; approximately: iterations wrong
 import { sleep } from 'k6';
 import { Counter } from 'k6/metrics';
 

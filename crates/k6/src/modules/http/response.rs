@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use engine::program::TlsVersion;
 
-use crate::http::{BodyForm, HttpResponse, SetCookie, select, shown_name, status_text};
+use crate::http::{BodyForm, HttpResponse, SetCookie, is_unknown_selector, select, shown_name, status_text};
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
 
@@ -185,9 +185,17 @@ fn json<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     if selector.is_nullish() {
         return scope.parse_json(&text, "response.json()");
     }
-    let parsed: serde_json::Value = serde_json::from_str(&text)
-        .map_err(|error| scope.throw(&format!("cannot parse the body as JSON: {error}")))?;
-    match select(&parsed, &selector.text()?) {
+    if response.body.is_none() {
+        return Err(scope.throw("the response has no body that could be read as JSON"));
+    }
+    // As in k6, a selector finds nothing in what is no JSON.
+    let parsed: Option<serde_json::Value> = serde_json::from_str(&text).ok();
+    let selector = selector.text()?.to_string();
+    if is_unknown_selector(&selector) {
+        let reason = "only names, numbers, # and #.name";
+        return Err(scope.throw(&format!("the selector '{selector}' is not supported: {reason}")));
+    }
+    match parsed.and_then(|parsed| select(&parsed, &selector)) {
         Some(value) => scope.parse_json(&value.to_string(), "response.json()"),
         None => Ok(scope.undefined()),
     }

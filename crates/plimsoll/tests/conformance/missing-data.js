@@ -1,0 +1,6 @@
+// open of a file that is not there: exit code 107
+const text = open('./files/nothing.txt');
+
+export default function () {
+  console.log(text);
+}

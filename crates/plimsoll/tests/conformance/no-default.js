@@ -1,0 +1,2 @@
+// a script that exports no function
+export const options = { iterations: 1 };

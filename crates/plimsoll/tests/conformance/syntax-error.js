@@ -1,0 +1,4 @@
+// a syntax error: exit code 107
+export default function () {
+  const two = 1 +;
+}
