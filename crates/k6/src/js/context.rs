@@ -20,12 +20,12 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// New globals, with these parts of the language and `data` for native functions. None where the runtime's heap has no space for
-    /// them.
+    /// New globals, with these parts of the language and `data` for native functions. None where there is no memory for them.
     pub(crate) fn new(runtime: &Rc<Runtime>, language: Language, data: Box<dyn Any>) -> Option<Context> {
         let data = Box::new(data);
-        // SAFETY: the runtime is alive. The opaque pointer leads into the box that the context is kept with.
-        unsafe {
+        // SAFETY: the runtime is alive, and the context was made without any part of the language. The opaque pointer leads into
+        // the box that the context is kept with.
+        runtime.without_limit(|| unsafe {
             let raw = q::JS_NewContextRaw(runtime.raw());
             if raw.is_null() {
                 return None;
@@ -36,7 +36,7 @@ impl Context {
             }
             q::JS_SetContextOpaque(raw, (&raw const *context._data).cast_mut().cast());
             Some(context)
-        }
+        })
     }
 
     /// Make, read and call its values.

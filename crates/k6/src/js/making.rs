@@ -47,9 +47,9 @@ impl<'js> Scope<'js> {
 
     /// An `ArrayBuffer` with these bytes.
     pub(crate) fn array_buffer(self, bytes: &[u8]) -> Value<'js> {
+        // SAFETY: the context is alive.
+        self.runtime().without_limit(|| unsafe { super::language::ensure_typed_arrays(self.raw()) });
         // SAFETY: the context is alive; pointer and length are those of the bytes, which are copied.
-        unsafe { super::language::ensure_typed_arrays(self.raw()) };
-        // SAFETY: the same.
         unsafe { Value::owned(self, q::JS_NewArrayBufferCopy(self.raw(), bytes.as_ptr(), bytes.len() as _)) }
     }
 

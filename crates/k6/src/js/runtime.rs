@@ -37,6 +37,7 @@ pub(crate) struct Runtime {
     raw: *mut q::JSRuntime,
     /// The number of the first class that is not JavaScript's own.
     first_class: q::JSClassID,
+    heap_bytes: usize,
     classes: RefCell<HashMap<TypeId, q::JSClassID>>,
     on_slice: RefCell<Option<OnSlice>>,
     /// What lives as long as it.
@@ -64,6 +65,7 @@ impl Runtime {
             let runtime = Rc::new(Runtime {
                 raw,
                 first_class,
+                heap_bytes: limits.heap_bytes,
                 classes: RefCell::default(),
                 on_slice: RefCell::default(),
                 attached: OnceCell::new(),
@@ -79,6 +81,17 @@ impl Runtime {
             q::JS_SetHostPromiseRejectionTracker(raw, Some(on_rejection), opaque);
             Some(runtime)
         }
+    }
+
+    /// Do `then` without the heap's limit: QuickJS does not survive a context, or a part of the
+    /// language, that was made by half. What it takes counts afterwards.
+    pub(super) fn without_limit<R>(&self, then: impl FnOnce() -> R) -> R {
+        // SAFETY: the runtime is alive. 0 is no limit.
+        unsafe { q::JS_SetMemoryLimit(self.raw, 0) };
+        let result = then();
+        // SAFETY: the runtime is alive.
+        unsafe { q::JS_SetMemoryLimit(self.raw, self.heap_bytes as _) };
+        result
     }
 
     /// Keep something as long as the heap; of several only the first.

@@ -79,13 +79,13 @@ fn what_is_no_tag_is_refused() {
     let only = "only String, Boolean and Number types are accepted as a metric tag values";
     let imports =
         "import http from 'k6/http'; import { check } from 'k6'; import { Counter } from 'k6/metrics';
-        const counter = new Counter('c');";
+        const counter = new Counter('own');";
     let body = "show(() => counter.add(1, { a: {} }));
         show(() => counter.add(1, { a: 1, b: true, c: 'x' }));
         show(() => check(1, { is: true }, { a: null }));
         show(() => http.get('http://127.0.0.1:1/', { tags: { a: [] } }).error);";
     let expected = [
-        format!("cannot add tags for the 'c' custom metric: invalid value for metric tag 'a': {only}"),
+        format!("cannot add tags for the 'own' custom metric: invalid value for metric tag 'a': {only}"),
         "true".to_owned(),
         format!("invalid value for metric tag 'a': {only}"),
         format!("invalid HTTP request metric tags: invalid value for metric tag 'a': {only}"),
