@@ -90,15 +90,18 @@ impl HttpOperation {
         HttpOperation { request: Rc::new(request), asked: None, given_cookies, due, answer: None }
     }
 
-    /// Draft the current hop, at so many milliseconds since 1970.
-    pub(crate) fn draft(&mut self, draft: &mut RequestDraft, now_ms: f64) {
+    /// Draft the current hop, at so many milliseconds since 1970; `user_agent` is sent unless the script sets another.
+    pub(crate) fn draft(&mut self, draft: &mut RequestDraft, user_agent: &str, now_ms: f64) {
         self.set_cookies(now_ms);
         let request = &self.request;
         (draft.due, draft.deadline) = (self.due, self.due + request.timeout);
         draft.method.extend_from_slice(request.method.as_bytes());
         draft.path.extend_from_slice(request.url.path.as_bytes());
+        if request.header("user-agent").is_none() {
+            draft.headers.push(b"user-agent", user_agent.as_bytes());
+        }
         for (name, value) in &request.headers {
-            match name.to_ascii_lowercase().as_str() {
+            match &*in_lower_case(name) {
                 "host" => draft.authority.extend_from_slice(value.as_bytes()),
                 name => draft.headers.push(name.as_bytes(), value.as_bytes()),
             }
@@ -239,9 +242,9 @@ impl HttpOperation {
         if !is_referer_given && (url.is_https() || !request.url.is_https()) {
             request.set_header("Referer", request.url.to_string());
         }
-        let keeps_method = matches!(status, 307 | 308) || matches!(request.method.as_str(), "GET" | "HEAD");
+        let keeps_method = matches!(status, 307 | 308) || matches!(&*request.method, "GET" | "HEAD");
         if !keeps_method {
-            "GET".clone_into(&mut request.method);
+            request.method = Cow::Borrowed("GET");
             (request.body, request.coded_body) = (Vec::new(), None);
             request.headers.retain(|(name, _)| !name.to_ascii_lowercase().starts_with("content-"));
         }
@@ -277,5 +280,13 @@ pub(crate) fn timings(times: &CompletedTimes) -> Timings {
         sending: milliseconds(times.sending_ns),
         waiting: milliseconds(times.waiting_ns),
         receiving: milliseconds(times.receiving_ns),
+    }
+}
+
+/// Most names are in lower case as they are.
+fn in_lower_case(name: &str) -> Cow<'_, str> {
+    match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => Cow::Owned(name.to_ascii_lowercase()),
+        false => Cow::Borrowed(name),
     }
 }

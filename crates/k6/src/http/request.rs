@@ -1,5 +1,6 @@
 //! A request as a script asks for it.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -19,9 +20,9 @@ pub(crate) enum Authentication {
 /// A request as a script asks for it.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpRequest {
-    pub(crate) method: String,
+    pub(crate) method: Cow<'static, str>,
     pub(crate) url: Rc<KnownUrl>,
-    /// As the script names them; without those that the connection writes.
+    /// As the script names them; without those that the connection writes, and without the run's `User-Agent`.
     pub(crate) headers: Vec<(String, String)>,
     /// Cookies that the script gives with it.
     pub(crate) cookies: Vec<(String, String)>,
@@ -47,7 +48,7 @@ pub(crate) struct HttpRequest {
 
 impl HttpRequest {
     /// Without anything else.
-    pub(crate) fn new(method: String, url: Rc<KnownUrl>) -> HttpRequest {
+    pub(crate) fn new(method: Cow<'static, str>, url: Rc<KnownUrl>) -> HttpRequest {
         HttpRequest {
             method,
             url,
@@ -75,8 +76,8 @@ impl HttpRequest {
 
     /// Its header of this name, in whatever case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let is_it = |header: &&(String, String)| header.0.eq_ignore_ascii_case(name);
-        self.headers.iter().find(is_it).map(|(_, value)| value.as_str())
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
     }
 
     /// Set a header, in place of one of the same name.

@@ -103,7 +103,7 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
             };
             let draft = context.request(name);
             (draft.origin, draft.endpoint) = (origin, endpoint);
-            operation.draft(draft, vu.unix_ms());
+            operation.draft(draft, &vu.shared.script.settings().http.user_agent, vu.unix_ms());
         }
         Err(failure) => {
             let response = Rc::new(operation.refused(failure));

@@ -39,6 +39,8 @@ pub(crate) struct Runtime {
     first_class: q::JSClassID,
     heap_bytes: usize,
     classes: RefCell<HashMap<TypeId, q::JSClassID>>,
+    /// The class of asynchronous functions, once that is known.
+    pub(super) async_class: OnceCell<q::JSClassID>,
     on_slice: RefCell<Option<OnSlice>>,
     /// What lives as long as it.
     attached: OnceCell<Box<dyn Any>>,
@@ -67,6 +69,7 @@ impl Runtime {
                 first_class,
                 heap_bytes: limits.heap_bytes,
                 classes: RefCell::default(),
+                async_class: OnceCell::new(),
                 on_slice: RefCell::default(),
                 attached: OnceCell::new(),
                 left_behind: RefCell::default(),

@@ -108,6 +108,24 @@ impl<'js> Value<'js> {
         unsafe { q::JS_IsFunction(self.scope.raw(), self.raw) }
     }
 
+    /// Whether it is a function whose result is a promise.
+    ///
+    /// # Errors
+    /// That the heap has no space for the one that it is compared with.
+    pub(crate) fn is_async_function(&self) -> Result<bool, Thrown> {
+        // SAFETY: the value is only looked at.
+        let class = |value: &Value<'_>| unsafe { q::JS_GetClassID(value.raw) };
+        let known = &self.scope.runtime().async_class;
+        let async_class = match known.get() {
+            Some(known) => *known,
+            None => {
+                let example = self.scope.run("(async () => 0)", "async")?;
+                *known.get_or_init(|| class(&example))
+            }
+        };
+        Ok(class(self) == async_class)
+    }
+
     /// Whether it counts as true in a condition.
     pub(crate) fn is_truthy(&self) -> bool {
         // SAFETY: the context and the value are alive. No code of the script runs for it.

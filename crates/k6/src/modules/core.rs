@@ -7,7 +7,6 @@ use engine::exchange::CheckResult;
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::metrics::{Builtin, SEPARATOR, Tags};
 use crate::modules::defining::{add, tags};
-use crate::modules::shown::class;
 use crate::vu::{Stage, Vu, Wait, Waiter};
 
 pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
@@ -79,7 +78,7 @@ fn require_calling(scope: Scope<'_>, function: &str) -> Result<(), Thrown> {
 
 /// That a function is not asynchronous: its result would be a promise, which is always true.
 fn require_synchronous(body: &Value<'_>, function: &str) -> Result<(), Thrown> {
-    if body.is_function() && class(body)? == "AsyncFunction" {
+    if body.is_async_function()? {
         let reason = "does not support async functions: await the value outside of it";
         return Err(body.scope().throw(&format!("{function}() {reason}")));
     }

@@ -10,6 +10,8 @@ mod request;
 mod response;
 mod sending;
 
+use std::borrow::Cow;
+
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
 use crate::vu::Vu;
@@ -41,9 +43,9 @@ pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     Ok(exports)
 }
 
-fn without_body<'js>(call: &Call<'js, '_>, method: &str) -> Result<Value<'js>, Thrown> {
+fn without_body<'js>(call: &Call<'js, '_>, method: &'static str) -> Result<Value<'js>, Thrown> {
     let arguments = request::Arguments {
-        method: method.to_owned(),
+        method: Cow::Borrowed(method),
         url: call.argument(0),
         body: call.scope().undefined(),
         params: call.argument(1),
@@ -51,9 +53,9 @@ fn without_body<'js>(call: &Call<'js, '_>, method: &str) -> Result<Value<'js>, T
     sending::send(call, &arguments)
 }
 
-fn with_body<'js>(call: &Call<'js, '_>, method: &str) -> Result<Value<'js>, Thrown> {
+fn with_body<'js>(call: &Call<'js, '_>, method: &'static str) -> Result<Value<'js>, Thrown> {
     let arguments = request::Arguments {
-        method: method.to_owned(),
+        method: Cow::Borrowed(method),
         url: call.argument(0),
         body: call.argument(1),
         params: call.argument(2),

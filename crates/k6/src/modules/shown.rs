@@ -110,7 +110,7 @@ fn elements(value: &Value<'_>, path: &Path<'_, '_>) -> Result<String, Thrown> {
 }
 
 /// The name of the function that made an object; empty where there is none.
-pub(super) fn class(value: &Value<'_>) -> Result<String, Thrown> {
+fn class(value: &Value<'_>) -> Result<String, Thrown> {
     let constructor = value.get("constructor")?;
     if !constructor.is_function() {
         return Ok(String::new());

@@ -1,5 +1,6 @@
 //! `http.batch`: several requests, so many at once as the options say.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -152,8 +153,12 @@ fn of_batch<'js>(element: &Value<'js>, key: &str) -> Result<Result<HttpRequest, 
     let read = match arguments(element, key) {
         Ok(arguments) => request::read(&arguments).map_err(|refused| (refused, arguments)),
         Err(refused) => {
-            let arguments =
-                Arguments { method: String::new(), url: undefined(), body: undefined(), params: undefined() };
+            let arguments = Arguments {
+                method: Cow::Borrowed(""),
+                url: undefined(),
+                body: undefined(),
+                params: undefined(),
+            };
             Err((refused, arguments))
         }
     };
@@ -196,5 +201,10 @@ fn arguments<'js>(given: &Value<'js>, key: &str) -> Result<Arguments<'js>, Refus
             params: given.get("params")?,
         });
     }
-    Ok(Arguments { method: "GET".to_owned(), url: given.clone(), body: undefined.clone(), params: undefined })
+    Ok(Arguments {
+        method: Cow::Borrowed("GET"),
+        url: given.clone(),
+        body: undefined.clone(),
+        params: undefined,
+    })
 }

@@ -1,5 +1,7 @@
 //! Requests as scripts write them: method, URL, body and params.
 
+use std::borrow::Cow;
+
 use super::refused::Refused;
 use super::{body, params};
 use crate::http::{BodyForm, Failure, HttpRequest};
@@ -10,16 +12,16 @@ use crate::vu::Vu;
 
 /// What a request is called with.
 pub(super) struct Arguments<'js> {
-    pub(super) method: String,
+    pub(super) method: Cow<'static, str>,
     pub(super) url: Value<'js>,
     pub(super) body: Value<'js>,
     pub(super) params: Value<'js>,
 }
 
 /// A method; `GET` where none is named.
-pub(super) fn method(value: &Value<'_>) -> Result<String, Thrown> {
+pub(super) fn method(value: &Value<'_>) -> Result<Cow<'static, str>, Thrown> {
     let method = if value.is_nullish() { String::new() } else { value.text()?.to_string() };
-    Ok(if method.is_empty() { "GET".to_owned() } else { method })
+    Ok(if method.is_empty() { Cow::Borrowed("GET") } else { Cow::Owned(method) })
 }
 
 /// What a request with these params does where it fails.
@@ -52,7 +54,6 @@ pub(super) fn read(arguments: &Arguments<'_>) -> Result<HttpRequest, Refused> {
         failures: failures(&arguments.params)?,
         ..HttpRequest::new(arguments.method.clone(), url)
     };
-    request.headers.push(("User-Agent".to_owned(), defaults.user_agent.clone()));
     body::read(&arguments.body, &mut request)?;
     if arguments.params.is_object() {
         params::read(&arguments.params, &mut request)?;

@@ -7,6 +7,7 @@ use engine::program::TlsVersion;
 use crate::http::{BodyForm, HttpResponse, SetCookie, is_unknown_selector, select, shown_name, status_text};
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
+use crate::vu::Vu;
 
 /// A response for a script.
 pub(crate) fn response_object(scope: Scope<'_>, response: Rc<HttpResponse>) -> Result<Value<'_>, Thrown> {
@@ -144,7 +145,10 @@ fn request<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>
     object.set("method", &scope.string(&request.method))?;
     object.set("url", &scope.string(&request.url.shown()))?;
     let headers = scope.object();
-    for (name, value) in &request.headers {
+    let settings = Vu::of(scope).shared.script.settings();
+    let of_run = request.header("user-agent").is_none().then_some(("user-agent", &settings.http.user_agent));
+    let given = request.headers.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in of_run.into_iter().chain(given) {
         let values = scope.array();
         values.put(0, scope.string(value))?;
         headers.set(&shown_name(name.as_bytes()), &values)?;
