@@ -56,7 +56,7 @@ fn within(value: &Value<'_>, outer: Option<&Path<'_, '_>>) -> Result<String, Thr
         return Ok("null".to_owned());
     }
     if value.is_string() {
-        return Ok(format!("\"{}\"", value.text()?.to_string()));
+        return Ok(format!("\"{}\"", value.text()?));
     }
     if value.is_function() {
         return Ok("[object Function]".to_owned());

@@ -2,10 +2,10 @@
 
 use super::*;
 
-struct Held;
+struct HeldUnit;
 
-impl Shared for Held {
-    const CLASS: &'static std::ffi::CStr = c"Held";
+impl Shared for HeldUnit {
+    const CLASS: &'static std::ffi::CStr = c"HeldUnit";
 }
 
 const SCRIPT: &str = "(held) => {
@@ -19,8 +19,8 @@ const SCRIPT: &str = "(held) => {
 /// Makes and uses values of each sort.
 fn work(scope: Scope<'_>) -> Result<(), Thrown> {
     let object = scope.object();
-    scope.set_class_prototype::<Held>(scope.object())?;
-    let held = scope.hold(Rc::new(Held))?;
+    scope.set_class_prototype::<HeldUnit>(scope.object())?;
+    let held = scope.hold(Rc::new(HeldUnit))?;
     object.set("held", &held)?;
     object.set("text", &scope.string(&"long ".repeat(200)))?;
     object.set_accessors("fact", scope.function("fact", 0, |call| Ok(call.this())), scope.undefined())?;
@@ -33,7 +33,7 @@ fn work(scope: Scope<'_>) -> Result<(), Thrown> {
     object.get("fact")?.keys()?;
     let result = scope.run(SCRIPT, "script")?.call(&promise, &[held])?;
     result.text()?;
-    drop(scope.throw_uncatchable(&"why ".repeat(100)));
+    let Thrown = scope.throw_uncatchable(&"why ".repeat(100));
     drop(scope.take_exception());
     while scope.run_job()? {}
     drop(scope.take_rejection());
