@@ -50,6 +50,10 @@ use std::process::ExitCode;
 
 use arguments::{SelftestPart, Verb};
 
+/// For C as well: QuickJS and SQLite take their memory from it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let outcome = match arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
