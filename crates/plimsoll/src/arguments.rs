@@ -42,7 +42,8 @@ Examples:
   plimsoll run plan.toml --once                   send each step once and show every exchange
   plimsoll run plan.toml --time-scale 0.1         try it in a tenth of the time
   plimsoll run plan.toml --target api=http://127.0.0.1:9000/v1
-  plimsoll run plan.toml -o today.plimsoll --html today.html --junit today.xml";
+  plimsoll run plan.toml -o today.plimsoll --html today.html --junit today.xml
+  plimsoll run script.js                          run a k6 script; `plimsoll run script.js --help` has k6's flags";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
