@@ -396,7 +396,7 @@ fn pass_on(scope: Scope<'_>, vu: &Vu) -> Result<bool, Thrown> {
         }
         Waiter::Promise(resolver) => {
             let received = match slot.ended {
-                Some(Ended::Grpc(reply)) => crate::modules::grpc_response(scope, &reply),
+                Some(Ended::Grpc(reply)) => crate::modules::grpc_response(scope, reply),
                 ended => crate::modules::request_received(scope, ended),
             };
             match received {

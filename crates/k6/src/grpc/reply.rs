@@ -1,11 +1,13 @@
 //! What came of a call or of connecting, in the words of k6 where scripts see them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use base64::Engine as _;
 use engine::exchange::Response;
 use evidence::{GrpcCode, Outcome};
 use wire::grpc::{Framed, MessageError, Status};
+use wire::headers::Headers;
 
 use super::{GrpcCall, GrpcConnection, Reading};
 
@@ -21,9 +23,6 @@ const NO_MESSAGE: &str = "null";
 const SURPLUS: &str =
     "cardinality violation: expected <EOF> for non server-streaming RPCs, but received another message";
 
-/// Headers or trailers by name.
-type Metadata = BTreeMap<String, Vec<String>>;
-
 /// What came of a call or of connecting.
 #[derive(Debug)]
 pub(crate) struct GrpcReply {
@@ -36,8 +35,12 @@ pub(crate) struct GrpcReply {
     pub(crate) message: String,
     /// The messages where they are not decoded.
     pub(crate) raw: Vec<Vec<u8>>,
-    headers: Metadata,
-    trailers: Metadata,
+    /// Headers, then trailers.
+    fields: Headers,
+    /// Which of the fields are headers.
+    headers: Range<usize>,
+    /// Which of the fields are trailers.
+    trailers: Range<usize>,
 }
 
 impl GrpcReply {
@@ -90,8 +93,9 @@ impl GrpcReply {
             details: None,
             message: NO_MESSAGE.to_owned(),
             raw: Vec::new(),
-            headers: Metadata::new(),
-            trailers: Metadata::new(),
+            fields: Headers::new(),
+            headers: 0..0,
+            trailers: 0..0,
         }
     }
 
@@ -118,19 +122,20 @@ impl GrpcReply {
                 GrpcReply::failed(u32::from(code.number()), text)
             }
         };
+        reply.fields.clone_from(&response.headers);
         let mut head = response.headers.iter().take(response.head_fields);
         if head.any(|(name, _)| name.eq_ignore_ascii_case(b"grpc-status")) {
             // Its one block of headers is its trailers.
-            note(&mut reply.trailers, response.headers.iter().take(response.head_fields));
+            reply.trailers = 0..response.head_fields;
         } else {
-            note(&mut reply.headers, response.headers.iter().take(response.head_fields));
-            note(&mut reply.trailers, response.headers.iter().skip(response.head_fields));
+            reply.headers = 0..response.head_fields;
+            reply.trailers = response.head_fields..usize::MAX;
         }
         reply.details = details(call, response);
         if reply.code == GrpcCode::OK || call.reading == Reading::Raw {
             reply.read(call, response, most_bytes).unwrap_or_else(|(code, text)| {
                 (reply.code, reply.text) = (GrpcCode::from_number(code), text);
-                reply.trailers.clear();
+                reply.trailers = 0..0;
             });
         }
         if reply.message == NO_MESSAGE { reply.with_default_message(call) } else { reply }
@@ -181,21 +186,39 @@ impl GrpcReply {
         Ok(())
     }
 
-    /// The object that a script gets, as JSON.
-    pub(crate) fn json(&self) -> String {
-        let error = match (self.code, &self.details) {
+    /// Why it failed, as JSON; `null` where it did not.
+    pub(crate) fn error_json(&self) -> String {
+        match (self.code, &self.details) {
             (GrpcCode::OK, _) => NO_MESSAGE.to_owned(),
             (_, Some(details)) => details.clone(),
             (code, None) => {
                 serde_json::json!({ "code": code.number(), "message": self.text, "details": [] }).to_string()
             }
-        };
-        let GrpcReply { code, message, headers, trailers, .. } = self;
-        let [headers, trailers] = [headers, trailers].map(|metadata| serde_json::json!(metadata));
-        let status = code.number();
-        format!(
-            "{{\"message\":{message},\"error\":{error},\"headers\":{headers},\"trailers\":{trailers},\"status\":{status}}}"
-        )
+        }
+    }
+
+    /// The headers as JSON: arrays of values by name.
+    pub(crate) fn headers_json(&self) -> String {
+        self.metadata_json(&self.headers)
+    }
+
+    /// The same of the trailers.
+    pub(crate) fn trailers_json(&self) -> String {
+        self.metadata_json(&self.trailers)
+    }
+
+    /// Some of the fields, without those that belong to the protocol.
+    fn metadata_json(&self, part: &Range<usize>) -> String {
+        let mut metadata: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in self.fields.iter().skip(part.start).take(part.len()) {
+            let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+            if matches!(&*name, "grpc-status" | "grpc-message" | "grpc-encoding") {
+                continue;
+            }
+            let value = if name.ends_with("-bin") { binary(value) } else { value.to_vec() };
+            metadata.entry(name).or_default().push(String::from_utf8_lossy(&value).into_owned());
+        }
+        serde_json::json!(metadata).to_string()
     }
 }
 
@@ -214,18 +237,6 @@ fn details(call: &GrpcCall, response: &Response) -> Option<String> {
     let encoded = response.header(b"grpc-status-details-bin")?;
     let json = call.reading.method()?.status_json(&binary(encoded));
     Some(json.unwrap_or_else(|_| "{}".to_owned()))
-}
-
-/// Note headers or trailers, except those that belong to the protocol.
-fn note<'a>(metadata: &mut Metadata, fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
-    for (name, value) in fields {
-        let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-        if matches!(&*name, "grpc-status" | "grpc-message" | "grpc-encoding") {
-            continue;
-        }
-        let value = if name.ends_with("-bin") { binary(value) } else { value.to_vec() };
-        metadata.entry(name).or_default().push(String::from_utf8_lossy(&value).into_owned());
-    }
 }
 
 fn binary(value: &[u8]) -> Vec<u8> {

@@ -2,6 +2,7 @@
 
 mod params;
 mod reflecting;
+mod response;
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -19,6 +20,8 @@ use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
 use crate::script::beside;
 use crate::vu::{Ended, Operation, Stage, Vu, Wait, Waiter};
+
+pub(crate) use response::response_object;
 
 /// What is said of a call without a connection.
 const NOT_CONNECTED: &str = "no gRPC connection, you must call connect first";
@@ -46,6 +49,7 @@ const CODES: [&str; 17] = [
 const HEALTH: [&str; 4] = ["Unknown", "Serving", "NotServing", "ServiceUnkown"];
 
 pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
+    response::set_prototype(scope)?;
     let prototype = scope.object();
     add(&prototype, "load", 2, load)?;
     add(&prototype, "loadProtoset", 1, load_set)?;
@@ -208,11 +212,6 @@ fn wait_for(scope: Scope<'_>, request: Request) -> Result<Rc<GrpcReply>, Thrown>
     }
 }
 
-/// What a script gets for a call.
-pub(crate) fn response_object<'js>(scope: Scope<'js>, reply: &GrpcReply) -> Result<Value<'js>, Thrown> {
-    scope.parse_json(&reply.json(), "k6/net/grpc")
-}
-
 /// A call that is ready to be sent; or one that is over, because its message is too long.
 enum Invocation {
     Ready(Request),
@@ -270,8 +269,8 @@ fn invocation(call: &Call<'_, '_>) -> Result<Invocation, Thrown> {
 fn invoke<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let scope = call.scope();
     match invocation(call)? {
-        Invocation::Ready(request) => response_object(scope, &*wait_for(scope, request)?),
-        Invocation::Over(reply) => response_object(scope, &reply),
+        Invocation::Ready(request) => response_object(scope, wait_for(scope, request)?),
+        Invocation::Over(reply) => response_object(scope, Rc::new(reply)),
     }
 }
 
@@ -282,7 +281,7 @@ fn invoke_async<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let (promise, resolver) = scope.promise()?;
     match invocation {
         Ok(Invocation::Ready(request)) => drop(begin(Vu::of(scope), request, Waiter::Promise(resolver))),
-        Ok(Invocation::Over(reply)) => resolver.fulfil(response_object(scope, &reply)?)?,
+        Ok(Invocation::Over(reply)) => resolver.fulfil(response_object(scope, Rc::new(reply))?)?,
         Err(Thrown) => resolver.reject(scope.take_thrown())?,
     }
     Ok(promise)
