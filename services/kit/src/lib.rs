@@ -12,6 +12,7 @@ pub mod drain;
 pub mod env;
 #[cfg(feature = "faults")]
 pub mod faults;
+pub mod group_commit;
 pub mod grpc;
 pub mod health;
 pub mod limit;
