@@ -38,6 +38,7 @@ mod replicas;
 mod reward_server;
 #[path = "../it/rewards.rs"]
 mod rewards;
+mod shared_database;
 #[path = "../it/support.rs"]
 mod support;
 #[path = "../it/test_data.rs"]

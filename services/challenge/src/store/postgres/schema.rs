@@ -1,12 +1,18 @@
 //! The schema in PostgreSQL: forward only, one entry per version.
 
+use kit::store::Migrations;
+
 /// Each entry brings the schema from its version to the next. Entries are never changed, only added.
 ///
 /// The user is the first column of every table and part of every key: partitioned by user, each statement stays on one
 /// shard. `players` has a row for each user who was ever written: locking it serialises the user's writes over all
 /// replicas. `user_goal_progress` has no index besides its key, so that an update of a row stays on its page.
 /// `event_ids` is written in the order of time, so a block-range index finds expired ids at no cost to writes.
-pub(super) const MIGRATIONS: [&str; 1] = ["
+pub(super) const MIGRATIONS: Migrations =
+    Migrations { service: "challenge", first_table: "players", steps: &STEPS };
+
+const STEPS: [&str; 1] = [
+    "
     CREATE TABLE players (
         user_id TEXT PRIMARY KEY
     );
@@ -54,4 +60,5 @@ pub(super) const MIGRATIONS: [&str; 1] = ["
         granted_at TIMESTAMPTZ NOT NULL,
         PRIMARY KEY (user_id, idempotency_key)
     );
-"];
+    ",
+];

@@ -1,10 +1,15 @@
 //! The schema in PostgreSQL: forward migrations only, one for each version.
 
+use kit::store::Migrations;
+
 /// Each entry migrates the schema from its index to the next version. Entries are never changed, only added.
 ///
 /// The tables are those of the embedded store. `price` contains the exact amount for people who read the database.
 /// `cache_generation` has one row: the generation of cached answers in Redis that may be used.
-pub(super) const MIGRATIONS: [&str; 2] = [
+pub(super) const MIGRATIONS: Migrations =
+    Migrations { service: "listings", first_table: "categories", steps: &STEPS };
+
+const STEPS: [&str; 2] = [
     "
     CREATE TABLE categories (
         id BIGINT PRIMARY KEY,

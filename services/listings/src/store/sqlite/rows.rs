@@ -210,7 +210,7 @@ mod tests {
 
     fn empty() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(&MIGRATIONS.concat()).unwrap();
+        connection.execute_batch(&MIGRATIONS.steps.concat()).unwrap();
         connection
     }
 
