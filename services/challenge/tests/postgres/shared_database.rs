@@ -46,10 +46,13 @@ async fn each_service_has_steps_of_its_own() {
 async fn a_database_made_before_steps_had_names_still_works() {
     for order in [[ONE, TWO, TWO, ONE], [TWO, ONE, ONE, TWO]] {
         let database = TestDatabase::new();
-        database.run(
+        let env = database.env();
+        let (_, user) = env.iter().find(|(name, _)| *name == "DB_USER").unwrap();
+        database.run(&format!(
             "CREATE TABLE schema_steps (step INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL);
-             CREATE TABLE second (x INT); INSERT INTO schema_steps VALUES (1, now())",
-        );
+             CREATE TABLE second (x INT); INSERT INTO schema_steps VALUES (1, now());
+             ALTER TABLE schema_steps OWNER TO {user}; ALTER TABLE second OWNER TO {user}"
+        ));
         for migrations in order {
             start(&database, &migrations).await.unwrap();
         }

@@ -11,7 +11,7 @@ use kit::store::Migrations;
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "challenge", first_table: "players", steps: &STEPS };
 
-const STEPS: [&str; 1] = [
+const STEPS: [&str; 2] = [
     "
     CREATE TABLE players (
         user_id TEXT PRIMARY KEY
@@ -60,5 +60,15 @@ const STEPS: [&str; 1] = [
         granted_at TIMESTAMPTZ NOT NULL,
         PRIMARY KEY (user_id, idempotency_key)
     );
+    ",
+    // When an open claim is tried again, and how one ends that is always refused. A replica of the version before this
+    // one begins claims with the default.
+    "
+    ALTER TABLE claims
+        ADD COLUMN retry_at TIMESTAMPTZ NOT NULL DEFAULT now() + interval '2 minutes',
+        ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0,
+        ADD COLUMN refused_at TIMESTAMPTZ;
+    DROP INDEX claims_pending;
+    CREATE INDEX claims_open ON claims (retry_at) WHERE granted_at IS NULL AND refused_at IS NULL;
     ",
 ];

@@ -10,7 +10,7 @@ use kit::store::Migrations;
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "challenge", first_table: "user_goal_progress", steps: &STEPS };
 
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE user_goal_progress (
         user_id TEXT NOT NULL,
@@ -56,6 +56,14 @@ const STEPS: [&str; 2] = [
     "
     ALTER TABLE user_goal_progress ADD COLUMN baseline_version INTEGER;
     ALTER TABLE user_goal_progress ADD COLUMN baseline_told_at INTEGER;
+    ",
+    // When an open claim is tried again, and how one ends that is always refused.
+    "
+    ALTER TABLE claims ADD COLUMN retry_at INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE claims ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE claims ADD COLUMN refused_at INTEGER;
+    DROP INDEX claims_pending;
+    CREATE INDEX claims_open ON claims (retry_at) WHERE granted_at IS NULL AND refused_at IS NULL;
     ",
 ];
 
