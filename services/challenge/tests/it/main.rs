@@ -7,6 +7,7 @@ use database::StoreKind;
 /// The embedded store; `tests/postgres` runs the same tests against the other one.
 const STORE: StoreKind = StoreKind::Sqlite;
 
+mod access;
 mod all_goals;
 mod bad_input;
 mod binary;
