@@ -75,7 +75,8 @@ pub trait GroupWriter: Send {
 /// How a writer forms groups.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupOptions {
-    /// A group ends when its commands weigh this much: it bounds how many fail together, and how long the first waits.
+    /// A group ends when its commands weigh this much, at least 1: it bounds how many fail together, and how long the
+    /// first waits.
     pub max_weight: usize,
     /// How long the first command of a group waits for others.
     pub batching_delay: Duration,
@@ -125,6 +126,8 @@ pub struct GroupCommit<W: GroupWriter> {
     /// Acknowledged commands whose group failed.
     retries: Vec<W::Command>,
     retry_at: Instant,
+    /// The weight of the next group of them.
+    retry_weight: usize,
 }
 
 impl<W: GroupWriter> GroupCommit<W> {
@@ -132,8 +135,9 @@ impl<W: GroupWriter> GroupCommit<W> {
     #[must_use]
     pub fn new(writer: W, options: GroupOptions, metrics: GroupMetrics) -> (GroupQueue<W::Command>, Self) {
         let (sender, messages) = unbounded_channel();
-        let (retries, retry_at) = (Vec::new(), Instant::now());
-        (GroupQueue { messages: sender }, Self { writer, messages, options, metrics, retries, retry_at })
+        let (retries, retry_at, retry_weight) = (Vec::new(), Instant::now(), options.max_weight);
+        let writer = Self { writer, messages, options, metrics, retries, retry_at, retry_weight };
+        (GroupQueue { messages: sender }, writer)
     }
 
     /// Commits until the queue is closed or dropped.
@@ -207,14 +211,18 @@ impl<W: GroupWriter> GroupCommit<W> {
     }
 
     /// Tries the acknowledged commands again, without those that arrived since: whatever makes them fail must not
-    /// affect others.
+    /// affect others. Those of a group that fails come last the next time, in smaller groups, so that a command which
+    /// can never be written, and is not known as the cause, holds up no other for long.
     async fn retry(&mut self) {
         let mut waiting = std::mem::take(&mut self.retries);
         while !waiting.is_empty() && self.retries.is_empty() {
             let rest = waiting.split_off(self.count_within_weight(&waiting));
             self.commit(std::mem::replace(&mut waiting, rest)).await;
+            let weight = if self.retries.is_empty() { self.retry_weight * 2 } else { self.retry_weight / 2 };
+            self.retry_weight = weight.clamp(1, self.options.max_weight);
         }
-        self.retries.append(&mut waiting);
+        waiting.append(&mut self.retries);
+        self.retries = waiting;
     }
 
     /// How many of the first commands make a group: at least one.
@@ -222,7 +230,7 @@ impl<W: GroupWriter> GroupCommit<W> {
         let mut weight = 0;
         let is_within = |command: &&W::Command| {
             weight += command.weight();
-            weight <= self.options.max_weight
+            weight <= self.retry_weight
         };
         commands.iter().take_while(is_within).count().max(1).min(commands.len())
     }

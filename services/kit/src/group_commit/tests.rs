@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::oneshot;
 
 use super::*;
+use crate::metrics::Metrics;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum TestError {
@@ -53,6 +54,8 @@ struct Disk {
     attempts: Vec<Vec<u32>>,
     written: Vec<u32>,
     poison: Vec<u32>,
+    /// Groups that contain it fail as if the disk was down.
+    cursed: Option<u32>,
     /// How many more groups fail whatever they contain.
     down_for: u32,
 }
@@ -72,6 +75,9 @@ impl GroupWriter for TestWriter {
             disk.down_for -= 1;
             return Err(FailedGroup { commands: group, error: TestError::Down });
         }
+        if disk.cursed.is_some_and(|cursed| numbers.contains(&cursed)) {
+            return Err(FailedGroup { commands: group, error: TestError::Down });
+        }
         if numbers.iter().any(|number| disk.poison.contains(number)) {
             return Err(FailedGroup { commands: group, error: TestError::Poison });
         }
@@ -87,8 +93,6 @@ struct Bench {
     writer: GroupCommit<TestWriter>,
     metrics: Metrics,
 }
-
-use crate::metrics::Metrics;
 
 fn bench(disk: Disk) -> Bench {
     let (disk, metrics) = (Arc::new(Mutex::new(disk)), Metrics::new("test"));
@@ -164,6 +168,22 @@ async fn an_acknowledged_command_that_is_rejected_is_not_retried() {
     let (disk, metrics) = bench.finish().await;
     assert_eq!(disk.lock().unwrap().written, [1, 3]);
     assert!(metrics.contains("test_store_commands_rejected_total 1"), "{metrics}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_that_always_fails_for_an_unknown_reason_does_not_keep_others_from_being_written() {
+    let bench = bench(Disk { cursed: Some(3), ..Disk::default() });
+    (0..64).for_each(|number| bench.send_acknowledged(number));
+    let Bench { disk, writer, queue: _open, .. } = bench;
+    let running = tokio::spawn(writer.run());
+    let mut checks = tokio::time::interval(Duration::from_secs(1));
+    for _second in 0..20 {
+        checks.tick().await;
+    }
+    let mut written = disk.lock().unwrap().written.clone();
+    written.sort_unstable();
+    assert_eq!(written, (0..64).filter(|number| *number != 3).collect::<Vec<_>>());
+    running.abort();
 }
 
 #[tokio::test(start_paused = true)]
