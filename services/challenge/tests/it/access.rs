@@ -132,7 +132,7 @@ async fn table(server: &Server, credentials: &[Option<String>]) -> String {
 async fn every_route_and_rpc_and_caller_is_as_documented() {
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
-    let server = Server::start_with(&keys.settings()).await;
+    let server = Server::start_with(&crate::publishers::settings(&keys)).await;
     let table = table(&server, &credentials(&signer)).await;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/who-may-challenge.md");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -150,7 +150,7 @@ async fn every_route_and_rpc_and_caller_is_as_documented() {
 async fn no_other_caller_reads_or_changes_anything_of_a_user() {
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
-    let server = Server::start_with(&keys.settings()).await;
+    let server = Server::start_with(&crate::publishers::settings(&keys)).await;
     crate::publishers::log_in(&server, &signer.token(&claims("publisher")), "ann").await;
     let state =
         "SELECT count(*) FROM user_goal_progress WHERE user_id = 'ann' AND is_active AND claimed_at IS NULL";

@@ -145,7 +145,7 @@ async fn every_refusal_is_the_same_over_both_transports() {
 async fn a_bearer_token_in_the_metadata_names_its_subject_too() {
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
-    let server = Server::start_with(&keys.settings()).await;
+    let server = Server::start_with(&crate::publishers::settings(&keys)).await;
     crate::publishers::log_in(&server, &signer.token(&claims("publisher")), "ann").await;
     let anonymous = server.caller("").await;
     let claim_with = |token: Option<String>| {

@@ -170,15 +170,13 @@ impl KeyServer {
         self.state.lock().unwrap().fetches
     }
 
-    /// The settings of a service that trusts it, with a subject for each role.
-    pub(crate) fn settings(&self) -> [(&str, &str); 6] {
+    /// The settings of a service that trusts it.
+    pub(crate) fn settings(&self) -> [(&str, &str); 4] {
         [
             ("TEST_IDENTITY_HEADER", "off"),
             ("AUTH_JWKS_URL", self.url.as_str()),
             ("AUTH_ISSUER", ISSUER),
             ("AUTH_AUDIENCE", "challenge"),
-            ("SERVICE_SUBJECTS", "publisher"),
-            ("ADMIN_SUBJECTS", "operator"),
         ]
     }
 }

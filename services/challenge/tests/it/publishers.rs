@@ -8,6 +8,12 @@ use tonic::{Code, Request};
 use crate::issuer::{KeyServer, Signer, claims, claims_with};
 use crate::support::{Server, statistic};
 
+/// The settings of a service that trusts this key server, with a subject for each role.
+pub(crate) fn settings(keys: &KeyServer) -> Vec<(&str, &str)> {
+    let roles = [("SERVICE_SUBJECTS", "publisher"), ("ADMIN_SUBJECTS", "operator")];
+    keys.settings().into_iter().chain(roles).collect()
+}
+
 fn with_token<T>(message: T, token: Option<&str>) -> Request<T> {
     let mut request = Request::new(message);
     if let Some(token) = token {
@@ -43,7 +49,7 @@ async fn codes(server: &Server, token: Option<&str>) -> [Code; 2] {
 async fn only_a_service_of_the_namespace_may_publish_events() {
     let (signer, stranger) = (Signer::ec("e"), Signer::ec("e"));
     let keys = KeyServer::start(&[&signer]).await;
-    let server = Server::start_with(&keys.settings()).await;
+    let server = Server::start_with(&settings(&keys)).await;
     assert_eq!(codes(&server, None).await, [Code::Unauthenticated; 2], "no token");
     for (token, expected) in [
         (stranger.token(&claims("publisher")), Code::Unauthenticated),
