@@ -6,7 +6,9 @@
 pub mod grpc;
 mod guard;
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use kit::clock::UtcMs;
 use kit::limit::Limit;
@@ -101,6 +103,23 @@ pub struct Intake {
     pub acknowledge: Acknowledge,
     /// Slots for events that are not written yet.
     pub buffer: Limit,
+    /// Keys of events without an id.
+    pub unnamed: UnnamedKeys,
+}
+
+/// Keys that no other event has.
+#[derive(Debug, Default)]
+pub struct UnnamedKeys {
+    /// Its keys are random, those of each process others.
+    hasher: RandomState,
+    count: AtomicU64,
+}
+
+impl UnnamedKeys {
+    fn next(&self) -> EventKey {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        EventKey::unnamed([self.hasher.hash_one(number), number])
+    }
 }
 
 impl Intake {
@@ -125,7 +144,12 @@ impl Intake {
         let slot = self.buffer.enter().ok_or(IntakeError::Full)?;
         #[cfg(feature = "faults")]
         let _held = kit::faults::inject().await;
-        let key = (!message.id.is_empty()).then(|| EventKey::new(kind, &user, message.id));
+        let key = match (message.id, self.acknowledge) {
+            // The store tries it again after a commit whose outcome is unknown: then it must recognise it.
+            ("", Acknowledge::Buffered) => Some(self.unnamed.next()),
+            ("", Acknowledge::Durable) => None,
+            (id, _) => Some(EventKey::new(kind, &user, id)),
+        };
         let write = EventWrite { user, key, event: TriggeredEvent { trigger, event } };
         match self.acknowledge {
             Acknowledge::Durable => Ok(match self.store.event(write, slot).await? {

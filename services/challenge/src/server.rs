@@ -21,7 +21,7 @@ use tonic_health::server::HealthReporter;
 use crate::admission::Admission;
 use crate::catalog::{Catalog, CatalogError};
 use crate::claims::Claims;
-use crate::events::{self, Intake};
+use crate::events::{self, Intake, UnnamedKeys};
 use crate::grpc::{self, Players};
 use crate::http::{self, Api};
 use crate::identity::Identity;
@@ -168,6 +168,7 @@ impl Core {
             namespace: settings.namespace.clone(),
             acknowledge: settings.acknowledge,
             buffer,
+            unnamed: UnnamedKeys::default(),
         }
     }
 }

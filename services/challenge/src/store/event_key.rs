@@ -16,6 +16,12 @@ impl EventKey {
         Self::of(&[kind, user.as_str(), id])
     }
 
+    /// The key of an event without an id, from numbers that no other such event has.
+    #[must_use]
+    pub fn unnamed(numbers: [u64; 2]) -> Self {
+        Self::of(&["unnamed", &numbers[0].to_string(), &numbers[1].to_string()])
+    }
+
     /// The key of these texts, none of which can take over a part of another.
     pub(super) fn of(parts: &[&str]) -> Self {
         let mut hash = Sha256::new();
