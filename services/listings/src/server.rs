@@ -69,6 +69,8 @@ pub struct Running {
     health: Arc<Health>,
     reporter: HealthReporter,
     callers: JoinSet<()>,
+    /// Writes counted views; ended with the process.
+    _view_writer: JoinSet<()>,
     operators: JoinSet<()>,
     drain: Drain,
     operators_drain: Drain,
@@ -106,8 +108,8 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let (drain, draining) = Drain::new();
     let (operators_drain, operators_draining) = Drain::new();
     let views = Arc::new(ViewCounter::default());
-    let mut callers = JoinSet::new();
-    callers.spawn(Arc::clone(&views).run(Arc::clone(&store), draining.clone()));
+    let mut view_writer = JoinSet::new();
+    view_writer.spawn(Arc::clone(&views).run(Arc::clone(&store), draining.clone()));
     let identity = Arc::new(identity(settings, &metrics));
     let limiter = Arc::new(Limiter::new(settings.limits.clone(), settings.redis.clone(), &metrics));
     let health = health_of(&store, &identity);
@@ -120,6 +122,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let admission = Admission { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
     let (routes, reporter) = grpc::router(Arc::new(operations), admission, &metrics).await;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
+    let mut callers = JoinSet::new();
     callers.spawn(serve(grpc_port, Protocol::Http2, Port { routes, gate: Some(gate), bounds }, draining));
 
     let sources = health::HealthSources {
@@ -140,6 +143,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         health,
         reporter,
         callers,
+        _view_writer: view_writer,
         operators,
         drain,
         operators_drain,

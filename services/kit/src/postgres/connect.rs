@@ -233,6 +233,15 @@ impl<S: Prepared> Link<S> {
         self.session.as_ref().ok_or(StoreError::Closed)
     }
 
+    /// The session on which a transaction was begun.
+    ///
+    /// # Errors
+    /// When its connection broke since: on a new one, the statements would run outside the transaction.
+    pub fn same_session(&self) -> Result<&Session<S>, StoreError> {
+        let open = self.session.as_ref().filter(|session| !session.client().is_closed());
+        open.ok_or_else(|| StoreError::Unreachable("the connection broke during a transaction".into()))
+    }
+
     async fn make(&mut self) -> Result<Session<S>, StoreError> {
         if let Some(FailedAttempt { at, error }) = &self.last_failure
             && at.elapsed() < RETRY_PAUSE

@@ -12,6 +12,7 @@ mod pool;
 mod queries;
 mod rows;
 mod schema;
+mod sent_group;
 mod statements;
 mod writer;
 

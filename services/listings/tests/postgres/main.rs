@@ -30,6 +30,7 @@ mod late;
 mod limits;
 #[path = "../it/listings.rs"]
 mod listings;
+mod lost_commit;
 mod outages;
 #[path = "../it/process.rs"]
 mod process;

@@ -44,6 +44,8 @@ pub(super) const OF_SKU: &str = "
     SELECT id FROM listings WHERE sku = $1 AND deleted_at IS NULL AND storefront_id IS NOT NULL
     ORDER BY id LIMIT 1000";
 
+/// The id of the transaction, by which its outcome can be asked for later.
+const TRANSACTION: &str = "SELECT pg_current_xact_id()::text";
 const LOAD_FAVORITES: &str = "
     SELECT user_id, listing_id FROM listing_favorites
     WHERE (user_id, listing_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))";
@@ -116,7 +118,7 @@ const UPDATE_COUNTS: &str = "
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS new (category_id, status, listings)
     ORDER BY category_id, status
     ON CONFLICT (category_id, status) DO UPDATE SET listings = kept.listings + excluded.listings";
-const NEW_GENERATION: &str = "UPDATE cache_generation SET generation = generation + 1";
+pub(super) const NEW_GENERATION: &str = "UPDATE cache_generation SET generation = generation + 1";
 const GENERATION: &str = "SELECT generation FROM cache_generation";
 
 macro_rules! prepared {
@@ -152,6 +154,7 @@ prepared! {
         lock = LOCK,
         #[cfg(feature = "faults")]
         without_lock = LISTINGS,
+        transaction = TRANSACTION,
         images = IMAGES,
         favorites = LOAD_FAVORITES,
         orders = ORDERS,

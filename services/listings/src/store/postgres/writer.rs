@@ -1,20 +1,25 @@
 //! A writer: one task with one connection. It takes the queued writes as a group, runs them in one transaction,
-//! commits, invalidates the cache and then answers the callers: two round trips for a group of any size.
+//! commits, invalidates the cache and then answers the callers: two round trips for a group of any size. A group whose
+//! commit or invalidation is not answered is settled beside the writer, see [`Settler`].
 
 use kit::clock::UtcMs;
 use kit::postgres::{Connector, Link, within};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row};
 
 use super::columns::save;
 use super::rows;
+use super::sent_group::{SentGroup, Settler, TransactionId};
 use super::statements::WriterStatements;
-use crate::cache::{Cache, ClosedScopes, wait_for_generation_expiry};
+use crate::cache::{Cache, ClosedScopes};
 use crate::store::StoreError;
-use crate::store::queued_write::{DecidedGroup, QueuedWrite, decide, fail_all, reply_all};
+use crate::store::queued_write::{QueuedWrite, decide, fail_all};
 use crate::store::writer_metrics::{GroupStart, WriterMetrics};
-use crate::write::{FavoriteKey, KeyedOrderLine, LoadedRows, NewIds, OrderLine, RequiredRows, StockLevels};
+use crate::write::{
+    Changes, FavoriteKey, KeyedOrderLine, LoadedRows, NewIds, OrderLine, RequiredRows, StockLevels,
+};
 
 /// Writes in one transaction at most; it bounds the writes that fail together and the wait of the first.
 const MAX_GROUP: usize = 256;
@@ -27,19 +32,27 @@ pub(super) enum WriterMessage {
 
 pub(super) struct Writer {
     link: Link<WriterStatements>,
-    cache: Cache,
-    metrics: WriterMetrics,
+    settler: Settler,
+    /// The groups that are settled beside the writer.
+    settling: JoinSet<()>,
 }
 
-/// A group that was not committed, or whose outcome is unknown.
+/// A group of which nothing was committed.
 struct FailedGroup {
     group: Vec<QueuedWrite>,
     error: StoreError,
 }
 
+/// A transaction that was begun, and the rows that it has locked.
+struct LoadedGroup {
+    transaction: TransactionId,
+    rows: LoadedRows,
+}
+
 impl Writer {
     pub(super) fn new(connector: &Connector, cache: Cache, metrics: WriterMetrics) -> Self {
-        Self { link: Link::new(connector.clone()), cache, metrics }
+        let settler = Settler { connector: connector.clone(), cache, metrics };
+        Self { link: Link::new(connector.clone()), settler, settling: JoinSet::new() }
     }
 
     /// Connects before the first write.
@@ -60,9 +73,18 @@ impl Writer {
                 }
             }
             self.commit(group).await;
+            while self.settling.try_join_next().is_some() {}
             if is_last {
-                return;
+                return self.settle_all().await;
             }
+        }
+    }
+
+    /// Waits for the groups that are being settled, for no longer than for any other answer of the server.
+    async fn settle_all(mut self) {
+        let all = async { while self.settling.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.link.answer_timeout(), all).await.is_err() {
+            tracing::error!("the store closes before it knows whether its last writes were committed");
         }
     }
 
@@ -80,37 +102,44 @@ impl Writer {
         }
     }
 
-    /// Runs a group in one transaction and answers its callers, unless it fails.
+    /// Runs a group in one transaction and has its callers answered, unless nothing of it was committed.
     async fn attempt(&mut self, group: Vec<QueuedWrite>) -> Result<(), FailedGroup> {
         if group.is_empty() {
             return Ok(());
         }
         let start = GroupStart::now(group.len());
         let now = UtcMs::now();
-        let written = match self.load(&group).await {
-            Ok(loaded) => {
-                let decided = decide(&group, loaded, now);
-                self.write(&decided, now).await.map(|()| decided)
-            }
-            Err(error) => Err(error),
+        let LoadedGroup { transaction, rows } = match self.load(&group).await {
+            Ok(loaded) => loaded,
+            Err(error) => return Err(self.failed(group, error, start)),
         };
-        match written {
-            Ok(decided) => {
-                self.metrics.count(start, Some(&decided.changes));
-                reply_all(group, decided.outcomes);
-                Ok(())
-            }
+        let decided = decide(&group, rows, now);
+        let closed = self.settler.cache.close(&decided.changes.invalidated).await;
+        let saved = self.save(&decided.changes, &closed, now).await;
+        let sent = SentGroup { group, decided, closed, start };
+        match saved {
+            Ok(()) => match self.settler.invalidate_and_answer(sent).await {
+                None => {}
+                Some(sent) => drop(self.settling.spawn(self.settler.clone().finish(sent))),
+            },
+            Err(error @ StoreError::Failed(_)) => return Err(self.failed(sent.group, error, start)),
             Err(error) => {
-                tracing::error!(%error, writes = start.writes, "a group of writes was not committed");
-                self.metrics.count(start, None);
-                Err(FailedGroup { group, error })
+                tracing::warn!(%error, writes = start.writes, "a commit was not answered; its outcome is asked for");
+                self.settling.spawn(self.settler.clone().settle(sent, transaction));
             }
         }
+        Ok(())
+    }
+
+    fn failed(&self, group: Vec<QueuedWrite>, error: StoreError, start: GroupStart) -> FailedGroup {
+        tracing::error!(%error, writes = start.writes, "a group of writes was not committed");
+        self.settler.metrics.count(start, None);
+        FailedGroup { group, error }
     }
 
     /// Begins the transaction, locks the rows and reads them. Nothing is written yet, so when the connection broke
     /// while it was idle, all of this is repeated on a new one.
-    async fn load(&mut self, group: &[QueuedWrite]) -> Result<LoadedRows, StoreError> {
+    async fn load(&mut self, group: &[QueuedWrite]) -> Result<LoadedGroup, StoreError> {
         let required = RequiredRows::of(group.iter().map(|queued| &queued.write));
         match self.load_once(&required).await {
             Err(StoreError::Unreachable(_)) => self.load_once(&required).await,
@@ -118,7 +147,7 @@ impl Writer {
         }
     }
 
-    async fn load_once(&mut self, required: &RequiredRows) -> Result<LoadedRows, StoreError> {
+    async fn load_once(&mut self, required: &RequiredRows) -> Result<LoadedGroup, StoreError> {
         let timeout = self.link.answer_timeout();
         let session = self.link.session().await?;
         let outcome = within(timeout, load(session.client(), &session.statements, required)).await;
@@ -128,12 +157,11 @@ impl Writer {
         outcome
     }
 
-    /// Writes and commits. When the connection breaks, the outcome is unknown.
-    async fn write(&mut self, decided: &DecidedGroup, now: UtcMs) -> Result<(), StoreError> {
-        let changes = &decided.changes;
+    /// Writes and commits. The server has rolled back after [`StoreError::Failed`]; after another error the outcome is
+    /// unknown.
+    async fn save(&mut self, changes: &Changes, closed: &ClosedScopes, now: UtcMs) -> Result<(), StoreError> {
         let timeout = self.link.answer_timeout();
-        let closed = self.cache.close(&changes.invalidated).await;
-        let session = self.link.session().await?;
+        let session = self.link.same_session()?;
         let client = session.client();
         let work = async {
             if closed.needs_generation() {
@@ -145,27 +173,7 @@ impl Writer {
         if let Err(error) = &outcome {
             self.link.recover(error).await;
         }
-        outcome?;
-        self.reopen(closed).await
-    }
-
-    /// When this returns, no replica uses an answer from before the commit.
-    async fn reopen(&mut self, closed: ClosedScopes) -> Result<(), StoreError> {
-        if self.cache.open(&closed).await {
-            return Ok(());
-        }
-        if !closed.needs_generation() {
-            let timeout = self.link.answer_timeout();
-            let session = self.link.session().await?;
-            let increment = session.client().execute(&session.statements.new_generation, &[]);
-            let outcome = within(timeout, increment).await;
-            if let Err(error) = &outcome {
-                self.link.recover(error).await;
-            }
-            outcome?;
-        }
-        wait_for_generation_expiry().await;
-        Ok(())
+        outcome
     }
 }
 
@@ -175,7 +183,7 @@ async fn load(
     client: &Client,
     statements: &WriterStatements,
     required: &RequiredRows,
-) -> Result<LoadedRows, Error> {
+) -> Result<LoadedGroup, Error> {
     let ids: Vec<i64> = required.listings.iter().copied().collect();
     let favorites = required.favorites.iter().map(|favorite| (favorite.user_id, favorite.listing_id));
     let (users, listings): (Vec<i64>, Vec<i64>) = favorites.unzip();
@@ -189,9 +197,10 @@ async fn load(
     let lock = &statements.lock;
     #[cfg(feature = "faults")]
     let lock = if no_listings { lock } else { super::faults::load_statement(statements) };
-    let (_, rows, images, favorites, lines, new_ids, new_image_ids) = tokio::try_join!(
+    let (_, transaction, rows, images, favorites, lines, new_ids, new_image_ids) = tokio::try_join!(
         biased;
         client.batch_execute("BEGIN"),
+        client.query_one(&statements.transaction, &[]),
         unless(no_listings, client.query(lock, &by_id)),
         unless(no_listings, client.query(&statements.images, &by_id)),
         unless(no_favorites, client.query(&statements.favorites, &by_favorite)),
@@ -217,7 +226,7 @@ async fn load(
             line,
         });
     }
-    Ok(loaded)
+    Ok(LoadedGroup { transaction: TransactionId(transaction.try_get(0)?), rows: loaded })
 }
 
 type Parameters<'a, const N: usize> = [&'a (dyn ToSql + Sync); N];
