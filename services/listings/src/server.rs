@@ -163,7 +163,7 @@ fn identity(settings: &Settings, metrics: &Metrics) -> Identity {
         None => Identity::Unverified,
         Some(tokens) => {
             let verifier = Box::new(Verifier::start(tokens, metrics));
-            Identity::Tokens { verifier, admins: settings.admins.clone() }
+            Identity::Tokens { verifier, roles: settings.roles.clone() }
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Settings of one process, from the environment. The README lists every variable. A variable may have one of two
 //! prefixes that existing deployments use; the newer prefix takes precedence, and the bare name comes last.
 
-use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kit::auth::Roles;
 use kit::env::{Env, EnvError};
 use kit::postgres::ServerOptions;
 
@@ -41,8 +41,8 @@ pub enum SettingsError {
 pub struct Settings {
     /// How bearer tokens are verified; `None` when callers are not verified.
     pub tokens: Option<kit::auth::Settings>,
-    /// Token subjects with administrator rights.
-    pub admins: BTreeSet<String>,
+    /// The names of services and administrators in tokens.
+    pub roles: Roles,
     /// The address of the gRPC port.
     pub grpc: SocketAddr,
     /// The address of the operators' HTTP port.
@@ -77,10 +77,9 @@ impl Settings {
         if is_on && tokens.is_none() {
             return Err(SettingsError::NoIdentity);
         }
-        let admins = env.text("ADMIN_SUBJECTS").unwrap_or_default().split(',').map(str::trim);
         Ok(Self {
             tokens,
-            admins: admins.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+            roles: Roles::read(env),
             grpc: address(env, "GRPC_PORT", 50_053)?,
             http: http_address(env)?,
             store: match ServerOptions::read(env, "listings")? {
@@ -179,6 +178,7 @@ mod tests {
             include_str!("limiter/settings.rs"),
             include_str!("main.rs"),
             include_str!("../../kit/src/logs.rs"),
+            include_str!("../../kit/src/auth/roles.rs"),
             include_str!("../../kit/src/auth/settings.rs"),
             include_str!("../../kit/src/postgres/options.rs"),
         ];

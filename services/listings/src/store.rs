@@ -148,6 +148,14 @@ impl Store {
         dispatch!(self, stats(storefront_id))
     }
 
+    /// A storefront's owner: the user of its first product.
+    ///
+    /// # Errors
+    /// As [`Store::listings`].
+    pub async fn storefront_owner(&self, storefront_id: i64) -> Result<Option<i64>, StoreError> {
+        dispatch!(self, storefront_owner(storefront_id))
+    }
+
     /// All categories, in order.
     ///
     /// # Errors

@@ -118,6 +118,10 @@ impl Postgres {
         self.pool.read(&queries::Stats(storefront_id)).await
     }
 
+    pub(super) async fn storefront_owner(&self, storefront_id: i64) -> Result<Option<i64>, StoreError> {
+        self.pool.read(&queries::StorefrontOwner(storefront_id)).await
+    }
+
     pub(super) async fn categories(&self) -> Result<Vec<Category>, StoreError> {
         self.pool.read(&queries::Categories).await
     }

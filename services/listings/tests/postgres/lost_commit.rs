@@ -3,9 +3,10 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use listings::proto::{AddToFavoritesRequest, IncrementProductViewsRequest};
+use peers::postgres::DATABASE;
 use peers::redis::Redis;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -32,6 +33,8 @@ enum NextCommit {
 struct CommitProxy {
     address: SocketAddr,
     next: Arc<AtomicU8>,
+    /// Whether new connections are refused.
+    is_down: Arc<AtomicBool>,
     _tasks: JoinSet<()>,
 }
 
@@ -39,15 +42,18 @@ impl CommitProxy {
     async fn to(server: (String, u16)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, next) = (listener.local_addr().unwrap(), Arc::<AtomicU8>::default());
-        let set = Arc::clone(&next);
+        let is_down = Arc::<AtomicBool>::default();
+        let (set, down) = (Arc::clone(&next), Arc::clone(&is_down));
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
-                connections.spawn(forward(client, server.clone(), Arc::clone(&set)));
+                if !down.load(Ordering::SeqCst) {
+                    connections.spawn(forward(client, server.clone(), Arc::clone(&set)));
+                }
             }
         });
-        Self { address, next, _tasks: tasks }
+        Self { address, next, is_down, _tasks: tasks }
     }
 
     fn at_next_commit(&self, what: NextCommit) {
@@ -126,6 +132,32 @@ async fn a_commit_that_never_arrived_is_refused_and_changes_nothing() {
     assert_eq!(client.move_stock(id, "in", 5).await.unwrap_err().code(), Code::Unavailable);
     assert_eq!(server.count("SELECT count(*) FROM inventory_movements"), 0);
     assert_eq!(client.move_stock(id, "in", 7).await.unwrap(), (10, 17));
+}
+
+/// A transaction that was not on disk when the server crashed: its id is used again by another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_a_crash_of_the_server_has_undone_is_refused() {
+    let mut cluster = crate::outages::cluster();
+    let proxy = CommitProxy::to((cluster.host(), cluster.port())).await;
+    let port = proxy.address.port().to_string();
+    let settings = crate::outages::settings(&cluster, [("DB_HOST", "127.0.0.1"), ("DB_PORT", &port)]);
+    let running = listings::server::start(&settings).await.unwrap();
+    let mut client = Client::connect(running.addresses.grpc).await;
+    let id = client.create(a_product()).await.id;
+    proxy.is_down.store(true, Ordering::SeqCst);
+    proxy.at_next_commit(NextCommit::Unsent);
+    let mut caller = client.clone();
+    let moving = tokio::spawn(async move { caller.move_stock(id, "in", 5).await });
+    until("the commit was broken", async || proxy.has_broken()).await;
+    cluster.kill();
+    cluster.start_again().unwrap();
+    for number in 0..20 {
+        cluster.sql(DATABASE, &format!("CREATE TABLE other_{number} ()")).unwrap();
+    }
+    proxy.is_down.store(false, Ordering::SeqCst);
+    assert_eq!(moving.await.unwrap().unwrap_err().code(), Code::Unavailable);
+    assert_eq!(client.product(id).await.unwrap().stock_quantity, 10);
+    running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,11 @@
 //! Groups of writes whose commit was sent. Whatever happens then, none is applied again: a group whose commit was not
-//! answered is settled by asking the server for the outcome of its transaction, and a committed group is answered as
-//! such, as soon as the cache is invalidated.
+//! answered is resolved by its marker in the database, and a committed group is answered as such, as soon as the cache
+//! is invalidated.
+//!
+//! Every transaction writes the number of its group into the marker of its writer. A writer that does not know the
+//! outcome of a group takes another marker, so that the number stays what that group made it. (PostgreSQL can be asked
+//! for the outcome of a transaction by its id, too; but ids that were not on disk when the server crashed are used
+//! again.)
 
 use std::time::Duration;
 
@@ -17,14 +22,21 @@ use crate::store::writer_metrics::{GroupStart, WriterMetrics};
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Ends the session of a transaction, if there still is one: it may wait for a client that is gone, with its rows
-/// locked.
-const END_SESSION: &str =
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid = $1::text::xid8::xid";
-const OUTCOME: &str = "SELECT pg_xact_status($1::text::xid8)";
+/// Ends the session whose transaction has changed the marker, if there still is one: it may wait for a client that is
+/// gone, with its rows locked.
+const END_SESSION: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE backend_xid = (SELECT xmax FROM commit_markers WHERE id = $1)";
+/// Waits until that transaction has ended.
+const OUTCOME: &str = "SELECT last_group = $2 FROM commit_markers WHERE id = $1 FOR UPDATE";
 
-/// The id of a transaction, as PostgreSQL writes it.
-pub(super) struct TransactionId(pub(super) String);
+/// A group in a marker.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marker {
+    /// The marker of the writer.
+    pub(super) id: i64,
+    /// The number of the group.
+    pub(super) group: i64,
+}
 
 /// A group whose commit was sent.
 pub(super) struct SentGroup {
@@ -36,13 +48,13 @@ pub(super) struct SentGroup {
 
 /// Answers sent groups. Clones share what it works with.
 #[derive(Clone)]
-pub(super) struct Settler {
+pub(super) struct Resolver {
     pub(super) connector: Connector,
     pub(super) cache: Cache,
     pub(super) metrics: WriterMetrics,
 }
 
-impl Settler {
+impl Resolver {
     /// Answers a committed group, or returns it when cached answers from before it may still be found.
     pub(super) async fn invalidate_and_answer(&self, sent: SentGroup) -> Option<SentGroup> {
         if !self.cache.open(&sent.closed).await {
@@ -73,31 +85,31 @@ impl Settler {
     }
 
     /// Answers a group whose commit was not answered, once the server knows its outcome.
-    pub(super) async fn settle(self, sent: SentGroup, transaction: TransactionId) {
+    pub(super) async fn resolve(self, sent: SentGroup, marker: Marker) {
         loop {
-            match self.outcome(&transaction).await.as_deref() {
-                Ok("committed") => match self.invalidate_and_answer(sent).await {
+            match self.is_committed(marker).await {
+                Ok(true) => match self.invalidate_and_answer(sent).await {
                     None => return,
                     Some(sent) => return self.finish(sent).await,
                 },
-                Ok("aborted") => {
+                Ok(false) => {
                     self.metrics.count(sent.start, None);
                     return fail_all(
                         sent.group,
                         &StoreError::Unreachable("the commit did not arrive".into()),
                     );
                 }
-                Ok(_in_progress) => {}
                 Err(error) => tracing::warn!(%error, "the outcome of a commit is not known yet"),
             }
             tokio::time::sleep(RETRY_PAUSE).await;
         }
     }
 
-    async fn outcome(&self, TransactionId(id): &TransactionId) -> Result<String, StoreError> {
+    async fn is_committed(&self, marker: Marker) -> Result<bool, StoreError> {
         self.ask(async |client| {
-            client.execute(END_SESSION, &[id]).await?;
-            client.query_one(OUTCOME, &[id]).await?.try_get(0)
+            client.execute(END_SESSION, &[&marker.id]).await?;
+            let found = client.query_opt(OUTCOME, &[&marker.id, &marker.group]).await?;
+            found.map_or(Ok(false), |row| row.try_get(0))
         })
         .await
     }

@@ -1,6 +1,6 @@
 //! A writer: one task with one connection. It takes the queued writes as a group, runs them in one transaction,
 //! commits, invalidates the cache and then answers the callers: two round trips for a group of any size. A group whose
-//! commit or invalidation is not answered is settled beside the writer, see [`Settler`].
+//! commit or invalidation is not answered is resolved beside the writer, see [`Resolver`].
 
 use kit::clock::UtcMs;
 use kit::postgres::{Connector, Link, within};
@@ -11,7 +11,7 @@ use tokio_postgres::{Client, Error, Row};
 
 use super::columns::save;
 use super::rows;
-use super::sent_group::{SentGroup, Settler, TransactionId};
+use super::sent_group::{Marker, Resolver, SentGroup};
 use super::statements::WriterStatements;
 use crate::cache::{Cache, ClosedScopes};
 use crate::store::StoreError;
@@ -32,9 +32,11 @@ pub(super) enum WriterMessage {
 
 pub(super) struct Writer {
     link: Link<WriterStatements>,
-    settler: Settler,
-    /// The groups that are settled beside the writer.
-    settling: JoinSet<()>,
+    /// What the last group was marked with; `None` when the next group needs another marker.
+    marker: Option<Marker>,
+    resolver: Resolver,
+    /// The groups that are resolved beside the writer.
+    resolving: JoinSet<()>,
 }
 
 /// A group of which nothing was committed.
@@ -43,16 +45,10 @@ struct FailedGroup {
     error: StoreError,
 }
 
-/// A transaction that was begun, and the rows that it has locked.
-struct LoadedGroup {
-    transaction: TransactionId,
-    rows: LoadedRows,
-}
-
 impl Writer {
     pub(super) fn new(connector: &Connector, cache: Cache, metrics: WriterMetrics) -> Self {
-        let settler = Settler { connector: connector.clone(), cache, metrics };
-        Self { link: Link::new(connector.clone()), settler, settling: JoinSet::new() }
+        let resolver = Resolver { connector: connector.clone(), cache, metrics };
+        Self { link: Link::new(connector.clone()), marker: None, resolver, resolving: JoinSet::new() }
     }
 
     /// Connects before the first write.
@@ -73,17 +69,24 @@ impl Writer {
                 }
             }
             self.commit(group).await;
-            while self.settling.try_join_next().is_some() {}
+            while self.resolving.try_join_next().is_some() {}
             if is_last {
-                return self.settle_all().await;
+                return self.close().await;
             }
         }
     }
 
-    /// Waits for the groups that are being settled, for no longer than for any other answer of the server.
-    async fn settle_all(mut self) {
-        let all = async { while self.settling.join_next().await.is_some() {} };
-        if tokio::time::timeout(self.link.answer_timeout(), all).await.is_err() {
+    /// Removes the marker and waits for the groups that are being resolved, for no longer than for any other answer of
+    /// the server.
+    async fn close(mut self) {
+        let timeout = self.link.answer_timeout();
+        if let (Some(marker), Ok(session)) = (self.marker, self.link.same_session()) {
+            let id: Parameters<'_, 1> = [&marker.id];
+            let remove = session.client().execute(&session.statements.remove_marker, &id);
+            let _left_behind = within(timeout, remove).await;
+        }
+        let all = async { while self.resolving.join_next().await.is_some() {} };
+        if tokio::time::timeout(timeout, all).await.is_err() {
             tracing::error!("the store closes before it knows whether its last writes were committed");
         }
     }
@@ -109,23 +112,26 @@ impl Writer {
         }
         let start = GroupStart::now(group.len());
         let now = UtcMs::now();
-        let LoadedGroup { transaction, rows } = match self.load(&group).await {
-            Ok(loaded) => loaded,
+        let rows = match self.load(&group).await {
+            Ok(rows) => rows,
             Err(error) => return Err(self.failed(group, error, start)),
         };
         let decided = decide(&group, rows, now);
-        let closed = self.settler.cache.close(&decided.changes.invalidated).await;
+        let closed = self.resolver.cache.close(&decided.changes.invalidated).await;
         let saved = self.save(&decided.changes, &closed, now).await;
         let sent = SentGroup { group, decided, closed, start };
         match saved {
-            Ok(()) => match self.settler.invalidate_and_answer(sent).await {
+            Ok(()) => match self.resolver.invalidate_and_answer(sent).await {
                 None => {}
-                Some(sent) => drop(self.settling.spawn(self.settler.clone().finish(sent))),
+                Some(sent) => drop(self.resolving.spawn(self.resolver.clone().finish(sent))),
             },
             Err(error @ StoreError::Failed(_)) => return Err(self.failed(sent.group, error, start)),
             Err(error) => {
                 tracing::warn!(%error, writes = start.writes, "a commit was not answered; its outcome is asked for");
-                self.settling.spawn(self.settler.clone().settle(sent, transaction));
+                // A group has a marker since its rows were loaded.
+                if let Some(marker) = self.marker.take() {
+                    self.resolving.spawn(self.resolver.clone().resolve(sent, marker));
+                }
             }
         }
         Ok(())
@@ -133,13 +139,13 @@ impl Writer {
 
     fn failed(&self, group: Vec<QueuedWrite>, error: StoreError, start: GroupStart) -> FailedGroup {
         tracing::error!(%error, writes = start.writes, "a group of writes was not committed");
-        self.settler.metrics.count(start, None);
+        self.resolver.metrics.count(start, None);
         FailedGroup { group, error }
     }
 
     /// Begins the transaction, locks the rows and reads them. Nothing is written yet, so when the connection broke
     /// while it was idle, all of this is repeated on a new one.
-    async fn load(&mut self, group: &[QueuedWrite]) -> Result<LoadedGroup, StoreError> {
+    async fn load(&mut self, group: &[QueuedWrite]) -> Result<LoadedRows, StoreError> {
         let required = RequiredRows::of(group.iter().map(|queued| &queued.write));
         match self.load_once(&required).await {
             Err(StoreError::Unreachable(_)) => self.load_once(&required).await,
@@ -147,14 +153,24 @@ impl Writer {
         }
     }
 
-    async fn load_once(&mut self, required: &RequiredRows) -> Result<LoadedGroup, StoreError> {
+    async fn load_once(&mut self, required: &RequiredRows) -> Result<LoadedRows, StoreError> {
         let timeout = self.link.answer_timeout();
+        let last = self.marker.take();
         let session = self.link.session().await?;
-        let outcome = within(timeout, load(session.client(), &session.statements, required)).await;
-        if let Err(error) = &outcome {
-            self.link.recover(error).await;
+        let work = async {
+            let marker = next_marker(session.client(), &session.statements, last).await?;
+            Ok((marker, load(session.client(), &session.statements, required, marker).await?))
+        };
+        match within(timeout, work).await {
+            Ok((marker, rows)) => {
+                self.marker = Some(marker);
+                Ok(rows)
+            }
+            Err(error) => {
+                self.link.recover(&error).await;
+                Err(error)
+            }
         }
-        outcome
     }
 
     /// Writes and commits. The server has rolled back after [`StoreError::Failed`]; after another error the outcome is
@@ -177,34 +193,51 @@ impl Writer {
     }
 }
 
+/// The mark of the next group of a writer, in the same marker as the last.
+async fn next_marker(
+    client: &Client,
+    statements: &WriterStatements,
+    last: Option<Marker>,
+) -> Result<Marker, Error> {
+    match last {
+        Some(Marker { id, group }) => Ok(Marker { id, group: group + 1 }),
+        None => Ok(Marker { id: client.query_one(&statements.new_marker, &[]).await?.try_get(0)?, group: 1 }),
+    }
+}
+
 /// All statements are pipelined. Favourites and orders are read after the rows are locked, by statements of their own,
 /// which see everything committed before.
 async fn load(
     client: &Client,
     statements: &WriterStatements,
     required: &RequiredRows,
-) -> Result<LoadedGroup, Error> {
+    marker: Marker,
+) -> Result<LoadedRows, Error> {
     let ids: Vec<i64> = required.listings.iter().copied().collect();
     let favorites = required.favorites.iter().map(|favorite| (favorite.user_id, favorite.listing_id));
     let (users, listings): (Vec<i64>, Vec<i64>) = favorites.unzip();
+    let storefronts: Vec<i64> = required.storefronts.iter().copied().collect();
     let orders: Vec<&str> = required.orders.iter().map(String::as_str).collect();
     let (new_listings, new_images) = (required.new_listings as i64, required.new_images as i64);
     let (no_listings, no_favorites, no_orders) = (ids.is_empty(), users.is_empty(), orders.is_empty());
     let by_id: Parameters<'_, 1> = [&ids];
     let by_favorite: Parameters<'_, 2> = [&users, &listings];
     let by_order: Parameters<'_, 1> = [&orders];
+    let by_storefront: Parameters<'_, 1> = [&storefronts];
     let counts: [Parameters<'_, 1>; 2] = [[&new_listings], [&new_images]];
     let lock = &statements.lock;
     #[cfg(feature = "faults")]
     let lock = if no_listings { lock } else { super::faults::load_statement(statements) };
-    let (_, transaction, rows, images, favorites, lines, new_ids, new_image_ids) = tokio::try_join!(
+    let mark: Parameters<'_, 2> = [&marker.id, &marker.group];
+    let (_, _marked, rows, images, favorites, lines, owners, new_ids, new_image_ids) = tokio::try_join!(
         biased;
         client.batch_execute("BEGIN"),
-        client.query_one(&statements.transaction, &[]),
+        client.query_one(&statements.mark, &mark),
         unless(no_listings, client.query(lock, &by_id)),
         unless(no_listings, client.query(&statements.images, &by_id)),
         unless(no_favorites, client.query(&statements.favorites, &by_favorite)),
         unless(no_orders, client.query(&statements.orders, &by_order)),
+        unless(storefronts.is_empty(), client.query(&statements.storefronts, &by_storefront)),
         unless(new_listings == 0, client.query(&statements.new_ids, &counts[0])),
         unless(new_images == 0, client.query(&statements.new_image_ids, &counts[1])),
     )?;
@@ -217,6 +250,9 @@ async fn load(
     for row in &favorites {
         loaded.add_favorite(FavoriteKey { user_id: row.try_get(0)?, listing_id: row.try_get(1)? });
     }
+    for row in &owners {
+        loaded.add_storefront(row.try_get(0)?, row.try_get(1)?);
+    }
     for row in &lines {
         let stock = StockLevels { before: row.try_get(3)?, after: row.try_get(4)? };
         let line = OrderLine { quantity: row.try_get(2)?, stock, is_returned: row.try_get(5)? };
@@ -226,7 +262,7 @@ async fn load(
             line,
         });
     }
-    Ok(LoadedGroup { transaction: TransactionId(transaction.try_get(0)?), rows: loaded })
+    Ok(loaded)
 }
 
 type Parameters<'a, const N: usize> = [&'a (dyn ToSql + Sync); N];
