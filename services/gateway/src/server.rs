@@ -85,6 +85,7 @@ const GATE_POLICY: GatePolicy = GatePolicy {
 /// # Errors
 /// When the journal, the sink or a port cannot be used.
 pub async fn start(settings: &Settings) -> Result<Running, StartError> {
+    settings.losses().for_each(|loss| tracing::warn!("{loss}"));
     let admin = listen("admin (ADMIN_PORT)", settings.ports.admin).await?;
     let devices = listen("HTTP (HTTP_PORT)", settings.ports.http).await?;
     let addresses = Addresses { http: devices.address, admin: admin.address };

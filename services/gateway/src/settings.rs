@@ -128,6 +128,15 @@ impl Settings {
             drain: Duration::from_secs(env.within("DRAIN_TIMEOUT_S", 10, 1..=3600)?),
         })
     }
+
+    /// How acknowledged samples are lost with these settings.
+    pub fn losses(&self) -> impl Iterator<Item = &'static str> {
+        let in_memory =
+            "DURABILITY=memory: samples that are acknowledged and queued are lost with the process";
+        let discarded = "SINK=none: samples are discarded instead of handed on";
+        let memory = (self.durability == DurabilityOptions::Memory).then_some(in_memory);
+        memory.into_iter().chain((self.sink == SinkOptions::None).then_some(discarded))
+    }
 }
 
 fn count(

@@ -31,7 +31,11 @@ fn assert_command(name: &str) {
 fn the_image_exposes_every_port_and_starts_an_existing_command() {
     let text = yaml::text("gateway/Containerfile");
     let instruction = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
-    let ports = Settings::read(&Env::of([])).unwrap().ports;
+    let variables = text.lines().filter_map(|line| line.strip_prefix("ENV ")?.split_once('='));
+    let Settings { ports, durability, sink, .. } = Settings::read(&Env::of(variables)).unwrap();
+    let volume = instruction("VOLUME");
+    assert!(matches!(durability, DurabilityOptions::Disk(journal) if journal.folder.starts_with(volume)));
+    assert!(matches!(sink, SinkOptions::File(path) if path.starts_with(volume)));
     assert_eq!(instruction("EXPOSE"), format!("{} {}", ports.http.port(), ports.admin.port()));
     assert_command(instruction("CMD").trim_matches(['[', ']', '"']));
     assert!(instruction("HEALTHCHECK").ends_with("CMD [\"/gateway\", \"health\"]"));
