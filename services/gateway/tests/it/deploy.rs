@@ -19,7 +19,9 @@ fn settings(service: &Value) -> Settings {
     for (name, _) in &pairs {
         assert!(documentation.contains(&format!("`{name}`")), "{name} is not documented");
     }
-    Settings::read(&Env::of(pairs)).unwrap()
+    // What is not given a value here is given one by the caller.
+    let given = [("AUTH_JWKS_URL", "https://issuer.test/keys"), ("AUTH_ISSUER", "i")];
+    Settings::read(&Env::of(pairs.into_iter().chain(given))).unwrap()
 }
 
 fn assert_command(name: &str) {
@@ -50,7 +52,8 @@ fn compose_starts_two_gateways_that_share_redis_and_no_disk() {
     for name in ["one", "two"] {
         let service = &compose["services"][name];
         let settings = settings(service);
-        assert!(settings.ports.http.ip().is_unspecified());
+        assert!(settings.ports.http.ip().is_unspecified() && settings.tokens.is_some());
+        assert!(service["environment"]["AUTH_JWKS_URL"].as_str().unwrap().starts_with("${AUTH_JWKS_URL:?"));
         assert!(matches!(&settings.sink, SinkOptions::Redis(list) if list.key == "telemetry:tasks"));
         let volume = service["volumes"][0].as_str().unwrap();
         let (disk, at) = volume.split_once(':').unwrap();
