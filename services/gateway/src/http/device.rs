@@ -6,6 +6,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Extension, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use kit::auth::Denied;
 use serde::Deserialize;
 use serde_json::json as value;
 
@@ -29,7 +30,7 @@ pub(super) async fn status(
 ) -> Response {
     let id = match requested_device(&api, &caller, query) {
         Ok(id) => id,
-        Err(refused) => return refused,
+        Err(why) => return why.response(),
     };
     let (state, latest) = match api.devices.find(&id) {
         Some(found) => found,
@@ -55,7 +56,7 @@ pub(super) async fn command(
 ) -> Response {
     let id = match requested_device(&api, &caller, query) {
         Ok(id) => id,
-        Err(refused) => return refused,
+        Err(why) => return why.response(),
     };
     match api.devices.command(&id, command) {
         Ok(()) => json(StatusCode::OK, r#"{"ok":true}"#),
@@ -64,12 +65,29 @@ pub(super) async fn command(
     }
 }
 
-/// The id of the requested device, or the response to a query that names none that the caller acts for.
-fn requested_device(api: &Api, caller: &Caller, query: QueryResult) -> Result<String, Response> {
-    let bad = |why: String| error(StatusCode::BAD_REQUEST, &why);
-    let Query(query) = query.map_err(|why| bad(why.body_text()))?;
+/// Why a query names no device that the caller acts for.
+#[derive(Debug, thiserror::Error)]
+enum QueryRefusal {
+    #[error("{0}")]
+    Invalid(String),
+    #[error(transparent)]
+    Denied(#[from] Denied),
+}
+
+impl QueryRefusal {
+    fn response(&self) -> Response {
+        match self {
+            Self::Invalid(why) => error(StatusCode::BAD_REQUEST, why),
+            Self::Denied(reason) => denied(*reason),
+        }
+    }
+}
+
+/// The id of the requested device.
+fn requested_device(api: &Api, caller: &Caller, query: QueryResult) -> Result<String, QueryRefusal> {
+    let Query(query) = query.map_err(|why| QueryRefusal::Invalid(why.body_text()))?;
     let Some(id) = query.device else { return Ok(caller.device().unwrap_or(&api.default_device).to_owned()) };
-    let id = sample::name("device", id.into()).map_err(|why| bad(why.to_string()))?;
-    caller.require_device(&id).map_err(denied)?;
+    let id = sample::name("device", id.into()).map_err(|why| QueryRefusal::Invalid(why.to_string()))?;
+    caller.require_device(&id)?;
     Ok(id.into_owned())
 }
