@@ -64,13 +64,21 @@ fn run() -> Result<(), Failure> {
 }
 
 async fn serve(settings: &Settings) -> Result<(), Failure> {
+    if settings.tokens.is_none() {
+        tracing::warn!("AUTH_JWKS_URL is not set: every caller may do everything");
+    }
     let mut signals = Signals::catch()?;
     let running = server::start(settings).await?;
-    tracing::info!(addresses = %running.addresses, "ready");
-    let mut out = std::io::stdout();
-    writeln!(out, "ready {}", running.addresses)?;
-    out.flush()?;
-    let signal = signals.first().await;
+    let signal = tokio::select! {
+        signal = signals.first() => signal,
+        () = running.ready() => {
+            tracing::info!(addresses = %running.addresses, "ready");
+            let mut out = std::io::stdout();
+            writeln!(out, "ready {}", running.addresses)?;
+            out.flush()?;
+            signals.first().await
+        }
+    };
     tracing::info!(signal, "draining");
     running.stop().await;
     tracing::info!("stopped");

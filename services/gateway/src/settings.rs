@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kit::auth::{self, Roles};
 use kit::env::{Env, EnvError};
 
 use crate::intake::Limits;
@@ -27,6 +28,10 @@ pub enum DurabilityOptions {
 pub struct Settings {
     /// Where each port listens.
     pub ports: Ports,
+    /// How bearer tokens are verified; `None` when every caller is trusted.
+    pub tokens: Option<auth::Settings>,
+    /// The subjects of tokens that are no devices.
+    pub roles: Roles,
     /// Bounds on bodies and values.
     pub limits: Limits,
     /// Capacity of the queue: samples accepted and not handed on.
@@ -100,6 +105,8 @@ impl Settings {
         let durability = durability(env)?;
         Ok(Self {
             ports: ports(env)?,
+            tokens: auth::Settings::read(env, env.text("AUTH_NAMESPACE").unwrap_or("telemetry"))?,
+            roles: Roles::read(env),
             limits: Limits { batch, value: value_limit(env)? },
             queue_size: count(
                 env,
@@ -127,6 +134,15 @@ impl Settings {
             wait_target: Duration::from_millis(env.within("WAIT_TARGET_MS", 10, 0..=10_000)?),
             drain: Duration::from_secs(env.within("DRAIN_TIMEOUT_S", 10, 1..=3600)?),
         })
+    }
+
+    /// How acknowledged samples are lost with these settings.
+    pub fn losses(&self) -> impl Iterator<Item = &'static str> {
+        let in_memory =
+            "DURABILITY=memory: samples that are acknowledged and queued are lost with the process";
+        let discarded = "SINK=none: samples are discarded instead of handed on";
+        let memory = (self.durability == DurabilityOptions::Memory).then_some(in_memory);
+        memory.into_iter().chain((self.sink == SinkOptions::None).then_some(discarded))
     }
 }
 
@@ -262,8 +278,13 @@ mod tests {
     #[test]
     fn every_variable_is_documented() {
         let documentation = include_str!("../../../docs/gateway.md");
-        let sources =
-            [include_str!("settings.rs"), include_str!("main.rs"), include_str!("../../kit/src/logs.rs")];
+        let sources = [
+            include_str!("settings.rs"),
+            include_str!("main.rs"),
+            include_str!("../../kit/src/auth/roles.rs"),
+            include_str!("../../kit/src/auth/settings.rs"),
+            include_str!("../../kit/src/logs.rs"),
+        ];
         let is_name = |text: &&str| {
             (text.contains('_') || ["SINK", "DURABILITY", "WORKERS"].contains(text))
                 && text.len() > 3
