@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kit::auth::{self, Roles};
 use kit::env::{Env, EnvError};
+use kit::exposure::{Callers, Exposure};
 
 use crate::intake::Limits;
 use crate::journal::JournalOptions;
@@ -28,6 +29,8 @@ pub enum DurabilityOptions {
 pub struct Settings {
     /// Where each port listens.
     pub ports: Ports,
+    /// Who can reach the gateway.
+    pub exposure: Exposure,
     /// How bearer tokens are verified; `None` when every caller is trusted.
     pub tokens: Option<auth::Settings>,
     /// The subjects of tokens that are no devices.
@@ -103,9 +106,13 @@ impl Settings {
         let batch = count(env, "MAX_BATCH", 1_000, 1..=10_000)?;
         let body_bytes = count(env, "MAX_BODY_BYTES", 1 << 20, 1_024..=64 << 20)?;
         let durability = durability(env)?;
+        let ports = ports(env)?;
+        let tokens = auth::Settings::read(env, env.text("AUTH_NAMESPACE").unwrap_or("telemetry"))?;
+        let callers = if tokens.is_some() { Callers::Verified } else { Callers::Trusted };
         Ok(Self {
-            ports: ports(env)?,
-            tokens: auth::Settings::read(env, env.text("AUTH_NAMESPACE").unwrap_or("telemetry"))?,
+            exposure: Exposure::read(env, callers, &[ports.http, ports.admin])?,
+            ports,
+            tokens,
             roles: Roles::read(env),
             limits: Limits { batch, value: value_limit(env)? },
             queue_size: count(
@@ -257,6 +264,13 @@ mod tests {
             let message = Settings::read(&Env::of([(name, value), more])).unwrap_err().to_string();
             assert!(message.starts_with(name), "{name}={value}: {message}");
         }
+    }
+
+    #[test]
+    fn callers_of_other_machines_are_trusted_only_with_auth_off() {
+        let read = |auth| Settings::read(&Env::of([("BIND_ADDRESS", "0.0.0.0"), ("AUTH", auth)]));
+        assert!(read("").unwrap_err().to_string().contains("0.0.0.0:8080"));
+        assert_eq!(read("off").unwrap().exposure, Exposure::Anyone);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod client;
 pub mod clock;
 pub mod drain;
 pub mod env;
+pub mod exposure;
 #[cfg(feature = "faults")]
 pub mod faults;
 pub mod grpc;

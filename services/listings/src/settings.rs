@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use kit::auth::Roles;
 use kit::env::{Env, EnvError};
+use kit::exposure::{self, Callers, Exposure};
 use kit::postgres::ServerOptions;
 
 use crate::limiter::{LimitSettings, SettingsError as LimitError};
@@ -31,7 +32,7 @@ pub enum SettingsError {
     /// Callers could not be identified.
     #[error(
         "callers cannot be identified: set AUTH_JWKS_URL to the keys of bearer tokens, or AUTH_ENABLED=false to trust \
-         the user ids in requests"
+         the user ids in requests of this machine"
     )]
     NoIdentity,
 }
@@ -39,6 +40,8 @@ pub enum SettingsError {
 /// Settings of one process.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Who can reach the service.
+    pub exposure: Exposure,
     /// How bearer tokens are verified; `None` when callers are not verified.
     pub tokens: Option<kit::auth::Settings>,
     /// The names of services and administrators in tokens.
@@ -71,17 +74,21 @@ impl Settings {
     /// # Errors
     /// When a variable cannot be used, or callers could not be identified.
     pub fn read(env: &Env) -> Result<Self, SettingsError> {
-        let is_on = env.choice("AUTH_ENABLED", &[("true", true), ("false", false)])?;
+        let is_on =
+            env.choice("AUTH_ENABLED", &[("true", true), ("false", false)])? && !exposure::is_off(env)?;
         let namespace = env.text("AUTH_NAMESPACE").unwrap_or("listings");
         let tokens = if is_on { kit::auth::Settings::read(env, namespace)? } else { None };
         if is_on && tokens.is_none() {
             return Err(SettingsError::NoIdentity);
         }
+        let (grpc, http) = (address(env, "GRPC_PORT", 50_053)?, http_address(env)?);
+        let callers = if tokens.is_some() { Callers::Verified } else { Callers::Trusted };
         Ok(Self {
+            exposure: Exposure::read(env, callers, &[grpc, http])?,
             tokens,
             roles: Roles::read(env),
-            grpc: address(env, "GRPC_PORT", 50_053)?,
-            http: http_address(env)?,
+            grpc,
+            http,
             store: match ServerOptions::read(env, "listings")? {
                 Some(server) => StoreOptions::Postgres(postgres(env, server)?),
                 None => StoreOptions::Sqlite(sqlite(env)?),
@@ -155,6 +162,18 @@ mod tests {
         let settings = Settings::read(&Env::of([("AUTH_ENABLED", "false")])).unwrap();
         assert!(settings.tokens.is_none() && settings.limits.is_on);
         assert_eq!((settings.grpc.port(), settings.http.port()), (50_053, 8086));
+    }
+
+    #[test]
+    fn callers_of_other_machines_are_trusted_only_with_auth_off() {
+        let read = |pairs: [(&str, &str); 2]| {
+            Settings::read(&Env::of(pairs.into_iter().chain([("BIND_ADDRESS", "0.0.0.0")])))
+        };
+        let error = read([("AUTH_ENABLED", "false"), ("", "")]).unwrap_err().to_string();
+        assert!(error.contains("0.0.0.0:50053") && error.contains("AUTH=off"), "{error}");
+        assert_eq!(read([("AUTH", "off"), ("", "")]).unwrap().exposure, Exposure::Anyone);
+        let keys = [("AUTH_JWKS_URL", "http://127.0.0.1:1/keys"), ("AUTH_ISSUER", "i")];
+        assert_eq!(read(keys).unwrap().exposure, Exposure::Verified);
     }
 
     #[test]
