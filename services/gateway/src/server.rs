@@ -11,6 +11,7 @@ use kit::drain::Drain;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
+use kit::process::Service;
 use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol, listen};
 use tokio::task::JoinSet;
 
@@ -234,5 +235,19 @@ impl Running {
             }
         }
         self.admin.finish(Duration::from_secs(1)).await;
+    }
+}
+
+impl Service for Running {
+    fn addresses(&self) -> impl fmt::Display {
+        self.addresses
+    }
+
+    fn ready(&self) -> impl Future<Output = ()> {
+        self.ready()
+    }
+
+    fn stop(self) -> impl Future<Output = ()> {
+        self.stop()
     }
 }

@@ -21,6 +21,7 @@ pub mod metrics;
 pub mod postgres;
 pub mod private_files;
 pub mod probe;
+pub mod process;
 pub mod serve;
 pub mod sqlite;
 pub mod store;

@@ -13,6 +13,7 @@ use kit::drain::Drain;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
+use kit::process::Service;
 use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol, listen, serve};
 use tokio::task::JoinSet;
 use tonic_health::server::HealthReporter;
@@ -194,6 +195,20 @@ impl Running {
         self.store.close().await;
         self.operators_drain.begin();
         finish(&mut self.operators, &self.operators_drain, Duration::from_secs(1)).await;
+    }
+}
+
+impl Service for Running {
+    fn addresses(&self) -> impl fmt::Display {
+        self.addresses
+    }
+
+    fn ready(&self) -> impl Future<Output = ()> {
+        self.ready()
+    }
+
+    fn stop(self) -> impl Future<Output = ()> {
+        self.stop()
     }
 }
 
