@@ -14,6 +14,7 @@ use kit::drain::{Drain, Draining};
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
+use kit::process::Service;
 use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol};
 use tokio::task::JoinSet;
 use tonic_health::server::HealthReporter;
@@ -269,6 +270,20 @@ impl Running {
         self.store.close().await;
         self.admin_drain.begin();
         finish(&mut self.admin, &self.admin_drain, Duration::from_secs(1)).await;
+    }
+}
+
+impl Service for Running {
+    fn addresses(&self) -> impl std::fmt::Display {
+        self.addresses
+    }
+
+    fn ready(&self) -> impl Future<Output = ()> {
+        self.ready()
+    }
+
+    fn stop(self) -> impl Future<Output = ()> {
+        self.stop()
     }
 }
 

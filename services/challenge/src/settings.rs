@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use kit::auth::Roles;
 use kit::env::{Env, EnvError};
+use kit::exposure::{Callers, Exposure};
 
 use crate::claims::ClaimPolicy;
 use crate::events::Acknowledge;
@@ -46,6 +47,8 @@ pub struct Settings {
     pub namespace: String,
     /// Whether the test identity header names users.
     pub test_header: TestHeader,
+    /// Who can reach the service.
+    pub exposure: Exposure,
     /// How bearer tokens are verified, when they are.
     pub tokens: Option<kit::auth::Settings>,
     /// Which subjects of tokens are services, and may publish events.
@@ -108,6 +111,7 @@ impl Settings {
         let http_in_flight = count(env, "HTTP_MAX_IN_FLIGHT", 512, 100_000)?;
         let acknowledge = [("durable", Acknowledge::Durable), ("buffered", Acknowledge::Buffered)];
         Ok(Self {
+            exposure: exposure(env, test_header, tokens.as_ref())?,
             base_path: base_path(env)?,
             claims: rewards::claim_policy(env, &namespace, rewards.as_ref(), http_in_flight)?,
             namespace,
@@ -128,6 +132,18 @@ impl Settings {
             drain: Duration::from_secs(env.within("DRAIN_TIMEOUT_S", 10, 1..=3600)?),
         })
     }
+}
+
+/// Whoever may name any user in the test header is trusted.
+fn exposure(
+    env: &Env,
+    test_header: TestHeader,
+    tokens: Option<&kit::auth::Settings>,
+) -> Result<Exposure, EnvError> {
+    let is_verified = tokens.is_some() && test_header == TestHeader::Off;
+    let Ports { http, grpc, events, admin } = ports(env)?;
+    let callers = if is_verified { Callers::Verified } else { Callers::Trusted };
+    Exposure::read(env, callers, &[http, grpc, events, admin])
 }
 
 fn count(env: &Env, name: &'static str, default: u64, max: u64) -> Result<usize, EnvError> {

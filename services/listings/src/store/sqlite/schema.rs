@@ -10,7 +10,7 @@ use kit::store::Migrations;
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "listings", first_table: "categories", steps: &STEPS };
 
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE categories (
         id INTEGER PRIMARY KEY,
@@ -113,5 +113,13 @@ const STEPS: [&str; 2] = [
     "
     CREATE INDEX listings_by_price ON listings (category_id, price_hundredths, id)
         WHERE deleted_at IS NULL AND status = 'active' AND visibility = 'public';
+",
+    "
+    CREATE TABLE storefronts (
+        storefront_id INTEGER PRIMARY KEY,
+        user_id INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO storefronts SELECT storefront_id, user_id FROM listings
+        WHERE id IN (SELECT min(id) FROM listings WHERE storefront_id IS NOT NULL GROUP BY storefront_id);
 ",
 ];
