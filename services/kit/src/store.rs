@@ -39,6 +39,14 @@ pub enum StoreError {
     Rejected(Arc<str>),
 }
 
+impl StoreError {
+    /// Whether it is certain that nothing of the transaction remains.
+    #[must_use]
+    pub fn is_rolled_back(&self) -> bool {
+        matches!(self, Self::Failed(_) | Self::Rejected(_))
+    }
+}
+
 impl GroupError for StoreError {
     fn is_of_one_command(&self) -> bool {
         matches!(self, Self::Rejected(_))

@@ -270,7 +270,7 @@ impl<S: Prepared> Link<S> {
     /// other is closed, as the state of its transaction is unknown.
     pub async fn recover(&mut self, error: &StoreError) {
         let rolled_back = match (&self.session, error) {
-            (Some(session), StoreError::Failed(_) | StoreError::Rejected(_)) => {
+            (Some(session), error) if error.is_rolled_back() => {
                 within(ANSWER_GRACE, session.client().batch_execute("ROLLBACK")).await.is_ok()
             }
             _ => false,

@@ -95,7 +95,7 @@ impl Writer {
     /// tried alone, so that a write does not fail because of another.
     async fn commit(&mut self, group: Vec<QueuedWrite>) {
         let Err(FailedGroup { group, error }) = self.attempt(group).await else { return };
-        if group.len() == 1 || !matches!(error, StoreError::Failed(_)) {
+        if group.len() == 1 || !error.is_rolled_back() {
             return fail_all(group, &error);
         }
         for queued in group {
