@@ -125,7 +125,7 @@ impl Writer {
                 None => {}
                 Some(sent) => drop(self.resolving.spawn(self.resolver.clone().finish(sent))),
             },
-            Err(error @ StoreError::Failed(_)) => return Err(self.failed(sent.group, error, start)),
+            Err(error) if error.is_rolled_back() => return Err(self.failed(sent.group, error, start)),
             Err(error) => {
                 tracing::warn!(%error, writes = start.writes, "a commit was not answered; its outcome is asked for");
                 // A group has a marker since its rows were loaded.
