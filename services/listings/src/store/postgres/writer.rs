@@ -173,7 +173,7 @@ impl Writer {
         }
     }
 
-    /// Writes and commits. The server has rolled back after [`StoreError::Failed`]; after another error the outcome is
+    /// Writes and commits. The server has rolled back after an error that says so; after another error the outcome is
     /// unknown.
     async fn save(&mut self, changes: &Changes, closed: &ClosedScopes, now: UtcMs) -> Result<(), StoreError> {
         let timeout = self.link.answer_timeout();
