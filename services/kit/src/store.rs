@@ -40,7 +40,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether it is certain that nothing of the transaction remains.
+    /// Whether the database refused, and so has rolled the transaction back.
     #[must_use]
     pub fn is_rolled_back(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::Rejected(_))
