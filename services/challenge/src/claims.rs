@@ -1,20 +1,26 @@
 //! A claim from start to end: record the intent, grant the reward, record the end. A claim that fails in between is
 //! resumed with the same key, so that a reward is granted exactly once.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+mod locks;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use kit::clock::UtcMs;
 use kit::drain::Draining;
+use kit::limit::{Limit, Permit};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
 use crate::catalog::{Catalog, GoalIndex};
 use crate::rewards::{GrantError, RewardClient};
 use crate::rules::ClaimRefusal;
-use crate::store::{ClaimEnd, ClaimIntent, ClaimStart, InFlightWindow, Store, StoreError};
+use crate::store::{
+    ClaimEnd, ClaimFailure, ClaimFailureKind, ClaimIntent, ClaimStart, ClaimTerms, OpenClaims, Store,
+    StoreError,
+};
 use crate::user::UserId;
+use locks::{ClaimLock, ClaimLockKey, ClaimLocks};
 
 /// Open claims resumed concurrently.
 const RESUMED_AT_ONCE: usize = 16;
@@ -25,6 +31,9 @@ pub enum ClaimError {
     /// The rules refuse it.
     #[error("the claim is refused")]
     Refused(ClaimRefusal),
+    /// As many claims are carried out as may be; nothing was begun.
+    #[error("too many claims are carried out")]
+    Full,
     /// The reward client failed; the claim stays open and may be repeated.
     #[error(transparent)]
     NotGranted(#[from] GrantError),
@@ -33,22 +42,15 @@ pub enum ClaimError {
     Store(#[from] StoreError),
 }
 
-/// A user's goal by its id: a claim may remain open after its goal was removed from the challenge file.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct ClaimLockKey {
-    user: UserId,
-    goal_id: String,
-}
-
-type ClaimLock = Arc<tokio::sync::Mutex<()>>;
-
-/// When claims that were left open are resumed.
-#[derive(Debug, Clone, Copy)]
-pub struct ClaimMaintenance {
+/// How claims are carried out.
+#[derive(Debug, Clone)]
+pub struct ClaimPolicy {
+    /// What all of them have in common.
+    pub terms: ClaimTerms,
     /// Time between two searches for open claims.
     pub period: Duration,
-    /// How long ago a claim must have begun: longer than any claim that is still in flight.
-    pub min_age: Duration,
+    /// Players' claims carried out at once, also those whose players have left.
+    pub in_flight: usize,
 }
 
 /// The result of resuming a claim that was left open.
@@ -66,39 +68,68 @@ pub struct Claims {
     catalog: Arc<Catalog>,
     store: Arc<Store>,
     rewards: Arc<dyn RewardClient>,
-    locks: Mutex<HashMap<ClaimLockKey, ClaimLock>>,
+    locks: ClaimLocks,
+    terms: Arc<ClaimTerms>,
+    period: Duration,
+    slots: Limit,
+}
+
+/// What a claim has until it ends: its slot, and the lock of its user's goal.
+struct ClaimSlot {
+    _slot: Permit,
+    _lock: ClaimLock,
 }
 
 impl Claims {
     /// Claims of the catalogue's goals on `store`, granted by `rewards`.
     #[must_use]
-    pub fn new(catalog: Arc<Catalog>, store: Arc<Store>, rewards: Arc<dyn RewardClient>) -> Self {
-        Self { catalog, store, rewards, locks: Mutex::new(HashMap::new()) }
+    pub fn new(
+        catalog: Arc<Catalog>,
+        store: Arc<Store>,
+        rewards: Arc<dyn RewardClient>,
+        policy: ClaimPolicy,
+    ) -> Self {
+        let ClaimPolicy { terms, period, in_flight } = policy;
+        let (locks, terms, slots) = (ClaimLocks::default(), Arc::new(terms), Limit::new(in_flight));
+        Self { catalog, store, rewards, locks, terms, period, slots }
     }
 
-    /// Claims a goal's reward. The claim is carried to its end even when the caller is dropped.
+    /// The slots of players' claims.
+    #[must_use]
+    pub fn slots(&self) -> &Limit {
+        &self.slots
+    }
+
+    /// Claims a goal's reward. A claim that has begun is carried to its end even when the caller is dropped, and keeps
+    /// its slot until then. Simultaneous claims of one goal wait for each other, so that the reward client is called
+    /// once and the others see the result.
     ///
     /// # Errors
-    /// When the rules refuse, the grant fails, or the store does.
+    /// When every slot is taken, the rules refuse, the grant fails, or the store does.
     pub async fn claim(self: &Arc<Self>, user: UserId, goal: GoalIndex) -> Result<UtcMs, ClaimError> {
+        let slot = self.slots.enter().ok_or(ClaimError::Full)?;
+        let key = ClaimLockKey { user: user.clone(), goal_id: self.catalog.goal(goal).id.clone() };
+        let slot = ClaimSlot { _lock: self.locks.get(key).acquired().await, _slot: slot };
         let claims = Arc::clone(self);
-        let task = tokio::spawn(async move { claims.claim_exclusively(user, goal).await });
+        let task = tokio::spawn(async move {
+            let outcome = claims.begin_and_finish(user, goal).await;
+            drop(slot);
+            outcome
+        });
         task.await.unwrap_or(Err(ClaimError::Store(StoreError::Closed)))
     }
 
     /// Resumes open claims periodically, so that a reward is granted even when its player never claims again. Returns
     /// when the drain begins; a grant in flight is then left to the next start, with its key.
-    pub async fn run_maintenance(self: Arc<Self>, maintenance: ClaimMaintenance, mut draining: Draining) {
-        let mut ticks = tokio::time::interval(maintenance.period);
+    pub async fn run_maintenance(self: Arc<Self>, mut draining: Draining) {
+        let mut ticks = tokio::time::interval(self.period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The first tick is immediate, and the start has just searched.
         ticks.tick().await;
         let every_tick = async {
             loop {
                 ticks.tick().await;
-                if let Err(error) =
-                    self.resume(InFlightWindow::around(UtcMs::now(), maintenance.min_age)).await
-                {
+                if let Err(error) = self.resume(self.due(UtcMs::now())).await {
                     tracing::error!(%error, "open claims could not be read");
                 }
             }
@@ -109,13 +140,20 @@ impl Claims {
         }
     }
 
-    /// Ends the claims that were left open, except those that may be in flight; returns how many it ended. When the
-    /// reward service answers none of a group, the remaining groups are left for the next search.
+    /// The open claims that are to be tried again at `now`.
+    #[must_use]
+    pub fn due(&self, now: UtcMs) -> OpenClaims {
+        OpenClaims::due(now, self.terms.max_duration)
+    }
+
+    /// Ends open claims, those first that have waited the longest; returns how many it ended. When the reward service
+    /// answers none of a group, the remaining groups are left for the next search: those that were tried are due later
+    /// than they are.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn resume(self: &Arc<Self>, in_flight: InFlightWindow) -> Result<usize, StoreError> {
-        let open = self.store.pending_claims(in_flight).await?;
+    pub async fn resume(self: &Arc<Self>, which: OpenClaims) -> Result<usize, StoreError> {
+        let open = self.store.open_claims(which).await?;
         let mut outcomes = Vec::new();
         for group in open.chunks(RESUMED_AT_ONCE) {
             let resumed = self.resume_group(group).await;
@@ -146,57 +184,41 @@ impl Claims {
 
     async fn resume_one(&self, intent: ClaimIntent) -> ResumeOutcome {
         let key = ClaimLockKey { user: intent.user.clone(), goal_id: intent.goal_id.clone() };
-        let lock = self.lock(&key);
-        let outcome = match lock.try_lock() {
-            Err(_locked) => ResumeOutcome::Busy,
-            Ok(_guard) => match self.finish(intent).await {
-                Ok(_) | Err(ClaimError::Refused(_)) => ResumeOutcome::Ended,
-                Err(ClaimError::NotGranted(GrantError::Refused(_))) => ResumeOutcome::Refused,
-                Err(ClaimError::NotGranted(_) | ClaimError::Store(_)) => ResumeOutcome::Unanswered,
-            },
-        };
-        self.release(&key, lock);
-        outcome
-    }
-
-    /// Simultaneous claims of one goal wait for each other, so that the reward client is called once and the others
-    /// see the result.
-    async fn claim_exclusively(&self, user: UserId, goal: GoalIndex) -> Result<UtcMs, ClaimError> {
-        let key = ClaimLockKey { user: user.clone(), goal_id: self.catalog.goal(goal).id.clone() };
-        let lock = self.lock(&key);
-        let guard = lock.lock().await;
-        let outcome = self.begin_and_finish(user, goal).await;
-        drop(guard);
-        self.release(&key, lock);
-        outcome
-    }
-
-    fn lock(&self, key: &ClaimLockKey) -> ClaimLock {
-        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(locks.entry(key.clone()).or_default())
-    }
-
-    /// The last user of a lock removes it: one reference is the map's, the other this caller's.
-    fn release(&self, key: &ClaimLockKey, lock: ClaimLock) {
-        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
-        if Arc::strong_count(&lock) == 2 {
-            locks.remove(key);
+        let Some(_lock) = self.locks.get(key).try_acquired() else { return ResumeOutcome::Busy };
+        match self.finish(intent).await {
+            Ok(_) | Err(ClaimError::Refused(_)) => ResumeOutcome::Ended,
+            Err(ClaimError::NotGranted(GrantError::Refused(_))) => ResumeOutcome::Refused,
+            Err(_) => ResumeOutcome::Unanswered,
         }
     }
 
     async fn begin_and_finish(&self, user: UserId, goal: GoalIndex) -> Result<UtcMs, ClaimError> {
-        match self.store.begin_claim(user, goal).await? {
+        match self.store.begin_claim(user, goal, &self.terms).await? {
             ClaimStart::Begun(intent) => self.finish(intent).await,
             ClaimStart::Refused(refusal) => Err(ClaimError::Refused(refusal)),
         }
     }
 
     async fn finish(&self, intent: ClaimIntent) -> Result<UtcMs, ClaimError> {
-        let grant = intent.grant.clone();
-        self.rewards.grant(grant).await?;
+        if let Err(error) = self.rewards.grant(intent.grant.clone()).await {
+            self.leave(intent, &error).await;
+            return Err(error.into());
+        }
         match self.store.end_claim(intent).await? {
             ClaimEnd::Claimed(at) => Ok(at),
             ClaimEnd::AlreadyClaimed => Err(ClaimError::Refused(ClaimRefusal::AlreadyClaimed)),
+        }
+    }
+
+    /// Records when the claim is tried again. If this fails, it is as soon as it would have been.
+    async fn leave(&self, intent: ClaimIntent, error: &GrantError) {
+        let kind = match error {
+            GrantError::Refused(_) => ClaimFailureKind::Refused,
+            GrantError::Unanswered(_) => ClaimFailureKind::Unanswered,
+        };
+        let failure = ClaimFailure::of(kind, &intent, self.terms.max_duration, UtcMs::now());
+        if let Err(error) = self.store.leave_claim(intent, failure).await {
+            tracing::warn!(%error, "a failed claim could not be recorded");
         }
     }
 }

@@ -4,8 +4,11 @@
 //! Nothing here depends on gRPC; the module `grpc` only translates messages.
 
 pub mod grpc;
+mod guard;
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use kit::clock::UtcMs;
 use kit::limit::Limit;
@@ -35,7 +38,7 @@ pub struct EventMessage<'a> {
     pub user: &'a str,
     /// Numbers the events of one publisher; 0 when absent.
     pub version: i64,
-    /// When it happened, in RFC 3339; any other text counts as absent.
+    /// When it happened, in RFC 3339, from 1970 to 2099; any text that is no time counts as absent.
     pub timestamp: &'a str,
     /// What happened.
     pub payload: EventPayload<'a>,
@@ -100,6 +103,23 @@ pub struct Intake {
     pub acknowledge: Acknowledge,
     /// Slots for events that are not written yet.
     pub buffer: Limit,
+    /// Keys of events without an id.
+    pub unnamed: UnnamedKeys,
+}
+
+/// Keys that no other event has.
+#[derive(Debug, Default)]
+pub struct UnnamedKeys {
+    /// Its keys are random, those of each process others.
+    hasher: RandomState,
+    count: AtomicU64,
+}
+
+impl UnnamedKeys {
+    fn next(&self) -> EventKey {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        EventKey::unnamed([self.hasher.hash_one(number), number])
+    }
 }
 
 impl Intake {
@@ -112,34 +132,51 @@ impl Intake {
             return Ok(IntakeOutcome::Ignored);
         }
         let user = UserId::new(message.user).ok_or(IntakeError::Invalid(USER_ID))?;
+        let order = order(&message)?;
         let (kind, trigger, event) = match message.payload {
             EventPayload::Login => ("login", self.catalog.login_trigger(), Some(GoalEvent::Login)),
             EventPayload::Statistic(change) => {
-                let event = statistic(change, order(&message))?;
+                let event = statistic(change, order)?;
                 ("statistic", self.catalog.statistic_trigger(change.stat_code), event)
             }
         };
         let (Some(trigger), Some(event)) = (trigger, event) else { return Ok(IntakeOutcome::Ignored) };
-        let buffer_slot = self.buffer.enter().ok_or(IntakeError::Full)?;
+        let slot = self.buffer.enter().ok_or(IntakeError::Full)?;
         #[cfg(feature = "faults")]
         let _held = kit::faults::inject().await;
-        let key = (!message.id.is_empty()).then(|| EventKey::new(kind, &user, message.id));
-        let write = EventWrite { user, key, event: TriggeredEvent { trigger, event }, buffer_slot };
+        let key = match (message.id, self.acknowledge) {
+            // The store tries it again after a commit whose outcome is unknown: then it must recognise it.
+            ("", Acknowledge::Buffered) => Some(self.unnamed.next()),
+            ("", Acknowledge::Durable) => None,
+            (id, _) => Some(EventKey::new(kind, &user, id)),
+        };
+        let write = EventWrite { user, key, event: TriggeredEvent { trigger, event } };
         match self.acknowledge {
-            Acknowledge::Durable => Ok(match self.store.event(write).await? {
+            Acknowledge::Durable => Ok(match self.store.event(write, slot).await? {
                 EventOutcome::Written => IntakeOutcome::Written,
                 EventOutcome::Duplicate => IntakeOutcome::Duplicate,
             }),
-            Acknowledge::Buffered => Ok(self.store.buffer_event(write).map(|()| IntakeOutcome::Buffered)?),
+            Acknowledge::Buffered => {
+                Ok(self.store.buffer_event(write, slot).map(|()| IntakeOutcome::Buffered)?)
+            }
         }
     }
 }
 
 const USER_ID: &str = "userId must be 1 to 100 characters without control characters";
 
-fn order(message: &EventMessage<'_>) -> EventOrder {
+/// 1970-01-01 and 2100-01-01, in UTC. No event happened outside: such a time comes from a clock that was never set, or
+/// is made up. Every store can represent the times between, and no comparison of them overflows.
+const TIMES: std::ops::Range<UtcMs> = UtcMs(0)..UtcMs(4_102_444_800_000);
+const TIMESTAMP: &str =
+    "timestamp must be from 1970-01-01T00:00:00Z to before 2100-01-01T00:00:00Z, or absent";
+
+fn order(message: &EventMessage<'_>) -> Result<EventOrder, IntakeError> {
     let version = (message.version != 0).then_some(message.version);
-    EventOrder { version, occurred_at: UtcMs::parse(message.timestamp) }
+    match UtcMs::parse(message.timestamp) {
+        Some(time) if !TIMES.contains(&time) => Err(IntakeError::Invalid(TIMESTAMP)),
+        occurred_at => Ok(EventOrder { version, occurred_at }),
+    }
 }
 
 /// Values are truncated to whole numbers and to the range of progress; negative ones are ignored.

@@ -17,14 +17,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use kit::health::Health;
-use kit::limit::Limit;
 use kit::metrics::Metrics;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status};
 use tonic_health::server::HealthReporter;
 
+use crate::admission::Admission;
 use crate::catalog::GoalIndex;
-use crate::identity::Identity;
 use crate::operations::Operations;
 use crate::proto::PLAYERS;
 use crate::proto::service as proto;
@@ -60,19 +59,14 @@ impl Players {
     }
 }
 
-/// The players' port: their service, health and reflection. Calls above `limit`, which HTTP shares, are refused before
-/// any work.
-pub async fn router(
-    players: Players,
-    identity: Arc<Identity>,
-    limit: &Limit,
-    metrics: &Metrics,
-) -> (Router, HealthReporter) {
+/// The players' port: their service, health and reflection. Calls that are not admitted, by the same limits as over
+/// HTTP, are refused before any work.
+pub async fn router(players: Players, admission: &Admission, metrics: &Metrics) -> (Router, HealthReporter) {
     let (reporter, health) = tonic_health::server::health_reporter();
     reporter.set_serving::<ServiceServer<Players>>().await;
     let service = ServiceServer::new(players).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let routes = kit::grpc::with_reflection(Routes::new(health).add_service(service), PLAYERS);
-    let guard = Guard::new(limit.clone(), identity, metrics);
+    let guard = Guard::new(admission.clone(), metrics);
     let router = routes
         .prepare()
         .into_axum_router()

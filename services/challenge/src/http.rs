@@ -20,10 +20,9 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use kit::health::Health;
-use kit::limit::Limit;
 use kit::metrics::Metrics;
 
-use crate::identity::Identity;
+use crate::admission::Admission;
 use crate::operations::Operations;
 use crate::refusal::{Code, NOT_OFFERED};
 use crate::render::{InitializeTemplate, ListTemplate};
@@ -39,31 +38,24 @@ pub struct Api {
     initialize: InitializeTemplate,
     document: Bytes,
     health: Arc<Health>,
-    identity: Arc<Identity>,
 }
 
 impl Api {
     /// Prepares the templates of the operations' catalogue, and the OpenAPI document for `base_path`.
     #[must_use]
-    pub fn new(
-        base_path: &str,
-        operations: Arc<Operations>,
-        health: Arc<Health>,
-        identity: Arc<Identity>,
-    ) -> Self {
+    pub fn new(base_path: &str, operations: Arc<Operations>, health: Arc<Health>) -> Self {
         let list = ListTemplate::new(&operations.catalog);
         let initialize = InitializeTemplate::new(&operations.catalog);
-        Self { operations, list, initialize, document: document::at(base_path), health, identity }
+        Self { operations, list, initialize, document: document::at(base_path), health }
     }
 }
 
-/// The routes below `base_path`. Requests above `limit` are answered with 503 before any work.
-pub fn router(base_path: &str, api: Arc<Api>, limit: &Limit, metrics: &Metrics) -> Router {
+/// The routes below `base_path`. Requests that are not admitted are refused before any work.
+pub fn router(base_path: &str, api: Arc<Api>, admission: &Admission, metrics: &Metrics) -> Router {
     let add = |router: Router<Arc<Api>>, route: Route| match route.access {
         Access::Public => router.route(route.path, route.handler),
         Access::Player => {
-            let (limit, endpoint) = (limit.clone(), metrics.endpoint(route.name));
-            let guard = Guard { limit, endpoint, identity: Arc::clone(&api.identity) };
+            let guard = Guard { endpoint: metrics.endpoint(route.name), admission: admission.clone() };
             let guarded = route.handler.layer(axum::middleware::from_fn_with_state(guard, guard::run));
             router.route(route.path, guarded)
         }

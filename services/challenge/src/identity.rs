@@ -1,7 +1,7 @@
 //! Authentication of callers, the same for every transport. It must not depend on one.
 
 use http::{HeaderMap, header};
-use kit::auth::{Denied, Verifier, authenticate, single_header};
+use kit::auth::{Denied, Role, Roles, Verifier, authenticate, single_header};
 
 use crate::user::UserId;
 
@@ -22,13 +22,14 @@ pub enum TestHeader {
 pub struct Identity {
     test_header: TestHeader,
     tokens: Option<Verifier>,
+    roles: Roles,
 }
 
 impl Identity {
     /// Authentication by bearer tokens if there is a verifier, and by the test header if that is on.
     #[must_use]
-    pub fn new(test_header: TestHeader, tokens: Option<Verifier>) -> Self {
-        Self { test_header, tokens }
+    pub fn new(test_header: TestHeader, tokens: Option<Verifier>, roles: Roles) -> Self {
+        Self { test_header, tokens, roles }
     }
 
     /// Returns once callers can be authenticated.
@@ -70,6 +71,28 @@ impl Identity {
     }
 }
 
+impl Identity {
+    /// Whether a call's metadata (as headers) are those of a publisher: a service of this namespace. Without a verifier
+    /// every caller is one; with the test header on, also a caller without a token.
+    ///
+    /// # Errors
+    /// When the caller has no valid token, or not that of a service.
+    pub async fn check_publisher(&self, headers: &HeaderMap) -> Result<(), Denied> {
+        let Some(tokens) = &self.tokens else { return Ok(()) };
+        match single_header(headers, header::AUTHORIZATION.as_str())? {
+            Some(authorization) => {
+                let claims = authenticate(tokens, authorization).await?;
+                match self.roles.of(&claims.subject) {
+                    Role::User => Err(Denied::Forbidden("only services may publish events")),
+                    Role::Service | Role::Admin => Ok(()),
+                }
+            }
+            None if self.test_header == TestHeader::On => Ok(()),
+            None => Err(Denied::Unauthenticated("the bearer token of a service is required")),
+        }
+    }
+}
+
 fn user_of_test_header(named: Option<&str>) -> Result<UserId, Denied> {
     named.and_then(UserId::new).ok_or(Denied::Unauthenticated(
         "x-mock-user-id must name a user: 1 to 100 characters without control characters",
@@ -96,7 +119,7 @@ mod tests {
                 (http::HeaderName::from_static(name), http::HeaderValue::from_str(value).unwrap())
             })
             .collect();
-        let named = Identity::new(test_header, None).of_headers(&headers).await;
+        let named = Identity::new(test_header, None, Roles::default()).of_headers(&headers).await;
         let named = named.map(|user| user.to_string()).map_err(|denied| denied.to_string());
         match expect {
             Ok(user) => assert_eq!(named.as_deref(), Ok(user), "{headers:?}"),

@@ -4,6 +4,7 @@
 //! `server` assembles a process. To see how a process runs, start at [`server::start`]; to see what the service does,
 //! at [`rules`].
 
+pub mod admission;
 pub mod catalog;
 pub mod claims;
 pub mod events;
@@ -24,4 +25,5 @@ pub mod server;
 pub mod settings;
 pub mod store;
 pub mod user;
+pub mod user_limit;
 pub mod view;

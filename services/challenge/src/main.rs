@@ -1,6 +1,5 @@
 //! The `challenge` command: serves players and publishers, and checks and generates challenge files.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,11 +9,8 @@ use challenge::role::Role;
 use challenge::server;
 use challenge::settings::{Settings, admin_address};
 use clap::{Parser, Subcommand};
-use kit::drain::Signals;
 use kit::env::Env;
-use kit::probe;
-
-type Failure = Box<dyn std::error::Error>;
+use kit::process::{self, Failure};
 
 #[derive(Parser)]
 #[command(about = "Goals, progress and rewards over HTTP and gRPC", version)]
@@ -59,38 +55,27 @@ enum Config {
     },
 }
 
-/// 0 on success, 1 when `health` found the process not ready, 2 when the input, the settings, a port or the database
-/// cannot be used.
 fn main() -> ExitCode {
+    let env = Env::of_process();
     let outcome = match Arguments::parse().command {
-        Command::All => run(Role::All),
-        Command::Api => run(Role::Api),
-        Command::Events => run(Role::Events),
-        Command::Health => health(),
+        Command::All => serve(&env, Role::All),
+        Command::Api => serve(&env, Role::Api),
+        Command::Events => serve(&env, Role::Events),
+        Command::Health => process::health(admin_address(&env)),
         Command::Check { file } => check(&file),
         Command::Config(Config::Generate { challenges, goals, default }) => {
             write_generated(CatalogSize { challenges, goals, defaults: default })
         }
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            let _stderr_closed = writeln!(std::io::stderr(), "challenge: {failure}");
-            ExitCode::from(if failure.is::<probe::NotReady>() { 1 } else { 2 })
-        }
-    }
-}
-
-fn health() -> Result<(), Failure> {
-    Ok(probe::ask(admin_address(&Env::of_process())?)?)
+    process::exit("challenge", outcome)
 }
 
 fn check(file: &std::path::Path) -> Result<(), Failure> {
     let catalog = Catalog::load(file)?;
     let (challenges, goals) = (catalog.challenges.len(), catalog.goals().count());
     let defaults = catalog.defaults().len();
-    print_line(&format!(
-        "{}: {challenges} challenges, {goals} goals, {defaults} assigned by default",
+    process::print(&format!(
+        "{}: {challenges} challenges, {goals} goals, {defaults} assigned by default\n",
         file.display()
     ))
 }
@@ -100,48 +85,19 @@ fn write_generated(size: CatalogSize) -> Result<(), Failure> {
     if size.defaults > all_goals {
         return Err(format!("--default {} is more than the {all_goals} goals", size.defaults).into());
     }
-    Ok(std::io::stdout().write_all(generate(size).as_bytes())?)
+    process::print(&generate(size))
 }
 
-fn print_line(line: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    Ok(out.flush()?)
-}
-
-fn run(role: Role) -> Result<(), Failure> {
-    let env = Env::of_process();
-    kit::logs::start(&env)?;
+fn serve(env: &Env, role: Role) -> Result<(), Failure> {
+    kit::logs::start(env)?;
     #[cfg(feature = "faults")]
-    kit::faults::start(&env, challenge::faults::FAULTS)?;
-    let settings = Settings::read(&env, role)?;
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-    let workers = env.within("WORKER_THREADS", cores.min(4), 1..=64)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(usize::try_from(workers)?)
-        .enable_all()
-        .build()?;
-    runtime.block_on(serve(&settings, role))
-}
-
-async fn serve(settings: &Settings, role: Role) -> Result<(), Failure> {
+    kit::faults::start(env, challenge::faults::FAULTS)?;
+    let settings = Settings::read(env, role)?;
+    settings.exposure.warn();
     if settings.test_header == TestHeader::On {
         tracing::warn!(
             "TEST_IDENTITY_HEADER is on: every caller is the user that x-mock-user-id names; for tests only"
         );
     }
-    let mut signals = Signals::catch()?;
-    let running = server::start(settings, role).await?;
-    let signal = tokio::select! {
-        signal = signals.first() => signal,
-        () = running.ready() => {
-            tracing::info!(addresses = %running.addresses, "ready");
-            print_line(&format!("ready {}", running.addresses))?;
-            signals.first().await
-        }
-    };
-    tracing::info!(signal, "draining");
-    running.stop().await;
-    tracing::info!("stopped");
-    Ok(())
+    process::runtime(env, "WORKER_THREADS")?.block_on(process::serve(server::start(&settings, role)))
 }

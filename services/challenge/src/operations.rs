@@ -10,6 +10,9 @@ use crate::rules::{Activation, ClaimRefusal, GoalRow, UserGoals};
 use crate::store::{Initialized, Store, StoreError};
 use crate::user::UserId;
 
+/// The message of every refusal for overload.
+pub const OVERLOADED_MESSAGE: &str = "too many requests at once; try again";
+
 /// Why an operation was refused.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Refusal {
@@ -25,6 +28,9 @@ pub enum Refusal {
     /// The reward could not be granted; the claim may be repeated.
     #[error("the reward could not be granted; claim again")]
     NotGranted,
+    /// As many claims or writes wait as may; nothing was begun.
+    #[error("{OVERLOADED_MESSAGE}")]
+    Overloaded,
     /// The store did not answer.
     #[error("the store does not answer; try again")]
     Unavailable,
@@ -41,6 +47,9 @@ fn claim_refusal(refusal: ClaimRefusal) -> &'static str {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
+        if matches!(error, StoreError::Full) {
+            return Self::Overloaded;
+        }
         tracing::error!(%error, "an operation failed");
         Self::Unavailable
     }
@@ -51,6 +60,7 @@ impl From<ClaimError> for Refusal {
         match error {
             ClaimError::Refused(refusal) => Self::NotClaimable(refusal),
             ClaimError::Store(error) => error.into(),
+            ClaimError::Full => Self::Overloaded,
             ClaimError::NotGranted(_) => {
                 tracing::error!(%error, "a reward was not granted");
                 Self::NotGranted

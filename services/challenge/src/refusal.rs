@@ -6,9 +6,6 @@ use kit::auth::Denied;
 use crate::operations::Refusal;
 use crate::rules::ClaimRefusal;
 
-/// The message of [`Code::Overloaded`].
-pub const OVERLOADED_MESSAGE: &str = "too many requests at once; try again";
-
 /// The message for operations that are documented and not implemented.
 pub const NOT_OFFERED: &str = "goal selection and rotation are not offered by this version";
 
@@ -76,6 +73,8 @@ codes! {
     RewardGrantFailed = "REWARD_GRANT_FAILED", BAD_GATEWAY, 13;
     /// Too many requests at once.
     Overloaded = "OVERLOADED", SERVICE_UNAVAILABLE, 8;
+    /// Too many requests of one user at once.
+    UserBusy = "TOO_MANY_REQUESTS", TOO_MANY_REQUESTS, 8;
     /// A dependency of the service does not answer.
     Unavailable = "UNAVAILABLE", SERVICE_UNAVAILABLE, 14;
 }
@@ -90,6 +89,7 @@ impl From<&Refusal> for Code {
             Refusal::NotClaimable(ClaimRefusal::PrerequisitesUnmet) => Self::PrerequisitesNotMet,
             Refusal::NotClaimable(ClaimRefusal::AlreadyClaimed) => Self::AlreadyClaimed,
             Refusal::NotGranted => Self::RewardGrantFailed,
+            Refusal::Overloaded => Self::Overloaded,
             Refusal::Unavailable => Self::Unavailable,
         }
     }

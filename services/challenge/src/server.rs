@@ -14,35 +14,29 @@ use kit::drain::{Drain, Draining};
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
+use kit::process::Service;
 use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol};
 use tokio::task::JoinSet;
-use tonic::server::NamedService;
-use tonic::service::Routes;
 use tonic_health::server::HealthReporter;
 
+use crate::admission::Admission;
 use crate::catalog::{Catalog, CatalogError};
 use crate::claims::Claims;
-use crate::events::Intake;
-use crate::events::grpc::EventServices;
+use crate::events::{self, Intake, UnnamedKeys};
 use crate::grpc::{self, Players};
 use crate::http::{self, Api};
 use crate::identity::Identity;
 use crate::operations::Operations;
-use crate::proto::EVENTS;
-use crate::proto::account::user_authentication_user_logged_in_service_server::UserAuthenticationUserLoggedInServiceServer;
-use crate::proto::statistic::statistic_stat_item_updated_service_server::StatisticStatItemUpdatedServiceServer;
 use crate::rewards::{HttpRewards, Ledger, RewardClient};
 use crate::role::Role;
 use crate::settings::Settings;
-use crate::store::{InFlightWindow, Store, StoreError, StoreOpenError, StoreOptions};
+use crate::store::{OpenClaims, Store, StoreError, StoreOpenError, StoreOptions};
+use crate::user_limit::UserLimit;
 pub use ports::Addresses;
 use ports::{Listeners, PlayerListeners};
 
 /// The checked-in challenge file, used when no other is configured.
 pub const EMBEDDED_CHALLENGES: &str = include_str!("../../../examples/challenge.json");
-
-/// Events have a few hundred bytes; larger messages than this are refused.
-const MAX_EVENT_BYTES: usize = 256 * 1024;
 
 /// Longest time that a start resumes open claims: a reward service that is down must not delay it further.
 const RESUME_AT_START: Duration = Duration::from_secs(5);
@@ -93,12 +87,6 @@ impl Reporter {
     }
 }
 
-const EVENT_HEALTH: [&str; 3] = [
-    "",
-    UserAuthenticationUserLoggedInServiceServer::<EventServices>::NAME,
-    StatisticStatItemUpdatedServiceServer::<EventServices>::NAME,
-];
-
 /// The routes of the players' two ports.
 struct PlayerRoutes {
     http: Router,
@@ -125,10 +113,12 @@ impl Core {
             Some(path) => Catalog::load(path)?,
             None => Catalog::parse("the embedded challenge file", EMBEDDED_CHALLENGES)?,
         });
-        let store = Arc::new(Store::open(&settings.store, Arc::clone(&catalog), &metrics).await?);
+        let store = Arc::new(
+            Store::open(&settings.store, settings.store_queue, Arc::clone(&catalog), &metrics).await?,
+        );
         let probed = Arc::clone(&store);
         let tokens = settings.tokens.clone().map(|tokens| Verifier::start(tokens, &metrics));
-        let identity = Arc::new(Identity::new(settings.test_header, tokens));
+        let identity = Arc::new(Identity::new(settings.test_header, tokens, settings.roles.clone()));
         let identified = Arc::clone(&identity);
         let probe = move || probed.probe().map_err(|e| e.to_string()).and_then(|()| identified.probe());
         let health = Arc::new(Health::new(probe));
@@ -136,7 +126,8 @@ impl Core {
             Some(rewards) => Arc::new(HttpRewards::new(rewards, &settings.namespace, &metrics)),
             None => Arc::new(Ledger::new(Arc::clone(&store))),
         };
-        let claims = Arc::new(Claims::new(Arc::clone(&catalog), Arc::clone(&store), rewards));
+        let policy = settings.claims.clone();
+        let claims = Arc::new(Claims::new(Arc::clone(&catalog), Arc::clone(&store), rewards, policy));
         if role.serves_players() {
             resume(&claims, settings).await?;
         }
@@ -155,12 +146,14 @@ impl Core {
     async fn players(&self, settings: &Settings, limit: &Limit) -> PlayerRoutes {
         let (catalog, store) = (Arc::clone(&self.catalog), Arc::clone(&self.store));
         let operations = Arc::new(Operations::new(catalog, store, Arc::clone(&self.claims)));
-        let (health, identity) = (|| Arc::clone(&self.health), || Arc::clone(&self.identity));
         self.metrics.watch("in_flight", "Players' requests in flight, over HTTP and gRPC", limit);
-        let api = Arc::new(Api::new(&settings.base_path, Arc::clone(&operations), health(), identity()));
-        let http = http::router(&settings.base_path, api, limit, &self.metrics);
-        let players = Players::new(operations, health());
-        let (grpc, grpc_health) = grpc::router(players, identity(), limit, &self.metrics).await;
+        self.metrics.watch("claims_in_flight", "Players' claims carried out", self.claims.slots());
+        let (users, identity) = (UserLimit::new(settings.user_in_flight), Arc::clone(&self.identity));
+        let admission = Admission { limit: limit.clone(), users, identity };
+        let api = Api::new(&settings.base_path, Arc::clone(&operations), Arc::clone(&self.health));
+        let http = http::router(&settings.base_path, Arc::new(api), &admission, &self.metrics);
+        let players = Players::new(operations, Arc::clone(&self.health));
+        let (grpc, grpc_health) = grpc::router(players, &admission, &self.metrics).await;
         PlayerRoutes { http, grpc, grpc_health }
     }
 
@@ -176,6 +169,7 @@ impl Core {
             namespace: settings.namespace.clone(),
             acknowledge: settings.acknowledge,
             buffer,
+            unnamed: UnnamedKeys::default(),
         }
     }
 }
@@ -208,13 +202,12 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         let buffer = Limit::new(event_buffer_slots(settings));
         let gate = core.gate(&buffer, gates::EVENTS);
         let intake = Arc::new(core.intake(settings, buffer));
-        let (routes, reporter) = event_routes(intake, &core.metrics).await;
+        let (routes, reporter) = events::grpc::router(intake, &core.identity, &core.metrics).await;
         serve(events, Protocol::Http2, (routes, gate));
-        reporters.push(Reporter { reporter, services: &EVENT_HEALTH });
+        reporters.push(Reporter { reporter, services: &events::grpc::HEALTH_NAMES });
     }
     if role.serves_players() {
-        players_and_publishers
-            .spawn(Arc::clone(&core.claims).run_maintenance(settings.claim_maintenance, draining));
+        players_and_publishers.spawn(Arc::clone(&core.claims).run_maintenance(draining));
     }
     let admin_routes = kit::admin::router(Arc::clone(&core.health), core.metrics);
     let admin = serve_admin(listeners.admin, admin_routes, bounds, admin_draining);
@@ -234,13 +227,13 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
 }
 
 /// Ends the claims that an earlier process left open. Only one process has the embedded database open; in PostgreSQL
-/// another replica may carry out a claim now, so only claims are resumed that are older than any claim takes.
+/// another replica may carry out a claim now, so only claims are resumed that are due.
 async fn resume(claims: &Arc<Claims>, settings: &Settings) -> Result<(), StoreError> {
-    let in_flight = match settings.store {
-        StoreOptions::Sqlite(_) => InFlightWindow::EMPTY,
-        StoreOptions::Postgres(_) => InFlightWindow::around(UtcMs::now(), settings.claim_maintenance.min_age),
+    let open = match settings.store {
+        StoreOptions::Sqlite(_) => OpenClaims::All,
+        StoreOptions::Postgres(_) => claims.due(UtcMs::now()),
     };
-    match tokio::time::timeout(RESUME_AT_START, claims.resume(in_flight)).await {
+    match tokio::time::timeout(RESUME_AT_START, claims.resume(open)).await {
         Ok(resumed) => resumed.map(drop),
         Err(_elapsed) => {
             tracing::warn!(
@@ -257,20 +250,6 @@ fn serve_admin(listener: Listener, routes: Router, bounds: Bounds, draining: Dra
     let port = Port { routes, gate: None, bounds };
     admin.spawn(kit::serve::serve(listener, Protocol::Http1, port, draining));
     admin
-}
-
-async fn event_routes(intake: Arc<Intake>, metrics: &Metrics) -> (Router, HealthReporter) {
-    let (reporter, health) = tonic_health::server::health_reporter();
-    let services = EventServices::new(intake, metrics);
-    let login = UserAuthenticationUserLoggedInServiceServer::new(services.clone())
-        .max_decoding_message_size(MAX_EVENT_BYTES);
-    let statistic =
-        StatisticStatItemUpdatedServiceServer::new(services).max_decoding_message_size(MAX_EVENT_BYTES);
-    reporter.set_serving::<UserAuthenticationUserLoggedInServiceServer<EventServices>>().await;
-    reporter.set_serving::<StatisticStatItemUpdatedServiceServer<EventServices>>().await;
-    let routes = Routes::new(health).add_service(login).add_service(statistic);
-    let routes = kit::grpc::with_reflection(routes, EVENTS).prepare().into_axum_router();
-    (routes.layer(axum::middleware::from_fn(grpc::edge::run)), reporter)
 }
 
 impl Running {
@@ -291,6 +270,20 @@ impl Running {
         self.store.close().await;
         self.admin_drain.begin();
         finish(&mut self.admin, &self.admin_drain, Duration::from_secs(1)).await;
+    }
+}
+
+impl Service for Running {
+    fn addresses(&self) -> impl std::fmt::Display {
+        self.addresses
+    }
+
+    fn ready(&self) -> impl Future<Output = ()> {
+        self.ready()
+    }
+
+    fn stop(self) -> impl Future<Output = ()> {
+        self.stop()
     }
 }
 

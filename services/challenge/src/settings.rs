@@ -7,9 +7,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kit::auth::Roles;
 use kit::env::{Env, EnvError};
+use kit::exposure::{Callers, Exposure};
 
-use crate::claims::ClaimMaintenance;
+use crate::claims::ClaimPolicy;
 use crate::events::Acknowledge;
 use crate::identity::TestHeader;
 use crate::rewards::RewardSettings;
@@ -45,24 +47,32 @@ pub struct Settings {
     pub namespace: String,
     /// Whether the test identity header names users.
     pub test_header: TestHeader,
+    /// Who can reach the service.
+    pub exposure: Exposure,
     /// How bearer tokens are verified, when they are.
     pub tokens: Option<kit::auth::Settings>,
+    /// Which subjects of tokens are services, and may publish events.
+    pub roles: Roles,
     /// The challenge file; the embedded one when `None`.
     pub challenges: Option<PathBuf>,
     /// Where each port listens.
     pub ports: Ports,
     /// Which database, and its options.
     pub store: StoreOptions,
+    /// Players' writes that may wait for the store, and as many reads.
+    pub store_queue: usize,
     /// The service that grants rewards; the ledger in the store when `None`.
     pub rewards: Option<RewardSettings>,
-    /// When claims that were left open are resumed.
-    pub claim_maintenance: ClaimMaintenance,
+    /// How claims are carried out.
+    pub claims: ClaimPolicy,
     /// When events are acknowledged.
     pub acknowledge: Acknowledge,
     /// Events that may be buffered and not written yet.
     pub event_buffer: usize,
     /// Players' requests that may be in flight.
     pub http_in_flight: usize,
+    /// Requests in flight of each player.
+    pub user_in_flight: usize,
     /// Longest time that a task which is ready may wait to run before requests are queued and refused; zero: no limit.
     pub wait_target: Duration,
     /// Concurrent connections on each port.
@@ -98,25 +108,42 @@ impl Settings {
             return Err(SettingsError::NoIdentity);
         }
         let rewards = rewards::read(env)?;
+        let http_in_flight = count(env, "HTTP_MAX_IN_FLIGHT", 512, 100_000)?;
         let acknowledge = [("durable", Acknowledge::Durable), ("buffered", Acknowledge::Buffered)];
         Ok(Self {
+            exposure: exposure(env, test_header, tokens.as_ref())?,
             base_path: base_path(env)?,
+            claims: rewards::claim_policy(env, &namespace, rewards.as_ref(), http_in_flight)?,
             namespace,
             test_header,
             tokens,
+            roles: Roles::read(env),
             challenges: env.text("CHALLENGE_CONFIG_PATH").map(PathBuf::from),
             ports: ports(env)?,
             store: store::read(env, role)?,
-            claim_maintenance: rewards::claim_maintenance(env, rewards.as_ref())?,
+            store_queue: count(env, "STORE_QUEUE", 1_024, 1_000_000)?,
             rewards,
             acknowledge: env.choice("EVENT_ACK", &acknowledge)?,
             event_buffer: count(env, "EVENT_BUFFER", 10_000, 1_000_000)?,
-            http_in_flight: count(env, "HTTP_MAX_IN_FLIGHT", 512, 100_000)?,
+            http_in_flight,
+            user_in_flight: count(env, "USER_MAX_IN_FLIGHT", (http_in_flight as u64 / 16).max(4), 100_000)?,
             wait_target: Duration::from_millis(env.within("WAIT_TARGET_MS", 10, 0..=10_000)?),
             connections: count(env, "MAX_CONNECTIONS", 8_192, 100_000)?,
             drain: Duration::from_secs(env.within("DRAIN_TIMEOUT_S", 10, 1..=3600)?),
         })
     }
+}
+
+/// Whoever may name any user in the test header is trusted.
+fn exposure(
+    env: &Env,
+    test_header: TestHeader,
+    tokens: Option<&kit::auth::Settings>,
+) -> Result<Exposure, EnvError> {
+    let is_verified = tokens.is_some() && test_header == TestHeader::Off;
+    let Ports { http, grpc, events, admin } = ports(env)?;
+    let callers = if is_verified { Callers::Verified } else { Callers::Trusted };
+    Exposure::read(env, callers, &[http, grpc, events, admin])
 }
 
 fn count(env: &Env, name: &'static str, default: u64, max: u64) -> Result<usize, EnvError> {
@@ -220,6 +247,7 @@ mod tests {
             include_str!("main.rs"),
             include_str!("../../kit/src/logs.rs"),
             include_str!("../../kit/src/auth/settings.rs"),
+            include_str!("../../kit/src/auth/roles.rs"),
             include_str!("../../kit/src/postgres/options.rs"),
         ];
         let is_name = |text: &&str| {

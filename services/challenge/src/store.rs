@@ -8,7 +8,6 @@ mod batch;
 mod claims;
 mod command;
 mod event_key;
-mod group;
 mod metrics;
 mod postgres;
 mod read_set;
@@ -17,17 +16,17 @@ mod sqlite;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kit::limit::{Limit, Permit};
 use kit::metrics::Metrics;
 use kit::postgres::ConnectError;
 pub use kit::store::StoreError;
-use tokio::sync::oneshot;
 
 use crate::catalog::{Catalog, GoalIndex};
 use crate::grant::Grant;
 use crate::rules::{Activation, GoalRow, UserGoals};
 use crate::user::UserId;
-pub use claims::{ClaimEnd, ClaimIntent, ClaimStart, InFlightWindow};
-use command::{Command, ReplySender};
+pub use claims::{ClaimEnd, ClaimFailure, ClaimFailureKind, ClaimIntent, ClaimStart, ClaimTerms, OpenClaims};
+use command::{Command, EventReply, Reply};
 pub use command::{EventOutcome, EventWrite, Initialized};
 pub use event_key::EventKey;
 use postgres::Postgres;
@@ -61,6 +60,8 @@ pub enum StoreOpenError {
 /// A store.
 pub struct Store {
     backend: Backend,
+    /// Players' writes that wait or are being written, also those whose callers have left.
+    slots: Limit,
 }
 
 enum Backend {
@@ -69,22 +70,26 @@ enum Backend {
 }
 
 impl Store {
-    /// Opens the store and brings its schema up to date.
+    /// Opens the store and brings its schema up to date. At most `queue` players' writes wait for it, and as many reads.
     ///
     /// # Errors
     /// When the database cannot be used, or was written by a newer version.
     pub async fn open(
         options: &StoreOptions,
+        queue: usize,
         catalog: Arc<Catalog>,
         metrics: &Metrics,
     ) -> Result<Self, StoreOpenError> {
+        let slots = Limit::new(queue);
+        let help = "Players' writes that wait for the store or are being written";
+        metrics.watch("store_queue_depth", help, &slots);
         let backend = match options {
             StoreOptions::Sqlite(options) => Backend::Sqlite(Sqlite::open(options, catalog, metrics)?),
             StoreOptions::Postgres(options) => {
-                Backend::Postgres(Postgres::open(options, catalog, metrics).await?)
+                Backend::Postgres(Postgres::open(options, Limit::new(queue), catalog, metrics).await?)
             }
         };
-        Ok(Self { backend })
+        Ok(Self { backend, slots })
     }
 
     /// The user's rows as of now.
@@ -98,14 +103,14 @@ impl Store {
         }
     }
 
-    /// Claims that were begun and not ended, oldest first, without those that may be in flight.
+    /// Open claims, those first that have waited the longest for their next attempt; at most a thousand.
     ///
     /// # Errors
     /// When the database fails or cannot be reached.
-    pub async fn pending_claims(&self, in_flight: InFlightWindow) -> Result<Vec<ClaimIntent>, StoreError> {
+    pub async fn open_claims(&self, which: OpenClaims) -> Result<Vec<ClaimIntent>, StoreError> {
         match &self.backend {
-            Backend::Sqlite(store) => store.pending_claims(in_flight),
-            Backend::Postgres(store) => store.pending_claims(in_flight).await,
+            Backend::Sqlite(store) => store.open_claims(which),
+            Backend::Postgres(store) => store.open_claims(which).await,
         }
     }
 
@@ -120,69 +125,94 @@ impl Store {
         }
     }
 
-    /// Applies an event; returns once it is durable.
+    /// Applies an event; returns once it is durable. `slot` is free once it is written or refused.
     ///
     /// # Errors
     /// When the store is closed, slow, or fails.
-    pub async fn event(&self, event: EventWrite) -> Result<EventOutcome, StoreError> {
-        self.submit(|reply| Command::Event(event, Some(reply))).await
+    pub async fn event(&self, event: EventWrite, slot: Permit) -> Result<EventOutcome, StoreError> {
+        self.submit(slot, |reply| Command::Event(event, EventReply::WhenDurable(reply))).await
     }
 
-    /// Queues an event for the next group; writing it is retried until it succeeds.
+    /// Queues an event for the next group; writing it is retried until it succeeds, or the database rejects it.
     ///
     /// # Errors
     /// When the store is closed.
-    pub fn buffer_event(&self, event: EventWrite) -> Result<(), StoreError> {
-        self.send(Command::Event(event, None))
+    pub fn buffer_event(&self, event: EventWrite, slot: Permit) -> Result<(), StoreError> {
+        self.send(Command::Event(event, EventReply::Sent(slot)))
     }
 
     /// Assigns the default goals that the user lacks.
     ///
     /// # Errors
-    /// When the store is closed, slow, or fails.
+    /// When the store is closed, full, slow, or fails.
     pub async fn initialize(&self, user: UserId) -> Result<Initialized, StoreError> {
-        self.submit(|reply| Command::Initialize(user, reply)).await
+        self.submit_in_queue(|reply| Command::Initialize(user, reply)).await
     }
 
     /// Makes a goal active or inactive; returns its row.
     ///
     /// # Errors
-    /// When the store is closed, slow, or fails.
+    /// When the store is closed, full, slow, or fails.
     pub async fn set_active(
         &self,
         user: UserId,
         goal: GoalIndex,
         activation: Activation,
     ) -> Result<GoalRow, StoreError> {
-        self.submit(|reply| Command::SetActive { user, goal, activation, reply }).await
+        self.submit_in_queue(|reply| Command::SetActive { user, goal, activation, reply }).await
     }
 
     /// Records that a reward is about to be granted, or returns the record of an unfinished claim.
     ///
     /// # Errors
-    /// When the store is closed, slow, or fails.
-    pub async fn begin_claim(&self, user: UserId, goal: GoalIndex) -> Result<ClaimStart, StoreError> {
-        self.submit(|reply| Command::BeginClaim { user, goal, reply }).await
+    /// When the store is closed, full, slow, or fails.
+    pub async fn begin_claim(
+        &self,
+        user: UserId,
+        goal: GoalIndex,
+        terms: &Arc<ClaimTerms>,
+    ) -> Result<ClaimStart, StoreError> {
+        let terms = Arc::clone(terms);
+        self.submit_in_queue(|reply| Command::BeginClaim { user, goal, terms, reply }).await
+    }
+
+    /// Records that an attempt at a claim failed.
+    ///
+    /// # Errors
+    /// When the store is closed, full, slow, or fails.
+    pub async fn leave_claim(&self, intent: ClaimIntent, failure: ClaimFailure) -> Result<(), StoreError> {
+        self.submit_in_queue(|reply| Command::LeaveClaim(intent, failure, reply)).await
     }
 
     /// Records that the reward was granted.
     ///
     /// # Errors
-    /// When the store is closed, slow, or fails.
+    /// When the store is closed, full, slow, or fails.
     pub async fn end_claim(&self, intent: ClaimIntent) -> Result<ClaimEnd, StoreError> {
-        self.submit(|reply| Command::EndClaim(intent, reply)).await
+        self.submit_in_queue(|reply| Command::EndClaim(intent, reply)).await
     }
 
     /// Enters a grant into the ledger, once for each key.
     ///
     /// # Errors
-    /// When the store is closed, slow, or fails.
+    /// When the store is closed, full, slow, or fails.
     pub async fn enter_grant(&self, grant: Grant) -> Result<(), StoreError> {
-        self.submit(|reply| Command::EnterGrant(grant, reply)).await
+        self.submit_in_queue(|reply| Command::EnterGrant(grant, reply)).await
     }
 
-    async fn submit<T>(&self, command: impl FnOnce(ReplySender<T>) -> Command) -> Result<T, StoreError> {
-        let (reply, outcome) = oneshot::channel();
+    async fn submit_in_queue<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, StoreError> {
+        let slot = self.slots.enter().ok_or(StoreError::Full)?;
+        self.submit(slot, command).await
+    }
+
+    /// The command keeps its slot until it is answered, also when this caller has left: then it is dropped, unless a
+    /// writer has begun with it.
+    async fn submit<T>(
+        &self,
+        slot: Permit,
+        command: impl FnOnce(Reply<T>) -> Command,
+    ) -> Result<T, StoreError> {
+        let (reply, outcome) = Reply::new(slot);
         self.send(command(reply))?;
         match tokio::time::timeout(COMMIT_WAIT, outcome).await {
             Ok(Ok(outcome)) => outcome,

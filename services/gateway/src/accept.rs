@@ -6,10 +6,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kit::auth::Denied;
 use kit::clock::UtcMs;
 
 use crate::device::Devices;
 use crate::entry::{HandOnReceipt, TaskBacking, entries};
+use crate::identity::Caller;
 use crate::intake::{self, BodyError, BodyFormat, Limits};
 use crate::journal::{Journal, PersistError};
 use crate::meters::Meters;
@@ -69,6 +71,9 @@ pub enum RequestRefusal {
     /// The body cannot be read; sending it again does not help.
     #[error(transparent)]
     Unreadable(#[from] BodyError),
+    /// It has a sample of a device that the caller does not act for.
+    #[error(transparent)]
+    Denied(#[from] Denied),
     /// The queue is full of samples of the same or a higher priority.
     #[error("{NO_SPACE}")]
     NoSpace,
@@ -103,11 +108,14 @@ impl Acceptor {
     /// When no sample was accepted.
     pub async fn accept(
         &self,
+        caller: &Caller,
         format: BodyFormat,
         body: &[u8],
         began: Instant,
     ) -> Result<AcceptOutcome, RequestRefusal> {
         let parsed = intake::read(format, body, self.limits)?;
+        // Of invalid samples too: they count against their device.
+        parsed.iter().filter_map(device_id).try_for_each(|id| caller.require_device(id))?;
         let (samples, refused) = split_by_validity(parsed);
         self.meters.refused(refused.len());
         for sample in &refused {
@@ -145,6 +153,14 @@ impl Acceptor {
             }
         }
         Ok(())
+    }
+}
+
+/// The device of a sample, when it could be read.
+fn device_id<'a>(sample: &'a Result<Sample<'_>, Invalid>) -> Option<&'a str> {
+    match sample {
+        Ok(sample) => Some(&sample.device_id),
+        Err(invalid) => invalid.device_id.as_deref(),
     }
 }
 

@@ -1,13 +1,16 @@
 //! The gateway's own faults. Only builds with the feature `faults` have this module.
 
+use std::io;
 use std::time::Duration;
 
-use kit::faults::{Fault, amount};
+use kit::faults::{Fault, FaultCounter, amount};
 
 /// Accepts more samples than it should.
 pub(crate) const BOUNDLESS: &str = "boundless";
 /// Hands tasks on later than it could.
 const SLOW_SINK: &str = "slow-sink";
+/// Fails as a disk does that cannot write.
+const FAILING_SYNC: &str = "failing-sync";
 
 /// The gateway's own faults, beside [`kit::faults::COMMON`].
 pub const FAULTS: &[Fault] = &[
@@ -23,6 +26,12 @@ pub const FAULTS: &[Fault] = &[
         does: "each worker waits before it writes a batch to the sink",
         shows: "`queue_wait_seconds` is longer by the amount; at more than `WORKERS` × 256 samples per wait, `queue_depth` rises and requests are refused; CPU does not change",
     },
+    Fault {
+        name: FAILING_SYNC,
+        amount: "groups of requests for each whose `fsync` fails, with `DURABILITY=disk`",
+        does: "the group is in the journal's file, and its `fsync` reports an error",
+        shows: "its requests are refused (503), `samples_without_room` rises; a file of the journal ends with each failure",
+    },
 ];
 
 /// Waits, in a worker.
@@ -30,6 +39,12 @@ pub(crate) async fn slow_sink() {
     if let Some(ms) = amount(SLOW_SINK) {
         tokio::time::sleep(Duration::from_millis(ms)).await;
     }
+}
+
+/// The error of an `fsync` that the fault hits.
+pub(crate) fn failing_sync() -> io::Result<()> {
+    static GROUPS: FaultCounter = FaultCounter::new();
+    if GROUPS.hits_next(FAILING_SYNC) { Err(io::Error::other("an injected fault")) } else { Ok(()) }
 }
 
 #[cfg(test)]

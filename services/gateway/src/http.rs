@@ -16,14 +16,16 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
+use kit::auth::{Denied, Role};
 use kit::metrics::{Endpoint, Metrics};
 
 use crate::accept::Acceptor;
 use crate::device::Devices;
+use crate::identity::Identity;
 use crate::meters::Meters;
 pub use body::BodyBounds;
 pub use response::overloaded;
-use response::{error, json};
+use response::{denied, error, json};
 use routes::Route;
 pub(crate) use telemetry::announced_priority;
 
@@ -31,6 +33,8 @@ pub(crate) use telemetry::announced_priority;
 pub struct Api {
     /// Accepts samples.
     pub acceptor: Acceptor,
+    /// Identifies callers.
+    pub identity: Identity,
     /// The devices.
     pub devices: Arc<Devices>,
     /// The device of a request that names none.
@@ -47,9 +51,9 @@ pub struct Api {
 pub fn router(api: Arc<Api>) -> Router {
     let metrics = api.metrics.clone();
     let add = |router: Router<Arc<Api>>, route: Route| {
-        let endpoint = metrics.endpoint(route.name);
-        let counted = axum::middleware::from_fn_with_state(endpoint, count);
-        router.route(route.path, route.handler.layer(counted))
+        let guard = Guard { endpoint: metrics.endpoint(route.name), api: Arc::clone(&api), role: route.role };
+        let guarded = axum::middleware::from_fn_with_state(guard, guard_route);
+        router.route(route.path, route.handler.layer(guarded))
     };
     let missing = || async { error(StatusCode::NOT_FOUND, "no such path") };
     let wrong_method = || async { error(StatusCode::METHOD_NOT_ALLOWED, "the path takes another method") };
@@ -57,11 +61,34 @@ pub fn router(api: Arc<Api>) -> Router {
     routes.fallback(missing).method_not_allowed_fallback(wrong_method).with_state(api)
 }
 
-/// Counts rate, errors and duration of an endpoint.
-async fn count(State(endpoint): State<Endpoint>, request: Request, next: Next) -> Response {
+/// What is done around every request to a route.
+#[derive(Clone)]
+struct Guard {
+    endpoint: Endpoint,
+    api: Arc<Api>,
+    /// The role that callers need; `None` for a route that needs no token.
+    role: Option<Role>,
+}
+
+impl Guard {
+    /// Adds the caller to the request.
+    async fn identify(&self, request: &mut Request) -> Result<(), Denied> {
+        let Some(role) = self.role else { return Ok(()) };
+        let caller = self.api.identity.identify(request.headers()).await?;
+        caller.require(role)?;
+        request.extensions_mut().insert(caller);
+        Ok(())
+    }
+}
+
+/// Checks the caller, and counts rate, errors and duration of an endpoint.
+async fn guard_route(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
-    let response = next.run(request).await;
-    endpoint.answered(outcome(response.status().as_u16()), began);
+    let response = match guard.identify(&mut request).await {
+        Ok(()) => next.run(request).await,
+        Err(reason) => denied(reason),
+    };
+    guard.endpoint.answered(outcome(response.status().as_u16()), began);
     response
 }
 
@@ -70,7 +97,9 @@ fn outcome(status: u16) -> &'static str {
         200 => "200",
         202 => "202",
         400 => "400",
-        401..=499 => "4xx",
+        401 => "401",
+        403 => "403",
+        402 | 404..=499 => "4xx",
         503 => "503",
         _ => "other",
     }

@@ -1,6 +1,6 @@
 //! The telemetry gateway: accepts samples of devices and hands them on.
 //!
-//! `intake` parses a body, `accept` is the path of every sample, `queue` bounds the tasks in memory, `journal` keeps
+//! `identity` knows the caller, `intake` parses a body, `accept` is the path of every sample, `queue` bounds the tasks in memory, `journal` keeps
 //! them on disk, `pool` hands them to the `sink`, `server` assembles a process. Start at [`server::start`] for how a
 //! process runs, at [`accept`] for what the service does.
 
@@ -11,6 +11,7 @@ pub mod entry;
 #[cfg(feature = "faults")]
 pub mod faults;
 pub mod http;
+pub mod identity;
 pub mod instant;
 pub mod intake;
 pub mod journal;

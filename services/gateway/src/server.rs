@@ -5,11 +5,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kit::auth::Verifier;
 use kit::backlog::Backlog;
 use kit::drain::Drain;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
+use kit::process::Service;
 use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol, listen};
 use tokio::task::JoinSet;
 
@@ -17,6 +19,7 @@ use crate::accept::{Acceptor, Durability};
 use crate::device::Devices;
 use crate::http::routes::TELEMETRY;
 use crate::http::{self, Api, BodyBounds};
+use crate::identity::Identity;
 use crate::journal::{Journal, JournalError, RecoveredTasks};
 use crate::meters::Meters;
 use crate::meters::collector::GatewayCollector;
@@ -85,6 +88,7 @@ const GATE_POLICY: GatePolicy = GatePolicy {
 /// # Errors
 /// When the journal, the sink or a port cannot be used.
 pub async fn start(settings: &Settings) -> Result<Running, StartError> {
+    settings.losses().for_each(|loss| tracing::warn!("{loss}"));
     let admin = listen("admin (ADMIN_PORT)", settings.ports.admin).await?;
     let devices = listen("HTTP (HTTP_PORT)", settings.ports.http).await?;
     let addresses = Addresses { http: devices.address, admin: admin.address };
@@ -93,7 +97,8 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let (api, work) = core(settings, &slots, &metrics)?;
     let backlog = Backlog::watch(settings.wait_target);
     let gate = Gate::new(&backlog, &slots, GATE_POLICY, &metrics).admitting_when_full(gate_exception(&api));
-    let health = Arc::new(Health::new(|| Ok(())));
+    let probed = Arc::clone(&api);
+    let health = Arc::new(Health::new(move || probed.identity.probe()));
     let ConnectionOptions { max_connections, head_timeout } = settings.connections;
     let bounds = Bounds { connections: max_connections, header: head_timeout, ..Bounds::default() };
     let routes = http::router(Arc::clone(&api));
@@ -139,6 +144,11 @@ fn core(
     };
     let meters = Meters::new(Arc::clone(&queue), settings.workers);
     let devices = Arc::new(Devices::new(settings.devices.max_devices, settings.devices.fault_after));
+    let tokens = settings.tokens.clone().map(|tokens| Box::new(Verifier::start(tokens, metrics)));
+    let identity = tokens.map_or(Identity::Unverified, |verifier| Identity::Tokens {
+        verifier,
+        roles: settings.roles.clone(),
+    });
     let api = Arc::new(Api {
         acceptor: Acceptor {
             limits: settings.limits,
@@ -148,6 +158,7 @@ fn core(
             meters: Arc::clone(&meters),
             ids: TaskIds::default(),
         },
+        identity,
         devices,
         default_device: settings.devices.default_device.clone(),
         meters: Arc::clone(&meters),
@@ -205,6 +216,11 @@ impl PortServer {
 }
 
 impl Running {
+    /// Returns once callers can be identified; until then they receive 503.
+    pub async fn ready(&self) {
+        self.api.identity.ready().await;
+    }
+
     /// Accepts nothing more, finishes the requests in progress and hands the queued tasks on, each within the drain's
     /// bound. Tasks that the sink does not take stay in the journal, when there is one. The admin port responds until
     /// the end.
@@ -219,5 +235,19 @@ impl Running {
             }
         }
         self.admin.finish(Duration::from_secs(1)).await;
+    }
+}
+
+impl Service for Running {
+    fn addresses(&self) -> impl fmt::Display {
+        self.addresses
+    }
+
+    fn ready(&self) -> impl Future<Output = ()> {
+        self.ready()
+    }
+
+    fn stop(self) -> impl Future<Output = ()> {
+        self.stop()
     }
 }

@@ -4,7 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kit::auth::{self, Roles};
 use kit::env::{Env, EnvError};
+use kit::exposure::{Callers, Exposure};
 
 use crate::intake::Limits;
 use crate::journal::JournalOptions;
@@ -27,6 +29,12 @@ pub enum DurabilityOptions {
 pub struct Settings {
     /// Where each port listens.
     pub ports: Ports,
+    /// Who can reach the gateway.
+    pub exposure: Exposure,
+    /// How bearer tokens are verified; `None` when every caller is trusted.
+    pub tokens: Option<auth::Settings>,
+    /// The subjects of tokens that are no devices.
+    pub roles: Roles,
     /// Bounds on bodies and values.
     pub limits: Limits,
     /// Capacity of the queue: samples accepted and not handed on.
@@ -98,8 +106,14 @@ impl Settings {
         let batch = count(env, "MAX_BATCH", 1_000, 1..=10_000)?;
         let body_bytes = count(env, "MAX_BODY_BYTES", 1 << 20, 1_024..=64 << 20)?;
         let durability = durability(env)?;
+        let ports = ports(env)?;
+        let tokens = auth::Settings::read(env, env.text("AUTH_NAMESPACE").unwrap_or("telemetry"))?;
+        let callers = if tokens.is_some() { Callers::Verified } else { Callers::Trusted };
         Ok(Self {
-            ports: ports(env)?,
+            exposure: Exposure::read(env, callers, &[ports.http, ports.admin])?,
+            ports,
+            tokens,
+            roles: Roles::read(env),
             limits: Limits { batch, value: value_limit(env)? },
             queue_size: count(
                 env,
@@ -127,6 +141,15 @@ impl Settings {
             wait_target: Duration::from_millis(env.within("WAIT_TARGET_MS", 10, 0..=10_000)?),
             drain: Duration::from_secs(env.within("DRAIN_TIMEOUT_S", 10, 1..=3600)?),
         })
+    }
+
+    /// How acknowledged samples are lost with these settings.
+    pub fn losses(&self) -> impl Iterator<Item = &'static str> {
+        let in_memory =
+            "DURABILITY=memory: samples that are acknowledged and queued are lost with the process";
+        let discarded = "SINK=none: samples are discarded instead of handed on";
+        let memory = (self.durability == DurabilityOptions::Memory).then_some(in_memory);
+        memory.into_iter().chain((self.sink == SinkOptions::None).then_some(discarded))
     }
 }
 
@@ -244,6 +267,13 @@ mod tests {
     }
 
     #[test]
+    fn callers_of_other_machines_are_trusted_only_with_auth_off() {
+        let read = |auth| Settings::read(&Env::of([("BIND_ADDRESS", "0.0.0.0"), ("AUTH", auth)]));
+        assert!(read("").unwrap_err().to_string().contains("0.0.0.0:8080"));
+        assert_eq!(read("off").unwrap().exposure, Exposure::Anyone);
+    }
+
+    #[test]
     fn defaults_are_the_documented_ones() {
         let least = Settings::read(&Env::of([("QUEUE_SIZE", "1250"), ("DURABILITY", "handed-on")])).unwrap();
         assert!(queue::usable_capacity(Priority::Low, least.queue_size as u64) >= least.limits.batch as u64);
@@ -262,8 +292,13 @@ mod tests {
     #[test]
     fn every_variable_is_documented() {
         let documentation = include_str!("../../../docs/gateway.md");
-        let sources =
-            [include_str!("settings.rs"), include_str!("main.rs"), include_str!("../../kit/src/logs.rs")];
+        let sources = [
+            include_str!("settings.rs"),
+            include_str!("main.rs"),
+            include_str!("../../kit/src/auth/roles.rs"),
+            include_str!("../../kit/src/auth/settings.rs"),
+            include_str!("../../kit/src/logs.rs"),
+        ];
         let is_name = |text: &&str| {
             (text.contains('_') || ["SINK", "DURABILITY", "WORKERS"].contains(text))
                 && text.len() > 3

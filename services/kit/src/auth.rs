@@ -9,6 +9,7 @@ mod claims;
 mod jws;
 mod key_ring;
 mod keys;
+mod roles;
 mod settings;
 mod source;
 
@@ -27,6 +28,7 @@ pub use bearer::{Denied, authenticate, single_header};
 pub use claims::{Claims, Policy};
 use jws::Token;
 use key_ring::{FetchCounters, KeyRing};
+pub use roles::{Role, Roles};
 pub use settings::Settings;
 
 /// A token has one or two thousand characters; a text that is far longer is no token.

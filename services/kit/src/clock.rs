@@ -5,6 +5,7 @@
 use std::fmt;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use jiff::fmt::temporal::Pieces;
 use serde::{Deserialize, Serialize};
 
 /// An instant in UTC, in milliseconds since 1970-01-01T00:00:00Z.
@@ -20,11 +21,20 @@ impl UtcMs {
         Self(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
     }
 
-    /// The instant that an RFC 3339 text names, cut to whole milliseconds; `None` for any other text.
+    /// The instant that an RFC 3339 text names, cut to whole milliseconds; `None` for any other text. The last hours of
+    /// the year 9999, and those before the first of -9999, are the last and the first instant that can be represented.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        text.parse::<jiff::Timestamp>().ok().map(|instant| Self(instant.as_millisecond()))
+        let instant = text.parse::<jiff::Timestamp>().ok().or_else(|| outermost(text))?;
+        Some(Self(instant.as_millisecond()))
     }
+}
+
+/// The instant closest to a text that names one out of range.
+fn outermost(text: &str) -> Option<jiff::Timestamp> {
+    let pieces = Pieces::parse(text).ok()?;
+    pieces.time().zip(pieces.offset())?;
+    Some(if pieces.date().year() < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX })
 }
 
 /// A clock that starts at the time of day and then advances evenly: setting the system clock does not change it.
@@ -76,6 +86,8 @@ mod tests {
             ("2026-01-01T00:00:00.123Z", 1_767_225_600_123),
             ("2026-01-01T01:00:00.123999+01:00", 1_767_225_600_123),
             ("1969-12-31T23:59:59Z", -1000),
+            ("9999-12-31T23:59:59Z", jiff::Timestamp::MAX.as_millisecond()),
+            ("-009999-01-01T00:00:00Z", jiff::Timestamp::MIN.as_millisecond()),
         ] {
             assert_eq!(UtcMs::parse(text), Some(UtcMs(ms)), "{text}");
         }

@@ -10,8 +10,10 @@ pub mod client;
 pub mod clock;
 pub mod drain;
 pub mod env;
+pub mod exposure;
 #[cfg(feature = "faults")]
 pub mod faults;
+pub mod group_commit;
 pub mod grpc;
 pub mod health;
 pub mod limit;
@@ -20,6 +22,7 @@ pub mod metrics;
 pub mod postgres;
 pub mod private_files;
 pub mod probe;
+pub mod process;
 pub mod serve;
 pub mod sqlite;
 pub mod store;

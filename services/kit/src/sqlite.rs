@@ -7,9 +7,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::private_files;
+use crate::store::Migrations;
 pub use readers::Readers;
 
 /// Pages (of 4 KiB) in the write-ahead log at which it is copied into the database: rarely enough that a page written
@@ -17,6 +18,8 @@ pub use readers::Readers;
 const CHECKPOINT_PAGES: u32 = 8_000;
 const WRITER_CACHE_KIB: i32 = 32 * 1024;
 const READER_CACHE_KIB: i32 = 2 * 1024;
+/// The `user_version` of a database whose steps are in its table: programs that look for them there refuse it.
+const STEPS_IN_TABLE: i64 = 1_000_000;
 
 /// How durable a commit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,12 +108,15 @@ fn file_error(path: &Path, source: std::io::Error) -> OpenError {
     OpenError::File { path: path.display().to_string(), source }
 }
 
-/// Opens the one connection that writes, and applies the missing `migrations`: each leads from the version of its index
-/// to the next.
+/// Opens the one connection that writes, and applies the missing `migrations`.
 ///
 /// # Errors
 /// When SQLite refuses, or a newer program wrote the schema.
-pub fn open_writer(file: &DatabaseFile, sync: Sync, migrations: &[&str]) -> Result<Connection, OpenError> {
+pub fn open_writer(
+    file: &DatabaseFile,
+    sync: Sync,
+    migrations: &Migrations,
+) -> Result<Connection, OpenError> {
     // SQLite gives its log the mode of the database.
     private_files::open_or_create(&file.path).map_err(|error| file_error(&file.path, error))?;
     let connection = Connection::open(&file.path)?;
@@ -141,17 +147,46 @@ pub fn open_reader(file: &DatabaseFile) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-fn migrate(connection: &Connection, migrations: &[&str]) -> Result<(), OpenError> {
+fn migrate(connection: &Connection, migrations: &Migrations) -> Result<(), OpenError> {
+    let Migrations { service, steps, .. } = migrations;
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    transaction.execute_batch(
+        "CREATE TABLE IF NOT EXISTS schema_steps (service TEXT NOT NULL, step INTEGER NOT NULL,
+             PRIMARY KEY (service, step)) STRICT, WITHOUT ROWID",
+    )?;
+    adopt_unnamed(&transaction, migrations)?;
+    let found = newest_step(&transaction, service)?;
+    if found > steps.len() {
+        return Err(OpenError::Newer { found, known: steps.len() });
+    }
+    for (step, sql) in (1_u32..).zip(*steps).skip(found) {
+        transaction.execute_batch(sql)?;
+        transaction.execute("INSERT INTO schema_steps VALUES (?1, ?2)", (service, step))?;
+    }
+    Ok(transaction.commit()?)
+}
+
+/// Steps used to be counted in `user_version`, which has no name: they are of the service whose first table exists,
+/// unless it has steps of its own.
+fn adopt_unnamed(connection: &Connection, migrations: &Migrations) -> Result<(), OpenError> {
+    let Migrations { service, first_table, .. } = migrations;
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let found = usize::try_from(version).unwrap_or(usize::MAX);
-    if found > migrations.len() {
-        return Err(OpenError::Newer { found, known: migrations.len() });
+    let exists = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    let is_first_made = connection.query_row(exists, [first_table], |row| row.get::<_, i64>(0))? > 0;
+    let is_ours = is_first_made && newest_step(connection, service)? == 0;
+    if version != 0 && !is_ours {
+        return Ok(());
     }
-    for (step, sql) in migrations.iter().enumerate().skip(found) {
-        connection
-            .execute_batch(&format!("BEGIN IMMEDIATE; {sql}; PRAGMA user_version = {}; COMMIT;", step + 1))?;
+    for step in 1..=version {
+        connection.execute("INSERT INTO schema_steps VALUES (?1, ?2)", (service, step))?;
     }
-    Ok(())
+    Ok(connection.pragma_update(None, "user_version", STEPS_IN_TABLE)?)
+}
+
+fn newest_step(connection: &Connection, service: &str) -> Result<usize, OpenError> {
+    let newest = "SELECT coalesce(max(step), 0) FROM schema_steps WHERE service = ?1";
+    let newest: u32 = connection.query_row(newest, [service], |row| row.get(0))?;
+    Ok(newest as usize)
 }
 
 #[cfg(test)]
@@ -161,10 +196,49 @@ mod tests {
 
     use super::*;
 
+    const ONE: Migrations =
+        Migrations { service: "one", first_table: "first", steps: &["CREATE TABLE first (x)"] };
+    const TWO: Migrations = Migrations {
+        service: "two",
+        first_table: "second",
+        steps: &["CREATE TABLE second (x)", "ALTER TABLE second ADD COLUMN y"],
+    };
+
+    fn steps(file: &DatabaseFile) -> String {
+        let recorded = "SELECT group_concat(service || step, ' ' ORDER BY service, step) FROM schema_steps";
+        open_reader(file).unwrap().query_row(recorded, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn two_services_in_one_database_have_steps_of_their_own() {
+        let file = DatabaseFile::acquire(None, "shared.db").unwrap();
+        for migrations in [ONE, TWO, ONE, TWO] {
+            open_writer(&file, Sync::Normal, &migrations).unwrap();
+        }
+        assert_eq!(steps(&file), "one1 two1 two2");
+        let older = Migrations { steps: &TWO.steps[..1], ..TWO };
+        let refused = open_writer(&file, Sync::Normal, &older).map(drop).unwrap_err();
+        assert_eq!(refused.to_string(), "the database has schema version 2, this program knows up to 1");
+    }
+
+    /// Whichever service starts first, the steps of before are their owner's.
+    #[test]
+    fn a_database_made_before_steps_had_names_still_works() {
+        for order in [[ONE, TWO, TWO, ONE], [TWO, ONE, ONE, TWO]] {
+            let file = DatabaseFile::acquire(None, "shared.db").unwrap();
+            let before = Connection::open(file.path()).unwrap();
+            before.execute_batch("CREATE TABLE second (x); PRAGMA user_version = 1").unwrap();
+            for migrations in order {
+                open_writer(&file, Sync::Normal, &migrations).unwrap();
+            }
+            assert_eq!(steps(&file), "one1 two1 two2");
+        }
+    }
+
     /// The modes of the database at `path` and of the files beside it, while it is open.
     fn modes(path: &Path) -> [u32; 4] {
         let file = DatabaseFile::acquire(Some(path), "").unwrap();
-        let _writer = open_writer(&file, Sync::Normal, &["CREATE TABLE t (x)"]).unwrap();
+        let _writer = open_writer(&file, Sync::Normal, &ONE).unwrap();
         ["", "-wal", "-shm", ".lock"].map(|suffix| {
             let path = format!("{}{suffix}", path.display());
             metadata(&path).unwrap_or_else(|error| panic!("{path}: {error}")).permissions().mode() & 0o777

@@ -32,6 +32,8 @@ pub struct Filters {
     pub min_price: Option<Price>,
     /// The highest price.
     pub max_price: Option<Price>,
+    /// Whether drafts are left out.
+    pub hides_drafts: bool,
 }
 
 /// A part of the listings found, newest first.
@@ -96,6 +98,12 @@ impl Filters {
         }
     }
 
+    /// Whether drafts could be among the listings.
+    #[must_use]
+    pub fn may_match_drafts(&self) -> bool {
+        self.words.is_empty() && self.status.is_none_or(|status| status == Status::Draft)
+    }
+
     /// A cache key, unique for these filters and this range.
     #[must_use]
     pub fn cache_key(&self, range: PageRange) -> String {
@@ -104,7 +112,8 @@ impl Filters {
         let [min, max] = [min_price, max_price].map(|price| price.map(Price::hundredths));
         let number = |id: &Option<i64>| id.map(|id| id.to_string()).unwrap_or_default();
         let numbers = [user_id, storefront_id, category_id, &min, &max].map(number).join(",");
-        format!("{};{numbers};{status};{},{}", words.join(" "), range.limit, range.offset)
+        let drafts = if self.hides_drafts { ";published" } else { "" };
+        format!("{};{numbers};{status};{},{}{drafts}", words.join(" "), range.limit, range.offset)
     }
 
     /// Whether the stored counts by category and status contain the total.
@@ -192,6 +201,9 @@ impl Filters {
         if let Some(status) = self.status {
             sql.add(" AND status = ", SqlValue::Text(status.as_str().to_owned()));
         }
+        if self.hides_drafts {
+            sql.text += " AND status <> 'draft'";
+        }
     }
 }
 
@@ -224,6 +236,16 @@ mod tests {
         assert!(filters.count('?').text.ends_with("price_hundredths <= ?6"));
         assert_eq!(filters.cache_key(RANGE), ";1,2,3,400,500;sold;20,40");
         assert_eq!(filters.cache_scope(), CacheScope::OfStorefront(2));
+    }
+
+    #[test]
+    fn hidden_drafts_are_neither_in_the_statement_nor_the_count() {
+        let filters = Filters { category_id: Some(3), hides_drafts: true, ..Filters::default() };
+        assert!(filters.may_match_drafts());
+        for sql in [filters.select(RANGE, '?'), filters.count('?')] {
+            assert!(sql.text.contains(" AND category_id = ?1 AND status <> 'draft'"), "{}", sql.text);
+        }
+        assert_ne!(filters.cache_key(RANGE), Filters { hides_drafts: false, ..filters }.cache_key(RANGE));
     }
 
     #[test]

@@ -21,7 +21,8 @@ use tonic::service::Routes;
 use tonic::{Request, Response, Status};
 use tonic_health::server::HealthReporter;
 
-use crate::identity::{Caller, Identity};
+use crate::caller::Caller;
+use crate::identity::Identity;
 use crate::limiter::Limiter;
 use crate::operations::Operations;
 use crate::proto::DESCRIPTORS;

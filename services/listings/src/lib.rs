@@ -4,6 +4,7 @@
 //! every rpc, `grpc` translates messages, `server` assembles a process. Start at [`write`] for the service's semantics.
 
 pub mod cache;
+pub mod caller;
 pub mod categories;
 #[cfg(feature = "faults")]
 pub mod faults;
@@ -17,6 +18,7 @@ pub mod operations;
 pub mod price;
 pub mod proto;
 pub mod redis_link;
+pub mod refusal;
 pub mod scope;
 pub mod seed;
 pub mod server;

@@ -19,8 +19,8 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
+use crate::caller::Caller;
 use crate::grpc::{Method, RateLimitKey};
-use crate::identity::Caller;
 use crate::redis_link::{COUNT_CALL, RedisLink, RedisUnreachable};
 use local::LocalCounts;
 
@@ -120,7 +120,7 @@ impl Limiter {
         }
         match (self.settings.limit_of(method).key, caller) {
             (RateLimitKey::User, Caller::User(id)) => format!("user:{id}"),
-            (RateLimitKey::User, Caller::Admin(name)) => format!("admin:{name}"),
+            (RateLimitKey::User, Caller::Service(name) | Caller::Admin(name)) => format!("service:{name}"),
             _ => {
                 let address = address(request, self.settings.trusted_proxies);
                 address.map_or_else(|| "unknown".to_owned(), address_key)

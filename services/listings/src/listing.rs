@@ -136,6 +136,13 @@ pub struct Listing {
 }
 
 impl Listing {
+    /// Whether a user may see it: drafts and private listings are their owner's.
+    #[must_use]
+    pub fn is_visible_to(&self, user_id: i64) -> bool {
+        let is_hidden = self.status == Status::Draft || self.visibility == Visibility::Private;
+        !is_hidden || self.user_id == user_id
+    }
+
     /// Whether searches find it.
     #[must_use]
     pub fn is_searchable(&self) -> bool {

@@ -65,6 +65,7 @@ fn listing(number: u32, size: SeedSize) -> NewListing {
         translations: BTreeMap::new(),
         original_language: "en".to_owned(),
         images: (0..2).map(|index| format!("https://img.example/{number}/{index}.jpg")).collect(),
+        owner: None,
     }
 }
 

@@ -13,6 +13,7 @@ use kit::drain::Drain;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
+use kit::process::Service;
 use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol, listen, serve};
 use tokio::task::JoinSet;
 use tonic_health::server::HealthReporter;
@@ -69,6 +70,8 @@ pub struct Running {
     health: Arc<Health>,
     reporter: HealthReporter,
     callers: JoinSet<()>,
+    /// Writes counted views; ended with the process.
+    _view_writer: JoinSet<()>,
     operators: JoinSet<()>,
     drain: Drain,
     operators_drain: Drain,
@@ -106,8 +109,8 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let (drain, draining) = Drain::new();
     let (operators_drain, operators_draining) = Drain::new();
     let views = Arc::new(ViewCounter::default());
-    let mut callers = JoinSet::new();
-    callers.spawn(Arc::clone(&views).run(Arc::clone(&store), draining.clone()));
+    let mut view_writer = JoinSet::new();
+    view_writer.spawn(Arc::clone(&views).run(Arc::clone(&store), draining.clone()));
     let identity = Arc::new(identity(settings, &metrics));
     let limiter = Arc::new(Limiter::new(settings.limits.clone(), settings.redis.clone(), &metrics));
     let health = health_of(&store, &identity);
@@ -120,6 +123,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let admission = Admission { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
     let (routes, reporter) = grpc::router(Arc::new(operations), admission, &metrics).await;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
+    let mut callers = JoinSet::new();
     callers.spawn(serve(grpc_port, Protocol::Http2, Port { routes, gate: Some(gate), bounds }, draining));
 
     let sources = health::HealthSources {
@@ -140,6 +144,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         health,
         reporter,
         callers,
+        _view_writer: view_writer,
         operators,
         drain,
         operators_drain,
@@ -159,7 +164,7 @@ fn identity(settings: &Settings, metrics: &Metrics) -> Identity {
         None => Identity::Unverified,
         Some(tokens) => {
             let verifier = Box::new(Verifier::start(tokens, metrics));
-            Identity::Tokens { verifier, admins: settings.admins.clone() }
+            Identity::Tokens { verifier, roles: settings.roles.clone() }
         }
     }
 }
@@ -190,6 +195,20 @@ impl Running {
         self.store.close().await;
         self.operators_drain.begin();
         finish(&mut self.operators, &self.operators_drain, Duration::from_secs(1)).await;
+    }
+}
+
+impl Service for Running {
+    fn addresses(&self) -> impl fmt::Display {
+        self.addresses
+    }
+
+    fn ready(&self) -> impl Future<Output = ()> {
+        self.ready()
+    }
+
+    fn stop(self) -> impl Future<Output = ()> {
+        self.stop()
     }
 }
 

@@ -1,12 +1,13 @@
 //! Settings of one process, from the environment. The README lists every variable. A variable may have one of two
 //! prefixes that existing deployments use; the newer prefix takes precedence, and the bare name comes last.
 
-use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kit::auth::Roles;
 use kit::env::{Env, EnvError};
+use kit::exposure::{self, Callers, Exposure};
 use kit::postgres::ServerOptions;
 
 use crate::limiter::{LimitSettings, SettingsError as LimitError};
@@ -31,7 +32,7 @@ pub enum SettingsError {
     /// Callers could not be identified.
     #[error(
         "callers cannot be identified: set AUTH_JWKS_URL to the keys of bearer tokens, or AUTH_ENABLED=false to trust \
-         the user ids in requests"
+         the user ids in requests of this machine"
     )]
     NoIdentity,
 }
@@ -39,10 +40,12 @@ pub enum SettingsError {
 /// Settings of one process.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Who can reach the service.
+    pub exposure: Exposure,
     /// How bearer tokens are verified; `None` when callers are not verified.
     pub tokens: Option<kit::auth::Settings>,
-    /// Token subjects with administrator rights.
-    pub admins: BTreeSet<String>,
+    /// The names of services and administrators in tokens.
+    pub roles: Roles,
     /// The address of the gRPC port.
     pub grpc: SocketAddr,
     /// The address of the operators' HTTP port.
@@ -71,18 +74,21 @@ impl Settings {
     /// # Errors
     /// When a variable cannot be used, or callers could not be identified.
     pub fn read(env: &Env) -> Result<Self, SettingsError> {
-        let is_on = env.choice("AUTH_ENABLED", &[("true", true), ("false", false)])?;
+        let is_on =
+            env.choice("AUTH_ENABLED", &[("true", true), ("false", false)])? && !exposure::is_off(env)?;
         let namespace = env.text("AUTH_NAMESPACE").unwrap_or("listings");
         let tokens = if is_on { kit::auth::Settings::read(env, namespace)? } else { None };
         if is_on && tokens.is_none() {
             return Err(SettingsError::NoIdentity);
         }
-        let admins = env.text("ADMIN_SUBJECTS").unwrap_or_default().split(',').map(str::trim);
+        let (grpc, http) = (address(env, "GRPC_PORT", 50_053)?, http_address(env)?);
+        let callers = if tokens.is_some() { Callers::Verified } else { Callers::Trusted };
         Ok(Self {
+            exposure: Exposure::read(env, callers, &[grpc, http])?,
             tokens,
-            admins: admins.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
-            grpc: address(env, "GRPC_PORT", 50_053)?,
-            http: http_address(env)?,
+            roles: Roles::read(env),
+            grpc,
+            http,
             store: match ServerOptions::read(env, "listings")? {
                 Some(server) => StoreOptions::Postgres(postgres(env, server)?),
                 None => StoreOptions::Sqlite(sqlite(env)?),
@@ -159,6 +165,18 @@ mod tests {
     }
 
     #[test]
+    fn callers_of_other_machines_are_trusted_only_with_auth_off() {
+        let read = |pairs: [(&str, &str); 2]| {
+            Settings::read(&Env::of(pairs.into_iter().chain([("BIND_ADDRESS", "0.0.0.0")])))
+        };
+        let error = read([("AUTH_ENABLED", "false"), ("", "")]).unwrap_err().to_string();
+        assert!(error.contains("0.0.0.0:50053") && error.contains("AUTH=off"), "{error}");
+        assert_eq!(read([("AUTH", "off"), ("", "")]).unwrap().exposure, Exposure::Anyone);
+        let keys = [("AUTH_JWKS_URL", "http://127.0.0.1:1/keys"), ("AUTH_ISSUER", "i")];
+        assert_eq!(read(keys).unwrap().exposure, Exposure::Verified);
+    }
+
+    #[test]
     fn the_newer_prefix_precedes_the_older_and_both_precede_the_bare_name() {
         let read = |pairs: &[(&str, &str)]| {
             let env = Env::of(pairs.iter().copied().chain([("AUTH_ENABLED", "false")]));
@@ -179,6 +197,7 @@ mod tests {
             include_str!("limiter/settings.rs"),
             include_str!("main.rs"),
             include_str!("../../kit/src/logs.rs"),
+            include_str!("../../kit/src/auth/roles.rs"),
             include_str!("../../kit/src/auth/settings.rs"),
             include_str!("../../kit/src/postgres/options.rs"),
         ];

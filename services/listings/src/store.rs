@@ -71,6 +71,8 @@ pub enum StoreOpenError {
     Postgres(#[from] ConnectError),
 }
 
+type Reply = oneshot::Receiver<Result<WriteOutcome, WriteError>>;
+
 /// A store.
 pub struct Store {
     backend: Backend,
@@ -146,6 +148,14 @@ impl Store {
         dispatch!(self, stats(storefront_id))
     }
 
+    /// A storefront's owner: the user of its first product.
+    ///
+    /// # Errors
+    /// As [`Store::listings`].
+    pub async fn storefront_owner(&self, storefront_id: i64) -> Result<Option<i64>, StoreError> {
+        dispatch!(self, storefront_owner(storefront_id))
+    }
+
     /// All categories, in order.
     ///
     /// # Errors
@@ -189,9 +199,18 @@ impl Store {
     /// Carries out a write and returns when it is durable.
     ///
     /// # Errors
-    /// When the write was refused, or the database failed. Dropping the future does not cancel the write.
+    /// When the write was refused, or the database failed: then nothing was written, except after
+    /// [`StoreError::Slow`]. Dropping the future does not cancel the write.
     pub async fn write(&self, write: Write) -> Result<WriteOutcome, WriteError> {
         self.submit(write)?.await
+    }
+
+    /// As [`Store::write`], but waits until the outcome is known, however long the database takes.
+    ///
+    /// # Errors
+    /// When nothing was written, or the store closes.
+    pub async fn write_surely(&self, write: Write) -> Result<WriteOutcome, WriteError> {
+        self.queue(write)?.await.unwrap_or(Err(StoreError::Closed.into()))
     }
 
     /// Queues a write; the future returns when it is durable. One writer carries out writes in the order in which they
@@ -203,15 +222,20 @@ impl Store {
         &self,
         write: Write,
     ) -> Result<impl Future<Output = Result<WriteOutcome, WriteError>> + Send + use<>, StoreError> {
-        let (reply, outcome) = oneshot::channel();
-        let permit = self.queued.enter().ok_or(StoreError::Slow)?;
-        self.send(QueuedWrite { write, reply, _permit: permit })?;
+        let outcome = self.queue(write)?;
         Ok(async move {
             match tokio::time::timeout(COMMIT_TIMEOUT, outcome).await {
                 Ok(replied) => replied.unwrap_or(Err(StoreError::Closed.into())),
                 Err(_elapsed) => Err(StoreError::Slow.into()),
             }
         })
+    }
+
+    fn queue(&self, write: Write) -> Result<Reply, StoreError> {
+        let (reply, outcome) = oneshot::channel();
+        let permit = self.queued.enter().ok_or(StoreError::Slow)?;
+        self.send(QueuedWrite { write, reply, _permit: permit })?;
+        Ok(outcome)
     }
 
     fn send(&self, queued: QueuedWrite) -> Result<(), StoreError> {

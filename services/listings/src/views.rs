@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kit::drain::Draining;
 
-use crate::store::{Store, StoreError, WriteError};
+use crate::store::{Store, WriteError};
 use crate::write::{ViewCount, Write};
 
 /// The interval between two writes.
@@ -16,13 +16,15 @@ const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 const MAX_PRODUCTS: usize = 100_000;
 /// Products in one write.
 const MAX_PRODUCTS_PER_WRITE: usize = 1_000;
-/// Attempts at the last write when the service ends.
-const FINAL_ATTEMPTS: usize = 20;
+/// How long the last writes are tried when the service ends.
+const FINAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Counts views and writes them.
 #[derive(Debug, Default)]
 pub struct ViewCounter {
     counted: Mutex<HashMap<i64, i32>>,
+    /// Locked while counted views are written.
+    writing: tokio::sync::Mutex<()>,
 }
 
 /// Too many products have unwritten views.
@@ -67,28 +69,28 @@ impl ViewCounter {
 
     /// Writes the remaining views; called when no more are counted.
     pub async fn finish(&self, store: &Store) {
-        for _attempt in 0..FINAL_ATTEMPTS {
-            if self.write(store).await.is_ok() {
-                return;
+        let all_written = async {
+            while self.write(store).await.is_err() {
+                tokio::time::sleep(WRITE_INTERVAL).await;
             }
-            tokio::time::sleep(WRITE_INTERVAL).await;
+        };
+        if tokio::time::timeout(FINAL_TIMEOUT, all_written).await.is_err() {
+            let products = self.unwritten_products();
+            tracing::error!(products, "views were lost: the store did not accept them");
         }
-        tracing::error!(
-            products = self.unwritten_products(),
-            "views were lost: the store did not accept them"
-        );
     }
 
+    /// Each view is written once: the outcome of a write is waited for, and only those of a failed write are kept.
     async fn write(&self, store: &Store) -> Result<(), WriteError> {
+        let _only_write = self.writing.lock().await;
         let counted = std::mem::take(&mut *self.counted.lock().unwrap_or_else(PoisonError::into_inner));
         let counts = counted.into_iter().map(|(product_id, count)| ViewCount { product_id, count });
         let mut views: Vec<ViewCount> = counts.collect();
         views.sort_unstable();
         let mut parts = views.chunks(MAX_PRODUCTS_PER_WRITE);
         while let Some(part) = parts.next() {
-            if let Err(error) = store.write(Write::View(part.to_vec())).await {
-                let rest = parts.flatten().chain(unwritten(&error, part));
-                self.put_back(rest);
+            if let Err(error) = store.write_surely(Write::View(part.to_vec())).await {
+                self.put_back(parts.flatten().chain(part));
                 return Err(error);
             }
         }
@@ -101,14 +103,5 @@ impl ViewCounter {
             let sum = counted.entry(view.product_id).or_default();
             *sum = sum.saturating_add(view.count);
         }
-    }
-}
-
-/// The views that were certainly not written. After a commit without an answer the outcome is unknown; its views are
-/// not counted again, so that no view counts twice.
-fn unwritten<'a>(error: &WriteError, part: &'a [ViewCount]) -> &'a [ViewCount] {
-    match error {
-        WriteError::Store(StoreError::Slow) => &[],
-        _ => part,
     }
 }

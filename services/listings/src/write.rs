@@ -27,6 +27,9 @@ pub enum WriteRefusal {
     /// It belongs to another user.
     #[error("the listing belongs to another user")]
     NotOwner,
+    /// The storefront belongs to another user.
+    #[error("the storefront belongs to another user")]
+    NotStorefrontOwner,
     /// The current state does not allow it.
     #[error("{0}")]
     Precondition(String),
@@ -59,6 +62,8 @@ pub struct NewListing {
     pub original_language: String,
     /// URLs of its images, in their order.
     pub images: Vec<String>,
+    /// When given, the storefront must belong to this user, or to nobody yet.
+    pub owner: Option<i64>,
 }
 
 /// Changes to a listing by its owner.
@@ -275,7 +280,7 @@ impl Write {
     /// When the write is refused; the rows are unchanged.
     pub fn apply(&self, loaded: &mut LoadedRows, now: UtcMs) -> Result<WriteOutcome, WriteRefusal> {
         match self {
-            Self::Create(new) => Ok(listings::create(loaded, new, now)),
+            Self::Create(new) => listings::create(loaded, new, now),
             Self::Update(edit) => listings::update(loaded, edit, now),
             Self::Delete(id, deleter) => listings::delete(loaded, *id, *deleter, now),
             Self::AddFavorite(key) => favorites::add(loaded, *key),

@@ -1,16 +1,32 @@
-//! The two event services that publishers call, translated to and from the intake.
+//! The two event services that publishers call, translated to and from the intake, and their port.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::Router;
 use kit::metrics::{Endpoint, Metrics};
+use tonic::server::NamedService;
+use tonic::service::Routes;
 use tonic::{Request, Response, Status};
+use tonic_health::server::HealthReporter;
 
+use super::guard::{self, PublisherGuard};
 use super::{EventMessage, EventPayload, Intake, IntakeError, IntakeOutcome, StatisticChange};
+use crate::grpc::edge;
+use crate::identity::Identity;
+use crate::proto::EVENTS;
 use crate::proto::account::UserLoggedIn;
-use crate::proto::account::user_authentication_user_logged_in_service_server::UserAuthenticationUserLoggedInService;
+use crate::proto::account::user_authentication_user_logged_in_service_server::{
+    UserAuthenticationUserLoggedInService, UserAuthenticationUserLoggedInServiceServer as LoginServer,
+};
 use crate::proto::statistic::StatItemUpdated;
-use crate::proto::statistic::statistic_stat_item_updated_service_server::StatisticStatItemUpdatedService;
+use crate::proto::statistic::statistic_stat_item_updated_service_server::{
+    StatisticStatItemUpdatedService, StatisticStatItemUpdatedServiceServer as StatisticServer,
+};
+use crate::store::StoreError;
+
+/// Events have a few hundred bytes; larger messages than this are refused.
+const MAX_EVENT_BYTES: usize = 256 * 1024;
 
 /// Both services on one intake.
 #[derive(Clone)]
@@ -34,6 +50,32 @@ impl EventServices {
         endpoint.answered(outcome(&result), started);
         result.map(|_| Response::new(())).map_err(|error| status(&error))
     }
+}
+
+/// The names that the port's health service reports; the empty one means the whole process.
+pub const HEALTH_NAMES: [&str; 3] =
+    ["", LoginServer::<EventServices>::NAME, StatisticServer::<EventServices>::NAME];
+
+/// The publishers' port: both services, health and reflection. Calls that are not a publisher's are refused before
+/// their message is read.
+pub async fn router(
+    intake: Arc<Intake>,
+    identity: &Arc<Identity>,
+    metrics: &Metrics,
+) -> (Router, HealthReporter) {
+    let (reporter, health) = tonic_health::server::health_reporter();
+    let services = EventServices::new(intake, metrics);
+    let rpcs = [(HEALTH_NAMES[1], services.login.clone()), (HEALTH_NAMES[2], services.statistic.clone())];
+    let rpcs = rpcs.map(|(service, endpoint)| (format!("/{service}/OnMessage"), endpoint));
+    let guard = PublisherGuard { identity: Arc::clone(identity), rpcs: rpcs.into() };
+    let login = LoginServer::new(services.clone()).max_decoding_message_size(MAX_EVENT_BYTES);
+    let statistic = StatisticServer::new(services).max_decoding_message_size(MAX_EVENT_BYTES);
+    reporter.set_serving::<LoginServer<EventServices>>().await;
+    reporter.set_serving::<StatisticServer<EventServices>>().await;
+    let routes = Routes::new(health).add_service(login).add_service(statistic);
+    let routes = kit::grpc::with_reflection(routes, EVENTS).prepare().into_axum_router();
+    let routes = routes.layer(axum::middleware::from_fn_with_state(guard, guard::run));
+    (routes.layer(axum::middleware::from_fn(edge::run)), reporter)
 }
 
 #[tonic::async_trait]
@@ -79,6 +121,9 @@ fn status(error: &IntakeError) -> Status {
     match error {
         IntakeError::Invalid(reason) => Status::invalid_argument(*reason),
         IntakeError::Full => Status::resource_exhausted(error.to_string()),
+        IntakeError::Store(StoreError::Rejected(_)) => {
+            Status::invalid_argument("the event contains what the store cannot represent")
+        }
         IntakeError::Store(error) => {
             tracing::error!(%error, "an event could not be stored");
             Status::unavailable("the event could not be stored; deliver it again")
@@ -92,7 +137,7 @@ fn outcome(result: &Result<IntakeOutcome, IntakeError>) -> &'static str {
         Ok(IntakeOutcome::Written) => "written",
         Ok(IntakeOutcome::Duplicate) => "duplicate",
         Ok(IntakeOutcome::Buffered) => "buffered",
-        Err(IntakeError::Invalid(_)) => "invalid_argument",
+        Err(IntakeError::Invalid(_) | IntakeError::Store(StoreError::Rejected(_))) => "invalid_argument",
         Err(IntakeError::Full) => "resource_exhausted",
         Err(IntakeError::Store(_)) => "unavailable",
     }

@@ -1,5 +1,4 @@
-//! Around every rpc of the players' service: the limit on concurrent calls, authentication, and the metrics of rate,
-//! errors and duration. Calls of other services (health, reflection) are passed on: they contain no player's data.
+//! Around every rpc of the players' service: admission, and the metrics of rate, errors and duration. Calls of other services (health, reflection) are passed on: they contain no player's data.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,14 +8,13 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use kit::grpc::outcome;
-use kit::limit::Limit;
 use kit::metrics::{Endpoint, Metrics};
 use tonic::Status;
 
 use super::status::{self, refusal};
+use crate::admission::Admission;
 use crate::http::routes::Access;
-use crate::identity::Identity;
-use crate::refusal::{Code, OVERLOADED_MESSAGE};
+use crate::refusal::Code;
 use crate::user::UserId;
 
 /// Each rpc's path, its name in the metrics, and which callers may call it.
@@ -46,27 +44,25 @@ pub(super) fn caller<T>(request: &tonic::Request<T>) -> Result<UserId, Status> {
 
 #[derive(Clone)]
 pub(super) struct Guard {
-    limit: Limit,
-    identity: Arc<Identity>,
+    admission: Admission,
     rpcs: Arc<HashMap<&'static str, (Endpoint, Access)>>,
 }
 
 impl Guard {
-    pub(super) fn new(limit: Limit, identity: Arc<Identity>, metrics: &Metrics) -> Self {
+    pub(super) fn new(admission: Admission, metrics: &Metrics) -> Self {
         let rpcs = RPCS.into_iter().map(|(path, name, access)| (path, (metrics.endpoint(name), access)));
-        Self { limit, identity, rpcs: Arc::new(rpcs.collect()) }
+        Self { admission, rpcs: Arc::new(rpcs.collect()) }
     }
 
     async fn pass(&self, mut request: Request, next: Next) -> Response {
-        let Some(_slot) = self.limit.enter() else {
-            return status::refusal_response(Code::Overloaded, OVERLOADED_MESSAGE);
-        };
-        match self.identity.of_headers(request.headers()).await {
-            Ok(user) => {
-                request.extensions_mut().insert(Caller(user));
-                next.run(request).await
+        match self.admission.admit(request.headers()).await {
+            Ok(admitted) => {
+                request.extensions_mut().insert(Caller(admitted.user.clone()));
+                let response = next.run(request).await;
+                drop(admitted);
+                response
             }
-            Err(denied) => status::refusal_response(denied.into(), &denied.to_string()),
+            Err(reason) => status::refusal_response(reason.code(), &reason.message()),
         }
     }
 }

@@ -6,10 +6,10 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use kit::auth::Denied;
 
-use crate::operations::Refusal;
-use crate::refusal::{Code, OVERLOADED_MESSAGE};
+use crate::admission::NotAdmitted;
+use crate::operations::{OVERLOADED_MESSAGE, Refusal};
+use crate::refusal::Code;
 
 /// Seconds after which a refused request may be retried.
 const RETRY_AFTER_S: &str = "1";
@@ -23,7 +23,7 @@ pub(super) fn refusal_response(code: Code, message: &str) -> Response {
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if status == StatusCode::SERVICE_UNAVAILABLE {
+    if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&status) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
     }
     if status == StatusCode::UNAUTHORIZED {
@@ -55,9 +55,12 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// The response to a caller who is not authenticated, or not allowed.
-pub(super) fn denied(denied: Denied) -> Response {
-    refusal_response(denied.into(), &denied.to_string())
+/// The response to a request that is not admitted.
+pub(super) fn not_admitted(reason: NotAdmitted) -> Response {
+    match reason {
+        NotAdmitted::Overloaded => overloaded(),
+        _ => refusal_response(reason.code(), &reason.message()),
+    }
 }
 
 #[cfg(test)]
@@ -65,10 +68,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_503_response_has_retry_after() {
-        for code in [Code::Overloaded, Code::Unavailable] {
+    fn a_response_that_asks_for_a_retry_has_retry_after() {
+        for (code, status) in [(Code::Overloaded, 503), (Code::Unavailable, 503), (Code::UserBusy, 429)] {
             let refused = refusal_response(code, "later");
-            assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(refused.status(), status);
             assert_eq!(refused.headers()[header::RETRY_AFTER], "1");
         }
         assert!(!refusal_response(Code::AlreadyClaimed, "no").headers().contains_key(header::RETRY_AFTER));

@@ -1,34 +1,32 @@
-//! Around every operation: the limit on concurrent requests, authentication, and the metrics of rate, errors and
-//! duration.
+//! Around every operation: admission, and the metrics of rate, errors and duration.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use kit::limit::Limit;
 use kit::metrics::Endpoint;
 
-use super::error::{denied, overloaded};
-use super::identity::identify;
-use crate::identity::Identity;
+use super::error::not_admitted;
+use super::identity::Caller;
+use crate::admission::Admission;
 
 #[derive(Clone)]
 pub(super) struct Guard {
-    pub(super) limit: Limit,
     pub(super) endpoint: Endpoint,
-    pub(super) identity: Arc<Identity>,
+    pub(super) admission: Admission,
 }
 
 pub(super) async fn run(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let response = match guard.limit.enter() {
-        Some(_slot) => match identify(&guard.identity, &mut request).await {
-            Ok(()) => next.run(request).await,
-            Err(reason) => denied(reason),
-        },
-        None => overloaded(),
+    let response = match guard.admission.admit(request.headers()).await {
+        Ok(admitted) => {
+            request.extensions_mut().insert(Caller(admitted.user.clone()));
+            let response = next.run(request).await;
+            drop(admitted);
+            response
+        }
+        Err(reason) => not_admitted(reason),
     };
     guard.endpoint.answered(outcome(response.status().as_u16()), started);
     response
@@ -42,6 +40,7 @@ fn outcome(status: u16) -> &'static str {
         403 => "403",
         404 => "404",
         409 => "409",
+        429 => "429",
         502 => "502",
         503 => "503",
         402 | 405..=499 => "4xx",

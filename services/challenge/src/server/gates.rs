@@ -6,7 +6,8 @@ use kit::serve::GatePolicy;
 use tonic::Status;
 
 use crate::http;
-use crate::refusal::{Code, OVERLOADED_MESSAGE};
+use crate::operations::OVERLOADED_MESSAGE;
+use crate::refusal::Code;
 
 pub(super) const HTTP: GatePolicy = GatePolicy {
     metric: "http_refused_early",

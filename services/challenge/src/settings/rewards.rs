@@ -7,8 +7,9 @@ use kit::client::{Bounds, Client};
 use kit::env::{Env, EnvError};
 
 use super::count;
-use crate::claims::ClaimMaintenance;
+use crate::claims::ClaimPolicy;
 use crate::rewards::{RewardSettings, Token};
+use crate::store::ClaimTerms;
 
 /// Only the status of a response is used; a larger body is not read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
@@ -31,14 +32,20 @@ pub(super) fn read(env: &Env) -> Result<Option<RewardSettings>, EnvError> {
     }))
 }
 
-/// A claim is resumed after two periods, and not before the longest time that it may take.
-pub(super) fn claim_maintenance(
+/// A claim is resumed after two periods, and not before the longest time that it may take. Claims take a quarter of the
+/// slots of all requests.
+pub(super) fn claim_policy(
     env: &Env,
+    namespace: &str,
     rewards: Option<&RewardSettings>,
-) -> Result<ClaimMaintenance, EnvError> {
+    http_in_flight: usize,
+) -> Result<ClaimPolicy, EnvError> {
     let period = Duration::from_secs(env.within("CLAIM_RESUME_S", 30, 1..=3600)?);
-    let max_duration = rewards.map(RewardSettings::max_duration).unwrap_or_default();
-    Ok(ClaimMaintenance { period, min_age: (period * 2).max(max_duration) })
+    let longest_grant = rewards.map(RewardSettings::max_duration).unwrap_or_default();
+    let max_duration = longest_grant.max(period * 2);
+    let terms = ClaimTerms { namespace: namespace.to_owned(), max_duration };
+    let part = (http_in_flight as u64 / 4).max(1);
+    Ok(ClaimPolicy { terms, period, in_flight: count(env, "CLAIM_MAX_IN_FLIGHT", part, 100_000)? })
 }
 
 fn token(env: &Env) -> Result<Token, EnvError> {
@@ -91,10 +98,10 @@ mod tests {
         let pairs = [("REWARD_URL", "http://127.0.0.1:1/grants"), ("REWARD_TOKEN", "t")];
         let settings = read(&Env::of(pairs)).unwrap().unwrap();
         assert_eq!(settings.max_duration(), Duration::from_secs(14));
-        let maintenance = claim_maintenance(&Env::of([("CLAIM_RESUME_S", "1")]), Some(&settings)).unwrap();
-        assert_eq!(
-            (maintenance.period, maintenance.min_age),
-            (Duration::from_secs(1), Duration::from_secs(14))
-        );
+        let env = Env::of([("CLAIM_RESUME_S", "1")]);
+        let policy = claim_policy(&env, "ours", Some(&settings), 512).unwrap();
+        let (period, max_duration) = (policy.period, policy.terms.max_duration);
+        assert_eq!((period, max_duration), (Duration::from_secs(1), Duration::from_secs(14)));
+        assert_eq!(policy.in_flight, 128);
     }
 }

@@ -5,10 +5,16 @@ use std::time::Duration;
 use kit::clock::UtcMs;
 
 use super::event_key::EventKey;
-use crate::catalog::{Catalog, GoalIndex};
+use crate::catalog::Goal;
 use crate::grant::Grant;
 use crate::rules::ClaimRefusal;
 use crate::user::UserId;
+
+/// Refusals after which a claim ends without a grant: enough that a reward service which is set up wrongly is noticed
+/// and mended before.
+const MAX_REFUSALS: i32 = 8;
+/// Longest time between two attempts at an open claim.
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(600);
 
 /// A claim that was begun: what to grant, under which key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,28 +27,80 @@ pub struct ClaimIntent {
     pub period: i64,
     /// What to grant.
     pub grant: Grant,
+    /// When it was begun.
+    pub begun_at: UtcMs,
 }
 
-/// The time in which claims may still be in flight, before and after now. Claims begun outside of it were left open:
-/// after the clock was set back, those of before begin later than now.
-#[derive(Debug, Clone, Copy)]
-pub struct InFlightWindow {
-    /// Claims that began before are not in flight.
-    pub(super) from: UtcMs,
-    /// Claims that began later are not in flight.
-    pub(super) until: UtcMs,
+/// What every claim of a deployment has in common.
+#[derive(Debug, Clone)]
+pub struct ClaimTerms {
+    /// The players' namespace: several deployments may share a reward service.
+    pub namespace: String,
+    /// The longest that an attempt at a claim may take; until then there is no other.
+    pub max_duration: Duration,
 }
 
-impl InFlightWindow {
-    /// No claim is in flight: the process that began any of them has ended.
-    pub const EMPTY: Self = Self { from: UtcMs(i64::MAX / 4), until: UtcMs(i64::MAX / 4) };
+/// Which open claims are found. A claim that ended, by its grant or by its last refusal, is not open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenClaims {
+    /// All: the process that began any of them has ended.
+    All,
+    /// Those to be tried again now.
+    Due {
+        /// The present.
+        now: UtcMs,
+        /// The longest time from an attempt at a claim to the next.
+        longest_pause: Duration,
+    },
+}
 
-    /// The window around `now`, when every claim ends or fails within `max_duration`.
+impl OpenClaims {
+    /// Those that are due, when an attempt is followed by the next after at least `min_pause`.
     #[must_use]
-    pub fn around(now: UtcMs, max_duration: Duration) -> Self {
-        let max_ms = i64::try_from(max_duration.as_millis()).unwrap_or(i64::MAX);
-        Self { from: UtcMs(now.0.saturating_sub(max_ms)), until: UtcMs(now.0.saturating_add(max_ms)) }
+    pub fn due(now: UtcMs, min_pause: Duration) -> Self {
+        Self::Due { now, longest_pause: min_pause.max(MAX_RETRY_PAUSE) }
     }
+
+    /// The claims found are to be tried again until the first instant, or after the second: when the clock was set
+    /// back, those of before are due later than any claim can be.
+    pub(super) fn edges(self) -> [UtcMs; 2] {
+        match self {
+            Self::All => [UtcMs(i64::MAX / 4); 2],
+            Self::Due { now, longest_pause } => [now, UtcMs(now.0.saturating_add(ms(longest_pause)))],
+        }
+    }
+}
+
+/// Why a claim was left open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClaimFailure {
+    /// Whether the reward service refused the grant, or did not answer.
+    pub kind: ClaimFailureKind,
+    /// When it is tried again.
+    pub retry_at: UtcMs,
+}
+
+/// See [`ClaimFailure`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimFailureKind {
+    /// The reward service refused the grant.
+    Refused,
+    /// It is not known whether the reward was granted.
+    Unanswered,
+}
+
+impl ClaimFailure {
+    /// The claim is tried again when it is twice as old, after at least `min_pause` and at most ten minutes.
+    #[must_use]
+    pub fn of(kind: ClaimFailureKind, intent: &ClaimIntent, min_pause: Duration, now: UtcMs) -> Self {
+        let age_ms = now.0.saturating_sub(intent.begun_at.0);
+        let pause_ms = age_ms.clamp(ms(min_pause), ms(min_pause.max(MAX_RETRY_PAUSE)));
+        Self { kind, retry_at: UtcMs(now.0.saturating_add(pause_ms)) }
+    }
+}
+
+fn ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
 }
 
 /// How a claim begins.
@@ -72,34 +130,63 @@ pub(super) struct ClaimKey {
 }
 
 /// A claim as a store has it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StoredClaim {
     pub(super) intent: ClaimIntent,
-    pub(super) is_granted: bool,
-}
-
-/// A claim to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ClaimChange {
-    pub(super) intent: ClaimIntent,
-    /// `None` when the claim is only begun.
     pub(super) granted_at: Option<UtcMs>,
+    /// When it is tried again, unless it has ended.
+    pub(super) retry_at: UtcMs,
+    /// How often the reward service refused it.
+    pub(super) refusals: i32,
+    /// When it ended without a grant. The user may claim again.
+    pub(super) refused_at: Option<UtcMs>,
+    /// Whether this differs from the stored row.
+    pub(super) is_changed: bool,
 }
 
-impl ClaimIntent {
-    pub(super) fn new(catalog: &Catalog, user: &UserId, goal: GoalIndex, period: i64) -> Self {
-        let goal = catalog.goal(goal);
-        let key = EventKey::new("claim", user, &format!("{period}/{}", goal.id));
+impl StoredClaim {
+    pub(super) fn begun(key: &ClaimKey, goal: &Goal, terms: &ClaimTerms, now: UtcMs) -> Self {
+        let ClaimKey { user, goal_id, period } = key.clone();
+        let parts = ["claim", &terms.namespace, user.as_str(), &period.to_string(), &goal_id];
+        let EventKey(hash) = EventKey::of(&parts);
         let grant = Grant {
-            idempotency_key: format!("claim-{:032x}", key.0),
+            idempotency_key: format!("claim-{hash:032x}"),
             user: user.clone(),
             reward_type: goal.reward.kind.to_owned(),
             reward_id: goal.reward.id.clone(),
             quantity: goal.reward.quantity,
         };
-        Self { user: user.clone(), goal_id: goal.id.clone(), period, grant }
+        Self {
+            intent: ClaimIntent { user, goal_id, period, grant, begun_at: now },
+            granted_at: None,
+            retry_at: UtcMs(now.0.saturating_add(ms(terms.max_duration))),
+            refusals: 0,
+            refused_at: None,
+            is_changed: true,
+        }
     }
 
+    pub(super) fn grant(&mut self, now: UtcMs) {
+        self.granted_at = Some(now);
+        self.refused_at = None;
+        self.is_changed = true;
+    }
+
+    pub(super) fn leave(&mut self, failure: ClaimFailure, now: UtcMs) {
+        self.retry_at = failure.retry_at;
+        if failure.kind == ClaimFailureKind::Refused {
+            self.refusals = self.refusals.saturating_add(1);
+        }
+        if self.refusals >= MAX_REFUSALS {
+            let (goal, key) = (&self.intent.goal_id, &self.intent.grant.idempotency_key);
+            tracing::error!(goal, key, "a claim was refused for the last time: it ended without a grant");
+            self.refused_at = Some(now);
+        }
+        self.is_changed = true;
+    }
+}
+
+impl ClaimIntent {
     pub(super) fn key(&self) -> ClaimKey {
         ClaimKey { user: self.user.clone(), goal_id: self.goal_id.clone(), period: self.period }
     }

@@ -1,17 +1,18 @@
 //! The writes of a store, and their results.
 
+use std::sync::Arc;
+
+use kit::group_commit::GroupedCommand;
 use kit::limit::Permit;
 use tokio::sync::oneshot;
 
 use super::StoreError;
-use super::claims::{ClaimEnd, ClaimIntent, ClaimStart};
+use super::claims::{ClaimEnd, ClaimFailure, ClaimIntent, ClaimStart, ClaimTerms};
 use super::event_key::EventKey;
 use crate::catalog::GoalIndex;
 use crate::grant::Grant;
 use crate::rules::{Activation, GoalRow, TriggeredEvent, UserGoals};
 use crate::user::UserId;
-
-pub(super) type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// An event on its way into the store.
 #[derive(Debug)]
@@ -22,8 +23,6 @@ pub struct EventWrite {
     pub key: Option<EventKey>,
     /// What happened, and which goals it may move.
     pub event: TriggeredEvent,
-    /// Its slot in the buffer, released once it is written or refused.
-    pub buffer_slot: Permit,
 }
 
 /// The result of writing an event.
@@ -44,14 +43,76 @@ pub struct Initialized {
     pub goals: UserGoals,
 }
 
+/// Where the result of a command is sent once it is durable, and the command's slot until then.
+pub(super) struct Reply<T> {
+    caller: oneshot::Sender<Result<T, StoreError>>,
+    slot: Permit,
+    /// What the last attempt came to.
+    outcome: Option<T>,
+}
+
+impl<T> Reply<T> {
+    pub(super) fn new(slot: Permit) -> (Self, oneshot::Receiver<Result<T, StoreError>>) {
+        let (caller, outcome) = oneshot::channel();
+        (Self { caller, slot, outcome: None }, outcome)
+    }
+
+    pub(super) fn set(&mut self, outcome: T) {
+        self.outcome = Some(outcome);
+    }
+
+    /// The slot is free before the caller receives the result. What is written is durable although the caller has left.
+    fn send(self, result: Result<T, StoreError>) {
+        drop(self.slot);
+        let _caller_gone = self.caller.send(result);
+    }
+
+    fn succeed(mut self) {
+        let outcome = self.outcome.take().ok_or(StoreError::Closed);
+        self.send(outcome);
+    }
+
+    fn fail(self, error: &StoreError) {
+        self.send(Err(error.clone()));
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.caller.is_closed()
+    }
+}
+
+/// When an event is acknowledged.
+pub(super) enum EventReply {
+    /// Once it is durable.
+    WhenDurable(Reply<EventOutcome>),
+    /// It was, when it was queued; its slot in the buffer.
+    Sent(#[expect(dead_code, reason = "free when the event is dropped")] Permit),
+}
+
 /// A write. Each concerns one user, so that a store may partition them by user.
 pub(super) enum Command {
-    Event(EventWrite, Option<ReplySender<EventOutcome>>),
-    Initialize(UserId, ReplySender<Initialized>),
-    SetActive { user: UserId, goal: GoalIndex, activation: Activation, reply: ReplySender<GoalRow> },
-    BeginClaim { user: UserId, goal: GoalIndex, reply: ReplySender<ClaimStart> },
-    EndClaim(ClaimIntent, ReplySender<ClaimEnd>),
-    EnterGrant(Grant, ReplySender<()>),
+    Event(EventWrite, EventReply),
+    Initialize(UserId, Reply<Initialized>),
+    SetActive { user: UserId, goal: GoalIndex, activation: Activation, reply: Reply<GoalRow> },
+    BeginClaim { user: UserId, goal: GoalIndex, terms: Arc<ClaimTerms>, reply: Reply<ClaimStart> },
+    EndClaim(ClaimIntent, Reply<ClaimEnd>),
+    LeaveClaim(ClaimIntent, ClaimFailure, Reply<()>),
+    EnterGrant(Grant, Reply<()>),
+}
+
+/// The same for the reply of every command that has one.
+macro_rules! with_reply {
+    ($command:expr, $reply:ident => $with:expr, $without:expr) => {
+        match $command {
+            Command::Event(_, EventReply::WhenDurable($reply)) => $with,
+            Command::Event(_, EventReply::Sent(_)) => $without,
+            Command::Initialize(_, $reply) => $with,
+            Command::SetActive { reply: $reply, .. } => $with,
+            Command::BeginClaim { reply: $reply, .. } => $with,
+            Command::EndClaim(_, $reply) => $with,
+            Command::LeaveClaim(_, _, $reply) | Command::EnterGrant(_, $reply) => $with,
+        }
+    };
 }
 
 impl Command {
@@ -60,8 +121,29 @@ impl Command {
         match self {
             Self::Event(event, _) => &event.user,
             Self::Initialize(user, _) | Self::SetActive { user, .. } | Self::BeginClaim { user, .. } => user,
-            Self::EndClaim(intent, _) => &intent.user,
+            Self::EndClaim(intent, _) | Self::LeaveClaim(intent, ..) => &intent.user,
             Self::EnterGrant(grant, _) => &grant.user,
         }
+    }
+
+    /// Sends its caller the outcome, which is durable.
+    pub(super) fn succeed(self) {
+        with_reply!(self, reply => reply.succeed(), ());
+    }
+}
+
+impl GroupedCommand for Command {
+    type Error = StoreError;
+
+    fn is_abandoned(&self) -> bool {
+        with_reply!(self, reply => reply.is_abandoned(), false)
+    }
+
+    fn is_acknowledged(&self) -> bool {
+        with_reply!(self, _reply => false, true)
+    }
+
+    fn fail(self, error: &StoreError) {
+        with_reply!(self, reply => reply.fail(error), ());
     }
 }

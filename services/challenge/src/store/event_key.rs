@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::user::UserId;
 
-/// 128 bits of SHA-256 over kind, user and id: of fixed size whatever a publisher sends, and no publisher can make two
+/// 128 bits of SHA-256, for an event over kind, user and id: of fixed size whatever a publisher sends, and no publisher can make two
 /// events collide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EventKey(pub(super) u128);
@@ -13,8 +13,19 @@ impl EventKey {
     /// The key of an event. `kind` separates event types, because each publisher numbers its ids independently.
     #[must_use]
     pub fn new(kind: &str, user: &UserId, id: &str) -> Self {
+        Self::of(&[kind, user.as_str(), id])
+    }
+
+    /// The key of an event without an id, from numbers that no other such event has.
+    #[must_use]
+    pub fn unnamed(numbers: [u64; 2]) -> Self {
+        Self::of(&["unnamed", &numbers[0].to_string(), &numbers[1].to_string()])
+    }
+
+    /// The key of these texts, none of which can take over a part of another.
+    pub(super) fn of(parts: &[&str]) -> Self {
         let mut hash = Sha256::new();
-        for part in [kind, user.as_str(), id] {
+        for part in parts {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }

@@ -22,6 +22,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use kit::group_commit::{GroupCommit, GroupMetrics, GroupQueue};
+use kit::limit::Limit;
 use kit::metrics::Metrics;
 use kit::postgres::{ConnectError, Connector, ServerOptions, connect_with_retry};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -29,9 +31,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::StoreError;
-use super::claims::{ClaimIntent, InFlightWindow};
+use super::claims::{ClaimIntent, OpenClaims};
 use super::command::Command;
-use super::group::WriterMessage;
 use super::metrics::StoreMetrics;
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
@@ -57,9 +58,11 @@ pub struct PostgresOptions {
 
 /// A store in PostgreSQL.
 pub(super) struct Postgres {
-    writers: Vec<UnboundedSender<WriterMessage>>,
+    writers: Vec<GroupQueue<Command>>,
     readers: Vec<UnboundedSender<ReadRequest>>,
     next_reader: AtomicUsize,
+    /// Reads that wait or are carried out, also those whose callers have left.
+    reads: Limit,
     maintenance: Arc<MaintenanceTask>,
     writer_tasks: Mutex<JoinSet<()>>,
     /// Ends the tasks that only read when the store is dropped.
@@ -70,6 +73,7 @@ impl Postgres {
     /// Connects, brings the schema up to date, and opens every connection.
     pub(super) async fn open(
         options: &PostgresOptions,
+        reads: Limit,
         catalog: Arc<Catalog>,
         metrics: &Metrics,
     ) -> Result<Self, ConnectError> {
@@ -80,16 +84,18 @@ impl Postgres {
         let not_warm =
             |error: StoreError| ConnectError::Refused { at: options.server.at(), why: error.to_string() };
 
-        let store_metrics = StoreMetrics::register(metrics);
+        let (store_metrics, group_metrics) =
+            (StoreMetrics::register(metrics), GroupMetrics::register(metrics, "store"));
         let mut writer_tasks = JoinSet::new();
         let mut writers = Vec::new();
         for _ in 0..options.writers.max(1) {
             let (catalog, metrics) = (Arc::clone(&catalog), store_metrics.clone());
-            let mut writer = Writer::new(&connector, catalog, options.batch_delay, metrics);
+            let mut writer = Writer::new(&connector, catalog, metrics);
             writer.warm_up().await.map_err(not_warm)?;
-            let (sender, messages) = unbounded_channel();
-            writer_tasks.spawn(writer.run(messages));
-            writers.push(sender);
+            let grouping = writer::group_options(options.batch_delay);
+            let (queue, writer) = GroupCommit::new(writer, grouping, group_metrics.clone());
+            writer_tasks.spawn(writer.run());
+            writers.push(queue);
         }
         let read_metrics = ReadMetrics::register(metrics);
         let mut other_tasks = JoinSet::new();
@@ -104,22 +110,28 @@ impl Postgres {
         let maintenance = Arc::new(MaintenanceTask::new(&connector, options.event_ids_for));
         other_tasks.spawn(Arc::clone(&maintenance).run());
         let (next_reader, writer_tasks) = (AtomicUsize::new(0), Mutex::new(writer_tasks));
-        Ok(Self { writers, readers, next_reader, maintenance, writer_tasks, _other_tasks: other_tasks })
+        Ok(Self {
+            writers,
+            readers,
+            next_reader,
+            reads,
+            maintenance,
+            writer_tasks,
+            _other_tasks: other_tasks,
+        })
     }
 
     pub(super) async fn user(&self, user: &UserId) -> Result<UserGoals, StoreError> {
+        let slot = self.reads.enter().ok_or(StoreError::Full)?;
         let (reply, outcome) = oneshot::channel();
         let next = self.next_reader.fetch_add(1, Ordering::Relaxed) % self.readers.len();
-        let request = ReadRequest { user: user.clone(), since: Instant::now(), reply };
+        let request = ReadRequest { user: user.clone(), since: Instant::now(), slot, reply };
         self.readers[next].send(request).map_err(|_| StoreError::Closed)?;
         outcome.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    pub(super) async fn pending_claims(
-        &self,
-        in_flight: InFlightWindow,
-    ) -> Result<Vec<ClaimIntent>, StoreError> {
-        self.maintenance.pending_claims(in_flight).await
+    pub(super) async fn open_claims(&self, which: OpenClaims) -> Result<Vec<ClaimIntent>, StoreError> {
+        self.maintenance.open_claims(which).await
     }
 
     pub(super) fn probe(&self) -> Result<(), StoreError> {
@@ -133,12 +145,12 @@ impl Postgres {
         let partition = hasher.finish() % self.writers.len() as u64;
         // The remainder is below a count of connections.
         let partition = usize::try_from(partition).unwrap_or_default();
-        self.writers[partition].send(WriterMessage::Command(command)).map_err(|_| StoreError::Closed)
+        self.writers[partition].send(command).map_err(|_| StoreError::Closed)
     }
 
     pub(super) async fn close(&self) {
         for writer in &self.writers {
-            let _writer_gone = writer.send(WriterMessage::Close);
+            writer.close();
         }
         let mut tasks =
             std::mem::take(&mut *self.writer_tasks.lock().unwrap_or_else(PoisonError::into_inner));

@@ -92,7 +92,9 @@ impl<'a> ReadSet<'a> {
             Command::BeginClaim { user, goal, .. } => {
                 Some(ClaimRef { user, goal_id: &catalog.goal(*goal).id })
             }
-            Command::EndClaim(intent, _) => Some(ClaimRef { user: &intent.user, goal_id: &intent.goal_id }),
+            Command::EndClaim(intent, _) | Command::LeaveClaim(intent, ..) => {
+                Some(ClaimRef { user: &intent.user, goal_id: &intent.goal_id })
+            }
             _ => None,
         });
         Self {
@@ -160,7 +162,7 @@ impl ReadExtent {
                 self.add(&catalog.goal(*goal).prerequisites, catalog);
             }
             Command::EndClaim(intent, _) => self.add(catalog.find(&intent.goal_id).as_slice(), catalog),
-            Command::EnterGrant(..) => {}
+            Command::LeaveClaim(..) | Command::EnterGrant(..) => {}
         }
     }
 

@@ -9,20 +9,19 @@ mod schema;
 mod writer;
 
 use std::path::PathBuf;
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kit::clock::UtcMs;
+use kit::group_commit::GroupQueue;
 use kit::metrics::Metrics;
 use kit::sqlite::{DatabaseFile, Readers, open_writer};
 pub use kit::sqlite::{OpenError, Sync};
 
 use super::StoreError;
-use super::claims::{ClaimIntent, InFlightWindow};
+use super::claims::{ClaimIntent, OpenClaims};
 use super::command::Command;
-use super::group::WriterMessage;
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::user::UserId;
@@ -48,7 +47,7 @@ pub struct SqliteOptions {
 /// The embedded store.
 pub(super) struct Sqlite {
     catalog: Arc<Catalog>,
-    messages: Sender<WriterMessage>,
+    queue: GroupQueue<Command>,
     readers: Readers,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// Locks the database for as long as the store is open; dropped last.
@@ -67,9 +66,9 @@ impl Sqlite {
         let readers = Readers::open(&place, options.readers)?;
         let event_ids = RecentEventIds::load(&connection, options.event_ids, UtcMs::now())?;
         let database = WriterDatabase { connection, event_ids };
-        let writer = Writer::new(database, Arc::clone(&catalog), options.batch_delay, metrics);
-        let (messages, handle) = writer.start()?;
-        Ok(Self { catalog, messages, readers, writer: Mutex::new(Some(handle)), _place: place })
+        let writer = Writer::new(database, Arc::clone(&catalog), metrics);
+        let (queue, handle) = writer.start(options.batch_delay, metrics)?;
+        Ok(Self { catalog, queue, readers, writer: Mutex::new(Some(handle)), _place: place })
     }
 
     /// Reads on the calling thread: the rows of a user lie together on one or two pages, mostly in memory, and
@@ -78,8 +77,8 @@ impl Sqlite {
         Ok(self.readers.with(|connection| rows::load(connection, &self.catalog, user))?)
     }
 
-    pub(super) fn pending_claims(&self, in_flight: InFlightWindow) -> Result<Vec<ClaimIntent>, StoreError> {
-        Ok(self.readers.with(|connection| claims::pending(connection, in_flight))?)
+    pub(super) fn open_claims(&self, which: OpenClaims) -> Result<Vec<ClaimIntent>, StoreError> {
+        Ok(self.readers.with(|connection| claims::open(connection, which))?)
     }
 
     pub(super) fn probe(&self) -> Result<(), StoreError> {
@@ -91,14 +90,14 @@ impl Sqlite {
     }
 
     pub(super) fn send(&self, command: Command) -> Result<(), StoreError> {
-        self.messages.send(WriterMessage::Command(command)).map_err(|_| StoreError::Closed)
+        self.queue.send(command).map_err(|_| StoreError::Closed)
     }
 
     /// Commits everything received so far and ends the writer. Blocks until that is done; does nothing the second
     /// time.
     pub(super) fn close(&self) {
         let Some(handle) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let _writer_gone = self.messages.send(WriterMessage::Close);
+        self.queue.close();
         if handle.join().is_err() {
             tracing::error!("the store's writer panicked");
         }

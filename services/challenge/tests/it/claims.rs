@@ -3,18 +3,21 @@
 use std::sync::{Arc, Mutex};
 
 use challenge::catalog::{Catalog, GoalIndex};
-use challenge::claims::{ClaimError, Claims};
+use challenge::claims::{ClaimError, ClaimPolicy, Claims};
 use challenge::grant::Grant;
 use challenge::rewards::{GrantError, GrantFuture, RewardClient};
+use challenge::role::Role;
 use challenge::rules::{Activation, ClaimRefusal};
-use challenge::store::{ClaimStart, InFlightWindow, Store};
+use challenge::settings::Settings;
+use challenge::store::{ClaimStart, OpenClaims, Store};
 use challenge::user::UserId;
 use hyper::StatusCode;
+use kit::env::Env;
 use kit::metrics::Metrics;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::database::TestDatabase;
+use crate::database::{PORTS, TestDatabase};
 use crate::support::Server;
 
 const LOGIN_GOAL: &str = "goal-010-01";
@@ -116,13 +119,19 @@ fn ann() -> UserId {
 async fn open(database: &TestDatabase) -> (Arc<Store>, GoalIndex) {
     let catalog = Arc::new(catalog());
     let goal = catalog.find(LOGIN_GOAL).unwrap();
-    let store = Store::open(&database.settings(&[]).store, catalog, &Metrics::new("test")).await.unwrap();
+    let settings = database.settings(&[]);
+    let store = Store::open(&settings.store, 100, catalog, &Metrics::new("test")).await.unwrap();
     (Arc::new(store), goal)
 }
 
 fn claims(store: &Arc<Store>, rewards: &Arc<Recorder>) -> Arc<Claims> {
     let rewards = Arc::clone(rewards) as Arc<dyn RewardClient>;
-    Arc::new(Claims::new(Arc::new(catalog()), Arc::clone(store), rewards))
+    Arc::new(Claims::new(Arc::new(catalog()), Arc::clone(store), rewards, policy()))
+}
+
+/// That of the default settings.
+fn policy() -> ClaimPolicy {
+    Settings::read(&Env::of(PORTS), Role::All).unwrap().claims
 }
 
 fn catalog() -> Catalog {
@@ -166,7 +175,7 @@ async fn no_transaction_is_open_while_a_reward_is_granted() {
     rewards.called.notified().await;
     store.set_active(ann(), GoalIndex(3), Activation::On).await.unwrap();
     assert_eq!(
-        store.pending_claims(InFlightWindow::EMPTY).await.unwrap().len(),
+        store.open_claims(OpenClaims::All).await.unwrap().len(),
         1,
         "the intent was recorded before the call"
     );
@@ -203,7 +212,9 @@ async fn an_interrupted_claim_is_ended_at_the_next_start() {
     for is_granted in [false, true] {
         let database = completed().await;
         let (store, goal) = open(&database).await;
-        let ClaimStart::Begun(intent) = store.begin_claim(ann(), goal).await.unwrap() else {
+        let ClaimStart::Begun(intent) =
+            store.begin_claim(ann(), goal, &Arc::new(policy().terms)).await.unwrap()
+        else {
             panic!("the goal is completed")
         };
         if is_granted {

@@ -11,10 +11,12 @@ pub(crate) use crate::test_data::StoreKind;
 use crate::test_data::TestData;
 
 /// Settings for every store: any free ports, and the test identity header. Without a wait target, because on a machine
-/// that builds and tests at once, tasks wait for the processor.
-pub(crate) const PORTS: [(&str, &str); 6] = [
+/// that builds and tests at once, tasks wait for the processor; and with limits above what one player sends in a test.
+pub(crate) const PORTS: [(&str, &str); 8] = [
     ("TEST_IDENTITY_HEADER", "on"),
     ("WAIT_TARGET_MS", "0"),
+    ("USER_MAX_IN_FLIGHT", "2000"),
+    ("CLAIM_MAX_IN_FLIGHT", "2000"),
     ("HTTP_PORT", "0"),
     ("GRPC_PORT", "0"),
     ("EVENTS_PORT", "0"),
@@ -66,8 +68,13 @@ impl TestDatabase {
     /// Makes open claims older than any claim takes, so that none counts as in flight.
     pub(crate) fn age_claims(&self) {
         self.run(match STORE {
-            StoreKind::Sqlite => "UPDATE claims SET requested_at = requested_at - 3600000",
-            StoreKind::Postgres => "UPDATE claims SET requested_at = requested_at - interval '1 hour'",
+            StoreKind::Sqlite => {
+                "UPDATE claims SET requested_at = requested_at - 3600000, retry_at = retry_at - 3600000"
+            }
+            StoreKind::Postgres => {
+                "UPDATE claims SET requested_at = requested_at - interval '1 hour',
+                     retry_at = retry_at - interval '1 hour'"
+            }
         });
     }
 }

@@ -9,6 +9,7 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
+use crate::database::StoreKind;
 use crate::support::{Server, connect, statistic};
 
 /// The goal that a login moves, one of the defaults.
@@ -266,6 +267,28 @@ async fn buffered_events_are_written_during_the_drain() {
     let database = server.stop().await;
     let logins = format!("SELECT value FROM user_goal_progress WHERE goal_id = '{LOGIN_GOAL}'");
     assert_eq!(database.count(&logins), 200);
+}
+
+/// Its writing is tried again after a commit whose outcome is unknown, so it has a key of its own.
+#[tokio::test]
+async fn buffered_events_without_an_id_all_count_and_can_be_recognised() {
+    let server = Server::start_with(&[("EVENT_ACK", "buffered")]).await;
+    let mut publisher = server.publisher().await;
+    for _ in 0..3 {
+        publisher.log_in("ann", "").await.unwrap();
+    }
+    drop(publisher);
+    let database = server.stop().await;
+    let logins = format!("SELECT value FROM user_goal_progress WHERE goal_id = '{LOGIN_GOAL}'");
+    assert_eq!(database.count(&logins), 3);
+    assert_eq!(database.count(count_ids()), 3);
+}
+
+fn count_ids() -> &'static str {
+    match crate::STORE {
+        StoreKind::Sqlite => "SELECT sum(length(ids)) / 16 FROM event_ids",
+        StoreKind::Postgres => "SELECT count(*) FROM event_ids",
+    }
 }
 
 #[tokio::test]

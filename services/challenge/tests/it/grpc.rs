@@ -145,8 +145,8 @@ async fn every_refusal_is_the_same_over_both_transports() {
 async fn a_bearer_token_in_the_metadata_names_its_subject_too() {
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
-    let server = Server::start_with(&keys.settings()).await;
-    server.publisher().await.log_in("ann", "1").await.unwrap();
+    let server = Server::start_with(&crate::publishers::settings(&keys)).await;
+    crate::publishers::log_in(&server, &signer.token(&claims("publisher")), "ann").await;
     let anonymous = server.caller("").await;
     let claim_with = |token: Option<String>| {
         let (challenge_id, goal_id) = (challenge_of(LOGIN_GOAL), LOGIN_GOAL.to_owned());

@@ -7,9 +7,11 @@ use database::StoreKind;
 /// The embedded store; `tests/postgres` runs the same tests against the other one.
 const STORE: StoreKind = StoreKind::Sqlite;
 
+mod access;
 mod all_goals;
 mod bad_input;
 mod binary;
+mod bulkheads;
 mod claims;
 mod clock;
 mod database;
@@ -25,6 +27,9 @@ mod openapi;
 mod pitfalls;
 mod players;
 mod process;
+mod publishers;
+mod recovery;
+mod rejected;
 mod reward_server;
 mod rewards;
 mod schema;

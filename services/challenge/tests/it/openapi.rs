@@ -12,9 +12,9 @@ use crate::support::{Player, Server};
 
 const BASE: &str = "/challenge";
 
-/// Responses that other tests cause: 403 of tokens, 408 of a slow body, 502 of a failed reward, 503 of health without a
-/// store.
-const ELSEWHERE: [(&str, &str); 4] = [("", "403"), ("", "408"), ("", "502"), ("health", "503")];
+/// Responses that other tests cause: 403 of tokens, 408 of a slow body, 429 of a user with many requests, 502 of a failed
+/// reward, 503 of health without a store.
+const ELSEWHERE: [(&str, &str); 5] = [("", "403"), ("", "408"), ("", "429"), ("", "502"), ("health", "503")];
 
 const ACTIVATE: &str = r#"{"isActive":true}"#;
 

@@ -60,6 +60,27 @@ async fn a_grant_request_has_every_field() {
     assert!(!metrics.contains("the-reward-token"));
 }
 
+/// Two deployments may share a reward service and have players of the same ids.
+#[tokio::test]
+async fn the_same_claim_in_two_namespaces_has_two_keys() {
+    let rewards = RewardServer::start(&[]).await;
+    for namespace in ["one", "two"] {
+        let own = rewards.settings();
+        let own = own.iter().map(|(name, value)| (*name, value.as_str()));
+        let settings: Vec<_> = own.chain([("AB_NAMESPACE", namespace)]).collect();
+        let server = Server::start_with(&settings).await;
+        let mut publisher = server.publisher().await;
+        let login = challenge::proto::account::UserLoggedIn {
+            user_id: "ann".to_owned(),
+            namespace: namespace.to_owned(),
+            ..Default::default()
+        };
+        publisher.login.on_message(login).await.unwrap();
+        assert_eq!(server.player("ann").claim(LOGIN_GOAL).await.0, StatusCode::OK);
+    }
+    assert_eq!((keys(&rewards).len(), rewards.granted().len()), (2, 2));
+}
+
 /// Each row: the reactions of the service, the number of attempts, and the player's status.
 #[tokio::test]
 async fn temporary_failures_are_retried_with_the_same_key_and_refusals_are_not() {

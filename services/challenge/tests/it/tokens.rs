@@ -41,8 +41,9 @@ const UNAUTHORIZED: StatusCode = StatusCode::UNAUTHORIZED;
 async fn a_token_of_either_kind_names_its_subject() {
     let (rsa, ec) = (Signer::rsa("r"), Signer::ec("e"));
     let keys = KeyServer::start(&[&rsa, &ec]).await;
-    let server = Server::start_with(&keys.settings()).await;
-    server.publisher().await.log_in("ann", "1").await.unwrap();
+    let server = Server::start_with(&crate::publishers::settings(&keys)).await;
+    let publisher = rsa.token(&claims("publisher"));
+    crate::publishers::log_in(&server, &publisher, "ann").await;
     for signer in [&rsa, &ec] {
         for _ in 0..2 {
             let (status, body) = authenticate(&server, &signer.token(&claims("ann"))).await;

@@ -33,11 +33,18 @@ mod pitfalls;
 mod players;
 #[path = "../it/process.rs"]
 mod process;
+#[path = "../it/publishers.rs"]
+mod publishers;
+#[path = "../it/recovery.rs"]
+mod recovery;
+#[path = "../it/rejected.rs"]
+mod rejected;
 mod replicas;
 #[path = "../it/reward_server.rs"]
 mod reward_server;
 #[path = "../it/rewards.rs"]
 mod rewards;
+mod shared_database;
 #[path = "../it/support.rs"]
 mod support;
 #[path = "../it/test_data.rs"]

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Extension, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use kit::auth::Denied;
 use serde::Deserialize;
 use serde_json::json as value;
 
 use super::Api;
-use super::response::{error, json};
+use super::response::{denied, error, json};
 use crate::device::{Command, CommandRefusal, DeviceState};
+use crate::identity::Caller;
 use crate::sample;
 
 #[derive(Deserialize)]
@@ -21,10 +23,14 @@ pub(super) struct DeviceQuery {
 
 type QueryResult = Result<Query<DeviceQuery>, QueryRejection>;
 
-pub(super) async fn status(State(api): State<Arc<Api>>, query: QueryResult) -> Response {
-    let id = match requested_device(&api, query) {
+pub(super) async fn status(
+    State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Caller>,
+    query: QueryResult,
+) -> Response {
+    let id = match requested_device(&api, &caller, query) {
         Ok(id) => id,
-        Err(why) => return error(StatusCode::BAD_REQUEST, &why),
+        Err(why) => return why.response(),
     };
     let (state, latest) = match api.devices.find(&id) {
         Some(found) => found,
@@ -42,10 +48,15 @@ pub(super) async fn status(State(api): State<Arc<Api>>, query: QueryResult) -> R
     json(StatusCode::OK, body.to_string())
 }
 
-pub(super) async fn command(State(api): State<Arc<Api>>, query: QueryResult, command: Command) -> Response {
-    let id = match requested_device(&api, query) {
+pub(super) async fn command(
+    State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Caller>,
+    query: QueryResult,
+    command: Command,
+) -> Response {
+    let id = match requested_device(&api, &caller, query) {
         Ok(id) => id,
-        Err(why) => return error(StatusCode::BAD_REQUEST, &why),
+        Err(why) => return why.response(),
     };
     match api.devices.command(&id, command) {
         Ok(()) => json(StatusCode::OK, r#"{"ok":true}"#),
@@ -54,10 +65,29 @@ pub(super) async fn command(State(api): State<Arc<Api>>, query: QueryResult, com
     }
 }
 
-/// The id of the requested device, or why the query names none.
-fn requested_device(api: &Api, query: QueryResult) -> Result<String, String> {
-    let Query(query) = query.map_err(|why| why.body_text())?;
-    let Some(id) = query.device else { return Ok(api.default_device.clone()) };
-    let id = sample::name("device", id.into()).map_err(|why| why.to_string())?;
+/// Why a query names no device that the caller acts for.
+#[derive(Debug, thiserror::Error)]
+enum QueryRefusal {
+    #[error("{0}")]
+    Invalid(String),
+    #[error(transparent)]
+    Denied(#[from] Denied),
+}
+
+impl QueryRefusal {
+    fn response(&self) -> Response {
+        match self {
+            Self::Invalid(why) => error(StatusCode::BAD_REQUEST, why),
+            Self::Denied(reason) => denied(*reason),
+        }
+    }
+}
+
+/// The id of the requested device.
+fn requested_device(api: &Api, caller: &Caller, query: QueryResult) -> Result<String, QueryRefusal> {
+    let Query(query) = query.map_err(|why| QueryRefusal::Invalid(why.body_text()))?;
+    let Some(id) = query.device else { return Ok(caller.device().unwrap_or(&api.default_device).to_owned()) };
+    let id = sample::name("device", id.into()).map_err(|why| QueryRefusal::Invalid(why.to_string()))?;
+    caller.require_device(&id)?;
     Ok(id.into_owned())
 }

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
+use kit::auth::Denied;
 use serde_json::json as value;
 
 use crate::accept::{AcceptOutcome, NO_SPACE, RefusedSample, RequestRefusal};
@@ -26,7 +27,20 @@ pub(super) fn error(status: StatusCode, why: &str) -> Response {
     if status == StatusCode::SERVICE_UNAVAILABLE {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
     }
+    if status == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
     response
+}
+
+/// The response to a caller who is not identified, or not allowed.
+pub(super) fn denied(denied: Denied) -> Response {
+    let status = match denied {
+        Denied::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
+        Denied::Forbidden(_) => StatusCode::FORBIDDEN,
+        Denied::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    error(status, &denied.to_string())
 }
 
 /// The response to a request that the queue has no space for; its body is made once.
@@ -71,6 +85,7 @@ fn acknowledgement(count: usize) -> String {
 pub(super) fn refused(why: &RequestRefusal) -> Response {
     let status = match why {
         RequestRefusal::NoSpace => return overloaded(),
+        RequestRefusal::Denied(reason) => return denied(*reason),
         RequestRefusal::Unreadable(BodyError::TooMany(_)) => StatusCode::PAYLOAD_TOO_LARGE,
         RequestRefusal::Unreadable(_) => StatusCode::BAD_REQUEST,
         RequestRefusal::NotPersisted(_) | RequestRefusal::NotHandedOnInTime => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::http::Method;
 use axum::routing::{MethodRouter, get, post};
+use kit::auth::Role;
 
 use super::{Api, device, document, health, metrics, telemetry};
 use crate::device::Command;
@@ -19,22 +20,40 @@ pub struct Route {
     pub method: Method,
     /// The path.
     pub path: &'static str,
+    /// The role that its callers need, for the devices that they act for; `None` when it needs no token.
+    pub role: Option<Role>,
     pub(super) handler: MethodRouter<Arc<Api>>,
 }
 
 /// All routes.
 #[must_use]
 pub fn all() -> Vec<Route> {
-    let read = |name, path, handler| Route { name, method: Method::GET, path, handler };
-    let write = |name, path, handler| Route { name, method: Method::POST, path, handler };
+    let read = |name, path, role, handler| Route { name, method: Method::GET, path, role, handler };
+    let write = |name, path, role, handler| Route { name, method: Method::POST, path, role, handler };
+    let [device, service, admin] = [Role::User, Role::Service, Role::Admin].map(Some);
     vec![
-        write("telemetry", TELEMETRY, post(telemetry::handle)),
-        read("status", "/status", get(device::status)),
-        write("start", "/start", post(|api, query| device::command(api, query, Command::Start))),
-        write("stop", "/stop", post(|api, query| device::command(api, query, Command::Stop))),
-        write("reset", "/reset", post(|api, query| device::command(api, query, Command::Reset))),
-        read("health", "/health", get(health)),
-        read("metrics", "/metrics", get(metrics::handle)),
-        read("document", "/openapi.json", get(document::handle)),
+        write("telemetry", TELEMETRY, device, post(telemetry::handle)),
+        read("status", "/status", device, get(device::status)),
+        write(
+            "start",
+            "/start",
+            admin,
+            post(|api, caller, query| device::command(api, caller, query, Command::Start)),
+        ),
+        write(
+            "stop",
+            "/stop",
+            admin,
+            post(|api, caller, query| device::command(api, caller, query, Command::Stop)),
+        ),
+        write(
+            "reset",
+            "/reset",
+            admin,
+            post(|api, caller, query| device::command(api, caller, query, Command::Reset)),
+        ),
+        read("health", "/health", None, get(health)),
+        read("metrics", "/metrics", service, get(metrics::handle)),
+        read("document", "/openapi.json", None, get(document::handle)),
     ]
 }

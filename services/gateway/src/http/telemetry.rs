@@ -4,19 +4,25 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 
 use super::Api;
 use super::response::{accepted, error, overloaded, refused};
+use crate::identity::Caller;
 use crate::intake::BodyFormat;
 use crate::sample::Priority;
 
 /// Announces the highest priority of the samples in the body, before the body is read.
 pub(crate) const PRIORITY_HEADER: &str = "x-telemetry-priority";
 
-pub(super) async fn handle(State(api): State<Arc<Api>>, headers: HeaderMap, body: Body) -> Response {
+pub(super) async fn handle(
+    State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
     let began = Instant::now();
     if !api.acceptor.has_space_for(announced_priority(&headers)) {
         return overloaded();
@@ -31,7 +37,7 @@ pub(super) async fn handle(State(api): State<Arc<Api>>, headers: HeaderMap, body
         Ok(read) => read,
         Err(refused) => return refused,
     };
-    match api.acceptor.accept(format, &body, began).await {
+    match api.acceptor.accept(&caller, format, &body, began).await {
         Ok(outcome) => accepted(&outcome),
         Err(why) => refused(&why),
     }

@@ -40,6 +40,22 @@ fn unusable_settings_are_refused_by_name() {
 }
 
 #[test]
+fn a_gateway_that_loses_acknowledged_samples_says_so_at_its_start() {
+    let home = Home::new();
+    let (log, journal, file) = (home.path().join("log"), home.at("journal"), home.at("tasks"));
+    let durable = [("DURABILITY", "disk"), ("JOURNAL_DIR", &journal), ("SINK", "file"), ("SINK_FILE", &file)];
+    for (settings, memory, none) in
+        [([].as_slice(), true, true), (&durable[..2], false, true), (&durable, false, false)]
+    {
+        let stderr = std::fs::File::create(&log).unwrap();
+        assert!(Process::started(serving(settings).stderr(stderr)).terminate().success());
+        let text = std::fs::read_to_string(&log).unwrap();
+        let warns = |of: &str| text.lines().any(|line| line.contains("WARN") && line.contains(of));
+        assert_eq!((warns("DURABILITY=memory"), warns("SINK=none")), (memory, none), "{text}");
+    }
+}
+
+#[test]
 fn a_journal_in_use_is_refused() {
     let home = Home::new();
     let folder = home.at("journal");

@@ -19,7 +19,9 @@ fn settings(service: &Value) -> Settings {
     for (name, _) in &pairs {
         assert!(documentation.contains(&format!("`{name}`")), "{name} is not documented");
     }
-    Settings::read(&Env::of(pairs)).unwrap()
+    // What is not given a value here is given one by the caller.
+    let given = [("AUTH_JWKS_URL", "https://issuer.test/keys"), ("AUTH_ISSUER", "i")];
+    Settings::read(&Env::of(pairs.into_iter().chain(given))).unwrap()
 }
 
 fn assert_command(name: &str) {
@@ -31,7 +33,13 @@ fn assert_command(name: &str) {
 fn the_image_exposes_every_port_and_starts_an_existing_command() {
     let text = yaml::text("gateway/Containerfile");
     let instruction = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
-    let ports = Settings::read(&Env::of([])).unwrap().ports;
+    let variables = text.lines().filter_map(|line| line.strip_prefix("ENV ")?.split_once('='));
+    assert!(Settings::read(&Env::of(variables.clone())).is_err(), "without credentials it does not start");
+    let variables = variables.chain([("AUTH", "off")]);
+    let Settings { ports, durability, sink, .. } = Settings::read(&Env::of(variables)).unwrap();
+    let volume = instruction("VOLUME");
+    assert!(matches!(durability, DurabilityOptions::Disk(journal) if journal.folder.starts_with(volume)));
+    assert!(matches!(sink, SinkOptions::File(path) if path.starts_with(volume)));
     assert_eq!(instruction("EXPOSE"), format!("{} {}", ports.http.port(), ports.admin.port()));
     assert_command(instruction("CMD").trim_matches(['[', ']', '"']));
     assert!(instruction("HEALTHCHECK").ends_with("CMD [\"/gateway\", \"health\"]"));
@@ -46,7 +54,8 @@ fn compose_starts_two_gateways_that_share_redis_and_no_disk() {
     for name in ["one", "two"] {
         let service = &compose["services"][name];
         let settings = settings(service);
-        assert!(settings.ports.http.ip().is_unspecified());
+        assert!(settings.ports.http.ip().is_unspecified() && settings.tokens.is_some());
+        assert!(service["environment"]["AUTH_JWKS_URL"].as_str().unwrap().starts_with("${AUTH_JWKS_URL:?"));
         assert!(matches!(&settings.sink, SinkOptions::Redis(list) if list.key == "telemetry:tasks"));
         let volume = service["volumes"][0].as_str().unwrap();
         let (disk, at) = volume.split_once(':').unwrap();

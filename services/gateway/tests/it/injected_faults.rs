@@ -6,7 +6,8 @@ fn a_build_without_fault_injection_contains_no_fault() {
     let binary = std::fs::read(crate::process::BINARY).unwrap();
     let has = |text: &str| binary.windows(text.len()).any(|window| window == text.as_bytes());
     assert!(has("JOURNAL_SEGMENT_BYTES"), "the names of variables are found in this way");
-    for text in ["INJECT_FAULTS", "leak-memory", "leak-descriptors", "boundless", "slow-sink"] {
+    for text in ["INJECT_FAULTS", "leak-memory", "leak-descriptors", "boundless", "slow-sink", "failing-sync"]
+    {
         assert!(!has(text), "{text}");
     }
 }
@@ -20,7 +21,7 @@ mod built_in {
     use tokio::task::JoinSet;
 
     use crate::process::{Process, serving};
-    use crate::support::{sample, until};
+    use crate::support::{Home, sample, until};
 
     fn start(faults: &str) -> Process {
         Process::start(&[("INJECT_FAULTS", faults)])
@@ -82,6 +83,33 @@ mod built_in {
         send(&process, 100).await;
         assert!(process.status_number("VmRSS:") - before.0 >= 95_000, "in kB, from {before:?}");
         assert!(descriptors() - before.1 >= 45, "{} from {before:?}", descriptors());
+    }
+
+    /// Some samples wait on disk beside refused ones when the process is killed, as its sink takes nothing.
+    #[tokio::test]
+    async fn samples_refused_by_a_failed_fsync_do_not_come_back() {
+        let home = Home::new();
+        let (journal, file) = (home.at("journal"), home.at("tasks"));
+        let disk = [("DURABILITY", "disk"), ("JOURNAL_DIR", journal.as_str())];
+        let unreachable = [("SINK", "redis"), ("REDIS_URL", "redis://127.0.0.1:1")];
+        let faults = [("INJECT_FAULTS", "failing-sync=4")];
+        let process = Process::start(&[disk.as_slice(), &unreachable, &faults].concat());
+        let mut acknowledged = Vec::new();
+        for value in 0..20 {
+            let (status, response) = process.client.send(&sample("a", f64::from(value), "LOW")).await;
+            let is_hit = value % 4 == 0;
+            let expect = if is_hit { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::ACCEPTED };
+            assert_eq!(status, expect, "{value}: {response}");
+            acknowledged.extend((!is_hit).then_some(f64::from(value)));
+        }
+        process.kill();
+        let process = Process::start(&[disk.as_slice(), &[("SINK", "file"), ("SINK_FILE", &file)]].concat());
+        until("acknowledged samples are handed on", async || home.tasks().len() >= acknowledged.len()).await;
+        until("the queue is empty", async || process.client.get("/metrics").await.1["queue_depth"] == 0)
+            .await;
+        let handed_on: Vec<f64> =
+            home.tasks().iter().map(|task| task["payload"]["value"].as_f64().unwrap()).collect();
+        assert_eq!(handed_on, acknowledged, "all of them, and no refused sample");
     }
 
     /// Handing on takes a minute, so that every sample stays queued.

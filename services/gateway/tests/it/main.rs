@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test should show where")]
 
+mod access;
 mod bad_input;
 mod binary;
 mod clients;
@@ -11,6 +12,9 @@ mod devices;
 mod disk;
 mod full;
 mod injected_faults;
+#[path = "../../../challenge/tests/it/issuer.rs"]
+#[allow(dead_code, reason = "the challenge service uses more of it")]
+mod issuer;
 mod killed;
 mod openapi;
 mod pitfalls;

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use hyper::Method;
 use serde_json::{Value, json};
 
+use crate::access::Guarded;
+use crate::issuer::claims;
 use crate::schema::differences;
 use crate::support::{Client, Server, sample};
 
-/// Responses that other tests check: 408 for a slow body, and 503 for a full table of devices.
-const CHECKED_ELSEWHERE: [(&str, &str); 4] =
-    [("telemetry", "408"), ("start", "503"), ("stop", "503"), ("reset", "503")];
+/// A response that another test checks: 408 for a slow body.
+const CHECKED_ELSEWHERE: [(&str, &str); 1] = [("telemetry", "408")];
 
 /// A request whose response is compared with the document.
 struct ApiRequest<'a> {
@@ -109,6 +110,7 @@ async fn every_described_response_occurs_and_every_response_is_described() {
     document_check.check(faulty, ApiRequest::new(&get, "/status?device=a")).await;
     document_check.check(faulty, ApiRequest::new(&post, "/reset?device=a")).await;
     check_a_full_queue(&mut document_check).await;
+    check_access(&mut document_check).await;
     assert_eq!(document_check.missed(), []);
 }
 
@@ -120,5 +122,29 @@ async fn check_a_full_queue(document_check: &mut DocumentCheck) {
     let body = sample("a", 1.0, "LOW").to_string();
     for _ in 0..2 {
         document_check.check(full, ApiRequest::telemetry(&body)).await;
+    }
+}
+
+/// No token, another device's, and any token while there are no keys.
+async fn check_access(document_check: &mut DocumentCheck) {
+    let guarded = Guarded::start(&[]).await;
+    let bearer = guarded.bearer(&claims("d-2"));
+    let missing = [("AUTH_JWKS_URL", "file:///missing"), ("AUTH_ISSUER", "i")];
+    let keyless = Server::start(&missing).await;
+    let authorization = [("authorization", bearer.as_str())];
+    let body = sample("d-1", 1.0, "LOW").to_string();
+    let (get, post) = (Method::GET, Method::POST);
+    for (method, path) in [
+        (&post, "/telemetry"),
+        (&get, "/status?device=d-1"),
+        (&post, "/start"),
+        (&post, "/stop"),
+        (&post, "/reset"),
+        (&get, "/metrics"),
+    ] {
+        let request = |headers| ApiRequest { method, path, headers, body: &body };
+        document_check.check(guarded.server.client(), request(&[])).await;
+        document_check.check(guarded.server.client(), request(&authorization)).await;
+        document_check.check(keyless.client(), request(&authorization)).await;
     }
 }

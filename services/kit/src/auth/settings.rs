@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::claims::Policy;
 use super::source::Source;
 use crate::env::{Env, EnvError};
+use crate::exposure;
 
 /// `AUTH_NAMESPACE_CLAIM` for tokens of any namespace.
 const ANY_NAMESPACE: &str = "none";
@@ -19,13 +20,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the settings; `None` when `AUTH_JWKS_URL` is not set. Tokens must be of `namespace` unless that is
+    /// Reads the settings; `None` when `AUTH_JWKS_URL` is not set, or `AUTH=off`. Tokens must be of `namespace` unless that is
     /// switched off.
     ///
     /// # Errors
     /// When a variable cannot be used, or `AUTH_ISSUER` is missing.
     pub fn read(env: &Env, namespace: &str) -> Result<Option<Self>, EnvError> {
-        let Some(url) = env.text("AUTH_JWKS_URL") else { return Ok(None) };
+        let is_off = exposure::is_off(env)?;
+        let Some(url) = env.text("AUTH_JWKS_URL").filter(|_| !is_off) else { return Ok(None) };
         let source = Source::at(url).map_err(|error| EnvError {
             name: "AUTH_JWKS_URL",
             value: if url.contains('@') { "(hidden)".to_owned() } else { url.to_owned() },
@@ -60,6 +62,8 @@ mod tests {
     #[test]
     fn without_a_source_of_keys_there_are_no_settings() {
         assert!(Settings::read(&Env::of([]), "ours").unwrap().is_none());
+        let off = [("AUTH", "off"), ("AUTH_JWKS_URL", "http://127.0.0.1:1/keys"), ("AUTH_ISSUER", "i")];
+        assert!(Settings::read(&Env::of(off), "ours").unwrap().is_none());
     }
 
     #[test]

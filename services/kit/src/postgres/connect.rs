@@ -233,6 +233,15 @@ impl<S: Prepared> Link<S> {
         self.session.as_ref().ok_or(StoreError::Closed)
     }
 
+    /// The session on which a transaction was begun.
+    ///
+    /// # Errors
+    /// When its connection broke since: on a new one, the statements would run outside the transaction.
+    pub fn same_session(&self) -> Result<&Session<S>, StoreError> {
+        let open = self.session.as_ref().filter(|session| !session.client().is_closed());
+        open.ok_or_else(|| StoreError::Unreachable("the connection broke during a transaction".into()))
+    }
+
     async fn make(&mut self) -> Result<Session<S>, StoreError> {
         if let Some(FailedAttempt { at, error }) = &self.last_failure
             && at.elapsed() < RETRY_PAUSE
@@ -261,7 +270,7 @@ impl<S: Prepared> Link<S> {
     /// other is closed, as the state of its transaction is unknown.
     pub async fn recover(&mut self, error: &StoreError) {
         let rolled_back = match (&self.session, error) {
-            (Some(session), StoreError::Failed(_)) => {
+            (Some(session), error) if error.is_rolled_back() => {
                 within(ANSWER_GRACE, session.client().batch_execute("ROLLBACK")).await.is_ok()
             }
             _ => false,
@@ -288,6 +297,7 @@ pub async fn within<T>(
 ) -> Result<T, StoreError> {
     match tokio::time::timeout(patience, work).await {
         Ok(Err(error)) if is_lost(&error) => Err(StoreError::Unreachable(describe(&error).into())),
+        Ok(Err(error)) if is_of_the_data(&error) => Err(StoreError::Rejected(describe(&error).into())),
         Ok(outcome) => outcome.map_err(|error| StoreError::Failed(describe(&error).into())),
         Err(_elapsed) => Err(StoreError::Slow),
     }
@@ -297,4 +307,10 @@ pub async fn within<T>(
 fn is_lost(error: &tokio_postgres::Error) -> bool {
     let is_ending = |code: &SqlState| code.code().starts_with("57P") || code.code().starts_with("08");
     error.is_closed() || error.code().is_some_and(is_ending)
+}
+
+/// Whether the values of a statement are the cause: invalid, against a constraint, or too large.
+fn is_of_the_data(error: &tokio_postgres::Error) -> bool {
+    let classes = ["22", "23", "54"];
+    error.code().is_some_and(|code| classes.iter().any(|class| code.code().starts_with(class)))
 }

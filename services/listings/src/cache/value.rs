@@ -18,6 +18,8 @@ pub enum CachedValue {
     Listing(Arc<Listing>),
     /// A storefront's statistics.
     Stats(StorefrontStats),
+    /// A storefront's owner.
+    Owner(Option<i64>),
     /// Listings found.
     Page(Arc<Page>),
     /// All categories.
@@ -29,7 +31,7 @@ impl CachedValue {
     #[must_use]
     pub fn weight(&self) -> usize {
         match self {
-            Self::Nothing => 32,
+            Self::Nothing | Self::Owner(_) => 32,
             Self::Stats(_) => 128,
             Self::Page(page) => 64 + page.ids.len() * 8,
             Self::Categories(all) => all.len() * 160,

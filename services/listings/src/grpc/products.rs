@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tonic::{Request, Response};
 
-use super::{ListingsApi, RpcResult, messages, requests};
+use super::{ListingsApi, RpcResult, caller, messages, requests};
 use crate::find::Filters;
 use crate::listing::Listing;
 use crate::proto;
@@ -13,10 +13,10 @@ pub(super) async fn one(
     api: &ListingsApi,
     request: Request<proto::GetProductRequest>,
 ) -> RpcResult<proto::ProductResponse> {
-    let message = request.get_ref();
+    let (caller, message) = (caller(&request)?, request.get_ref());
     let lang = requests::lang(message.lang.as_deref())?;
     let id = requests::id("product_id", message.product_id)?;
-    let product = api.operations.product(id, message.storefront_id).await?;
+    let product = api.operations.product(&caller, id, message.storefront_id).await?;
     let product = Some(messages::product(&product, lang.as_deref()));
     Ok(Response::new(proto::ProductResponse { product }))
 }
@@ -25,18 +25,19 @@ pub(super) async fn by_skus(
     api: &ListingsApi,
     request: Request<proto::GetProductsBySkUsRequest>,
 ) -> RpcResult<proto::ProductsResponse> {
+    let caller = caller(&request)?;
     let message = request.into_inner();
     let skus = requests::skus(message.skus)?;
-    Ok(several(api.operations.products_of(&skus, message.storefront_id).await?))
+    Ok(several(api.operations.products_of(&caller, &skus, message.storefront_id).await?))
 }
 
 pub(super) async fn by_ids(
     api: &ListingsApi,
     request: Request<proto::GetProductsByIDsRequest>,
 ) -> RpcResult<proto::ProductsResponse> {
-    let message = request.get_ref();
+    let (caller, message) = (caller(&request)?, request.get_ref());
     requests::ids(&message.product_ids)?;
-    Ok(several(api.operations.products(&message.product_ids, message.storefront_id).await?))
+    Ok(several(api.operations.products(&caller, &message.product_ids, message.storefront_id).await?))
 }
 
 fn several(products: Vec<Arc<Listing>>) -> Response<proto::ProductsResponse> {
@@ -49,11 +50,11 @@ pub(super) async fn list(
     api: &ListingsApi,
     request: Request<proto::ListProductsRequest>,
 ) -> RpcResult<proto::ListProductsResponse> {
-    let message = request.get_ref();
+    let (caller, message) = (caller(&request)?, request.get_ref());
     let storefront_id = Some(requests::id("storefront_id", message.storefront_id)?);
     let filters = Filters { storefront_id, ..Filters::default() };
-    let (found, total) =
-        api.operations.find(&filters, requests::range(message.limit, message.offset)?).await?;
+    let range = requests::range(message.limit, message.offset)?;
+    let (found, total) = api.operations.find(&caller, filters, range).await?;
     let products = found.iter().map(|product| messages::product(product, None)).collect();
     Ok(Response::new(proto::ListProductsResponse { products, total: messages::to_i32(total) }))
 }
@@ -62,8 +63,9 @@ pub(super) async fn stats(
     api: &ListingsApi,
     request: Request<proto::GetProductStatsRequest>,
 ) -> RpcResult<proto::GetProductStatsResponse> {
+    let caller = caller(&request)?;
     let id = requests::id("storefront_id", request.get_ref().storefront_id)?;
-    let stats = Some(messages::stats(&api.operations.stats(id).await?));
+    let stats = Some(messages::stats(&api.operations.stats(&caller, id).await?));
     Ok(Response::new(proto::GetProductStatsResponse { stats }))
 }
 
@@ -71,6 +73,7 @@ pub(super) async fn view(
     api: &ListingsApi,
     request: Request<proto::IncrementProductViewsRequest>,
 ) -> RpcResult<()> {
-    api.operations.view(requests::id("product_id", request.get_ref().product_id)?).await?;
+    let caller = caller(&request)?;
+    api.operations.view(&caller, requests::id("product_id", request.get_ref().product_id)?).await?;
     Ok(Response::new(()))
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::find::{Filters, PageRange};
 use crate::listing::{Status as ListingStatus, Translation};
-use crate::operations::Refusal;
 use crate::price::Price;
 use crate::proto;
+use crate::refusal::Refusal;
 use crate::words::words_of;
 use crate::write::{
     Direction, FavoriteKey, ListingEdit, Movement, NewListing, NewStock, OrderItems, ProductQuantity,
@@ -133,6 +133,7 @@ pub(super) fn create(message: proto::CreateListingRequest) -> Validated<NewListi
         translations: translations(message.translations)?,
         original_language: language("original_language", original.as_deref().unwrap_or(DEFAULT_LANGUAGE))?,
         images: Vec::new(),
+        owner: None,
     })
 }
 

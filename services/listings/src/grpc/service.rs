@@ -6,9 +6,9 @@ use tonic::{Request, Response};
 
 use super::{ListingsApi, RpcResult, caller, messages, products, requests, stock};
 use crate::categories;
-use crate::operations::Refusal;
 use crate::proto;
 use crate::proto::listings_service_server::ListingsService;
+use crate::refusal::Refusal;
 use crate::write::Deleter;
 
 #[tonic::async_trait]
@@ -17,9 +17,9 @@ impl ListingsService for ListingsApi {
         &self,
         request: Request<proto::GetListingRequest>,
     ) -> RpcResult<proto::GetListingResponse> {
-        let message = request.get_ref();
+        let (caller, message) = (caller(&request)?, request.get_ref());
         let lang = requests::lang(message.lang.as_deref())?;
-        let listing = self.operations.listing(requests::id("id", message.id)?).await?;
+        let listing = self.operations.listing(&caller, requests::id("id", message.id)?).await?;
         let listing = Some(messages::listing(&listing, lang.as_deref()));
         Ok(Response::new(proto::GetListingResponse { listing }))
     }
@@ -29,8 +29,9 @@ impl ListingsService for ListingsApi {
         request: Request<proto::CreateListingRequest>,
     ) -> RpcResult<proto::CreateListingResponse> {
         let caller = caller(&request)?;
-        let new = requests::create(request.into_inner())?;
+        let mut new = requests::create(request.into_inner())?;
         caller.require_user(new.user_id)?;
+        new.owner = caller.owner();
         let listing = self.operations.create(new).await?;
         let listing = Some(messages::listing(&listing, None));
         Ok(Response::new(proto::CreateListingResponse { listing }))
@@ -70,8 +71,9 @@ impl ListingsService for ListingsApi {
         &self,
         request: Request<proto::SearchListingsRequest>,
     ) -> RpcResult<proto::SearchListingsResponse> {
+        let caller = caller(&request)?;
         let (filters, range) = requests::search(request.into_inner())?;
-        let (found, total) = self.operations.find(&filters, range).await?;
+        let (found, total) = self.operations.find(&caller, filters, range).await?;
         let listings = found.iter().map(|listing| messages::listing(listing, None)).collect();
         Ok(Response::new(proto::SearchListingsResponse { listings, total: messages::to_i32(total) }))
     }
@@ -80,8 +82,9 @@ impl ListingsService for ListingsApi {
         &self,
         request: Request<proto::ListListingsRequest>,
     ) -> RpcResult<proto::ListListingsResponse> {
+        let caller = caller(&request)?;
         let (filters, range) = requests::list(request.into_inner())?;
-        let (found, total) = self.operations.find(&filters, range).await?;
+        let (found, total) = self.operations.find(&caller, filters, range).await?;
         let listings = found.iter().map(|listing| messages::listing(listing, None)).collect();
         Ok(Response::new(proto::ListListingsResponse { listings, total: messages::to_i32(total) }))
     }
@@ -90,10 +93,10 @@ impl ListingsService for ListingsApi {
         &self,
         request: Request<proto::GetSimilarListingsRequest>,
     ) -> RpcResult<proto::GetSimilarListingsResponse> {
-        let message = request.get_ref();
+        let (caller, message) = (caller(&request)?, request.get_ref());
         let (id, limit) =
             (requests::id("listing_id", message.listing_id)?, requests::range(message.limit, 0)?.limit);
-        let found = self.operations.similar(id, limit).await?;
+        let found = self.operations.similar(&caller, id, limit).await?;
         let listings = found.iter().map(|listing| messages::listing(listing, None)).collect();
         let total = messages::to_i32(found.len() as i64);
         Ok(Response::new(proto::GetSimilarListingsResponse { listings, total }))
@@ -150,8 +153,9 @@ impl ListingsService for ListingsApi {
         &self,
         request: Request<proto::ListingIdRequest>,
     ) -> RpcResult<proto::UserIDsResponse> {
+        let caller = caller(&request)?;
         let id = requests::id("listing_id", request.get_ref().listing_id)?;
-        let user_ids = self.operations.favored_by(id).await?;
+        let user_ids = self.operations.favored_by(&caller, id).await?;
         Ok(Response::new(proto::UserIDsResponse { user_ids }))
     }
 

@@ -10,7 +10,7 @@ use prost::Message;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
 
-use crate::operations::Refusal;
+use crate::refusal::Refusal;
 
 /// The metadata key that marks refusals of this service; errors of tonic's framing do not have it.
 pub(super) const SERVICE_REFUSAL_KEY: &str = "error-code";

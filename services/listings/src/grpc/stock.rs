@@ -6,8 +6,8 @@ use tonic::{Request, Response};
 
 use super::requests::RequestedMovement;
 use super::{ListingsApi, RpcResult, caller, messages, requests};
-use crate::operations::Refusal;
 use crate::proto;
+use crate::refusal::Refusal;
 use crate::write::ItemOutcome;
 
 /// The error of an order with an item that failed; each item has its own error.
@@ -27,12 +27,12 @@ impl OrderResult {
     }
 }
 
-/// Orders have no owner: where callers are identified, only administrators may take them.
+/// Orders have no owner: where callers are identified, only services may take them.
 pub(super) async fn take(
     api: &ListingsApi,
     request: Request<proto::DecrementStockRequest>,
 ) -> RpcResult<proto::DecrementStockResponse> {
-    caller(&request)?.require_admin()?;
+    caller(&request)?.require_service()?;
     let message = request.into_inner();
     let outcomes = api.operations.take(requests::order(message.items, message.order_id)?).await?;
     let OrderResult { success, error, results } = OrderResult::of(&outcomes);
@@ -43,7 +43,7 @@ pub(super) async fn give_back(
     api: &ListingsApi,
     request: Request<proto::RollbackStockRequest>,
 ) -> RpcResult<proto::RollbackStockResponse> {
-    caller(&request)?.require_admin()?;
+    caller(&request)?.require_service()?;
     let message = request.into_inner();
     let outcomes = api.operations.give_back(requests::order(message.items, message.order_id)?).await?;
     let OrderResult { success, error, results } = OrderResult::of(&outcomes);
@@ -55,9 +55,10 @@ pub(super) async fn check(
     api: &ListingsApi,
     request: Request<proto::CheckStockAvailabilityRequest>,
 ) -> RpcResult<proto::CheckStockAvailabilityResponse> {
+    let caller = caller(&request)?;
     let items = requests::items(request.into_inner().items)?;
     let ids: Vec<i64> = items.iter().map(|item| item.product_id).collect();
-    let products = api.operations.products(&ids, None).await?;
+    let products = api.operations.products(&caller, &ids, None).await?;
     let stocks: HashMap<i64, i32> = products.iter().map(|product| (product.id, product.quantity)).collect();
     let available = |item: &crate::write::ProductQuantity| {
         let stock = stocks.get(&item.product_id).filter(|_| item.variant_id.is_none());

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use kit::store::StoreError;
 
-use super::{Operations, Refusal};
+use super::Operations;
 use crate::cache::CachedValue;
+use crate::caller::Caller;
 use crate::categories::Category;
 use crate::find::{Filters, Page, PageRange, SimilarQuery};
 use crate::listing::Listing;
+use crate::refusal::Refusal;
 use crate::scope::CacheScope;
 use crate::stats::StorefrontStats;
 use crate::write::FavoriteKey;
@@ -21,18 +23,24 @@ impl Operations {
     /// One listing.
     ///
     /// # Errors
-    /// When there is none, or the store fails.
-    pub async fn listing(&self, id: i64) -> Result<Arc<Listing>, Refusal> {
-        self.find_listing(id).await?.ok_or(Refusal::NotFound("listing", id))
+    /// When there is none that the caller may see, or the store fails.
+    pub async fn listing(&self, caller: &Caller, id: i64) -> Result<Arc<Listing>, Refusal> {
+        let found = self.find_listing(id).await?.filter(|listing| caller.may_see(listing));
+        found.ok_or(Refusal::NotFound("listing", id))
     }
 
     /// One product; with `storefront_id`, a product of that storefront.
     ///
     /// # Errors
     /// As [`Operations::listing`].
-    pub async fn product(&self, id: i64, storefront_id: Option<i64>) -> Result<Arc<Listing>, Refusal> {
+    pub async fn product(
+        &self,
+        caller: &Caller,
+        id: i64,
+        storefront_id: Option<i64>,
+    ) -> Result<Arc<Listing>, Refusal> {
         let found = self.find_listing(id).await?;
-        let fits = |listing: &Arc<Listing>| is_product(listing, storefront_id);
+        let fits = |listing: &Arc<Listing>| is_product(listing, storefront_id) && caller.may_see(listing);
         found.filter(fits).ok_or(Refusal::NotFound("product", id))
     }
 
@@ -44,11 +52,9 @@ impl Operations {
         Ok(listing_of(self.cached_reads.get(CacheScope::Listing(id), "", query).await?))
     }
 
-    /// The existing listings among these ids, in their order. Those that are not cached are read in one query.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn listings(&self, ids: &[i64]) -> Result<Vec<Arc<Listing>>, Refusal> {
+    /// The existing listings among these ids that the caller may see, in their order. Those that are not cached are read
+    /// in one query.
+    async fn listings(&self, caller: &Caller, ids: &[i64]) -> Result<Vec<Arc<Listing>>, Refusal> {
         let scopes: Vec<CacheScope> = ids.iter().copied().map(CacheScope::Listing).collect();
         let (mut found, mut missing) = (HashMap::new(), HashMap::new());
         for (id, cached) in ids.iter().zip(self.cached_reads.look_up(&scopes, "").await) {
@@ -70,29 +76,32 @@ impl Operations {
             self.cached_reads.add(&CacheScope::Listing(id), "", token, &value).await;
         }
         found.extend(read);
-        Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+        let listings = ids.iter().filter_map(|id| found.get(id).cloned());
+        Ok(listings.filter(|listing| caller.may_see(listing)).collect())
     }
 
-    /// The existing products among these ids, in their order.
+    /// The existing products among these ids that the caller may see, in their order.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn products(
         &self,
+        caller: &Caller,
         ids: &[i64],
         storefront_id: Option<i64>,
     ) -> Result<Vec<Arc<Listing>>, Refusal> {
-        let mut products = self.listings(ids).await?;
+        let mut products = self.listings(caller, ids).await?;
         products.retain(|listing| is_product(listing, storefront_id));
         Ok(products)
     }
 
-    /// The products that have one of these stock-keeping units.
+    /// The products that have one of these stock-keeping units and that the caller may see.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn products_of(
         &self,
+        caller: &Caller,
         skus: &[String],
         storefront_id: Option<i64>,
     ) -> Result<Vec<Arc<Listing>>, Refusal> {
@@ -107,48 +116,72 @@ impl Operations {
         }
         ids.sort_unstable();
         ids.dedup();
-        self.products(&ids, storefront_id).await
+        self.products(caller, &ids, storefront_id).await
     }
 
-    /// A range of the listings that pass the filters, and their total.
+    /// A range of the listings that pass the filters and that the caller may see, and their total.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn find(
         &self,
-        filters: &Filters,
+        caller: &Caller,
+        mut filters: Filters,
         range: PageRange,
     ) -> Result<(Vec<Arc<Listing>>, i64), Refusal> {
+        filters.hides_drafts = filters.may_match_drafts() && self.must_hide_drafts(caller, &filters).await?;
+        let filters = &filters;
         let query = async { Ok(CachedValue::Page(Arc::new(self.store.page(filters, range).await?))) };
         let key = filters.cache_key(range);
         let page = page_of(self.cached_reads.get(filters.cache_scope(), &key, query).await?);
-        Ok((self.listings(&page.ids).await?, page.total))
+        Ok((self.listings(caller, &page.ids).await?, page.total))
+    }
+
+    /// Drafts are in the lists of their owner, by user or by storefront.
+    async fn must_hide_drafts(&self, caller: &Caller, filters: &Filters) -> Result<bool, Refusal> {
+        let Some(user) = caller.owner() else { return Ok(false) };
+        let owner = match filters.storefront_id {
+            Some(id) if filters.user_id.is_none() => self.storefront_owner(id).await?,
+            _ => filters.user_id,
+        };
+        Ok(owner != Some(user))
     }
 
     /// At most `limit` listings similar to one.
     ///
     /// # Errors
     /// When there is no such listing, or the store fails.
-    pub async fn similar(&self, id: i64, limit: i64) -> Result<Vec<Arc<Listing>>, Refusal> {
-        let similar = SimilarQuery::to(&*self.listing(id).await?);
+    pub async fn similar(&self, caller: &Caller, id: i64, limit: i64) -> Result<Vec<Arc<Listing>>, Refusal> {
+        let similar = SimilarQuery::to(&*self.listing(caller, id).await?);
         let query = async {
             let ids = self.store.similar(&similar, limit).await?;
             Ok(CachedValue::Page(Arc::new(Page { total: ids.len() as i64, ids })))
         };
         let key = similar.cache_key(limit);
         let page = page_of(self.cached_reads.get(similar.cache_scope(), &key, query).await?);
-        self.listings(&page.ids).await
+        self.listings(caller, &page.ids).await
     }
 
     /// A storefront's statistics.
     ///
     /// # Errors
-    /// When the store fails.
-    pub async fn stats(&self, storefront_id: i64) -> Result<StorefrontStats, Refusal> {
+    /// When the storefront does not belong to the caller, or the store fails.
+    pub async fn stats(&self, caller: &Caller, storefront_id: i64) -> Result<StorefrontStats, Refusal> {
+        if caller.owner().is_some() {
+            caller.require_owner(self.storefront_owner(storefront_id).await?)?;
+        }
         let query = async { Ok(CachedValue::Stats(self.store.stats(storefront_id).await?)) };
         match self.cached_reads.get(CacheScope::Stats(storefront_id), "", query).await? {
             CachedValue::Stats(stats) => Ok(stats),
             _ => Ok(StorefrontStats::default()),
+        }
+    }
+
+    async fn storefront_owner(&self, storefront_id: i64) -> Result<Option<i64>, Refusal> {
+        let query = async { Ok(CachedValue::Owner(self.store.storefront_owner(storefront_id).await?)) };
+        match self.cached_reads.get(CacheScope::Stats(storefront_id), "owner", query).await? {
+            CachedValue::Owner(owner) => Ok(owner),
+            _ => Ok(None),
         }
     }
 
@@ -183,9 +216,10 @@ impl Operations {
     /// The users who have a listing as a favourite.
     ///
     /// # Errors
-    /// When there is no such listing, or the store fails.
-    pub async fn favored_by(&self, listing_id: i64) -> Result<Vec<i64>, Refusal> {
-        self.listing(listing_id).await?;
+    /// When there is no such listing, it belongs to another user, or the store fails.
+    pub async fn favored_by(&self, caller: &Caller, listing_id: i64) -> Result<Vec<i64>, Refusal> {
+        let listing = self.listing(caller, listing_id).await?;
+        caller.require_owner(Some(listing.user_id))?;
         Ok(self.store.favored_by(listing_id, MAX_FAVORED_BY).await?)
     }
 }

@@ -1,8 +1,10 @@
 //! Writes. Every write goes to the store, which also invalidates the cache.
 
-use super::{Operations, Refusal};
+use super::Operations;
+use crate::caller::Caller;
 use crate::categories;
 use crate::listing::Listing;
+use crate::refusal::Refusal;
 use crate::views::TooManyViews;
 use crate::write::{
     Deleter, FavoriteKey, ItemOutcome, ListingEdit, Movement, NewListing, OrderItems, StockLevels, StockSet,
@@ -13,7 +15,7 @@ impl Operations {
     /// Creates a listing.
     ///
     /// # Errors
-    /// When its category does not exist, or the store fails.
+    /// When its category does not exist, the storefront belongs to another user, or the store fails.
     pub async fn create(&self, new: NewListing) -> Result<Listing, Refusal> {
         let all = self.categories().await?;
         if categories::find(&all, new.category_id).is_none() {
@@ -65,8 +67,8 @@ impl Operations {
     ///
     /// # Errors
     /// When the product does not exist, too many views wait to be written, or the store fails.
-    pub async fn view(&self, product_id: i64) -> Result<(), Refusal> {
-        self.product(product_id, None).await?;
+    pub async fn view(&self, caller: &Caller, product_id: i64) -> Result<(), Refusal> {
+        self.product(caller, product_id, None).await?;
         self.views.count(product_id).map_err(|TooManyViews| Refusal::Full)
     }
 

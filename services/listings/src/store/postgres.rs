@@ -12,6 +12,7 @@ mod pool;
 mod queries;
 mod rows;
 mod schema;
+mod sent_group;
 mod statements;
 mod writer;
 
@@ -115,6 +116,10 @@ impl Postgres {
 
     pub(super) async fn stats(&self, storefront_id: i64) -> Result<StorefrontStats, StoreError> {
         self.pool.read(&queries::Stats(storefront_id)).await
+    }
+
+    pub(super) async fn storefront_owner(&self, storefront_id: i64) -> Result<Option<i64>, StoreError> {
+        self.pool.read(&queries::StorefrontOwner(storefront_id)).await
     }
 
     pub(super) async fn categories(&self) -> Result<Vec<Category>, StoreError> {

@@ -77,6 +77,10 @@ impl Sqlite {
         Ok(self.readers.with(|connection| rows::stats(connection, storefront_id))?)
     }
 
+    pub(super) async fn storefront_owner(&self, storefront_id: i64) -> Result<Option<i64>, StoreError> {
+        Ok(self.readers.with(|connection| rows::storefront_owner(connection, storefront_id))?)
+    }
+
     pub(super) async fn categories(&self) -> Result<Vec<Category>, StoreError> {
         Ok(self.readers.with(rows::categories)?)
     }

@@ -45,6 +45,8 @@ pub struct Changes {
     pub cleared_favorites: Vec<i64>,
     /// New or changed order lines.
     pub orders: Vec<KeyedOrderLine>,
+    /// New storefronts with their owners.
+    pub new_storefronts: BTreeMap<i64, i64>,
     /// New movement records, in their order.
     pub movements: Vec<MovementRecord>,
     /// Cache scopes to invalidate.
@@ -55,7 +57,8 @@ impl Changes {
     /// The changes between the rows before and after.
     #[must_use]
     pub fn of(loaded: LoadedRows) -> Self {
-        let mut changes = Self { movements: loaded.movements, ..Self::default() };
+        let mut changes =
+            Self { movements: loaded.movements, new_storefronts: loaded.new_storefronts, ..Self::default() };
         for (_, row) in loaded.listings {
             changes.compare(row);
         }

@@ -5,6 +5,9 @@ use super::{FavoriteKey, LoadedRows, ViewCount, WriteOutcome, WriteRefusal};
 /// Adding a favourite that exists changes nothing.
 pub(super) fn add(loaded: &mut LoadedRows, key: FavoriteKey) -> Result<WriteOutcome, WriteRefusal> {
     let listing = loaded.listing("listing", key.listing_id)?;
+    if !listing.is_visible_to(key.user_id) {
+        return Err(WriteRefusal::NotFound("listing", key.listing_id));
+    }
     let favorites = listing.favorites.saturating_add(1);
     let presence = loaded.favorites.entry(key).or_default();
     if !presence.now {

@@ -7,8 +7,18 @@ use super::{Deleter, ListingEdit, LoadedRows, NewListing, WriteOutcome, WriteRef
 use crate::listing::{Image, Listing, Status, Visibility};
 use crate::listing_uuid::listing_uuid;
 
-/// A new listing is active at once.
-pub(super) fn create(loaded: &mut LoadedRows, new: &NewListing, now: UtcMs) -> WriteOutcome {
+/// A new listing is active at once. A storefront belongs to the user of its first product.
+pub(super) fn create(
+    loaded: &mut LoadedRows,
+    new: &NewListing,
+    now: UtcMs,
+) -> Result<WriteOutcome, WriteRefusal> {
+    if let Some(storefront_id) = new.storefront_id {
+        let owner = loaded.storefront_owner(storefront_id, new.user_id);
+        if new.owner.is_some_and(|user| user != owner) {
+            return Err(WriteRefusal::NotStorefrontOwner);
+        }
+    }
     // A store reserves an id for each write that creates a listing.
     let id = loaded.new_ids.listings.pop_front().unwrap_or_default();
     let image = |(index, url): (usize, &String)| Image {
@@ -44,7 +54,7 @@ pub(super) fn create(loaded: &mut LoadedRows, new: &NewListing, now: UtcMs) -> W
         images,
     };
     loaded.listings.insert(id, RowVersions { before: None, now: listing.clone() });
-    WriteOutcome::Listing(Box::new(listing))
+    Ok(WriteOutcome::Listing(Box::new(listing)))
 }
 
 pub(super) fn update(

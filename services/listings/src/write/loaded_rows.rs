@@ -23,6 +23,8 @@ pub struct RequiredRows {
     pub favorites: BTreeSet<FavoriteKey>,
     /// Orders whose lines may exist.
     pub orders: BTreeSet<String>,
+    /// Storefronts that may have an owner.
+    pub storefronts: BTreeSet<i64>,
     /// How many ids new listings need.
     pub new_listings: usize,
     /// How many ids new images need.
@@ -42,6 +44,7 @@ impl RequiredRows {
             Write::Create(new) => {
                 self.new_listings += 1;
                 self.new_images += new.images.len();
+                self.storefronts.extend(new.storefront_id);
             }
             Write::Update(edit) => drop(self.listings.insert(edit.id)),
             Write::Delete(id, _) => drop(self.listings.insert(*id)),
@@ -113,6 +116,8 @@ pub struct LoadedRows {
     pub(super) favorites: BTreeMap<FavoriteKey, Presence>,
     pub(super) orders: HashMap<String, BTreeMap<i64, OrderLine>>,
     pub(super) changed_orders: BTreeSet<(String, i64)>,
+    pub(super) storefronts: HashMap<i64, i64>,
+    pub(super) new_storefronts: BTreeMap<i64, i64>,
     pub(super) movements: Vec<MovementRecord>,
     pub(super) new_ids: NewIds,
 }
@@ -134,6 +139,19 @@ impl LoadedRows {
     /// Adds an order line that exists.
     pub fn add_order_line(&mut self, keyed: KeyedOrderLine) {
         self.orders.entry(keyed.order_id).or_default().insert(keyed.listing_id, keyed.line);
+    }
+
+    /// Adds a storefront that has an owner.
+    pub fn add_storefront(&mut self, storefront_id: i64, owner: i64) {
+        self.storefronts.insert(storefront_id, owner);
+    }
+
+    /// The storefront's owner: the given user, when it had none.
+    pub(super) fn storefront_owner(&mut self, storefront_id: i64, first: i64) -> i64 {
+        match self.storefronts.get(&storefront_id) {
+            Some(owner) => *owner,
+            None => *self.new_storefronts.entry(storefront_id).or_insert(first),
+        }
     }
 
     /// The listing, to be changed.

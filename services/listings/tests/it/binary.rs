@@ -25,7 +25,7 @@ fn disabled_protections_are_logged_as_warnings_at_start() {
     let blocker = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = blocker.local_addr().unwrap().port().to_string();
     let message = refused(serve_command(&TestStore::new()).env("SVETULISTINGS_GRPC_PORT", &port));
-    assert!(message.contains("WARN") && message.contains("AUTH_ENABLED is false"), "{message}");
+    assert!(message.contains("WARN") && message.contains("callers are not verified"), "{message}");
     assert!(message.contains("RATE_LIMIT_ENABLED is false"), "{message}");
     assert!(
         message.contains(&format!("cannot listen on 127.0.0.1:{port} for gRPC (GRPC_PORT)")),

@@ -31,3 +31,4 @@ mod support;
 mod test_data;
 mod test_store;
 mod tokens;
+mod who_may;

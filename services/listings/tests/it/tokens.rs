@@ -1,8 +1,10 @@
 //! Bearer tokens: the caller is the subject of the token.
 
 use listings::proto::{
-    CreateListingRequest, DecrementStockRequest, DeleteListingRequest, GetListingRequest,
-    GetUserFavoritesRequest, RecordInventoryMovementRequest, StockItem,
+    AddToFavoritesRequest, CheckStockAvailabilityRequest, CreateListingRequest, DecrementStockRequest,
+    DeleteListingRequest, GetListingRequest, GetProductRequest, GetProductStatsRequest,
+    GetProductsByIDsRequest, GetUserFavoritesRequest, IncrementProductViewsRequest, ListListingsRequest,
+    ListProductsRequest, ListingIdRequest, RecordInventoryMovementRequest, StockItem, UpdateListingRequest,
 };
 use serde_json::json;
 use tonic::{Code, Request};
@@ -10,21 +12,21 @@ use tonic::{Code, Request};
 use crate::issuer::{KeyServer, Signer, claims_with, unsigned};
 use crate::support::{Client, Server, a_product, code};
 
-struct AuthenticatedServer {
-    server: Server,
+pub(crate) struct AuthenticatedServer {
+    pub(crate) server: Server,
     signer: Signer,
-    client: Client,
+    pub(crate) client: Client,
     _keys: KeyServer,
 }
 
 impl AuthenticatedServer {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let signer = Signer::ec("k1");
         let keys = KeyServer::start(&[&signer]).await;
-        let mut settings = vec![("AUTH_ENABLED", "true"), ("ADMIN_SUBJECTS", "orders, support")];
+        let mut settings = vec![("AUTH_ENABLED", "true"), ("ADMIN_SUBJECTS", "support, root")];
         let own = keys.settings();
         settings.extend(own);
-        settings.push(("AUTH_NAMESPACE_CLAIM", "none"));
+        settings.extend([("SERVICE_SUBJECTS", "orders"), ("AUTH_NAMESPACE_CLAIM", "none")]);
         let server = Server::start_with(&settings).await;
         let client = server.client().await;
         Self { server, signer, client, _keys: keys }
@@ -49,11 +51,40 @@ impl AuthenticatedServer {
         ]
     }
 
+    /// The value of the header `authorization` for this subject.
+    pub(crate) fn bearer(&self, subject: &str) -> String {
+        format!("Bearer {}", self.signer.token(&claims_with(subject, json!({}))))
+    }
+
     fn request_by<T>(&self, subject: &str, message: T) -> Request<T> {
         let mut request = Request::new(message);
-        let token = self.signer.token(&claims_with(subject, json!({})));
-        request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        request.metadata_mut().insert("authorization", self.bearer(subject).parse().unwrap());
         request
+    }
+
+    /// The id of a product of user 7 in storefront 3.
+    pub(crate) async fn product(&self) -> i64 {
+        self.create(a_product()).await
+    }
+
+    async fn create(&self, request: CreateListingRequest) -> i64 {
+        let mut rpc = self.client.rpc.clone();
+        let made = rpc.create_listing(self.request_by("7", request)).await.unwrap().into_inner();
+        made.listing.unwrap().id
+    }
+
+    /// The id of a draft of user 7 in storefront 3.
+    pub(crate) async fn draft(&self) -> i64 {
+        self.draft_of(a_product()).await
+    }
+
+    /// The id of a new listing of user 7 as a draft.
+    pub(crate) async fn draft_of(&self, request: CreateListingRequest) -> i64 {
+        let id = self.create(request).await;
+        let status = Some("draft".to_owned());
+        let edit = UpdateListingRequest { id, user_id: 7, status, ..UpdateListingRequest::default() };
+        self.client.rpc.clone().update_listing(self.request_by("7", edit)).await.unwrap();
+        id
     }
 }
 
@@ -125,4 +156,95 @@ async fn users_act_for_themselves_and_administrators_for_all() {
     assert!(rpc.delete_listing(server.request_by("support", delete(true))).await.is_ok());
     let other = CreateListingRequest { user_id: 12, ..a_product() };
     assert!(rpc.create_listing(server.request_by("support", other)).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_storefront_belongs_to_the_user_of_its_first_product() {
+    let server = AuthenticatedServer::start().await;
+    let mut rpc = server.client.rpc.clone();
+    server.product().await;
+    let offer = |user_id, storefront_id| CreateListingRequest {
+        user_id,
+        storefront_id: Some(storefront_id),
+        ..a_product()
+    };
+    assert_eq!(code(rpc.create_listing(server.request_by("8", offer(8, 3))).await), Code::PermissionDenied);
+    assert!(rpc.create_listing(server.request_by("8", offer(8, 4))).await.is_ok());
+    assert_eq!(code(rpc.create_listing(server.request_by("7", offer(7, 4))).await), Code::PermissionDenied);
+    assert!(rpc.create_listing(server.request_by("7", offer(7, 3))).await.is_ok());
+    assert!(rpc.create_listing(server.request_by("orders", offer(8, 3))).await.is_ok());
+}
+
+/// The reads of listing `id` in storefront 3 by `caller`: whether each shows it.
+async fn shown(server: &AuthenticatedServer, caller: &str, id: i64) -> Vec<bool> {
+    let mut rpc = server.client.rpc.clone();
+    let get = GetListingRequest { id, lang: None };
+    let product = GetProductRequest { product_id: id, ..GetProductRequest::default() };
+    let by_ids = GetProductsByIDsRequest { product_ids: vec![id], storefront_id: None };
+    let of_user = ListListingsRequest { user_id: Some(7), ..ListListingsRequest::default() };
+    let all = ListListingsRequest::default();
+    let drafts = ListListingsRequest { status: Some("draft".to_owned()), ..ListListingsRequest::default() };
+    let of_storefront = ListProductsRequest { storefront_id: 3, ..ListProductsRequest::default() };
+    let item = StockItem { product_id: id, variant_id: None, quantity: 1 };
+    let check = CheckStockAvailabilityRequest { items: vec![item] };
+    let view = IncrementProductViewsRequest { product_id: id };
+    let by = |request| server.request_by(caller, request);
+    let mut shown = vec![
+        rpc.get_listing(server.request_by(caller, get)).await.is_ok(),
+        rpc.get_product(server.request_by(caller, product)).await.is_ok(),
+        rpc.get_products_by_i_ds(server.request_by(caller, by_ids)).await.unwrap().into_inner().total_count
+            == 1,
+    ];
+    for list in [of_user, all, drafts] {
+        let found = rpc.list_listings(by(list)).await.unwrap().into_inner();
+        assert_eq!(found.total as usize, found.listings.len());
+        shown.push(found.total == 1);
+    }
+    let found = rpc.list_products(server.request_by(caller, of_storefront)).await.unwrap().into_inner();
+    assert_eq!(found.total as usize, found.products.len());
+    shown.push(found.total == 1);
+    let checked = rpc.check_stock_availability(server.request_by(caller, check)).await.unwrap();
+    shown.push(checked.into_inner().all_available);
+    shown.push(rpc.increment_product_views(server.request_by(caller, view)).await.is_ok());
+    shown
+}
+
+/// Those who are not shown a draft are asked first and last: no cached answer of another caller is theirs.
+#[tokio::test]
+async fn a_draft_is_shown_to_its_owner_and_to_services_alone() {
+    let server = AuthenticatedServer::start().await;
+    let id = server.draft().await;
+    for (caller, expect) in [("8", false), ("orders", true), ("7", true), ("support", true), ("8", false)] {
+        let shown = shown(&server, caller, id).await;
+        // The list of everybody's listings shows no drafts to users.
+        let in_all = if caller == "7" { false } else { expect };
+        assert_eq!(
+            shown,
+            [expect, expect, expect, expect, in_all, in_all, expect, expect, expect],
+            "{caller}"
+        );
+    }
+    let mark = AddToFavoritesRequest { user_id: 8, listing_id: id };
+    let mut rpc = server.client.rpc.clone();
+    assert_eq!(code(rpc.add_to_favorites(server.request_by("8", mark)).await), Code::NotFound);
+}
+
+#[tokio::test]
+async fn sums_and_marks_are_shown_to_the_owner_and_to_services_alone() {
+    let server = AuthenticatedServer::start().await;
+    let listing_id = server.product().await;
+    let mut rpc = server.client.rpc.clone();
+    let stats = GetProductStatsRequest { storefront_id: 3 };
+    for (caller, expect) in [("8", false), ("7", true), ("orders", true), ("support", true), ("8", false)] {
+        let answered = rpc.get_product_stats(server.request_by(caller, stats)).await;
+        assert_eq!(answered.map(drop).map_err(|status| status.code()).is_ok(), expect, "{caller}");
+        let marked =
+            rpc.get_favorited_users(server.request_by(caller, ListingIdRequest { listing_id })).await;
+        match marked {
+            Ok(_) => assert!(expect, "{caller}"),
+            Err(status) => assert!(!expect && status.code() == Code::PermissionDenied, "{caller} {status}"),
+        }
+    }
+    let nobodys = GetProductStatsRequest { storefront_id: 99 };
+    assert_eq!(code(rpc.get_product_stats(server.request_by("7", nobodys)).await), Code::PermissionDenied);
 }

@@ -30,6 +30,7 @@ mod late;
 mod limits;
 #[path = "../it/listings.rs"]
 mod listings;
+mod lost_commit;
 mod outages;
 #[path = "../it/process.rs"]
 mod process;
@@ -47,3 +48,6 @@ mod table_lock;
 mod test_data;
 #[path = "../it/test_store.rs"]
 mod test_store;
+#[path = "../it/tokens.rs"]
+#[allow(dead_code, reason = "the tests of the embedded store use more of it")]
+mod tokens;

@@ -17,13 +17,13 @@ async fn serve(cluster: &Cluster) -> Running {
     start(&settings(cluster, quick)).await.unwrap()
 }
 
-fn settings<const N: usize>(cluster: &Cluster, more: [(&str, &str); N]) -> Settings {
+pub(crate) fn settings<const N: usize>(cluster: &Cluster, more: [(&str, &str); N]) -> Settings {
     let own = cluster.env();
     let own = own.iter().map(|(name, value)| (*name, value.as_str()));
     Settings::read(&Env::of(crate::test_store::BASE_SETTINGS.into_iter().chain(own).chain(more))).unwrap()
 }
 
-fn cluster() -> Cluster {
+pub(crate) fn cluster() -> Cluster {
     Cluster::start_with(&Options { fsync: false, ..Options::default() }).unwrap()
 }
 

@@ -11,7 +11,7 @@ use tokio_postgres::types::ToSql;
 use super::rows;
 use super::statements::MaintenanceStatements;
 use crate::store::StoreError;
-use crate::store::claims::{ClaimIntent, InFlightWindow};
+use crate::store::claims::{ClaimIntent, OpenClaims};
 
 /// Between two checks whether the server answers.
 const CHECK_PERIOD: Duration = Duration::from_secs(1);
@@ -82,16 +82,14 @@ impl MaintenanceTask {
         outcome.map(|ids| ids == MAX_DELETED)
     }
 
-    pub(super) async fn pending_claims(
-        &self,
-        in_flight: InFlightWindow,
-    ) -> Result<Vec<ClaimIntent>, StoreError> {
+    pub(super) async fn open_claims(&self, which: OpenClaims) -> Result<Vec<ClaimIntent>, StoreError> {
         let mut link = self.link.lock().await;
         let patience = link.answer_timeout();
         let session = link.session().await?;
         let reading = async {
-            let edges: [&(dyn ToSql + Sync); 2] = [&Stamp(in_flight.from), &Stamp(in_flight.until)];
-            let rows = session.client().query(&session.statements.pending, &edges).await?;
+            let [until, after] = which.edges().map(Stamp);
+            let edges: [&(dyn ToSql + Sync); 2] = [&until, &after];
+            let rows = session.client().query(&session.statements.open_claims, &edges).await?;
             let claims = rows.iter().filter_map(|row| rows::claim(row).transpose());
             claims.map(|claim| claim.map(|stored| stored.intent)).collect::<Result<Vec<_>, _>>()
         };

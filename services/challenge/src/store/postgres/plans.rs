@@ -17,7 +17,7 @@ const FILL: &str = "
     INSERT INTO event_ids SELECT 'user-' || n, gen_random_uuid(), now() - interval '1 minute' * (60000 - n) / 100
         FROM generate_series(1, 60000) n;
     INSERT INTO claims SELECT 'user-' || n, 'goal-1', 0, 'key-' || n, 'ITEM', 'x', 1, now(),
-        CASE WHEN n % 1000 > 0 THEN now() END FROM generate_series(1, 20000) n;
+        CASE WHEN n % 1000 > 0 THEN now() END, now() FROM generate_series(1, 20000) n;
     INSERT INTO reward_ledger SELECT 'user-' || n, 'key-' || n, 'ITEM', 'x', 1, now() FROM generate_series(1, 20000) n;
     ANALYZE";
 
@@ -36,11 +36,11 @@ const STATEMENTS: [(&str, &str, &str); 10] = [
     (
         "save claims",
         statements::SAVE_CLAIMS,
-        "'{user-1}', '{goal-1}', '{0}', '{k}', '{ITEM}', '{x}', '{1}', '{now}', '{now}'",
+        "'{user-1}', '{goal-1}', '{0}', '{k}', '{ITEM}', '{x}', '{1}', '{now}', '{now}', '{now}', '{0}', '{now}'",
     ),
     ("mark claimed", statements::MARK_CLAIMED, "'{user-1}', '{goal-1}', '{0}', 'now'"),
     ("enter grants", statements::ENTER_GRANTS, "'{user-1}', '{k}', '{ITEM}', '{x}', '{1}', 'now'"),
-    ("pending claims", statements::PENDING, "'now', 'now'"),
+    ("open claims", statements::OPEN_CLAIMS, "'now', 'now'"),
 ];
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use kit::limit::Permit;
 use kit::metrics::{Metrics, seconds_histogram};
 use kit::postgres::{Connector, Link, within};
 use prometheus_client::metrics::histogram::Histogram;
@@ -26,6 +27,8 @@ const USERS_BOUNDS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 pub(super) struct ReadRequest {
     pub(super) user: UserId,
     pub(super) since: Instant,
+    /// Free once it is answered.
+    pub(super) slot: Permit,
     pub(super) reply: oneshot::Sender<Result<UserGoals, StoreError>>,
 }
 
@@ -80,6 +83,7 @@ impl Reader {
             for request in together.drain(..) {
                 let goals =
                     outcome.as_ref().map(|by_user| by_user.get(&request.user).cloned().unwrap_or_default());
+                drop(request.slot);
                 let _caller_gone = request.reply.send(goals.map_err(Clone::clone));
             }
         }

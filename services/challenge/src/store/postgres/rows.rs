@@ -11,7 +11,7 @@ use crate::catalog::Catalog;
 use crate::grant::Grant;
 use crate::rules::{GoalRow, UserGoals};
 use crate::store::batch::ChangedRow;
-use crate::store::claims::{ClaimChange, ClaimIntent, StoredClaim};
+use crate::store::claims::{ClaimIntent, StoredClaim};
 use crate::user::UserId;
 
 /// The goals of each user among rows of `USERS` or `GOALS`. Rows of goals that are not in the challenge file are skipped
@@ -48,7 +48,7 @@ fn goal(row: &Row, catalog: &Catalog) -> Result<Option<GoalRow>, Error> {
     }))
 }
 
-/// A row of `CLAIMS` or `PENDING`; `None` when its user id is invalid.
+/// A row of `CLAIMS` or `OPEN_CLAIMS`; `None` when its user id is invalid.
 pub(super) fn claim(row: &Row) -> Result<Option<StoredClaim>, Error> {
     let Some(user) = UserId::new(row.try_get(0)?) else { return Ok(None) };
     let grant = Grant {
@@ -58,8 +58,17 @@ pub(super) fn claim(row: &Row) -> Result<Option<StoredClaim>, Error> {
         reward_id: row.try_get(5)?,
         quantity: row.try_get(6)?,
     };
-    let intent = ClaimIntent { user, goal_id: row.try_get(1)?, period: row.try_get(2)?, grant };
-    Ok(Some(StoredClaim { intent, is_granted: row.try_get(7)? }))
+    let Stamp(begun_at) = row.try_get(7)?;
+    let time = |column: usize| Ok::<_, Error>(row.try_get::<_, Option<Stamp>>(column)?.map(|stamp| stamp.0));
+    let Stamp(retry_at) = row.try_get(9)?;
+    Ok(Some(StoredClaim {
+        intent: ClaimIntent { user, goal_id: row.try_get(1)?, period: row.try_get(2)?, grant, begun_at },
+        granted_at: time(8)?,
+        retry_at,
+        refusals: row.try_get(10)?,
+        refused_at: time(11)?,
+        is_changed: false,
+    }))
 }
 
 /// Rows as one array per column, in the order of `SAVE_ROWS`.
@@ -130,12 +139,16 @@ pub(super) struct ClaimColumns<'a> {
     quantities: Vec<i32>,
     requested_at: Vec<Stamp>,
     granted_at: Vec<Option<Stamp>>,
+    retry_at: Vec<Stamp>,
+    refusals: Vec<i32>,
+    refused_at: Vec<Option<Stamp>>,
 }
 
 impl<'a> ClaimColumns<'a> {
-    pub(super) fn of(claims: &'a [ClaimChange], now: UtcMs) -> Self {
+    pub(super) fn of(claims: &'a [StoredClaim]) -> Self {
         let mut columns = Self::default();
-        for ClaimChange { intent, granted_at } in claims {
+        for claim in claims {
+            let intent = &claim.intent;
             columns.users.push(intent.user.as_str());
             columns.goals.push(&intent.goal_id);
             columns.periods.push(intent.period);
@@ -143,13 +156,16 @@ impl<'a> ClaimColumns<'a> {
             columns.kinds.push(&intent.grant.reward_type);
             columns.rewards.push(&intent.grant.reward_id);
             columns.quantities.push(intent.grant.quantity);
-            columns.requested_at.push(Stamp(now));
-            columns.granted_at.push(granted_at.map(Stamp));
+            columns.requested_at.push(Stamp(intent.begun_at));
+            columns.granted_at.push(claim.granted_at.map(Stamp));
+            columns.retry_at.push(Stamp(claim.retry_at));
+            columns.refusals.push(claim.refusals);
+            columns.refused_at.push(claim.refused_at.map(Stamp));
         }
         columns
     }
 
-    pub(super) fn parameters(&self) -> [&(dyn ToSql + Sync); 9] {
+    pub(super) fn parameters(&self) -> [&(dyn ToSql + Sync); 12] {
         [
             &self.users,
             &self.goals,
@@ -160,6 +176,9 @@ impl<'a> ClaimColumns<'a> {
             &self.quantities,
             &self.requested_at,
             &self.granted_at,
+            &self.retry_at,
+            &self.refusals,
+            &self.refused_at,
         ]
     }
 }

@@ -1,12 +1,18 @@
 //! The schema in PostgreSQL: forward only, one entry per version.
 
+use kit::store::Migrations;
+
 /// Each entry brings the schema from its version to the next. Entries are never changed, only added.
 ///
 /// The user is the first column of every table and part of every key: partitioned by user, each statement stays on one
 /// shard. `players` has a row for each user who was ever written: locking it serialises the user's writes over all
 /// replicas. `user_goal_progress` has no index besides its key, so that an update of a row stays on its page.
 /// `event_ids` is written in the order of time, so a block-range index finds expired ids at no cost to writes.
-pub(super) const MIGRATIONS: [&str; 1] = ["
+pub(super) const MIGRATIONS: Migrations =
+    Migrations { service: "challenge", first_table: "players", steps: &STEPS };
+
+const STEPS: [&str; 2] = [
+    "
     CREATE TABLE players (
         user_id TEXT PRIMARY KEY
     );
@@ -54,4 +60,15 @@ pub(super) const MIGRATIONS: [&str; 1] = ["
         granted_at TIMESTAMPTZ NOT NULL,
         PRIMARY KEY (user_id, idempotency_key)
     );
-"];
+    ",
+    // When an open claim is tried again, and how one ends that is always refused. A replica of the version before this
+    // one begins claims with the default.
+    "
+    ALTER TABLE claims
+        ADD COLUMN retry_at TIMESTAMPTZ NOT NULL DEFAULT now() + interval '2 minutes',
+        ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0,
+        ADD COLUMN refused_at TIMESTAMPTZ;
+    DROP INDEX claims_pending;
+    CREATE INDEX claims_open ON claims (retry_at) WHERE granted_at IS NULL AND refused_at IS NULL;
+    ",
+];

@@ -1,5 +1,5 @@
 //! Every statement, as text and prepared. Each names its users, except three: two find old rows (`EXPIRED_IDS`,
-//! `PENDING`), one checks whether the server answers.
+//! `OPEN_CLAIMS`), one checks whether the server answers.
 
 use kit::postgres::Prepared;
 use tokio_postgres::{Client, Error, Statement};
@@ -25,7 +25,8 @@ pub(super) const GOALS: &str = "
            expires_at, baseline_version, baseline_told_at
     FROM user_goal_progress WHERE (user_id, goal_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))";
 pub(super) const CLAIMS: &str = "
-    SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, granted_at IS NOT NULL
+    SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, requested_at, granted_at,
+           retry_at, refusals, refused_at
     FROM claims WHERE (user_id, goal_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))";
 pub(super) const SAVE_ROWS: &str = "
     INSERT INTO user_goal_progress (user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at,
@@ -38,14 +39,16 @@ pub(super) const SAVE_ROWS: &str = "
         assigned_at = excluded.assigned_at, completed_at = excluded.completed_at,
         claimed_at = excluded.claimed_at, period = excluded.period, expires_at = excluded.expires_at,
         baseline_version = excluded.baseline_version, baseline_told_at = excluded.baseline_told_at";
-/// Records claims, or that recorded ones were granted.
+/// Records claims, or how far recorded ones came.
 pub(super) const SAVE_CLAIMS: &str = "
     INSERT INTO claims (user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, requested_at,
-                        granted_at)
+                        granted_at, retry_at, refusals, refused_at)
     SELECT *
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::int[],
-                $8::timestamptz[], $9::timestamptz[])
-    ON CONFLICT (user_id, goal_id, period) DO UPDATE SET granted_at = excluded.granted_at";
+                $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::int[], $12::timestamptz[])
+    ON CONFLICT (user_id, goal_id, period) DO UPDATE SET
+        granted_at = excluded.granted_at, retry_at = excluded.retry_at, refusals = excluded.refusals,
+        refused_at = excluded.refused_at";
 /// For goals that were removed from the challenge file: if they come back, they are still claimed.
 pub(super) const MARK_CLAIMED: &str = "
     UPDATE user_goal_progress AS row SET claimed_at = $4, completed_at = coalesce(completed_at, $4)
@@ -57,10 +60,12 @@ pub(super) const ENTER_GRANTS: &str = "
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[])
         AS granted (user_id, idempotency_key, reward_type, reward_id, quantity)
     ON CONFLICT (user_id, idempotency_key) DO NOTHING";
-pub(super) const PENDING: &str = "
-    SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, false
-    FROM claims WHERE granted_at IS NULL AND (requested_at < $1 OR requested_at > $2)
-    ORDER BY requested_at LIMIT 1000";
+/// Open claims, those first that are due the longest.
+pub(super) const OPEN_CLAIMS: &str = "
+    SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, requested_at, granted_at,
+           retry_at, refusals, refused_at
+    FROM claims WHERE granted_at IS NULL AND refused_at IS NULL AND (retry_at <= $1 OR retry_at > $2)
+    ORDER BY retry_at LIMIT 1000";
 /// Ids seen longer ago than a number of seconds. A bounded number at a time, so that a backlog of any size is deleted
 /// within the limit on a statement.
 pub(super) const EXPIRED_IDS: &str = "
@@ -109,12 +114,15 @@ impl Prepared for ReaderStatements {
 
 /// The statements of the maintenance task.
 pub(super) struct MaintenanceStatements {
-    pub(super) pending: Statement,
+    pub(super) open_claims: Statement,
     pub(super) expired_ids: Statement,
 }
 
 impl Prepared for MaintenanceStatements {
     async fn prepare(client: &Client) -> Result<Self, Error> {
-        Ok(Self { pending: client.prepare(PENDING).await?, expired_ids: client.prepare(EXPIRED_IDS).await? })
+        Ok(Self {
+            open_claims: client.prepare(OPEN_CLAIMS).await?,
+            expired_ids: client.prepare(EXPIRED_IDS).await?,
+        })
     }
 }

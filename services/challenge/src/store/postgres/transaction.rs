@@ -109,7 +109,7 @@ impl GroupTransaction<'_> {
             if changes.claims.is_empty() {
                 return Ok(0);
             }
-            let columns = ClaimColumns::of(&changes.claims, now);
+            let columns = ClaimColumns::of(&changes.claims);
             self.client.execute(&self.statements.save_claims, &columns.parameters()).await
         };
         let unlisted = self.mark_claimed(&changes.unlisted, now);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kit::clock::UtcMs;
+use kit::group_commit::{FailedGroup, GroupOptions, GroupWriter};
 use kit::postgres::{Connector, Link, within};
-use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::statements::WriterStatements;
 use super::transaction::GroupTransaction;
@@ -14,34 +14,37 @@ use crate::catalog::Catalog;
 use crate::store::StoreError;
 use crate::store::batch::{self, GroupChanges, LoadedGroup};
 use crate::store::command::Command;
-use crate::store::group::{CommandGroup, WriterMessage};
-use crate::store::metrics::{GroupCounts, GroupStart, StoreMetrics};
+use crate::store::metrics::StoreMetrics;
 use crate::store::read_set::{CompleteUsers, ReadSet};
 
 /// Commands in one transaction at most: bounds how many fail together, and how long the first one waits.
 const MAX_GROUP: usize = 1_024;
-/// Between a group that failed and the next attempt at the buffered events in it.
+/// Between two attempts at buffered events.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// Attempts at what is still unwritten when the store is closed.
-const LAST_ATTEMPTS: usize = 10;
+const LAST_ATTEMPTS: u32 = 10;
 
 pub(super) struct Writer {
     link: Link<WriterStatements>,
     catalog: Arc<Catalog>,
     complete: CompleteUsers,
-    batch_delay: Duration,
     metrics: StoreMetrics,
 }
 
+/// How a writer forms groups.
+pub(super) fn group_options(batching_delay: Duration) -> GroupOptions {
+    GroupOptions {
+        max_weight: MAX_GROUP,
+        batching_delay,
+        retry_pause: RETRY_PAUSE,
+        last_attempts: LAST_ATTEMPTS,
+    }
+}
+
 impl Writer {
-    pub(super) fn new(
-        connector: &Connector,
-        catalog: Arc<Catalog>,
-        batch_delay: Duration,
-        metrics: StoreMetrics,
-    ) -> Self {
+    pub(super) fn new(connector: &Connector, catalog: Arc<Catalog>, metrics: StoreMetrics) -> Self {
         let (link, complete) = (Link::new(connector.clone()), CompleteUsers::default());
-        Self { link, catalog, complete, batch_delay, metrics }
+        Self { link, catalog, complete, metrics }
     }
 
     /// Connects before the first group arrives.
@@ -49,84 +52,15 @@ impl Writer {
         self.link.session().await.map(drop)
     }
 
-    /// The channel itself is unbounded: each sender holds a slot of a limit.
-    pub(super) async fn run(mut self, mut messages: UnboundedReceiver<WriterMessage>) {
-        let mut retries = Vec::new();
-        while let Some(group) = self.gather(&mut messages, retries).await {
-            retries = self.commit(group.commands).await;
-            if group.is_last {
-                return self.finish(retries).await;
-            }
-            if !retries.is_empty() {
-                tokio::time::sleep(RETRY_PAUSE).await;
-            }
-        }
-    }
-
-    /// The commands to be retried and those that have arrived since; `None` when every sender is gone.
-    async fn gather(
-        &self,
-        messages: &mut UnboundedReceiver<WriterMessage>,
-        retries: Vec<Command>,
-    ) -> Option<CommandGroup> {
-        let is_first_attempt = retries.is_empty();
-        let mut group = CommandGroup::retrying(retries);
-        let mut received = 0;
-        if is_first_attempt {
-            group.add(messages.recv().await?);
-            received = 1;
-            if !self.batch_delay.is_zero() {
-                tokio::time::sleep(self.batch_delay).await;
-            }
-        }
-        while received < MAX_GROUP
-            && let Ok(message) = messages.try_recv()
-        {
-            group.add(message);
-            received += 1;
-        }
-        Some(group)
-    }
-
-    async fn finish(&mut self, mut retries: Vec<Command>) {
-        for _attempt in 0..LAST_ATTEMPTS {
-            if retries.is_empty() {
-                return;
-            }
-            tokio::time::sleep(RETRY_PAUSE).await;
-            retries = self.commit(retries).await;
-        }
-        if !retries.is_empty() {
-            tracing::error!(
-                events = retries.len(),
-                "buffered events were lost: the database did not accept them"
-            );
-        }
-    }
-
-    /// Runs a group in one transaction and sends every reply; returns the commands that must be retried.
-    async fn commit(&mut self, group: Vec<Command>) -> Vec<Command> {
-        if group.is_empty() {
-            return group;
-        }
-        let start = GroupStart::now(group.len());
+    /// Runs a group in one transaction.
+    async fn transact(&mut self, group: &mut [Command]) -> Result<(), StoreError> {
         let now = UtcMs::now();
-        let loaded = match self.load(&group).await {
-            Ok(loaded) => loaded,
-            Err(error) => {
-                self.metrics.record_group(start, None);
-                tracing::error!(%error, commands = start.commands, "a group could not be begun");
-                return batch::reject(group, &error);
-            }
-        };
+        let loaded = self.load(group).await?;
         let outcome = batch::run(&self.catalog, group, loaded, now);
-        let written = self.write(&outcome.changes, now).await;
-        self.metrics.record_group(start, written.is_ok().then(|| GroupCounts::of(&outcome)).as_ref());
-        match &written {
-            Ok(()) => self.complete.remember(&outcome.complete),
-            Err(error) => tracing::error!(%error, commands = start.commands, "a group was not committed"),
-        }
-        batch::send_replies(outcome.replies, written.err().as_ref())
+        self.write(&outcome.changes, now).await?;
+        self.metrics.count(&outcome);
+        self.complete.remember(&outcome.complete);
+        Ok(())
     }
 
     /// Begins the transaction, locks the users, and reads. Nothing has been written yet, so when the connection broke
@@ -158,7 +92,7 @@ impl Writer {
     /// Writes and commits. When the connection breaks meanwhile, it is unknown whether the group was committed.
     async fn write(&mut self, changes: &GroupChanges, now: UtcMs) -> Result<(), StoreError> {
         let patience = self.link.answer_timeout();
-        let session = self.link.session().await?;
+        let session = self.link.same_session()?;
         let transaction = GroupTransaction {
             client: session.client(),
             statements: &session.statements,
@@ -169,5 +103,19 @@ impl Writer {
             self.link.recover(error).await;
         }
         outcome
+    }
+}
+
+impl GroupWriter for Writer {
+    type Command = Command;
+
+    async fn commit(&mut self, mut group: Vec<Command>) -> Result<(), FailedGroup<Command>> {
+        match self.transact(&mut group).await {
+            Ok(()) => {
+                group.into_iter().for_each(Command::succeed);
+                Ok(())
+            }
+            Err(error) => Err(FailedGroup { commands: group, error }),
+        }
     }
 }

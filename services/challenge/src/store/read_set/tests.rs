@@ -2,16 +2,18 @@
 
 use super::*;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use kit::clock::UtcMs;
-use kit::limit::Limit;
+use kit::limit::{Limit, Permit};
 use proptest::prelude::*;
-use tokio::sync::oneshot;
 
 use crate::catalog::{CatalogSize, generate};
 use crate::rules::{Activation, EventOrder, GoalEvent, GoalRow, TriggeredEvent};
 use crate::store::batch::{self, GroupChanges, LoadedGroup};
-use crate::store::claims::{ClaimIntent, ClaimKey, StoredClaim};
-use crate::store::command::EventWrite;
+use crate::store::claims::{ClaimFailure, ClaimFailureKind, ClaimKey, ClaimTerms, StoredClaim};
+use crate::store::command::{EventReply, EventWrite, Reply};
 
 const USERS: [&str; 3] = ["ann", "bob", "eve"];
 /// 40 goals, 24 of them default; a statistic moves about five, about four count logins, every fifth has a prerequisite.
@@ -26,6 +28,7 @@ enum Operation {
     SetActive(GoalIndex, Activation),
     BeginClaim(GoalIndex),
     EndClaim(GoalIndex),
+    LeaveClaim(GoalIndex),
 }
 
 /// An operation of one of [`USERS`].
@@ -49,8 +52,21 @@ fn any_operation() -> impl Strategy<Value = UserOperation> {
         4 => (goal(), activation).prop_map(|(goal, activation)| Operation::SetActive(goal, activation)),
         4 => goal().prop_map(Operation::BeginClaim),
         4 => goal().prop_map(Operation::EndClaim),
+        2 => goal().prop_map(Operation::LeaveClaim),
     ];
     (0..USERS.len(), operation).prop_map(|(user, operation)| UserOperation { user, operation })
+}
+
+fn slot() -> Permit {
+    Limit::new(1).enter().unwrap()
+}
+
+fn reply<T>() -> Reply<T> {
+    Reply::new(slot()).0
+}
+
+fn terms() -> ClaimTerms {
+    ClaimTerms { namespace: "test".to_owned(), max_duration: Duration::from_secs(60) }
 }
 
 fn user(index: usize) -> UserId {
@@ -74,9 +90,13 @@ impl MemoryStore {
     fn command(&self, operation: UserOperation, number: usize) -> Command {
         let (user, catalog) = (user(operation.user), &self.catalog);
         let event = |trigger, event| {
-            let (key, buffer_slot) = (Some(EventKey(number as u128)), Limit::new(1).enter().unwrap());
-            let event = TriggeredEvent { trigger, event };
-            Command::Event(EventWrite { user: user.clone(), key, event, buffer_slot }, None)
+            let (key, event) = (Some(EventKey(number as u128)), TriggeredEvent { trigger, event });
+            Command::Event(EventWrite { user: user.clone(), key, event }, EventReply::Sent(slot()))
+        };
+        let intent = |goal| {
+            let goal = catalog.goal(goal);
+            let key = ClaimKey { user: user.clone(), goal_id: goal.id.clone(), period: 0 };
+            StoredClaim::begun(&key, goal, &terms(), UtcMs(7000)).intent
         };
         match operation.operation {
             Operation::Event { stat, latest } => {
@@ -85,13 +105,17 @@ impl MemoryStore {
                 event(trigger, GoalEvent::Statistic { latest, added: 1, order: EventOrder::default() })
             }
             Operation::Login => event(catalog.login_trigger().unwrap(), GoalEvent::Login),
-            Operation::Initialize => Command::Initialize(user, oneshot::channel().0),
+            Operation::Initialize => Command::Initialize(user, reply()),
             Operation::SetActive(goal, activation) => {
-                Command::SetActive { user, goal, activation, reply: oneshot::channel().0 }
+                Command::SetActive { user, goal, activation, reply: reply() }
             }
-            Operation::BeginClaim(goal) => Command::BeginClaim { user, goal, reply: oneshot::channel().0 },
-            Operation::EndClaim(goal) => {
-                Command::EndClaim(ClaimIntent::new(catalog, &user, goal, 0), oneshot::channel().0)
+            Operation::BeginClaim(goal) => {
+                Command::BeginClaim { user, goal, terms: Arc::new(terms()), reply: reply() }
+            }
+            Operation::EndClaim(goal) => Command::EndClaim(intent(goal), reply()),
+            Operation::LeaveClaim(goal) => {
+                let failure = ClaimFailure { kind: ClaimFailureKind::Refused, retry_at: UtcMs(9000) };
+                Command::LeaveClaim(intent(goal), failure, reply())
             }
         }
     }
@@ -116,10 +140,12 @@ impl MemoryStore {
 
     /// Runs a group; returns what it changes, sorted, and the users who are complete afterwards.
     fn run(&self, operations: &[UserOperation], complete: &CompleteUsers) -> (GroupChanges, Vec<UserId>) {
-        let group = self.group(operations);
+        let mut group = self.group(operations);
         let loaded = self.load(ReadSet::of(&group, &self.catalog, complete));
-        let mut outcome = batch::run(&self.catalog, group, loaded, UtcMs(7000));
+        let mut outcome = batch::run(&self.catalog, &mut group, loaded, UtcMs(7000));
         outcome.changes.rows.sort_by_key(|changed| (changed.user.clone(), changed.row.goal));
+        let key = |claim: &StoredClaim| (claim.intent.user.clone(), claim.intent.goal_id.clone());
+        outcome.changes.claims.sort_by_key(key);
         (outcome.changes, outcome.complete)
     }
 
@@ -129,8 +155,7 @@ impl MemoryStore {
             *stored.row_or_new(changed.row.goal) = GoalRow { is_changed: false, ..changed.row };
         }
         for claim in changes.claims {
-            let is_granted = claim.granted_at.is_some();
-            self.claims.insert(claim.intent.key(), StoredClaim { intent: claim.intent, is_granted });
+            self.claims.insert(claim.intent.key(), StoredClaim { is_changed: false, ..claim });
         }
         self.complete.remember(complete);
     }

@@ -4,12 +4,12 @@ use kit::clock::UtcMs;
 use rusqlite::{Connection, Row, params};
 
 use crate::grant::Grant;
-use crate::store::claims::{ClaimChange, ClaimIntent, InFlightWindow, StoredClaim};
+use crate::store::claims::{ClaimIntent, OpenClaims, StoredClaim};
 use crate::store::read_set::ClaimRef;
 use crate::user::UserId;
 
-const COLUMNS: &str =
-    "user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, granted_at";
+const COLUMNS: &str = "user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, requested_at, \
+                       granted_at, retry_at, refusals, refused_at";
 
 /// The claims of a user's goal in every period.
 pub(super) fn load(connection: &Connection, claim: ClaimRef<'_>) -> rusqlite::Result<Vec<StoredClaim>> {
@@ -19,16 +19,14 @@ pub(super) fn load(connection: &Connection, claim: ClaimRef<'_>) -> rusqlite::Re
     claims.collect()
 }
 
-/// Claims that were left open, oldest first.
-pub(super) fn pending(
-    connection: &Connection,
-    in_flight: InFlightWindow,
-) -> rusqlite::Result<Vec<ClaimIntent>> {
+/// Open claims, those first that are due the longest.
+pub(super) fn open(connection: &Connection, which: OpenClaims) -> rusqlite::Result<Vec<ClaimIntent>> {
     let mut select = connection.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM claims WHERE granted_at IS NULL AND (requested_at < ?1 OR requested_at > ?2)
-         ORDER BY requested_at"
+        "SELECT {COLUMNS} FROM claims
+         WHERE granted_at IS NULL AND refused_at IS NULL AND (retry_at <= ?1 OR retry_at > ?2)
+         ORDER BY retry_at LIMIT 1000"
     ))?;
-    let claims = select.query_map([in_flight.from.0, in_flight.until.0], read)?;
+    let claims = select.query_map(which.edges().map(|edge| edge.0), read)?;
     claims.map(|stored| stored.map(|stored| stored.intent)).collect()
 }
 
@@ -42,21 +40,26 @@ fn read(row: &Row<'_>) -> rusqlite::Result<StoredClaim> {
         reward_id: row.get(5)?,
         quantity: row.get(6)?,
     };
-    let is_granted = row.get::<_, Option<i64>>(7)?.is_some();
+    let begun_at = UtcMs(row.get(7)?);
     Ok(StoredClaim {
-        intent: ClaimIntent { user, goal_id: row.get(1)?, period: row.get(2)?, grant },
-        is_granted,
+        intent: ClaimIntent { user, goal_id: row.get(1)?, period: row.get(2)?, grant, begun_at },
+        granted_at: row.get::<_, Option<i64>>(8)?.map(UtcMs),
+        retry_at: UtcMs(row.get(9)?),
+        refusals: row.get(10)?,
+        refused_at: row.get::<_, Option<i64>>(11)?.map(UtcMs),
+        is_changed: false,
     })
 }
 
-/// Records a claim, or that a recorded one was granted.
-pub(super) fn save(connection: &Connection, claim: &ClaimChange, now: UtcMs) -> rusqlite::Result<()> {
+/// Records a claim, or how far a recorded one came.
+pub(super) fn save(connection: &Connection, claim: &StoredClaim) -> rusqlite::Result<()> {
     let intent = &claim.intent;
     connection
-        .prepare_cached(
-            "INSERT INTO claims VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-             ON CONFLICT (user_id, goal_id, period) DO UPDATE SET granted_at = excluded.granted_at",
-        )?
+        .prepare_cached(&format!(
+            "INSERT INTO claims ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+             ON CONFLICT (user_id, goal_id, period) DO UPDATE SET granted_at = excluded.granted_at,
+                 retry_at = excluded.retry_at, refusals = excluded.refusals, refused_at = excluded.refused_at"
+        ))?
         .execute(params![
             intent.user.as_str(),
             intent.goal_id,
@@ -65,8 +68,11 @@ pub(super) fn save(connection: &Connection, claim: &ClaimChange, now: UtcMs) -> 
             intent.grant.reward_type,
             intent.grant.reward_id,
             intent.grant.quantity,
-            now.0,
-            claim.granted_at.map(|at| at.0)
+            intent.begun_at.0,
+            claim.granted_at.map(|at| at.0),
+            claim.retry_at.0,
+            claim.refusals,
+            claim.refused_at.map(|at| at.0)
         ])
         .map(drop)
 }

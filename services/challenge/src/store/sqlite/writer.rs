@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kit::clock::{SteadyClock, UtcMs};
+use kit::group_commit::{FailedGroup, GroupCommit, GroupMetrics, GroupOptions, GroupQueue, GroupWriter};
 use kit::metrics::Metrics;
 use kit::sqlite::OpenError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -15,20 +15,18 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::event_ids::RecentEventIds;
 use super::{claims, rows};
 use crate::catalog::Catalog;
-use crate::store::StoreError;
 use crate::store::batch::{self, GroupChanges, LoadedGroup};
 use crate::store::command::Command;
-use crate::store::group::{CommandGroup, WriterMessage};
-use crate::store::metrics::{GroupCounts, GroupStart, StoreMetrics};
+use crate::store::metrics::StoreMetrics;
 use crate::store::read_set::{CompleteUsers, LoadedGoals, ReadSet};
 use crate::user::UserId;
 
 /// Commands in one transaction at most: bounds how many fail together, and how long the first one waits.
 const MAX_GROUP: usize = 4_096;
-/// Between a group that failed and the next attempt at the buffered events in it.
+/// Between two attempts at buffered events.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// Attempts at what is still unwritten when the store is closed.
-const LAST_ATTEMPTS: usize = 10;
+const LAST_ATTEMPTS: u32 = 10;
 
 /// The writer's connection, and the event ids that its database contains.
 pub(super) struct WriterDatabase {
@@ -51,106 +49,47 @@ pub(super) struct Writer {
     /// Ids are forgotten by their age, which must not jump with the time of day.
     steady: SteadyClock,
     complete: CompleteUsers,
-    batch_delay: Duration,
     metrics: StoreMetrics,
 }
 
 impl Writer {
-    pub(super) fn new(
-        database: WriterDatabase,
-        catalog: Arc<Catalog>,
-        batch_delay: Duration,
-        metrics: &Metrics,
-    ) -> Self {
+    pub(super) fn new(database: WriterDatabase, catalog: Arc<Catalog>, metrics: &Metrics) -> Self {
         Self {
             connection: database.connection,
             catalog,
             event_ids: database.event_ids,
             steady: SteadyClock::start(),
             complete: CompleteUsers::default(),
-            batch_delay,
             metrics: StoreMetrics::register(metrics),
         }
     }
 
-    /// The channel itself is unbounded: each sender holds a slot of a limit.
-    pub(super) fn start(mut self) -> Result<(Sender<WriterMessage>, JoinHandle<()>), OpenError> {
-        let (sender, messages) = channel();
-        let thread = std::thread::Builder::new().name("store-writer".to_owned());
-        let handle = thread
-            .spawn(move || self.run(&messages))
-            .map_err(|source| OpenError::File { path: "the writer's thread".to_owned(), source })?;
-        Ok((sender, handle))
-    }
-
-    fn run(&mut self, messages: &Receiver<WriterMessage>) {
-        let mut retries = Vec::new();
-        while let Some(group) = self.gather(messages, retries) {
-            retries = self.commit(group.commands);
-            if group.is_last {
-                return self.finish(retries);
-            }
-            if !retries.is_empty() {
-                std::thread::sleep(RETRY_PAUSE);
-            }
-        }
-    }
-
-    /// The commands to be retried and those that have arrived since; `None` when every sender is gone.
-    fn gather(&self, messages: &Receiver<WriterMessage>, retries: Vec<Command>) -> Option<CommandGroup> {
-        let is_first_attempt = retries.is_empty();
-        let mut group = CommandGroup::retrying(retries);
-        if is_first_attempt {
-            group.add(messages.recv().ok()?);
-            if !self.batch_delay.is_zero() {
-                std::thread::sleep(self.batch_delay);
-            }
-        }
-        messages.try_iter().take(MAX_GROUP - 1).for_each(|message| group.add(message));
-        Some(group)
-    }
-
-    fn finish(&mut self, mut retries: Vec<Command>) {
-        for _attempt in 0..LAST_ATTEMPTS {
-            if retries.is_empty() {
-                return;
-            }
-            std::thread::sleep(RETRY_PAUSE);
-            retries = self.commit(retries);
-        }
-        if !retries.is_empty() {
-            tracing::error!(
-                events = retries.len(),
-                "buffered events were lost: the store did not accept them"
-            );
-        }
-    }
-
-    /// Runs a group in one transaction and sends every reply; returns the commands that must be retried.
-    fn commit(&mut self, group: Vec<Command>) -> Vec<Command> {
-        if group.is_empty() {
-            return group;
-        }
-        let start = GroupStart::now(group.len());
-        let times = GroupTimes { now: UtcMs::now(), seen_at: self.steady.now() };
-        let loaded = match self.load(&group) {
-            Ok(loaded) => loaded,
-            Err(error) => {
-                self.metrics.record_group(start, None);
-                return batch::reject(group, &failed(&error, start.commands));
-            }
+    pub(super) fn start(
+        self,
+        batching_delay: Duration,
+        metrics: &Metrics,
+    ) -> Result<(GroupQueue<Command>, JoinHandle<()>), OpenError> {
+        let options = GroupOptions {
+            max_weight: MAX_GROUP,
+            batching_delay,
+            retry_pause: RETRY_PAUSE,
+            last_attempts: LAST_ATTEMPTS,
         };
+        let (queue, writer) = GroupCommit::new(self, options, GroupMetrics::register(metrics, "store"));
+        let no_thread = |source| OpenError::File { path: "the writer's thread".to_owned(), source };
+        Ok((queue, writer.run_on_thread("store-writer").map_err(no_thread)?))
+    }
+
+    /// Runs a group in one transaction.
+    fn transact(&mut self, group: &mut [Command]) -> rusqlite::Result<()> {
+        let times = GroupTimes { now: UtcMs::now(), seen_at: self.steady.now() };
+        let loaded = self.load(group)?;
         let outcome = batch::run(&self.catalog, group, loaded, times.now);
-        let written = self.write(&outcome.changes, times);
-        self.metrics.record_group(start, written.is_ok().then(|| GroupCounts::of(&outcome)).as_ref());
-        match written {
-            Ok(()) => {
-                self.event_ids.committed(&outcome.changes.keys, times.seen_at);
-                self.complete.remember(&outcome.complete);
-                batch::send_replies(outcome.replies, None)
-            }
-            Err(error) => batch::send_replies(outcome.replies, Some(&failed(&error, start.commands))),
-        }
+        self.write(&outcome.changes, times)?;
+        self.metrics.count(&outcome);
+        self.event_ids.committed(&outcome.changes.keys, times.seen_at);
+        self.complete.remember(&outcome.complete);
+        Ok(())
     }
 
     /// There is no other writer, so what is read before the transaction still holds inside it.
@@ -185,14 +124,23 @@ impl Writer {
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         changes.rows.iter().try_for_each(|changed| rows::save(connection, &self.catalog, changed))?;
         self.event_ids.store(connection, &changes.keys, times.seen_at)?;
-        changes.claims.iter().try_for_each(|claim| claims::save(connection, claim, now))?;
+        changes.claims.iter().try_for_each(|claim| claims::save(connection, claim))?;
         changes.unlisted.iter().try_for_each(|intent| claims::mark_unlisted(connection, intent, now))?;
         changes.grants.iter().try_for_each(|grant| claims::enter(connection, grant, now))?;
         transaction.commit()
     }
 }
 
-fn failed(error: &rusqlite::Error, commands: usize) -> StoreError {
-    tracing::error!(%error, commands, "a group was rolled back");
-    StoreError::Failed(error.to_string().into())
+impl GroupWriter for Writer {
+    type Command = Command;
+
+    async fn commit(&mut self, mut group: Vec<Command>) -> Result<(), FailedGroup<Command>> {
+        match self.transact(&mut group) {
+            Ok(()) => {
+                group.into_iter().for_each(Command::succeed);
+                Ok(())
+            }
+            Err(error) => Err(FailedGroup { commands: group, error: error.into() }),
+        }
+    }
 }

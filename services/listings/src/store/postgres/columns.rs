@@ -22,6 +22,7 @@ pub(super) async fn save(
         biased;
         insert(client, statements, &changes.inserted),
         insert_images(client, statements, &changes.inserted),
+        insert_storefronts(client, statements, changes),
         update(client, statements, &changes.updated),
         delete_words(client, statements, changes),
         insert_words(client, statements, changes),
@@ -167,6 +168,19 @@ async fn add_favorites(
     }
     let (users, listings) = (column(added, |key| key.user_id), column(added, |key| key.listing_id));
     client.execute(&statements.add_favorites, &[&users, &listings, &Stamp(now)]).await.map(drop)
+}
+
+async fn insert_storefronts(
+    client: &Client,
+    statements: &WriterStatements,
+    changes: &Changes,
+) -> Result<(), Error> {
+    if changes.new_storefronts.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<i64> = changes.new_storefronts.keys().copied().collect();
+    let owners: Vec<i64> = changes.new_storefronts.values().copied().collect();
+    client.execute(&statements.insert_storefronts, &[&ids, &owners]).await.map(drop)
 }
 
 async fn remove_favorites(

@@ -99,6 +99,19 @@ impl Query for Stats {
     }
 }
 
+/// A storefront's owner.
+pub(super) struct StorefrontOwner(pub(super) i64);
+
+impl Query for StorefrontOwner {
+    type Output = Option<i64>;
+
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<Option<i64>, Error> {
+        let statement = &session.statements.fixed.storefront_owner;
+        let row = session.client().query_opt(statement, &[&self.0]).await?;
+        row.map(|row| row.try_get(0)).transpose()
+    }
+}
+
 /// All categories.
 pub(super) struct Categories;
 

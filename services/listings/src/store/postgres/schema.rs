@@ -1,10 +1,16 @@
 //! The schema in PostgreSQL: forward migrations only, one for each version.
 
+use kit::store::Migrations;
+
 /// Each entry migrates the schema from its index to the next version. Entries are never changed, only added.
 ///
 /// The tables are those of the embedded store. `price` contains the exact amount for people who read the database.
-/// `cache_generation` has one row: the generation of cached answers in Redis that may be used.
-pub(super) const MIGRATIONS: [&str; 2] = [
+/// `commit_markers` has one row for each writer: the last group that it committed. `cache_generation` has one row: the
+/// generation of cached answers in Redis that may be used.
+pub(super) const MIGRATIONS: Migrations =
+    Migrations { service: "listings", first_table: "categories", steps: &STEPS };
+
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE categories (
         id BIGINT PRIMARY KEY,
@@ -112,5 +118,17 @@ pub(super) const MIGRATIONS: [&str; 2] = [
     "
     CREATE INDEX listings_by_price ON listings (category_id, price_hundredths, id)
         WHERE deleted_at IS NULL AND status = 'active' AND visibility = 'public';
+",
+    "
+    CREATE TABLE storefronts (
+        storefront_id BIGINT PRIMARY KEY,
+        user_id BIGINT NOT NULL
+    );
+    CREATE TABLE commit_markers (
+        id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        last_group BIGINT NOT NULL DEFAULT 0
+    ) WITH (fillfactor = 50);
+    INSERT INTO storefronts SELECT storefront_id, user_id FROM listings
+        WHERE id IN (SELECT min(id) FROM listings WHERE storefront_id IS NOT NULL GROUP BY storefront_id);
 ",
 ];

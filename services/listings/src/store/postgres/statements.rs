@@ -28,6 +28,7 @@ pub(super) const IMAGES: &str = "
 pub(super) const STATS: &str = "
     SELECT total, active, out_of_stock, low_stock, value_hundredths::text, sold FROM storefront_stats
     WHERE storefront_id = $1";
+pub(super) const STOREFRONT_OWNER: &str = "SELECT user_id FROM storefronts WHERE storefront_id = $1";
 pub(super) const CATEGORIES: &str = "
     SELECT id, name, slug, parent_id, sort_order, coalesce(listings, 0) FROM categories
     LEFT JOIN category_counts ON category_id = id AND status = 'active' ORDER BY sort_order, id";
@@ -44,12 +45,17 @@ pub(super) const OF_SKU: &str = "
     SELECT id FROM listings WHERE sku = $1 AND deleted_at IS NULL AND storefront_id IS NOT NULL
     ORDER BY id LIMIT 1000";
 
+/// Before all else in a transaction, so that the marker is locked until the transaction ends.
+const MARK: &str = "UPDATE commit_markers SET last_group = $2 WHERE id = $1 RETURNING id";
+const NEW_MARKER: &str = "INSERT INTO commit_markers DEFAULT VALUES RETURNING id";
+const REMOVE_MARKER: &str = "DELETE FROM commit_markers WHERE id = $1";
 const LOAD_FAVORITES: &str = "
     SELECT user_id, listing_id FROM listing_favorites
     WHERE (user_id, listing_id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))";
 const ORDERS: &str = "
     SELECT order_id, listing_id, quantity, stock_before, stock_after, is_returned FROM stock_orders
     WHERE order_id = ANY($1)";
+const STOREFRONTS: &str = "SELECT storefront_id, user_id FROM storefronts WHERE storefront_id = ANY($1)";
 const NEW_IDS: &str = "SELECT nextval('listings_id_seq') FROM generate_series(1, $1::bigint)";
 const NEW_IMAGE_IDS: &str = "SELECT nextval('listing_images_id_seq') FROM generate_series(1, $1::bigint)";
 const INSERT: &str = "
@@ -66,6 +72,9 @@ const INSERT: &str = "
 const INSERT_IMAGES: &str = "
     INSERT INTO listing_images (listing_id, display_order, id, url, is_primary)
     SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::text[], $5::bool[])";
+/// When another writer was the first, this fails, and the writes are decided again.
+const INSERT_STOREFRONTS: &str =
+    "INSERT INTO storefronts (storefront_id, user_id) SELECT * FROM unnest($1::bigint[], $2::bigint[])";
 const UPDATE: &str = "
     UPDATE listings AS row SET title = new.title, description = new.description, price_hundredths = new.price,
         status = new.status, quantity = new.quantity, view_count = new.views, favorites_count = new.favorites,
@@ -116,7 +125,7 @@ const UPDATE_COUNTS: &str = "
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS new (category_id, status, listings)
     ORDER BY category_id, status
     ON CONFLICT (category_id, status) DO UPDATE SET listings = kept.listings + excluded.listings";
-const NEW_GENERATION: &str = "UPDATE cache_generation SET generation = generation + 1";
+pub(super) const NEW_GENERATION: &str = "UPDATE cache_generation SET generation = generation + 1";
 const GENERATION: &str = "SELECT generation FROM cache_generation";
 
 macro_rules! prepared {
@@ -138,6 +147,7 @@ prepared! {
         listings = LISTINGS,
         images = IMAGES,
         stats = STATS,
+        storefront_owner = STOREFRONT_OWNER,
         categories = CATEGORIES,
         favorites = FAVORITES,
         favored_by = FAVORED_BY,
@@ -152,13 +162,18 @@ prepared! {
         lock = LOCK,
         #[cfg(feature = "faults")]
         without_lock = LISTINGS,
+        mark = MARK,
+        new_marker = NEW_MARKER,
+        remove_marker = REMOVE_MARKER,
         images = IMAGES,
         favorites = LOAD_FAVORITES,
         orders = ORDERS,
+        storefronts = STOREFRONTS,
         new_ids = NEW_IDS,
         new_image_ids = NEW_IMAGE_IDS,
         insert = INSERT,
         insert_images = INSERT_IMAGES,
+        insert_storefronts = INSERT_STOREFRONTS,
         update = UPDATE,
         delete_words = DELETE_WORDS,
         insert_words = INSERT_WORDS,

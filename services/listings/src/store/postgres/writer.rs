@@ -1,20 +1,25 @@
 //! A writer: one task with one connection. It takes the queued writes as a group, runs them in one transaction,
-//! commits, invalidates the cache and then answers the callers: two round trips for a group of any size.
+//! commits, invalidates the cache and then answers the callers: two round trips for a group of any size. A group whose
+//! commit or invalidation is not answered is resolved beside the writer, see [`Resolver`].
 
 use kit::clock::UtcMs;
 use kit::postgres::{Connector, Link, within};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row};
 
 use super::columns::save;
 use super::rows;
+use super::sent_group::{Marker, Resolver, SentGroup};
 use super::statements::WriterStatements;
-use crate::cache::{Cache, ClosedScopes, wait_for_generation_expiry};
+use crate::cache::{Cache, ClosedScopes};
 use crate::store::StoreError;
-use crate::store::queued_write::{DecidedGroup, QueuedWrite, decide, fail_all, reply_all};
+use crate::store::queued_write::{QueuedWrite, decide, fail_all};
 use crate::store::writer_metrics::{GroupStart, WriterMetrics};
-use crate::write::{FavoriteKey, KeyedOrderLine, LoadedRows, NewIds, OrderLine, RequiredRows, StockLevels};
+use crate::write::{
+    Changes, FavoriteKey, KeyedOrderLine, LoadedRows, NewIds, OrderLine, RequiredRows, StockLevels,
+};
 
 /// Writes in one transaction at most; it bounds the writes that fail together and the wait of the first.
 const MAX_GROUP: usize = 256;
@@ -27,11 +32,14 @@ pub(super) enum WriterMessage {
 
 pub(super) struct Writer {
     link: Link<WriterStatements>,
-    cache: Cache,
-    metrics: WriterMetrics,
+    /// What the last group was marked with; `None` when the next group needs another marker.
+    marker: Option<Marker>,
+    resolver: Resolver,
+    /// The groups that are resolved beside the writer.
+    resolving: JoinSet<()>,
 }
 
-/// A group that was not committed, or whose outcome is unknown.
+/// A group of which nothing was committed.
 struct FailedGroup {
     group: Vec<QueuedWrite>,
     error: StoreError,
@@ -39,7 +47,8 @@ struct FailedGroup {
 
 impl Writer {
     pub(super) fn new(connector: &Connector, cache: Cache, metrics: WriterMetrics) -> Self {
-        Self { link: Link::new(connector.clone()), cache, metrics }
+        let resolver = Resolver { connector: connector.clone(), cache, metrics };
+        Self { link: Link::new(connector.clone()), marker: None, resolver, resolving: JoinSet::new() }
     }
 
     /// Connects before the first write.
@@ -60,9 +69,25 @@ impl Writer {
                 }
             }
             self.commit(group).await;
+            while self.resolving.try_join_next().is_some() {}
             if is_last {
-                return;
+                return self.close().await;
             }
+        }
+    }
+
+    /// Removes the marker and waits for the groups that are being resolved, for no longer than for any other answer of
+    /// the server.
+    async fn close(mut self) {
+        let timeout = self.link.answer_timeout();
+        if let (Some(marker), Ok(session)) = (self.marker, self.link.same_session()) {
+            let id: Parameters<'_, 1> = [&marker.id];
+            let remove = session.client().execute(&session.statements.remove_marker, &id);
+            let _left_behind = within(timeout, remove).await;
+        }
+        let all = async { while self.resolving.join_next().await.is_some() {} };
+        if tokio::time::timeout(timeout, all).await.is_err() {
+            tracing::error!("the store closes before it knows whether its last writes were committed");
         }
     }
 
@@ -70,7 +95,7 @@ impl Writer {
     /// tried alone, so that a write does not fail because of another.
     async fn commit(&mut self, group: Vec<QueuedWrite>) {
         let Err(FailedGroup { group, error }) = self.attempt(group).await else { return };
-        if group.len() == 1 || !matches!(error, StoreError::Failed(_)) {
+        if group.len() == 1 || !error.is_rolled_back() {
             return fail_all(group, &error);
         }
         for queued in group {
@@ -80,32 +105,42 @@ impl Writer {
         }
     }
 
-    /// Runs a group in one transaction and answers its callers, unless it fails.
+    /// Runs a group in one transaction and has its callers answered, unless nothing of it was committed.
     async fn attempt(&mut self, group: Vec<QueuedWrite>) -> Result<(), FailedGroup> {
         if group.is_empty() {
             return Ok(());
         }
         let start = GroupStart::now(group.len());
         let now = UtcMs::now();
-        let written = match self.load(&group).await {
-            Ok(loaded) => {
-                let decided = decide(&group, loaded, now);
-                self.write(&decided, now).await.map(|()| decided)
-            }
-            Err(error) => Err(error),
+        let rows = match self.load(&group).await {
+            Ok(rows) => rows,
+            Err(error) => return Err(self.failed(group, error, start)),
         };
-        match written {
-            Ok(decided) => {
-                self.metrics.count(start, Some(&decided.changes));
-                reply_all(group, decided.outcomes);
-                Ok(())
-            }
+        let decided = decide(&group, rows, now);
+        let closed = self.resolver.cache.close(&decided.changes.invalidated).await;
+        let saved = self.save(&decided.changes, &closed, now).await;
+        let sent = SentGroup { group, decided, closed, start };
+        match saved {
+            Ok(()) => match self.resolver.invalidate_and_answer(sent).await {
+                None => {}
+                Some(sent) => drop(self.resolving.spawn(self.resolver.clone().finish(sent))),
+            },
+            Err(error) if error.is_rolled_back() => return Err(self.failed(sent.group, error, start)),
             Err(error) => {
-                tracing::error!(%error, writes = start.writes, "a group of writes was not committed");
-                self.metrics.count(start, None);
-                Err(FailedGroup { group, error })
+                tracing::warn!(%error, writes = start.writes, "a commit was not answered; its outcome is asked for");
+                // A group has a marker since its rows were loaded.
+                if let Some(marker) = self.marker.take() {
+                    self.resolving.spawn(self.resolver.clone().resolve(sent, marker));
+                }
             }
         }
+        Ok(())
+    }
+
+    fn failed(&self, group: Vec<QueuedWrite>, error: StoreError, start: GroupStart) -> FailedGroup {
+        tracing::error!(%error, writes = start.writes, "a group of writes was not committed");
+        self.resolver.metrics.count(start, None);
+        FailedGroup { group, error }
     }
 
     /// Begins the transaction, locks the rows and reads them. Nothing is written yet, so when the connection broke
@@ -120,20 +155,29 @@ impl Writer {
 
     async fn load_once(&mut self, required: &RequiredRows) -> Result<LoadedRows, StoreError> {
         let timeout = self.link.answer_timeout();
+        let last = self.marker.take();
         let session = self.link.session().await?;
-        let outcome = within(timeout, load(session.client(), &session.statements, required)).await;
-        if let Err(error) = &outcome {
-            self.link.recover(error).await;
+        let work = async {
+            let marker = next_marker(session.client(), &session.statements, last).await?;
+            Ok((marker, load(session.client(), &session.statements, required, marker).await?))
+        };
+        match within(timeout, work).await {
+            Ok((marker, rows)) => {
+                self.marker = Some(marker);
+                Ok(rows)
+            }
+            Err(error) => {
+                self.link.recover(&error).await;
+                Err(error)
+            }
         }
-        outcome
     }
 
-    /// Writes and commits. When the connection breaks, the outcome is unknown.
-    async fn write(&mut self, decided: &DecidedGroup, now: UtcMs) -> Result<(), StoreError> {
-        let changes = &decided.changes;
+    /// Writes and commits. The server has rolled back after an error that says so; after another error the outcome is
+    /// unknown.
+    async fn save(&mut self, changes: &Changes, closed: &ClosedScopes, now: UtcMs) -> Result<(), StoreError> {
         let timeout = self.link.answer_timeout();
-        let closed = self.cache.close(&changes.invalidated).await;
-        let session = self.link.session().await?;
+        let session = self.link.same_session()?;
         let client = session.client();
         let work = async {
             if closed.needs_generation() {
@@ -145,27 +189,19 @@ impl Writer {
         if let Err(error) = &outcome {
             self.link.recover(error).await;
         }
-        outcome?;
-        self.reopen(closed).await
+        outcome
     }
+}
 
-    /// When this returns, no replica uses an answer from before the commit.
-    async fn reopen(&mut self, closed: ClosedScopes) -> Result<(), StoreError> {
-        if self.cache.open(&closed).await {
-            return Ok(());
-        }
-        if !closed.needs_generation() {
-            let timeout = self.link.answer_timeout();
-            let session = self.link.session().await?;
-            let increment = session.client().execute(&session.statements.new_generation, &[]);
-            let outcome = within(timeout, increment).await;
-            if let Err(error) = &outcome {
-                self.link.recover(error).await;
-            }
-            outcome?;
-        }
-        wait_for_generation_expiry().await;
-        Ok(())
+/// The mark of the next group of a writer, in the same marker as the last.
+async fn next_marker(
+    client: &Client,
+    statements: &WriterStatements,
+    last: Option<Marker>,
+) -> Result<Marker, Error> {
+    match last {
+        Some(Marker { id, group }) => Ok(Marker { id, group: group + 1 }),
+        None => Ok(Marker { id: client.query_one(&statements.new_marker, &[]).await?.try_get(0)?, group: 1 }),
     }
 }
 
@@ -175,27 +211,33 @@ async fn load(
     client: &Client,
     statements: &WriterStatements,
     required: &RequiredRows,
+    marker: Marker,
 ) -> Result<LoadedRows, Error> {
     let ids: Vec<i64> = required.listings.iter().copied().collect();
     let favorites = required.favorites.iter().map(|favorite| (favorite.user_id, favorite.listing_id));
     let (users, listings): (Vec<i64>, Vec<i64>) = favorites.unzip();
+    let storefronts: Vec<i64> = required.storefronts.iter().copied().collect();
     let orders: Vec<&str> = required.orders.iter().map(String::as_str).collect();
     let (new_listings, new_images) = (required.new_listings as i64, required.new_images as i64);
     let (no_listings, no_favorites, no_orders) = (ids.is_empty(), users.is_empty(), orders.is_empty());
     let by_id: Parameters<'_, 1> = [&ids];
     let by_favorite: Parameters<'_, 2> = [&users, &listings];
     let by_order: Parameters<'_, 1> = [&orders];
+    let by_storefront: Parameters<'_, 1> = [&storefronts];
     let counts: [Parameters<'_, 1>; 2] = [[&new_listings], [&new_images]];
     let lock = &statements.lock;
     #[cfg(feature = "faults")]
     let lock = if no_listings { lock } else { super::faults::load_statement(statements) };
-    let (_, rows, images, favorites, lines, new_ids, new_image_ids) = tokio::try_join!(
+    let mark: Parameters<'_, 2> = [&marker.id, &marker.group];
+    let (_, _marked, rows, images, favorites, lines, owners, new_ids, new_image_ids) = tokio::try_join!(
         biased;
         client.batch_execute("BEGIN"),
+        client.query_one(&statements.mark, &mark),
         unless(no_listings, client.query(lock, &by_id)),
         unless(no_listings, client.query(&statements.images, &by_id)),
         unless(no_favorites, client.query(&statements.favorites, &by_favorite)),
         unless(no_orders, client.query(&statements.orders, &by_order)),
+        unless(storefronts.is_empty(), client.query(&statements.storefronts, &by_storefront)),
         unless(new_listings == 0, client.query(&statements.new_ids, &counts[0])),
         unless(new_images == 0, client.query(&statements.new_image_ids, &counts[1])),
     )?;
@@ -207,6 +249,9 @@ async fn load(
     let mut loaded = LoadedRows::new(rows::listings(&rows, &images)?, new_ids);
     for row in &favorites {
         loaded.add_favorite(FavoriteKey { user_id: row.try_get(0)?, listing_id: row.try_get(1)? });
+    }
+    for row in &owners {
+        loaded.add_storefront(row.try_get(0)?, row.try_get(1)?);
     }
     for row in &lines {
         let stock = StockLevels { before: row.try_get(3)?, after: row.try_get(4)? };

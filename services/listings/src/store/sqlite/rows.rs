@@ -136,6 +136,11 @@ pub(super) fn stats(connection: &Connection, storefront_id: i64) -> Result<Store
     Ok(found.unwrap_or_default())
 }
 
+pub(super) fn storefront_owner(connection: &Connection, storefront_id: i64) -> Result<Option<i64>> {
+    let text = "SELECT user_id FROM storefronts WHERE storefront_id = ?1";
+    connection.prepare_cached(text)?.query_row([storefront_id], |row| row.get(0)).optional()
+}
+
 pub(super) fn categories(connection: &Connection) -> Result<Vec<Category>> {
     let text = "SELECT id, name, slug, parent_id, sort_order,
                     coalesce((SELECT listings FROM category_counts WHERE category_id = id AND status = 'active'), 0)
@@ -210,7 +215,7 @@ mod tests {
 
     fn empty() -> Connection {
         let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(&MIGRATIONS.concat()).unwrap();
+        connection.execute_batch(&MIGRATIONS.steps.concat()).unwrap();
         connection
     }
 

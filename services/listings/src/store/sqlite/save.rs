@@ -9,6 +9,7 @@ use crate::write::{Changes, KeyedOrderLine};
 
 pub(super) fn save(connection: &Connection, changes: &Changes, now: UtcMs) -> Result<()> {
     changes.inserted.iter().try_for_each(|listing| insert(connection, listing))?;
+    storefronts(connection, changes)?;
     changes.updated.iter().try_for_each(|listing| update(connection, listing))?;
     words(connection, changes)?;
     favorites(connection, changes, now)?;
@@ -54,6 +55,14 @@ fn insert(connection: &Connection, listing: &Listing) -> Result<()> {
     for image in &listing.images {
         let row = params![listing.id, image.display_order, image.id, image.url, image.is_primary];
         connection.prepare_cached(text)?.execute(row)?;
+    }
+    Ok(())
+}
+
+fn storefronts(connection: &Connection, changes: &Changes) -> Result<()> {
+    for (storefront_id, owner) in &changes.new_storefronts {
+        let text = "INSERT INTO storefronts VALUES (?1, ?2)";
+        connection.prepare_cached(text)?.execute([storefront_id, owner])?;
     }
     Ok(())
 }

@@ -1,11 +1,16 @@
 //! The schema in SQLite: forward migrations only, one for each version.
 
+use kit::store::Migrations;
+
 /// Each entry migrates the schema from its index to the next version. Entries are never changed, only added.
 ///
 /// Amounts are hundredths and times UTC milliseconds. `listing_words` has an entry for each word of each searchable
 /// listing, with the columns that searches filter by, in the order of results: finding and counting a page reads no row
 /// of `listings`. Every write updates `storefront_stats` and `category_counts`.
-pub(super) const MIGRATIONS: [&str; 2] = [
+pub(super) const MIGRATIONS: Migrations =
+    Migrations { service: "listings", first_table: "categories", steps: &STEPS };
+
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE categories (
         id INTEGER PRIMARY KEY,
@@ -108,5 +113,13 @@ pub(super) const MIGRATIONS: [&str; 2] = [
     "
     CREATE INDEX listings_by_price ON listings (category_id, price_hundredths, id)
         WHERE deleted_at IS NULL AND status = 'active' AND visibility = 'public';
+",
+    "
+    CREATE TABLE storefronts (
+        storefront_id INTEGER PRIMARY KEY,
+        user_id INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO storefronts SELECT storefront_id, user_id FROM listings
+        WHERE id IN (SELECT min(id) FROM listings WHERE storefront_id IS NOT NULL GROUP BY storefront_id);
 ",
 ];

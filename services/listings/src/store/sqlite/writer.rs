@@ -123,6 +123,11 @@ impl Writer {
                 loaded.add_favorite(favorite);
             }
         }
+        for storefront_id in required.storefronts {
+            if let Some(owner) = rows::storefront_owner(&self.connection, storefront_id)? {
+                loaded.add_storefront(storefront_id, owner);
+            }
+        }
         for order in required.orders {
             for line in rows::order(&self.connection, &order)? {
                 loaded.add_order_line(line);

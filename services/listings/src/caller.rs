@@ -1,0 +1,78 @@
+//! Callers and their rights.
+
+use crate::listing::Listing;
+use crate::refusal::Refusal;
+
+/// The caller of an rpc.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// Not identified; may act as anyone.
+    Unverified,
+    /// A user, who may act for themselves.
+    User(i64),
+    /// A service, by name; may act for every user.
+    Service(String),
+    /// An administrator, by name; may also delete every listing.
+    Admin(String),
+}
+
+impl Caller {
+    /// Whether the caller may act as this user.
+    ///
+    /// # Errors
+    /// When the caller is another user.
+    pub fn require_user(&self, user_id: i64) -> Result<(), Refusal> {
+        match self {
+            Self::User(id) if *id != user_id => Err(Refusal::Forbidden("the token belongs to another user")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the caller may do what users may not.
+    ///
+    /// # Errors
+    /// When the caller is a user.
+    pub fn require_service(&self) -> Result<(), Refusal> {
+        match self {
+            Self::User(_) => Err(Refusal::Forbidden("only services may do this")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the caller has administrator rights.
+    ///
+    /// # Errors
+    /// When the caller is a user or a service.
+    pub fn require_admin(&self) -> Result<(), Refusal> {
+        match self {
+            Self::User(_) | Self::Service(_) => Err(Refusal::Forbidden("only administrators may do this")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The user whose listings and storefronts alone the caller may change; `None` when there is no such restriction.
+    #[must_use]
+    pub fn owner(&self) -> Option<i64> {
+        match self {
+            Self::User(id) => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// Whether the caller may see what belongs to `owner` alone.
+    ///
+    /// # Errors
+    /// When it belongs to another user, or to nobody.
+    pub fn require_owner(&self, owner: Option<i64>) -> Result<(), Refusal> {
+        match self.owner() {
+            Some(user) if owner != Some(user) => Err(Refusal::Forbidden("it belongs to another user")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the caller may see a listing.
+    #[must_use]
+    pub fn may_see(&self, listing: &Listing) -> bool {
+        self.owner().is_none_or(|user| listing.is_visible_to(user))
+    }
+}
