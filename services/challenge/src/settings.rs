@@ -134,7 +134,7 @@ impl Settings {
     }
 }
 
-/// Whoever may name any user in the test header is trusted.
+/// A caller that may name any user in the test header is trusted, not verified.
 fn exposure(
     env: &Env,
     test_header: TestHeader,

@@ -1,5 +1,5 @@
-//! Who can reach a service that cannot tell its callers apart: this machine alone, unless `AUTH=off` says that everyone
-//! in its network is trusted.
+//! Who can reach a service that does not verify its callers: this machine alone, unless `AUTH=off` says that everyone in
+//! its network is trusted.
 
 use std::net::SocketAddr;
 
@@ -64,7 +64,7 @@ impl Exposure {
                 tracing::warn!("callers are not verified; only programs on this machine can call");
             }
             Self::Anyone => tracing::warn!(
-                "AUTH=off: callers are not verified, and other machines can call: whoever reaches a port may do anything"
+                "AUTH=off: callers are not verified, and other machines can call: everyone who reaches a port may do anything"
             ),
         }
     }

@@ -62,7 +62,7 @@ impl Caller {
     /// Whether the caller may see what belongs to `owner` alone.
     ///
     /// # Errors
-    /// When it belongs to another user, or to nobody.
+    /// When it belongs to another user, or has no owner.
     pub fn require_owner(&self, owner: Option<i64>) -> Result<(), Refusal> {
         match self.owner() {
             Some(user) if owner != Some(user) => Err(Refusal::Forbidden("it belongs to another user")),

@@ -62,7 +62,7 @@ pub struct NewListing {
     pub original_language: String,
     /// URLs of its images, in their order.
     pub images: Vec<String>,
-    /// When given, the storefront must belong to this user, or to nobody yet.
+    /// When given, the storefront must belong to this user, or have no owner yet.
     pub owner: Option<i64>,
 }
 

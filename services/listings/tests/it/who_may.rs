@@ -26,7 +26,7 @@ struct Kind {
 }
 
 const KINDS: [Kind; 5] = [
-    Kind { name: "nobody", subject: None, user: 8 },
+    Kind { name: "no token", subject: None, user: 8 },
     Kind { name: "another user", subject: Some("8"), user: 8 },
     Kind { name: "the owner", subject: Some("7"), user: 7 },
     Kind { name: "a service", subject: Some("orders"), user: 8 },
@@ -188,7 +188,7 @@ const ROWS: &[Row] = rows! {
         |a| a.products.iter().any(|product| !product.is_active);
     "GetProductStats", "of the owner's storefront",
         get_product_stats(_of => GetProductStatsRequest { storefront_id: 3 }), |_| true;
-    "GetProductStats", "of nobody's storefront",
+    "GetProductStats", "of a storefront without products",
         get_product_stats(_of => GetProductStatsRequest { storefront_id: 99 }), |_| true;
     "IncrementProductViews", "of the owner's product",
         increment_product_views(of => IncrementProductViewsRequest { product_id: of.product }), |_| true;
@@ -292,7 +292,7 @@ Written by the test `the_table_of_who_may_call_what_is_up_to_date`, which tries 
 A caller is the subject of a verified token: the id of a user, a name in `SERVICE_SUBJECTS`, or a name in
 `ADMIN_SUBJECTS`. The owner is the user whose listing or storefront it is; a storefront belongs to the user of its first
 product. `yes`: carried out. `no`: `PERMISSION_DENIED`. `who?`: `UNAUTHENTICATED`. `not found` and `not shown`: as if it
-did not exist. Without verification (`AUTH_ENABLED=false`) everyone may do what an administrator may.
+did not exist. Without verification (`AUTH_ENABLED=false`, `AUTH=off`) everyone may do what an administrator may.
 
 ";
 
@@ -319,7 +319,7 @@ async fn table() -> String {
         cells.push(marketplace.health(kind).await.to_owned());
     }
     text += &row(&cells);
-    let _ = write!(text, "\nThe operators' port tells everyone who reaches it; do not publish it.\n\n");
+    let _ = write!(text, "\nThe operators' port answers everyone who reaches it; do not publish it.\n\n");
     let _ = write!(text, "| route | {names} |\n| --- {rule}|\n");
     for path in ROUTES {
         let mut cells = vec![format!("GET {path}")];

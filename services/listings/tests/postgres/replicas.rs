@@ -16,6 +16,7 @@ use tonic::Code;
 use crate::late::SlowProxy;
 use crate::process::{Process, serve_command};
 use crate::support::{Client, a_product, until};
+use crate::table_lock::{TableLock, waiting};
 use crate::test_store::TestStore;
 
 async fn replicas(store: &TestStore, count: usize, more: &[(&str, &str)]) -> Vec<Running> {
@@ -240,6 +241,29 @@ async fn concurrent_movements_on_several_replicas_lose_nothing() {
     }
     movements.join_all().await;
     assert_eq!(clients[0].product(id).await.unwrap().stock_quantity, 1_200);
+    stop(replicas).await;
+}
+
+/// The second writer finds out at its insertion that it was not the first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_first_products_of_a_storefront_at_once_give_it_one_owner() {
+    let store = TestStore::new();
+    let replicas = replicas(&store, 2, &[("DB_STATEMENT_TIMEOUT_MS", "60000")]).await;
+    let clients = clients(&replicas).await;
+    let lock = TableLock::acquire(&store, "listing_words").await;
+    let mut offers = JoinSet::new();
+    for (index, user_id) in [(0, 7), (1, 8)] {
+        let mut client = clients[index].clone();
+        offers.spawn(async move {
+            client.rpc.create_listing(CreateListingRequest { user_id, ..a_product() }).await.map(drop)
+        });
+        until("the offer waits", async || waiting(&store) == index as i64 + 1).await;
+    }
+    lock.release().await;
+    for offered in offers.join_all().await {
+        offered.unwrap();
+    }
+    assert_eq!(store.count("SELECT user_id FROM storefronts"), 7);
     stop(replicas).await;
 }
 

@@ -92,10 +92,10 @@ impl Writer {
     }
 
     /// Runs a group in one transaction and answers its callers. When the server refuses the transaction, each write is
-    /// tried alone, so that a write does not fail because of another.
+    /// tried once more, alone: it may have failed because of another of the group, or of another writer.
     async fn commit(&mut self, group: Vec<QueuedWrite>) {
         let Err(FailedGroup { group, error }) = self.attempt(group).await else { return };
-        if group.len() == 1 || !error.is_rolled_back() {
+        if !error.is_rolled_back() {
             return fail_all(group, &error);
         }
         for queued in group {
@@ -155,22 +155,22 @@ impl Writer {
 
     async fn load_once(&mut self, required: &RequiredRows) -> Result<LoadedRows, StoreError> {
         let timeout = self.link.answer_timeout();
-        let last = self.marker.take();
         let session = self.link.session().await?;
-        let work = async {
-            let marker = next_marker(session.client(), &session.statements, last).await?;
-            Ok((marker, load(session.client(), &session.statements, required, marker).await?))
-        };
-        match within(timeout, work).await {
-            Ok((marker, rows)) => {
+        let (client, statements) = (session.client(), &session.statements);
+        let marked = within(timeout, next_marker(client, statements, self.marker)).await;
+        let outcome = match marked {
+            Ok(marker) => {
                 self.marker = Some(marker);
-                Ok(rows)
+                within(timeout, load(client, statements, required, marker)).await
             }
-            Err(error) => {
-                self.link.recover(&error).await;
-                Err(error)
-            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &outcome {
+            // After a refusal the server has rolled back; otherwise the transaction may still hold the marker.
+            self.marker = self.marker.filter(|_| error.is_rolled_back());
+            self.link.recover(error).await;
         }
+        outcome
     }
 
     /// Writes and commits. The server has rolled back after an error that says so; after another error the outcome is
