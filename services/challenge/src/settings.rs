@@ -63,7 +63,7 @@ pub struct Settings {
     pub event_buffer: usize,
     /// Players' requests that may be in flight.
     pub http_in_flight: usize,
-    /// Longest time that a task which is ready may wait to run before requests are queued and refused; zero: no limit.
+    /// Longest time that a task which is ready may wait to run before connections are limited; zero limits none.
     pub wait_target: Duration,
     /// Concurrent connections on each port.
     pub connections: usize,
