@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 use control::{CHECK_INTERVAL, Control, MIN_CONNECTIONS, Window};
 use tokio::sync::Notify;
 
+/// Connections that are accepted between two checks: more would be here before the first delay is seen.
+const MAX_FRESH: usize = 64;
+
 /// A process's backlog. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Backlog {
@@ -30,6 +33,9 @@ struct Shared {
     is_behind: AtomicBool,
     /// Connections that are open.
     open: AtomicUsize,
+    /// Connections that were accepted since the last check. They cost most, and their requests have not come yet.
+    fresh: AtomicUsize,
+    is_watched: bool,
     /// Connections that may be open while they are limited.
     allowed: AtomicUsize,
     /// Connections that are to be closed.
@@ -49,10 +55,10 @@ impl Backlog {
     /// may wait before connections are limited; zero limits none whatever the delay.
     #[must_use]
     pub fn watch(target: Duration) -> Self {
-        let backlog = Self::default();
         if target.is_zero() {
-            return backlog;
+            return Self::default();
         }
+        let backlog = Self { shared: Arc::new(Shared { is_watched: true, ..Shared::default() }) };
         let watched = Arc::downgrade(&backlog.shared);
         tokio::spawn(async move {
             let mut control = Control::new(target);
@@ -61,6 +67,7 @@ impl Backlog {
                 tokio::time::sleep(CHECK_INTERVAL).await;
                 let Some(shared) = watched.upgrade() else { return };
                 let took = begun.elapsed();
+                shared.fresh.store(0, Ordering::Relaxed);
                 shared.is_late.store(took > target + CHECK_INTERVAL, Ordering::Relaxed);
                 match control.record(took) {
                     Some(delay) => shared.limit(&mut control, delay),
@@ -85,6 +92,7 @@ impl Backlog {
             let changed = shared.changed.notified();
             if shared.has_space() {
                 shared.open.fetch_add(1, Ordering::Relaxed);
+                shared.fresh.fetch_add(1, Ordering::Relaxed);
                 return OpenConnection(Arc::clone(shared));
             }
             shared.has_waited.store(true, Ordering::Relaxed);
@@ -114,7 +122,8 @@ impl Shared {
         let open = self.open.load(Ordering::Relaxed);
         let is_limited = self.is_behind.load(Ordering::Relaxed);
         let is_within = !is_limited || open < self.allowed.load(Ordering::Relaxed);
-        is_within && (open < MIN_CONNECTIONS || !self.is_late.load(Ordering::Relaxed))
+        let is_burst = self.is_watched && self.fresh.load(Ordering::Relaxed) >= MAX_FRESH;
+        is_within && !is_burst && (open < MIN_CONNECTIONS || !self.is_late.load(Ordering::Relaxed))
     }
 
     /// Sets the limit that follows from a window.
