@@ -34,12 +34,12 @@ const SOAKS: &[Soak] = &[
     Soak {
         name: "gateway kill rounds",
         cargo: &["test", "-p", "gateway", "--test", "it", "killed", "--", "--nocapture"],
-        environment: &[("GATEWAY_KILL_ROUNDS", "30")],
+        environment: &[("GATEWAY_KILL_ROUNDS", "50")],
     },
     Soak {
         name: "listings kill rounds",
         cargo: &["test", "-p", "listings", "--test", "it", "--test", "postgres", "killed"],
-        environment: &[("LISTINGS_KILL_ROUNDS", "30")],
+        environment: &[("LISTINGS_KILL_ROUNDS", "50")],
     },
 ];
 

@@ -73,7 +73,7 @@ pub struct Settings {
     pub http_in_flight: usize,
     /// Requests in flight of each player.
     pub user_in_flight: usize,
-    /// Longest time that a task which is ready may wait to run before requests are queued and refused; zero: no limit.
+    /// Longest time that a task which is ready may wait to run before connections are limited; zero limits none.
     pub wait_target: Duration,
     /// Concurrent connections on each port.
     pub connections: usize,

@@ -51,7 +51,7 @@ pub struct Settings {
     pub devices: DeviceOptions,
     /// Bounds on connections.
     pub connections: ConnectionOptions,
-    /// How long a runnable task may wait before requests are queued; zero switches the admission queue off.
+    /// How long a runnable task may wait before connections are limited; zero limits none.
     pub wait_target: Duration,
     /// Time to finish on SIGTERM.
     pub drain: Duration,

@@ -1,26 +1,23 @@
-//! Overload control: how long a runnable task waits for a thread, and the admission queue that follows from it.
+//! Overload control: how long a runnable task waits for a thread, and how many connections follow from it.
 //!
 //! Under more load than a process can handle, requests queue where no counter sees them: in sockets, and among the
-//! runnable tasks. Then every response comes too late to be of use, and nothing is refused. So a task measures every
-//! few milliseconds how late it is woken. When that delay has exceeded its target for a while, requests wait in an
-//! admission queue before they are worked on, and are admitted a few at a time: the newest first, because its client is
-//! the most likely to still wait. If the queue does not become empty within a second, its oldest requests are refused
-//! as well. Refusing takes time that could be spent on work, so it gets a fixed share of the time; a request that is
-//! neither admitted nor refused costs nothing while it waits. (Delay as the signal of overload, and waiting before
-//! acting on it, are those of CoDel, RFC 8289.)
+//! runnable tasks. Then every response comes too late to be of use. A connection (of HTTP/1.1) has one request in
+//! progress, so the number of connections bounds how long a request waits. A task measures every few milliseconds how
+//! late it is woken; while that exceeds its target, connections are closed with a refusal, and no new one is accepted,
+//! until their number fits the process. All others wait in the kernel, which costs nearly nothing: refusing a request
+//! takes about half of the time of serving it, so it is done once for a connection, not for each request.
 
-mod admission_control;
-mod connection_budget;
-mod wait_queue;
+mod control;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use admission_control::{AdmissionControl, CHECK_INTERVAL, QueueSnapshot, QueueStep};
-use connection_budget::ConnectionBudget;
-use wait_queue::WaitQueue;
-pub(crate) use wait_queue::{Admission, QueueSlot};
+use control::{CHECK_INTERVAL, Control, MIN_CONNECTIONS, Window};
+use tokio::sync::Notify;
+
+/// Connections that are accepted between two checks: more would be here before the first delay is seen.
+const MAX_FRESH: usize = 64;
 
 /// A process's backlog. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -30,127 +27,165 @@ pub struct Backlog {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Avoids taking the queue's lock while the queue is closed.
+    /// Whether the last delay was above the target.
+    is_late: AtomicBool,
+    /// Whether connections are limited now.
     is_behind: AtomicBool,
-    queue: WaitQueue,
-    /// The queue has been non-empty for longer than a burst.
-    is_overloaded: AtomicBool,
-    /// How many connections may be accepted during an overload.
-    connections: ConnectionBudget,
+    /// Connections that are open.
+    open: AtomicUsize,
+    /// Connections that were accepted since the last check. They cost most, and their requests have not come yet.
+    fresh: AtomicUsize,
+    is_watched: bool,
+    /// Connections that may be open while they are limited.
+    allowed: AtomicUsize,
+    /// Connections that are to be closed.
+    surplus: AtomicUsize,
+    /// Whether a port waited for the limit since the last check.
+    has_waited: AtomicBool,
+    /// The limit, or the number of connections, has changed.
+    changed: Notify,
 }
+
+/// An open connection, which counts until it is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenConnection(Arc<Shared>);
 
 impl Backlog {
     /// Watches the runtime that it is called on, for as long as any clone exists. `target` is how long a runnable task
-    /// may wait before requests are queued; zero admits every request whatever the delay.
+    /// may wait before connections are limited; zero limits none whatever the delay.
     #[must_use]
     pub fn watch(target: Duration) -> Self {
-        let backlog = Self::default();
         if target.is_zero() {
-            return backlog;
+            return Self::default();
         }
+        let backlog = Self { shared: Arc::new(Shared { is_watched: true, ..Shared::default() }) };
         let watched = Arc::downgrade(&backlog.shared);
         tokio::spawn(async move {
-            let mut control = AdmissionControl::new(target);
+            let mut control = Control::new(target);
             loop {
                 let begun = Instant::now();
                 tokio::time::sleep(CHECK_INTERVAL).await;
                 let Some(shared) = watched.upgrade() else { return };
-                if control.record_delay(begun.elapsed().saturating_sub(CHECK_INTERVAL)) {
-                    shared.run_queue(&mut control).await;
+                let took = begun.elapsed();
+                shared.fresh.store(0, Ordering::Relaxed);
+                shared.is_late.store(took > target + CHECK_INTERVAL, Ordering::Relaxed);
+                match control.record(took) {
+                    Some(delay) => shared.limit(&mut control, delay),
+                    None => shared.changed.notify_waiters(),
                 }
             }
         });
         backlog
     }
 
-    /// Whether requests are queued now.
+    /// Whether connections are limited now.
     #[must_use]
     pub fn is_behind(&self) -> bool {
         self.shared.is_behind.load(Ordering::Relaxed)
     }
 
-    /// A slot in the admission queue; `None` when the queue is closed and every request is admitted.
-    pub(crate) fn enter_queue(&self) -> Option<QueueSlot> {
-        if self.is_behind() { self.shared.queue.join(Instant::now()) } else { None }
-    }
-
-    /// Returns when another connection may be accepted: at once, or during an overload when enough queued requests were
-    /// handled.
-    pub(crate) async fn connection_permit(&self) {
-        if self.is_overloaded() {
-            self.shared.connections.acquire().await;
+    /// Returns when another connection may be accepted: above [`MIN_CONNECTIONS`] never while tasks are late, and while
+    /// connections are limited when there is space.
+    pub(crate) async fn connection(&self) -> OpenConnection {
+        let shared = &self.shared;
+        loop {
+            let changed = shared.changed.notified();
+            if shared.has_space() {
+                shared.open.fetch_add(1, Ordering::Relaxed);
+                shared.fresh.fetch_add(1, Ordering::Relaxed);
+                return OpenConnection(Arc::clone(shared));
+            }
+            shared.has_waited.store(true, Ordering::Relaxed);
+            changed.await;
         }
     }
 
-    /// Whether the queue has been non-empty for longer than a burst.
-    pub(crate) fn is_overloaded(&self) -> bool {
-        self.shared.is_overloaded.load(Ordering::Relaxed)
+    /// Limits connections as an overload does.
+    #[cfg(test)]
+    pub(crate) fn limit_to(&self, allowed: usize, surplus: usize) {
+        self.shared.set(Some(allowed), surplus);
+    }
+
+    /// Whether the connection that asks is to be closed: true for as many as are above the limit.
+    pub(crate) fn must_close(&self) -> bool {
+        let shared = &self.shared;
+        self.is_behind()
+            && shared
+                .surplus
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |surplus| surplus.checked_sub(1))
+                .is_ok()
     }
 }
 
 impl Shared {
-    /// Opens the admission queue and works it off until it is not needed any more.
-    async fn run_queue(&self, control: &mut AdmissionControl) {
-        self.queue.open();
-        self.is_behind.store(true, Ordering::Relaxed);
-        let mut done = QueueStep::Idle;
-        loop {
-            let begun = Instant::now();
-            let handled = match done {
-                QueueStep::Idle => tokio::select! {
-                    () = self.queue.first_arrived() => connection_budget::requests_worth(begun.elapsed()),
-                    () = tokio::time::sleep(CHECK_INTERVAL) => connection_budget::requests_worth(CHECK_INTERVAL),
-                },
-                QueueStep::AdmitNewest(count) => self.queue.admit_newest(count),
-                QueueStep::RefuseOldest { count, waited } => self.queue.refuse_oldest(count, begun - waited),
-            };
-            self.connections.add_for_requests(handled);
-            // Returns when every other runnable task has run, be it to answer a request or to queue one.
-            tokio::task::yield_now().await;
-            let now = Instant::now();
-            let is_overloaded = self.is_overloaded.load(Ordering::Relaxed);
-            let snapshot = QueueSnapshot {
-                waits: self.queue.wait_times(now),
-                is_accept_limited: is_overloaded && self.connections.is_spent(),
-            };
-            match control.next_step(done, now - begun, snapshot) {
-                Some(next) => done = next,
-                None => break,
-            }
-            if control.is_overload() && !is_overloaded {
-                self.connections.open();
-                self.is_overloaded.store(true, Ordering::Relaxed);
-            }
+    fn has_space(&self) -> bool {
+        let open = self.open.load(Ordering::Relaxed);
+        let is_limited = self.is_behind.load(Ordering::Relaxed);
+        let is_within = !is_limited || open < self.allowed.load(Ordering::Relaxed);
+        let is_burst = self.is_watched && self.fresh.load(Ordering::Relaxed) >= MAX_FRESH;
+        is_within && !is_burst && (open < MIN_CONNECTIONS || !self.is_late.load(Ordering::Relaxed))
+    }
+
+    /// Sets the limit that follows from a window.
+    fn limit(&self, control: &mut Control, delay: Duration) {
+        let open = self.open.load(Ordering::Relaxed);
+        let has_waited = self.has_waited.swap(false, Ordering::Relaxed);
+        let allowed = control.allowed(Window { delay, open, has_waited });
+        self.set(allowed, allowed.map_or(0, |allowed| open.saturating_sub(allowed)));
+    }
+
+    fn set(&self, allowed: Option<usize>, surplus: usize) {
+        self.is_behind.store(allowed.is_some(), Ordering::Relaxed);
+        self.allowed.store(allowed.unwrap_or(0), Ordering::Relaxed);
+        self.surplus.store(surplus, Ordering::Relaxed);
+        self.changed.notify_waiters();
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        if self.0.is_behind.load(Ordering::Relaxed) {
+            self.0.changed.notify_waiters();
         }
-        self.is_behind.store(false, Ordering::Relaxed);
-        self.is_overloaded.store(false, Ordering::Relaxed);
-        self.queue.close();
-        self.connections.close();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
     use super::*;
 
+    fn accept(backlog: &Backlog) -> Option<OpenConnection> {
+        match pin!(backlog.connection()).poll(&mut Context::from_waker(Waker::noop())) {
+            std::task::Poll::Ready(connection) => Some(connection),
+            std::task::Poll::Pending => None,
+        }
+    }
+
     #[tokio::test]
-    async fn when_the_queue_closes_its_waiters_are_admitted_and_no_request_joins_it_afterwards() {
-        let backlog = Backlog::watch(Duration::ZERO);
-        assert!(backlog.enter_queue().is_none(), "the process is not behind");
-        let shared = Arc::clone(&backlog.shared);
-        let queueing = tokio::spawn(async move {
-            let mut control = AdmissionControl::new(Duration::from_millis(10));
-            shared.run_queue(&mut control).await;
-        });
-        let slot = loop {
-            match backlog.enter_queue() {
-                Some(slot) => break slot,
-                None => tokio::task::yield_now().await,
-            }
-        };
-        assert_eq!(slot.await, Admission::Admitted);
-        queueing.await.unwrap();
-        assert!(backlog.enter_queue().is_none() && !backlog.is_behind());
-        backlog.connection_permit().await;
+    async fn while_it_is_behind_the_surplus_is_closed_and_no_connection_is_accepted_above_the_limit() {
+        let backlog = Backlog::default();
+        let mut open: Vec<_> = (0..100).map(|_| accept(&backlog).unwrap()).collect();
+        assert!(!backlog.is_behind() && !backlog.must_close());
+        let mut control = Control::new(Duration::from_millis(10));
+        while !backlog.is_behind() {
+            backlog.shared.limit(&mut control, Duration::from_millis(15));
+        }
+        assert!(accept(&backlog).is_none());
+        let surplus = (0..100).filter(|_| backlog.must_close()).count();
+        open.truncate(100 - surplus);
+        assert!((1..100).contains(&surplus) && accept(&backlog).is_none(), "{surplus}");
+        let waiting = backlog.clone();
+        let accepted = tokio::spawn(async move { waiting.connection().await });
+        tokio::task::yield_now().await;
+        open.pop();
+        let _connection = accepted.await.unwrap();
+        while backlog.is_behind() {
+            backlog.shared.limit(&mut control, Duration::ZERO);
+        }
+        assert!(accept(&backlog).is_some() && !backlog.must_close());
     }
 }

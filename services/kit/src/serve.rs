@@ -4,25 +4,25 @@
 
 mod acceptor;
 mod gate;
-mod shared_stream;
 
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 
 use crate::drain::Draining;
-use acceptor::{Acceptor, BACKLOG};
+use acceptor::{Accepted, Acceptor, BACKLOG};
 use gate::GatedRoutes;
 pub use gate::{Gate, GatePolicy};
-use shared_stream::SharedStream;
 
 /// Why an address could not be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -108,22 +108,23 @@ pub struct Port {
 pub async fn serve(listener: Listener, protocol: Protocol, port: Port, mut draining: Draining) {
     let bounds = port.bounds;
     let routes = TowerToHyperService::new(port.routes);
-    let routes = GatedRoutes { gate: port.gate, routes, peer: listener.address, stream: None };
+    let gate = port.gate;
     let slots = Arc::new(Semaphore::new(bounds.connections));
     let mut acceptor = Acceptor::new(listener.socket);
     loop {
         // The semaphore is never closed.
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         let accepted = tokio::select! {
-            accepted = acceptor.accept(routes.gate.as_ref()) => accepted,
+            accepted = acceptor.accept(gate.as_ref()) => accepted,
             () = draining.begun() => break,
         };
-        let Some((stream, peer)) = configured(accepted).await else { continue };
-        let routes = GatedRoutes { peer, ..routes.clone() };
+        let Some(Accepted { stream, peer, open }) = open_connection(accepted).await else { continue };
+        let (gate, routes) = (gate.clone(), routes.clone());
+        let routes = GatedRoutes { gate, routes, peer, closing: Arc::default() };
         let connection = Connection { stream, bounds, routes, draining: draining.clone() };
         tokio::spawn(async move {
             connection.serve(protocol).await;
-            drop(slot);
+            drop((slot, open));
         });
     }
     drop(acceptor);
@@ -133,9 +134,9 @@ pub async fn serve(listener: Listener, protocol: Protocol, port: Port, mut drain
 
 /// Without free file descriptors, `accept` fails at once for as long as that lasts: waiting keeps the loop from
 /// spinning.
-async fn configured(accepted: std::io::Result<(TcpStream, SocketAddr)>) -> Option<(TcpStream, SocketAddr)> {
+async fn open_connection(accepted: std::io::Result<Accepted>) -> Option<Accepted> {
     match accepted {
-        Ok((stream, peer)) => stream.set_nodelay(true).ok().map(|()| (stream, peer)),
+        Ok(accepted) => Some(accepted),
         Err(error) => {
             tracing::warn!(%error, "a connection could not be accepted");
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -171,20 +172,19 @@ impl Connection {
             }
             () = self.draining.begun() => false,
         };
-        // While requests are queued, many clients have given up before their connection was accepted.
-        let is_queueing = self.routes.gate.as_ref().is_some_and(Gate::is_queueing);
-        has_sent && !(is_queueing && shared_stream::is_read_closed(&self.stream))
+        // While the process is behind, many clients have given up before their connection was accepted.
+        let gate = self.routes.gate.as_ref().filter(|gate| gate.is_behind());
+        has_sent && gate.is_none_or(|gate| !is_read_closed(&self.stream) && !gate.must_close())
     }
 
-    async fn http1(mut self) {
+    async fn http1(self) {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(self.bounds.header);
-        let stream = SharedStream::new(self.stream);
-        self.routes.stream = Some(stream.clone());
-        let mut connection = builder.serve_connection(TokioIo::new(stream), self.routes);
+        let Self { stream, routes, mut draining, .. } = self;
+        let mut connection = builder.serve_connection(TokioIo::new(stream), routes);
         let ended = tokio::select! {
             ended = &mut connection => Some(ended),
-            () = self.draining.begun() => None,
+            () = draining.begun() => None,
         };
         let rest = async {
             let ended = match ended {
@@ -200,7 +200,7 @@ impl Connection {
         };
         tokio::select! {
             () = rest => {}
-            () = self.draining.cut() => {}
+            () = draining.cut() => {}
         }
     }
 
@@ -212,11 +212,14 @@ impl Connection {
             .max_pending_accept_reset_streams(self.bounds.streams as usize)
             .keep_alive_interval(self.bounds.header)
             .keep_alive_timeout(Duration::from_secs(20));
+        let closing = Arc::clone(&self.routes.closing);
         let mut connection = pin!(builder.serve_connection(TokioIo::new(self.stream), self.routes));
         tokio::select! {
             _ended = connection.as_mut() => return,
-            () = self.draining.begun() => connection.as_mut().graceful_shutdown(),
+            () = self.draining.begun() => {}
+            () = closing.notified() => {}
         }
+        connection.as_mut().graceful_shutdown();
         tokio::select! {
             _ended = connection => {}
             () = self.draining.cut() => {}
@@ -226,9 +229,7 @@ impl Connection {
 
 /// Closing a connection that has unread bytes resets it, and a response that was sent before the request was read may
 /// be lost with it. So bytes that still arrive are read for a moment.
-async fn read_until_closed(stream: SharedStream) {
-    // The other clone was dropped with the routes.
-    let Some(stream) = stream.into_inner() else { return };
+async fn read_until_closed(stream: TcpStream) {
     let rest = async {
         let mut bytes = 0;
         while bytes < CLOSE_MAX_BYTES && stream.readable().await.is_ok() {
@@ -243,7 +244,81 @@ async fn read_until_closed(stream: SharedStream) {
     let _in_time = tokio::time::timeout(CLOSE_TIMEOUT, rest).await;
 }
 
+/// Whether the client has closed its sending side, as far as the runtime knows by now; makes no system call.
+fn is_read_closed(stream: &TcpStream) -> bool {
+    let ready = pin!(stream.ready(Interest::READABLE));
+    let polled = ready.poll(&mut Context::from_waker(Waker::noop()));
+    matches!(polled, Poll::Ready(Ok(ready)) if ready.is_read_closed())
+}
+
 /// Reads into a buffer on the stack: an idle connection allocates none.
 fn discard(stream: &TcpStream) -> std::io::Result<usize> {
     stream.try_read(&mut [0; 16 * 1024])
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+    use axum::response::{IntoResponse as _, Response};
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+    use crate::backlog::Backlog;
+    use crate::drain::Drain;
+    use crate::limit::Limit;
+    use crate::metrics::Metrics;
+
+    const POLICY: GatePolicy = GatePolicy {
+        metric: "refused_early",
+        is_exempt: |path| path == "/health",
+        refusal: || -> Response { StatusCode::SERVICE_UNAVAILABLE.into_response() },
+    };
+
+    /// Sends a request and returns the head of its response; empty if the connection is closed.
+    async fn exchange(stream: &mut TcpStream, path: &str) -> String {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: t\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut response = vec![0; 4096];
+        let read = stream.read(&mut response).await.unwrap();
+        String::from_utf8_lossy(&response[..read]).to_lowercase()
+    }
+
+    #[tokio::test]
+    async fn a_surplus_connection_is_closed_with_a_refusal_and_another_waits_until_there_may_be_one() {
+        let backlog = Backlog::default();
+        let gate = Gate::new(&backlog, &Limit::new(8), POLICY, &Metrics::new("demo"));
+        let ok = || async { "ok" };
+        let routes = Router::new().route("/", get(ok)).route("/health", get(ok));
+        let listener = listen("test", ([127, 0, 0, 1], 0).into()).await.unwrap();
+        let address = listener.address;
+        let (_drain, draining) = Drain::new();
+        let port = Port { routes, gate: Some(gate), bounds: Bounds::default() };
+        tokio::spawn(serve(listener, Protocol::Http1, port, draining));
+        let mut first = TcpStream::connect(address).await.unwrap();
+        let mut second = TcpStream::connect(address).await.unwrap();
+        for stream in [&mut first, &mut second] {
+            assert!(exchange(stream, "/").await.starts_with("http/1.1 200"));
+        }
+        backlog.limit_to(1, 1);
+        assert!(exchange(&mut first, "/health").await.starts_with("http/1.1 200"));
+        let refused = exchange(&mut first, "/").await;
+        assert!(refused.starts_with("http/1.1 503") && refused.contains("connection: close"), "{refused}");
+        assert!(
+            exchange(&mut second, "/").await.starts_with("http/1.1 200"),
+            "there is one too many, not two"
+        );
+        // The port had got leave to accept this one before.
+        let mut early = TcpStream::connect(address).await.unwrap();
+        assert!(exchange(&mut early, "/").await.starts_with("http/1.1 200"));
+        let mut third = TcpStream::connect(address).await.unwrap();
+        let mut waiting = std::pin::pin!(exchange(&mut third, "/"));
+        tokio::select! {
+            biased;
+            response = waiting.as_mut() => panic!("it was accepted: {response}"),
+            response = exchange(&mut second, "/") => assert!(response.starts_with("http/1.1 200")),
+        }
+        backlog.limit_to(8, 0);
+        assert!(waiting.await.starts_with("http/1.1 200"));
+    }
 }

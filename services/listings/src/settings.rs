@@ -60,7 +60,7 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// Calls worked on at once.
     pub in_flight: usize,
-    /// How long a runnable task may wait for a thread before calls are refused; zero for no bound.
+    /// How long a runnable task may wait for a thread before connections are limited; zero limits none.
     pub wait_target: Duration,
     /// Open connections at once on each port.
     pub connections: usize,

@@ -77,7 +77,7 @@ async fn every_route_and_caller_is_as_documented() {
     let named = ["d-2", "d-1", "loader", "operator"].map(claims).map(|claims| guarded.bearer(&claims));
     let callers = [None, Some(guarded.bearer(&foreign))].into_iter().chain(named.map(Some));
     let callers: Vec<Option<String>> = callers.collect();
-    let mut table = "| Route | nobody | a device of another namespace | another device | the device | a service | an administrator |\n".to_owned();
+    let mut table = "| Route | no token | a device of another namespace | another device | the device | a service | an administrator |\n".to_owned();
     table += "| --- | --- | --- | --- | --- | --- | --- |\n";
     let (main, admin) = (guarded.server.client(), guarded.server.admin());
     let routes = routes::all().into_iter().map(|route| (route.method, route.path, main, ""));

@@ -14,7 +14,7 @@ use kit::env::Env;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Any free ports, and no admission queue: on a machine that builds and tests at once, runnable tasks wait because of
+/// Any free ports, and no limit on connections by delay: on a machine that builds and tests at once, runnable tasks wait because of
 /// other processes.
 pub(crate) const PORTS: [(&str, &str); 3] =
     [("WAIT_TARGET_MS", "0"), ("HTTP_PORT", "0"), ("ADMIN_PORT", "0")];

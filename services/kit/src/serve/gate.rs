@@ -1,27 +1,28 @@
 //! The first check of every request: a request that would be refused anyway is refused at the lowest cost.
 
+use std::convert::Infallible;
 use std::future::{self, Ready};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use axum::Router;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue, Version, header};
 use axum::response::Response;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
+use tokio::sync::Notify;
 
 use super::Peer;
-use super::shared_stream::SharedStream;
-use crate::backlog::{Admission, Backlog, QueueSlot};
+use crate::backlog::{Backlog, OpenConnection};
 use crate::limit::Limit;
 use crate::metrics::Metrics;
 
-/// Refuses requests while a limit is full; while the process is behind, requests wait in the admission queue first.
+/// Refuses requests while a limit is full, and closes connections while the process is behind.
 #[derive(Clone)]
 pub struct Gate {
     backlog: Backlog,
@@ -82,19 +83,19 @@ impl Gate {
         (self.policy.refusal)()
     }
 
-    /// Whether requests are queued now.
-    pub(super) fn is_queueing(&self) -> bool {
+    /// Whether connections are limited now.
+    pub(super) fn is_behind(&self) -> bool {
         self.backlog.is_behind()
     }
 
-    /// Whether only a few new connections are accepted now.
-    pub(super) fn is_overloaded(&self) -> bool {
-        self.backlog.is_overloaded()
+    /// Whether a connection that has not been read yet is to be closed.
+    pub(super) fn must_close(&self) -> bool {
+        self.backlog.must_close()
     }
 
     /// Returns when another connection may be accepted.
-    pub(super) async fn connection_permit(&self) {
-        self.backlog.connection_permit().await;
+    pub(super) async fn connection(&self) -> OpenConnection {
+        self.backlog.connection().await
     }
 }
 
@@ -105,95 +106,56 @@ pub(super) struct GatedRoutes {
     pub(super) routes: TowerToHyperService<Router>,
     /// The other end of the connection.
     pub(super) peer: SocketAddr,
-    /// Shows whether the client still waits; `None` for HTTP/2, which reports that itself.
-    pub(super) stream: Option<SharedStream>,
+    /// Ends the connection when its requests are finished.
+    pub(super) closing: Arc<Notify>,
 }
-
-#[derive(Debug, thiserror::Error)]
-#[error("the client has closed its side of the connection")]
-pub(super) struct ClientClosed;
 
 type Routed = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
 
 /// The response to one request, as a future.
 pub(super) enum GatedResponse {
-    Refused(Ready<Result<Response, ClientClosed>>),
-    Queued(Box<QueuedRequest>),
+    Refused(Ready<Result<Response, Infallible>>),
     Routed(Pin<Box<Routed>>),
 }
 
-/// A request in the admission queue. Its body is not read meanwhile.
-pub(super) struct QueuedRequest {
-    slot: QueueSlot,
-    /// `None` once it has left the queue.
-    request: Option<Request<Incoming>>,
-    routes: GatedRoutes,
-}
-
-impl QueuedRequest {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<GatedResponse> {
-        let admission = ready!(Pin::new(&mut self.slot).poll(context));
-        let Some(request) = self.request.take() else { return Poll::Pending };
-        if self.routes.stream.as_ref().is_some_and(SharedStream::is_read_closed) {
-            return Poll::Ready(GatedResponse::Refused(future::ready(Err(ClientClosed))));
-        }
-        Poll::Ready(match (&self.routes.gate, admission) {
-            (Some(gate), Admission::Refused) => GatedResponse::refused(gate),
-            _ => self.routes.route(request),
-        })
-    }
-}
-
-impl GatedResponse {
-    fn refused(gate: &Gate) -> Self {
-        Self::Refused(future::ready(Ok(gate.refusal())))
-    }
-}
-
 impl Future for GatedResponse {
-    type Output = Result<Response, ClientClosed>;
+    type Output = Result<Response, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Self::Queued(queued) = &mut *self {
-            *self = ready!(queued.poll(context));
-        }
         match &mut *self {
             Self::Refused(refused) => Pin::new(refused).poll(context),
-            Self::Routed(routed) => routed.as_mut().poll(context).map_err(|never| match never {}),
-            // Replaced above by what became of it.
-            Self::Queued(_) => Poll::Pending,
+            Self::Routed(routed) => routed.as_mut().poll(context),
         }
     }
 }
 
 impl GatedRoutes {
-    /// Routes an admitted request, unless the limit is full.
-    fn route(&self, mut request: Request<Incoming>) -> GatedResponse {
-        match &self.gate {
-            Some(gate) if !gate.is_exempt(&request) && gate.is_closed(&request) => {
-                GatedResponse::refused(gate)
-            }
-            _ => {
-                request.extensions_mut().insert(Peer(self.peer));
-                GatedResponse::Routed(Box::pin(self.routes.call(request)))
-            }
+    /// The response to a request that is not worked on. The connection is closed with it if there are too many.
+    fn refusal(&self, request: &Request<Incoming>) -> Option<Response> {
+        let gate = self.gate.as_ref().filter(|gate| !gate.is_exempt(request))?;
+        if !gate.backlog.must_close() {
+            return gate.is_closed(request).then(|| gate.refusal());
         }
+        let mut refusal = gate.refusal();
+        if request.version() < Version::HTTP_2 {
+            refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        } else {
+            self.closing.notify_one();
+        }
+        Some(refusal)
     }
 }
 
 impl Service<Request<Incoming>> for GatedRoutes {
     type Response = Response;
-    type Error = ClientClosed;
+    type Error = Infallible;
     type Future = GatedResponse;
 
-    fn call(&self, request: Request<Incoming>) -> GatedResponse {
-        let gate = self.gate.as_ref().filter(|gate| gate.is_queueing() && !gate.is_exempt(&request));
-        match gate.and_then(|gate| gate.backlog.enter_queue()) {
-            Some(slot) => {
-                let (request, routes) = (Some(request), self.clone());
-                GatedResponse::Queued(Box::new(QueuedRequest { slot, request, routes }))
-            }
-            None => self.route(request),
+    fn call(&self, mut request: Request<Incoming>) -> GatedResponse {
+        if let Some(refusal) = self.refusal(&request) {
+            return GatedResponse::Refused(future::ready(Ok(refusal)));
         }
+        request.extensions_mut().insert(Peer(self.peer));
+        GatedResponse::Routed(Box::pin(self.routes.call(request)))
     }
 }

@@ -1,0 +1,151 @@
+//! How many connections a process may have; without a clock, so that it can be tested.
+
+use std::time::Duration;
+
+/// Between two measurements of the delay.
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(5);
+/// The mean delay of this much time decides: longer than any single pause, short beside the time of a useful response.
+const WINDOW: Duration = Duration::from_millis(100);
+/// Windows in a row above the target after which connections are limited: a machine that was busy with something else
+/// for a moment is no overload.
+const WINDOWS_TO_LIMIT: u32 = 2;
+/// Windows in a row, below the target and with no port waiting, after which they are not limited any more. A client
+/// whose attempt to connect was dropped tries again after a second.
+const WINDOWS_TO_RELEASE: u32 = 12;
+/// As many always may be open: fewer could leave the process without work while clients read their responses.
+pub(super) const MIN_CONNECTIONS: usize = 64;
+/// In one window their number changes by no more than to a quarter down, and by an eighth up.
+const MAX_DECREASE: f64 = 0.25;
+const INCREASE: f64 = 1.125;
+
+/// What was seen in a window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Window {
+    /// Its mean delay.
+    pub(super) delay: Duration,
+    /// Connections open at its end.
+    pub(super) open: usize,
+    /// Whether a port waited for the limit.
+    pub(super) has_waited: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Control {
+    target: Duration,
+    /// Of the window that has begun.
+    elapsed: Duration,
+    checks: u32,
+    /// Windows in a row above the target, while not limited; or fit to release, while limited.
+    in_a_row: u32,
+    is_limiting: bool,
+}
+
+impl Control {
+    /// `target` is how long a runnable task may wait.
+    pub(super) fn new(target: Duration) -> Self {
+        Self { target, elapsed: Duration::ZERO, checks: 0, in_a_row: 0, is_limiting: false }
+    }
+
+    /// Records how long a check took; at the end of a window, returns its mean delay.
+    pub(super) fn record(&mut self, took: Duration) -> Option<Duration> {
+        self.elapsed += took;
+        self.checks += 1;
+        if self.elapsed < WINDOW {
+            return None;
+        }
+        let mean = self.elapsed / self.checks;
+        (self.elapsed, self.checks) = (Duration::ZERO, 0);
+        Some(mean.saturating_sub(CHECK_INTERVAL))
+    }
+
+    /// How many connections may be open after a window; `None` for any number.
+    pub(super) fn allowed(&mut self, window: Window) -> Option<usize> {
+        let is_late = window.delay > self.target;
+        let counts = if self.is_limiting { !is_late && !window.has_waited } else { is_late };
+        self.in_a_row = if counts { self.in_a_row + 1 } else { 0 };
+        let to_change = if self.is_limiting { WINDOWS_TO_RELEASE } else { WINDOWS_TO_LIMIT };
+        if self.in_a_row >= to_change {
+            (self.is_limiting, self.in_a_row) = (!self.is_limiting, 0);
+        }
+        let factor = if is_late {
+            (self.target.as_secs_f64() / window.delay.as_secs_f64()).max(MAX_DECREASE)
+        } else {
+            INCREASE
+        };
+        let allowed = (window.open as f64 * factor) as usize;
+        self.is_limiting.then_some(allowed.max(MIN_CONNECTIONS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGET: Duration = Duration::from_millis(10);
+    /// Each connection delays the others by as much.
+    const WORK: Duration = Duration::from_micros(100);
+
+    /// A process whose clients keep as many connections busy as they may have.
+    struct Process {
+        control: Control,
+        open: usize,
+    }
+
+    impl Process {
+        /// One window with this many clients; returns whether connections are limited after it.
+        fn run(&mut self, clients: usize) -> bool {
+            let delay = WORK * u32::try_from(self.open).unwrap();
+            let has_waited = clients > self.open;
+            let allowed = self.control.allowed(Window { delay, open: self.open, has_waited });
+            self.open = clients.min(allowed.unwrap_or(usize::MAX));
+            allowed.is_some()
+        }
+    }
+
+    #[test]
+    fn connections_are_limited_to_what_keeps_the_delay_at_its_target_and_released_afterwards() {
+        let mut process = Process { control: Control::new(TARGET), open: 5_000 };
+        let until_limited = (1..).find(|_| process.run(5_000)).unwrap();
+        assert_eq!(until_limited, WINDOWS_TO_LIMIT);
+        let until_fit = (1..).find(|_| process.run(5_000) && process.open <= 100).unwrap();
+        assert!(until_fit <= 6, "{until_fit}");
+        for _ in 0..100 {
+            assert!(process.run(5_000) && (75..=125).contains(&process.open), "{}", process.open);
+        }
+        let until_released = (1..).find(|_| !process.run(20)).unwrap();
+        assert!((WINDOWS_TO_RELEASE..WINDOWS_TO_RELEASE + 3).contains(&until_released), "{until_released}");
+    }
+
+    /// Nearly all of the connections are idle: few of them delay others.
+    #[test]
+    fn clients_with_few_requests_get_more_connections() {
+        let mut process = Process { control: Control::new(TARGET), open: MIN_CONNECTIONS };
+        process.control.is_limiting = true;
+        let window =
+            |open| Window { delay: WORK * u32::try_from(open / 100).unwrap(), open, has_waited: true };
+        for _ in 0..60 {
+            process.open = process.control.allowed(window(process.open)).unwrap();
+        }
+        assert!(process.open > 9_000, "{}", process.open);
+    }
+
+    #[test]
+    fn a_short_pause_limits_nothing() {
+        let mut control = Control::new(TARGET);
+        let window = |delay| Window { delay, open: 5_000, has_waited: false };
+        for _ in 0..100 {
+            for delay in [TARGET * 50, TARGET] {
+                assert_eq!(control.allowed(window(delay)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_ends_after_its_time_with_its_mean_delay() {
+        let mut control = Control::new(TARGET);
+        let checks = [5, 25, 5, 65].map(Duration::from_millis);
+        let means: Vec<_> = checks.into_iter().map(|took| control.record(took)).collect();
+        assert_eq!(means, [None, None, None, Some(Duration::from_millis(20))]);
+        assert_eq!(control.record(WINDOW), Some(WINDOW - CHECK_INTERVAL));
+    }
+}
