@@ -15,7 +15,7 @@ mod end_of_run_cutoff;
 mod environment_mismatch;
 mod error_rates_differ;
 pub(crate) mod evidence_changed;
-mod functional_failure_phase;
+pub(crate) mod functional_failure_phase;
 pub(crate) mod generator_saturated;
 mod imported;
 mod impossible_or_bimodal;

@@ -58,6 +58,17 @@ pub(crate) struct LoopUse {
     pub(crate) instance: Instance,
     /// The highest mean over [`WINDOW_S`] of the phase (or over the phase, if shorter), in cores.
     pub(crate) cores: f64,
+    /// Whether that is less than the phase.
+    pub(crate) part: UsedPart,
+}
+
+/// What a mean was taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UsedPart {
+    /// [`WINDOW_S`] of the phase.
+    Window,
+    /// The phase, which is shorter.
+    Phase,
 }
 
 /// The turns of a loop that took [`STALL_MS`] or longer.
@@ -120,7 +131,9 @@ fn loops(cpu: &[OwnSeries<'_>], phase: &PhaseWindow) -> Vec<LoopUse> {
         let width = values.len().min(WINDOW_S as usize).max(1);
         let means = values.windows(width).filter_map(stats::mean);
         if let Some(cores) = means.reduce(f64::max) {
-            uses.push(LoopUse { phase: phase.name.clone(), instance, cores });
+            let is_shorter = phase.length_s() < f64::from(WINDOW_S);
+            let part = if is_shorter { UsedPart::Phase } else { UsedPart::Window };
+            uses.push(LoopUse { phase: phase.name.clone(), instance, cores, part });
         }
     }
     uses.sort_by_key(|loop_use| loop_use.instance);
