@@ -19,6 +19,25 @@ fn severity_tone(severity: Severity) -> Tone {
     }
 }
 
+/// Add a line for each rule, cut where it is too long, and how to read all of it; nothing without findings.
+pub(crate) fn add_lines(page: &mut Page, cards: &[FindingCard<'_>]) {
+    if cards.is_empty() {
+        return;
+    }
+    page.heading("Findings", "  -v: in full, with why and what next");
+    for card in cards {
+        let severity = card.severity.to_string();
+        let name = format!("  {} {}  ", card.rule, card.title);
+        let places = match card.places.len() {
+            0 | 1 => String::new(),
+            places => format!("{places} places, first "),
+        };
+        let what = card.places.first().map(|place| format!("{}: {}", place.name, place.finding.what));
+        let text = places + &what.unwrap_or_default();
+        page.line(&[(severity_tone(card.severity), &severity), (Tone::Accent, &name), (Tone::Normal, &text)]);
+    }
+}
+
 /// Add the section of findings; nothing without findings.
 pub(crate) fn add(page: &mut Page, cards: &[FindingCard<'_>]) {
     if cards.is_empty() {

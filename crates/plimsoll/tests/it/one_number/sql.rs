@@ -114,7 +114,7 @@ impl Reading<'_> {
             let of_requests = |counted: &Counted| !endpoint.is_empty() && counted.has_arrivals();
             let mut add = |name: &str, n| all.insert(format!("row/{phase}/{label}/{name}"), Expected::of(n));
             self.counts(counted, of_requests(counted), &mut add);
-            add("done/s", self.done_per_s(phase, endpoint, counted));
+            add("throughput", self.done_per_s(phase, endpoint, counted));
             self.request_phases(counted, &mut add);
             self.curve(&mut all, [phase, &label], counted);
             whole.add(counted);
