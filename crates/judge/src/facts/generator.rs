@@ -150,7 +150,7 @@ fn stalls(run: &dyn Run, phase: &PhaseWindow, loops: usize) -> Result<Vec<LoopSt
         let long = turns.buckets().filter(|(low, ..)| *low as f64 >= STALL_MS * 1_000.0);
         let stalled_us: f64 = long.map(|(low, high, count)| (low + high) as f64 / 2.0 * count as f64).sum();
         let loops = if instance.is_some() { 1 } else { loops };
-        let time_us = phase.seconds().len() as f64 * loops as f64 * 1e6;
+        let time_us = phase.length_s() * loops as f64 * 1e6;
         let longest_ms = turns.max_us()? as f64 / 1_000.0;
         let share = (stalled_us / time_us.max(1.0)).min(1.0);
         Some(LoopStalls { phase: phase.name.clone(), instance, share, longest_ms })

@@ -6,7 +6,7 @@ use evidence::{Exemplar, SeriesKey, Severity, Verdict};
 
 use crate::card::{FindingCard, FindingPlace};
 use crate::number;
-use crate::summary::{ClaimSummary, Headline, Outcomes, RunEndState, Summary, quantile_text};
+use crate::summary::{ClaimSummary, Headline, Outcomes, Row, RunEndState, Summary, quantile_text};
 use crate::text::visible;
 
 /// A longer body or header value is cut, in bytes; the archive has the rest.
@@ -284,7 +284,9 @@ pub(super) struct ExchangeView {
 }
 
 impl ExchangeView {
-    pub(super) fn of(exemplar: &Exemplar) -> ExchangeView {
+    pub(super) fn of(summary: &Summary, exemplar: &Exemplar) -> ExchangeView {
+        let is_its = |row: &&Row| row.scenario == *exemplar.scenario && row.endpoint == *exemplar.endpoint;
+        let label = summary.rows.iter().find(is_its).map_or(&*exemplar.endpoint, |row| &row.label);
         let ms = |ns: u64| ns as f64 / 1e6;
         let service = exemplar.service_time_ns;
         let trace = exemplar.trace_id.as_ref().map(|id| format!("\ntrace {id}")).unwrap_or_default();
@@ -292,7 +294,7 @@ impl ExchangeView {
         ExchangeView {
             outcome: exemplar.outcome.to_string(),
             class: if exemplar.outcome.is_failure() { "fail" } else { "measured" },
-            endpoint: visible(&exemplar.endpoint),
+            endpoint: visible(label),
             phase: visible(&exemplar.phase),
             at: number::run_time(exemplar.due.offset().as_secs_f64()),
             response_time: number::time(ms(exemplar.response_time_ns)),

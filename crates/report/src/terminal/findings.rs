@@ -1,6 +1,6 @@
 //! Findings as text: those of a rule together, with why they matter and what to do once.
 
-use evidence::Severity;
+use evidence::{Scope, Severity};
 
 use super::line::Tone;
 use super::page::{Label, Page};
@@ -32,7 +32,10 @@ pub(crate) fn add_lines(page: &mut Page, cards: &[FindingCard<'_>]) {
             0 | 1 => String::new(),
             places => format!("{places} places, first "),
         };
-        let what = card.places.first().map(|place| format!("{}: {}", place.name, place.finding.what));
+        let what = card.places.first().map(|place| match place.finding.scope == Scope::default() {
+            true => place.finding.what.clone(),
+            false => format!("{}: {}", place.name, place.finding.what),
+        });
         let text = places + &what.unwrap_or_default();
         page.line(&[(severity_tone(card.severity), &severity), (Tone::Accent, &name), (Tone::Normal, &text)]);
     }
