@@ -90,7 +90,7 @@ pub(crate) enum Verb {
         after_long_help = script::EXAMPLES.to_owned() + "\n\n" + script::EXIT_CODES
     )]
     Script(Box<ScriptArguments>),
-    /// Load an HTTP URL without a plan: one request, repeated
+    /// Load an HTTP URL without a plan: one request, repeated; `plimsoll URL` is the same
     #[command(after_help = adhoc::HTTP_EXAMPLES, after_long_help = adhoc::HTTP_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Http(Box<HttpArguments>),
     /// Load a gRPC method without a plan: one call, repeated

@@ -12,7 +12,7 @@ use super::{ConnectArguments, RunOptionArguments, run_file};
 
 pub(super) const HTTP_EXAMPLES: &str = "\
 Examples:
-  plimsoll http http://127.0.0.1:8000/              200 requests, 50 at a time
+  plimsoll http http://127.0.0.1:8000/              200 requests, 50 at a time; `http` may be left out
   plimsoll http 127.0.0.1:8000/ -c 64 -z 30s        64 at a time, each answer followed by the next request
   plimsoll http 127.0.0.1:8000/ -q 300 -z 30s       300 a second, however slow the answers are
   plimsoll http 127.0.0.1:8000/users -m POST -T application/json -d '{\"id\": \"${uuid()}\"}' -n 10000
