@@ -23,7 +23,7 @@ use crate::tables::{EndpointStats, PhaseWindow, Tables, TimeGroup};
 
 pub(crate) use backlog::Backlog;
 pub(crate) use concurrency::Concurrency;
-pub(crate) use generator::{AtVuLimit, Generator, LoopStalls, LoopUse, ScriptUse};
+pub(crate) use generator::{AtVuLimit, Generator, LoopStalls, LoopUse, ScriptUse, UsedPart};
 pub(crate) use headroom::Headroom;
 #[cfg(test)]
 pub(crate) use headroom::NEAR_LIMIT;

@@ -15,7 +15,7 @@ mod end_of_run_cutoff;
 mod environment_mismatch;
 mod error_rates_differ;
 pub(crate) mod evidence_changed;
-mod functional_failure_phase;
+pub(crate) mod functional_failure_phase;
 pub(crate) mod generator_saturated;
 mod imported;
 mod impossible_or_bimodal;
@@ -51,7 +51,7 @@ use crate::rule::{Check, Rule};
 
 /// Increased whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement can be
 /// distinguished from one that today's rules would give.
-pub const RULES_VERSION: u32 = 8;
+pub const RULES_VERSION: u32 = 9;
 
 /// Every rule, in the order in which findings of one severity are shown.
 pub const RULES: [&Rule; 37] = [

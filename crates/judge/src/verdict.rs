@@ -6,6 +6,7 @@ use crate::claims;
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::AffectedClaims;
+use crate::rules::functional_failure_phase::most_frequent_failure;
 use crate::rules::{self, RULES_VERSION, partial_pass};
 use crate::tables::EndpointStats;
 
@@ -128,6 +129,10 @@ fn nothing_succeeded(facts: &Facts<'_>) -> Option<String> {
     let (ok, failed) = (sum(|endpoint| endpoint.ok.count()), sum(EndpointStats::failed_by_target));
     let is_known = !facts.tables.missing.contains(&Missing::Outcomes);
     (is_known && ok == 0 && failed > 0).then(|| {
-        format!("Nothing succeeded: all of {} requests failed or were dropped.", numbers::count(failed))
+        format!(
+            "Nothing succeeded: all of {} requests failed or were dropped; {}.",
+            numbers::count(failed),
+            most_frequent_failure(&facts.tables.endpoints)
+        )
     })
 }

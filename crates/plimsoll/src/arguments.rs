@@ -90,7 +90,7 @@ pub(crate) enum Verb {
         after_long_help = script::EXAMPLES.to_owned() + "\n\n" + script::EXIT_CODES
     )]
     Script(Box<ScriptArguments>),
-    /// Load an HTTP URL without a plan: one request, repeated
+    /// Load an HTTP URL without a plan: one request, repeated; `plimsoll URL` is the same
     #[command(after_help = adhoc::HTTP_EXAMPLES, after_long_help = adhoc::HTTP_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Http(Box<HttpArguments>),
     /// Load a gRPC method without a plan: one call, repeated
@@ -169,10 +169,10 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) overrides: OverrideArguments,
     /// The run file to write [default: the plan's name with the time, `.plimsoll`]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = run_file)]
     pub(crate) output: Option<PathBuf>,
     /// Show no progress
-    #[arg(short, long)]
+    #[arg(long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) options: RunOptionArguments,
@@ -212,6 +212,9 @@ pub(crate) struct OutputArguments {
     /// The exit code of an INCONCLUSIVE verdict: 4, or 0 with a note
     #[arg(long, value_enum, value_name = "MODE", default_value = "fail")]
     pub(crate) inconclusive: OnInconclusive,
+    /// Show findings in full: every place, why it matters, what to do next
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 /// What an INCONCLUSIVE verdict does to the exit code.
@@ -257,6 +260,20 @@ pub(crate) struct ReportArguments {
 pub(crate) struct ExplainArguments {
     /// The rule's id or title, such as `L1` or `offered-load-not-reached`
     pub(crate) rule: Option<String>,
+}
+
+/// The name of a run file. Other generators name a report's format with the same option.
+fn run_file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "json" | "html" | "md" | "junit" => Err(format!(
+            "this option names the run file; a report is written by --{text} FILE, or --{text} - to standard output"
+        )),
+        "csv" | "text" => {
+            Err("this option names the run file; reports are written by --json, --html, --md and --junit"
+                .to_owned())
+        }
+        name => Ok(name.into()),
+    }
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -1,11 +1,12 @@
 //! `plimsoll grpc`: an ad-hoc run of one gRPC method.
 
+use anyhow::Context;
 use workload::Connecting;
 use workload::adhoc::{AdhocGrpc, AdhocStream, grpc as plan_of};
 
 use crate::adhoc;
 use crate::arguments::GrpcArguments;
-use crate::failure::CommandResult;
+use crate::failure::{CommandResult, Failure};
 use crate::signals::Listener;
 
 pub(crate) fn grpc(arguments: &GrpcArguments) -> CommandResult<u8> {
@@ -14,7 +15,7 @@ pub(crate) fn grpc(arguments: &GrpcArguments) -> CommandResult<u8> {
     let request = AdhocGrpc {
         address: arguments.address.clone(),
         method: arguments.method.clone(),
-        messages: call.data.clone(),
+        messages: call.data.iter().map(|data| message(data)).collect::<CommandResult<_>>()?,
         stream: AdhocStream { repeat: call.repeat, every: call.every, cancel_after: call.cancel_after },
         metadata: call.headers.clone(),
         proto: call.proto.clone(),
@@ -27,4 +28,14 @@ pub(crate) fn grpc(arguments: &GrpcArguments) -> CommandResult<u8> {
         pace: adhoc::pace(&arguments.pace, arguments.concurrency),
     };
     adhoc::conduct(&listener, plan_of(&request, adhoc::SOURCES), &arguments.keep)
+}
+
+/// The messages of an option: the text itself, or what a file or standard input has.
+fn message(data: &str) -> CommandResult<String> {
+    let Some(name) = data.strip_prefix('@') else { return Ok(data.to_owned()) };
+    let read = match name {
+        "-" => std::io::read_to_string(std::io::stdin().lock()),
+        path => std::fs::read_to_string(path),
+    };
+    read.with_context(|| format!("--data: {name} cannot be read")).map_err(Failure::usage)
 }

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use ::report::summary::Comparison;
-use ::report::{Style, Summary, comparison};
+use ::report::{Detail, Style, Summary, comparison};
 use evidence::{TerminalText, Verdict};
 
 use crate::arguments::{CompareArguments, OnInconclusive, OutputArguments};
@@ -33,7 +33,8 @@ pub(crate) fn show(summary: &Summary, outputs: &OutputArguments) -> CommandResul
         return Ok(());
     }
     let (style, width) = terminal();
-    print(&::report::terminal(summary, style, width))
+    let detail = if outputs.verbose { Detail::Full } else { Detail::Brief };
+    print(&::report::terminal(summary, style, width, detail))
 }
 
 /// Write every report that was asked for.
@@ -42,7 +43,7 @@ pub(crate) fn write_files(
     outputs: &OutputArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    let OutputArguments { html, md, json, junit, inconclusive: _ } = outputs;
+    let OutputArguments { html, md, json, junit, inconclusive: _, verbose: _ } = outputs;
     let asked: [(&Option<_>, Render); 4] =
         [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
     for (path, render) in asked {

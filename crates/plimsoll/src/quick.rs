@@ -95,7 +95,7 @@ fn from_address(target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
         ramp: None,
         arrivals: Arrivals::Even,
     };
-    if !(target.starts_with("http://") || target.starts_with("https://")) {
+    if target.starts_with("grpc://") || target.starts_with("grpcs://") {
         return from_grpc_address(target, pace);
     }
     let request = AdhocHttp {
@@ -112,7 +112,7 @@ fn from_address(target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
     http(&request, adhoc::SOURCES).map_err(Failure::usage)
 }
 
-/// `HOST:PORT` and `grpc://HOST:PORT` by its health service; `grpc://HOST:PORT/SERVICE/METHOD` by a call with an empty
+/// `grpc://HOST:PORT` by its health service; `grpc://HOST:PORT/SERVICE/METHOD` by a call with an empty
 /// message; `grpcs://` under TLS.
 fn from_grpc_address(target: &str, pace: Pace) -> CommandResult<LoadedPlan> {
     let (is_secure, rest) = match (target.strip_prefix("grpc://"), target.strip_prefix("grpcs://")) {

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::io::Write;
 
 use evidence::Ending;
-use report::{Style, Summary};
+use report::{Detail, Style, Summary};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).ok_or("usage: sample PATH [SECONDS]")?;
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .with_files(&[("archive", "demo.plimsoll"), ("report", "demo.html")]);
     std::fs::write(&path, report::html(&summary))?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", report::terminal(&summary, Style::Colour, 80))?;
+    writeln!(out, "{}", report::terminal(&summary, Style::Colour, 80, Detail::Full))?;
     writeln!(out, "{}\n{}", report::markdown(&summary), report::junit(&summary))?;
     Ok(())
 }

@@ -74,6 +74,7 @@ pub fn html(summary: &Summary) -> String {
     let profiles = profiles::views(summary);
     let styles = [Some(policy::STYLE), profiles.iter().any(ProfileView::has_flame).then_some(flame::STYLE)];
     let styles: Vec<&str> = styles.into_iter().flatten().collect();
+    let exchange = |exemplar| ExchangeView::of(summary, exemplar);
     let page = Page {
         policy: policy::content_security_policy(&styles, &[policy::SCRIPT]),
         style: policy::STYLE,
@@ -110,8 +111,8 @@ pub fn html(summary: &Summary) -> String {
         series: tables::series(summary),
         profiles,
         series_phases: tables::series_phases(summary),
-        failed: summary.failed.iter().take(MAX_EXCHANGES).map(ExchangeView::of).collect(),
-        slowest: summary.slowest.iter().take(MAX_EXCHANGES).map(ExchangeView::of).collect(),
+        failed: summary.failed.iter().take(MAX_EXCHANGES).map(exchange).collect(),
+        slowest: summary.slowest.iter().take(MAX_EXCHANGES).map(exchange).collect(),
         environment: view::environment(summary),
         workload: view::workload(summary),
     };

@@ -5,8 +5,8 @@ use evidence::{Claim, Finding};
 use serde::Serialize;
 
 use crate::summary::{
-    Arrivals, BesideK6, CapturedProfile, Check, Connections, CpuUse, Generator, Header, Outcomes,
-    PhaseCoverage, Row, ScenarioTotal, ScriptMetric, SeriesSummary, Summary,
+    Arrivals, BesideK6, CapturedProfile, Check, Connections, CpuUse, FailureKind, Generator, Header,
+    Headline, Outcomes, PhaseCoverage, Row, ScenarioTotal, ScriptMetric, SeriesSummary, Summary,
 };
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
@@ -19,6 +19,8 @@ struct Document<'a> {
     because: &'a str,
     rules_version: u32,
     run: &'a Header,
+    headline: &'a Option<Headline>,
+    failures: &'a [FailureKind],
     phases: &'a [PhaseCoverage],
     #[serde(rename = "accounting")]
     accounting: Accounting<'a>,
@@ -59,6 +61,8 @@ pub fn json(summary: &Summary) -> String {
         because: &summary.judgement.because,
         rules_version: summary.judgement.rules_version,
         run: &summary.header,
+        headline: &summary.headline,
+        failures: &summary.failures,
         phases: &summary.phases,
         accounting: Accounting {
             arrivals: summary.arrivals,

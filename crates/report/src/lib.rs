@@ -24,4 +24,4 @@ pub use junit::junit;
 pub use live::{LiveView, WatchView};
 pub use markdown::markdown;
 pub use summary::{ReportError, Summary};
-pub use terminal::{Style, terminal};
+pub use terminal::{Detail, Style, terminal};

@@ -10,6 +10,7 @@ use evidence::sink::{Sink, SinkError};
 use evidence::stop_rule::StopRules;
 use evidence::{Histogram, Instance, Key, KeyId, Metric, Observed, Outcome, RunEnd, TerminalText, Tick};
 use workload::Workload;
+use workload::model::{Flow, Scenario};
 
 use crate::number;
 use crate::terminal::Style;
@@ -38,6 +39,7 @@ pub struct LiveView {
     /// Failures since the start, in the order in which each outcome first occurred.
     failures: Vec<(Outcome, u64)>,
     iterations: u64,
+    iteration: Iteration,
     /// After how many iterations the run ends, if it ends by their number.
     planned_iterations: Option<u64>,
 }
@@ -47,6 +49,15 @@ pub struct LiveView {
 struct LoopKey {
     instance: Instance,
     id: KeyId,
+}
+
+/// What an arrival starts. A rate of iterations with several requests is no rate of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Iteration {
+    /// One request.
+    OneRequest,
+    /// Several requests, or as many as a script sends.
+    SeveralRequests,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -73,10 +84,12 @@ pub struct LiveNumbers {
     pub total_s: u32,
     /// The phase; `draining` after the end of the plan.
     pub phase: String,
+    /// What an arrival starts.
+    pub iteration: Iteration,
     /// Arrivals due per second.
     pub offered_per_s: f64,
-    /// Completed requests per second.
-    pub achieved_per_s: f64,
+    /// Requests that ended per second, in success or failure.
+    pub throughput_per_s: f64,
     /// Requests in flight at the end of each loop's last tick.
     pub in_flight: u64,
     /// Failures since the start.
@@ -115,6 +128,11 @@ impl LiveView {
             dropped: 0,
             failures: Vec::new(),
             iterations: 0,
+            iteration: if workload.scenarios.iter().all(sends_one_request) {
+                Iteration::OneRequest
+            } else {
+                Iteration::SeveralRequests
+            },
             planned_iterations,
         }
     }
@@ -208,8 +226,9 @@ impl LiveView {
             elapsed_s,
             total_s: self.total_s,
             phase: self.phase_at(f64::from(elapsed_s)),
+            iteration: self.iteration,
             offered_per_s: offered as f64 / length,
-            achieved_per_s: completed as f64 / length,
+            throughput_per_s: completed as f64 / length,
             in_flight: self.loops.values().map(|l| u64::from(l.in_flight)).sum(),
             failed: self.failed,
             completed: self.ok + self.failed,
@@ -226,18 +245,24 @@ impl LiveView {
         phase.map_or_else(|| "draining".to_owned(), |(name, _)| name.clone())
     }
 
-    /// One line of at most `width` columns, without a newline. If it is too narrow, it is shortened before anything is
-    /// left out.
+    /// One line of at most `width` columns, without a newline. If that is too narrow, the offered rate is left out first.
     pub fn line(&self, style: Style, width: usize) -> TerminalText {
         let now = self.now();
         let full = joined(&now, [loads(&now), failures(&now), remaining(&now)]);
         if full.width() <= width {
             return rendered([&full], style, width);
         }
-        let rate = |per_second| number::rate(per_second).trim_end_matches("/s").to_owned();
-        let loads = format!("{} of {}/s", rate(now.achieved_per_s), rate(now.offered_per_s));
+        let throughput = format!("{} req/s", number::rate_or_none(Some(now.throughput_per_s)));
         let failures = format!("{} failed", number::count(now.failed + now.dropped));
-        rendered([&joined(&now, [loads, failures, String::new()])], style, width)
+        rendered([&joined(&now, [throughput, failures, String::new()])], style, width)
+    }
+}
+
+fn sends_one_request(scenario: &Scenario) -> bool {
+    match &scenario.flow {
+        Flow::Sequence(steps) => steps.len() == 1,
+        Flow::Mix(_) | Flow::InTurn { .. } => true,
+        Flow::Script { .. } => false,
     }
 }
 
@@ -277,7 +302,17 @@ fn remaining(now: &LiveNumbers) -> String {
 }
 
 fn loads(now: &LiveNumbers) -> String {
-    format!("offered {}, achieved {}", number::rate(now.offered_per_s), number::rate(now.achieved_per_s))
+    let offered = match now.iteration {
+        Iteration::OneRequest => number::rate(now.offered_per_s),
+        Iteration::SeveralRequests => {
+            format!("{} iterations/s", number::rate_or_none(Some(now.offered_per_s)))
+        }
+    };
+    format!("offered {offered}, {}", throughput(now))
+}
+
+fn throughput(now: &LiveNumbers) -> String {
+    format!("throughput {}", number::rate(now.throughput_per_s))
 }
 
 fn failures(now: &LiveNumbers) -> String {

@@ -30,6 +30,7 @@ pub fn markdown(summary: &Summary) -> String {
     claims(&mut out, &summary.claims);
     imported(&mut out, summary);
     endpoints(&mut out, summary);
+    failures(&mut out, summary);
     findings(&mut out, &card::of_run(&summary.judgement.findings));
     streams(&mut out, summary);
     beside_k6(&mut out, summary);
@@ -68,9 +69,9 @@ fn head(out: &mut String, summary: &Summary) {
     let name = text(&header.name, MAX_NAME);
     let _ = writeln!(out, "## {} {}: {name}\n", sign(judgement.verdict), judgement.verdict);
     let _ = writeln!(out, "{}\n", text(&judgement.because, MAX_TEXT));
-    let duration = number::duration(u64::from(header.seconds));
+    let elapsed = number::length(header.elapsed_s);
     let end = text(&header.end_in_words(), MAX_TEXT);
-    let _ = writeln!(out, "{} · {duration} · {end}\n", text(&header.started_at, MAX_NAME));
+    let _ = writeln!(out, "{} · {elapsed} · {end}\n", text(&header.started_at, MAX_NAME));
 }
 
 /// The source of an imported run.
@@ -136,8 +137,8 @@ fn endpoints(out: &mut String, summary: &Summary) {
         return;
     }
     out.push_str("### Response time of successes, by phase\n\n");
-    out.push_str("| phase | endpoint | dropped | requests | failed | p50 | p95 | p99 | max |\n");
-    out.push_str("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    out.push_str("| phase | endpoint | dropped | requests | throughput | failed | p50 | p95 | p99 | max |\n");
+    out.push_str("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for row in summary.rows.iter().take(MAX_ROWS) {
         endpoint(out, row);
     }
@@ -157,16 +158,37 @@ fn endpoint(out: &mut String, row: &Row) {
     } + &outcomes.retried_text();
     let _ = writeln!(
         out,
-        "| {} | {} | {} | {} | {failed} | {} | {} | {} | {} |",
+        "| {} | {} | {} | {} | {} | {failed} | {} | {} | {} | {} |",
         text(&row.phase, MAX_NAME),
         text(&row.label, MAX_NAME),
         number::count_or_none(row.arrivals.map(|a| a.dropped())),
         number::count_or_none(outcomes.requests),
+        number::or_not_measured(row.completed_per_s, number::rate),
         number::time_or_none(times.p50_ms),
         quantile_text(times, 0.95, times.p95_ms),
         quantile_text(times, 0.99, times.p99_ms),
         number::time_or_none(times.max_ms),
     );
+}
+
+/// Why requests failed.
+fn failures(out: &mut String, summary: &Summary) {
+    if summary.failures.is_empty() {
+        return;
+    }
+    out.push_str("### Failures\n\n| outcome | requests | share | example |\n| --- | ---: | ---: | --- |\n");
+    for kind in &summary.failures {
+        let (count, share) =
+            (number::count(kind.count), summary.outcomes.share_of_completed(Some(kind.count)));
+        let example = kind.example.as_ref().map(|example| text(&example.in_words(), MAX_TEXT));
+        let _ = writeln!(
+            out,
+            "| {} | {count} | {share} | {} |",
+            text(&kind.outcome.to_string(), MAX_NAME),
+            example.unwrap_or_default()
+        );
+    }
+    out.push('\n');
 }
 
 fn streams(out: &mut String, summary: &Summary) {

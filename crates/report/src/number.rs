@@ -14,6 +14,8 @@ const NANOS_PER_MICRO: f64 = 1_000.0;
 const NANOS_PER_MS: f64 = 1e6;
 const MICROS_PER_MS: f64 = 1_000.0;
 const MS_PER_SECOND: f64 = 1_000.0;
+/// From here on a length is whole seconds.
+const WHOLE_FROM_S: f64 = 10.0;
 const TIME_DIGITS: usize = 3;
 const RATE_DIGITS: usize = 4;
 const TICK_DIGITS: usize = 4;
@@ -188,6 +190,20 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
+/// A length in seconds, in whole seconds from 10 s on: `4.44 ms`, `1.43 s`, `1 min 45 s`.
+pub fn length(seconds: f64) -> String {
+    if seconds < WHOLE_FROM_S { time_tick(seconds * MS_PER_SECOND) } else { duration(seconds.round() as u64) }
+}
+
+/// From one point of run time to another, in seconds: `10 to 30 s`, `0 to 4.44 ms`.
+pub fn span(begin_s: f64, end_s: f64) -> String {
+    let end = match begin_s == 0.0 && end_s < WHOLE_FROM_S {
+        true => length(end_s),
+        false => format!("{} s", plain(end_s)),
+    };
+    format!("{} to {end}", plain(begin_s))
+}
+
 /// A point of run time, as on a clock: `1:45`, `1:02:03`.
 pub fn clock(seconds: u64) -> String {
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
@@ -315,8 +331,14 @@ mod tests {
             duration(105),
             duration(7_380),
             clock(3_723),
+            length(0.004_44),
+            length(1.43),
+            length(105.2),
+            span(0.0, 0.149_999_999),
+            span(0.0, 10.0),
+            span(10.0, 12.344),
         ]
         .join(" | ");
-        insta::assert_snapshot!(texts, @"0 | 999 | 1,234,567 | 299.7/s | 12,346/s | 512 B | 1.00 MiB | 118 MiB | 45 s | 1 min 45 s | 2 h 3 min | 1:02:03");
+        insta::assert_snapshot!(texts, @"0 | 999 | 1,234,567 | 299.7/s | 12,346/s | 512 B | 1.00 MiB | 118 MiB | 45 s | 1 min 45 s | 2 h 3 min | 1:02:03 | 4.44 ms | 1.43 s | 1 min 45 s | 0 to 150 ms | 0 to 10 s | 10 to 12.34 s");
     }
 }

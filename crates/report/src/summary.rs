@@ -13,7 +13,9 @@ mod comparison;
 mod cost;
 mod counts;
 mod distribution;
+mod failures;
 mod header;
+mod headline;
 mod labels;
 mod observed;
 mod phases;
@@ -40,7 +42,9 @@ pub use comparison::{
 pub use cost::SecondRanges;
 pub use counts::{Arrivals, Check, Outcomes};
 pub use distribution::{DistributionCurve, PhaseDistribution};
+pub use failures::{FailureExample, FailureKind};
 pub use header::{Header, PhaseCoverage, RunEndState};
+pub use headline::Headline;
 pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
 pub use rows::{Row, ScenarioTotal};
@@ -69,6 +73,10 @@ pub struct Summary {
     pub judgement: Judgement,
     /// The judgement's claims, with what is needed to format them.
     pub claims: Vec<ClaimSummary>,
+    /// The numbers that a reader looks for first; none where no request ended.
+    pub headline: Option<Headline>,
+    /// Why requests failed, the most frequent kind first.
+    pub failures: Vec<FailureKind>,
     /// The phases, ascending.
     pub phases: Vec<PhaseCoverage>,
     /// Outcomes of the whole run.
@@ -222,9 +230,12 @@ impl Summary {
             exemplars.into_iter().partition(|e| e.kind == ExemplarKind::Failed);
         failed.sort_by(|a, b| (&a.endpoint, a.outcome, a.due).cmp(&(&b.endpoint, b.outcome, b.due)));
         let outcomes = tally.outcomes();
+        let failures = failures::of(&outcomes, &failed, &tally);
         Ok(Summary {
             claims: claims::of(judgement, workload),
             judgement: judgement.clone(),
+            headline: headline::of(&tally, &phases),
+            failures,
             scenarios: rows::scenarios(&tally, workload, virtual_users::of(run, workload, &tally)?),
             checks: tally.checks(),
             connections: tally.connections(),
@@ -254,7 +265,7 @@ impl Summary {
     }
 
     /// The rows of one phase.
-    pub fn rows_of<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = &'a Row> {
+    pub fn rows_of<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = &'a Row> + Clone {
         self.rows.iter().filter(move |row| row.phase == phase)
     }
 

@@ -1,6 +1,8 @@
-//! The report as text for a terminal: the verdict and its claims, the numbers, the findings.
+//! The report as text for a terminal: the numbers, the verdict with its claims, the findings. The verdict's word is in the
+//! first line too, and its sentence among the last, where a reader of a terminal looks.
 
 mod endpoints;
+mod failures;
 pub(crate) mod findings;
 pub(crate) mod line;
 mod metrics;
@@ -40,16 +42,26 @@ pub enum Style {
     Colour,
 }
 
+/// How much is said of findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// A line for each rule.
+    Brief,
+    /// Every place, why it matters, and what to do.
+    Full,
+}
+
 /// The report as text, no line wider than `width` columns; `width` below 20 counts as 20.
-pub fn terminal(summary: &Summary, style: Style, width: usize) -> TerminalText {
+pub fn terminal(summary: &Summary, style: Style, width: usize, detail: Detail) -> TerminalText {
     let mut page = Page::new(width);
-    verdict(&mut page, summary);
-    claims(&mut page, summary);
+    head(&mut page, summary);
     imported(&mut page, summary);
-    beside_k6(&mut page, summary);
     for name in summary.phases_with_rows() {
         phase(&mut page, summary, name);
     }
+    legend(&mut page, summary);
+    failures::add(&mut page, summary);
+    beside_k6(&mut page, summary);
     if let Some(table) = phases::table(summary) {
         page.heading("Requests", "  where their time goes: mean, share");
         page.table(&table);
@@ -62,11 +74,16 @@ pub fn terminal(summary: &Summary, style: Style, width: usize) -> TerminalText {
         page.heading("Metrics of the script", "  over the whole run");
         page.table(&table);
     }
-    legend(&mut page, summary);
     page.gap();
     totals(&mut page, summary);
     machine(&mut page, summary);
-    findings::add(&mut page, &card::of_run(&summary.judgement.findings));
+    verdict(&mut page, summary);
+    claims(&mut page, summary);
+    let cards = card::of_run(&summary.judgement.findings);
+    match detail {
+        Detail::Brief => findings::add_lines(&mut page, &cards),
+        Detail::Full => findings::add(&mut page, &cards),
+    }
     files(&mut page, summary);
     page.render(style)
 }
@@ -80,21 +97,29 @@ fn verdict_tone(verdict: Verdict) -> Tone {
     }
 }
 
+/// The verdict in a sentence.
 fn verdict(page: &mut Page, summary: &Summary) {
     let verdict = summary.judgement.verdict;
     let name = verdict.to_string();
     let tone = verdict_tone(verdict);
+    page.gap();
     page.labelled(Label::new(&name, name.len() + 2), tone, Tone::Strong, &summary.judgement.because);
     if summary.judgement.because.trim().is_empty() {
         page.line(&[(tone, &name)]);
     }
+}
+
+/// What was run, how it ended, and the verdict's word.
+fn head(page: &mut Page, summary: &Summary) {
+    let verdict = summary.judgement.verdict;
+    let word = verdict.to_string();
     let header = &summary.header;
-    let duration = number::duration(u64::from(header.seconds));
-    let mut text = format!("{} · {} · {duration}", header.name, header.started_at);
+    let elapsed = number::length(header.elapsed_s);
+    let mut text = format!("{} · {} · {elapsed}", header.name, header.started_at);
     if header.end == RunEndState::Completed {
         text.push_str(" · completed");
     }
-    page.paragraph(Label::indent(0), Tone::Dim, &text);
+    page.labelled(Label::new(&word, word.len() + 2), verdict_tone(verdict), Tone::Dim, &text);
     if header.end != RunEndState::Completed {
         page.paragraph(Label::indent(0), Tone::Warn, &format!("The run was {}.", header.end_in_words()));
     }
@@ -160,9 +185,7 @@ fn imported(page: &mut Page, summary: &Summary) {
 
 fn phase(page: &mut Page, summary: &Summary, phase: &str) {
     let planned = summary.phases.iter().find(|p| p.name == phase);
-    let when = planned.map_or_else(String::new, |p| {
-        format!("  {} to {} s", number::plain(p.start_s), number::plain(p.end_s))
-    });
+    let when = planned.map_or_else(String::new, |p| format!("  {}", p.when()));
     let name = if phase.is_empty() { "(no phase)" } else { phase };
     page.heading(&format!("Phase {name}"), &when);
     page.table(&endpoints::table(summary.rows_of(phase)));

@@ -87,7 +87,8 @@ fn checked(fixture: &Fixture, what: &str, target: SocketAddr) -> Result<Expectat
          get = \"${{shop.url}}/\"\ntimeout = \"2s\"\nexpect = {{ json = {{ \"$.a\" = 1 }} }}\n"
     );
     fs::write(folder.join("plan.toml"), plan).context("cannot write a plan")?;
-    let ran = fixture.limited(&folder, CHECKING_MIB, &["run", "plan.toml", "-q", "-o", "run.plimsoll"])?;
+    let ran =
+        fixture.limited(&folder, CHECKING_MIB, &["run", "plan.toml", "--quiet", "-o", "run.plimsoll"])?;
     Ok(outcome(what, CHECKING_MIB, &ran).unless(folder.join("run.plimsoll").exists(), "there is no run file"))
 }
 

@@ -116,7 +116,16 @@ impl ExampleRun {
         let file = format!("examples/{}.toml", self.plan);
         let mut command = Command::new(workspace.binary("plimsoll"));
         command.current_dir(workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
-        command.args(["run", &file, "-q", "--force", "--time-scale", self.time_scale, "--load", self.load]);
+        command.args([
+            "run",
+            &file,
+            "--quiet",
+            "--force",
+            "--time-scale",
+            self.time_scale,
+            "--load",
+            self.load,
+        ]);
         command.arg("-o").arg(&archive);
         for target in targets.iter().filter(|target| is_named(workspace, &file, target)) {
             command.args(["--target", target]);

@@ -58,6 +58,17 @@ pub(crate) struct LoopUse {
     pub(crate) instance: Instance,
     /// The highest mean over [`WINDOW_S`] of the phase (or over the phase, if shorter), in cores.
     pub(crate) cores: f64,
+    /// Whether that is less than the phase.
+    pub(crate) part: UsedPart,
+}
+
+/// What a mean was taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UsedPart {
+    /// [`WINDOW_S`] of the phase.
+    Window,
+    /// The phase, which is shorter.
+    Phase,
 }
 
 /// The turns of a loop that took [`STALL_MS`] or longer.
@@ -120,7 +131,9 @@ fn loops(cpu: &[OwnSeries<'_>], phase: &PhaseWindow) -> Vec<LoopUse> {
         let width = values.len().min(WINDOW_S as usize).max(1);
         let means = values.windows(width).filter_map(stats::mean);
         if let Some(cores) = means.reduce(f64::max) {
-            uses.push(LoopUse { phase: phase.name.clone(), instance, cores });
+            let is_shorter = phase.length_s() < f64::from(WINDOW_S);
+            let part = if is_shorter { UsedPart::Phase } else { UsedPart::Window };
+            uses.push(LoopUse { phase: phase.name.clone(), instance, cores, part });
         }
     }
     uses.sort_by_key(|loop_use| loop_use.instance);
@@ -137,7 +150,7 @@ fn stalls(run: &dyn Run, phase: &PhaseWindow, loops: usize) -> Result<Vec<LoopSt
         let long = turns.buckets().filter(|(low, ..)| *low as f64 >= STALL_MS * 1_000.0);
         let stalled_us: f64 = long.map(|(low, high, count)| (low + high) as f64 / 2.0 * count as f64).sum();
         let loops = if instance.is_some() { 1 } else { loops };
-        let time_us = phase.seconds().len() as f64 * loops as f64 * 1e6;
+        let time_us = phase.length_s() * loops as f64 * 1e6;
         let longest_ms = turns.max_us()? as f64 / 1_000.0;
         let share = (stalled_us / time_us.max(1.0)).min(1.0);
         Some(LoopStalls { phase: phase.name.clone(), instance, share, longest_ms })

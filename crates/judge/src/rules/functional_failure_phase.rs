@@ -56,14 +56,15 @@ fn mostly_failed(endpoints: &[&EndpointStats], scope: Scope, phase: &PhaseWindow
         phase.name,
         numbers::count(ok),
         numbers::count(attempted),
-        most_frequent_failure(endpoints)
+        most_frequent_failure(endpoints.iter().copied())
     );
     let figures = [("success", share * 100.0, "%"), ("threshold", MIN_SUCCESS * 100.0, "%")];
     Some(with_figures(RULE.finding(Severity::Caution, scope, what), &figures))
 }
 
 /// The most frequent failure, with its count.
-fn most_frequent_failure(endpoints: &[&EndpointStats]) -> String {
+pub(crate) fn most_frequent_failure<'a>(endpoints: impl IntoIterator<Item = &'a EndpointStats>) -> String {
+    let endpoints: Vec<&EndpointStats> = endpoints.into_iter().collect();
     let mut failures: BTreeMap<Outcome, u64> = BTreeMap::new();
     for (outcome, n) in endpoints.iter().flat_map(|c| &c.outcomes).filter(|(outcome, _)| outcome.is_failure())
     {

@@ -3,7 +3,7 @@
 use evidence::{Finding, RuleId, Scope, Severity};
 
 use crate::facts::WINDOW_S;
-use crate::facts::{Facts, LoopStalls, LoopUse, ScriptUse};
+use crate::facts::{Facts, LoopStalls, LoopUse, ScriptUse, UsedPart};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 use crate::tables::PhaseWindow;
@@ -103,9 +103,13 @@ fn script_use(script: &ScriptUse) -> String {
     )
 }
 
-/// `loop 1 used 97 % of a core over 10 s of …`.
+/// `loop 1 used 97 % of a core over 10 s of …`; of a phase that is shorter `… of a core over …`.
 pub(crate) fn busiest_use(l: &LoopUse) -> String {
-    format!("{} used {} of a core over {WINDOW_S} s of `{}`", l.instance, numbers::percent(l.cores), l.phase)
+    let window = match l.part {
+        UsedPart::Window => format!("{WINDOW_S} s of "),
+        UsedPart::Phase => String::new(),
+    };
+    format!("{} used {} of a core over {window}`{}`", l.instance, numbers::percent(l.cores), l.phase)
 }
 
 #[cfg(test)]
@@ -119,6 +123,18 @@ mod tests {
         test_run.stall(20..70, 3_000);
         insta::assert_snapshot!(test_run.findings(super::check), @r"
         caution [steady] The generator, not the target, was at its limit: loop 1 used 97 % of a core over 10 s of `steady`.
+          loop CPU Some(97.0) %, threshold Some(80.0) %
+        ");
+    }
+
+    #[test]
+    fn a_phase_shorter_than_a_window_is_named_as_a_whole() {
+        let mut test_run = TestRun::unobserved();
+        test_run.workload.phases[1].end = std::time::Duration::from_secs(14);
+        (10..14).for_each(|second| test_run.offer_once(second, "list", Load::of(100)));
+        test_run.loop_cpu(1, [(10..14, 0.97)]);
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [steady] The generator, not the target, was at its limit: loop 1 used 97 % of a core over `steady`.
           loop CPU Some(97.0) %, threshold Some(80.0) %
         ");
     }

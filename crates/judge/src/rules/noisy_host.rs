@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Inconclusive,
     tests: "One finding, that neighbours took the processor, with what they did to the generator in the same phase (late \
             drops of L2; beside steal or other processes, busy loops of L3): a loop of the generator that used no more \
-            than 80 % of a core and was stalled, not by a script (L3), for more than 1 % of a phase, in turns of 2 ms or longer (the worst \
+            than 80 % of a core and was stalled, not by a script (L3), for more than 1 % of a phase of 1 s or longer, in turns of 2 ms or longer (the worst \
             loop decides); steal above 1 % in the mean or above 5 % in any 10 s; where a target is observed, processes \
             other than the generator and the observed targets using more than 0.25 cores while a process waits for a \
             processor for more than 5 % of \
@@ -38,6 +38,8 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Both { run: check, pair: pairs::check },
 };
 
+/// Stalls in a shorter phase show no neighbours, in seconds.
+pub(crate) const LEAST_PHASE_S: f64 = 1.0;
 /// The largest share of the processors that neighbours may take, in the mean …
 pub(crate) const STEAL_MEAN: f64 = 0.01;
 /// … and in any window of [`WINDOW_S`].
@@ -91,7 +93,10 @@ fn worst_stall<'f>(facts: &'f Facts<'_>, is_selected: impl Fn(&str) -> bool) -> 
             facts.generator.loops.iter().filter(|l| l.phase == stalls.phase && l.cores > LOOP_CPU);
         loops.any(|l| stalls.instance.is_none_or(|instance| instance == l.instance))
     };
-    let selected = facts.generator.stalls.iter().filter(|stalls| is_selected(&stalls.phase));
+    // Of a run of milliseconds a single turn is a large share, and shows nothing.
+    let is_long = |name: &str| facts.phase(name).is_some_and(|phase| phase.length_s() >= LEAST_PHASE_S);
+    let stalls = facts.generator.stalls.iter();
+    let selected = stalls.filter(|stalls| is_selected(&stalls.phase) && is_long(&stalls.phase));
     let is_explained = |stalls: &LoopStalls| is_busy(stalls) || by_script(facts, stalls).is_some();
     let others = selected.filter(|stalls| stalls.share > STALLED && !is_explained(stalls));
     others.max_by(|a, b| a.share.total_cmp(&b.share))
@@ -182,6 +187,19 @@ mod tests {
             test_run.observe(&key, 40..70, *then);
         }
         test_run
+    }
+
+    #[test]
+    fn stalls_in_a_phase_of_milliseconds_show_no_neighbours() {
+        let of_phase = |ms: u64| {
+            let mut test_run = TestRun::new();
+            test_run.workload.phases[1].end = std::time::Duration::from_millis(10_000 + ms);
+            test_run.offer_once(10, "list", Load::of(100));
+            test_run.stall(10..11, 3_000);
+            test_run.findings(super::check)
+        };
+        assert_eq!(of_phase(400), "nothing");
+        assert!(of_phase(1_000).contains("stalled for 30 % of `steady`"), "{}", of_phase(1_000));
     }
 
     #[test]

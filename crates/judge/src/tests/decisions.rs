@@ -195,7 +195,7 @@ fn none_of_851_passes_a_p95() {
 fn a_run_in_which_nothing_succeeded_fails_whatever_was_asked() {
     let dead = Load { failed: 100, outcome: Outcome::Refused, ..Load::of(0) };
     let test_run = TestRun::new().offer("steady", "list", dead);
-    insta::assert_snapshot!(test_run.verdict(), @"FAIL: Nothing succeeded: all of 6,000 requests failed or were dropped.");
+    insta::assert_snapshot!(test_run.verdict(), @"FAIL: Nothing succeeded: all of 6,000 requests failed or were dropped; 6,000 ended in `refused`.");
 }
 
 #[test]

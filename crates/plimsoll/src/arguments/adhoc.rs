@@ -8,11 +8,11 @@ use clap::Args;
 use workload::plan::MAX_REDIRECTS;
 use workload::{Arrivals, CancelAfter, units};
 
-use super::{ConnectArguments, RunOptionArguments};
+use super::{ConnectArguments, RunOptionArguments, run_file};
 
 pub(super) const HTTP_EXAMPLES: &str = "\
 Examples:
-  plimsoll http http://127.0.0.1:8000/              200 requests, 50 at a time
+  plimsoll http http://127.0.0.1:8000/              200 requests, 50 at a time; `http` may be left out
   plimsoll http 127.0.0.1:8000/ -c 64 -z 30s        64 at a time, each answer followed by the next request
   plimsoll http 127.0.0.1:8000/ -q 300 -z 30s       300 a second, however slow the answers are
   plimsoll http 127.0.0.1:8000/users -m POST -T application/json -d '{\"id\": \"${uuid()}\"}' -n 10000
@@ -30,8 +30,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct PaceArguments {
-    /// How many requests in all [default: 200, unless -z, -q or --ramp says how long]
-    #[arg(short = 'n', long, value_name = "NUMBER")]
+    /// How many requests in all, such as 500 or 10k [default: 200, unless -z, -q or --ramp says how long]
+    #[arg(short = 'n', long, value_name = "NUMBER", value_parser = count)]
     pub(crate) requests: Option<u64>,
     /// For how long, such as 30s or 1m30s, after the ramp; with -n whichever ends first [default: 10s with -q or
     /// --ramp; -n ends after 10m at the latest]
@@ -56,7 +56,7 @@ pub(crate) struct PaceArguments {
 #[command(next_help_heading = "Evidence and reports")]
 pub(crate) struct KeepArguments {
     /// Keep the evidence in this run file [default: it is deleted after the verdict]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = run_file)]
     pub(crate) output: Option<PathBuf>,
     /// Show no progress
     #[arg(long)]
@@ -104,7 +104,7 @@ pub(crate) struct HttpArguments {
 #[command(next_help_heading = "Request")]
 pub(crate) struct RequestArguments {
     /// The method [default: GET, or POST with a body]
-    #[arg(short, long, value_name = "METHOD")]
+    #[arg(short, long, visible_short_alias = 'X', value_name = "METHOD")]
     pub(crate) method: Option<String>,
     /// A header, such as 'x-id: 7'; may be given again
     #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
@@ -158,8 +158,9 @@ pub(crate) struct GrpcArguments {
 #[command(next_help_heading = "Call")]
 pub(crate) struct CallArguments {
     /// The message as JSON; its strings may contain values like ${uuid()}. Several messages for a client stream: give
-    /// the option again, or an array, or one message after another [default: {}]
-    #[arg(short = 'd', long, value_name = "JSON")]
+    /// the option again, or an array, or one message after another; `@FILE` reads them from a file, `@-` from standard
+    /// input [default: {}]
+    #[arg(short = 'd', long, value_name = "JSON|@FILE")]
     pub(crate) data: Vec<String>,
     /// Send all messages this many times on a client stream; 0 sends none [default: 1]
     #[arg(long, value_name = "NUMBER")]
@@ -184,6 +185,16 @@ pub(crate) struct CallArguments {
     /// Time limit of a response, from the instant its call was due
     #[arg(short = 't', long, visible_alias = "timeout", value_name = "DURATION", default_value = "30s", value_parser = limit)]
     pub(crate) deadline: Duration,
+}
+
+/// A number: `500`, `10k`, `2M`.
+fn count(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1_000),
+        None => text.strip_suffix('M').map_or((text, 1), |digits| (digits, 1_000_000)),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    number.ok_or_else(|| "expected a whole number, such as 500, 10k or 2M".to_owned())
 }
 
 /// A rate: `300` a second, `300/s`, `20/min`.

@@ -13,8 +13,6 @@ pub(crate) struct ForeignArguments {
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "headers")]
     pub(crate) http_debug: Option<String>,
     #[arg(short, long, hide = true)]
-    verbose: bool,
-    #[arg(short, long, hide = true)]
     address: Option<String>,
     #[arg(long, hide = true)]
     profiling_enabled: bool,
@@ -109,7 +107,6 @@ impl ForeignArguments {
     /// What has no effect, a sentence each.
     pub(crate) fn notes(&self) -> Vec<&'static str> {
         let given = [
-            (self.verbose, "--verbose has no effect"),
             (
                 self.address.as_ref().is_some_and(|address| !address.is_empty()),
                 "--address has no effect: there is no REST API",

@@ -13,7 +13,7 @@ use crate::screen;
 
 /// The command line. Help, or what is wrong, is printed, and ends the process.
 pub(crate) fn parse() -> Arguments {
-    let given = || with_script_verb(std::env::args_os().collect());
+    let given = || with_script_verb(with_http_verb(std::env::args_os().collect()));
     let error = match Arguments::try_parse_from(given()) {
         Ok(arguments) => return arguments,
         Err(error) => error,
@@ -43,6 +43,25 @@ pub(super) const SCRIPT_VERB: &str = "run-script";
 const SCRIPT_ENDINGS: [&str; 5] = ["js", "mjs", "cjs", "tar", "ts"];
 /// The exit code of k6 for flags that cannot be read.
 const UNREADABLE_FLAGS: i32 = 255;
+
+/// The command line, in which a URL without a verb is what `http` loads.
+fn with_http_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_url = |argument: &OsString| {
+        let text = argument.to_string_lossy();
+        text.starts_with("http://") || text.starts_with("https://")
+    };
+    let first = arguments.get(1).map(|first| first.to_string_lossy().into_owned()).unwrap_or_default();
+    let has_address = match first.starts_with('-') {
+        // Options before a URL.
+        true => arguments.iter().any(is_url),
+        // No verb has a colon.
+        false => first.contains(':'),
+    };
+    if has_address {
+        arguments.insert(1, "http".into());
+    }
+    arguments
+}
 
 /// The command line, in which `run` with a script is a verb of its own.
 fn with_script_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {

@@ -35,7 +35,7 @@ Exit codes: 0 no check failed, 2 nothing answers, 3 a check failed.";
 
 #[derive(Debug, Args)]
 pub(crate) struct QuickArguments {
-    /// A URL (`http`, `https`, `grpc`, `grpcs`), HOST:PORT of a gRPC server, or with --plan the name of a target
+    /// A URL (`http`, `https`, `grpc`, `grpcs`; without a scheme `http`), or with --plan the name of a target
     pub(crate) target: String,
     /// Send the requests of this plan
     #[arg(long, value_name = "PLAN")]

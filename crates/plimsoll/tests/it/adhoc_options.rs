@@ -40,6 +40,78 @@ fn redirects_are_followed_up_to_the_option() {
 }
 
 #[test]
+fn command_lines_of_other_generators_are_understood() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/a", target.addr());
+    let address = format!("{}/a", target.addr());
+    for line in [
+        &[&url, "-n", "4", "-c", "1", "--quiet"][..],
+        &[&address, "-n", "4", "-c", "1", "--quiet"],
+        &["-n", "4", "-c", "1", "--quiet", &url],
+    ] {
+        folder.plimsoll(line).exits_with(0).stdout_contains(&["4 ended, 0 failed"]);
+    }
+    assert!(target.log().iter().all(|served| served.method == "GET"));
+    folder
+        .plimsoll(&["http", &url, "-X", "PUT", "-n", "1k", "--quiet"])
+        .exits_with(0)
+        .stdout_contains(&["1,000 ended"]);
+    assert!(target.log().iter().any(|served| served.method == "PUT"));
+    let refused = |options: &[&str], part: &str| {
+        folder.plimsoll(&[&["http", &url], options].concat()).exits_with(2).stderr_contains(&[part]);
+    };
+    refused(&["-n", "1.5k"], "such as 500, 10k or 2M");
+    refused(&["-n", "99999999999999M"], "such as 500, 10k or 2M");
+    refused(&["-o", "json"], "a report is written by --json FILE");
+    refused(&["-o", "csv"], "reports are written by --json");
+    folder.plimsoll(&["run", "plan.toml", "-o", "html"]).exits_with(2).stderr_contains(&["--html FILE"]);
+}
+
+#[test]
+fn a_short_run_ends_when_its_last_request_has_ended() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/", target.addr());
+    let ran = folder.plimsoll(&[&url, "-n", "300", "--quiet", "--json", "run.json", "--md", "run.md"]);
+    ran.exits_with(0);
+    for shown in [&ran.stdout, &folder.read("run.md")] {
+        assert!(!shown.contains("600 s"), "{shown}");
+    }
+    let report = folder.json("run.json");
+    let elapsed_s = report["run"]["elapsed_s"].as_f64().unwrap();
+    assert!(elapsed_s > 0.0, "{report}");
+    let throughput = report["headline"]["throughput_per_s"].as_f64().unwrap();
+    let covered_s = report["phases"][0]["covered_s"].as_f64().unwrap();
+    assert!((throughput * covered_s - 300.0).abs() < 1e-6, "{throughput} in {covered_s} s");
+    assert!(covered_s <= elapsed_s, "{covered_s} of {elapsed_s} s");
+}
+
+#[test]
+fn why_requests_failed_is_said_in_every_report() {
+    let target = testbed::http(Behaviour::from(CannedResponse::new(503).body("out of cheese"))).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/a", target.addr());
+    let ran = folder.plimsoll(&[
+        &url, "-n", "7", "--quiet", "--json", "run.json", "--md", "run.md", "--html", "run.html",
+    ]);
+    ran.exits_with(3).stdout_contains(&[
+        "Failures  100 % of 7 requests\n7  http_503  GET /a: status 503, expected 200 to 399 · out of cheese\n",
+        "FAIL  Nothing succeeded: all of 7 requests failed or were dropped; 7 ended in `http_503`.\n",
+        "\nFindings  -v: in full",
+    ]);
+    let [numbers, why, verdict, findings] = ["Phase run", "\nFailures", "\nFAIL  Nothing", "\nFindings"]
+        .map(|part| ran.stdout.find(part).unwrap());
+    assert!(numbers < why && why < verdict && verdict < findings, "{}", ran.stdout);
+    assert!(folder.read("run.md").contains("status 503, expected 200 to 399 · out of cheese"));
+    assert!(folder.read("run.html").contains("<td>status 503, expected 200 to 399</td>"));
+    let failure = &folder.json("run.json")["failures"][0];
+    assert_eq!((&failure["count"], &failure["example"]["status"]), (&7.into(), &503.into()), "{failure}");
+    let full = folder.plimsoll(&[&url, "-n", "7", "--quiet", "-v"]);
+    full.exits_with(3).stdout_contains(&["\nwhy   The latency of failures"]);
+}
+
+#[test]
 fn random_arrivals_are_reproducible_by_their_seed() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new("");
@@ -91,6 +163,12 @@ fn calls_stream_as_the_options_describe() {
         .stdout_contains(&["3 ended, 0 failed"]);
     assert_eq!(counted().0, 6);
     assert_eq!(target.log()[0].body, b"\n\x01a\0\0\0\0\x03\n\x01b");
+    folder.write("message.json", "{\"id\": \"from a file\"}");
+    line("Send", &["-d", "@message.json"]).exits_with(0).stdout_contains(&["3 ended, 0 failed"]);
+    assert!(target.log().last().unwrap().body.ends_with(b"from a file"));
+    line("Send", &["-d", "@missing.json"])
+        .exits_with(2)
+        .stderr_contains(&["--data: missing.json cannot be read"]);
     line("Talk", &["-d", "[{\"id\": \"a\"}, {\"id\": \"b\"}]", "--repeat", "2", "--every", "2ms"])
         .exits_with(0)
         .stdout_contains(&["3 ended, 0 failed", "Streams", "first p50"]);

@@ -9,7 +9,7 @@ use crate::command::{TestFolder, closed};
 fn with_run() -> TestFolder {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&closed(target.addr(), 1));
-    folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"]).exits_with(0);
     folder
 }
 
@@ -66,8 +66,9 @@ fn a_damaged_run_file_is_refused_without_a_panic() {
 fn a_run_file_is_not_overwritten_unless_asked() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&closed(target.addr(), 1));
-    let run =
-        |more: &[&str]| folder.plimsoll(&[&["run", "plan.toml", "-q", "-o", "run.plimsoll"], more].concat());
+    let run = |more: &[&str]| {
+        folder.plimsoll(&[&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"], more].concat())
+    };
     run(&[]).exits_with(0);
     let before = std::fs::read(folder.path("run.plimsoll")).unwrap();
     let sent = target.requests();
@@ -83,7 +84,7 @@ fn force_replaces_only_run_files() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&closed(target.addr(), 1));
     folder.write("thesis.txt", "three years of work");
-    let ran = folder.plimsoll(&["run", "plan.toml", "-q", "-o", "thesis.txt", "--force"]);
+    let ran = folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "thesis.txt", "--force"]);
     ran.exits_with(2).stderr_contains(&["thesis.txt is not a run file"]);
     assert_eq!(folder.read("thesis.txt"), "three years of work");
     assert_eq!(target.requests(), 0);
@@ -93,7 +94,7 @@ fn force_replaces_only_run_files() {
 fn a_run_file_is_named_after_plan_and_time_by_default() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&closed(target.addr(), 1));
-    let ran = folder.plimsoll(&["run", "plan.toml", "-q"]);
+    let ran = folder.plimsoll(&["run", "plan.toml", "--quiet"]);
     let files = folder.files(".plimsoll");
     assert!(files.len() == 1 && files[0].starts_with("plan-2"), "{files:?}");
     ran.exits_with(0).stdout_contains(&[&files[0]]);

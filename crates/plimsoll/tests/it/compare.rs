@@ -11,7 +11,7 @@ const VERSION_1: &[u8] = include_bytes!("../../../archive/tests/files/version-1.
 fn run(folder: &TestFolder, behaviour: Behaviour, file: &str) {
     let target = testbed::http(behaviour).unwrap();
     folder.write("plan.toml", closed(target.addr(), 1));
-    let ran = folder.plimsoll(&["run", "plan.toml", "-q", "-o", file]);
+    let ran = folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", file]);
     assert!(matches!(ran.code, Some(0 | 3)), "{}", ran.stderr);
 }
 

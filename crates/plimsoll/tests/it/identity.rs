@@ -32,7 +32,7 @@ fn run(folder: &TestFolder, target: &Target, arguments: &[&str], file: &str) {
     let process = format!("[targets.api]\nprocess = {{ pid = {} }}\n", script.0.id());
     folder.write("plan.toml", closed(target.addr(), 1).replace("[targets.api]\n", &process));
     folder
-        .plimsoll(&["run", "plan.toml", "-q", "-o", file, "--json", "run.json", "--html", "run.html"])
+        .plimsoll(&["run", "plan.toml", "--quiet", "-o", file, "--json", "run.json", "--html", "run.html"])
         .exits_with(0);
 }
 

@@ -35,8 +35,17 @@ fn says(text: &str, expected: &[&str]) {
 #[test]
 fn a_stream_is_measured_with_its_cautions_and_judged_where_asked() {
     let folder = with("k6.ndjson");
-    let ran =
-        folder.plimsoll(&["import", "k6.ndjson", "-o", "k6.plimsoll", "--html", "k6.html", "--md", "k6.md"]);
+    let ran = folder.plimsoll(&[
+        "import",
+        "k6.ndjson",
+        "-v",
+        "-o",
+        "k6.plimsoll",
+        "--html",
+        "k6.html",
+        "--md",
+        "k6.md",
+    ]);
     ran.exits_with(0);
     says(
         &ran.stdout,
@@ -48,7 +57,7 @@ fn a_stream_is_measured_with_its_cautions_and_judged_where_asked() {
             "Imported from k6 NDJSON",
         ],
     );
-    let again = folder.plimsoll(&["report", "k6.plimsoll"]);
+    let again = folder.plimsoll(&["report", "-v", "k6.plimsoll"]);
     again.exits_with(0);
     assert_eq!(again.stdout, ran.stdout);
     for file in ["k6.html", "k6.md"] {
@@ -94,12 +103,12 @@ fn truncated_files_and_bad_lines_are_reported() {
     let folder = with("k6.csv");
     let text = fs::read_to_string(folder.path("k6.csv")).unwrap();
     folder.write("cut.csv", &text[..text.len() - 20]);
-    let ran = folder.plimsoll(&["import", "cut.csv", "-o", "cut.plimsoll"]);
+    let ran = folder.plimsoll(&["import", "cut.csv", "-v", "-o", "cut.plimsoll"]);
     ran.exits_with(4);
     says(&ran.stdout, &["cut.csv ends in the middle of line 374", "POST http://127.0.0.1"]);
     let bad = text.replacen("\nhttp_reqs,", "\nhttp_reqs;", 1);
     folder.write("bad.csv", bad);
-    let ran = folder.plimsoll(&["import", "bad.csv", "-o", "bad.plimsoll"]);
+    let ran = folder.plimsoll(&["import", "bad.csv", "-v", "-o", "bad.plimsoll"]);
     ran.exits_with(0);
     says(
         &ran.stdout,

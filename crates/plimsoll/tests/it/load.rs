@@ -16,7 +16,7 @@ fn target() -> Target {
 fn the_time_scale_shortens_the_run_and_keeps_the_rate() {
     let target = target();
     let folder = TestFolder::new(&open(target.addr(), 20));
-    folder.plimsoll(&["run", "plan.toml", "-q", "--time-scale", "0.1"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "--time-scale", "0.1"]).exits_with(0);
     assert_eq!(target.requests(), 100);
 }
 
@@ -24,7 +24,7 @@ fn the_time_scale_shortens_the_run_and_keeps_the_rate() {
 fn the_load_factor_multiplies_the_rate() {
     let target = target();
     let folder = TestFolder::new(&open(target.addr(), 1));
-    folder.plimsoll(&["run", "plan.toml", "-q", "--load", "0.4"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "--load", "0.4"]).exits_with(0);
     assert_eq!(target.requests(), 20);
 }
 
@@ -33,7 +33,7 @@ fn the_target_override_sends_the_load_elsewhere() {
     let (refusing, target) = (refusal(), target());
     let folder = TestFolder::new(&open(refusing.addr(), 1));
     let elsewhere = format!("api=http://{}/v2", target.addr());
-    folder.plimsoll(&["run", "plan.toml", "-q", "--target", &elsewhere]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "--target", &elsewhere]).exits_with(0);
     let log = target.log();
     assert_eq!(log.len(), 50);
     assert!(log.iter().all(|served| served.path == "/v2/x"), "{:?}", log[0]);
@@ -44,7 +44,7 @@ fn the_seed_decides_what_is_drawn() {
     let drawn = |seed: &str| {
         let target = target();
         let folder = TestFolder::new(&open(target.addr(), 1).replace("/x\"", "/x?n=${random(1, 1000000)}\""));
-        folder.plimsoll(&["run", "plan.toml", "-q", "--seed", seed]).exits_with(0);
+        folder.plimsoll(&["run", "plan.toml", "--quiet", "--seed", seed]).exits_with(0);
         target.log().into_iter().map(|served| served.query).collect::<BTreeSet<_>>()
     };
     assert_eq!(drawn("7"), drawn("7"));
@@ -55,7 +55,7 @@ fn the_seed_decides_what_is_drawn() {
 fn loops_share_one_load() {
     let target = target();
     let folder = TestFolder::new(&open(target.addr(), 1));
-    folder.plimsoll(&["run", "plan.toml", "-q", "--loops", "3"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "--loops", "3"]).exits_with(0);
     assert_eq!(target.requests(), 50);
 }
 
@@ -79,7 +79,7 @@ fn nothing_is_due_before_the_targets_program_was_read() {
     let mut process = Command::new(&program).arg("60").spawn().unwrap();
     let process_line = format!("[targets.api]\nprocess = {{ pid = {} }}", process.id());
     folder.write("plan.toml", open(target.addr(), 1).replace("[targets.api]", &process_line));
-    let ran = folder.plimsoll(&["run", "plan.toml", "-q", "--json", "run.json"]);
+    let ran = folder.plimsoll(&["run", "plan.toml", "--quiet", "--json", "run.json"]);
     process.kill().unwrap();
     process.wait().unwrap();
     ran.exits_with(0);

@@ -33,7 +33,7 @@ fn run_within(mib: u64, plan: &str, texts: &[&str]) {
     let folder = TestFolder::new(plan);
     let limit = format!("ulimit -d {}", (BASE_MIB + mib) * 1024);
     let ran = folder
-        .plimsoll_after(&limit, &["run", "plan.toml", "-q", "--json", "run.json", "--html", "run.html"]);
+        .plimsoll_after(&limit, &["run", "plan.toml", "--quiet", "--json", "run.json", "--html", "run.html"]);
     eprintln!("at most {} MiB, bound {mib} + {BASE_MIB} MiB", ran.peak_mib);
     assert!(matches!(ran.code, Some(0 | 1 | 3)), "{:?} {:?}\n{}", ran.code, ran.signal, ran.stderr);
     let (report, page) = (folder.read("run.json"), folder.read("run.html"));

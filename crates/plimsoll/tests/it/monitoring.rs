@@ -145,6 +145,6 @@ fn targets_that_cannot_be_watched_are_refused_with_the_reason() {
 fn a_run_without_observers_is_reported() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&closed(target.addr(), 1));
-    folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"]).exits_with(0);
     folder.plimsoll(&["leaks", "run.plimsoll"]).exits_with(2).stderr_contains(&["nothing was observed"]);
 }

@@ -87,7 +87,7 @@ fn the_load_waits_for_a_target_that_becomes_ready() {
     let site = Site::new().at("/ready", Behaviour::Sequence(unready)).otherwise(Behaviour::ok());
     let target = testbed::http(site).unwrap();
     let plan = waiting(&closed(target.addr(), 1), "url = \"${api.url}/ready\", within = \"60s\"");
-    TestFolder::new(&plan).plimsoll(&["run", "plan.toml", "-q"]).exits_with(0);
+    TestFolder::new(&plan).plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(0);
     let log = target.log();
     let asked = log.iter().filter(|served| served.path == "/ready").count();
     assert_eq!(asked, 4);
@@ -103,7 +103,7 @@ fn the_load_waits_for_a_target_that_is_started_later() {
     let address = refusing.addr();
     let plan = waiting(&closed(address, 1), "url = \"${api.url}/ready\", within = \"60s\"");
     let folder = TestFolder::new(&plan);
-    let mut run = folder.start(&["run", "plan.toml", "-q"]);
+    let mut run = folder.start(&["run", "plan.toml", "--quiet"]);
     run.until("it says what it waits for", || {
         folder.read("stderr.txt").contains("waiting up to 60s for http://")
     });
@@ -144,7 +144,7 @@ fn grpc_health_decides_readiness() {
         let plan = waiting(&grpc_plan(address), "grpc_health = true, within = \"500ms\"");
         let folder = TestFolder::new(&plan);
         folder.write("events.proto", PROTO);
-        folder.plimsoll(&["run", "plan.toml", "-q"])
+        folder.plimsoll(&["run", "plan.toml", "--quiet"])
     };
     let target = testbed::grpc(ready(GrpcBehaviour::ok([8, 1]))).unwrap();
     run(target.addr()).exits_with(0);
@@ -176,6 +176,6 @@ fn calls_that_share_connections_need_few_descriptors() {
     let target = testbed::grpc(GrpcBehaviour::Echo).unwrap();
     let folder = TestFolder::new(&grpc_plan(target.addr()));
     folder.write("events.proto", PROTO);
-    folder.plimsoll_after("ulimit -n 100", &["run", "plan.toml", "-q"]).exits_with(0);
+    folder.plimsoll_after("ulimit -n 100", &["run", "plan.toml", "--quiet"]).exits_with(0);
     assert_eq!(target.requests(), 50);
 }

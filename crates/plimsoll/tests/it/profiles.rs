@@ -19,7 +19,7 @@ fn plan(address: std::net::SocketAddr) -> String {
 fn profiles_of_a_run_are_read_by_go_tool_pprof() {
     let target = Target::start(Settings::default()).unwrap();
     let folder = TestFolder::new(&plan(target.address()));
-    folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"]).exits_with(0);
     let exported = folder.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]);
     exported.exits_with(0);
     let lines: Vec<&str> = exported.stdout.lines().collect();
@@ -90,7 +90,7 @@ fn a_function_that_became_costlier_leads_the_movers() {
             .replace("duration = \"4s\"", "duration = \"6s\"")
             .replace("50/s", "40/s");
         folder.write("plan.toml", plan);
-        folder.plimsoll(&["run", "plan.toml", "-q", "-o", file]).exits_with(0);
+        folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", file]).exits_with(0);
     }
     folder.plimsoll(&["compare", "before.plimsoll", "after.plimsoll", "--json", "c.json"]).exits_with(0);
     let moved = folder.json("c.json")["profiles"][0]["moved"].clone();
@@ -113,7 +113,7 @@ fn a_function_that_became_costlier_leads_the_movers() {
 fn a_run_without_profiles_names_the_plan_key_for_them() {
     let target = testbed::http(testbed::Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&crate::command::open(target.addr(), 1));
-    folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"]).exits_with(0);
     let covers = folder.plimsoll(&["export", "run.plimsoll", "--profiles", "out"]);
     covers.exits_with(2).stderr_contains(&["run.plimsoll has no profiles: ask for some with `[[profiles]]`"]);
 }

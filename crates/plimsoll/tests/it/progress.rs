@@ -12,7 +12,7 @@ fn without_a_terminal_progress_is_plain_lines_and_quiet_is_none() {
     assert_eq!(ran.exits_with(0).stderr.lines().count(), 1, "{}", ran.stderr);
     assert!(!ran.stderr.contains(['\r', '\x1b']), "{:?}", ran.stderr);
     assert!(!ran.stdout.contains('\x1b'), "{:?}", ran.stdout);
-    let ran = folder.plimsoll(&["run", "plan.toml", "-q", "--time-scale", "0.2"]);
+    let ran = folder.plimsoll(&["run", "plan.toml", "--quiet", "--time-scale", "0.2"]);
     assert_eq!(ran.exits_with(0).stderr, "");
 }
 

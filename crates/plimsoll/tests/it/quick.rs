@@ -63,8 +63,15 @@ fn a_grpc_server_is_checked_by_its_health_service() {
     ]);
     let exhausted = GrpcBehaviour::Status { code: 8, message: "slow down".to_owned() };
     let limited = testbed::grpc(exhausted).unwrap();
-    let ran = folder.plimsoll(&["quick", &limited.addr().to_string()]);
+    let ran = folder.plimsoll(&["quick", &format!("grpc://{}", limited.addr())]);
     ran.exits_with(3).stdout_contains(&["ready         FAIL", "rate limiter  FAIL", "RESOURCE_EXHAUSTED"]);
+}
+
+#[test]
+fn an_address_without_a_scheme_is_http_as_for_other_commands() {
+    let folder = TestFolder::new("");
+    let gone = folder.plimsoll(&["quick", "127.0.0.1:1/list"]);
+    gone.exits_with(2).stdout_contains(&["reachable     FAIL"]).stderr_contains(&["target `target`"]);
 }
 
 #[test]

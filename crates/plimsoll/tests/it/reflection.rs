@@ -32,7 +32,7 @@ fn a_server_with_reflection_needs_no_proto() {
     for reflects in [Reflects::V1, Reflects::V1Alpha] {
         let peer = start(reflects);
         let folder = TestFolder::new(&plan(peer.address, CHECK));
-        folder.plimsoll(&["run", "plan.toml", "-q"]).exits_with(0);
+        folder.plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(0);
         folder
             .plimsoll(&["run", "plan.toml", "--once"])
             .exits_with(0)
@@ -122,14 +122,14 @@ fn streams_of_a_foreign_server_are_read_sent_and_cancelled() {
     let watch = plan(peer.address, "grpc.health.v1.Health/Watch");
     let cut = "cancel_after = 1\nexpect = { messages = 1, json = { \"$.status\" = \"SERVING\" } }";
     let folder = TestFolder::new(&with_step(&watch, cut));
-    folder.plimsoll(&["run", "plan.toml", "-q"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(0);
     let once = folder.plimsoll(&["run", "plan.toml", "--once"]);
     once.exits_with(0).stdout_contains(&["\"SERVING\"", "1 exchanges, 0 failed"]);
     let talk = plan(peer.address, "grpc.reflection.v1.ServerReflection/ServerReflectionInfo");
     let both = "messages = [{ listServices = \"*\" }, { fileContainingSymbol = \"grpc.health.v1.Health\" }]\n\
                 every = \"20ms\"\ndeadline = \"5s\"\nexpect = { messages = 2 }";
     let folder = TestFolder::new(&with_step(&talk, both));
-    folder.plimsoll(&["run", "plan.toml", "-q"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(0);
     folder
         .plimsoll(&["run", "plan.toml", "--once"])
         .exits_with(0)

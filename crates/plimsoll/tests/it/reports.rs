@@ -9,7 +9,7 @@ use crate::command::{CommandOutput, TestFolder, closed, open};
 fn run_with(objectives: &str) -> (TestFolder, CommandOutput) {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&(closed(target.addr(), 1) + "[objectives]\n" + objectives));
-    let ran = folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll"]);
+    let ran = folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"]);
     (folder, ran)
 }
 
@@ -58,7 +58,7 @@ fn every_report_is_written_by_run_and_again_by_report() {
     let outputs = ["--html", "r.html", "--md", "r.md", "--json", "r.json", "--junit", "r.xml"];
     let files = ["r.html", "r.md", "r.json", "r.xml"];
     folder
-        .plimsoll(&[&["run", "plan.toml", "-q", "-o", "run.plimsoll"], &outputs[..]].concat())
+        .plimsoll(&[&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"], &outputs[..]].concat())
         .exits_with(0);
     let check = || {
         assert!(
@@ -96,7 +96,8 @@ fn a_report_on_standard_output_is_alone_there() {
 fn an_unwritable_report_exits_with_1_and_keeps_the_evidence() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&closed(target.addr(), 1));
-    let ran = folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--html", "no/such/r.html"]);
+    let ran =
+        folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll", "--html", "no/such/r.html"]);
     ran.exits_with(1).stderr_contains(&["cannot write no/such/r.html"]);
     folder.plimsoll(&["report", "run.plimsoll"]).exits_with(0);
 }
@@ -110,7 +111,7 @@ fn goodput_is_judged_as_a_share_of_the_offered_load() {
         let objective = "[objectives]\ngood = \"goodput(get, within = 5s) >= 180/s\"\n";
         let folder = TestFolder::new(&(plan + objective));
         folder.plimsoll(&["check", "plan.toml"]).exits_with(0).stdout_contains(&["good  1,000, needs 290:"]);
-        let ran = folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--json=run.json"]);
+        let ran = folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll", "--json=run.json"]);
         (ran, folder.json("run.json")["claims"][0].clone())
     };
     let (ran, claim) = of(Behaviour::ok());

@@ -24,7 +24,7 @@ fn readiness_and_load_use_the_plans_tls_settings() {
     let plan = waiting(&plan, "url = \"${api.url}/ready\", within = \"1s\"");
     let folder = TestFolder::new(&trusting(&plan, "ca = \"ca.pem\""));
     folder.write("ca.pem", &ca);
-    folder.plimsoll(&["run", "plan.toml", "-q", "--json", "run.json"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "--json", "run.json"]).exits_with(0);
     assert_eq!(web.log().iter().filter(|served| served.path == "/ready").count(), 1);
     let report = folder.json("run.json");
     let phases = report["endpoints"][0]["request_phases"].as_array().unwrap();
@@ -36,12 +36,12 @@ fn readiness_and_load_use_the_plans_tls_settings() {
     assert!(connections["tls_handshaking"]["count"].as_u64().unwrap() > 0);
 
     let wary = TestFolder::new(&plan);
-    wary.plimsoll(&["run", "plan.toml", "-q"])
+    wary.plimsoll(&["run", "plan.toml", "--quiet"])
         .exits_with(2)
         .stderr_contains(&["target `api`", "UnknownIssuer"]);
     let careless = TestFolder::new(&trusting(&plan, "insecure = true"));
     careless
-        .plimsoll(&["run", "plan.toml", "-q"])
+        .plimsoll(&["run", "plan.toml", "--quiet"])
         .exits_with(0)
         .stderr_contains(&["any certificate is trusted"]);
 }
@@ -57,6 +57,6 @@ fn grpc_calls_and_health_checks_use_tls() {
     let folder = TestFolder::new(&trusting(&waiting(&plan, "grpc_health = true"), "ca = \"ca.pem\""));
     folder.write("events.proto", PROTO);
     folder.write("ca.pem", &ca);
-    folder.plimsoll(&["run", "plan.toml", "-q"]).exits_with(0);
+    folder.plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(0);
     assert_eq!(rpc.requests(), 51);
 }

@@ -9,7 +9,7 @@ const FEW_ERRORS: &str = "[objectives]\nfew_errors = \"error_rate(all) < 1%\"\n"
 /// Run the plan against `target`, and stop that once it has had 20 requests.
 fn stopped_half_way(plan: &str, target: &mut Target) -> (TestFolder, crate::command::CommandOutput) {
     let folder = TestFolder::new(plan);
-    let run = folder.start(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--json", "run.json"]);
+    let run = folder.start(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll", "--json", "run.json"]);
     assert!(target.wait_for(HANG, |log| log.len() >= 20));
     target.stop();
     (folder, run.end())
@@ -39,7 +39,8 @@ fn a_target_that_restarts_in_mid_run_leaves_gaps_and_no_rate_below_zero() {
          prometheus = {{ url = \"http://{address}/metrics\", keep = [\"go_memstats_*_total\"] }}\n[[scenarios]]"
     );
     let folder = TestFolder::new(&open(address, 12).replacen("[[scenarios]]", &watched, 1));
-    let mut running = folder.start(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--json", "run.json"]);
+    let mut running =
+        folder.start(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll", "--json", "run.json"]);
     let file = folder.path("run.plimsoll");
     running.until("rates are seen", || recorded_seconds(&file) >= 5);
     let before = target.pid();
@@ -68,7 +69,9 @@ fn bytes_that_are_no_profile_are_a_finding() {
         target.addr()
     );
     let folder = TestFolder::new(&open(target.addr(), 3).replacen("[[scenarios]]", &asked, 1));
-    folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--json", "run.json"]).exits_with(0);
+    folder
+        .plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll", "--json", "run.json"])
+        .exits_with(0);
     let findings = folder.json("run.json")["findings"].to_string();
     for kind in ["cpu", "heap"] {
         assert!(findings.contains(&format!("the {kind} profile at `1s` cannot be read")), "{findings}");
@@ -95,7 +98,7 @@ fn an_open_load_continues_after_the_target_died() {
 fn a_target_that_always_fails_violates_its_error_objective() {
     let target = testbed::http(Behaviour::status(500)).unwrap();
     let folder = TestFolder::new(&(closed(target.addr(), 1) + FEW_ERRORS));
-    let ran = folder.plimsoll(&["run", "plan.toml", "-q"]);
+    let ran = folder.plimsoll(&["run", "plan.toml", "--quiet"]);
     ran.exits_with(3).stdout_contains(&["FAIL", "few_errors", "http_5xx", "100"]);
 }
 
@@ -105,7 +108,7 @@ fn a_full_disk_ends_the_run_with_an_error_and_a_readable_file() {
     let folder = TestFolder::new(&(closed(target.addr(), 60) + FEW_ERRORS));
     // The kernel's limit on the size of a file replaces a full disk: the write-ahead log exceeds it.
     let full = "trap '' XFSZ; ulimit -f 600";
-    let ran = folder.plimsoll_after(full, &["run", "plan.toml", "-q", "-o", "run.plimsoll"]);
+    let ran = folder.plimsoll_after(full, &["run", "plan.toml", "--quiet", "-o", "run.plimsoll"]);
     ran.exits_with(1).stderr_contains(&[
         "plimsoll: the run was not recorded to its end",
         "space",
@@ -120,7 +123,7 @@ fn a_full_disk_ends_the_run_with_an_error_and_a_readable_file() {
 fn a_missing_output_folder_is_reported_before_the_load() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&closed(target.addr(), 1));
-    let ran = folder.plimsoll(&["run", "plan.toml", "-q", "-o", "no/such/folder/run.plimsoll"]);
+    let ran = folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "no/such/folder/run.plimsoll"]);
     ran.exits_with(2).stderr_contains(&["no/such/folder/run.plimsoll"]);
     assert_eq!(target.requests(), 0);
 }

@@ -40,7 +40,7 @@ fn the_plans_observers_are_in_the_run_file_and_the_reports() {
     let ran = folder.plimsoll(&[
         "run",
         "plan.toml",
-        "-q",
+        "--quiet",
         "-o",
         "run.plimsoll",
         "--json",
@@ -111,7 +111,9 @@ fn rates_cover_a_run_to_its_end() {
     let redis = Redis::start(&[]).unwrap();
     let folder = TestFolder::new(&ends_between_seconds(&shop, &redis));
     let before = cpu_s(shop.pid());
-    folder.plimsoll(&["run", "plan.toml", "-q", "-o", "run.plimsoll", "--json", "run.json"]).exits_with(0);
+    folder
+        .plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll", "--json", "run.json"])
+        .exits_with(0);
     let used = cpu_s(shop.pid()) - before;
 
     let file = Connection::open(folder.path("run.plimsoll")).unwrap();

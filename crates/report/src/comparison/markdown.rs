@@ -7,7 +7,8 @@ use crate::markdown::{MAX_BYTES, MAX_NAME, MAX_TEXT, findings, fitted, text};
 use crate::summary::{Comparison, Measure, PhaseTable};
 
 /// The measures of an endpoint that are shown.
-const SHOWN: [&str; 8] = ["offered", "achieved", "failed", "avg", "p50", "p95", "p99", "p95, failures as ∞"];
+const SHOWN: [&str; 8] =
+    ["offered", "throughput", "failed", "avg", "p50", "p95", "p99", "p95, failures as ∞"];
 
 /// The comparison as Markdown.
 pub fn markdown(comparison: &Comparison) -> String {

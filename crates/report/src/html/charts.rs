@@ -116,7 +116,7 @@ fn linear(high: f64, unit: Unit) -> Axis {
     Axis { scale, unit, labels }
 }
 
-/// Offered and achieved load, and requests in flight: separate plots, because their units differ.
+/// Offered load and throughput, and requests in flight: separate plots, because their units differ.
 pub(super) fn load(summary: &Summary) -> Vec<Chart> {
     let canvas = Canvas::of(summary);
     let timeline = canvas.timeline;
@@ -136,7 +136,7 @@ pub(super) fn load(summary: &Summary) -> Vec<Chart> {
         traces.push(trace("dropped arrivals", "c3 dashed", of(dropped)));
     }
     let mut charts = vec![canvas.chart(
-        ChartTitle { text: "Offered and achieved load", unit: "per second" },
+        ChartTitle { text: "Offered load and throughput", unit: "per second" },
         linear(high * HEADROOM, Unit::PerSecond),
         traces,
     )];

@@ -43,12 +43,10 @@ pub(super) fn phase_tables(summary: &Summary) -> Vec<PhaseTable> {
     let table = |name: &str| {
         let rows: Vec<&Row> = summary.rows_of(name).collect();
         let planned = summary.phases.iter().find(|p| p.name == name);
-        let when =
-            |p: &PhaseCoverage| format!("second {} to {}", number::plain(p.start_s), number::plain(p.end_s));
         let missing = rows.len().saturating_sub(MAX_ROWS);
         PhaseTable {
             name: if name.is_empty() { "(no phase)".to_owned() } else { visible(name) },
-            when: planned.map(when).unwrap_or_default(),
+            when: planned.map(PhaseCoverage::when).unwrap_or_default(),
             rows: rows.into_iter().take(MAX_ROWS).map(endpoint_row).collect(),
             left_out: if missing == 0 {
                 String::new()
@@ -150,6 +148,8 @@ pub(super) struct FailureRow {
     pub(super) cells: [String; 3],
     pub(super) count: String,
     pub(super) share: String,
+    /// What was wrong with one of them; empty where none was recorded.
+    pub(super) example: String,
 }
 
 pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
@@ -160,10 +160,18 @@ pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
             cells: [visible(&row.phase), visible(&row.label), outcome.to_string()],
             count: number::count(n),
             share: number::share(n, completed),
+            example: example(summary, row, outcome),
         };
         failures.map(line).collect()
     };
     summary.rows.iter().flat_map(of).take(MAX_ROWS).collect()
+}
+
+fn example(summary: &Summary, row: &Row, outcome: evidence::Outcome) -> String {
+    let is_its = |e: &&evidence::Exemplar| {
+        e.outcome == outcome && *e.scenario == *row.scenario && *e.endpoint == *row.endpoint
+    };
+    summary.failed.iter().find(is_its).map(|e| visible(&e.detail)).unwrap_or_default()
 }
 
 pub(super) fn checks(summary: &Summary) -> Vec<Vec<String>> {

@@ -6,7 +6,7 @@ use evidence::{Exemplar, SeriesKey, Severity, Verdict};
 
 use crate::card::{FindingCard, FindingPlace};
 use crate::number;
-use crate::summary::{ClaimSummary, RunEndState, Summary, quantile_text};
+use crate::summary::{ClaimSummary, Headline, Outcomes, Row, RunEndState, Summary, quantile_text};
 use crate::text::visible;
 
 /// A longer body or header value is cut, in bytes; the archive has the rest.
@@ -146,7 +146,7 @@ pub(super) fn facts(summary: &Summary) -> Vec<Fact> {
     let header = &summary.header;
     let mut facts = vec![
         Fact::new("started", visible(&header.started_at)),
-        Fact::new("length", number::duration(u64::from(header.seconds))),
+        Fact::new("elapsed", number::length(header.elapsed_s)),
         Fact::new("ended", visible(&header.end_in_words())),
         Fact::new("rules", format!("version {}", summary.judgement.rules_version)),
     ];
@@ -154,9 +154,28 @@ pub(super) fn facts(summary: &Summary) -> Vec<Fact> {
     facts
 }
 
-/// The numbers at the top of the page. Response times are not among them: they have no meaning without their phase.
+/// Throughput and response times of the phase in which most requests ended, which is named.
+fn headline(headline: &Headline) -> [Tile; 4] {
+    let tile = |name: &str, value: String, of: &str| Tile {
+        name: name.to_owned(),
+        value,
+        note: format!("{of} in {}", visible(&headline.phase)),
+        class: "",
+    };
+    let (times, of) = (&headline.response_time, "response time of successes");
+    let throughput = number::or_not_measured(headline.throughput_per_s, number::rate);
+    [
+        tile("Throughput", throughput, "requests"),
+        tile("p50", number::time_or_none(times.p50_ms), of),
+        tile("p95", quantile_text(times, 0.95, times.p95_ms), of),
+        tile("p99", quantile_text(times, 0.99, times.p99_ms), of),
+    ]
+}
+
+/// The numbers at the top of the page.
 pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
-    let mut tiles = Vec::new();
+    let mut tiles: Vec<Tile> = summary.headline.iter().flat_map(headline).collect();
+    tiles.push(failed(&summary.outcomes));
     if let Some(arrivals) = summary.arrivals {
         tiles.push(Tile {
             name: "Arrivals due".to_owned(),
@@ -174,15 +193,6 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
             Some(_) => "outcomes not known".to_owned(),
         },
         class: "",
-    });
-    tiles.push(Tile {
-        name: "Failed".to_owned(),
-        value: outcomes.failed_share(),
-        note: match outcomes.failed() {
-            Some(failed) => format!("{} requests{}", number::count(failed), outcomes.retried_text()),
-            None => String::new(),
-        },
-        class: if outcomes.known_failures() > 0 { "bad" } else { "" },
     });
     let lag = &summary.generator.start_lag;
     tiles.push(Tile {
@@ -203,6 +213,18 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
         class: "",
     }));
     tiles
+}
+
+fn failed(outcomes: &Outcomes) -> Tile {
+    Tile {
+        name: "Failed".to_owned(),
+        value: outcomes.failed_share(),
+        note: match outcomes.failed() {
+            Some(failed) => format!("{} requests{}", number::count(failed), outcomes.retried_text()),
+            None => String::new(),
+        },
+        class: if outcomes.known_failures() > 0 { "bad" } else { "" },
+    }
 }
 
 pub(super) fn generator(summary: &Summary) -> Vec<Fact> {
@@ -262,7 +284,9 @@ pub(super) struct ExchangeView {
 }
 
 impl ExchangeView {
-    pub(super) fn of(exemplar: &Exemplar) -> ExchangeView {
+    pub(super) fn of(summary: &Summary, exemplar: &Exemplar) -> ExchangeView {
+        let is_its = |row: &&Row| row.scenario == *exemplar.scenario && row.endpoint == *exemplar.endpoint;
+        let label = summary.rows.iter().find(is_its).map_or(&*exemplar.endpoint, |row| &row.label);
         let ms = |ns: u64| ns as f64 / 1e6;
         let service = exemplar.service_time_ns;
         let trace = exemplar.trace_id.as_ref().map(|id| format!("\ntrace {id}")).unwrap_or_default();
@@ -270,7 +294,7 @@ impl ExchangeView {
         ExchangeView {
             outcome: exemplar.outcome.to_string(),
             class: if exemplar.outcome.is_failure() { "fail" } else { "measured" },
-            endpoint: visible(&exemplar.endpoint),
+            endpoint: visible(label),
             phase: visible(&exemplar.phase),
             at: number::run_time(exemplar.due.offset().as_secs_f64()),
             response_time: number::time(ms(exemplar.response_time_ns)),

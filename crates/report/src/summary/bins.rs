@@ -1,6 +1,8 @@
 //! Counts over run time, in at most [`MAX_BINS`] bins of whole seconds.
 
-use evidence::{Metric, Outcome, Seconds};
+use std::time::Duration;
+
+use evidence::{Metric, Outcome, Run, Seconds};
 
 /// The most points a line of a plot has.
 const MAX_BINS: u32 = 300;
@@ -48,6 +50,8 @@ impl BinGrid {
 #[derive(Debug)]
 pub(super) struct Bins {
     pub grid: BinGrid,
+    /// How long the run was, where it is shorter than a second.
+    only_bin: Option<Duration>,
     pub scheduled: Vec<u64>,
     pub started: Vec<u64>,
     pub dropped: Vec<u64>,
@@ -61,11 +65,13 @@ pub(super) struct Bins {
 }
 
 impl Bins {
-    pub(super) fn of(seconds: u32) -> Bins {
+    pub(super) fn of(run: &dyn Run) -> Bins {
+        let (seconds, recorded) = (run.seconds(), run.recorded());
         let grid = BinGrid::of(seconds);
         let empty = vec![0; grid.bins()];
         Bins {
             grid,
+            only_bin: (recorded < Duration::from_secs(1)).then_some(recorded),
             scheduled: empty.clone(),
             started: empty.clone(),
             dropped: empty.clone(),
@@ -99,7 +105,9 @@ impl Bins {
 
     /// Sums as rates per second. The last bin may be shorter than the others.
     pub(super) fn rates(&self, sums: &[u64]) -> Vec<f64> {
-        let length = |bin: usize| self.grid.seconds_of(bin).len().max(1) as f64;
+        let whole = |bin: usize| self.grid.seconds_of(bin).len().max(1) as f64;
+        let short = self.only_bin.filter(|length| !length.is_zero());
+        let length = |bin: usize| short.map_or_else(|| whole(bin), |length| length.as_secs_f64());
         sums.iter().enumerate().map(|(bin, n)| *n as f64 / length(bin)).collect()
     }
 }

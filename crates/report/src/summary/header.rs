@@ -8,6 +8,7 @@ use evidence::{Ending, Instant, Run, Source, Window};
 use serde::Serialize;
 use workload::Workload;
 
+use crate::number;
 use crate::text::fit;
 
 /// Characters of a SHA-256 digest.
@@ -43,6 +44,8 @@ pub struct Header {
     pub started_at: String,
     /// Seconds for which there is evidence.
     pub seconds: u32,
+    /// How long the run took until its last request ended, in seconds.
+    pub elapsed_s: f64,
     /// Length of the plan in seconds.
     pub planned_seconds: u32,
     /// How it ended.
@@ -111,6 +114,11 @@ pub struct PhaseCoverage {
 }
 
 impl PhaseCoverage {
+    /// From when to when its load was offered: `10 to 30 s`.
+    pub(crate) fn when(&self) -> String {
+        number::span(self.start_s, self.start_s + self.covered_s)
+    }
+
     /// The window of its samples.
     pub(super) fn window(&self) -> Window {
         self.window_to(self.end_s)
@@ -135,6 +143,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError
         name: manifest.name.clone(),
         started_at: manifest.started_at.clone(),
         seconds: run.seconds(),
+        elapsed_s: run.recorded().as_secs_f64(),
         planned_seconds: planned as u32,
         end: match run.end().map(|end| &end.ending) {
             Some(Ending::Completed) => RunEndState::Completed,

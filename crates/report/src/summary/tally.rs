@@ -86,7 +86,7 @@ pub(super) struct RunTally {
 pub(super) fn of(run: &dyn Run) -> Result<RunTally, ReadError> {
     let mut tally = RunTally {
         endpoints: BTreeMap::new(),
-        bins: Bins::of(run.seconds()),
+        bins: Bins::of(run),
         answers: AnswersBySecond::of(run.seconds()),
         labels: Labels::default(),
         checks: BTreeMap::new(),

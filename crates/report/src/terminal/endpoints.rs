@@ -8,7 +8,7 @@ use crate::summary::{Row, quantile_text, time_cells};
 const COLUMNS: [Column; 12] = [
     Column { head: "dropped", rank: 5 },
     Column { head: "requests", rank: 0 },
-    Column { head: "done/s", rank: 6 },
+    Column { head: "throughput", rank: 4 },
     Column { head: "failed", rank: 0 },
     Column { head: "avg", rank: 9 },
     Column { head: "p50", rank: 2 },
@@ -21,9 +21,14 @@ const COLUMNS: [Column; 12] = [
 ];
 
 /// The table of `rows`.
-pub(super) fn table<'a>(rows: impl Iterator<Item = &'a Row>) -> Table {
+pub(super) fn table<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Table {
+    let mut columns = COLUMNS.to_vec();
+    if rows.clone().any(|row| row.arrivals.is_some_and(|arrivals| arrivals.dropped() > 0)) {
+        // What was dropped is never left out.
+        columns[0].rank = 0;
+    }
     let cells = |row: &Row| (row.label.clone(), cells(row));
-    Table { label: "endpoint", columns: COLUMNS.to_vec(), rows: rows.map(cells).collect() }
+    Table { label: "endpoint", columns, rows: rows.map(cells).collect() }
 }
 
 fn cells(row: &Row) -> Vec<Cell> {

@@ -1,6 +1,6 @@
 //! Findings as text: those of a rule together, with why they matter and what to do once.
 
-use evidence::Severity;
+use evidence::{Scope, Severity};
 
 use super::line::Tone;
 use super::page::{Label, Page};
@@ -16,6 +16,28 @@ fn severity_tone(severity: Severity) -> Tone {
         Severity::Fail => Tone::Bad,
         Severity::Invalid | Severity::Inconclusive | Severity::Caution => Tone::Warn,
         Severity::Info => Tone::Dim,
+    }
+}
+
+/// Add a line for each rule, cut where it is too long, and how to read all of it; nothing without findings.
+pub(crate) fn add_lines(page: &mut Page, cards: &[FindingCard<'_>]) {
+    if cards.is_empty() {
+        return;
+    }
+    page.heading("Findings", "  -v: in full, with why and what next");
+    for card in cards {
+        let severity = card.severity.to_string();
+        let name = format!("  {} {}  ", card.rule, card.title);
+        let places = match card.places.len() {
+            0 | 1 => String::new(),
+            places => format!("{places} places, first "),
+        };
+        let what = card.places.first().map(|place| match place.finding.scope == Scope::default() {
+            true => place.finding.what.clone(),
+            false => format!("{}: {}", place.name, place.finding.what),
+        });
+        let text = places + &what.unwrap_or_default();
+        page.line(&[(severity_tone(card.severity), &severity), (Tone::Accent, &name), (Tone::Normal, &text)]);
     }
 }
 

@@ -6,7 +6,7 @@ use evidence::{
     Widening, WideningCause,
 };
 use report::summary::{Arrivals, RunEndState, Times};
-use report::{Style, Summary};
+use report::{Detail, Style, Summary};
 
 use crate::sample_run;
 
@@ -51,7 +51,7 @@ fn a_sequence_counts_arrivals_for_whole_iterations_and_requests_by_step() {
     assert_eq!((claim.arrivals, claim.outcomes.completed(), claim.outcomes.cancelled()), (None, 7, Some(1)));
     assert_eq!(whole.arrivals, Some(Arrivals { scheduled: 10, started: 8, dropped_cap: 0, dropped_late: 2 }));
     assert_eq!((whole.outcomes.requests, whole.iteration_time.count), (None, 8));
-    assert!(report::terminal(&summary, Style::Plain, 100).contains("(whole iteration)"));
+    assert!(report::terminal(&summary, Style::Plain, 100, Detail::Full).contains("(whole iteration)"));
 }
 
 #[test]
@@ -139,9 +139,11 @@ fn every_report_has_the_requests_that_were_sent_again_and_json_the_waits_for_a_c
         (&1_234.into(), &1_234.into())
     );
     assert_eq!(json["endpoints"][0]["place_wait"]["count"], 6);
-    for text in
-        [report::terminal(&with, Style::Plain, 100).to_string(), report::markdown(&with), report::html(&with)]
-    {
+    for text in [
+        report::terminal(&with, Style::Plain, 100, Detail::Full).to_string(),
+        report::markdown(&with),
+        report::html(&with),
+    ] {
         assert!(text.contains("1,234 sent again"), "{text}");
     }
     let without = summary(&sample_run::run(105, None));
@@ -168,9 +170,11 @@ fn every_report_of_a_run_with_streams_has_their_messages() {
     assert!(first.count == 3 && first.max_ms.is_some_and(|ms| (ms - 7.0).abs() < 0.01), "{first:?}");
     let json: serde_json::Value = serde_json::from_str(&report::json(&with)).unwrap();
     assert_eq!(json["endpoints"][0]["streams"]["messages_received"], 1_234);
-    for text in
-        [report::terminal(&with, Style::Plain, 100).to_string(), report::markdown(&with), report::html(&with)]
-    {
+    for text in [
+        report::terminal(&with, Style::Plain, 100, Detail::Full).to_string(),
+        report::markdown(&with),
+        report::html(&with),
+    ] {
         assert!(text.contains("1,234") && text.contains("7.00 ms"), "{text}");
     }
     let without = summary(&sample_run::run(105, None));
@@ -202,7 +206,7 @@ fn a_claim_that_passes_shows_the_share_that_decided_it() {
     });
     let run = sample_run::run(12, None);
     let summary = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read");
-    let terminal = report::terminal(&summary, Style::Plain, 200).to_string();
+    let terminal = report::terminal(&summary, Style::Plain, 200, Detail::Full).to_string();
     assert!(terminal.contains(sentence), "{terminal}");
     assert!(report::markdown(&summary).contains(sentence));
     let json: serde_json::Value = serde_json::from_str(&report::json(&summary)).expect("JSON");

@@ -1,7 +1,7 @@
 //! Findings by rule: each rule's texts once, with the places where it found something.
 
 use evidence::{ClaimShare, Effect, Ending, Finding, Judgement, Reason, Scope, Severity, Verdict};
-use report::{Style, Summary};
+use report::{Detail, Style, Summary};
 
 use crate::sample_run;
 
@@ -28,7 +28,7 @@ fn findings_of_a_rule_are_one_card_with_their_places() {
     let judgement = judgement(8);
     let summary = summary(&judgement);
     let why = judgement.findings[0].why.as_str();
-    let terminal = report::terminal(&summary, Style::Plain, 100_000).to_string();
+    let terminal = report::terminal(&summary, Style::Plain, 100_000, Detail::Full).to_string();
     for page in [&terminal, &report::markdown(&summary), &report::html(&summary)] {
         assert_eq!(page.matches("closed-loop-or-capped").count(), 1, "{page}");
         assert_eq!(page.matches(why).count(), 1, "{page}");
@@ -54,7 +54,11 @@ exemplars  3 failed and 3 slowest exchanges recorded
 fn figures_come_before_findings() {
     let summary = summary(&sample_run::judgement());
     let pages = [
-        (report::terminal(&summary, Style::Plain, 80).to_string(), "\nrequests ", "\nFindings\n"),
+        (
+            report::terminal(&summary, Style::Plain, 80, Detail::Full).to_string(),
+            "\nrequests ",
+            "\nFindings\n",
+        ),
         (report::markdown(&summary), "### Response time", "### Findings"),
         (report::html(&summary), "<section id=\"failures\">", "<section id=\"findings\">"),
     ];
@@ -94,7 +98,7 @@ fn a_claim_names_the_rules_that_decided_it_and_says_nothing_twice() {
     ];
     judgement.claims.truncate(1);
     let summary = summary(&judgement);
-    let terminal = report::terminal(&summary, Style::Plain, 100_000).to_string();
+    let terminal = report::terminal(&summary, Style::Plain, 100_000, Detail::Full).to_string();
     for page in [&terminal, &report::markdown(&summary), &report::html(&summary)] {
         assert_eq!(page.matches("0.3 % failed").count(), 1, "{page}");
         assert_eq!(page.matches("because of L4, below").count(), 1, "{page}");

@@ -100,7 +100,7 @@ fn the_terminal_lays_two_runs_side_by_side() {
     claim of play
                               A        B     B − A  B ÷ A
     offered             10.00/s  10.00/s       0/s   1.00
-    achieved            10.00/s  10.00/s       0/s   1.00
+    throughput          10.00/s  10.00/s       0/s   1.00
     failed                  0 %   10.0 %  +10.0 pp      –
     avg                 5.00 ms  6.00 ms   refused     C1
     p50                 5.00 ms  6.00 ms   refused     C1
@@ -137,7 +137,7 @@ fn differences_that_no_rule_refuses_are_computed() {
     claim of play
                               A        B     B − A  B ÷ A
     offered             10.00/s  10.00/s       0/s   1.00
-    achieved            10.00/s  10.00/s       0/s   1.00
+    throughput          10.00/s  10.00/s       0/s   1.00
     failed                  0 %      0 %      0 pp      –
     avg                 5.00 ms  6.00 ms  +1.00 ms   1.20
     p50                 5.00 ms  6.00 ms  +1.00 ms   1.20
@@ -176,7 +176,7 @@ fn markdown_lays_two_runs_side_by_side() {
     | endpoint | | A | B | B − A | B ÷ A |
     | --- | --- | ---: | ---: | ---: | ---: |
     | claim | offered | 10.00/s | 10.00/s | 0/s | 1.00 |
-    | claim | achieved | 10.00/s | 10.00/s | 0/s | 1.00 |
+    | claim | throughput | 10.00/s | 10.00/s | 0/s | 1.00 |
     | claim | failed | 0 % | 10.0 % | +10.0 pp | – |
     | claim | avg | 5.00 ms | 6.00 ms | refused | C1 |
     | claim | p50 | 5.00 ms | 6.00 ms | refused | C1 |
@@ -229,7 +229,7 @@ fn html_has_findings_and_numbers() {
     <div class="scroll" tabindex="0" role="region" aria-label="claim of play"><table>
     <caption><b>claim of play</b> http_5xx 0 / 10</caption>
     <thead><tr><th scope="col"></th><th scope="col" class="n">A</th><th scope="col" class="n">B</th><th scope="col" class="n">B − A</th><th scope="col" class="n">B ÷ A</th></tr></thead>
-    <tbody><tr><th scope="row">offered</th><td class="n ">10.00/s</td><td class="n ">10.00/s</td><td class="n ">0/s</td><td class="n ">1.00</td></tr><tr><th scope="row">achieved</th><td class="n ">10.00/s</td><td class="n ">10.00/s</td><td class="n ">0/s</td><td class="n ">1.00</td></tr><tr><th scope="row">failed</th><td class="n ">0 %</td><td class="n ">10.0 %</td><td class="n ">+10.0 pp</td><td class="n ">–</td></tr><tr><th scope="row">avg</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p50</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p90</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p95</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p99</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">max</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p95, failures as ∞</th><td class="n ">5.00 ms</td><td class="n ">∞</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p99, failures as ∞</th><td class="n ">5.00 ms</td><td class="n ">∞</td><td class="n refused">refused</td><td class="n refused">C1</td></tr></tbody></table></div>
+    <tbody><tr><th scope="row">offered</th><td class="n ">10.00/s</td><td class="n ">10.00/s</td><td class="n ">0/s</td><td class="n ">1.00</td></tr><tr><th scope="row">throughput</th><td class="n ">10.00/s</td><td class="n ">10.00/s</td><td class="n ">0/s</td><td class="n ">1.00</td></tr><tr><th scope="row">failed</th><td class="n ">0 %</td><td class="n ">10.0 %</td><td class="n ">+10.0 pp</td><td class="n ">–</td></tr><tr><th scope="row">avg</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p50</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p90</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p95</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p99</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">max</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p95, failures as ∞</th><td class="n ">5.00 ms</td><td class="n ">∞</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p99, failures as ∞</th><td class="n ">5.00 ms</td><td class="n ">∞</td><td class="n refused">refused</td><td class="n refused">C1</td></tr></tbody></table></div>
     "#);
 }
 

@@ -4,7 +4,7 @@ use evidence::memory::MemoryRun;
 use evidence::visible::is_invisible;
 use evidence::{Exemplar, ExemplarKind, Instant, Judgement, Key, Metric, Outcome};
 use proptest::prelude::*;
-use report::{Style, Summary};
+use report::{Detail, Style, Summary};
 
 use crate::{sample_run, well_formed};
 
@@ -77,9 +77,9 @@ fn what_is_not_visible_in_names_is_escaped_in_every_report() {
     let summary = summary("evil\u{1b}[31m\u{7}\u{9b}\u{202e}\u{e0041}\u{200b}\u{2028}\n PASS  name", 9_000);
     let colours =
         ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[36m"];
-    let coloured = report::terminal(&summary, Style::Colour, 80).to_string();
+    let coloured = report::terminal(&summary, Style::Colour, 80, Detail::Full).to_string();
     let coloured = colours.iter().fold(coloured, |text, colour| text.replace(colour, ""));
-    let plain = report::terminal(&summary, Style::Plain, 80).to_string();
+    let plain = report::terminal(&summary, Style::Plain, 80, Detail::Full).to_string();
     assert_eq!(coloured, plain, "no colour but the report's own");
     let (markdown, junit, json) =
         (report::markdown(&summary), report::junit(&summary), report::json(&summary));
@@ -125,7 +125,7 @@ proptest! {
     fn no_line_is_wider_than_requested(name in "\\PC{0,60}|[a-z界é ]{0,200}", width in 20usize..200, micros in 1u64..4_000_000_000) {
         let summary = summary(&name, micros);
         for style in [Style::Plain, Style::Colour] {
-            for line in report::terminal(&summary, style, width).lines() {
+            for line in report::terminal(&summary, style, width, Detail::Full).lines() {
                 prop_assert!(columns(line) <= width, "{} > {width}: {line:?}", columns(line));
             }
         }

@@ -37,13 +37,29 @@ fn tick(loop_index: u16, second: u32, failures: u64) -> Tick {
 #[test]
 fn the_line_adds_up_loops_and_always_shows_failures() {
     let mut view = LiveView::new(&sample_run::workload(), 1);
-    insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:00 / 1:45 · ramp · offered 0/s, achieved 0/s · 0 failed · p95 – · 0 in flight · 1 min 45 s left");
+    insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:00 / 1:45 · ramp · offered 0/s, throughput 0/s · 0 failed · p95 – · 0 in flight · 1 min 45 s left");
     for second in 0..36 {
         view.take(&tick(0, second, 0));
         view.take(&tick(1, second, u64::from(second == 20)));
     }
-    insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:36 / 1:45 · gameplay · offered 300.0/s, achieved 300.0/s · 1 failed (<0.01 %) · p95 4.00 ms · 8 in flight · 1 min 9 s left");
-    insta::assert_snapshot!(view.line(Style::Plain, 80), @"0:36 / 1:45 · gameplay · 300.0 of 300.0/s · 1 failed · p95 4.00 ms · 8 in flight");
+    insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:36 / 1:45 · gameplay · offered 300.0/s, throughput 300.0/s · 1 failed (<0.01 %) · p95 4.00 ms · 8 in flight · 1 min 9 s left");
+    insta::assert_snapshot!(view.line(Style::Plain, 80), @"0:36 / 1:45 · gameplay · 300.0 req/s · 1 failed · p95 4.00 ms · 8 in flight");
+}
+
+#[test]
+fn a_rate_of_iterations_with_several_requests_is_named_as_one() {
+    let mut workload = sample_run::workload();
+    for scenario in &mut workload.scenarios {
+        scenario.flow = workload::Flow::Sequence(scenario.steps().cloned().collect());
+    }
+    let mut view = LiveView::new(&workload, 1);
+    for second in 0..4 {
+        let mut tick = tick(0, second, 0);
+        (0..150).for_each(|_| tick.record_ns(OK, 4_000_000));
+        view.take(&tick);
+    }
+    insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:04 / 1:45 · ramp · offered 150.0 iterations/s, throughput 300.0/s · 0 failed · p95 4.00 ms · 4 in flight · 1 min 41 s left");
+    insta::assert_snapshot!(view.line(Style::Plain, 80), @"0:04 / 1:45 · ramp · 300.0 req/s · 0 failed · p95 4.00 ms · 4 in flight");
 }
 
 #[test]
@@ -52,7 +68,7 @@ fn the_panel_shows_the_distribution_of_times_and_the_failures() {
     assert_eq!(view.panel(Style::Plain, 80).lines().count(), view.panel_lines());
     insta::assert_snapshot!(view.panel(Style::Plain, 80), @r"
 0:00 / 1:45  ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  ramp  1 min 45 s left
-  load     offered 0/s, achieved 0/s · 0 in flight
+  load     offered 0/s, throughput 0/s · 0 in flight
   requests 0 · 0 failed
   times    p50 – · p90 – · p95 – · p99 – · max –
 ");
@@ -63,13 +79,13 @@ fn the_panel_shows_the_distribution_of_times_and_the_failures() {
         view.take(&tick);
     }
     insta::assert_snapshot!(view.panel(Style::Plain, 80), @r"
-0:36 / 1:45  ━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  gameplay  1 min 9 s left
-  load     offered 150.0/s, achieved 260.0/s · 4 in flight
-  requests 9,360 · 1 failed (0.01 %)
-  times    p50 4.00 ms · p90 84.0 ms · p95 97.0 ms · p99 900 ms · max 900 ms
-           1.00 ms ▁  ▁ ▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁         ▁ 900 ms
-  failed   1 timeout
-");
+    0:36 / 1:45  ━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  gameplay  1 min 9 s left
+      load     offered 150.0/s, throughput 260.0/s · 4 in flight
+      requests 9,360 · 1 failed (0.01 %)
+      times    p50 4.00 ms · p90 84.0 ms · p95 97.0 ms · p99 900 ms · max 900 ms
+               1.00 ms ▁  ▁ ▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁         ▁ 900 ms
+      failed   1 timeout
+    ");
     let narrow = view.panel(Style::Plain, 40);
     assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
     assert_eq!(narrow.lines().count(), view.panel_lines());
@@ -102,7 +118,10 @@ fn a_loop_that_lags_does_not_lower_the_rate() {
         view.take(&tick(1, second, 0));
     }
     let now = view.now();
-    assert_eq!((now.elapsed_s, now.offered_per_s, now.achieved_per_s, now.in_flight), (20, 300.0, 300.0, 8));
+    assert_eq!(
+        (now.elapsed_s, now.offered_per_s, now.throughput_per_s, now.in_flight),
+        (20, 300.0, 300.0, 8)
+    );
 }
 
 #[test]

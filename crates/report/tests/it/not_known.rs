@@ -3,7 +3,7 @@
 use evidence::memory::MemoryRun;
 use evidence::{Key, Metric, Missing, Outcome, Source};
 use report::summary::{SideValue, Summary};
-use report::{Style, comparison};
+use report::{Detail, Style, comparison};
 
 use crate::{judgements, sample_run};
 
@@ -47,7 +47,7 @@ fn sequence() -> MemoryRun {
 fn unknown_outcomes_are_not_failures_of_zero_per_cent() {
     let summary = imported();
     for page in [
-        report::terminal(&summary, Style::Plain, 120).to_string(),
+        report::terminal(&summary, Style::Plain, 120, Detail::Full).to_string(),
         report::markdown(&summary),
         report::html(&summary),
     ] {
@@ -106,6 +106,6 @@ fn a_comparison_does_not_count_what_one_side_does_not_know() {
     assert_eq!(find("claim").failures[&Outcome::Timeout], [None, Some(50)]);
     assert_eq!(values("claim", "failed"), [SideValue::Missing, SideValue::Finite(20.0)]);
     assert_eq!(values("claim", "p95, failures as ∞"), [SideValue::Missing, SideValue::Infinite]);
-    assert_eq!(values("", "achieved"), [SideValue::Missing, SideValue::Finite(25.0)]);
+    assert_eq!(values("", "throughput"), [SideValue::Missing, SideValue::Finite(25.0)]);
     assert!(comparison::terminal(&compared, Style::Plain, 100).contains("timeout: A –, B 50"));
 }

@@ -6,8 +6,8 @@ use evidence::memory::MemoryRun;
 use evidence::metric::{MetricHandle, MetricId, MetricKey, MetricKind};
 use evidence::sink::Sink;
 use evidence::{Instant, Key, Metric, Tick};
-use report::Style;
 use report::summary::Summary;
+use report::{Detail, Style};
 
 use crate::{judgements, sample_run};
 
@@ -47,7 +47,7 @@ fn every_report_has_a_table_of_the_metrics() {
     }
     assert!(markdown.contains("| wait{page=a} in ramp | trend | 3 |"), "{markdown}");
     assert!(!page.contains("{page=a} in ramp</td><td>counter"), "one phase is the whole: {page}");
-    let terminal = report::terminal(&summary, Style::Plain, 100);
+    let terminal = report::terminal(&summary, Style::Plain, 100, Detail::Full);
     assert!(terminal.contains("<hits>|{page=a}"), "{terminal}");
 }
 

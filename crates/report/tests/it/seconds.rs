@@ -5,7 +5,7 @@ use std::time::Duration;
 use evidence::memory::MemoryRun;
 use evidence::{Ending, Instant, Key, Metric, Observed, Outcome, RunEnd, Sample, SeriesKey, Sink};
 use report::summary::Summary;
-use report::{Style, comparison};
+use report::{Detail, Style, comparison};
 use workload::{Phase, Workload};
 
 use crate::{judgements, sample_run};
@@ -128,7 +128,7 @@ fn every_report_names_the_seconds_of_a_cost() {
         let from = page.find("CPU-s per 1,000").unwrap_or_else(|| panic!("{page}"));
         page[from..].replace("\n           ", " ")
     };
-    assert!(cpu(report::terminal(&summary, Style::Plain, 100).to_string()).contains(seconds));
+    assert!(cpu(report::terminal(&summary, Style::Plain, 100, Detail::Full).to_string()).contains(seconds));
     assert!(cpu(report::markdown(&summary)).contains(seconds));
     assert!(cpu(report::html(&summary)).contains(seconds));
     let json: serde_json::Value = serde_json::from_str(&report::json(&summary)).expect("JSON");

@@ -1,7 +1,7 @@
 //! Every report of the sample run.
 
 use evidence::Ending;
-use report::{Style, Summary};
+use report::{Detail, Style, Summary};
 
 use crate::sample_run;
 
@@ -19,153 +19,188 @@ fn demo() -> Summary {
 
 /// The terminal's page up to the totals of the whole run, and the totals.
 fn terminal() -> (String, String) {
-    let page = report::terminal(&demo(), Style::Plain, 80);
+    let page = report::terminal(&demo(), Style::Plain, 80, Detail::Full);
     let (tables, totals) =
         page.split_at(page.find("\narrivals ").expect("the totals begin with arrivals") + 1);
     (tables.to_owned(), totals.to_owned())
 }
 
 #[test]
-fn the_terminal_starts_with_the_verdict_and_fits_80_columns() {
-    insta::assert_snapshot!(terminal().0, @r"
-FAIL  1 of 5 objectives was violated: the error rate of few_errors was 0.187 %,
-      the limit is below 0.1 %.
-demo · 2026-11-21T10:40:19Z · 1 min 45 s · completed
+fn the_terminal_starts_with_the_numbers_and_fits_80_columns() {
+    insta::assert_snapshot!(terminal().0, @r#"
+    FAIL  demo · 2026-11-21T10:40:19Z · 1 min 45 s · completed
 
-Claims
-PASS  list_fast  p95(list challenges, phase = gameplay) < 50ms
-      6.32 ms · limit < 50 ms · 95 % interval 6.21 ms to 6.44 ms · n = 15,750
-INCONCLUSIVE  set_fast  p95(set active, phase = gameplay) < 20ms
-      19.997 ms · limit < 20 ms · 95 % interval 18.200 ms to 21.900 ms ·
-      n = 15,750
-      The interval contains the limit: a longer run would decide.
-FAIL  few_errors  error_rate(all) < 0.1%
-      0.187 % · limit < 0.1 % · 95 % interval 0.161 % to 0.216 % · n = 15,750
-      147 of 78,431 arrivals failed or were dropped.
-PASS  goodput  goodput(phase = gameplay, within = 50ms) >= 780/s
-      787.4/s · limit ≥ 780/s · 95 % interval 784.9/s to 789.8/s · n = 15,750
-PASS  cpu  mean(cpu, target = challenge) < 0.85
-      0.621 cores · limit < 0.85 cores · n = 15,750
+    Phase ramp  0 to 10 s
+    endpoint         requests  failed      p50       p95       p99      max
+    list challenges     1,051     0 %  2.48 ms   4.66 ms  ~6.11 ms  17.8 ms
+    set active            226     0 %  5.16 ms  ~11.7 ms  ~15.5 ms  31.7 ms
+    initialize            148  0.68 %  8.99 ms  ~17.9 ms  ~24.1 ms  67.6 ms
+    claim                  75     0 %  6.65 ms  ~15.5 ms  ~49.3 ms  49.3 ms
 
-Phase ramp  0 to 10 s
-endpoint         dropped  requests  failed      p50       p95       p99      max
-list challenges        0     1,051     0 %  2.48 ms   4.66 ms  ~6.11 ms  17.8 ms
-set active             0       226     0 %  5.16 ms  ~11.7 ms  ~15.5 ms  31.7 ms
-initialize             0       148  0.68 %  8.99 ms  ~17.9 ms  ~24.1 ms  67.6 ms
-claim                  0        75     0 %  6.65 ms  ~15.5 ms  ~49.3 ms  49.3 ms
+    Phase initialize  10 to 30 s
+    endpoint    requests  throughput  failed      p50      p95      p99     max
+    initialize     6,000       300.0  0.02 %  9.08 ms  17.3 ms  23.7 ms  142 ms
 
-Phase initialize  10 to 30 s
-endpoint    dropped  requests  done/s  failed      p50      p95      p99     max
-initialize        0     6,000   300.0  0.02 %  9.08 ms  17.3 ms  23.7 ms  142 ms
+    Phase gameplay  30 to 105 s
+    endpoint         dropped  requests  failed      p50      p95      p99     max
+    list challenges       20    15,730  0.32 %  2.50 ms  5.23 ms   366 ms  666 ms
+    set active             4     3,371  0.12 %  5.29 ms  11.7 ms   395 ms  664 ms
+    initialize             2     2,248  0.49 %  9.41 ms  19.8 ms   362 ms  660 ms
+    claim                  0     1,125  0.27 %  7.00 ms  14.7 ms  ~427 ms  662 ms
+    stat event             0    30,000  0.14 %   975 µs  2.04 ms   423 ms  700 ms
+    login event            0     7,500  0.12 %  1.38 ms  2.89 ms   428 ms  694 ms
+    Response times of successes, from the instant a request was due to its last
+    byte. ~ marks a quantile with fewer than 20 samples above it.
 
-Phase gameplay  30 to 105 s
-endpoint         dropped  requests  failed      p50      p95      p99     max
-list challenges       20    15,730  0.32 %  2.50 ms  5.23 ms   366 ms  666 ms
-set active             4     3,371  0.12 %  5.29 ms  11.7 ms   395 ms  664 ms
-initialize             2     2,248  0.49 %  9.41 ms  19.8 ms   362 ms  660 ms
-claim                  0     1,125  0.27 %  7.00 ms  14.7 ms  ~427 ms  662 ms
-stat event             0    30,000  0.14 %   975 µs  2.04 ms   423 ms  700 ms
-login event            0     7,500  0.12 %  1.38 ms  2.89 ms   428 ms  694 ms
-Response times of successes, from the instant a request was due to its last
-byte. ~ marks a quantile with fewer than 20 samples above it.
-");
+    Failures  0.18 % of 67,474 requests
+    50  grpc:UNAVAILABLE  no exchange was recorded
+    43  http_503          list challenges: status 503, expected 200 · {"errorCode":
+                          20008, "message": "too busy: <write queue> is full"}
+    14  http_5xx          claim: status 500, expected 200 · {"errorCode": 20008,
+                          "message": "too busy: <write queue> is full"}
+    13  timeout           list challenges: no complete response within 10 s ·
+                          {"errorCode": 20008, "message": "too busy: <write queue>
+                          is full"}
+    "#);
 }
 
 #[test]
-fn the_terminal_ends_with_the_totals_and_the_findings() {
+fn the_terminal_ends_with_the_totals_the_verdict_and_the_findings() {
     insta::assert_snapshot!(terminal().1, @r"
-arrivals   67,500 due, 67,474 started, 26 dropped: VU limit 26, generator late 0
-  play     30,000 due, 29,974 started, 26 dropped: VU limit 26, generator late 0
-  events   37,500 due, 37,500 started, 0 dropped: VU limit 0, generator late 0
-users      play needed about 3.5 virtual users (Little's law), used at most 10
-           of 200 allowed
-requests   67,474 ended, 120 failed · grpc:UNAVAILABLE 50 · http_503 43 ·
-           http_5xx 14 · timeout 13
-CPU        generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests, seconds 0 to
-           105); challenge 62.5 CPU-s (0.926 CPU-s per 1,000 requests, seconds 0
-           to 105)
-start lag  p50 55 µs, p99 141 µs, max 1.11 ms
+    arrivals   67,500 due, 67,474 started, 26 dropped: VU limit 26, generator late 0
+      play     30,000 due, 29,974 started, 26 dropped: VU limit 26, generator late 0
+      events   37,500 due, 37,500 started, 0 dropped: VU limit 0, generator late 0
+    users      play needed about 3.5 virtual users (Little's law), used at most 10
+               of 200 allowed
+    requests   67,474 ended, 120 failed · grpc:UNAVAILABLE 50 · http_503 43 ·
+               http_5xx 14 · timeout 13
+    CPU        generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests, seconds 0 to
+               105); challenge 62.5 CPU-s (0.926 CPU-s per 1,000 requests, seconds 0
+               to 105)
+    start lag  p50 55 µs, p99 141 µs, max 1.11 ms
 
-Findings
-fail  O1 objective-missed
-  –   objective few_errors: 0.187 % of 78,431 arrivals failed or were dropped;
-      the limit is below 0.1 %.
-why   Each of these is a user without a response.
-next  Look at the failed exchanges below; nearly all fall into seconds 71 and
-      72.
-caution  L4 closed-loop-or-capped
-  –   phase gameplay: For 1.9 s all 200 virtual users were in use and 30
-      arrivals were dropped.
-why   While arrivals are dropped at the VU limit, the load is not the planned
-      load, and the longest waits are missing.
-next  Raise max_vus to at least rate × timeout, or find what stalled the target
-      at 1:11.
+    FAIL  1 of 5 objectives was violated: the error rate of few_errors was 0.187 %,
+          the limit is below 0.1 %.
 
-exemplars  3 failed and 3 slowest exchanges recorded
-evidence   demo.plimsoll
-digest     3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
-");
+    Claims
+    PASS  list_fast  p95(list challenges, phase = gameplay) < 50ms
+          6.32 ms · limit < 50 ms · 95 % interval 6.21 ms to 6.44 ms · n = 15,750
+    INCONCLUSIVE  set_fast  p95(set active, phase = gameplay) < 20ms
+          19.997 ms · limit < 20 ms · 95 % interval 18.200 ms to 21.900 ms ·
+          n = 15,750
+          The interval contains the limit: a longer run would decide.
+    FAIL  few_errors  error_rate(all) < 0.1%
+          0.187 % · limit < 0.1 % · 95 % interval 0.161 % to 0.216 % · n = 15,750
+          147 of 78,431 arrivals failed or were dropped.
+    PASS  goodput  goodput(phase = gameplay, within = 50ms) >= 780/s
+          787.4/s · limit ≥ 780/s · 95 % interval 784.9/s to 789.8/s · n = 15,750
+    PASS  cpu  mean(cpu, target = challenge) < 0.85
+          0.621 cores · limit < 0.85 cores · n = 15,750
+
+    Findings
+    fail  O1 objective-missed
+      –   objective few_errors: 0.187 % of 78,431 arrivals failed or were dropped;
+          the limit is below 0.1 %.
+    why   Each of these is a user without a response.
+    next  Look at the failed exchanges below; nearly all fall into seconds 71 and
+          72.
+    caution  L4 closed-loop-or-capped
+      –   phase gameplay: For 1.9 s all 200 virtual users were in use and 30
+          arrivals were dropped.
+    why   While arrivals are dropped at the VU limit, the load is not the planned
+          load, and the longest waits are missing.
+    next  Raise max_vus to at least rate × timeout, or find what stalled the target
+          at 1:11.
+
+    exemplars  3 failed and 3 slowest exchanges recorded
+    evidence   demo.plimsoll
+    digest     3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
+    ");
+}
+
+#[test]
+fn findings_are_a_line_each_unless_they_are_asked_for_in_full() {
+    let page = report::terminal(&demo(), Style::Plain, 80, Detail::Brief).to_string();
+    let (_, end) = page.split_once("\nFindings").expect("it has findings");
+    insta::assert_snapshot!(end, @r"
+      -v: in full, with why and what next
+    fail  O1 objective-missed  objective few_errors: 0.187 % of 78,431 arrivals fai…
+    caution  L4 closed-loop-or-capped  phase gameplay: For 1.9 s all 200 virtual us…
+
+    exemplars  3 failed and 3 slowest exchanges recorded
+    evidence   demo.plimsoll
+    digest     3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
+    ");
 }
 
 #[test]
 fn markdown_has_verdict_claims_findings_and_endpoints() {
-    insta::assert_snapshot!(report::markdown(&demo()), @r"
-## ❌ FAIL: demo
+    insta::assert_snapshot!(report::markdown(&demo()), @r#"
+    ## ❌ FAIL: demo
 
-1 of 5 objectives was violated: the error rate of few\_errors was 0.187 %, the limit is below 0.1 %.
+    1 of 5 objectives was violated: the error rate of few\_errors was 0.187 %, the limit is below 0.1 %.
 
-2026-11-21T10:40:19Z · 1 min 45 s · completed
+    2026-11-21T10:40:19Z · 1 min 45 s · completed
 
-| | claim | observed | limit | 95 % interval | n |
-| --- | --- | ---: | ---: | ---: | ---: |
-| ✅ PASS | **list\_fast** p95(list challenges, phase = gameplay) &lt; 50ms | 6.32 ms | &lt; 50 ms | 6.21 ms to 6.44 ms | 15,750 |
-| ❔ INCONCLUSIVE | **set\_fast** p95(set active, phase = gameplay) &lt; 20ms<br>The interval contains the limit: a longer run would decide. | 19.997 ms | &lt; 20 ms | 18.200 ms to 21.900 ms | 15,750 |
-| ❌ FAIL | **few\_errors** error\_rate(all) &lt; 0.1%<br>147 of 78,431 arrivals failed or were dropped. | 0.187 % | &lt; 0.1 % | 0.161 % to 0.216 % | 15,750 |
-| ✅ PASS | **goodput** goodput(phase = gameplay, within = 50ms) &gt;= 780/s | 787.4/s | ≥ 780/s | 784.9/s to 789.8/s | 15,750 |
-| ✅ PASS | **cpu** mean(cpu, target = challenge) &lt; 0.85 | 0.621 cores | &lt; 0.85 cores | – | 15,750 |
+    | | claim | observed | limit | 95 % interval | n |
+    | --- | --- | ---: | ---: | ---: | ---: |
+    | ✅ PASS | **list\_fast** p95(list challenges, phase = gameplay) &lt; 50ms | 6.32 ms | &lt; 50 ms | 6.21 ms to 6.44 ms | 15,750 |
+    | ❔ INCONCLUSIVE | **set\_fast** p95(set active, phase = gameplay) &lt; 20ms<br>The interval contains the limit: a longer run would decide. | 19.997 ms | &lt; 20 ms | 18.200 ms to 21.900 ms | 15,750 |
+    | ❌ FAIL | **few\_errors** error\_rate(all) &lt; 0.1%<br>147 of 78,431 arrivals failed or were dropped. | 0.187 % | &lt; 0.1 % | 0.161 % to 0.216 % | 15,750 |
+    | ✅ PASS | **goodput** goodput(phase = gameplay, within = 50ms) &gt;= 780/s | 787.4/s | ≥ 780/s | 784.9/s to 789.8/s | 15,750 |
+    | ✅ PASS | **cpu** mean(cpu, target = challenge) &lt; 0.85 | 0.621 cores | &lt; 0.85 cores | – | 15,750 |
 
-### Response time of successes, by phase
+    ### Response time of successes, by phase
 
-| phase | endpoint | dropped | requests | failed | p50 | p95 | p99 | max |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| ramp | list challenges | 0 | 1,051 | 0 % | 2.48 ms | 4.66 ms | ~6.11 ms | 17.8 ms |
-| ramp | set active | 0 | 226 | 0 % | 5.16 ms | ~11.7 ms | ~15.5 ms | 31.7 ms |
-| ramp | initialize | 0 | 148 | **1** (0.68 %) | 8.99 ms | ~17.9 ms | ~24.1 ms | 67.6 ms |
-| ramp | claim | 0 | 75 | 0 % | 6.65 ms | ~15.5 ms | ~49.3 ms | 49.3 ms |
-| initialize | initialize | 0 | 6,000 | **1** (0.02 %) | 9.08 ms | 17.3 ms | 23.7 ms | 142 ms |
-| gameplay | list challenges | 20 | 15,730 | **50** (0.32 %) | 2.50 ms | 5.23 ms | 366 ms | 666 ms |
-| gameplay | set active | 4 | 3,371 | **4** (0.12 %) | 5.29 ms | 11.7 ms | 395 ms | 664 ms |
-| gameplay | initialize | 2 | 2,248 | **11** (0.49 %) | 9.41 ms | 19.8 ms | 362 ms | 660 ms |
-| gameplay | claim | 0 | 1,125 | **3** (0.27 %) | 7.00 ms | 14.7 ms | ~427 ms | 662 ms |
-| gameplay | stat event | 0 | 30,000 | **41** (0.14 %) | 975 µs | 2.04 ms | 423 ms | 700 ms |
-| gameplay | login event | 0 | 7,500 | **9** (0.12 %) | 1.38 ms | 2.89 ms | 428 ms | 694 ms |
+    | phase | endpoint | dropped | requests | throughput | failed | p50 | p95 | p99 | max |
+    | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | ramp | list challenges | 0 | 1,051 | 105.1/s | 0 % | 2.48 ms | 4.66 ms | ~6.11 ms | 17.8 ms |
+    | ramp | set active | 0 | 226 | 22.60/s | 0 % | 5.16 ms | ~11.7 ms | ~15.5 ms | 31.7 ms |
+    | ramp | initialize | 0 | 148 | 14.80/s | **1** (0.68 %) | 8.99 ms | ~17.9 ms | ~24.1 ms | 67.6 ms |
+    | ramp | claim | 0 | 75 | 7.500/s | 0 % | 6.65 ms | ~15.5 ms | ~49.3 ms | 49.3 ms |
+    | initialize | initialize | 0 | 6,000 | 300.0/s | **1** (0.02 %) | 9.08 ms | 17.3 ms | 23.7 ms | 142 ms |
+    | gameplay | list challenges | 20 | 15,730 | 209.7/s | **50** (0.32 %) | 2.50 ms | 5.23 ms | 366 ms | 666 ms |
+    | gameplay | set active | 4 | 3,371 | 44.95/s | **4** (0.12 %) | 5.29 ms | 11.7 ms | 395 ms | 664 ms |
+    | gameplay | initialize | 2 | 2,248 | 29.97/s | **11** (0.49 %) | 9.41 ms | 19.8 ms | 362 ms | 660 ms |
+    | gameplay | claim | 0 | 1,125 | 15.00/s | **3** (0.27 %) | 7.00 ms | 14.7 ms | ~427 ms | 662 ms |
+    | gameplay | stat event | 0 | 30,000 | 400.0/s | **41** (0.14 %) | 975 µs | 2.04 ms | 423 ms | 700 ms |
+    | gameplay | login event | 0 | 7,500 | 100.0/s | **9** (0.12 %) | 1.38 ms | 2.89 ms | 428 ms | 694 ms |
 
-~ marks a quantile with fewer than 20 samples above it.
+    ~ marks a quantile with fewer than 20 samples above it.
 
-### Findings
+    ### Failures
 
-**fail O1 objective-missed**
+    | outcome | requests | share | example |
+    | --- | ---: | ---: | --- |
+    | grpc:UNAVAILABLE | 50 | 0.07 % |  |
+    | http\_503 | 43 | 0.06 % | list challenges: status 503, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
+    | http\_5xx | 14 | 0.02 % | claim: status 500, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
+    | timeout | 13 | 0.02 % | list challenges: no complete response within 10 s · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
 
-| where | what |
-| --- | --- |
-| objective few\_errors | 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %. |
+    ### Findings
 
-Each of these is a user without a response. _Next:_ Look at the failed exchanges below; nearly all fall into seconds 71 and 72.
+    **fail O1 objective-missed**
 
-**caution L4 closed-loop-or-capped**
+    | where | what |
+    | --- | --- |
+    | objective few\_errors | 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %. |
 
-| where | what |
-| --- | --- |
-| phase gameplay | For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped. |
+    Each of these is a user without a response. _Next:_ Look at the failed exchanges below; nearly all fall into seconds 71 and 72.
 
-While arrivals are dropped at the VU limit, the load is not the planned load, and the longest waits are missing. _Next:_ Raise max\_vus to at least rate × timeout, or find what stalled the target at 1:11.
+    **caution L4 closed-loop-or-capped**
 
-CPU: generator 0.187 CPU-s per 1,000 requests (seconds 0 to 105); challenge 0.926 CPU-s per 1,000 requests (seconds 0 to 105)
+    | where | what |
+    | --- | --- |
+    | phase gameplay | For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped. |
 
-play: needed about 3.5 virtual users (Little's law), used at most 10 of 200 allowed
+    While arrivals are dropped at the VU limit, the load is not the planned load, and the longest waits are missing. _Next:_ Raise max\_vus to at least rate × timeout, or find what stalled the target at 1:11.
 
-Start lag p99 141 µs; workload `9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d`; evidence `3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36`
-");
+    CPU: generator 0.187 CPU-s per 1,000 requests (seconds 0 to 105); challenge 0.926 CPU-s per 1,000 requests (seconds 0 to 105)
+
+    play: needed about 3.5 virtual users (Little's law), used at most 10 of 200 allowed
+
+    Start lag p99 141 µs; workload `9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d`; evidence `3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36`
+    "#);
 }
 
 #[test]
@@ -214,25 +249,27 @@ fn json_has_its_schema_and_the_documented_fields() {
     let json: serde_json::Value = serde_json::from_str(&report::json(&demo())).expect("it is JSON");
     let keys: Vec<&String> = json.as_object().expect("an object").keys().collect();
     insta::assert_debug_snapshot!(keys, @r#"
-[
-    "accounting",
-    "because",
-    "checks",
-    "claims",
-    "connections",
-    "cpu",
-    "endpoints",
-    "findings",
-    "generator",
-    "phases",
-    "rules_version",
-    "run",
-    "scenarios",
-    "schema",
-    "series",
-    "verdict",
-]
-"#);
+    [
+        "accounting",
+        "because",
+        "checks",
+        "claims",
+        "connections",
+        "cpu",
+        "endpoints",
+        "failures",
+        "findings",
+        "generator",
+        "headline",
+        "phases",
+        "rules_version",
+        "run",
+        "scenarios",
+        "schema",
+        "series",
+        "verdict",
+    ]
+    "#);
     let part = |field: &str| {
         field
             .split('/')

@@ -125,7 +125,7 @@ fn check(hostile: Hostile, texts: &[&str]) {
          [[scenarios.steps]]\nname = \"call\"\ngrpc = \"peer/a.S/Go\"\nmessage = {{}}\n"
     ));
     let limit = format!("ulimit -d {}", (BASE_MIB + 256) * 1024);
-    let ran = folder.plimsoll_after(&limit, &["run", "plan.toml", "-q", "--once"]);
+    let ran = folder.plimsoll_after(&limit, &["run", "plan.toml", "--quiet", "--once"]);
     eprintln!("{texts:?}: at most {} MiB, bound 256 + {BASE_MIB} MiB", ran.peak_mib);
     ran.exits_with(2).stderr_contains(texts);
 }

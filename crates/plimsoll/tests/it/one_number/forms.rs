@@ -55,7 +55,7 @@ fn cell(head: &str, text: &str) -> Vec<(String, String)> {
     ];
     let one = |name: &str| vec![(name.to_owned(), text.to_owned())];
     match head {
-        "dropped" | "requests" | "done/s" | "failed" | "failed share" | "due" | "avg" | "p50" | "p90"
+        "dropped" | "requests" | "throughput" | "failed" | "failed share" | "due" | "avg" | "p50" | "p90"
         | "p95" | "p99" | "max" | "svc p50" | "svc p95" => one(head),
         _ => {
             let named = PHASES.iter().find(|(of, _)| *of == head.to_lowercase().replace(" handshaking", ""));

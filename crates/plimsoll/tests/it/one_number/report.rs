@@ -1,5 +1,6 @@
 //! The numbers of the JSON report, by what they are about: what every other form and the run file must give.
 
+use ::report::number::{length, span};
 use serde_json::Value;
 
 use super::shown::{Expected, Numbers};
@@ -9,6 +10,7 @@ pub(super) fn numbers(report: &Value) -> Numbers {
     let mut all = Numbers::new();
     run(&mut all, report);
     accounting(&mut all, report);
+    headline(&mut all, &report["headline"]);
     for row in array(&report["endpoints"]) {
         endpoint(&mut all, report, row);
     }
@@ -74,20 +76,11 @@ fn words(text: impl Into<String>) -> Expected {
     Expected::Text(text.into())
 }
 
-/// `45 s`, `1 min 45 s`.
-fn duration(seconds: u64) -> String {
-    match (seconds / 60, seconds % 60) {
-        (0, seconds) => format!("{seconds} s"),
-        (minutes, 0) => format!("{minutes} min"),
-        (minutes, seconds) => format!("{minutes} min {seconds} s"),
-    }
-}
-
 fn run(all: &mut Numbers, report: &Value) {
     let run = &report["run"];
     let mut add = |name: &str, expected| all.insert(format!("run/{name}"), expected);
     add("started", words(text(&run["started_at"])));
-    add("length", words(duration(run["seconds"].as_u64().unwrap())));
+    add("elapsed", words(length(run["elapsed_s"].as_f64().unwrap())));
     add("seconds", number(&run["seconds"]));
     if !run["stopped_at_s"].is_null() {
         add("stopped at", number(&run["stopped_at_s"]));
@@ -99,9 +92,19 @@ fn run(all: &mut Numbers, report: &Value) {
     add("rules", words(format!("version {}", report["rules_version"])));
     for phase in array(&report["phases"]) {
         let name = text(&phase["name"]);
-        all.insert(format!("phase/{name}/start"), number(&phase["start_s"]));
-        all.insert(format!("phase/{name}/end"), number(&phase["end_s"]));
+        let [start_s, covered_s] = ["start_s", "covered_s"].map(|key| phase[key].as_f64().unwrap());
+        all.insert(format!("phase/{name}/when"), words(span(start_s, start_s + covered_s)));
     }
+}
+
+fn headline(all: &mut Numbers, headline: &Value) {
+    if headline.is_null() {
+        return;
+    }
+    let mut add = |name: &str, expected| all.insert(format!("headline/{name}"), expected);
+    add("phase", words(text(&headline["phase"])));
+    add("throughput", number(&headline["throughput_per_s"]));
+    times(&headline["response_time"], &mut add);
 }
 
 fn failures(outcomes: &Value) -> Option<u64> {
@@ -123,6 +126,7 @@ fn accounting(all: &mut Numbers, report: &Value) {
     add("ok share", share(&accounting["ok"], &accounting["completed"]));
     for (outcome, n) in accounting["by_outcome"].as_object().into_iter().flatten() {
         add(&format!("outcome {outcome}"), number(n));
+        add(&format!("outcome {outcome} share"), share(n, &accounting["completed"]));
     }
     add("outcomes", words(if accounting["by_outcome"].is_null() { "not recorded" } else { "recorded" }));
 }
@@ -158,7 +162,7 @@ fn endpoint(all: &mut Numbers, report: &Value, row: &Value) {
     arrivals(&row["arrivals"], &mut add);
     let failed = failures(row).map(|n| n as f64);
     add("requests", number(&row["requests"]));
-    add("done/s", number(&row["completed_per_s"]));
+    add("throughput", number(&row["completed_per_s"]));
     add("failed", Expected::of(failed));
     add("failed share", share(&failed.into(), &row["completed"]));
     let is_of_requests = !row["completed"].is_null();

@@ -66,7 +66,7 @@ pub(super) fn all() -> &'static [ReportedRun] {
 
 fn reported(name: &'static str, folder: &TestFolder) -> ReportedRun {
     let outputs = ["--json", "r.json", "--html", "r.html", "--md", "r.md", "--junit", "r.xml"];
-    let shown = folder.plimsoll_after(WIDE, &[&["report", FILE], &outputs[..]].concat());
+    let shown = folder.plimsoll_after(WIDE, &[&["report", FILE, "-v"], &outputs[..]].concat());
     assert!(shown.stderr.is_empty() && shown.code.is_some(), "{name}: {shown:?}");
     let report = folder.json("r.json");
     let file = Connection::open(folder.path(FILE)).unwrap();
@@ -95,7 +95,7 @@ fn slow_target() -> Target {
 
 fn ran(plan: &str) -> TestFolder {
     let folder = TestFolder::new(plan);
-    let ran = folder.plimsoll(&["run", "plan.toml", "-q", "-o", FILE]);
+    let ran = folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", FILE]);
     assert!(ran.code.is_some_and(|code| code != 1 && code != 2), "{ran:?}");
     folder
 }

@@ -114,7 +114,7 @@ impl Reading<'_> {
             let of_requests = |counted: &Counted| !endpoint.is_empty() && counted.has_arrivals();
             let mut add = |name: &str, n| all.insert(format!("row/{phase}/{label}/{name}"), Expected::of(n));
             self.counts(counted, of_requests(counted), &mut add);
-            add("done/s", self.done_per_s(phase, endpoint, counted));
+            add("throughput", self.done_per_s(phase, endpoint, counted));
             self.request_phases(counted, &mut add);
             self.curve(&mut all, [phase, &label], counted);
             whole.add(counted);
@@ -307,11 +307,12 @@ impl Reading<'_> {
         for (kind, order) in [("failed", "endpoint, outcome, due_ns"), ("slowest", "response_time_ns DESC")] {
             let query = format!(
                 "SELECT outcome, endpoint, phase, due_ns / 1e6, response_time_ns / 1e6,
-                     iif(service_time_ns > 0, service_time_ns / 1e6, NULL)
+                     iif(service_time_ns > 0, service_time_ns / 1e6, NULL), scenario
                  FROM exemplars WHERE kind = ?1 ORDER BY {order}"
             );
             let found = rows(self.file, &query, [kind], |row| {
-                let texts: [String; 3] = [0, 1, 2].map(|column| row.get_unwrap(column));
+                let mut texts: [String; 3] = [0, 1, 2].map(|column| row.get_unwrap(column));
+                texts[1] = label_of(self.report, &row.get_unwrap::<_, String>(6), &texts[1]);
                 let times: [Option<f64>; 3] = [3, 4, 5].map(|column| row.get_unwrap(column));
                 (texts, times)
             });

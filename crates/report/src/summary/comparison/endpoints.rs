@@ -95,7 +95,7 @@ impl EndpointSides<'_> {
             true => c.has_responses().then(|| c.outcomes.completed()),
             false => c.iterations_done,
         };
-        all.push(Measure::of("achieved", "1/s", self.rates(&completed)));
+        all.push(Measure::of("throughput", "1/s", self.rates(&completed)));
         if has_responses {
             all.push(Measure::of("failed", "%", self.values(&failed_percent)));
             for (name, of) in TIMES {

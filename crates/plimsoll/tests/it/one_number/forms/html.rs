@@ -71,7 +71,7 @@ fn pairs<'a>(lists: impl IntoIterator<Item = &'a Node>) -> Vec<(String, String)>
 fn facts(form: &mut Form, lists: &[Node]) {
     for (name, value) in pairs(lists) {
         match name.as_str() {
-            "started" | "length" | "rules" => form.show(format!("run/{name}"), &value),
+            "started" | "elapsed" | "rules" => form.show(format!("run/{name}"), &value),
             "ended" => super::markdown::end(form, &value),
             "evidence" | "HTML" | "Markdown" | "JSON" | "JUnit" => {}
             _ => panic!("the fact `{name}` is not known to this test: {value}"),
@@ -95,6 +95,16 @@ fn tile(form: &mut Form, tile: &Node) {
         "Failed" => {
             form.show("all/failed share", &value);
             form.show("all/failed", captured("{} requests", &note).map_or("not known", |found| found[0]));
+        }
+        "Throughput" => {
+            form.show("headline/throughput", &value);
+            let [phase] = parts("requests in {}", &note);
+            form.show("headline/phase", phase);
+        }
+        "p50" | "p95" | "p99" => {
+            form.show(format!("headline/{name}"), &value);
+            let [phase] = parts("response time of successes in {}", &note);
+            form.show("headline/phase", phase);
         }
         "Start lag p99" => form.show("generator/start lag p99", &value),
         _ => {

@@ -35,7 +35,7 @@ pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
         } else if let Some(found) = captured("{} · {} · {}", &plain).filter(|found| found[0].ends_with('Z'))
         {
             form.show("run/started", found[0]);
-            form.show("run/length", found[1]);
+            form.show("run/elapsed", found[1]);
             end(&mut form, found[2]);
         } else if form.shown.is_empty() && !plain.is_empty() {
             form.sentences.push(plain);
@@ -95,6 +95,12 @@ fn table(form: &mut Form, card: &str, mut rows: Vec<Vec<String>>) {
     let table = Table { heads, rows };
     match table.heads[0].as_str() {
         "phase" => endpoints(form, &table),
+        "outcome" => {
+            for row in &table.rows {
+                form.show(format!("all/outcome {}", plain(&row[0])), &row[1]);
+                form.show(format!("all/outcome {} share", plain(&row[0])), &row[2]);
+            }
+        }
         "where" => {
             for row in &table.rows {
                 finding(form, card, [&plain(&row[0]), &plain(&row[1])]);

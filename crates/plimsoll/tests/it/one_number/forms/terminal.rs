@@ -12,12 +12,18 @@ const SOURCE: usize = 28;
 pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
     let mut form = Form::default();
     let mut sections = text.trim_end().split("\n\n");
-    head(&mut form, sections.next().unwrap());
+    let word = head(&mut form, sections.next().unwrap());
     let mut foot_lines = Vec::new();
     for section in sections {
         let lines: Vec<&str> = section.lines().collect();
         let (heading, body) = lines.split_first().unwrap();
-        if *heading == "Claims" {
+        if let Some((verdict, because)) = heading.split_once("  ").filter(|(word, _)| VERDICTS.contains(word))
+        {
+            assert_eq!(verdict, word);
+            form.sentences.push(because.to_owned());
+        } else if heading.starts_with("Failures  ") {
+            failures(&mut form, heading, body);
+        } else if *heading == "Claims" {
             claims(&mut form, body);
         } else if *heading == "Findings" {
             findings(&mut form, body);
@@ -35,17 +41,29 @@ pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
     form
 }
 
-fn head(form: &mut Form, section: &str) {
+/// The verdict's word.
+fn head<'a>(form: &mut Form, section: &'a str) -> &'a str {
     let lines: Vec<&str> = section.lines().collect();
-    let (_, because) = lines[0].split_once("  ").unwrap();
-    form.sentences.push(because.to_owned());
-    let about: Vec<&str> = lines[1].split(" · ").collect();
+    let (word, about) = lines[0].split_once("  ").unwrap();
+    let about: Vec<&str> = about.split(" · ").collect();
     assert!(about.len() == 3 || about.len() == 4 && about[3] == "completed", "{about:?}");
     form.show("run/started", about[1]);
-    form.show("run/length", about[2]);
-    for line in &lines[2..] {
+    form.show("run/elapsed", about[2]);
+    for line in &lines[1..] {
         let [end] = parts("The run was {}.", line);
         super::markdown::end(form, end);
+    }
+    word
+}
+
+fn failures(form: &mut Form, heading: &str, body: &[&str]) {
+    let [share, ended] = parts("Failures  {} of {} requests", heading);
+    form.show("all/failed share", share);
+    form.show("all/ended", ended);
+    for line in body {
+        let [count, rest] = parts("{}  {}", line.trim_start());
+        let outcome = rest.split("  ").next().unwrap();
+        form.show(format!("all/outcome {outcome}"), count);
     }
 }
 
@@ -134,9 +152,7 @@ fn table(body: &[&str]) -> Table {
 
 fn phase(form: &mut Form, heading: &str, body: &[&str]) {
     let (name, when) = heading.strip_prefix("Phase ").unwrap().split_once("  ").unwrap();
-    let [start, end] = parts("{} to {} s", when);
-    form.show(format!("phase/{name}/start"), start);
-    form.show(format!("phase/{name}/end"), end);
+    form.show(format!("phase/{name}/when"), when);
     let table = table(body);
     for row in &table.rows {
         let heads = table.heads.iter().map(|head| if head == "failed" { "failed share" } else { head });

@@ -44,19 +44,30 @@ fn expect_heads(table: &Table, heads: &[&str]) {
 
 fn endpoints(form: &mut Form, region: &Node, phase: &str, table: &Table) {
     let caption = region.first("caption").unwrap().text();
-    let [start, end] = parts(&format!("{phase} second {{}} to {{}}"), &caption);
-    form.show(format!("phase/{phase}/start"), start);
-    form.show(format!("phase/{phase}/end"), end);
+    let [when] = parts(&format!("{phase} {{}}"), &caption);
+    form.show(format!("phase/{phase}/when"), when);
     let heads = [
-        "due", "dropped", "started", "ended/s", "failed", "share", "avg", "p50", "p90", "p95", "p99", "max",
-        "p50", "p95",
+        "due",
+        "dropped",
+        "started",
+        "throughput",
+        "failed",
+        "share",
+        "avg",
+        "p50",
+        "p90",
+        "p95",
+        "p99",
+        "max",
+        "p50",
+        "p95",
     ];
     assert_eq!(table.heads, heads, "heads that are not known to this test");
     let names = [
         "due",
         "dropped",
         "requests",
-        "done/s",
+        "throughput",
         "failed",
         "failed share",
         "avg",
@@ -119,7 +130,7 @@ fn scenarios(form: &mut Form, table: &Table) {
 }
 
 fn failures(form: &mut Form, table: &Table) {
-    expect_heads(table, &["Phase", "Endpoint", "Outcome", "Requests", "Share of ended"]);
+    expect_heads(table, &["Phase", "Endpoint", "Outcome", "Requests", "Share of ended", "Example"]);
     for row in &table.rows {
         let what = format!("row/{}/{}/outcome {}", row[0], row[1], row[2]);
         form.show(what.clone(), &row[3]);
