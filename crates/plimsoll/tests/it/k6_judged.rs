@@ -6,14 +6,7 @@ use serde_json::Value;
 use testbed::{Behaviour, Target};
 
 use crate::command::{CommandOutput, TestFolder};
-
-/// A folder with `script.js`, and a target.
-fn folder(script: &str, behaviour: Behaviour) -> (TestFolder, Target) {
-    let target = testbed::http(behaviour).unwrap();
-    let folder = TestFolder::new("");
-    folder.write("script.js", script);
-    (folder, target)
-}
+use crate::k6_scripts::folder;
 
 /// Run `script.js` against a target, whose URL is `__ENV.BASE`.
 fn run(folder: &TestFolder, target: &Target, more: &[&str]) -> CommandOutput {

@@ -6,7 +6,7 @@ use testbed::{Behaviour, Target};
 use crate::command::{CommandOutput, TestFolder};
 
 /// A folder with `script.js`, and a target.
-fn folder(script: &str, behaviour: Behaviour) -> (TestFolder, Target) {
+pub(crate) fn folder(script: &str, behaviour: Behaviour) -> (TestFolder, Target) {
     let target = testbed::http(behaviour).unwrap();
     let folder = TestFolder::new("");
     folder.write("script.js", script);

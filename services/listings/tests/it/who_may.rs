@@ -1,5 +1,5 @@
 //! Who may call what: every rpc and every route of the operators' port, tried by each kind of caller. The outcome is the
-//! table in `docs/who-may-listings.md`; with `UPDATE_TABLES` set, this test writes it.
+//! table in `docs/who-may-listings.md`; with `WRITE_DOCS` set, this test writes it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -287,7 +287,7 @@ const INTRODUCTION: &str = "\
 # Who may call what: the listings service
 
 Written by the test `the_table_of_who_may_call_what_is_up_to_date`, which tries every call as every kind of caller
-(`UPDATE_TABLES=1 cargo test -p listings who_may` writes it again).
+(`WRITE_DOCS=1 cargo test -p listings who_may` writes it again).
 
 A caller is the subject of a verified token: the id of a user, a name in `SERVICE_SUBJECTS`, or a name in
 `ADMIN_SUBJECTS`. The owner is the user whose listing or storefront it is; a storefront belongs to the user of its first
@@ -335,7 +335,7 @@ async fn table() -> String {
 async fn the_table_of_who_may_call_what_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/who-may-listings.md");
     let tried = table().await;
-    if std::env::var_os("UPDATE_TABLES").is_some() {
+    if std::env::var_os("WRITE_DOCS").is_some() {
         std::fs::write(&path, &tried).unwrap();
     }
     let documented = std::fs::read_to_string(&path).unwrap();
