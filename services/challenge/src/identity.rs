@@ -1,7 +1,7 @@
 //! Authentication of callers, the same for every transport. It must not depend on one.
 
-use http::{HeaderMap, header};
-use kit::auth::{Denied, Role, Roles, Verifier, authenticate, single_header};
+use http::HeaderMap;
+use kit::auth::{self, Credential, Denied, Role, single_header};
 
 use crate::user::UserId;
 
@@ -20,33 +20,13 @@ pub enum TestHeader {
 /// Authenticates callers.
 #[derive(Debug)]
 pub struct Identity {
-    test_header: TestHeader,
-    tokens: Option<Verifier>,
-    roles: Roles,
+    /// Whether a header names users, for tests.
+    pub test_header: TestHeader,
+    /// Verifies tokens.
+    pub tokens: auth::Identity,
 }
 
 impl Identity {
-    /// Authentication by bearer tokens if there is a verifier, and by the test header if that is on.
-    #[must_use]
-    pub fn new(test_header: TestHeader, tokens: Option<Verifier>, roles: Roles) -> Self {
-        Self { test_header, tokens, roles }
-    }
-
-    /// Returns once callers can be authenticated.
-    pub async fn ready(&self) {
-        if let Some(tokens) = &self.tokens {
-            tokens.ready().await;
-        }
-    }
-
-    /// Whether callers can be authenticated now.
-    ///
-    /// # Errors
-    /// The reason why they cannot.
-    pub fn probe(&self) -> Result<(), String> {
-        self.tokens.as_ref().map_or(Ok(()), Verifier::probe)
-    }
-
     /// The user named by a request's headers, or by a call's metadata (as headers).
     ///
     /// A bearer token takes precedence. A header that is not switched on is ignored.
@@ -58,37 +38,32 @@ impl Identity {
             TestHeader::On => single_header(headers, TEST_HEADER)?,
             TestHeader::Off => None,
         };
-        let Some(tokens) = &self.tokens else { return user_of_test_header(named) };
-        match single_header(headers, header::AUTHORIZATION.as_str())? {
-            Some(authorization) => {
-                let claims = authenticate(tokens, authorization).await?;
+        match self.tokens.credential(headers).await? {
+            Credential::Token { claims, .. } => {
                 let invalid = Denied::Unauthenticated("the token's subject cannot be a user");
                 consistent(UserId::new(&claims.subject).ok_or(invalid)?, named)
             }
-            None if self.test_header == TestHeader::On => user_of_test_header(named),
-            None => Err(Denied::Unauthenticated("a bearer token must name the user")),
+            Credential::Missing if self.test_header == TestHeader::Off => {
+                Err(Denied::Unauthenticated("a bearer token must name the user"))
+            }
+            Credential::Missing | Credential::Unverified => user_of_test_header(named),
         }
     }
-}
 
-impl Identity {
     /// Whether a call's metadata (as headers) are those of a publisher: a service of this namespace. Without a verifier
     /// every caller is one; with the test header on, also a caller without a token.
     ///
     /// # Errors
     /// When the caller has no valid token, or not that of a service.
     pub async fn check_publisher(&self, headers: &HeaderMap) -> Result<(), Denied> {
-        let Some(tokens) = &self.tokens else { return Ok(()) };
-        match single_header(headers, header::AUTHORIZATION.as_str())? {
-            Some(authorization) => {
-                let claims = authenticate(tokens, authorization).await?;
-                match self.roles.of(&claims.subject) {
-                    Role::User => Err(Denied::Forbidden("only services may publish events")),
-                    Role::Service | Role::Admin => Ok(()),
-                }
+        match self.tokens.credential(headers).await? {
+            Credential::Token { role: Role::User, .. } => {
+                Err(Denied::Forbidden("only services may publish events"))
             }
-            None if self.test_header == TestHeader::On => Ok(()),
-            None => Err(Denied::Unauthenticated("the bearer token of a service is required")),
+            Credential::Missing if self.test_header == TestHeader::Off => {
+                Err(Denied::Unauthenticated("the bearer token of a service is required"))
+            }
+            Credential::Token { .. } | Credential::Missing | Credential::Unverified => Ok(()),
         }
     }
 }
@@ -110,6 +85,8 @@ fn consistent(user: UserId, named: Option<&str>) -> Result<UserId, Denied> {
 
 #[cfg(test)]
 mod tests {
+    use kit::metrics::Metrics;
+
     use super::*;
 
     async fn check(test_header: TestHeader, headers: &[(&'static str, &str)], expect: Result<&str, &str>) {
@@ -119,7 +96,8 @@ mod tests {
                 (http::HeaderName::from_static(name), http::HeaderValue::from_str(value).unwrap())
             })
             .collect();
-        let named = Identity::new(test_header, None, Roles::default()).of_headers(&headers).await;
+        let tokens = auth::Identity::start(None, auth::Roles::default(), &Metrics::new("test"));
+        let named = Identity { test_header, tokens }.of_headers(&headers).await;
         let named = named.map(|user| user.to_string()).map_err(|denied| denied.to_string());
         match expect {
             Ok(user) => assert_eq!(named.as_deref(), Ok(user), "{headers:?}"),

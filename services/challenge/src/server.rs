@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use kit::auth::Verifier;
+use kit::auth;
 use kit::backlog::Backlog;
 use kit::clock::UtcMs;
 use kit::drain::{Drain, Draining};
@@ -117,10 +117,11 @@ impl Core {
             Store::open(&settings.store, settings.store_queue, Arc::clone(&catalog), &metrics).await?,
         );
         let probed = Arc::clone(&store);
-        let tokens = settings.tokens.clone().map(|tokens| Verifier::start(tokens, &metrics));
-        let identity = Arc::new(Identity::new(settings.test_header, tokens, settings.roles.clone()));
+        let tokens = auth::Identity::start(settings.tokens.clone(), settings.roles.clone(), &metrics);
+        let identity = Arc::new(Identity { test_header: settings.test_header, tokens });
         let identified = Arc::clone(&identity);
-        let probe = move || probed.probe().map_err(|e| e.to_string()).and_then(|()| identified.probe());
+        let probe =
+            move || probed.probe().map_err(|e| e.to_string()).and_then(|()| identified.tokens.probe());
         let health = Arc::new(Health::new(probe));
         let rewards: Arc<dyn RewardClient> = match settings.rewards.clone() {
             Some(rewards) => Arc::new(HttpRewards::new(rewards, &settings.namespace, &metrics)),
@@ -255,7 +256,7 @@ fn serve_admin(listener: Listener, routes: Router, bounds: Bounds, draining: Dra
 impl Running {
     /// Returns once callers can be authenticated; until then players receive 503, and readiness reports the reason.
     pub async fn ready(&self) {
-        self.identity.ready().await;
+        self.identity.tokens.ready().await;
     }
 
     /// Stops accepting, finishes requests within the drain's time limit, writes buffered events, and closes the store.

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use kit::auth::Denied;
 use kit::clock::UtcMs;
 
+use crate::caller::Caller;
 use crate::device::Devices;
 use crate::entry::{HandOnReceipt, TaskBacking, entries};
-use crate::identity::Caller;
 use crate::intake::{self, BodyError, BodyFormat, Limits};
 use crate::journal::{Journal, PersistError};
 use crate::meters::Meters;

@@ -16,12 +16,12 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
-use kit::auth::{Denied, Role};
+use kit::auth::{Denied, Identity, Role};
 use kit::metrics::{Endpoint, Metrics};
 
 use crate::accept::Acceptor;
+use crate::caller::Caller;
 use crate::device::Devices;
-use crate::identity::Identity;
 use crate::meters::Meters;
 pub use body::BodyBounds;
 pub use response::overloaded;
@@ -74,7 +74,7 @@ impl Guard {
     /// Adds the caller to the request.
     async fn identify(&self, request: &mut Request) -> Result<(), Denied> {
         let Some(role) = self.role else { return Ok(()) };
-        let caller = self.api.identity.identify(request.headers()).await?;
+        let caller = Caller::of(&self.api.identity, request.headers()).await?;
         caller.require(role)?;
         request.extensions_mut().insert(caller);
         Ok(())

@@ -1,17 +1,17 @@
 //! The telemetry gateway: accepts samples of devices and hands them on.
 //!
-//! `identity` knows the caller, `intake` parses a body, `accept` is the path of every sample, `queue` bounds the tasks in memory, `journal` keeps
+//! `caller` knows the caller, `intake` parses a body, `accept` is the path of every sample, `queue` bounds the tasks in memory, `journal` keeps
 //! them on disk, `pool` hands them to the `sink`, `server` assembles a process. Start at [`server::start`] for how a
 //! process runs, at [`accept`] for what the service does.
 
 pub mod accept;
 pub mod breaker;
+pub mod caller;
 pub mod device;
 pub mod entry;
 #[cfg(feature = "faults")]
 pub mod faults;
 pub mod http;
-pub mod identity;
 pub mod instant;
 pub mod intake;
 pub mod journal;

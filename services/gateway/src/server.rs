@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kit::auth::Verifier;
+use kit::auth::Identity;
 use kit::backlog::Backlog;
 use kit::drain::Drain;
 use kit::health::Health;
@@ -19,7 +19,6 @@ use crate::accept::{Acceptor, Durability};
 use crate::device::Devices;
 use crate::http::routes::TELEMETRY;
 use crate::http::{self, Api, BodyBounds};
-use crate::identity::Identity;
 use crate::journal::{Journal, JournalError, RecoveredTasks};
 use crate::meters::Meters;
 use crate::meters::collector::GatewayCollector;
@@ -144,11 +143,7 @@ fn core(
     };
     let meters = Meters::new(Arc::clone(&queue), settings.workers);
     let devices = Arc::new(Devices::new(settings.devices.max_devices, settings.devices.fault_after));
-    let tokens = settings.tokens.clone().map(|tokens| Box::new(Verifier::start(tokens, metrics)));
-    let identity = tokens.map_or(Identity::Unverified, |verifier| Identity::Tokens {
-        verifier,
-        roles: settings.roles.clone(),
-    });
+    let identity = Identity::start(settings.tokens.clone(), settings.roles.clone(), metrics);
     let api = Arc::new(Api {
         acceptor: Acceptor {
             limits: settings.limits,

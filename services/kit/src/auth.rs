@@ -6,6 +6,7 @@
 mod bearer;
 mod cache;
 mod claims;
+mod identity;
 mod jws;
 mod key_ring;
 mod keys;
@@ -26,6 +27,7 @@ use crate::clock::UtcMs;
 use crate::metrics::Metrics;
 pub use bearer::{Denied, authenticate, single_header};
 pub use claims::{Claims, Policy};
+pub use identity::{Credential, Identity};
 use jws::Token;
 use key_ring::{FetchCounters, KeyRing};
 pub use roles::{Role, Roles};

@@ -1,5 +1,8 @@
 //! Callers and their rights.
 
+use http::HeaderMap;
+use kit::auth::{Credential, Denied, Identity, Role};
+
 use crate::listing::Listing;
 use crate::refusal::Refusal;
 
@@ -17,6 +20,28 @@ pub enum Caller {
 }
 
 impl Caller {
+    /// The caller, from the metadata of a call (as headers). The subject of a token is a user's id, or the name of a
+    /// service or an administrator.
+    ///
+    /// # Errors
+    /// When a valid token is required and missing.
+    pub async fn of(identity: &Identity, metadata: &HeaderMap) -> Result<Self, Denied> {
+        let (role, claims) = match identity.credential(metadata).await? {
+            Credential::Unverified => return Ok(Self::Unverified),
+            Credential::Missing => return Err(Denied::Unauthenticated("a bearer token is required")),
+            Credential::Token { role, claims } => (role, claims),
+        };
+        let subject = &claims.subject;
+        match role {
+            Role::Admin => Ok(Self::Admin(subject.clone())),
+            Role::Service => Ok(Self::Service(subject.clone())),
+            Role::User => {
+                let user = subject.parse().ok().filter(|id: &i64| *id > 0);
+                user.map(Self::User).ok_or(Denied::Unauthenticated("the token's subject is not a user id"))
+            }
+        }
+    }
+
     /// Whether the caller may act as this user.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ pub use methods::{METHODS, Method, MethodLimit, RateLimitKey};
 use std::sync::Arc;
 
 use axum::Router;
+use kit::auth::Identity;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
 use tonic::service::Routes;
@@ -22,7 +23,6 @@ use tonic::{Request, Response, Status};
 use tonic_health::server::HealthReporter;
 
 use crate::caller::Caller;
-use crate::identity::Identity;
 use crate::limiter::Limiter;
 use crate::operations::Operations;
 use crate::proto::DESCRIPTORS;

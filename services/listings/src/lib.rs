@@ -10,7 +10,6 @@ pub mod categories;
 pub mod faults;
 pub mod find;
 pub mod grpc;
-pub mod identity;
 pub mod limiter;
 pub mod listing;
 pub mod listing_uuid;

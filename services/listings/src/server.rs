@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kit::auth::Verifier;
+use kit::auth::Identity;
 use kit::backlog::Backlog;
 use kit::drain::Drain;
 use kit::health::Health;
@@ -20,7 +20,6 @@ use tonic_health::server::HealthReporter;
 
 use crate::cache::{Cache, CachedReads, LocalCache, SharedCache};
 use crate::grpc::{self, Admission};
-use crate::identity::Identity;
 use crate::limiter::Limiter;
 use crate::operations::Operations;
 use crate::proto::SERVICE_NAMES;
@@ -111,7 +110,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let views = Arc::new(ViewCounter::default());
     let mut view_writer = JoinSet::new();
     view_writer.spawn(Arc::clone(&views).run(Arc::clone(&store), draining.clone()));
-    let identity = Arc::new(identity(settings, &metrics));
+    let identity = Arc::new(Identity::start(settings.tokens.clone(), settings.roles.clone(), &metrics));
     let limiter = Arc::new(Limiter::new(settings.limits.clone(), settings.redis.clone(), &metrics));
     let health = health_of(&store, &identity);
 
@@ -157,16 +156,6 @@ fn serve_operators(listener: Listener, port: Port, draining: kit::drain::Drainin
     let mut operators = JoinSet::new();
     operators.spawn(serve(listener, Protocol::Http1, port, draining));
     operators
-}
-
-fn identity(settings: &Settings, metrics: &Metrics) -> Identity {
-    match settings.tokens.clone() {
-        None => Identity::Unverified,
-        Some(tokens) => {
-            let verifier = Box::new(Verifier::start(tokens, metrics));
-            Identity::Tokens { verifier, roles: settings.roles.clone() }
-        }
-    }
 }
 
 fn health_of(store: &Arc<Store>, identity: &Arc<Identity>) -> Arc<Health> {

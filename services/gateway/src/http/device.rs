@@ -12,8 +12,8 @@ use serde_json::json as value;
 
 use super::Api;
 use super::response::{denied, error, json};
+use crate::caller::Caller;
 use crate::device::{Command, CommandRefusal, DeviceState};
-use crate::identity::Caller;
 use crate::sample;
 
 #[derive(Deserialize)]

@@ -10,7 +10,7 @@ use axum::response::Response;
 
 use super::Api;
 use super::response::{accepted, error, overloaded, refused};
-use crate::identity::Caller;
+use crate::caller::Caller;
 use crate::intake::BodyFormat;
 use crate::sample::Priority;
 

@@ -25,6 +25,7 @@ use tonic::{Code, Status};
 use super::Admission;
 use super::methods::{METHODS, Method};
 use super::status::{OVERLOADED, SERVICE_REFUSAL_KEY, denied, rate_limited, refused};
+use crate::caller::Caller;
 use crate::limiter::RateLimitDecision;
 use crate::proto::SERVICE_NAMES;
 
@@ -94,7 +95,7 @@ impl Middleware {
 
     /// Identifies the caller and admits or refuses the call.
     async fn admit(&self, method: &Method, request: &mut InnerRequest) -> Result<kit::limit::Permit, Status> {
-        let caller = self.admission.identity.identify(request.headers()).await.map_err(denied)?;
+        let caller = Caller::of(&self.admission.identity, request.headers()).await.map_err(denied)?;
         let caller_key = self.admission.limiter.caller_key(method, &caller, request);
         request.extensions_mut().insert(caller);
         match self.admission.limiter.admit(method, &caller_key).await {

@@ -7,11 +7,11 @@ use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use kit::auth::Identity;
 use kit::health::Health;
 use serde_json::{Value, json};
 
 use crate::cache::Cache;
-use crate::identity::Identity;
 use crate::limiter::Limiter;
 use crate::store::Store;
 
