@@ -1,7 +1,7 @@
 //! The write-ahead log: every accepted task is in append-only files, with checksums, until it is handed on.
 //!
-//! One thread writes. Everything that waits for it goes into one write and one `fsync`, so their cost is shared. Then
-//! the entries are pushed into the queue, whether or not their client still waits. A file whose tasks are all handed on
+//! One thread writes, in groups (see [`kit::group_commit`]): all samples that wait go into one write and one `fsync`.
+//! Then the entries are pushed into the queue, whether or not their client still waits. A file whose tasks are all handed on
 //! is deleted; the files of an earlier process are read at the start. A task may be handed on twice, if the process was
 //! killed before its file was deleted: both have the same id.
 
@@ -15,8 +15,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use kit::group_commit::{GroupCommit, GroupMetrics, GroupQueue};
 use kit::limit::Permit;
-use tokio::sync::{mpsc, oneshot};
+use kit::metrics::Metrics;
+use tokio::sync::oneshot;
 
 use crate::queue::{self, Queue};
 use crate::sample::Priority;
@@ -58,10 +60,18 @@ pub enum PersistError {
 }
 
 /// Tasks to be written, their slots in the queue, and where the outcome is sent.
+#[derive(Debug)]
 struct WriteRequest {
     tasks: Tasks,
     slots: Vec<Permit>,
     done: oneshot::Sender<Result<(), PersistError>>,
+}
+
+impl WriteRequest {
+    /// Tasks of a client that has left are kept all the same.
+    fn answer(self, outcome: Result<(), PersistError>) {
+        let _client_left = self.done.send(outcome);
+    }
 }
 
 /// The size of all files.
@@ -73,7 +83,7 @@ struct JournalSize {
 /// Sends tasks to the writing thread. Dropping it ends the thread once everything is written.
 #[derive(Debug)]
 pub struct Journal {
-    writes: mpsc::UnboundedSender<WriteRequest>,
+    writes: GroupQueue<WriteRequest>,
     size: Arc<JournalSize>,
     max_bytes: u64,
     writer: Option<std::thread::JoinHandle<()>>,
@@ -87,16 +97,16 @@ impl Journal {
     pub fn open(
         options: &JournalOptions,
         queue: &Arc<Queue>,
+        metrics: &Metrics,
     ) -> Result<(Self, RecoveredTasks), JournalError> {
         let failed = |source| JournalError { folder: options.folder.clone(), source };
         let size = Arc::new(JournalSize::default());
         let folder = Folder::open(&options.folder, Arc::clone(&size)).map_err(failed)?;
         let (recovered, next_number) = replay::read(&folder).map_err(failed)?;
-        // The queue's slots bound what waits, and so this channel's length.
-        let (writes, incoming) = mpsc::unbounded_channel();
         let writer = writer::Writer::new(folder, next_number, options, Arc::clone(queue));
-        let thread = std::thread::Builder::new().name("journal".to_owned());
-        let writer = thread.spawn(move || writer.run(incoming)).map_err(failed)?;
+        let (writes, writer) =
+            GroupCommit::new(writer, writer::GROUPS, GroupMetrics::register(metrics, "journal"));
+        let writer = writer.run_on_thread("journal").map_err(failed)?;
         Ok((Self { writes, size, max_bytes: options.max_bytes, writer: Some(writer) }, recovered))
     }
 

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use kit::logs::RepeatedFailure;
 use tokio::task::JoinSet;
 
 use crate::breaker::{Breaker, BreakerDecision, BreakerState};
@@ -16,8 +17,6 @@ use crate::sink::{Sink, SinkPermit};
 const BATCH_SIZE: usize = 256;
 /// After each failure.
 const FAILURE_PAUSE: Duration = Duration::from_millis(20);
-/// A failing sink is logged this often at most.
-const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What all workers share.
 #[derive(Debug)]
@@ -25,7 +24,7 @@ pub struct WorkerContext {
     queue: Arc<Queue>,
     sink: Sink,
     breaker: Mutex<Breaker>,
-    last_logged: Mutex<Option<Instant>>,
+    failures: RepeatedFailure,
     meters: Arc<Meters>,
 }
 
@@ -33,7 +32,13 @@ impl WorkerContext {
     /// From the queue to the sink.
     #[must_use]
     pub fn new(queue: Arc<Queue>, sink: Sink, meters: Arc<Meters>) -> Arc<Self> {
-        Arc::new(Self { queue, sink, breaker: Mutex::default(), last_logged: Mutex::default(), meters })
+        Arc::new(Self {
+            queue,
+            sink,
+            breaker: Mutex::default(),
+            failures: RepeatedFailure::default(),
+            meters,
+        })
     }
 
     /// The state of the sink's circuit breaker, and how often it was opened.
@@ -86,20 +91,15 @@ impl WorkerContext {
                 entries.into_iter().for_each(QueueEntry::handed_on);
             }
             Err(error) => {
-                self.log_failure(&error);
+                if self.failures.is_to_be_logged() {
+                    let waiting = self.queue.depth();
+                    tracing::warn!(%error, waiting, "tasks could not be handed on; they stay queued");
+                }
                 self.meters.failed();
                 self.queue.put_back(entries);
                 self.lock().record_failure(Instant::now());
                 tokio::time::sleep(FAILURE_PAUSE).await;
             }
-        }
-    }
-
-    fn log_failure(&self, error: &crate::sink::SinkError) {
-        let mut last_logged = self.last_logged.lock().unwrap_or_else(PoisonError::into_inner);
-        if last_logged.is_none_or(|at| at.elapsed() > LOG_INTERVAL) {
-            tracing::warn!(%error, waiting = self.queue.depth(), "tasks could not be handed on; they stay queued");
-            *last_logged = Some(Instant::now());
         }
     }
 

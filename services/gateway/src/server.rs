@@ -135,7 +135,7 @@ fn core(
     let durability = match &settings.durability {
         DurabilityOptions::Memory => Durability::Memory,
         DurabilityOptions::Disk(options) => {
-            let (journal, recovered) = Journal::open(options, &queue)?;
+            let (journal, recovered) = Journal::open(options, &queue, metrics)?;
             resume(recovered, &queue);
             Durability::Disk(journal)
         }

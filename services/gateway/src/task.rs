@@ -47,6 +47,12 @@ impl Tasks {
         self.parts.len()
     }
 
+    /// Bytes of their JSON.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.json.len()
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

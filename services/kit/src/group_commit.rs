@@ -16,6 +16,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
+use crate::logs::RepeatedFailure;
 pub use metrics::GroupMetrics;
 
 /// A command that waits to be committed. It holds a slot of a limit until it is answered: the queue itself has no bound.
@@ -70,6 +71,11 @@ pub trait GroupWriter: Send {
         &mut self,
         group: Vec<Self::Command>,
     ) -> impl Future<Output = Result<(), FailedGroup<Self::Command>>> + Send;
+
+    /// Ends what it has open, after its last group.
+    fn close(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 /// How a writer forms groups.
@@ -84,6 +90,20 @@ pub struct GroupOptions {
     pub retry_pause: Duration,
     /// Attempts at the acknowledged commands that are left when the writer is closed.
     pub last_attempts: u32,
+}
+
+impl GroupOptions {
+    /// For commands none of which is acknowledged before it is committed: without delay, without retries.
+    #[must_use]
+    pub const fn of_weight(max_weight: usize) -> Self {
+        Self { max_weight, batching_delay: Duration::ZERO, retry_pause: Duration::ZERO, last_attempts: 0 }
+    }
+
+    /// The same with a batching delay.
+    #[must_use]
+    pub const fn after(self, batching_delay: Duration) -> Self {
+        Self { batching_delay, ..self }
+    }
 }
 
 enum Message<C> {
@@ -128,6 +148,7 @@ pub struct GroupCommit<W: GroupWriter> {
     retry_at: Instant,
     /// The weight of the next group of them.
     retry_weight: usize,
+    failures: RepeatedFailure,
 }
 
 impl<W: GroupWriter> GroupCommit<W> {
@@ -135,8 +156,16 @@ impl<W: GroupWriter> GroupCommit<W> {
     #[must_use]
     pub fn new(writer: W, options: GroupOptions, metrics: GroupMetrics) -> (GroupQueue<W::Command>, Self) {
         let (sender, messages) = unbounded_channel();
-        let (retries, retry_at, retry_weight) = (Vec::new(), Instant::now(), options.max_weight);
-        let writer = Self { writer, messages, options, metrics, retries, retry_at, retry_weight };
+        let writer = Self {
+            writer,
+            messages,
+            options,
+            metrics,
+            retries: Vec::new(),
+            retry_at: Instant::now(),
+            retry_weight: options.max_weight,
+            failures: RepeatedFailure::default(),
+        };
         (GroupQueue { messages: sender }, writer)
     }
 
@@ -151,6 +180,11 @@ impl<W: GroupWriter> GroupCommit<W> {
                 self.retry().await;
             }
         }
+        self.retry_the_last().await;
+        self.writer.close().await;
+    }
+
+    async fn retry_the_last(&mut self) {
         for _attempt in 0..self.options.last_attempts {
             if self.retries.is_empty() {
                 return;
@@ -249,7 +283,9 @@ impl<W: GroupWriter> GroupCommit<W> {
             };
             attempt.failed();
             if !error.is_of_one_command() {
-                tracing::error!(%error, commands = commands.len(), "a group was not committed");
+                if self.failures.is_to_be_logged() {
+                    tracing::error!(%error, commands = commands.len(), "a group was not committed");
+                }
                 commands.extend(parts.drain(..).rev().flatten());
                 return self.fail(commands, &error);
             }

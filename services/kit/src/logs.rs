@@ -1,5 +1,8 @@
 //! Structured logs on standard error; standard output is for a command's results.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use tracing_subscriber::EnvFilter;
 
 use crate::env::{Env, EnvError};
@@ -24,4 +27,39 @@ pub fn start(env: &Env) -> Result<(), EnvError> {
         Format::Json => builder.json().try_init(),
     };
     Ok(())
+}
+
+/// A failure that repeats is logged this often at most.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
+
+/// A failure that may repeat a thousand times a second, and must not fill the log.
+#[derive(Debug, Default)]
+pub struct RepeatedFailure {
+    last_logged: Mutex<Option<Instant>>,
+}
+
+impl RepeatedFailure {
+    /// Whether it is to be logged: the first time, and then not again for ten seconds.
+    pub fn is_to_be_logged(&self) -> bool {
+        let mut last_logged = self.last_logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last_logged.is_none_or(|at| at.elapsed() > LOG_INTERVAL);
+        if is_due {
+            *last_logged = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_that_repeats_is_logged_again_after_a_while() {
+        let failure = RepeatedFailure::default();
+        assert_eq!([failure.is_to_be_logged(), failure.is_to_be_logged()], [true, false]);
+        let long_ago = Instant::now().checked_sub(2 * LOG_INTERVAL);
+        *failure.last_logged.lock().unwrap() = long_ago;
+        assert!(failure.is_to_be_logged());
+    }
 }

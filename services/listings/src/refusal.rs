@@ -29,7 +29,12 @@ pub enum Refusal {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "an operation failed");
-        Self::Unavailable
+        match error {
+            StoreError::Rejected(_) => {
+                Self::Invalid("the database rejects what the request contains".to_owned())
+            }
+            _ => Self::Unavailable,
+        }
     }
 }
 

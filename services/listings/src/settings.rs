@@ -113,6 +113,7 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
         path,
         sync: env.choice("DATABASE_SYNC", &[("full", Sync::Full), ("normal", Sync::Normal)])?,
         readers: count(env, "DATABASE_READERS", 4, 64)?,
+        batching_delay: batching_delay(env)?,
     })
 }
 
@@ -121,7 +122,12 @@ fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvErro
         server,
         writers: count(env, "DB_WRITERS", 4, 64)?,
         readers: count(env, "DB_READERS", 8, 64)?,
+        batching_delay: batching_delay(env)?,
     })
+}
+
+fn batching_delay(env: &Env) -> Result<Duration, EnvError> {
+    env.within("COMMIT_LINGER_MS", 0, 0..=100).map(Duration::from_millis)
 }
 
 fn redis(env: &Env) -> Result<Option<RedisLink>, EnvError> {

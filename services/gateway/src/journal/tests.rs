@@ -30,7 +30,7 @@ fn options(folder: &TempDir) -> JournalOptions {
 
 fn open(folder: &TempDir) -> Fixture {
     let queue = Arc::new(Queue::new(Limit::new(1_000), Shedding::Never));
-    let (journal, recovered) = Journal::open(&options(folder), &queue).unwrap();
+    let (journal, recovered) = Journal::open(&options(folder), &queue, &Metrics::new("gateway")).unwrap();
     Fixture { queue, ids: TaskIds::default(), journal, recovered }
 }
 
@@ -168,7 +168,7 @@ fn two_processes_cannot_share_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let _first = open(&folder);
     let queue = Arc::new(Queue::new(Limit::new(1), Shedding::Never));
-    let message = Journal::open(&options(&folder), &queue).unwrap_err().to_string();
+    let message = Journal::open(&options(&folder), &queue, &Metrics::new("gateway")).unwrap_err().to_string();
     assert!(message.contains("JOURNAL_DIR") && message.contains("another process uses it"), "{message}");
 }
 

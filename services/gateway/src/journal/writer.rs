@@ -1,12 +1,11 @@
-//! The journal's thread: groups all waiting requests into one write and one `fsync`.
+//! The journal's writer: one write and one `fsync` a group.
 
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc::UnboundedReceiver;
+use kit::group_commit::{FailedGroup, GroupError, GroupOptions, GroupWriter, GroupedCommand};
 
 use super::file::Folder;
 use super::segment::Segment;
@@ -14,10 +13,38 @@ use super::{JournalOptions, PersistError, WriteRequest, record};
 use crate::entry::{TaskBacking, entries};
 use crate::queue::Queue;
 
-/// More than a disk writes in the time of an `fsync`; the rest is the next group.
-const GROUP_BYTES: usize = 4 << 20;
-/// A failing disk is logged this often at most, not a thousand times a second.
-const LOG_INTERVAL: Duration = Duration::from_secs(10);
+/// Weights are bytes: more than a disk writes in the time of an `fsync`; the rest is the next group.
+pub(super) const GROUPS: GroupOptions = GroupOptions::of_weight(4 << 20);
+
+/// Why a group is not on disk.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum GroupFailure {
+    #[error("the journal is full")]
+    Full,
+    #[error("the journal cannot be written: {0}")]
+    Disk(#[from] io::Error),
+}
+
+impl GroupError for GroupFailure {
+    fn is_of_one_command(&self) -> bool {
+        false
+    }
+}
+
+impl GroupedCommand for WriteRequest {
+    type Error = GroupFailure;
+
+    fn weight(&self) -> usize {
+        self.tasks.bytes()
+    }
+
+    fn fail(self, error: &GroupFailure) {
+        self.answer(match error {
+            GroupFailure::Full => Err(PersistError::Full),
+            GroupFailure::Disk(_) => Err(PersistError::Failed),
+        });
+    }
+}
 
 pub(super) struct Writer {
     folder: Folder,
@@ -28,43 +55,41 @@ pub(super) struct Writer {
     current: Option<(File, Arc<Segment>)>,
     /// A file that ends with a group that was refused.
     uncut: Option<(File, Arc<Segment>)>,
-    last_logged: Option<Instant>,
+    /// The records of a group.
+    records: Vec<u8>,
+}
+
+impl GroupWriter for Writer {
+    type Command = WriteRequest;
+
+    async fn commit(&mut self, mut group: Vec<WriteRequest>) -> Result<(), FailedGroup<WriteRequest>> {
+        match self.persist(&group) {
+            Ok(segment) => {
+                self.push_to_queue(&mut group, segment);
+                group.into_iter().for_each(|write| write.answer(Ok(())));
+                Ok(())
+            }
+            Err(error) => Err(FailedGroup { commands: group, error }),
+        }
+    }
+
+    async fn close(&mut self) {
+        self.rotate();
+    }
 }
 
 impl Writer {
     pub(super) fn new(folder: Folder, next_number: u64, options: &JournalOptions, queue: Arc<Queue>) -> Self {
-        let (segment_bytes, max_bytes) = (options.segment_bytes, options.max_bytes);
         Self {
             folder,
             next_number,
-            segment_bytes,
-            max_bytes,
+            segment_bytes: options.segment_bytes,
+            max_bytes: options.max_bytes,
             queue,
             current: None,
             uncut: None,
-            last_logged: None,
+            records: Vec::new(),
         }
-    }
-
-    /// Writes until the journal is dropped.
-    pub(super) fn run(mut self, mut incoming: UnboundedReceiver<WriteRequest>) {
-        let mut group: Vec<WriteRequest> = Vec::new();
-        let mut bytes = Vec::new();
-        while let Some(first) = incoming.blocking_recv() {
-            add(&mut group, &mut bytes, first);
-            while bytes.len() < GROUP_BYTES
-                && let Ok(next) = incoming.try_recv()
-            {
-                add(&mut group, &mut bytes, next);
-            }
-            let outcome = self.persist(&bytes, &group).map(|segment| self.push_to_queue(&mut group, segment));
-            for write in group.drain(..) {
-                // Tasks of a client that has left are kept all the same.
-                let _client_left = write.done.send(outcome);
-            }
-            bytes.clear();
-        }
-        self.rotate();
     }
 
     /// Pushes the whole group at once: one worker is woken, and finds as much as it can hand on.
@@ -77,29 +102,30 @@ impl Writer {
     }
 
     /// Makes the group durable, as a whole or not at all.
-    fn persist(&mut self, bytes: &[u8], group: &[WriteRequest]) -> Result<Arc<Segment>, PersistError> {
+    fn persist(&mut self, group: &[WriteRequest]) -> Result<Arc<Segment>, GroupFailure> {
+        let mut records = std::mem::take(&mut self.records);
+        records.clear();
+        for (priority, task) in group.iter().flat_map(|write| write.tasks.iter()) {
+            record::write(&mut records, priority, &task);
+        }
+        let outcome = self.append_within_bounds(&records);
+        self.records = records;
+        let segment = outcome?;
+        segment.record_append(self.records.len() as u64, group.iter().map(|write| write.tasks.len()).sum());
+        if segment.bytes() >= self.segment_bytes {
+            self.rotate();
+        }
+        Ok(segment)
+    }
+
+    fn append_within_bounds(&mut self, records: &[u8]) -> Result<Arc<Segment>, GroupFailure> {
         let used = self.folder.size.bytes.load(Ordering::Relaxed);
-        if used + bytes.len() as u64 > self.max_bytes {
+        if used + records.len() as u64 > self.max_bytes {
             // Every task of the current file may be handed on: only a sealed file is deleted.
             self.rotate();
-            return Err(PersistError::Full);
+            return Err(GroupFailure::Full);
         }
-        match self.append(bytes) {
-            Ok(segment) => {
-                segment.record_append(bytes.len() as u64, group.iter().map(|write| write.tasks.len()).sum());
-                if segment.bytes() >= self.segment_bytes {
-                    self.rotate();
-                }
-                Ok(segment)
-            }
-            Err(error) => {
-                if self.last_logged.is_none_or(|at| at.elapsed() > LOG_INTERVAL) {
-                    tracing::error!(%error, "the journal cannot be written");
-                    self.last_logged = Some(Instant::now());
-                }
-                Err(PersistError::Failed)
-            }
-        }
+        Ok(self.append(records)?)
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<Arc<Segment>> {
@@ -146,11 +172,6 @@ fn sync(file: &File) -> io::Result<()> {
     #[cfg(feature = "faults")]
     crate::faults::failing_sync()?;
     file.sync_data()
-}
-
-fn add(group: &mut Vec<WriteRequest>, bytes: &mut Vec<u8>, write: WriteRequest) {
-    write.tasks.iter().for_each(|(priority, task)| record::write(bytes, priority, &task));
-    group.push(write);
 }
 
 #[cfg(test)]

@@ -50,6 +50,11 @@ impl GroupMetrics {
         GroupAttempt { metrics: self, commands, started: Instant::now() }
     }
 
+    /// Counts a group as failed of which the writer learned so only after [`super::GroupWriter::commit`] had returned.
+    pub fn count_failed_later(&self) {
+        self.failed.inc();
+    }
+
     pub(super) fn count_rejected(&self) {
         self.rejected.inc();
     }

@@ -58,6 +58,7 @@ struct Disk {
     cursed: Option<u32>,
     /// How many more groups fail whatever they contain.
     down_for: u32,
+    is_closed: bool,
 }
 
 type SharedDisk = Arc<Mutex<Disk>>;
@@ -69,6 +70,7 @@ impl GroupWriter for TestWriter {
 
     async fn commit(&mut self, group: Vec<Number>) -> Result<(), FailedGroup<Number>> {
         let mut disk = self.0.lock().unwrap();
+        assert!(!disk.is_closed);
         let numbers: Vec<u32> = group.iter().map(|command| command.number).collect();
         disk.attempts.push(numbers.clone());
         if disk.down_for > 0 {
@@ -84,6 +86,10 @@ impl GroupWriter for TestWriter {
         disk.written.extend(&numbers);
         group.into_iter().filter_map(|command| command.reply).for_each(|reply| reply.send(Ok(())).unwrap());
         Ok(())
+    }
+
+    async fn close(&mut self) {
+        self.0.lock().unwrap().is_closed = true;
     }
 }
 
@@ -187,11 +193,13 @@ async fn a_command_that_always_fails_for_an_unknown_reason_does_not_keep_others_
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_end_acknowledged_commands_are_tried_a_few_times_more() {
+async fn at_the_end_acknowledged_commands_are_tried_a_few_times_more_before_the_writer_is_closed() {
     let bench = bench(Disk { down_for: u32::MAX, ..Disk::default() });
     bench.send_acknowledged(1);
     let (disk, _) = bench.finish().await;
-    assert_eq!(disk.lock().unwrap().attempts.len(), 1 + 3);
+    let disk = disk.lock().unwrap();
+    assert_eq!(disk.attempts.len(), 1 + 3);
+    assert!(disk.is_closed);
 }
 
 #[tokio::test(start_paused = true)]

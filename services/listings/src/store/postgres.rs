@@ -18,10 +18,11 @@ mod writer;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use kit::group_commit::{GroupCommit, GroupMetrics, GroupOptions, GroupQueue};
 use kit::metrics::Metrics;
 use kit::postgres::{ConnectError, Connected, Connector, ServerOptions, connect_with_retry, migrate};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
 use super::StoreError;
@@ -35,7 +36,8 @@ use crate::stats::StorefrontStats;
 use crate::write::{FavoriteKey, Write};
 use maintenance::MaintenanceTask;
 use pool::Pool;
-use writer::{Writer, WriterMessage};
+use sent_group::Resolver;
+use writer::{MAX_GROUP, Writer};
 
 /// Options of a store in PostgreSQL.
 #[derive(Debug, Clone)]
@@ -46,11 +48,13 @@ pub struct PostgresOptions {
     pub writers: usize,
     /// Reader connections; at least 1.
     pub readers: usize,
+    /// How long the first write of a group waits for others.
+    pub batching_delay: Duration,
 }
 
 /// A store in PostgreSQL.
 pub(super) struct Postgres {
-    writers: Vec<UnboundedSender<WriterMessage>>,
+    writers: Vec<GroupQueue<QueuedWrite>>,
     next_writer: AtomicU64,
     pool: Pool,
     maintenance: Arc<MaintenanceTask>,
@@ -74,15 +78,22 @@ impl Postgres {
         let at = options.server.at();
         let refused = |error: StoreError| ConnectError::Refused { at: at.clone(), why: error.to_string() };
 
-        let writer_metrics = WriterMetrics::register(metrics);
+        let groups = GroupMetrics::register(metrics, "store");
+        let resolver = Resolver {
+            connector: connector.clone(),
+            cache: cache.clone(),
+            metrics: WriterMetrics::register(metrics),
+            groups: groups.clone(),
+        };
+        let group_options = GroupOptions::of_weight(MAX_GROUP).after(options.batching_delay);
         let mut writer_tasks = JoinSet::new();
         let mut writers = Vec::new();
         for _ in 0..options.writers.max(1) {
-            let mut writer = Writer::new(&connector, cache.clone(), writer_metrics.clone());
+            let mut writer = Writer::new(resolver.clone());
             writer.warm_up().await.map_err(refused)?;
-            let (sender, messages) = unbounded_channel();
-            writer_tasks.spawn(writer.run(messages));
-            writers.push(sender);
+            let (queue, writer) = GroupCommit::new(writer, group_options, groups.clone());
+            writer_tasks.spawn(writer.run());
+            writers.push(queue);
         }
         let readers = options.readers;
         #[cfg(feature = "faults")]
@@ -158,13 +169,11 @@ impl Postgres {
         };
         // The remainder is below the number of writers.
         let writer = usize::try_from(key % self.writers.len() as u64).unwrap_or_default();
-        self.writers[writer].send(WriterMessage::Write(Box::new(queued))).map_err(|_| StoreError::Closed)
+        self.writers[writer].send(queued).map_err(|_| StoreError::Closed)
     }
 
     pub(super) async fn close(&self) {
-        for writer in &self.writers {
-            let _writer_gone = writer.send(WriterMessage::Close);
-        }
+        self.writers.iter().for_each(GroupQueue::close);
         let mut tasks =
             std::mem::take(&mut *self.writer_tasks.lock().unwrap_or_else(PoisonError::into_inner));
         while let Some(ended) = tasks.join_next().await {

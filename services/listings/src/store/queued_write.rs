@@ -1,6 +1,7 @@
 //! A write in the queue of a writer.
 
 use kit::clock::UtcMs;
+use kit::group_commit::GroupedCommand;
 use kit::limit::Permit;
 use tokio::sync::oneshot;
 
@@ -26,6 +27,15 @@ pub(super) struct QueuedWrite {
     pub(super) _permit: Permit,
 }
 
+/// It is carried out although its caller has left.
+impl GroupedCommand for QueuedWrite {
+    type Error = StoreError;
+
+    fn fail(self, error: &StoreError) {
+        let _caller_gone = self.reply.send(Err(error.clone().into()));
+    }
+}
+
 /// The decisions on a group of writes, before they are persisted.
 pub(super) struct DecidedGroup {
     pub(super) changes: Changes,
@@ -42,12 +52,5 @@ pub(super) fn decide(group: &[QueuedWrite], mut loaded: LoadedRows, now: UtcMs) 
 pub(super) fn reply_all(group: Vec<QueuedWrite>, outcomes: Vec<Result<WriteOutcome, WriteRefusal>>) {
     for (queued, outcome) in group.into_iter().zip(outcomes) {
         let _caller_gone = queued.reply.send(outcome.map_err(WriteError::from));
-    }
-}
-
-/// Sends every caller the error; nothing of the group was persisted.
-pub(super) fn fail_all(group: Vec<QueuedWrite>, error: &StoreError) {
-    for queued in group {
-        let _caller_gone = queued.reply.send(Err(error.clone().into()));
     }
 }

@@ -8,24 +8,24 @@ mod schema;
 mod writer;
 
 use std::path::PathBuf;
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
+use kit::group_commit::GroupQueue;
 use kit::metrics::Metrics;
 use kit::sqlite::{DatabaseFile, OpenError, Readers, Sync, open_writer};
 use rusqlite::Connection;
 
 use super::StoreError;
 use super::queued_write::QueuedWrite;
-use super::writer_metrics::WriterMetrics;
 use crate::cache::Cache;
 use crate::categories::{Category, insert_built_in};
 use crate::find::{Filters, Page, PageRange, SimilarQuery};
 use crate::listing::Listing;
 use crate::stats::StorefrontStats;
 use crate::write::FavoriteKey;
-use writer::{Writer, WriterMessage};
+use writer::Writer;
 
 /// Options of the embedded store.
 #[derive(Debug, Clone)]
@@ -36,11 +36,13 @@ pub struct SqliteOptions {
     pub sync: Sync,
     /// Reader connections, at least 1.
     pub readers: usize,
+    /// How long the first write of a group waits for others.
+    pub batching_delay: Duration,
 }
 
 /// The embedded store.
 pub(super) struct Sqlite {
-    messages: Sender<WriterMessage>,
+    writes: GroupQueue<QueuedWrite>,
     readers: Arc<Readers>,
     writer: Mutex<Option<JoinHandle<()>>>,
     /// Locked while the store is open; dropped last.
@@ -54,9 +56,9 @@ impl Sqlite {
         let connection = open_writer(&file, options.sync, &schema::MIGRATIONS)?;
         insert_categories(&connection)?;
         let readers = Arc::new(Readers::open(&file, options.readers)?);
-        let writer = Writer::new(connection, cache, WriterMetrics::register(metrics))?;
-        let (messages, handle) = writer.start()?;
-        Ok(Self { messages, readers, writer: Mutex::new(Some(handle)), _file: file })
+        let (writes, handle) =
+            Writer::new(connection, cache, metrics)?.start(options.batching_delay, metrics)?;
+        Ok(Self { writes, readers, writer: Mutex::new(Some(handle)), _file: file })
     }
 
     /// Reads on the calling thread: a few rows, mostly in memory. Another thread would cost more than the read.
@@ -132,13 +134,13 @@ impl Sqlite {
     }
 
     pub(super) fn send(&self, queued: QueuedWrite) -> Result<(), StoreError> {
-        self.messages.send(WriterMessage::Write(Box::new(queued))).map_err(|_| StoreError::Closed)
+        self.writes.send(queued).map_err(|_| StoreError::Closed)
     }
 
     /// Commits all queued writes and ends the writer. Blocks until then; a second call does nothing.
     pub(super) fn close(&self) {
         let Some(handle) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let _writer_gone = self.messages.send(WriterMessage::Close);
+        self.writes.close();
         if handle.join().is_err() {
             tracing::error!("the store's writer panicked");
         }
@@ -173,7 +175,8 @@ mod tests {
     /// There is one reader connection: while the query runs, no other read is answered.
     #[tokio::test]
     async fn the_query_of_a_disconnected_caller_is_ended() {
-        let options = SqliteOptions { path: None, sync: Sync::Normal, readers: 1 };
+        let batching_delay = Duration::ZERO;
+        let options = SqliteOptions { path: None, sync: Sync::Normal, readers: 1, batching_delay };
         let store = Sqlite::open(&options, Cache::Off, &Metrics::new("listings")).unwrap();
         let endless =
             "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";

@@ -23,6 +23,7 @@ mod limits;
 mod listings;
 mod plans;
 mod process;
+mod rejected;
 mod search;
 mod similar;
 mod stock;

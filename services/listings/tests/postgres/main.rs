@@ -34,6 +34,8 @@ mod lost_commit;
 mod outages;
 #[path = "../it/process.rs"]
 mod process;
+#[path = "../it/rejected.rs"]
+mod rejected;
 mod replicas;
 #[path = "../it/search.rs"]
 mod search;

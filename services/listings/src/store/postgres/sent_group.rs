@@ -9,14 +9,15 @@
 
 use std::time::Duration;
 
+use kit::group_commit::{GroupMetrics, GroupedCommand as _};
 use kit::postgres::{Connector, within};
 use tokio_postgres::Client;
 
 use super::statements::NEW_GENERATION;
 use crate::cache::{Cache, ClosedScopes, wait_for_generation_expiry};
 use crate::store::StoreError;
-use crate::store::queued_write::{DecidedGroup, QueuedWrite, fail_all, reply_all};
-use crate::store::writer_metrics::{GroupStart, WriterMetrics};
+use crate::store::queued_write::{DecidedGroup, QueuedWrite, reply_all};
+use crate::store::writer_metrics::WriterMetrics;
 
 /// The pause between two attempts to reach the server or Redis.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
@@ -43,7 +44,6 @@ pub(super) struct SentGroup {
     pub(super) group: Vec<QueuedWrite>,
     pub(super) decided: DecidedGroup,
     pub(super) closed: ClosedScopes,
-    pub(super) start: GroupStart,
 }
 
 /// Answers sent groups. Clones share what it works with.
@@ -52,6 +52,7 @@ pub(super) struct Resolver {
     pub(super) connector: Connector,
     pub(super) cache: Cache,
     pub(super) metrics: WriterMetrics,
+    pub(super) groups: GroupMetrics,
 }
 
 impl Resolver {
@@ -65,7 +66,7 @@ impl Resolver {
     }
 
     fn answer(&self, sent: SentGroup) {
-        self.metrics.count(sent.start, Some(&sent.decided.changes));
+        self.metrics.count(&sent.decided.changes);
         reply_all(sent.group, sent.decided.outcomes);
     }
 
@@ -93,11 +94,9 @@ impl Resolver {
                     Some(sent) => return self.finish(sent).await,
                 },
                 Ok(false) => {
-                    self.metrics.count(sent.start, None);
-                    return fail_all(
-                        sent.group,
-                        &StoreError::Unreachable("the commit did not arrive".into()),
-                    );
+                    self.groups.count_failed_later();
+                    let error = StoreError::Unreachable("the commit did not arrive".into());
+                    return sent.group.into_iter().for_each(|queued| queued.fail(&error));
                 }
                 Err(error) => tracing::warn!(%error, "the outcome of a commit is not known yet"),
             }

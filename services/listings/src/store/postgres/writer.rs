@@ -1,10 +1,10 @@
-//! A writer: one task with one connection. It takes the queued writes as a group, runs them in one transaction,
-//! commits, invalidates the cache and then answers the callers: two round trips for a group of any size. A group whose
-//! commit or invalidation is not answered is resolved beside the writer, see [`Resolver`].
+//! A writer: one task with one connection. It runs a group of writes in one transaction, commits, invalidates the cache
+//! and then answers the callers: two round trips for a group of any size. A group whose commit or invalidation is not
+//! answered is resolved beside the writer, see [`Resolver`].
 
 use kit::clock::UtcMs;
-use kit::postgres::{Connector, Link, within};
-use tokio::sync::mpsc::UnboundedReceiver;
+use kit::group_commit::{FailedGroup, GroupWriter};
+use kit::postgres::{Link, within};
 use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, Row};
@@ -13,22 +13,15 @@ use super::columns::save;
 use super::rows;
 use super::sent_group::{Marker, Resolver, SentGroup};
 use super::statements::WriterStatements;
-use crate::cache::{Cache, ClosedScopes};
+use crate::cache::ClosedScopes;
 use crate::store::StoreError;
-use crate::store::queued_write::{QueuedWrite, decide, fail_all};
-use crate::store::writer_metrics::{GroupStart, WriterMetrics};
+use crate::store::queued_write::{QueuedWrite, decide};
 use crate::write::{
     Changes, FavoriteKey, KeyedOrderLine, LoadedRows, NewIds, OrderLine, RequiredRows, StockLevels,
 };
 
 /// Writes in one transaction at most; it bounds the writes that fail together and the wait of the first.
-const MAX_GROUP: usize = 256;
-
-/// A message to a writer.
-pub(super) enum WriterMessage {
-    Write(Box<QueuedWrite>),
-    Close,
-}
+pub(super) const MAX_GROUP: usize = 256;
 
 pub(super) struct Writer {
     link: Link<WriterStatements>,
@@ -39,46 +32,25 @@ pub(super) struct Writer {
     resolving: JoinSet<()>,
 }
 
-/// A group of which nothing was committed.
-struct FailedGroup {
-    group: Vec<QueuedWrite>,
-    error: StoreError,
-}
+impl GroupWriter for Writer {
+    type Command = QueuedWrite;
 
-impl Writer {
-    pub(super) fn new(connector: &Connector, cache: Cache, metrics: WriterMetrics) -> Self {
-        let resolver = Resolver { connector: connector.clone(), cache, metrics };
-        Self { link: Link::new(connector.clone()), marker: None, resolver, resolving: JoinSet::new() }
-    }
-
-    /// Connects before the first write.
-    pub(super) async fn warm_up(&mut self) -> Result<(), StoreError> {
-        self.link.session().await.map(drop)
-    }
-
-    /// The channel is unbounded; each message in it has a permit of the limit on queued writes.
-    pub(super) async fn run(mut self, mut messages: UnboundedReceiver<WriterMessage>) {
-        let mut received = Vec::with_capacity(MAX_GROUP);
-        while messages.recv_many(&mut received, MAX_GROUP).await > 0 {
-            let mut group = Vec::new();
-            let mut is_last = false;
-            for message in received.drain(..) {
-                match message {
-                    WriterMessage::Write(queued) => group.push(*queued),
-                    WriterMessage::Close => is_last = true,
-                }
+    /// A group that the server refuses is tried a second time: the cause may be another writer, which has committed
+    /// meanwhile.
+    async fn commit(&mut self, group: Vec<QueuedWrite>) -> Result<(), FailedGroup<QueuedWrite>> {
+        while self.resolving.try_join_next().is_some() {}
+        match self.attempt(group).await {
+            Err(FailedGroup { commands, error }) if error.is_rolled_back() => {
+                tracing::warn!(%error, writes = commands.len(), "a group of writes is tried again");
+                self.attempt(commands).await
             }
-            self.commit(group).await;
-            while self.resolving.try_join_next().is_some() {}
-            if is_last {
-                return self.close().await;
-            }
+            outcome => outcome,
         }
     }
 
     /// Removes the marker and waits for the groups that are being resolved, for no longer than for any other answer of
     /// the server.
-    async fn close(mut self) {
+    async fn close(&mut self) {
         let timeout = self.link.answer_timeout();
         if let (Some(marker), Ok(session)) = (self.marker, self.link.same_session()) {
             let id: Parameters<'_, 1> = [&marker.id];
@@ -90,44 +62,39 @@ impl Writer {
             tracing::error!("the store closes before it knows whether its last writes were committed");
         }
     }
+}
 
-    /// Runs a group in one transaction and answers its callers. When the server refuses the transaction, each write is
-    /// tried once more, alone: it may have failed because of another of the group, or of another writer.
-    async fn commit(&mut self, group: Vec<QueuedWrite>) {
-        let Err(FailedGroup { group, error }) = self.attempt(group).await else { return };
-        if !error.is_rolled_back() {
-            return fail_all(group, &error);
-        }
-        for queued in group {
-            if let Err(failed) = self.attempt(vec![queued]).await {
-                fail_all(failed.group, &failed.error);
-            }
-        }
+impl Writer {
+    pub(super) fn new(resolver: Resolver) -> Self {
+        let link = Link::new(resolver.connector.clone());
+        Self { link, marker: None, resolver, resolving: JoinSet::new() }
+    }
+
+    /// Connects before the first write.
+    pub(super) async fn warm_up(&mut self) -> Result<(), StoreError> {
+        self.link.session().await.map(drop)
     }
 
     /// Runs a group in one transaction and has its callers answered, unless nothing of it was committed.
-    async fn attempt(&mut self, group: Vec<QueuedWrite>) -> Result<(), FailedGroup> {
-        if group.is_empty() {
-            return Ok(());
-        }
-        let start = GroupStart::now(group.len());
+    async fn attempt(&mut self, commands: Vec<QueuedWrite>) -> Result<(), FailedGroup<QueuedWrite>> {
         let now = UtcMs::now();
-        let rows = match self.load(&group).await {
+        let rows = match self.load(&commands).await {
             Ok(rows) => rows,
-            Err(error) => return Err(self.failed(group, error, start)),
+            Err(error) => return Err(FailedGroup { commands, error }),
         };
-        let decided = decide(&group, rows, now);
+        let decided = decide(&commands, rows, now);
         let closed = self.resolver.cache.close(&decided.changes.invalidated).await;
         let saved = self.save(&decided.changes, &closed, now).await;
-        let sent = SentGroup { group, decided, closed, start };
+        let sent = SentGroup { group: commands, decided, closed };
         match saved {
             Ok(()) => match self.resolver.invalidate_and_answer(sent).await {
                 None => {}
                 Some(sent) => drop(self.resolving.spawn(self.resolver.clone().finish(sent))),
             },
-            Err(error) if error.is_rolled_back() => return Err(self.failed(sent.group, error, start)),
+            Err(error) if error.is_rolled_back() => return Err(FailedGroup { commands: sent.group, error }),
             Err(error) => {
-                tracing::warn!(%error, writes = start.writes, "a commit was not answered; its outcome is asked for");
+                let writes = sent.group.len();
+                tracing::warn!(%error, writes, "a commit was not answered; its outcome is asked for");
                 // A group has a marker since its rows were loaded.
                 if let Some(marker) = self.marker.take() {
                     self.resolving.spawn(self.resolver.clone().resolve(sent, marker));
@@ -135,12 +102,6 @@ impl Writer {
             }
         }
         Ok(())
-    }
-
-    fn failed(&self, group: Vec<QueuedWrite>, error: StoreError, start: GroupStart) -> FailedGroup {
-        tracing::error!(%error, writes = start.writes, "a group of writes was not committed");
-        self.resolver.metrics.count(start, None);
-        FailedGroup { group, error }
     }
 
     /// Begins the transaction, locks the rows and reads them. Nothing is written yet, so when the connection broke

@@ -1,28 +1,23 @@
-//! The writer thread. It takes all queued writes as a group, runs them in one transaction, commits, invalidates the
-//! cache and then answers the callers.
+//! The writer thread. It runs a group of writes in one transaction, commits, invalidates the cache and then answers the
+//! callers.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use kit::clock::UtcMs;
+use kit::group_commit::{FailedGroup, GroupCommit, GroupMetrics, GroupOptions, GroupQueue, GroupWriter};
+use kit::metrics::Metrics;
 use kit::sqlite::OpenError;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{rows, save};
 use crate::cache::Cache;
-use crate::store::StoreError;
-use crate::store::queued_write::{QueuedWrite, decide, fail_all, reply_all};
-use crate::store::writer_metrics::{GroupStart, WriterMetrics};
+use crate::store::queued_write::{DecidedGroup, QueuedWrite, decide, reply_all};
+use crate::store::writer_metrics::WriterMetrics;
 use crate::write::{Changes, LoadedRows, NewIds, RequiredRows};
 
 /// Writes in one transaction at most; it bounds the writes that fail together and the wait of the first.
 const MAX_GROUP: usize = 2_048;
-
-/// A message to the thread.
-pub(super) enum WriterMessage {
-    Write(Box<QueuedWrite>),
-    Close,
-}
 
 pub(super) struct Writer {
     connection: Connection,
@@ -33,75 +28,36 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(
-        connection: Connection,
-        cache: Cache,
-        metrics: WriterMetrics,
-    ) -> Result<Self, OpenError> {
+    pub(super) fn new(connection: Connection, cache: Cache, metrics: &Metrics) -> Result<Self, OpenError> {
         let last_id = |table: &str| {
             let text = format!("SELECT coalesce(max(id), 0) FROM {table}");
             connection.query_row(&text, [], |row| row.get(0))
         };
         let (last_listing_id, last_image_id) = (last_id("listings")?, last_id("listing_images")?);
+        let metrics = WriterMetrics::register(metrics);
         Ok(Self { connection, cache, metrics, last_listing_id, last_image_id })
     }
 
-    /// The channel is unbounded; each message in it has a permit of the limit on queued writes.
-    pub(super) fn start(mut self) -> Result<(Sender<WriterMessage>, JoinHandle<()>), OpenError> {
-        let (sender, messages) = channel();
-        let thread = std::thread::Builder::new().name("store-writer".to_owned());
-        let handle = thread
-            .spawn(move || self.run(&messages))
-            .map_err(|source| OpenError::File { path: "the writer's thread".to_owned(), source })?;
-        Ok((sender, handle))
+    /// The queue is unbounded; each write in it has a permit of the limit on queued writes.
+    pub(super) fn start(
+        self,
+        batching_delay: Duration,
+        metrics: &Metrics,
+    ) -> Result<(GroupQueue<QueuedWrite>, JoinHandle<()>), OpenError> {
+        let options = GroupOptions::of_weight(MAX_GROUP).after(batching_delay);
+        let (queue, writer) = GroupCommit::new(self, options, GroupMetrics::register(metrics, "store"));
+        let no_thread = |source| OpenError::File { path: "the writer's thread".to_owned(), source };
+        Ok((queue, writer.run_on_thread("store-writer").map_err(no_thread)?))
     }
 
-    fn run(&mut self, messages: &Receiver<WriterMessage>) {
-        while let Ok(first) = messages.recv() {
-            let mut group = Vec::new();
-            let mut is_last = false;
-            let mut collect = |message| match message {
-                WriterMessage::Write(queued) => group.push(*queued),
-                WriterMessage::Close => is_last = true,
-            };
-            collect(first);
-            messages.try_iter().take(MAX_GROUP - 1).for_each(collect);
-            self.commit(group);
-            if is_last {
-                return;
-            }
-        }
-    }
-
-    /// Runs a group in one transaction and answers its callers.
-    fn commit(&mut self, group: Vec<QueuedWrite>) {
-        if group.is_empty() {
-            return;
-        }
-        let start = GroupStart::now(group.len());
+    /// Runs a group in one transaction.
+    fn transact(&mut self, group: &[QueuedWrite]) -> rusqlite::Result<DecidedGroup> {
         let now = UtcMs::now();
-        let loaded = match self.load(&group) {
-            Ok(loaded) => loaded,
-            Err(error) => return self.fail(group, &error, start),
-        };
-        let decided = decide(&group, loaded, now);
-        if decided.changes.is_empty() {
-            return reply_all(group, decided.outcomes);
+        let decided = decide(group, self.load(group)?, now);
+        if !decided.changes.is_empty() {
+            self.write(&decided.changes, now)?;
         }
-        match self.write(&decided.changes, now) {
-            Ok(()) => {
-                self.cache.invalidate_local(&decided.changes.invalidated);
-                self.metrics.count(start, Some(&decided.changes));
-                reply_all(group, decided.outcomes);
-            }
-            Err(error) => self.fail(group, &error, start),
-        }
-    }
-
-    fn fail(&self, group: Vec<QueuedWrite>, error: &rusqlite::Error, start: GroupStart) {
-        tracing::error!(%error, writes = start.writes, "a group of writes was rolled back");
-        self.metrics.count(start, None);
-        fail_all(group, &StoreError::Failed(error.to_string().into()));
+        Ok(decided)
     }
 
     /// There is no other writer, so rows read before the transaction cannot change until it begins.
@@ -141,5 +97,21 @@ impl Writer {
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         save::save(&self.connection, changes, now)?;
         transaction.commit()
+    }
+}
+
+impl GroupWriter for Writer {
+    type Command = QueuedWrite;
+
+    async fn commit(&mut self, group: Vec<QueuedWrite>) -> Result<(), FailedGroup<QueuedWrite>> {
+        match self.transact(&group) {
+            Ok(DecidedGroup { changes, outcomes }) => {
+                self.cache.invalidate_local(&changes.invalidated);
+                self.metrics.count(&changes);
+                reply_all(group, outcomes);
+                Ok(())
+            }
+            Err(error) => Err(FailedGroup { commands: group, error: error.into() }),
+        }
     }
 }
