@@ -7,12 +7,14 @@ mod fields;
 mod generate;
 mod prerequisites;
 mod read;
+mod schedule;
 
 use std::collections::HashMap;
 use std::path::Path;
 
 pub use fields::Problem;
 pub use generate::{CatalogSize, generate};
+pub use schedule::{Period, Schedule, day};
 
 /// Bytes that a challenge file may have: enough for a thousand times the goals of the generated one.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -38,13 +40,37 @@ pub enum EventSource {
     Statistic,
 }
 
-/// How a statistic's value becomes progress.
+/// How events become progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressMode {
-    /// The value itself.
+    /// The statistic's value itself.
     Absolute,
-    /// The increase of the value since the goal was assigned.
+    /// The increase of the statistic's value since the goal's first event.
     Relative,
+    /// Each event counts one, as each login does.
+    EachEvent,
+    /// Each day in UTC on which there is an event counts one.
+    EachDay,
+}
+
+/// What happens to a goal when a period ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rotation {
+    /// Its periods.
+    pub schedule: Schedule,
+    /// What their ends reset.
+    pub resets: Resets,
+}
+
+/// What the end of a period resets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resets {
+    /// Nothing: progress is kept.
+    Nothing,
+    /// Progress, unless the reward was granted: it is granted once.
+    Unclaimed,
+    /// Progress, and then the reward can be claimed again.
+    Everything,
 }
 
 /// What a goal grants.
@@ -75,8 +101,10 @@ pub struct Goal {
     pub stat_code: String,
     /// Progress at which the goal is completed, at least 1.
     pub target: i32,
-    /// How a value becomes progress.
+    /// How events become progress.
     pub mode: ProgressMode,
+    /// Its periods, when it has any.
+    pub rotation: Option<Rotation>,
     /// What a claim grants.
     pub reward: Reward,
     /// Goals to be completed first, as written.
@@ -139,8 +167,11 @@ fn listed(file: &str, problems: &[Problem]) -> String {
 pub struct Catalog {
     /// In document order.
     pub challenges: Vec<Challenge>,
+    /// What the file contains that has no effect.
+    pub warnings: Vec<Problem>,
     goals: Vec<Goal>,
     defaults: Vec<GoalIndex>,
+    rotating: Vec<GoalIndex>,
     dependants: Vec<Vec<GoalIndex>>,
     by_id: HashMap<String, GoalIndex>,
     challenge_by_id: HashMap<String, ChallengeIndex>,
@@ -172,12 +203,12 @@ impl Catalog {
     pub fn parse(file: &str, text: &str) -> Result<Self, CatalogError> {
         let value = serde_json::from_str(text)
             .map_err(|source| CatalogError::Malformed { file: file.to_owned(), source })?;
-        let (challenges, goals) = read::challenges(&value)
+        let read = read::challenges(&value)
             .map_err(|problems| CatalogError::Invalid { file: file.to_owned(), problems })?;
-        Ok(Self::index(challenges, goals))
+        Ok(Self::index(read))
     }
 
-    fn index(challenges: Vec<Challenge>, goals: Vec<Goal>) -> Self {
+    fn index(read::ReadFile { challenges, goals, warnings }: read::ReadFile) -> Self {
         let mut catalog = Self {
             by_id: goals.iter().zip(0..).map(|(goal, index)| (goal.id.clone(), GoalIndex(index))).collect(),
             challenge_by_id: challenges
@@ -185,7 +216,9 @@ impl Catalog {
                 .enumerate()
                 .map(|(i, challenge)| (challenge.id.clone(), ChallengeIndex(i)))
                 .collect(),
+            warnings,
             defaults: Vec::new(),
+            rotating: Vec::new(),
             dependants: vec![Vec::new(); goals.len()],
             by_stat_code: HashMap::new(),
             login: None,
@@ -203,6 +236,9 @@ impl Catalog {
         let goal = &self.goals[index.0 as usize];
         if goal.is_default {
             self.defaults.push(index);
+        }
+        if goal.rotation.is_some() {
+            self.rotating.push(index);
         }
         for prerequisite in &goal.prerequisites {
             self.dependants[prerequisite.0 as usize].push(index);
@@ -251,6 +287,18 @@ impl Catalog {
     #[must_use]
     pub fn defaults(&self) -> &[GoalIndex] {
         &self.defaults
+    }
+
+    /// Goals that have periods, in document order.
+    #[must_use]
+    pub fn rotating(&self) -> &[GoalIndex] {
+        &self.rotating
+    }
+
+    /// The challenge at an index.
+    #[must_use]
+    pub fn challenge(&self, index: ChallengeIndex) -> &Challenge {
+        &self.challenges[index.0]
     }
 
     /// Goals that name `goal` as a prerequisite.

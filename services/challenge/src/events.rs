@@ -134,7 +134,7 @@ impl Intake {
         let user = UserId::new(message.user).ok_or(IntakeError::Invalid(USER_ID))?;
         let order = order(&message)?;
         let (kind, trigger, event) = match message.payload {
-            EventPayload::Login => ("login", self.catalog.login_trigger(), Some(GoalEvent::Login)),
+            EventPayload::Login => ("login", self.catalog.login_trigger(), Some(GoalEvent::Login { order })),
             EventPayload::Statistic(change) => {
                 let event = statistic(change, order)?;
                 ("statistic", self.catalog.statistic_trigger(change.stat_code), event)

@@ -10,6 +10,8 @@ mod health;
 mod initialize;
 mod list;
 mod messages;
+mod rotation;
+mod select;
 mod set_active;
 mod status;
 
@@ -23,7 +25,7 @@ use tonic::{Request, Response, Status};
 use tonic_health::server::HealthReporter;
 
 use crate::admission::Admission;
-use crate::catalog::GoalIndex;
+use crate::catalog::{ChallengeIndex, GoalIndex};
 use crate::operations::Operations;
 use crate::proto::PLAYERS;
 use crate::proto::service as proto;
@@ -56,6 +58,13 @@ impl Players {
             return Err(status::refusal(Code::InvalidRequest, "challenge_id and goal_id must be given"));
         }
         Ok(self.operations.find(challenge_id, goal_id)?)
+    }
+
+    fn challenge(&self, challenge_id: &str) -> Result<ChallengeIndex, Status> {
+        if challenge_id.is_empty() {
+            return Err(status::refusal(Code::InvalidRequest, "challenge_id must be given"));
+        }
+        Ok(self.operations.find_challenge(challenge_id)?)
     }
 }
 
@@ -109,23 +118,23 @@ impl Service for Players {
 
     async fn batch_select_goals(
         &self,
-        _request: Request<proto::BatchSelectRequest>,
+        request: Request<proto::BatchSelectRequest>,
     ) -> RpcResult<proto::GoalSelectionResponse> {
-        Err(not_offered())
+        select::batch(self, request).await
     }
 
     async fn random_select_goals(
         &self,
-        _request: Request<proto::RandomSelectRequest>,
+        request: Request<proto::RandomSelectRequest>,
     ) -> RpcResult<proto::GoalSelectionResponse> {
-        Err(not_offered())
+        select::random(self, &request).await
     }
 
     async fn get_rotation_status(
         &self,
-        _request: Request<proto::GetRotationStatusRequest>,
+        request: Request<proto::GetRotationStatusRequest>,
     ) -> RpcResult<proto::GetRotationStatusResponse> {
-        Err(not_offered())
+        rotation::handle(self, &request)
     }
 
     async fn health_check(
@@ -134,10 +143,6 @@ impl Service for Players {
     ) -> RpcResult<proto::HealthCheckResponse> {
         health::handle(self)
     }
-}
-
-fn not_offered() -> Status {
-    status::refusal(Code::NotImplemented, crate::refusal::NOT_OFFERED)
 }
 
 #[cfg(test)]

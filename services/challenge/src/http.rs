@@ -1,6 +1,7 @@
 //! The players' HTTP API: routes, authentication, and the format of responses and refusals. The operations themselves
 //! are in `operations`.
 
+mod body;
 mod claim;
 mod document;
 mod error;
@@ -9,7 +10,9 @@ mod identity;
 mod initialize;
 mod list;
 mod path;
+mod rotation;
 pub mod routes;
+mod select;
 mod set_active;
 
 use std::sync::Arc;
@@ -24,7 +27,7 @@ use kit::metrics::Metrics;
 
 use crate::admission::Admission;
 use crate::operations::Operations;
-use crate::refusal::{Code, NOT_OFFERED};
+use crate::refusal::Code;
 use crate::render::{InitializeTemplate, ListTemplate};
 pub use error::overloaded;
 use error::refusal_response;
@@ -73,11 +76,6 @@ async fn healthz(axum::extract::State(api): axum::extract::State<Arc<Api>>) -> R
         Ok(()) => json(r#"{"status":"healthy"}"#),
         Err(reason) => refusal_response(Code::Unavailable, &reason),
     }
-}
-
-/// Selection and rotation: 501, so that clients can distinguish them from an unknown path.
-async fn not_offered() -> Response {
-    refusal_response(Code::NotImplemented, NOT_OFFERED)
 }
 
 fn json(body: impl Into<Body>) -> Response {

@@ -21,6 +21,7 @@ pub mod render;
 pub mod rewards;
 pub mod role;
 pub mod rules;
+pub mod seeds;
 pub mod server;
 pub mod settings;
 pub mod store;

@@ -7,7 +7,7 @@ use challenge::catalog::{Catalog, CatalogSize, generate};
 use challenge::identity::TestHeader;
 use challenge::role::Role;
 use challenge::server;
-use challenge::settings::{Settings, admin_address};
+use challenge::settings::{Settings, admin_address, without_effect};
 use clap::{Parser, Subcommand};
 use kit::env::Env;
 use kit::process::{self, Failure};
@@ -74,9 +74,12 @@ fn check(file: &std::path::Path) -> Result<(), Failure> {
     let catalog = Catalog::load(file)?;
     let (challenges, goals) = (catalog.challenges.len(), catalog.goals().count());
     let defaults = catalog.defaults().len();
+    let file = file.display();
+    for warning in &catalog.warnings {
+        process::print(&format!("{file}: warning: {warning}\n"))?;
+    }
     process::print(&format!(
-        "{}: {challenges} challenges, {goals} goals, {defaults} assigned by default\n",
-        file.display()
+        "{file}: {challenges} challenges, {goals} goals, {defaults} assigned by default\n"
     ))
 }
 
@@ -93,6 +96,9 @@ fn serve(env: &Env, role: Role) -> Result<(), Failure> {
     #[cfg(feature = "faults")]
     kit::faults::start(env, challenge::faults::FAULTS)?;
     let settings = Settings::read(env, role)?;
+    for line in without_effect(env) {
+        tracing::warn!("{line}");
+    }
     settings.exposure.warn();
     if settings.test_header == TestHeader::On {
         tracing::warn!(

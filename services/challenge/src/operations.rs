@@ -1,14 +1,18 @@
 //! The players' operations. Every transport calls these and nothing else, so that all give the same results.
 
+mod select;
+
 use std::sync::Arc;
 
 use kit::clock::UtcMs;
 
 use crate::catalog::{Catalog, GoalIndex};
 use crate::claims::{ClaimError, Claims};
-use crate::rules::{Activation, ClaimRefusal, GoalRow, UserGoals};
+use crate::rules::{Activation, ClaimRefusal, GoalRow, UserGoals, rotate};
+use crate::seeds::Seeds;
 use crate::store::{Initialized, Store, StoreError};
 use crate::user::UserId;
+pub use select::{DrawRequest, NamedRequest};
 
 /// The message of every refusal for overload.
 pub const OVERLOADED_MESSAGE: &str = "too many requests at once; try again";
@@ -25,6 +29,23 @@ pub enum Refusal {
     /// The goal's reward cannot be claimed.
     #[error("{}", claim_refusal(*.0))]
     NotClaimable(ClaimRefusal),
+    /// The request lacks something, or a number is out of range.
+    #[error("{0}")]
+    Invalid(&'static str),
+    /// A prerequisite of a selected goal is not completed.
+    #[error("a prerequisite of the goal {0:?} is not completed; nothing was selected")]
+    SelectedLocked(String),
+    /// A selected goal is completed, and not active.
+    #[error("the goal {0:?} is completed already; nothing was selected")]
+    SelectedCompleted(String),
+    /// The reward of a selected goal was granted, and it is not active.
+    #[error("the reward of the goal {0:?} has been claimed; nothing was selected")]
+    SelectedClaimed(String),
+    /// No goal is left to draw.
+    #[error(
+        "no goal is left to select: all are active, completed, or have a prerequisite that is not completed"
+    )]
+    NoGoalLeft,
     /// The reward could not be granted; the claim may be repeated.
     #[error("the reward could not be granted; claim again")]
     NotGranted,
@@ -69,29 +90,46 @@ impl From<ClaimError> for Refusal {
     }
 }
 
+/// A user's goals at an instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GoalsAt {
+    /// The rows, each in the period that had begun by then.
+    pub goals: UserGoals,
+    /// The instant.
+    pub at: UtcMs,
+}
+
 /// Operations on one catalogue and one store.
 pub struct Operations {
     /// The challenges.
     pub catalog: Arc<Catalog>,
     store: Arc<Store>,
     claims: Arc<Claims>,
+    seeds: Seeds,
 }
 
 impl Operations {
-    /// Operations on `catalog` and `store`, with claims carried out by `claims`.
+    /// Operations on `catalog` and `store`, with claims carried out by `claims`, and random selections from `seeds`.
     #[must_use]
-    pub fn new(catalog: Arc<Catalog>, store: Arc<Store>, claims: Arc<Claims>) -> Self {
-        Self { catalog, store, claims }
+    pub fn new(catalog: Arc<Catalog>, store: Arc<Store>, claims: Arc<Claims>, seeds: Seeds) -> Self {
+        Self { catalog, store, claims, seeds }
     }
 
     /// The user's goals now. Reading assigns nothing.
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn goals(&self, user: &UserId) -> Result<UserGoals, Refusal> {
+    pub async fn goals(&self, user: &UserId) -> Result<GoalsAt, Refusal> {
         #[cfg(feature = "faults")]
         let _held = kit::faults::inject().await;
-        Ok(self.store.user(user).await?)
+        self.read(user).await
+    }
+
+    async fn read(&self, user: &UserId) -> Result<GoalsAt, Refusal> {
+        let mut goals = self.store.user(user).await?;
+        let at = UtcMs::now();
+        rotate(&self.catalog, &mut goals, at);
+        Ok(GoalsAt { goals, at })
     }
 
     /// Assigns the default goals that the user lacks. When none is missing, this only reads.
@@ -101,9 +139,9 @@ impl Operations {
     pub async fn initialize(&self, user: UserId) -> Result<Initialized, Refusal> {
         #[cfg(feature = "faults")]
         let _held = kit::faults::inject().await;
-        let goals = self.store.user(&user).await?;
+        let GoalsAt { goals, at } = self.read(&user).await?;
         if self.catalog.defaults().iter().all(|goal| goals.row(*goal).is_some()) {
-            return Ok(Initialized { new_assignments: 0, goals });
+            return Ok(Initialized { new_assignments: 0, goals, at });
         }
         Ok(self.store.initialize(user).await?)
     }
@@ -131,17 +169,6 @@ impl Operations {
         #[cfg(feature = "faults")]
         let _held = kit::faults::inject().await;
         Ok(self.claims.claim(user, goal).await?)
-    }
-
-    /// The goal of a challenge.
-    ///
-    /// # Errors
-    /// When either is unknown, or the goal belongs to another challenge.
-    pub fn find(&self, challenge_id: &str, goal_id: &str) -> Result<GoalIndex, Refusal> {
-        let unknown = || Refusal::UnknownChallenge(shortened(challenge_id));
-        let challenge = self.catalog.find_challenge(challenge_id).ok_or_else(unknown)?;
-        let goal = self.catalog.find(goal_id).filter(|goal| self.catalog.goal(*goal).challenge == challenge);
-        goal.ok_or_else(|| Refusal::UnknownGoal(shortened(goal_id)))
     }
 }
 

@@ -6,9 +6,6 @@ use kit::auth::Denied;
 use crate::operations::Refusal;
 use crate::rules::ClaimRefusal;
 
-/// The message for operations that are documented and not implemented.
-pub const NOT_OFFERED: &str = "goal selection and rotation are not offered by this version";
-
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $status:ident, $grpc:literal;)*) => {
         /// A reason to refuse a request.
@@ -55,8 +52,6 @@ codes! {
     NotFound = "NOT_FOUND", NOT_FOUND, 5;
     /// The path takes another method.
     MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, 12;
-    /// Documented, and not offered by this version.
-    NotImplemented = "NOT_IMPLEMENTED", NOT_IMPLEMENTED, 12;
     /// No challenge has the id.
     ChallengeNotFound = "CHALLENGE_NOT_FOUND", NOT_FOUND, 5;
     /// No goal of the challenge has the id.
@@ -65,9 +60,13 @@ codes! {
     GoalNotActive = "GOAL_NOT_ACTIVE", BAD_REQUEST, 9;
     /// Claim: the target is not reached.
     GoalNotCompleted = "GOAL_NOT_COMPLETED", BAD_REQUEST, 9;
-    /// Claim: a prerequisite is not completed.
+    /// Claim, selection: a prerequisite is not completed.
     PrerequisitesNotMet = "PREREQUISITES_NOT_MET", BAD_REQUEST, 9;
-    /// Claim: the reward was granted before.
+    /// Selection: the target of a goal is reached.
+    GoalAlreadyCompleted = "GOAL_ALREADY_COMPLETED", BAD_REQUEST, 9;
+    /// Selection: no goal is left to draw.
+    InsufficientGoals = "INSUFFICIENT_GOALS", BAD_REQUEST, 3;
+    /// Claim, selection: the reward was granted before.
     AlreadyClaimed = "ALREADY_CLAIMED", CONFLICT, 6;
     /// Claim: the reward could not be granted.
     RewardGrantFailed = "REWARD_GRANT_FAILED", BAD_GATEWAY, 13;
@@ -88,6 +87,11 @@ impl From<&Refusal> for Code {
             Refusal::NotClaimable(ClaimRefusal::NotCompleted) => Self::GoalNotCompleted,
             Refusal::NotClaimable(ClaimRefusal::PrerequisitesUnmet) => Self::PrerequisitesNotMet,
             Refusal::NotClaimable(ClaimRefusal::AlreadyClaimed) => Self::AlreadyClaimed,
+            Refusal::Invalid(_) => Self::InvalidRequest,
+            Refusal::SelectedLocked(_) => Self::PrerequisitesNotMet,
+            Refusal::SelectedCompleted(_) => Self::GoalAlreadyCompleted,
+            Refusal::SelectedClaimed(_) => Self::AlreadyClaimed,
+            Refusal::NoGoalLeft => Self::InsufficientGoals,
             Refusal::NotGranted => Self::RewardGrantFailed,
             Refusal::Overloaded => Self::Overloaded,
             Refusal::Unavailable => Self::Unavailable,

@@ -6,12 +6,16 @@
 mod change;
 mod claim;
 mod order;
+mod rotation;
+mod select;
 mod state;
 mod status;
 
-pub use change::{Activation, GoalEvent, TriggeredEvent, apply, assign_defaults, set_active};
-pub use claim::{ClaimRefusal, claimable, mark_claimed};
+pub use change::{Activation, ActivityChange, GoalEvent, TriggeredEvent, apply, assign_defaults, set_active};
+pub use claim::{ClaimRefusal, claimable, end_claim};
 pub use order::EventOrder;
+pub use rotation::{is_repeatable, rotate};
+pub use select::{ActiveGoals, Choice, Draw, OtherGoals, SelectRefusal, Selected, Selection, select};
 pub use state::{GoalRow, UserGoals};
 pub use status::{Status, is_locked, progress, status};
 

@@ -29,6 +29,7 @@ use crate::identity::Identity;
 use crate::operations::Operations;
 use crate::rewards::{HttpRewards, Ledger, RewardClient};
 use crate::role::Role;
+use crate::seeds::Seeds;
 use crate::settings::Settings;
 use crate::store::{OpenClaims, Store, StoreError, StoreOpenError, StoreOptions};
 use crate::user_limit::UserLimit;
@@ -113,6 +114,9 @@ impl Core {
             Some(path) => Catalog::load(path)?,
             None => Catalog::parse("the embedded challenge file", EMBEDDED_CHALLENGES)?,
         });
+        for warning in &catalog.warnings {
+            tracing::warn!("challenge file: {warning}");
+        }
         let store = Arc::new(
             Store::open(&settings.store, settings.store_queue, Arc::clone(&catalog), &metrics).await?,
         );
@@ -146,7 +150,12 @@ impl Core {
     /// The players' routes, over HTTP and over gRPC: the same operations behind the same limit.
     async fn players(&self, settings: &Settings, limit: &Limit) -> PlayerRoutes {
         let (catalog, store) = (Arc::clone(&self.catalog), Arc::clone(&self.store));
-        let operations = Arc::new(Operations::new(catalog, store, Arc::clone(&self.claims)));
+        let operations = Arc::new(Operations::new(
+            catalog,
+            store,
+            Arc::clone(&self.claims),
+            Seeds::new(settings.selection_seed),
+        ));
         self.metrics.watch("in_flight", "Players' requests in flight, over HTTP and gRPC", limit);
         self.metrics.watch("claims_in_flight", "Players' claims carried out", self.claims.slots());
         let (users, identity) = (UserLimit::new(settings.user_in_flight), Arc::clone(&self.identity));

@@ -1,5 +1,6 @@
 //! The settings of one process, from the environment. The table in `docs/challenge.md` lists every variable.
 
+mod names;
 mod rewards;
 mod store;
 
@@ -17,6 +18,7 @@ use crate::identity::TestHeader;
 use crate::rewards::RewardSettings;
 use crate::role::Role;
 use crate::store::StoreOptions;
+pub use names::without_effect;
 
 /// Why the settings cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +57,8 @@ pub struct Settings {
     pub roles: Roles,
     /// The challenge file; the embedded one when `None`.
     pub challenges: Option<PathBuf>,
+    /// Makes random selections repeatable, for tests; `None`: no one can predict them.
+    pub selection_seed: Option<u64>,
     /// Where each port listens.
     pub ports: Ports,
     /// Which database, and its options.
@@ -100,6 +104,7 @@ impl Settings {
     /// # Errors
     /// When a variable cannot be used, or callers could not be identified.
     pub fn read(env: &Env, role: Role) -> Result<Self, SettingsError> {
+        let env = &names::translated(env)?;
         let test_header =
             env.choice("TEST_IDENTITY_HEADER", &[("off", TestHeader::Off), ("on", TestHeader::On)])?;
         let namespace = env.text("AB_NAMESPACE").unwrap_or("accelbyte").to_owned();
@@ -119,6 +124,7 @@ impl Settings {
             tokens,
             roles: Roles::read(env),
             challenges: env.text("CHALLENGE_CONFIG_PATH").map(PathBuf::from),
+            selection_seed: selection_seed(env)?,
             ports: ports(env)?,
             store: store::read(env, role)?,
             store_queue: count(env, "STORE_QUEUE", 1_024, 1_000_000)?,
@@ -148,6 +154,11 @@ fn exposure(
 
 fn count(env: &Env, name: &'static str, default: u64, max: u64) -> Result<usize, EnvError> {
     env.within(name, default, 1..=max).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+fn selection_seed(env: &Env) -> Result<Option<u64>, EnvError> {
+    let is_set = env.text("SELECTION_SEED").is_some();
+    Ok(is_set.then_some(env.within("SELECTION_SEED", 0, 0..=u64::MAX)?))
 }
 
 fn base_path(env: &Env) -> Result<String, EnvError> {
@@ -242,6 +253,7 @@ mod tests {
         let documentation = include_str!("../../../docs/challenge.md");
         let sources = [
             include_str!("settings.rs"),
+            include_str!("settings/names.rs"),
             include_str!("settings/rewards.rs"),
             include_str!("settings/store.rs"),
             include_str!("main.rs"),

@@ -23,7 +23,7 @@ pub use kit::store::StoreError;
 
 use crate::catalog::{Catalog, GoalIndex};
 use crate::grant::Grant;
-use crate::rules::{Activation, GoalRow, UserGoals};
+use crate::rules::{Activation, GoalRow, SelectRefusal, Selected, Selection, UserGoals};
 use crate::user::UserId;
 pub use claims::{ClaimEnd, ClaimFailure, ClaimFailureKind, ClaimIntent, ClaimStart, ClaimTerms, OpenClaims};
 use command::{Command, EventReply, Reply};
@@ -160,6 +160,18 @@ impl Store {
         activation: Activation,
     ) -> Result<GoalRow, StoreError> {
         self.submit_in_queue(|reply| Command::SetActive { user, goal, activation, reply }).await
+    }
+
+    /// Makes several goals of a challenge active; the inner result is that of the rules.
+    ///
+    /// # Errors
+    /// When the store is closed, full, slow, or fails.
+    pub async fn select(
+        &self,
+        user: UserId,
+        selection: Selection,
+    ) -> Result<Result<Selected, SelectRefusal>, StoreError> {
+        self.submit_in_queue(|reply| Command::Select { user, selection, reply }).await
     }
 
     /// Records that a reward is about to be granted, or returns the record of an unfinished claim.

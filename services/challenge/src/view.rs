@@ -3,12 +3,17 @@
 //!
 //! Nothing here depends on a transport.
 
+mod rotation;
+mod selection;
+
 use kit::clock::UtcMs;
 use serde::Serialize;
 
 use crate::catalog::{Catalog, Goal, GoalIndex, Reward};
 use crate::rules::{Activation, GoalRow, Status, UserGoals, is_locked, progress, status};
 use crate::store::Initialized;
+pub use rotation::{PeriodView, RotationStatus, RotationView};
+pub use selection::{SelectedGoalView, SelectionView};
 
 /// Which goals a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +49,9 @@ pub struct GoalView<'a> {
     pub claimed_at: Option<UtcMs>,
     /// Whether events move it and a claim is allowed.
     pub is_active: bool,
-    /// When the goal's period ends.
+    /// When the goal's period ends, also for a user without a row.
     pub expires_at: Option<UtcMs>,
-    /// Whole seconds until then; 0 without an end, and after it.
+    /// Whole seconds until then; 0 without an end.
     pub expires_in_s: i32,
 }
 
@@ -57,8 +62,7 @@ impl<'a> GoalView<'a> {
         let goal = catalog.goal(index);
         let row = user.row(index);
         let time = |pick: fn(&GoalRow) -> Option<UtcMs>| row.and_then(pick);
-        let expires_at = time(|row| row.expires_at);
-        let left_s = expires_at.map_or(0, |end| (end.0 - now.0).max(0) / 1000);
+        let expires_at = expires_at(goal, now);
         Self {
             goal,
             progress: row.map_or(0, |row| progress(goal, row)),
@@ -68,7 +72,7 @@ impl<'a> GoalView<'a> {
             claimed_at: time(|row| row.claimed_at),
             is_active: row.is_some_and(|row| row.is_active),
             expires_at,
-            expires_in_s: i32::try_from(left_s).unwrap_or(i32::MAX),
+            expires_in_s: expires_at.map_or(0, |end| seconds_until(end, now)),
         }
     }
 }
@@ -103,7 +107,7 @@ pub fn assigned<'a>(catalog: &'a Catalog, done: &Initialized) -> Vec<AssignedVie
             goal,
             challenge_id: &catalog.challenge_of(goal).id,
             assigned_at: row.assigned_at,
-            expires_at: row.expires_at,
+            expires_at: expires_at(goal, done.at),
             progress: progress(goal, row),
             status: status(goal, row),
         }
@@ -207,6 +211,17 @@ impl<'a> RequirementView<'a> {
     pub fn of(goal: &'a Goal) -> Self {
         Self { stat_code: &goal.stat_code, operator: ">=", target_value: goal.target }
     }
+}
+
+/// When the goal's period ends that contains `now`, for goals that have periods.
+fn expires_at(goal: &Goal, now: UtcMs) -> Option<UtcMs> {
+    goal.rotation.map(|rotation| rotation.schedule.period(now).end)
+}
+
+/// Whole seconds until an instant; 0 from then on.
+fn seconds_until(end: UtcMs, now: UtcMs) -> i32 {
+    let left_s = end.0.saturating_sub(now.0).max(0) / 1000;
+    i32::try_from(left_s).unwrap_or(i32::MAX)
 }
 
 /// RFC 3339, or empty when there is no instant.

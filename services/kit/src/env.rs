@@ -52,6 +52,18 @@ impl Env {
         self
     }
 
+    /// The same environment in which `name` has this value, unless it is set already.
+    #[must_use]
+    pub fn with_default(mut self, name: &str, value: &str) -> Self {
+        self.values.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        self
+    }
+
+    /// The names of all variables that are set, in any order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
     /// The text of `name`, when set.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {

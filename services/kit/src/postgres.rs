@@ -4,6 +4,7 @@
 mod connect;
 mod options;
 mod schema;
+mod tls;
 mod types;
 
 pub use connect::{ConnectError, Connected, Connector, Link, Prepared, Session, connect_with_retry, within};

@@ -1,4 +1,5 @@
-//! Reading JSON objects field by field, so that every problem is reported with its path, and all at once.
+//! Reading JSON objects field by field, so that every problem is reported with its path, and all at once. What has no
+//! effect, such as an unknown key, is only a warning.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,7 +14,7 @@ const MAX_ID_CHARS: usize = 100;
 /// Characters a display text may have.
 const MAX_TEXT_CHARS: usize = 2_000;
 
-/// One violation of a rule.
+/// One violation of a rule, or one thing without effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// Where, for example `challenges[2].goals[0].requirement.targetValue`; empty for the file as a whole.
@@ -33,18 +34,31 @@ impl fmt::Display for Problem {
 
 /// Problems found so far, shared by all readers of one file.
 #[derive(Debug, Default)]
-pub(super) struct Problems(RefCell<Vec<Problem>>);
+pub(super) struct Problems {
+    errors: RefCell<Vec<Problem>>,
+    warnings: RefCell<Vec<Problem>>,
+}
 
 impl Problems {
     pub(super) fn add(&self, path: impl Into<String>, reason: impl Into<String>) {
-        let mut found = self.0.borrow_mut();
-        if found.len() < MAX_PROBLEMS {
-            found.push(Problem { path: path.into(), reason: reason.into() });
-        }
+        push(&self.errors, path.into(), reason.into());
     }
 
-    pub(super) fn into_vec(self) -> Vec<Problem> {
-        self.0.into_inner()
+    fn warn(&self, path: String, reason: String) {
+        push(&self.warnings, path, reason);
+    }
+
+    /// The warnings, when there are no errors.
+    pub(super) fn into_warnings(self) -> Result<Vec<Problem>, Vec<Problem>> {
+        let errors = self.errors.into_inner();
+        if errors.is_empty() { Ok(self.warnings.into_inner()) } else { Err(errors) }
+    }
+}
+
+fn push(list: &RefCell<Vec<Problem>>, path: String, reason: String) {
+    let mut found = list.borrow_mut();
+    if found.len() < MAX_PROBLEMS {
+        found.push(Problem { path, reason });
     }
 }
 
@@ -56,7 +70,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// `value` as an object with no keys except `known_keys`.
+    /// `value` as an object. Other keys than `known_keys` have no effect.
     pub(super) fn of(
         value: &'a Value,
         path: String,
@@ -69,7 +83,8 @@ impl<'a> Fields<'a> {
         };
         let fields = Self { path, map, problems };
         for key in map.keys().filter(|key| !known_keys.contains(&key.as_str())) {
-            problems.add(fields.at(key), format!("is not known here; known are {}", known_keys.join(", ")));
+            let known = known_keys.join(", ");
+            problems.warn(fields.at(key), format!("is not known here and has no effect; known are {known}"));
         }
         Some(fields)
     }
@@ -80,6 +95,10 @@ impl<'a> Fields<'a> {
 
     pub(super) fn invalid(&self, key: &str, reason: impl Into<String>) {
         self.problems.add(self.at(key), reason);
+    }
+
+    pub(super) fn warn(&self, key: &str, reason: impl Into<String>) {
+        self.problems.warn(self.at(key), reason.into());
     }
 
     fn get(&self, key: &str) -> Option<&'a Value> {
@@ -165,9 +184,9 @@ impl<'a> Fields<'a> {
         choices[0].1
     }
 
-    /// Like [`Self::choice`], with the first choice as the default.
-    pub(super) fn choice_or_first<T: Copy>(&self, key: &str, choices: &[(&'static str, T)]) -> T {
-        if self.get(key).is_some() { self.choice(key, choices) } else { choices[0].1 }
+    /// Like [`Self::choice`], for one that may be missing.
+    pub(super) fn optional_choice<T: Copy>(&self, key: &str, choices: &[(&'static str, T)]) -> Option<T> {
+        self.get(key).map(|_| self.choice(key, choices))
     }
 
     /// An object that may be missing.

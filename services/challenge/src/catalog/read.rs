@@ -5,13 +5,18 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::fields::{Fields, Problem, Problems};
-use super::{Challenge, ChallengeIndex, EventSource, Goal, GoalIndex, ProgressMode, Reward, prerequisites};
+use super::{
+    Challenge, ChallengeIndex, EventSource, Goal, GoalIndex, ProgressMode, Resets, Reward, Rotation,
+    Schedule, prerequisites,
+};
 
 const CHALLENGE_KEYS: [&str; 4] = ["challengeId", "name", "description", "goals"];
-const GOAL_KEYS: [&str; 9] = [
+const GOAL_KEYS: [&str; 11] = [
     "goalId",
     "name",
     "description",
+    "type",
+    "daily",
     "eventSource",
     "defaultAssigned",
     "requirement",
@@ -24,8 +29,15 @@ const REWARD_KEYS: [&str; 3] = ["type", "rewardId", "quantity"];
 const ROTATION_KEYS: [&str; 4] = ["enabled", "type", "schedule", "onExpiry"];
 const ON_EXPIRY_KEYS: [&str; 2] = ["resetProgress", "allowReselection"];
 
+/// A file that violates no rule.
+pub(super) struct ReadFile {
+    pub(super) challenges: Vec<Challenge>,
+    pub(super) goals: Vec<Goal>,
+    pub(super) warnings: Vec<Problem>,
+}
+
 /// Reads the whole file.
-pub(super) fn challenges(value: &Value) -> Result<(Vec<Challenge>, Vec<Goal>), Vec<Problem>> {
+pub(super) fn challenges(value: &Value) -> Result<ReadFile, Vec<Problem>> {
     let problems = Problems::default();
     let mut challenges = Vec::new();
     let mut goals = Vec::new();
@@ -39,8 +51,8 @@ pub(super) fn challenges(value: &Value) -> Result<(Vec<Challenge>, Vec<Goal>), V
     check_unique(paths.challenges.iter().zip(challenges.iter().map(|c| &c.id)), &problems);
     check_unique(paths.goals.iter().zip(goals.iter().map(|g| &g.id)), &problems);
     resolve_prerequisites(&mut goals, &paths.goals, &problems);
-    let found = problems.into_vec();
-    if found.is_empty() { Ok((challenges, goals)) } else { Err(found) }
+    let warnings = problems.into_warnings()?;
+    Ok(ReadFile { challenges, goals, warnings })
 }
 
 /// The path of each challenge and goal in the file.
@@ -80,9 +92,9 @@ fn goal(fields: &Fields<'_>, challenge: ChallengeIndex) -> Goal {
         fields.choice("eventSource", &[("statistic", EventSource::Statistic), ("login", EventSource::Login)]);
     let requirement = match fields.required("requirement", &REQUIREMENT_KEYS) {
         Some(requirement) => read_requirement(&requirement),
-        None => Requirement { stat_code: String::new(), target: 1, mode: ProgressMode::Absolute },
+        None => Requirement { stat_code: String::new(), target: 1, mode: None },
     };
-    refuse_rotation(fields, requirement.mode);
+    let mode = mode(fields, source, requirement.mode);
     Goal {
         id: fields.id("goalId"),
         name: fields.text("name"),
@@ -91,7 +103,8 @@ fn goal(fields: &Fields<'_>, challenge: ChallengeIndex) -> Goal {
         is_default: fields.flag("defaultAssigned"),
         stat_code: requirement.stat_code,
         target: requirement.target,
-        mode: requirement.mode,
+        mode,
+        rotation: rotation(fields, mode),
         reward: reward(fields),
         prerequisite_ids: fields.texts("prerequisites"),
         prerequisites: Vec::new(),
@@ -103,13 +116,13 @@ fn goal(fields: &Fields<'_>, challenge: ChallengeIndex) -> Goal {
 struct Requirement {
     stat_code: String,
     target: i32,
-    mode: ProgressMode,
+    mode: Option<ProgressMode>,
 }
 
 fn read_requirement(requirement: &Fields<'_>) -> Requirement {
     requirement.choice("operator", &[(">=", ())]);
     let modes = [("absolute", ProgressMode::Absolute), ("relative", ProgressMode::Relative)];
-    let mode = requirement.choice_or_first("progressMode", &modes);
+    let mode = requirement.optional_choice("progressMode", &modes);
     Requirement {
         stat_code: requirement.id("statCode"),
         target: requirement.integer("targetValue", 1..=i32::MAX),
@@ -128,22 +141,61 @@ fn reward(goal: &Fields<'_>) -> Reward {
     }
 }
 
-/// Rotation is not offered: a file that relies on it must not be accepted.
-fn refuse_rotation(goal: &Fields<'_>, mode: ProgressMode) {
-    let Some(rotation) = goal.child("rotation", &ROTATION_KEYS) else { return };
-    if let Some(on_expiry) = rotation.child("onExpiry", &ON_EXPIRY_KEYS) {
-        on_expiry.flag("resetProgress");
-        on_expiry.flag("allowReselection");
+/// `requirement.progressMode` decides; without it the goal's `type`, as earlier versions of such files have it. Logins
+/// have no value, so they are counted.
+fn mode(goal: &Fields<'_>, source: EventSource, declared: Option<ProgressMode>) -> ProgressMode {
+    let types = [
+        ("absolute", ProgressMode::Absolute),
+        ("increment", ProgressMode::EachEvent),
+        ("daily", ProgressMode::EachDay),
+    ];
+    let typed = goal.optional_choice("type", &types);
+    let is_once_a_day = goal.flag("daily");
+    let typed = match (typed, is_once_a_day) {
+        (Some(ProgressMode::EachEvent), true) => Some(ProgressMode::EachDay),
+        (typed, true) if typed != Some(ProgressMode::EachDay) => {
+            goal.warn("daily", "has an effect only with type increment");
+            typed
+        }
+        (typed, _) => typed,
+    };
+    if typed.is_some() && declared.is_some() && typed != declared {
+        goal.warn("type", "has no effect: requirement.progressMode is given, and decides");
     }
+    match (source, declared.or(typed).unwrap_or(ProgressMode::Absolute)) {
+        (EventSource::Login, ProgressMode::Absolute | ProgressMode::Relative) => ProgressMode::EachEvent,
+        (_, mode) => mode,
+    }
+}
+
+fn rotation(goal: &Fields<'_>, mode: ProgressMode) -> Option<Rotation> {
+    let rotation = goal.child("rotation", &ROTATION_KEYS)?;
+    let resets =
+        rotation.child("onExpiry", &ON_EXPIRY_KEYS).map_or(Resets::Nothing, |on_expiry| resets(&on_expiry));
     if !rotation.flag("enabled") {
-        return;
+        return None;
     }
     rotation.choice("type", &[("global", ())]);
-    rotation.choice("schedule", &[("daily", ()), ("weekly", ()), ("monthly", ())]);
-    if mode != ProgressMode::Relative {
-        rotation.invalid("enabled", "needs requirement.progressMode relative");
+    let schedules = [Schedule::Daily, Schedule::Weekly, Schedule::Monthly].map(|each| (each.name(), each));
+    let schedule = rotation.choice("schedule", &schedules);
+    if mode == ProgressMode::Absolute {
+        let reason =
+            "needs requirement.progressMode relative: the value of a statistic is not reset with the goal";
+        rotation.invalid("enabled", reason);
     }
-    rotation.invalid("enabled", "rotation is not offered by this version; remove it or set it to false");
+    Some(Rotation { schedule, resets })
+}
+
+fn resets(on_expiry: &Fields<'_>) -> Resets {
+    match (on_expiry.flag("resetProgress"), on_expiry.flag("allowReselection")) {
+        (true, true) => Resets::Everything,
+        (true, false) => Resets::Unclaimed,
+        (false, true) => {
+            on_expiry.warn("allowReselection", "has no effect without resetProgress");
+            Resets::Nothing
+        }
+        (false, false) => Resets::Nothing,
+    }
 }
 
 fn check_unique<'a>(ids: impl Iterator<Item = (&'a String, &'a String)>, problems: &Problems) {

@@ -84,15 +84,67 @@ fn every_broken_rule_names_file_path_and_reason() {
     }
 }
 
-#[test]
-fn keys_of_former_formats_are_refused() {
-    let message = refusal("/type", json!("daily"));
-    assert!(message.starts_with("f.json: challenges[0].goals[0].type: is not known here"), "{message}");
+/// The only goal of a file, and the warnings, each with its path below the goal.
+fn accepted(goal: Value) -> (Goal, Vec<String>) {
+    let catalog = Catalog::parse("f", &file(&[goal]).to_string()).unwrap();
+    let at = "challenges[0].goals[0].";
+    let warnings = catalog.warnings.iter().map(|warning| warning.to_string().replace(at, "")).collect();
+    (catalog.goal(GoalIndex(0)).clone(), warnings)
 }
 
-/// A misspelt key would otherwise be a rule without effect.
 #[test]
-fn unknown_keys_are_refused_at_every_depth() {
+fn types_of_former_formats_say_how_events_are_counted() {
+    use ProgressMode::{Absolute, EachDay, EachEvent, Relative};
+    for (source, of_goal, mode, expected) in [
+        ("statistic", json!({}), None, Absolute),
+        ("statistic", json!({ "type": "absolute" }), None, Absolute),
+        ("statistic", json!({ "type": "increment" }), None, EachEvent),
+        ("statistic", json!({ "type": "increment", "daily": false }), None, EachEvent),
+        ("statistic", json!({ "type": "increment", "daily": true }), None, EachDay),
+        ("statistic", json!({ "type": "daily" }), None, EachDay),
+        ("statistic", json!({ "type": "daily", "daily": true }), None, EachDay),
+        ("statistic", json!({ "type": "absolute" }), Some("absolute"), Absolute),
+        ("statistic", json!({}), Some("relative"), Relative),
+        ("login", json!({}), None, EachEvent),
+        ("login", json!({ "type": "absolute" }), None, EachEvent),
+        ("login", json!({ "type": "increment", "daily": true }), None, EachDay),
+        ("login", json!({ "type": "daily" }), None, EachDay),
+        ("login", json!({}), Some("relative"), EachEvent),
+    ] {
+        let mut goal = goal("g", &[]);
+        goal["eventSource"] = source.into();
+        goal["requirement"]["progressMode"] = mode.into();
+        goal.as_object_mut().unwrap().extend(of_goal.as_object().unwrap().clone());
+        let (read, warnings) = accepted(goal);
+        assert_eq!((read.mode, warnings), (expected, vec![]), "{source} {of_goal} {mode:?}");
+    }
+}
+
+#[test]
+fn keys_that_have_no_effect_are_warnings() {
+    let with = |key: &str, value: Value| {
+        let mut goal = goal("g", &[]);
+        goal[key] = value;
+        goal
+    };
+    let (_, warnings) = accepted(with("daily", json!(true)));
+    assert_eq!(warnings, ["daily: has an effect only with type increment"]);
+    let mut both = with("type", json!("increment"));
+    both["requirement"]["progressMode"] = json!("relative");
+    let (goal, warnings) = accepted(both);
+    assert_eq!(goal.mode, ProgressMode::Relative);
+    assert_eq!(warnings, ["type: has no effect: requirement.progressMode is given, and decides"]);
+    let on_expiry = json!({ "allowReselection": true });
+    let (_, warnings) = accepted(with("rotation", json!({ "enabled": false, "onExpiry": on_expiry })));
+    assert_eq!(warnings, ["rotation.onExpiry.allowReselection: has no effect without resetProgress"]);
+    let message = refusal("/type", json!("weekly"));
+    assert_eq!(message, "f.json: challenges[0].goals[0].type: must be one of absolute, increment, daily");
+}
+
+/// A misspelt key is a rule without effect, so it must not go unnoticed; but a file with more than this version knows can
+/// be used.
+#[test]
+fn unknown_keys_are_warnings_at_every_depth() {
     for (parent, path) in [
         ("", ""),
         ("/challenges/0", "challenges[0]."),
@@ -106,9 +158,13 @@ fn unknown_keys_are_refused_at_every_depth() {
         goal["rotation"] = json!({ "enabled": false, "onExpiry": { "resetProgress": true } });
         let mut file = file(&[goal]);
         file.pointer_mut(parent).unwrap()["targetvalue"] = json!(1);
-        let message = refused(&file);
-        let expect = format!("f.json: {path}targetvalue: is not known here; known are ");
-        assert!(message.starts_with(&expect), "{message}");
+        let catalog = Catalog::parse("f", &file.to_string()).unwrap();
+        assert_eq!(catalog.warnings.len(), 1, "{parent}");
+        let warning = catalog.warnings[0].to_string();
+        assert!(
+            warning.starts_with(&format!("{path}targetvalue: is not known here and has no effect")),
+            "{warning}"
+        );
     }
 }
 
@@ -170,15 +226,39 @@ fn a_file_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn rotation_is_refused_unless_switched_off() {
-    let off = json!({ "enabled": false });
-    let mut without_rotation = goal("g", &[]);
-    without_rotation["rotation"] = off;
-    assert!(Catalog::parse("f", &file(&[without_rotation]).to_string()).is_ok());
+fn rotation_is_read_with_its_schedule_and_what_it_resets() {
+    for (schedule, name) in
+        [(Schedule::Daily, "daily"), (Schedule::Weekly, "weekly"), (Schedule::Monthly, "monthly")]
+    {
+        for (on_expiry, resets) in [
+            (Value::Null, Resets::Nothing),
+            (json!({}), Resets::Nothing),
+            (json!({ "resetProgress": true }), Resets::Unclaimed),
+            (json!({ "resetProgress": true, "allowReselection": true }), Resets::Everything),
+        ] {
+            let mut goal = goal("g", &[]);
+            goal["requirement"]["progressMode"] = "relative".into();
+            goal["rotation"] =
+                json!({ "enabled": true, "type": "global", "schedule": name, "onExpiry": on_expiry });
+            let (read, warnings) = accepted(goal.clone());
+            assert_eq!((read.rotation, warnings), (Some(Rotation { schedule, resets }), vec![]));
+            goal["rotation"]["enabled"] = false.into();
+            assert_eq!(accepted(goal).0.rotation, None);
+        }
+    }
+}
+
+#[test]
+fn rotation_needs_progress_that_can_begin_again() {
     let on = json!({ "enabled": true, "type": "global", "schedule": "daily" });
-    let message = refusal("/rotation", on);
+    let message = refusal("/rotation", on.clone());
     assert!(message.contains("rotation.enabled: needs requirement.progressMode relative"), "{message}");
-    assert!(message.contains("rotation.enabled: rotation is not offered by this version"), "{message}");
+    for kind in ["increment", "daily"] {
+        let mut counted = goal("g", &[]);
+        counted["rotation"] = on.clone();
+        counted["type"] = kind.into();
+        assert!(accepted(counted).0.rotation.is_some());
+    }
     let unknown = refusal("/rotation", json!({ "enabled": true, "type": "personal", "schedule": "hourly" }));
     assert!(unknown.contains("rotation.type: must be one of global"), "{unknown}");
     assert!(unknown.contains("rotation.schedule: must be one of daily, weekly, monthly"), "{unknown}");

@@ -1,10 +1,10 @@
 //! `GetUserChallenges`
 
-use kit::clock::UtcMs;
 use tonic::{Request, Response};
 
 use super::guard::caller;
 use super::{Players, RpcResult, messages};
+use crate::operations::GoalsAt;
 use crate::proto::service::{GetChallengesRequest, GetChallengesResponse};
 use crate::view::GoalFilter;
 
@@ -14,7 +14,7 @@ pub(super) async fn handle(
 ) -> RpcResult<GetChallengesResponse> {
     let user = caller(request)?;
     let filter = if request.get_ref().active_only { GoalFilter::Active } else { GoalFilter::All };
-    let goals = players.operations.goals(&user).await?;
-    let challenges = messages::challenges(&players.operations.catalog, &goals, filter, UtcMs::now());
+    let GoalsAt { goals, at } = players.operations.goals(&user).await?;
+    let challenges = messages::challenges(&players.operations.catalog, &goals, filter, at);
     Ok(Response::new(GetChallengesResponse { challenges }))
 }

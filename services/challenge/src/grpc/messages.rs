@@ -2,10 +2,13 @@
 
 use kit::clock::UtcMs;
 
-use crate::catalog::{Catalog, Challenge, Goal, GoalIndex};
+use crate::catalog::{Catalog, Challenge, GoalIndex};
 use crate::proto::service as proto;
 use crate::rules::UserGoals;
-use crate::view::{AssignedView, GoalFilter, GoalView, RequirementView, RewardView, instant};
+use crate::view::{
+    AssignedView, GoalFilter, GoalView, PeriodView, RequirementView, RewardView, RotationStatus,
+    SelectedGoalView, SelectionView, instant,
+};
 
 pub(super) fn challenges(
     catalog: &Catalog,
@@ -31,7 +34,7 @@ fn goal(view: GoalView<'_>) -> proto::Goal {
         goal_id: view.goal.id.clone(),
         name: view.goal.name.clone(),
         description: view.goal.description.clone(),
-        requirement: Some(requirement(view.goal)),
+        requirement: Some(requirement(RequirementView::of(view.goal))),
         reward: Some(reward(RewardView::of(&view.goal.reward))),
         prerequisites: view.goal.prerequisite_ids.clone(),
         progress: view.progress,
@@ -57,13 +60,12 @@ pub(super) fn assigned(view: AssignedView<'_>) -> proto::AssignedGoal {
         progress: view.progress,
         target: view.goal.target,
         status: view.status.name().to_owned(),
-        requirement: Some(requirement(view.goal)),
+        requirement: Some(requirement(RequirementView::of(view.goal))),
         reward: Some(reward(RewardView::of(&view.goal.reward))),
     }
 }
 
-fn requirement(goal: &Goal) -> proto::Requirement {
-    let view = RequirementView::of(goal);
+fn requirement(view: RequirementView<'_>) -> proto::Requirement {
     proto::Requirement {
         stat_code: view.stat_code.to_owned(),
         operator: view.operator.to_owned(),
@@ -76,5 +78,52 @@ pub(super) fn reward(view: RewardView<'_>) -> proto::Reward {
         r#type: view.r#type.to_owned(),
         reward_id: view.reward_id.to_owned(),
         quantity: view.quantity,
+    }
+}
+
+pub(super) fn selection(view: SelectionView<'_>) -> proto::GoalSelectionResponse {
+    proto::GoalSelectionResponse {
+        selected_goals: view.selected_goals.into_iter().map(selected).collect(),
+        challenge_id: view.challenge_id.to_owned(),
+        total_active_goals: view.total_active_goals,
+        replaced_goals: view.replaced_goals.into_iter().map(str::to_owned).collect(),
+    }
+}
+
+fn selected(view: SelectedGoalView<'_>) -> proto::SelectedGoal {
+    proto::SelectedGoal {
+        goal_id: view.goal_id.to_owned(),
+        name: view.name.to_owned(),
+        description: view.description.to_owned(),
+        requirement: Some(requirement(view.requirement)),
+        reward: Some(reward(view.reward)),
+        status: view.status.to_owned(),
+        progress: view.progress,
+        target: view.target,
+        is_active: view.is_active,
+        assigned_at: view.assigned_at,
+        expires_at: view.expires_at,
+    }
+}
+
+pub(super) fn rotation(view: RotationStatus<'_>) -> proto::GetRotationStatusResponse {
+    let rotation = view.rotation;
+    proto::GetRotationStatusResponse {
+        challenge_id: view.challenge_id.to_owned(),
+        rotation: Some(proto::RotationInfo {
+            enabled: rotation.enabled,
+            r#type: rotation.r#type.to_owned(),
+            schedule: rotation.schedule.to_owned(),
+            current_period: Some(period(rotation.current_period)),
+            next_period: Some(period(rotation.next_period)),
+        }),
+    }
+}
+
+fn period(view: PeriodView) -> proto::RotationPeriod {
+    proto::RotationPeriod {
+        start_time: view.start_time,
+        end_time: view.end_time,
+        expires_in_seconds: view.expires_in_seconds,
     }
 }

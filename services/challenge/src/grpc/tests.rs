@@ -43,7 +43,7 @@ proptest! {
     fn an_initialize_response_is_the_same_in_both_transports(
         rows in prop::collection::vec(a_row(), 0..60), new_assignments in 0..500u32,
     ) {
-        let done = Initialized { new_assignments, goals: UserGoals::new(rows) };
+        let done = Initialized { new_assignments, goals: UserGoals::new(rows), at: NOW };
         let text = InitializeTemplate::new(catalog()).render(catalog(), &done);
         let message = super::initialize::message(assigned(catalog(), &done), done.new_assignments);
         let message = to_json("InitializeResponse", &message);

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use kit::clock::UtcMs;
 
 use super::identity::Caller;
 use super::{Api, json};
-use crate::operations::Refusal;
+use crate::operations::{GoalsAt, Refusal};
 use crate::view::GoalFilter;
 
 pub(super) async fn handle(
@@ -17,9 +16,9 @@ pub(super) async fn handle(
     RawQuery(query): RawQuery,
     Caller(user): Caller,
 ) -> Result<Response, Refusal> {
-    let goals = api.operations.goals(&user).await?;
+    let GoalsAt { goals, at } = api.operations.goals(&user).await?;
     let filter = filter_of(query.as_deref().unwrap_or_default());
-    let body = api.list.render(&api.operations.catalog, &goals, filter, UtcMs::now());
+    let body = api.list.render(&api.operations.catalog, &goals, filter, at);
     Ok(json(Body::new(body)))
 }
 

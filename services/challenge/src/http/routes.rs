@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::Method;
 use axum::routing::{MethodRouter, get, post, put};
 
-use super::{Api, claim, document, healthz, initialize, list, not_offered, set_active};
+use super::{Api, claim, document, healthz, initialize, list, rotation, select, set_active};
 
 /// Which callers may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,15 +52,15 @@ pub fn all() -> Vec<Route> {
     let goal_claim = "/v1/challenges/{challenge_id}/goals/{goal_id}/claim";
     let batch_select = "/v1/challenges/{challenge_id}/goals/batch-select";
     let random_select = "/v1/challenges/{challenge_id}/goals/random-select";
-    let rotation = "/v1/challenges/{challenge_id}/rotation";
+    let rotation_path = "/v1/challenges/{challenge_id}/rotation";
     vec![
         Route::player("list", Method::GET, "/v1/challenges", get(list::handle)),
         Route::player("initialize", Method::POST, "/v1/challenges/initialize", post(initialize::handle)),
         Route::player("set_active", Method::PUT, goal_active, put(set_active::handle)),
         Route::player("claim", Method::POST, goal_claim, post(claim::handle)),
-        Route::player("batch_select", Method::POST, batch_select, post(not_offered)),
-        Route::player("random_select", Method::POST, random_select, post(not_offered)),
-        Route::player("rotation", Method::GET, rotation, get(not_offered)),
+        Route::player("batch_select", Method::POST, batch_select, post(select::batch)),
+        Route::player("random_select", Method::POST, random_select, post(select::random)),
+        Route::player("rotation", Method::GET, rotation_path, get(rotation::handle)),
         Route::player("healthz", Method::GET, "/healthz", get(healthz)).public(),
         Route::player("document", Method::GET, "/openapi.json", get(document::document)).public(),
         Route::player("page", Method::GET, "/apidocs/", get(document::page)).public(),

@@ -111,8 +111,8 @@ impl ListTemplate {
     }
 }
 
-/// Goals whose fields may differ from those of a user without rows, in document order: goals with a row, and goals
-/// that a completed one may have unlocked.
+/// Goals whose fields may differ from those of a user without rows, in document order: goals with a row, goals that a
+/// completed one may have unlocked, and goals with periods, whose end depends on the time.
 fn differing(catalog: &Catalog, user: &UserGoals) -> Vec<GoalIndex> {
     let mut goals = Vec::with_capacity(user.rows().len());
     for row in user.rows() {
@@ -121,6 +121,7 @@ fn differing(catalog: &Catalog, user: &UserGoals) -> Vec<GoalIndex> {
             goals.extend(catalog.dependants(row.goal));
         }
     }
+    goals.extend(catalog.rotating());
     goals.sort_unstable();
     goals.dedup();
     goals

@@ -90,14 +90,32 @@ struct PlainAssigned<'a> {
 
 pub(crate) const NOW: UtcMs = UtcMs(1_800_000_000_000);
 
-/// A small catalogue with prerequisites, whose texts contain quotes, brackets and control characters.
+/// A small catalogue with prerequisites and periods, whose texts contain quotes, brackets and control characters.
 pub(crate) fn catalog() -> &'static Catalog {
     static CATALOG: OnceLock<Catalog> = OnceLock::new();
     CATALOG.get_or_init(|| {
         let generated = generate(CatalogSize { challenges: 3, goals: 12, defaults: 5 });
+        let generated = with_rotations(&generated);
         let hostile = generated.replace("Missions of", r#"]}\",\"goals\":[{\\ \u0001 \n é 💥"#);
         Catalog::parse("test", &hostile.replace("Reach", r#"}]}\\\"x"#)).unwrap()
     })
+}
+
+/// Gives every third goal periods: daily, weekly or monthly ones.
+fn with_rotations(file: &str) -> String {
+    let mut file: serde_json::Value = serde_json::from_str(file).unwrap();
+    let challenges = file["challenges"].as_array_mut().unwrap().iter_mut();
+    let goals = challenges.flat_map(|challenge| challenge["goals"].as_array_mut().unwrap());
+    for (number, goal) in goals.enumerate().filter(|(number, _)| number % 3 == 0) {
+        let schedule = ["daily", "weekly", "monthly"][number / 3 % 3];
+        goal["requirement"]["progressMode"] = "relative".into();
+        goal["rotation"] = serde_json::json!({ "enabled": true, "type": "global", "schedule": schedule });
+    }
+    file.to_string()
+}
+
+fn period_end(goal: &Goal) -> Option<UtcMs> {
+    goal.rotation.map(|rotation| rotation.schedule.period(NOW).end)
 }
 
 fn requirement(goal: &Goal) -> PlainRequirement<'_> {
@@ -125,8 +143,8 @@ fn plain_goal<'a>(catalog: &'a Catalog, user: &UserGoals, index: GoalIndex) -> P
         completed_at: time(|row| row.completed_at),
         claimed_at: time(|row| row.claimed_at),
         is_active: row.is_some_and(|row| row.is_active),
-        expires_at: time(|row| row.expires_at),
-        expires_in_seconds: row.and_then(|row| row.expires_at).map_or(0, |at| (at.0 - NOW.0).max(0) / 1000),
+        expires_at: instant(period_end(goal)),
+        expires_in_seconds: period_end(goal).map_or(0, |end| (end.0 - NOW.0) / 1000),
     }
 }
 
@@ -163,7 +181,7 @@ fn plain_initialized(catalog: &Catalog, done: &Initialized) -> String {
                 description: &goal.description,
                 is_active: true,
                 assigned_at: instant(row.assigned_at),
-                expires_at: instant(row.expires_at),
+                expires_at: instant(period_end(goal)),
                 progress: progress(goal, row),
                 target: goal.target,
                 status: status(goal, row).name(),
@@ -185,11 +203,11 @@ fn a_time() -> impl Strategy<Value = Option<UtcMs>> {
 prop_compose! {
     pub(crate) fn a_row()(
         goal in 0..36u32, value in 0..=i32::MAX, baseline in prop::option::of(0..=i32::MAX),
-        is_active in any::<bool>(), times in [a_time(), a_time(), a_time(), a_time()],
+        is_active in any::<bool>(), times in [a_time(), a_time(), a_time()],
     ) -> GoalRow {
-        let [assigned_at, completed_at, claimed_at, expires_at] = times;
+        let [assigned_at, completed_at, claimed_at] = times;
         GoalRow {
-            value, baseline, is_active, assigned_at, completed_at, claimed_at, expires_at,
+            value, baseline, is_active, assigned_at, completed_at, claimed_at,
             ..GoalRow::new(GoalIndex(goal))
         }
     }
@@ -214,7 +232,7 @@ proptest! {
     fn an_initialize_response_equals_its_plain_rendering(
         rows in prop::collection::vec(a_row(), 0..60), new_assignments in 0..500u32,
     ) {
-        let done = Initialized { new_assignments, goals: UserGoals::new(rows) };
+        let done = Initialized { new_assignments, goals: UserGoals::new(rows), at: NOW };
         let response = InitializeTemplate::new(catalog()).render(catalog(), &done);
         prop_assert_eq!(response, plain_initialized(catalog(), &done));
     }

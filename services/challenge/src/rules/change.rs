@@ -2,14 +2,18 @@
 
 use kit::clock::UtcMs;
 
+use super::rotation::row_or_new;
 use super::{EventOrder, GoalRow, UserGoals, status};
-use crate::catalog::{Catalog, Goal, GoalIndex, ProgressMode, Trigger};
+use crate::catalog::{Catalog, Goal, GoalIndex, ProgressMode, Trigger, day};
 
 /// What happened to a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GoalEvent {
     /// The user logged in.
-    Login,
+    Login {
+        /// Its order among logins.
+        order: EventOrder,
+    },
     /// A statistic changed.
     Statistic {
         /// Its value after the change, at least 0.
@@ -19,6 +23,14 @@ pub enum GoalEvent {
         /// Its order among the events of the statistic.
         order: EventOrder,
     },
+}
+
+impl GoalEvent {
+    fn order(self) -> EventOrder {
+        match self {
+            Self::Login { order } | Self::Statistic { order, .. } => order,
+        }
+    }
 }
 
 /// An event, and the goals that it may move.
@@ -39,6 +51,15 @@ pub enum Activation {
     Off,
 }
 
+/// A goal to be made active or inactive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActivityChange {
+    /// Which goal.
+    pub goal: GoalIndex,
+    /// Which of the two.
+    pub activation: Activation,
+}
+
 /// Assigns every default goal that has no row yet; returns how many were assigned.
 ///
 /// A default goal that the user made inactive has a row and stays inactive.
@@ -46,7 +67,7 @@ pub fn assign_defaults(catalog: &Catalog, user: &mut UserGoals, now: UtcMs) -> u
     let mut assigned = 0;
     for goal in catalog.defaults() {
         if user.row(*goal).is_none() {
-            activate(user.row_or_new(*goal), now);
+            activate(row_or_new(catalog, user, *goal, now), now);
             assigned += 1;
         }
     }
@@ -54,8 +75,13 @@ pub fn assign_defaults(catalog: &Catalog, user: &mut UserGoals, now: UtcMs) -> u
 }
 
 /// Makes a goal active or inactive. Setting the same state again changes nothing.
-pub fn set_active(user: &mut UserGoals, goal: GoalIndex, activation: Activation, now: UtcMs) -> &GoalRow {
-    let row = user.row_or_new(goal);
+pub fn set_active<'a>(
+    catalog: &Catalog,
+    user: &'a mut UserGoals,
+    ActivityChange { goal, activation }: ActivityChange,
+    now: UtcMs,
+) -> &'a GoalRow {
+    let row = row_or_new(catalog, user, goal, now);
     match activation {
         Activation::On if !row.is_active => activate(row, now),
         Activation::Off if row.is_active => {
@@ -73,11 +99,14 @@ fn activate(row: &mut GoalRow, now: UtcMs) {
     row.is_changed = true;
 }
 
-/// Moves the goals of the event's trigger that the user has, that are active and not yet claimed.
+/// Moves the goals of the event's trigger that the user has, that are active and not yet claimed. An event that happened
+/// before the row's period began does not move it.
 pub fn apply(catalog: &Catalog, user: &mut UserGoals, event: TriggeredEvent, now: UtcMs) {
+    let happened_at = event.event.order().occurred_at;
     for goal in catalog.triggered(event.trigger) {
         let Some(row) = user.row_mut(*goal) else { continue };
-        if row.is_active && row.claimed_at.is_none() {
+        let is_of_period = happened_at.is_none_or(|at| at.0 >= row.period);
+        if row.is_active && row.claimed_at.is_none() && is_of_period {
             advance(catalog.goal(*goal), row, event.event, now);
         }
     }
@@ -85,14 +114,14 @@ pub fn apply(catalog: &Catalog, user: &mut UserGoals, event: TriggeredEvent, now
 
 /// The value only rises, so an older value that arrives late does not lower it. A completed goal stays completed.
 fn advance(goal: &Goal, row: &mut GoalRow, event: GoalEvent, now: UtcMs) {
-    let value = match event {
-        GoalEvent::Login => row.value.saturating_add(1),
-        GoalEvent::Statistic { latest, added, order } => {
-            if goal.mode == ProgressMode::Relative {
-                set_baseline(row, latest.saturating_sub(added).max(0), order);
-            }
+    let value = match (event, goal.mode) {
+        (GoalEvent::Statistic { latest, .. }, ProgressMode::Absolute) => row.value.max(latest),
+        (GoalEvent::Statistic { latest, added, order }, ProgressMode::Relative) => {
+            set_baseline(row, latest.saturating_sub(added).max(0), order);
             row.value.max(latest)
         }
+        (_, ProgressMode::EachDay) if !begins_a_day(row, event, now) => row.value,
+        _ => row.value.saturating_add(1),
     };
     if value != row.value {
         row.value = value;
@@ -102,6 +131,18 @@ fn advance(goal: &Goal, row: &mut GoalRow, event: GoalEvent, now: UtcMs) {
         row.completed_at = Some(now);
         row.is_changed = true;
     }
+}
+
+/// Whether the event is the first of its day in UTC, and then remembers that. An event without a time, or with one that
+/// is still to come, is one of today. An event of a day before the last one counted does not count: that day may have.
+fn begins_a_day(row: &mut GoalRow, event: GoalEvent, now: UtcMs) -> bool {
+    let happened_at = event.order().occurred_at.map_or(now, |at| at.min(now));
+    let is_first = row.counted_at.is_none_or(|last| day(last) < day(happened_at));
+    if is_first {
+        row.counted_at = Some(happened_at);
+        row.is_changed = true;
+    }
+    is_first
 }
 
 /// The baseline of a relative goal is the value before its earliest event, in whatever order the events arrive.

@@ -2,8 +2,8 @@
 
 use kit::clock::UtcMs;
 
-use super::{GoalRow, UserGoals, is_locked};
-use crate::catalog::{Catalog, GoalIndex};
+use super::{GoalRow, UserGoals, is_locked, is_repeatable};
+use crate::catalog::{Catalog, Goal, GoalIndex};
 
 /// Why a claim is refused, in the order in which the reasons are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +39,12 @@ pub fn claimable<'a>(
     }
 }
 
-/// Records that the reward was granted.
-pub fn mark_claimed(user: &mut UserGoals, goal: GoalIndex, now: UtcMs) {
-    let row = user.row_or_new(goal);
+/// Records in the goal's row that the reward of a period was granted at `now`. A goal that can be claimed again may have
+/// been reset since the claim began: then the grant was that of the earlier period, and the row stays as it is.
+pub fn end_claim(goal: &Goal, row: &mut GoalRow, period: i64, now: UtcMs) {
+    if row.period != period && is_repeatable(goal) {
+        return;
+    }
     row.completed_at.get_or_insert(now);
     row.claimed_at = Some(now);
     row.is_changed = true;

@@ -25,10 +25,10 @@ pub struct GoalRow {
     pub completed_at: Option<UtcMs>,
     /// When the reward was granted in this period.
     pub claimed_at: Option<UtcMs>,
-    /// Start of the rotation period that this row belongs to, in UTC milliseconds; 0 for goals that never rotate.
+    /// Start of the rotation period that this row belongs to, in UTC milliseconds; 0 for goals that are never reset.
     pub period: i64,
-    /// When the period ends, for goals that rotate.
-    pub expires_at: Option<UtcMs>,
+    /// When the event happened that a goal counted last which counts once a day.
+    pub counted_at: Option<UtcMs>,
     /// Whether this differs from the stored row.
     pub is_changed: bool,
 }
@@ -48,7 +48,7 @@ impl GoalRow {
             completed_at: None,
             claimed_at: None,
             period: 0,
-            expires_at: None,
+            counted_at: None,
             is_changed: true,
         }
     }
@@ -73,6 +73,11 @@ impl UserGoals {
     #[must_use]
     pub fn rows(&self) -> &[GoalRow] {
         &self.rows
+    }
+
+    /// All rows in document order, mutable.
+    pub fn rows_mut(&mut self) -> &mut [GoalRow] {
+        &mut self.rows
     }
 
     /// All rows in document order.

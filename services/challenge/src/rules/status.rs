@@ -1,7 +1,7 @@
 //! What is shown of a row: progress, status, and whether the goal is locked.
 
 use super::{GoalRow, UserGoals};
-use crate::catalog::{Catalog, EventSource, Goal, GoalIndex, ProgressMode};
+use crate::catalog::{Catalog, Goal, GoalIndex, ProgressMode};
 
 /// The status of a user's goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,14 +29,14 @@ impl Status {
     }
 }
 
-/// Progress towards the target. Logins are counted from the assignment on, so they need no baseline.
+/// Progress towards the target. Events are counted from the assignment on, so only a value needs a baseline.
 #[must_use]
 pub fn progress(goal: &Goal, row: &GoalRow) -> i32 {
-    match (goal.source, goal.mode) {
-        (EventSource::Statistic, ProgressMode::Relative) => {
+    match goal.mode {
+        ProgressMode::Relative => {
             row.baseline.map_or(0, |baseline| row.value.saturating_sub(baseline).max(0))
         }
-        _ => row.value,
+        ProgressMode::Absolute | ProgressMode::EachEvent | ProgressMode::EachDay => row.value,
     }
 }
 

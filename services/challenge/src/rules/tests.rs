@@ -62,12 +62,13 @@ impl World {
 
     fn login(&mut self) {
         let trigger = self.catalog.login_trigger().unwrap();
-        let event = TriggeredEvent { trigger, event: GoalEvent::Login };
+        let event = TriggeredEvent { trigger, event: GoalEvent::Login { order: EventOrder::default() } };
         apply(&self.catalog, &mut self.user, event, self.now);
     }
 
     fn switch(&mut self, id: &str, activation: Activation) {
-        set_active(&mut self.user, self.catalog.find(id).unwrap(), activation, self.now);
+        let change = ActivityChange { goal: self.catalog.find(id).unwrap(), activation };
+        set_active(&self.catalog, &mut self.user, change, self.now);
     }
 
     fn claim(&self, id: &str) -> Result<(), ClaimRefusal> {
@@ -220,7 +221,7 @@ fn claims_are_refused_in_order() {
     world.statistic(10, 1);
     assert_eq!(world.claim("absolute"), Ok(()));
     let index = world.catalog.find("absolute").unwrap();
-    mark_claimed(&mut world.user, index, world.now);
+    end_claim(world.catalog.goal(index), world.user.row_mut(index).unwrap(), 0, world.now);
     assert_eq!(world.claim("absolute"), Err(ClaimRefusal::AlreadyClaimed));
     assert_eq!(world.claim("gated"), Ok(()));
     world.statistic(50, 1);

@@ -14,9 +14,28 @@ use crate::store::ClaimTerms;
 /// Only the status of a response is used; a larger body is not read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
+/// What `REWARD_CLIENT_MODE` says; without it, a URL decides.
+#[derive(Debug, Clone, Copy)]
+enum Mode {
+    /// Rewards go into the ledger, also with a URL.
+    Mock,
+    /// Rewards are granted by the service at the URL.
+    Real,
+}
+
 /// `None` when no service is configured: rewards then go into the ledger.
 pub(super) fn read(env: &Env) -> Result<Option<RewardSettings>, EnvError> {
-    let Some(url) = env.text("REWARD_URL") else { return Ok(None) };
+    let mode = env.text("REWARD_CLIENT_MODE");
+    let modes = [("mock", Mode::Mock), ("real", Mode::Real)];
+    let mode = mode.map(|_| env.choice("REWARD_CLIENT_MODE", &modes)).transpose()?;
+    let url = match (mode, env.text("REWARD_URL")) {
+        (Some(Mode::Mock), _) | (None, None) => return Ok(None),
+        (Some(Mode::Real), None) => {
+            let expected = "mock, or REWARD_URL must be set".to_owned();
+            return Err(EnvError { name: "REWARD_CLIENT_MODE", value: "real".to_owned(), expected });
+        }
+        (_, Some(url)) => url,
+    };
     let timeout = Duration::from_millis(env.within("REWARD_TIMEOUT_MS", 2_000, 10..=60_000)?);
     let bounds = Bounds { timeout, body_bytes: MAX_ANSWER_BYTES };
     let client = Client::to(url, bounds).map_err(|error| {
@@ -74,6 +93,17 @@ mod tests {
     #[test]
     fn without_a_url_there_are_no_reward_settings() {
         assert!(read(&Env::of([("REWARD_TOKEN", "t")])).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_mode_of_the_reward_client_is_honoured() {
+        let (url, token) = (("REWARD_URL", "http://127.0.0.1:1/grants"), ("REWARD_TOKEN", "t"));
+        let mode = |mode| ("REWARD_CLIENT_MODE", mode);
+        assert!(read(&Env::of([url, token, mode("mock")])).unwrap().is_none());
+        assert!(read(&Env::of([mode("mock")])).unwrap().is_none());
+        assert!(read(&Env::of([url, token, mode("real")])).unwrap().is_some());
+        assert!(refused(&[mode("real")]).starts_with("REWARD_CLIENT_MODE"));
+        assert!(refused(&[mode("maybe")]).contains("mock, real"));
     }
 
     #[test]

@@ -39,10 +39,22 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
 }
 
 fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvError> {
+    // One more connection is for maintenance.
+    let most = match env.within("DB_MAX_OPEN_CONNS", 0, 0..=100_000)? {
+        0 => u64::MAX,
+        most @ 3.. => most,
+        few => {
+            let expected =
+                "0 for no limit, or at least 3: one connection each to write, to read and for maintenance";
+            let (value, expected) = (few.to_string(), expected.to_owned());
+            return Err(EnvError { name: "DB_MAX_OPEN_CONNS", value, expected });
+        }
+    };
+    let writers = count(env, "DB_WRITERS", (most - 2).min(4), 64)?;
     Ok(PostgresOptions {
         server,
-        writers: count(env, "DB_WRITERS", 4, 64)?,
-        readers: count(env, "DB_READERS", 2, 64)?,
+        writers,
+        readers: count(env, "DB_READERS", (most - 1).saturating_sub(writers as u64).clamp(1, 2), 64)?,
         batch_delay: batch_delay(env)?,
         event_ids_for: ids_for(env)?,
     })
@@ -54,4 +66,28 @@ fn batch_delay(env: &Env) -> Result<Duration, EnvError> {
 
 fn ids_for(env: &Env) -> Result<Duration, EnvError> {
     env.within("EVENT_ID_WINDOW_S", 3600, 1..=7 * 86_400).map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connections(pairs: &[(&str, &str)]) -> Result<(usize, usize), String> {
+        let env = Env::of([("DB_HOST", "there")].into_iter().chain(pairs.iter().copied()));
+        match read(&env, Role::All).map_err(|error| error.to_string())? {
+            StoreOptions::Postgres(options) => Ok((options.writers, options.readers)),
+            StoreOptions::Sqlite(_) => Err("SQLite".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_limit_on_connections_is_kept_unless_their_numbers_are_set() {
+        for (most, expected) in
+            [("0", (4, 2)), ("3", (1, 1)), ("4", (2, 1)), ("6", (4, 1)), ("7", (4, 2)), ("25", (4, 2))]
+        {
+            assert_eq!(connections(&[("DB_MAX_OPEN_CONNS", most)]), Ok(expected), "{most}");
+        }
+        assert_eq!(connections(&[("DB_MAX_OPEN_CONNS", "7"), ("DB_WRITERS", "8")]), Ok((8, 1)));
+        assert!(connections(&[("DB_MAX_OPEN_CONNS", "2")]).unwrap_err().starts_with("DB_MAX_OPEN_CONNS"));
+    }
 }

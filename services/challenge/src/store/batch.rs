@@ -10,9 +10,9 @@ use super::claims::{ClaimEnd, ClaimFailure, ClaimIntent, ClaimKey, ClaimStart, C
 use super::command::{Command, EventOutcome, EventReply, EventWrite, Initialized};
 use super::event_key::EventKey;
 use super::read_set::{DefaultGoals, LoadedGoals};
-use crate::catalog::{Catalog, GoalIndex};
+use crate::catalog::{Catalog, Goal, GoalIndex};
 use crate::grant::Grant;
-use crate::rules::{self, Activation, GoalRow, UserGoals};
+use crate::rules::{self, ActivityChange, GoalRow, SelectRefusal, Selected, Selection, UserGoals};
 use crate::user::UserId;
 
 /// What a store loaded for a group.
@@ -57,6 +57,9 @@ pub(super) struct GroupOutcome {
 /// Runs a group on what was loaded for it, and leaves each outcome in its command's reply.
 pub(super) fn run(catalog: &Catalog, group: &mut [Command], loaded: LoadedGroup, now: UtcMs) -> GroupOutcome {
     let mut batch = Batch { catalog, now, loaded, outcome: GroupOutcome::default() };
+    for loaded in batch.loaded.users.values_mut() {
+        rules::rotate(catalog, loaded.goals_mut(), now);
+    }
     for command in group {
         batch.command(command);
     }
@@ -81,8 +84,9 @@ impl Batch<'_> {
             }
             Command::Initialize(user, reply) => reply.set(self.initialize(user)),
             Command::SetActive { user, goal, activation, reply } => {
-                reply.set(self.set_active(user, *goal, *activation));
+                reply.set(self.set_active(user, ActivityChange { goal: *goal, activation: *activation }));
             }
+            Command::Select { user, selection, reply } => reply.set(self.select(user, selection)),
             Command::BeginClaim { user, goal, terms, reply } => {
                 reply.set(self.begin_claim(user, *goal, terms));
             }
@@ -104,9 +108,7 @@ impl Batch<'_> {
     }
 
     fn user(&mut self, user: &UserId) -> &mut UserGoals {
-        match self.loaded(user) {
-            LoadedGoals::Whole(goals, _) | LoadedGoals::Part(goals) => goals,
-        }
+        self.loaded(user).goals_mut()
     }
 
     /// The user's rows, including every default goal that the group may change, and how many goals were assigned now.
@@ -138,14 +140,21 @@ impl Batch<'_> {
     }
 
     fn initialize(&mut self, user: &UserId) -> Initialized {
+        let at = self.now;
         let (goals, new_assignments) = self.with_defaults(user);
-        Initialized { new_assignments, goals: goals.clone() }
+        Initialized { new_assignments, goals: goals.clone(), at }
     }
 
-    fn set_active(&mut self, user: &UserId, goal: GoalIndex, activation: Activation) -> GoalRow {
-        let now = self.now;
+    fn set_active(&mut self, user: &UserId, change: ActivityChange) -> GoalRow {
+        let (catalog, now) = (self.catalog, self.now);
         let (goals, _) = self.with_defaults(user);
-        rules::set_active(goals, goal, activation, now).clone()
+        rules::set_active(catalog, goals, change, now).clone()
+    }
+
+    fn select(&mut self, user: &UserId, selection: &Selection) -> Result<Selected, SelectRefusal> {
+        let (catalog, now) = (self.catalog, self.now);
+        let (goals, _) = self.with_defaults(user);
+        rules::select(catalog, goals, selection, now)
     }
 
     fn begin_claim(&mut self, user: &UserId, goal: GoalIndex, terms: &ClaimTerms) -> ClaimStart {
@@ -154,20 +163,48 @@ impl Batch<'_> {
             Ok(row) => row.period,
             Err(refusal) => return ClaimStart::Refused(refusal),
         };
-        let key = ClaimKey { user: user.clone(), goal_id: catalog.goal(goal).id.clone(), period };
-        let begun = || StoredClaim::begun(&key, catalog.goal(goal), terms, now);
+        let goal = catalog.goal(goal);
+        let key = ClaimKey { user: user.clone(), goal_id: goal.id.clone(), period };
+        if let Some(earlier) = self.open_once_only(goal, &key) {
+            return ClaimStart::Begun(earlier);
+        }
+        let begun = || StoredClaim::begun(&key, goal, terms, now);
         let stored = self.loaded.claims.entry(key.clone()).or_insert_with(begun);
+        // A grant and its row are committed together, so another program has removed the row since.
+        if stored.granted_at.is_some() {
+            *stored = stored.again(goal, terms, now);
+        }
         ClaimStart::Begun(stored.intent.clone())
+    }
+
+    /// The open claim of an earlier period, for a goal whose reward is granted once: that claim is carried to its end.
+    fn open_once_only(&self, goal: &Goal, key: &ClaimKey) -> Option<ClaimIntent> {
+        if goal.rotation.is_none() || rules::is_repeatable(goal) {
+            return None;
+        }
+        let is_earlier = |stored: &&StoredClaim| {
+            let intent = &stored.intent;
+            stored.granted_at.is_none()
+                && (&intent.user, &intent.goal_id) == (&key.user, &key.goal_id)
+                && intent.period < key.period
+        };
+        let earlier = self.loaded.claims.values().filter(is_earlier);
+        earlier.min_by_key(|stored| stored.intent.period).map(|stored| stored.intent.clone())
     }
 
     fn end_claim(&mut self, intent: &ClaimIntent) -> ClaimEnd {
         let (catalog, now) = (self.catalog, self.now);
         match self.loaded.claims.get_mut(&intent.key()) {
-            Some(stored) if stored.granted_at.is_none() => stored.grant(now),
+            Some(stored) if stored.is_open(intent) => stored.grant(now),
             _ => return ClaimEnd::AlreadyClaimed,
         }
         match catalog.find(&intent.goal_id) {
-            Some(goal) => rules::mark_claimed(self.user(&intent.user), goal, now),
+            // A row that another program has removed since stays removed.
+            Some(goal) => {
+                if let Some(row) = self.user(&intent.user).row_mut(goal) {
+                    rules::end_claim(catalog.goal(goal), row, intent.period, now);
+                }
+            }
             None => self.outcome.changes.unlisted.push(intent.clone()),
         }
         ClaimEnd::Claimed(now)
@@ -176,7 +213,7 @@ impl Batch<'_> {
     fn leave_claim(&mut self, intent: &ClaimIntent, failure: ClaimFailure) {
         let now = self.now;
         if let Some(stored) = self.loaded.claims.get_mut(&intent.key())
-            && stored.granted_at.is_none()
+            && stored.is_open(intent)
         {
             stored.leave(failure, now);
         }

@@ -166,6 +166,21 @@ impl StoredClaim {
         }
     }
 
+    /// The claim after its reward was granted and the user's progress was then removed by another program: the goal was
+    /// completed again, so it is a claim with a key of its own, the same for every attempt at it.
+    pub(super) fn again(&self, goal: &Goal, terms: &ClaimTerms, now: UtcMs) -> Self {
+        let mut again = Self::begun(&self.intent.key(), goal, terms, now);
+        let before = &self.intent.grant.idempotency_key;
+        let EventKey(hash) = EventKey::of(&["claim again", before]);
+        again.intent.grant.idempotency_key = format!("claim-{hash:032x}");
+        again
+    }
+
+    /// Whether this is the claim that was begun with an intent, and it has not ended with a grant.
+    pub(super) fn is_open(&self, intent: &ClaimIntent) -> bool {
+        self.granted_at.is_none() && self.intent.grant.idempotency_key == intent.grant.idempotency_key
+    }
+
     pub(super) fn grant(&mut self, now: UtcMs) {
         self.granted_at = Some(now);
         self.refused_at = None;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use kit::clock::UtcMs;
 use kit::group_commit::GroupedCommand;
 use kit::limit::Permit;
 use tokio::sync::oneshot;
@@ -11,7 +12,7 @@ use super::claims::{ClaimEnd, ClaimFailure, ClaimIntent, ClaimStart, ClaimTerms}
 use super::event_key::EventKey;
 use crate::catalog::GoalIndex;
 use crate::grant::Grant;
-use crate::rules::{Activation, GoalRow, TriggeredEvent, UserGoals};
+use crate::rules::{Activation, GoalRow, SelectRefusal, Selected, Selection, TriggeredEvent, UserGoals};
 use crate::user::UserId;
 
 /// An event on its way into the store.
@@ -41,6 +42,8 @@ pub struct Initialized {
     pub new_assignments: u32,
     /// The user's rows afterwards.
     pub goals: UserGoals,
+    /// When they were so.
+    pub at: UtcMs,
 }
 
 /// Where the result of a command is sent once it is durable, and the command's slot until then.
@@ -94,6 +97,7 @@ pub(super) enum Command {
     Event(EventWrite, EventReply),
     Initialize(UserId, Reply<Initialized>),
     SetActive { user: UserId, goal: GoalIndex, activation: Activation, reply: Reply<GoalRow> },
+    Select { user: UserId, selection: Selection, reply: Reply<Result<Selected, SelectRefusal>> },
     BeginClaim { user: UserId, goal: GoalIndex, terms: Arc<ClaimTerms>, reply: Reply<ClaimStart> },
     EndClaim(ClaimIntent, Reply<ClaimEnd>),
     LeaveClaim(ClaimIntent, ClaimFailure, Reply<()>),
@@ -108,6 +112,7 @@ macro_rules! with_reply {
             Command::Event(_, EventReply::Sent(_)) => $without,
             Command::Initialize(_, $reply) => $with,
             Command::SetActive { reply: $reply, .. } => $with,
+            Command::Select { reply: $reply, .. } => $with,
             Command::BeginClaim { reply: $reply, .. } => $with,
             Command::EndClaim(_, $reply) => $with,
             Command::LeaveClaim(_, _, $reply) | Command::EnterGrant(_, $reply) => $with,
@@ -120,7 +125,10 @@ impl Command {
     pub(super) fn user(&self) -> &UserId {
         match self {
             Self::Event(event, _) => &event.user,
-            Self::Initialize(user, _) | Self::SetActive { user, .. } | Self::BeginClaim { user, .. } => user,
+            Self::Initialize(user, _)
+            | Self::SetActive { user, .. }
+            | Self::Select { user, .. }
+            | Self::BeginClaim { user, .. } => user,
             Self::EndClaim(intent, _) | Self::LeaveClaim(intent, ..) => &intent.user,
             Self::EnterGrant(grant, _) => &grant.user,
         }

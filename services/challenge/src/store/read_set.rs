@@ -67,6 +67,14 @@ pub(super) enum LoadedGoals {
     Part(UserGoals),
 }
 
+impl LoadedGoals {
+    pub(super) fn goals_mut(&mut self) -> &mut UserGoals {
+        match self {
+            Self::Whole(goals, _) | Self::Part(goals) => goals,
+        }
+    }
+}
+
 /// Whether a user has all default goals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DefaultGoals {
@@ -150,7 +158,8 @@ impl ReadExtent {
     /// Adds the goals that a command reads or changes.
     fn include(&mut self, command: &Command, catalog: &Catalog, complete: &CompleteUsers) {
         match command {
-            Command::Initialize(..) => *self = Self::Whole,
+            // Which goals are locked, and which are active, shows only in all rows.
+            Command::Initialize(..) | Command::Select { .. } => *self = Self::Whole,
             Command::Event(event, _) if complete.contains(&event.user) => {
                 self.add(catalog.triggered(event.event.trigger), catalog);
             }

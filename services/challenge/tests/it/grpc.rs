@@ -2,7 +2,7 @@
 
 use challenge::proto::PLAYERS;
 use challenge::proto::service as proto;
-use hyper::{Method, StatusCode};
+use hyper::StatusCode;
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
 use serde_json::{Value, json};
@@ -168,33 +168,6 @@ async fn a_bearer_token_in_the_metadata_names_its_subject_too() {
     let anns = signer.token(&claims("ann"));
     anonymous.client.clone().claim_goal_reward(claim_with(Some(anns))).await.unwrap();
     assert_eq!(server.count("SELECT count(*) FROM reward_ledger WHERE user_id = 'ann'"), 1);
-}
-
-#[tokio::test]
-async fn operations_that_are_not_offered_are_unimplemented_over_both_transports() {
-    let server = Server::start().await;
-    let (http, grpc) = (server.player("ann"), server.caller("ann").await);
-    let challenge_id = || "challenge-001".to_owned();
-    let mut client = grpc.client.clone();
-    let batch = proto::BatchSelectRequest { challenge_id: challenge_id(), ..Default::default() };
-    let random = proto::RandomSelectRequest { challenge_id: challenge_id(), ..Default::default() };
-    let rotation = proto::GetRotationStatusRequest { challenge_id: challenge_id() };
-    let refusals = [
-        client.batch_select_goals(grpc.call(batch)).await.map(drop),
-        client.random_select_goals(grpc.call(random)).await.map(drop),
-        client.get_rotation_status(grpc.call(rotation)).await.map(drop),
-    ];
-    let paths = [
-        (Method::POST, "challenge-001/goals/batch-select"),
-        (Method::POST, "challenge-001/goals/random-select"),
-        (Method::GET, "challenge-001/rotation"),
-    ];
-    for (refused, (method, path)) in refusals.into_iter().zip(paths) {
-        let over_http = http.send(method, &format!("{LIST}/{path}"), "").await;
-        assert_eq!(over_http.0, StatusCode::NOT_IMPLEMENTED, "{path}");
-        assert_eq!(refused.as_ref().unwrap_err().code(), Code::Unimplemented);
-        check_refusal(refused.map(|()| Value::Null), over_http);
-    }
 }
 
 /// A limit of one request for both transports: a request over one blocks requests over the other.

@@ -120,6 +120,7 @@ async fn every_documented_response_occurs_and_every_response_is_documented() {
         checked.check(&ann, DocumentedRequest { goal, ..claim }).await;
         checked.check(&ann, DocumentedRequest { goal, ..set_active }).await;
     }
+    check_selections(&mut checked, &ann, &large).await;
     for path in ["/v1/challenges", "/v1/challenges/initialize"] {
         let method = if path.ends_with("initialize") { Method::POST } else { Method::GET };
         let request = DocumentedRequest { method: &method, path, goal: "goal-001-01", body: "" };
@@ -130,6 +131,38 @@ async fn every_documented_response_occurs_and_every_response_is_documented() {
     assert_eq!(differences(&checked.document, &list, &shown), Vec::<String>::new());
     refuse_all(&mut checked, &paths).await;
     assert_eq!(checked.missing(), []);
+}
+
+/// Of a player who has claimed `goal-010-01`, and not completed `goal-001-01`.
+async fn check_selections(checked: &mut CheckedResponses, ann: &Player, large: &str) {
+    let path = "/v1/challenges/{challenge_id}/goals/batch-select";
+    let named = DocumentedRequest { method: &Method::POST, path, goal: "goal-001-01", body: "" };
+    ann.set_active("goal-010-01", r#"{"isActive":false}"#).await;
+    let random = DocumentedRequest { path: "/v1/challenges/{challenge_id}/goals/random-select", ..named };
+    for (goal, names) in [
+        ("goal-001-01", r#"{"goalIds":["goal-001-01","goal-001-03"]}"#),
+        ("goal-001-01", r#"{"goal_ids":["goal-001-10"]}"#),
+        ("goal-001-01", r#"{"goalIds":["goal-002-01"]}"#),
+        ("goal-010-01", r#"{"goalIds":["goal-010-01"]}"#),
+        ("goal-999-01", r#"{"goalIds":["goal-001-01"]}"#),
+        ("goal-001-01", large),
+        ("goal-001-01", "{"),
+    ] {
+        checked.check(ann, DocumentedRequest { goal, body: names, ..named }).await;
+    }
+    let draw = r#"{"count":50,"excludeActive":true}"#;
+    for (goal, body) in [
+        ("goal-003-01", draw),
+        ("goal-003-01", draw),
+        ("goal-003-01", r#"{"count":0}"#),
+        ("goal-999-01", draw),
+        ("goal-001-01", large),
+    ] {
+        checked.check(ann, DocumentedRequest { goal, body, ..random }).await;
+    }
+    let path = "/v1/challenges/{challenge_id}/rotation";
+    let rotation = DocumentedRequest { method: &Method::GET, path, goal: "goal-999-01", body: "" };
+    checked.check(ann, rotation).await;
 }
 
 /// While a body that does not end holds the only slot, every request of players is refused.

@@ -62,7 +62,7 @@ async fn set_active_changes_only_the_activity() {
         ["progress", "status", "completedAt", "claimedAt", "expiresAt"].map(|k| goal[k].clone())
     };
     let before = ann.goal("goal-001-01").await;
-    let periods = "SELECT count(*) FROM user_goal_progress WHERE period = 0 AND expires_at IS NULL";
+    let periods = "SELECT count(*) FROM user_goal_progress WHERE period = 0 AND counted_at IS NULL";
     let unrotated = server.count(periods);
     let (_, off) = ann.set_active("goal-001-01", r#"{"isActive":false}"#).await;
     assert_eq!(unaffected(&ann.goal("goal-001-01").await), unaffected(&before));

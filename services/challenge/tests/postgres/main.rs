@@ -44,6 +44,10 @@ mod replicas;
 mod reward_server;
 #[path = "../it/rewards.rs"]
 mod rewards;
+#[path = "../it/rotation.rs"]
+mod rotation;
+#[path = "../it/selection.rs"]
+mod selection;
 mod shared_database;
 #[path = "../it/support.rs"]
 mod support;

@@ -11,6 +11,7 @@ use tokio_postgres::{CancelToken, Client, Connection, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::options::{Protection, ServerOptions};
+use super::tls;
 use crate::store::StoreError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -93,16 +94,16 @@ impl Connector {
     /// # Errors
     /// When TLS is configured and the system has no certificate authorities.
     pub fn new(options: &ServerOptions) -> Result<Self, ConnectError> {
-        let no_authorities = |error: crate::client::ClientError| ConnectError::Refused {
+        let refused = |error: &dyn std::error::Error| ConnectError::Refused {
             at: options.at(),
             why: error.to_string(),
         };
         let tls = match options.protection {
             Protection::Plain => None,
-            Protection::VerifiedTls => {
-                Some(MakeRustlsConnect::new(crate::client::tls().map_err(no_authorities)?))
-            }
+            Protection::UnverifiedTls => Some(tls::unverified().map_err(|error| refused(&error))?),
+            Protection::VerifiedTls => Some(crate::client::tls().map_err(|error| refused(&error))?),
         };
+        let tls = tls.map(MakeRustlsConnect::new);
         Ok(Self { options: options.clone(), tls })
     }
 

@@ -25,12 +25,13 @@ pub struct ServerOptions {
     pub(super) start_within: Duration,
 }
 
-/// How a connection is protected. There is nothing in between, as encryption without a verified server does not protect
-/// from an attacker in its place.
+/// How a connection is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protection {
     /// Not at all: for a socket, or a private network.
     Plain,
+    /// By TLS, with any certificate: not from an attacker in the server's place.
+    UnverifiedTls,
     /// By TLS, with a certificate that is verified for the server's name.
     VerifiedTls,
 }
@@ -53,7 +54,11 @@ impl ServerOptions {
     /// When a variable cannot be used.
     pub fn read(env: &Env, application: &'static str) -> Result<Option<Self>, EnvError> {
         let Some(host) = env.text("DB_HOST") else { return Ok(None) };
-        let modes = [("disable", Protection::Plain), ("verify-full", Protection::VerifiedTls)];
+        let modes = [
+            ("disable", Protection::Plain),
+            ("require", Protection::UnverifiedTls),
+            ("verify-full", Protection::VerifiedTls),
+        ];
         let or_application = |name: &str| env.text(name).unwrap_or(application).to_owned();
         let statement_ms = env.within("DB_STATEMENT_TIMEOUT_MS", 5000, 10..=60_000)?;
         Ok(Some(Self {
@@ -114,6 +119,8 @@ mod tests {
         let set = [("DB_HOST", "/run/pg"), ("DB_PORT", "1"), ("DB_NAME", "a"), ("DB_SSLMODE", "verify-full")];
         let options = read(&set).unwrap().unwrap();
         assert_eq!((options.at().as_str(), options.protection), ("/run/pg:1/a", Protection::VerifiedTls));
+        let options = read(&[("DB_HOST", "there"), ("DB_SSLMODE", "require")]).unwrap().unwrap();
+        assert_eq!(options.protection, Protection::UnverifiedTls);
     }
 
     #[test]
@@ -127,7 +134,7 @@ mod tests {
     fn refusals_name_the_variable() {
         for (name, value) in [
             ("DB_PORT", "70000"),
-            ("DB_SSLMODE", "require"),
+            ("DB_SSLMODE", "prefer"),
             ("DB_STATEMENT_TIMEOUT_MS", "9"),
             ("DB_START_WITHIN_S", "601"),
         ] {

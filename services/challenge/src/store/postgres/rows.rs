@@ -41,7 +41,7 @@ fn goal(row: &Row, catalog: &Catalog) -> Result<Option<GoalRow>, Error> {
         completed_at: time(6)?,
         claimed_at: time(7)?,
         period: row.try_get(8)?,
-        expires_at: time(9)?,
+        counted_at: time(9)?,
         baseline_version: row.try_get(10)?,
         baseline_occurred_at: time(11)?,
         is_changed: false,
@@ -83,7 +83,7 @@ pub(super) struct RowColumns<'a> {
     completed_at: Vec<Option<Stamp>>,
     claimed_at: Vec<Option<Stamp>>,
     periods: Vec<i64>,
-    expires_at: Vec<Option<Stamp>>,
+    counted_at: Vec<Option<Stamp>>,
     baseline_versions: Vec<Option<i64>>,
     baselines_occurred_at: Vec<Option<Stamp>>,
 }
@@ -102,7 +102,7 @@ impl<'a> RowColumns<'a> {
             columns.completed_at.push(stamp(row.completed_at));
             columns.claimed_at.push(stamp(row.claimed_at));
             columns.periods.push(row.period);
-            columns.expires_at.push(stamp(row.expires_at));
+            columns.counted_at.push(stamp(row.counted_at));
             columns.baseline_versions.push(row.baseline_version);
             columns.baselines_occurred_at.push(stamp(row.baseline_occurred_at));
         }
@@ -120,7 +120,7 @@ impl<'a> RowColumns<'a> {
             &self.completed_at,
             &self.claimed_at,
             &self.periods,
-            &self.expires_at,
+            &self.counted_at,
             &self.baseline_versions,
             &self.baselines_occurred_at,
         ]

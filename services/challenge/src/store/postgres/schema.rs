@@ -11,7 +11,7 @@ use kit::store::Migrations;
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "challenge", first_table: "players", steps: &STEPS };
 
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE players (
         user_id TEXT PRIMARY KEY
@@ -70,5 +70,10 @@ const STEPS: [&str; 2] = [
         ADD COLUMN refused_at TIMESTAMPTZ;
     DROP INDEX claims_pending;
     CREATE INDEX claims_open ON claims (retry_at) WHERE granted_at IS NULL AND refused_at IS NULL;
+    ",
+    // When a goal that counts once a day counted last. `expires_at` is no longer used, and was never written: when a
+    // period ends is computed from the goal's schedule. It stays for replicas of the version before this one.
+    "
+    ALTER TABLE user_goal_progress ADD COLUMN counted_at TIMESTAMPTZ;
     ",
 ];

@@ -17,12 +17,12 @@ pub(super) const TAKE_IDS: &str = "
 /// All goals of some users.
 pub(super) const USERS: &str = "
     SELECT user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
-           expires_at, baseline_version, baseline_told_at
+           counted_at, baseline_version, baseline_told_at
     FROM user_goal_progress WHERE user_id = ANY($1)";
 /// Some goals of some users.
 pub(super) const GOALS: &str = "
     SELECT user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
-           expires_at, baseline_version, baseline_told_at
+           counted_at, baseline_version, baseline_told_at
     FROM user_goal_progress WHERE (user_id, goal_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))";
 pub(super) const CLAIMS: &str = "
     SELECT user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, requested_at, granted_at,
@@ -30,14 +30,14 @@ pub(super) const CLAIMS: &str = "
     FROM claims WHERE (user_id, goal_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))";
 pub(super) const SAVE_ROWS: &str = "
     INSERT INTO user_goal_progress (user_id, goal_id, value, baseline_value, is_active, assigned_at, completed_at,
-                                    claimed_at, period, expires_at, baseline_version, baseline_told_at)
+                                    claimed_at, period, counted_at, baseline_version, baseline_told_at)
     SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::int[], $5::bool[], $6::timestamptz[],
                          $7::timestamptz[], $8::timestamptz[], $9::bigint[], $10::timestamptz[], $11::bigint[],
                          $12::timestamptz[])
     ON CONFLICT (user_id, goal_id) DO UPDATE SET
         value = excluded.value, baseline_value = excluded.baseline_value, is_active = excluded.is_active,
         assigned_at = excluded.assigned_at, completed_at = excluded.completed_at,
-        claimed_at = excluded.claimed_at, period = excluded.period, expires_at = excluded.expires_at,
+        claimed_at = excluded.claimed_at, period = excluded.period, counted_at = excluded.counted_at,
         baseline_version = excluded.baseline_version, baseline_told_at = excluded.baseline_told_at";
 /// Records claims, or how far recorded ones came.
 pub(super) const SAVE_CLAIMS: &str = "
@@ -47,6 +47,8 @@ pub(super) const SAVE_CLAIMS: &str = "
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::int[],
                 $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::int[], $12::timestamptz[])
     ON CONFLICT (user_id, goal_id, period) DO UPDATE SET
+        idempotency_key = excluded.idempotency_key, reward_type = excluded.reward_type,
+        reward_id = excluded.reward_id, quantity = excluded.quantity, requested_at = excluded.requested_at,
         granted_at = excluded.granted_at, retry_at = excluded.retry_at, refusals = excluded.refusals,
         refused_at = excluded.refused_at";
 /// For goals that were removed from the challenge file: if they come back, they are still claimed.

@@ -104,7 +104,9 @@ impl MemoryStore {
                 let trigger = catalog.statistic_trigger(codes[stat % codes.len()]).unwrap();
                 event(trigger, GoalEvent::Statistic { latest, added: 1, order: EventOrder::default() })
             }
-            Operation::Login => event(catalog.login_trigger().unwrap(), GoalEvent::Login),
+            Operation::Login => {
+                event(catalog.login_trigger().unwrap(), GoalEvent::Login { order: EventOrder::default() })
+            }
             Operation::Initialize => Command::Initialize(user, reply()),
             Operation::SetActive(goal, activation) => {
                 Command::SetActive { user, goal, activation, reply: reply() }

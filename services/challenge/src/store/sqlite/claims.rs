@@ -57,7 +57,9 @@ pub(super) fn save(connection: &Connection, claim: &StoredClaim) -> rusqlite::Re
     connection
         .prepare_cached(&format!(
             "INSERT INTO claims ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-             ON CONFLICT (user_id, goal_id, period) DO UPDATE SET granted_at = excluded.granted_at,
+             ON CONFLICT (user_id, goal_id, period) DO UPDATE SET idempotency_key = excluded.idempotency_key,
+                 reward_type = excluded.reward_type, reward_id = excluded.reward_id, quantity = excluded.quantity,
+                 requested_at = excluded.requested_at, granted_at = excluded.granted_at,
                  retry_at = excluded.retry_at, refusals = excluded.refusals, refused_at = excluded.refused_at"
         ))?
         .execute(params![

@@ -13,7 +13,7 @@ use crate::user::UserId;
 macro_rules! columns {
     () => {
         "SELECT goal_id, value, baseline_value, is_active, assigned_at, completed_at, claimed_at, period,
-                expires_at, baseline_version, baseline_told_at"
+                counted_at, baseline_version, baseline_told_at"
     };
 }
 
@@ -60,7 +60,7 @@ fn read(row: &Row<'_>, catalog: &Catalog) -> rusqlite::Result<Option<GoalRow>> {
         completed_at: time(5)?,
         claimed_at: time(6)?,
         period: row.get(7)?,
-        expires_at: time(8)?,
+        counted_at: time(8)?,
         baseline_version: row.get(9)?,
         baseline_occurred_at: time(10)?,
         is_changed: false,
@@ -76,7 +76,7 @@ pub(super) fn save(connection: &Connection, catalog: &Catalog, changed: &Changed
              value = excluded.value, baseline_value = excluded.baseline_value,
              is_active = excluded.is_active, assigned_at = excluded.assigned_at,
              completed_at = excluded.completed_at, claimed_at = excluded.claimed_at,
-             period = excluded.period, expires_at = excluded.expires_at,
+             period = excluded.period, counted_at = excluded.counted_at,
              baseline_version = excluded.baseline_version, baseline_told_at = excluded.baseline_told_at",
     )?;
     let ms = |time: Option<UtcMs>| time.map(|time| time.0);
@@ -91,7 +91,7 @@ pub(super) fn save(connection: &Connection, catalog: &Catalog, changed: &Changed
             ms(row.completed_at),
             ms(row.claimed_at),
             row.period,
-            ms(row.expires_at),
+            ms(row.counted_at),
             row.baseline_version,
             ms(row.baseline_occurred_at),
         ])

@@ -4,13 +4,12 @@ use kit::store::Migrations;
 
 /// Each entry brings the schema from its version to the next. Entries are never changed, only added.
 ///
-/// `user_goal_progress` has the columns that rotation needs (`period`, `expires_at`, `baseline_value`) from the start.
 /// Times are UTC milliseconds. Without a rowid, a user's rows lie together, so that one page read serves a request.
 /// `event_ids` is appended to in the order of commits, one row a group: however random the ids, no old page is written.
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "challenge", first_table: "user_goal_progress", steps: &STEPS };
 
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     "
     CREATE TABLE user_goal_progress (
         user_id TEXT NOT NULL,
@@ -64,6 +63,11 @@ const STEPS: [&str; 3] = [
     ALTER TABLE claims ADD COLUMN refused_at INTEGER;
     DROP INDEX claims_pending;
     CREATE INDEX claims_open ON claims (retry_at) WHERE granted_at IS NULL AND refused_at IS NULL;
+    ",
+    // When a goal that counts once a day counted last. When a period ends is computed from the goal's schedule; the
+    // column meant for it was never written.
+    "
+    ALTER TABLE user_goal_progress RENAME COLUMN expires_at TO counted_at;
     ",
 ];
 
