@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod coverage;
 pub mod delivered;
 pub mod exemplar;
+pub mod experiment;
 pub mod histogram;
 pub mod instance;
 pub mod judgement;
@@ -32,6 +33,10 @@ pub use claim_share::{ClaimShare, Widening, WideningCause};
 pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};
 pub use coverage::{Coverage, CoveredSample, Integral, Window};
 pub use exemplar::{Exemplar, ExemplarKind};
+pub use experiment::{
+    EffectScale, ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer, MetricVerdict, Mover,
+    PairOrder,
+};
 pub use histogram::{Histogram, Quantile};
 pub use instance::Instance;
 pub use judgement::{

@@ -27,6 +27,7 @@ pub(crate) use generator::{AtVuLimit, Generator, LoopStalls, LoopUse, ScriptUse,
 pub(crate) use headroom::Headroom;
 #[cfg(test)]
 pub(crate) use headroom::NEAR_LIMIT;
+pub(crate) use host::host as host_of;
 pub(crate) use host::{FrequencyRange, Host, OtherProcesses, StealShares};
 pub(crate) use last_second::LastSecond;
 pub(crate) use observers::ObserverNotices;

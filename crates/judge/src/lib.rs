@@ -11,6 +11,7 @@ mod claims;
 mod compare;
 mod effects;
 mod expectation;
+pub mod experiment;
 mod facts;
 mod gaps;
 pub mod leaks;

@@ -104,7 +104,7 @@ pub(crate) fn observe(source: &MeasureSource<'_>, objective: &Objective) -> Resu
     Ok(measurement)
 }
 
-fn value(source: &MeasureSource<'_>, objective: &Objective) -> Result<Measurement, ReadError> {
+pub(crate) fn value(source: &MeasureSource<'_>, objective: &Objective) -> Result<Measurement, ReadError> {
     let (run, tables, filter) = (source.run, source.tables, &objective.filter);
     Ok(match &objective.measure {
         Measure::ResponseTime(statistic)

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
+mod ab;
 mod adhoc;
 mod compare;
 mod connect;
@@ -16,6 +17,7 @@ mod script;
 mod selftest;
 mod watching;
 
+pub(crate) use ab::{AbArguments, AbOutputArguments};
 pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
@@ -105,6 +107,9 @@ pub(crate) enum Verb {
     /// Compare run files: what differs, and what may and may not be concluded from it
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArguments),
+    /// Compare two versions: pairs of runs in random order, until it is decided whether B is worse than A
+    #[command(after_help = ab::EXAMPLES, after_long_help = ab::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    Ab(Box<AbArguments>),
     /// Write parts of a run file in the formats that other tools read
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),

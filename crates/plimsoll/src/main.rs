@@ -3,6 +3,7 @@
 //! Each verb is one file. Start reading at [`run`], which lists the stations of a run. Errors end here:
 //! exit code 1 for our own failures, 2 for input that cannot be used. 3 to 5 are verdicts; 3 is also a failed `--once`.
 
+mod ab;
 mod adhoc;
 mod arguments;
 mod check;
@@ -11,6 +12,7 @@ mod compare;
 mod confine;
 mod decider;
 mod environment;
+mod experiment;
 mod explain;
 mod export;
 mod failure;
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Compare(arguments) => compare::compare(&arguments),
+        Verb::Ab(arguments) => ab::ab(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Profile(arguments) => profile::profile(&arguments),
         Verb::Import(arguments) => import::import(&arguments),

@@ -4,11 +4,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use ::report::experiment::{self, ExperimentSummary};
 use ::report::summary::Comparison;
 use ::report::{Detail, Style, Summary, comparison};
 use evidence::{TerminalText, Verdict};
 
-use crate::arguments::{CompareArguments, OnInconclusive, OutputArguments};
+use crate::arguments::{AbOutputArguments, CompareArguments, OnInconclusive, OutputArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::screen::{self, Stream};
 
@@ -81,6 +82,28 @@ pub(crate) fn write_comparison(
     for (path, render) in asked {
         if let Some(path) = path {
             opened.put(path, &render(comparison))?;
+        }
+    }
+    Ok(())
+}
+
+/// Write every report of an experiment that was asked for, and the one for the terminal unless standard output is taken.
+pub(crate) fn write_experiment(
+    summary: &ExperimentSummary,
+    asked: &AbOutputArguments,
+    opened: &PreopenedReports,
+) -> CommandResult<()> {
+    type Render = fn(&ExperimentSummary) -> String;
+    let AbOutputArguments { md, json, junit, inconclusive: _ } = asked;
+    let asked: [(&Option<PathBuf>, Render); 3] =
+        [(md, experiment::markdown), (json, experiment::json), (junit, experiment::junit)];
+    if !asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-"))) {
+        let (style, width) = terminal();
+        print(&experiment::terminal(summary, style, width))?;
+    }
+    for (path, render) in asked {
+        if let Some(path) = path {
+            opened.put(path, &render(summary))?;
         }
     }
     Ok(())

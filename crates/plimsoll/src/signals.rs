@@ -46,6 +46,8 @@ enum Stage {
     UnderWay(Control, &'static str),
     /// The run is sealed, and a script's `teardown` under way.
     Teardown,
+    /// Arms of an experiment are started, readied, reset or stopped. What runs is stopped before the command ends.
+    BetweenSlots,
 }
 
 /// How a signal ends the process.
@@ -102,6 +104,11 @@ impl Listener {
         self.enter(Stage::Teardown);
     }
 
+    /// An experiment begins, or one of its runs is over: signals are noted, and the experiment stops its arms and ends.
+    pub(crate) fn between_slots(&self) {
+        self.enter(Stage::BetweenSlots);
+    }
+
     fn enter(&self, stage: Stage) {
         *self.state.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
     }
@@ -139,6 +146,7 @@ impl SignalState {
             Stage::Teardown if is_first => {
                 note("stopping: waiting for teardown; once more to end at once");
             }
+            Stage::BetweenSlots => note("stopping: what was started is stopped first"),
             Stage::UnderWay(control, _) => {
                 note(AT_ONCE);
                 control.abandon();

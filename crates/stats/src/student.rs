@@ -28,6 +28,12 @@ pub fn t_quantile(p: f64, degrees: u32) -> f64 {
     f64::midpoint(low, high)
 }
 
+/// The probability that |T| is at least |`t`|, with `degrees` (at least 1) degrees of freedom: the complement of the same
+/// closed form, so that it is exact to about 1e-15.
+pub fn t_two_sided(t: f64, degrees: u32) -> f64 {
+    (1.0 - central_probability(t.abs(), degrees.max(1))).clamp(0.0, 1.0)
+}
+
 /// The probability that |T| is at most `t`.
 fn central_probability(t: f64, degrees: u32) -> f64 {
     let theta = (t / f64::from(degrees).sqrt()).atan();

@@ -13,6 +13,7 @@ mod constant_load;
 pub mod data;
 pub mod draw;
 mod executor;
+pub mod experiment;
 mod files;
 pub mod http;
 mod index;
@@ -51,7 +52,8 @@ pub use index::ScenarioIndex;
 pub use message::{MessageTemplate, Method, Schemas};
 pub use model::*;
 pub use objective::{
-    Comparison, Filter, Measure, MetricMeasure, MetricStatistic, MetricUnit, Objective, Statistic,
+    Comparison, CostKind, Filter, Measure, MetricMeasure, MetricStatistic, MetricUnit, Objective, Quantity,
+    Statistic,
 };
 pub use plan::{LoadedPlan, Overrides, PlanErrors};
 pub use redact::Redactor;

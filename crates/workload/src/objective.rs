@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 mod metric;
 mod parse;
+mod quantity;
 #[cfg(test)]
 mod tests;
 
 pub use metric::{MetricMeasure, MetricStatistic, MetricUnit};
-pub use parse::{ObjectiveError, SERIES, is_series, parse, parse_among};
+pub use parse::{ObjectiveError, SERIES, is_series, parse, parse_among, parse_quantity};
+pub use quantity::{CostKind, Quantity};
 
 /// One objective of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -19,6 +19,7 @@ pub use crate::connection::TlsFiles;
 pub use crate::files::Files;
 pub use crate::http::MAX_REDIRECTS;
 pub use errors::{PlanError, PlanErrors};
+pub use experiment::{ExperimentOverrides, load_experiment, metrics_for};
 pub use policy::{Policy, load_policy};
 
 mod call;
@@ -27,6 +28,7 @@ mod data;
 mod errors;
 mod executors;
 mod expect;
+mod experiment;
 mod folder;
 mod http_defaults;
 mod objectives;

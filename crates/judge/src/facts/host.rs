@@ -63,7 +63,7 @@ fn within<T: Copy>(windows: &[Option<T>], seconds: &Seconds) -> impl Iterator<It
 }
 
 /// The state of the machine; none if it was not observed.
-pub(super) fn host(run: &dyn Run) -> Result<Option<Host>, ReadError> {
+pub(crate) fn host(run: &dyn Run) -> Result<Option<Host>, ReadError> {
     let windows = |name: &str| window_means(run, |series| &*series.target == HOST && &*series.name == name);
     let known = |name: &str| Ok::<_, ReadError>(windows(name)?.into_iter().flatten().collect::<Vec<f64>>());
     let frequency = known("host_frequency")?;

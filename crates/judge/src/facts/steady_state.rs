@@ -73,7 +73,7 @@ impl WindowTimes {
 }
 
 /// The analysis of every endpoint in every phase whose load is planned to be constant.
-pub(super) fn analyses(
+pub(crate) fn analyses(
     run: &dyn Run,
     workload: &Workload,
     tables: &Tables,

@@ -24,7 +24,7 @@ impl MeasureSource<'_> {
     }
 
     /// The seconds from the beginning of the first phase that `filter` counts to the end of the last one.
-    pub(super) fn window(&self, filter: &Filter) -> Seconds {
+    pub(crate) fn window(&self, filter: &Filter) -> Seconds {
         let is_in = |name: &str| filter.phase.as_deref().is_none_or(|phase| phase == name);
         let phases: Vec<Seconds> =
             self.tables.phases.iter().filter(|p| is_in(&p.name)).map(|p| p.seconds()).collect();

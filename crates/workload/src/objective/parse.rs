@@ -2,7 +2,7 @@
 
 use evidence::visible;
 
-use super::{Comparison, Filter, Measure, Objective, Statistic};
+use super::{Comparison, CostKind, Filter, Measure, Objective, Quantity, Statistic};
 use crate::nearest::nearest;
 use crate::units;
 
@@ -71,6 +71,16 @@ pub fn parse_among(
     is_endpoint: &dyn Fn(&str) -> bool,
 ) -> Result<Objective, ObjectiveError> {
     let parsed = Cursor { text, at: 0 }.objective(name, is_endpoint);
+    parsed.map_err(|SyntaxError { at, message }| ObjectiveError { message, at, source_text: text.to_owned() })
+}
+
+/// Parse what runs are compared by: an objective without a comparison, or a cost per request. Names are taken as in
+/// [`parse_among`].
+///
+/// # Errors
+/// [`ObjectiveError`] with the place of the error.
+pub fn parse_quantity(text: &str, is_endpoint: &dyn Fn(&str) -> bool) -> Result<Quantity, ObjectiveError> {
+    let parsed = Cursor { text, at: 0 }.quantity(is_endpoint);
     parsed.map_err(|SyntaxError { at, message }| ObjectiveError { message, at, source_text: text.to_owned() })
 }
 
@@ -171,6 +181,41 @@ impl<'a> Cursor<'a> {
             bound(&measure, self.rest().trim_end()).map_err(|message| SyntaxError::new(self.at, message))?;
         let source = self.text.to_owned();
         Ok(Objective { name: name.to_owned(), source, measure, filter, comparison, bound, abort_after: None })
+    }
+
+    fn quantity(mut self, is_endpoint: &dyn Fn(&str) -> bool) -> Result<Quantity, SyntaxError> {
+        let function = self.word(&['(', '<', '>'])?;
+        if !self.eat("(") {
+            return Err(SyntaxError::new(
+                self.at,
+                "a `(` is missing; write it like `p95(list, phase = gameplay)`",
+            ));
+        }
+        let mut arguments = self.arguments()?;
+        self.skip_blanks();
+        if !self.rest().is_empty() {
+            return Err(SyntaxError::new(
+                self.at,
+                "nothing follows the `)`: what is compared has a margin, not a bound",
+            ));
+        }
+        let cost = CostKind::NAMES.into_iter().find(|(name, _)| *name == function.text);
+        let quantity = match cost {
+            Some((_, cost)) => {
+                let subject = arguments.subject.take().map(|word| word.text.to_owned());
+                let target = arguments.take_name("target").or(subject);
+                Quantity::Cost { cost, target, phase: arguments.take_name("phase") }
+            }
+            None => {
+                let measure = measure(&function, &mut arguments, is_endpoint)?;
+                let filter = filter(&measure, &mut arguments)?;
+                Quantity::Measure { measure, filter }
+            }
+        };
+        match arguments.named.first() {
+            Some((key, _)) => Err(SyntaxError::new(key.at, misplaced(key.text))),
+            None => Ok(quantity),
+        }
     }
 
     fn arguments(&mut self) -> Result<Arguments<'a>, SyntaxError> {

@@ -8,13 +8,13 @@ use evidence::SeriesKey;
 use super::section::{Issues, Item, Section, Span};
 use crate::model::Workload;
 use crate::nearest::nearest;
-use crate::objective::{self, Measure, Objective, is_series};
+use crate::objective::{self, Filter, Measure, Objective, is_series};
 
 /// The target name of the machine's series.
 const HOST: &str = "host";
 
 /// The names that objectives may use.
-struct KnownNames {
+pub(super) struct KnownNames {
     /// None where they are not known before the run.
     endpoints: Option<BTreeSet<String>>,
     scenarios: BTreeSet<String>,
@@ -47,7 +47,7 @@ fn read_among(root: &Section<'_>, known: &KnownNames) -> Vec<Objective> {
             None => !is_series(name),
         };
         let parsed = objective::parse_among(&item.key, written.text, &is_endpoint);
-        if let Some(mut objective) = item.issues.check_objective(&written.span, parsed) {
+        if let Some(mut objective) = item.issues.check_lines(&written.span, parsed) {
             known.check(&objective, item.issues, &written.span);
             objective.abort_after = written.abort_after;
             if objective.abort_after.is_some() && objective.measure.watched().is_none() {
@@ -94,6 +94,17 @@ impl<'a> WrittenObjective<'a> {
 }
 
 impl KnownNames {
+    /// The names in the workload, those of endpoints too.
+    pub(super) fn with_endpoints(workload: &Workload) -> KnownNames {
+        let endpoints = workload.steps().map(|step| step.name.clone()).collect();
+        KnownNames { endpoints: Some(endpoints), ..KnownNames::of(workload) }
+    }
+
+    /// Whether an endpoint has this name.
+    pub(super) fn is_endpoint(&self, name: &str) -> bool {
+        self.endpoints.as_ref().is_some_and(|endpoints| endpoints.contains(name))
+    }
+
     /// The names in the workload, without those of endpoints.
     fn of(workload: &Workload) -> KnownNames {
         KnownNames {
@@ -112,24 +123,31 @@ impl KnownNames {
     }
 
     fn check(&self, objective: &Objective, issues: &Issues<'_>, span: &Span) {
-        let filter = &objective.filter;
+        let Objective { measure, filter, .. } = objective;
+        self.check_names(measure, filter).into_iter().for_each(|wrong| issues.add(span, wrong));
+    }
+
+    /// What is wrong with the names in a measure.
+    pub(super) fn check_names(&self, measure: &Measure, filter: &Filter) -> Vec<String> {
+        let mut wrong = Vec::new();
         let mut references =
             vec![("scenario", &filter.scenario, &self.scenarios), ("phase", &filter.phase, &self.phases)];
         references.extend(self.endpoints.as_ref().map(|known| ("endpoint", &filter.endpoint, known)));
-        if let Measure::Series { target, name, .. } = &objective.measure {
+        if let Measure::Series { target, name, .. } = measure {
             references.push(("target", target, &self.targets));
             let is_observed = target.as_ref().is_some_and(|target| self.observed.contains(target));
             if !is_series(name) && !is_observed {
-                issues.add(span, unknown("series", name, objective::SERIES.into_iter()));
+                wrong.push(unknown("series", name, objective::SERIES.into_iter()));
             }
         }
         for (what, name, known) in references {
             if let Some(name) = name
                 && !known.contains(name)
             {
-                issues.add(span, unknown(what, name, known.iter().map(String::as_str)));
+                wrong.push(unknown(what, name, known.iter().map(String::as_str)));
             }
         }
+        wrong
     }
 }
 

@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::errors::{PlanError, PlanErrors};
 use crate::nearest::nearest;
-use crate::objective::{Objective, ObjectiveError};
+use crate::objective::ObjectiveError;
 use crate::template::Template;
 use crate::units;
 
@@ -69,12 +69,8 @@ impl<'a> Issues<'a> {
         result.map_err(|error| self.add(span, error.to_string())).ok()
     }
 
-    /// The objective; an error is added to the issues, in its own lines.
-    pub(super) fn check_objective(
-        &self,
-        span: &Span,
-        parsed: Result<Objective, ObjectiveError>,
-    ) -> Option<Objective> {
+    /// What was parsed; an error is added to the issues, in its own lines.
+    pub(super) fn check_lines<T>(&self, span: &Span, parsed: Result<T, ObjectiveError>) -> Option<T> {
         parsed.map_err(|error| self.add_lines(span, error.to_string())).ok()
     }
 

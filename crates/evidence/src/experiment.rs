@@ -1,0 +1,184 @@
+//! What the judge says of an experiment: pairs of runs of two arms, and whether the second is worse.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::judgement::{Severity, Verdict};
+
+/// The answer to one metric of an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum MetricVerdict {
+    /// B is worse, and not shown to be within the margin.
+    Regressed,
+    /// B is better.
+    Improved,
+    /// B is not worse by the margin.
+    NoRegression,
+    /// B differs by less than the margin in either direction.
+    Equivalent,
+    /// The pairs are sound but too few, or vary too much.
+    Inconclusive,
+    /// The pairs cannot bear on it.
+    Invalid,
+}
+
+impl MetricVerdict {
+    /// What it is for the experiment as a whole.
+    pub fn verdict(self) -> Verdict {
+        match self {
+            MetricVerdict::Regressed => Verdict::Fail,
+            MetricVerdict::Improved | MetricVerdict::NoRegression | MetricVerdict::Equivalent => {
+                Verdict::Pass
+            }
+            MetricVerdict::Inconclusive => Verdict::Inconclusive,
+            MetricVerdict::Invalid => Verdict::Invalid,
+        }
+    }
+}
+
+impl fmt::Display for MetricVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            MetricVerdict::Regressed => "REGRESSED",
+            MetricVerdict::Improved => "IMPROVED",
+            MetricVerdict::NoRegression => "NO_REGRESSION",
+            MetricVerdict::Equivalent => "EQUIVALENT",
+            MetricVerdict::Inconclusive => "INCONCLUSIVE",
+            MetricVerdict::Invalid => "INVALID",
+        })
+    }
+}
+
+/// How the two sides of a metric are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectScale {
+    /// The change as a share of A's value: 0.05 is 5 % more.
+    Relative,
+    /// The difference of shares: 0.001 is 0.1 percentage points.
+    Points,
+}
+
+/// The effect on one metric, with everything that it rests on. Effects are on the metric's scale; positive is more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricAnswer {
+    /// The metric's name.
+    pub name: String,
+    /// Its text, such as `p95(list)`.
+    pub of: String,
+    /// The unit of its values.
+    pub unit: String,
+    /// How the sides are compared.
+    pub scale: EffectScale,
+    /// Whether more is better.
+    pub is_better_higher: bool,
+    /// The change for the worse that is accepted.
+    pub margin: f64,
+    /// The answer.
+    pub verdict: MetricVerdict,
+    /// Why, in a sentence.
+    pub because: String,
+    /// The pair after which it was decided; none where it is not.
+    pub decided_at: Option<u32>,
+    /// How many pairs there are.
+    pub pairs: u32,
+    /// The median of A and of B; none where it was not measured or is infinite.
+    pub medians: [Option<f64>; 2],
+    /// The mean effect.
+    pub effect: Option<f64>,
+    /// Its 95 % interval, which holds for all looks together.
+    pub interval: Option<(f64, f64)>,
+    /// The chance of a mean effect as far from none, adjusted for looks and for the number of metrics.
+    pub p: Option<f64>,
+    /// The chance by flipping signs, of all pairs, not adjusted: a check of the one before without its assumptions.
+    pub sign_flip: Option<f64>,
+    /// The standard deviation of the differences within pairs: of logarithms where effects are relative.
+    pub deviation: Option<f64>,
+    /// The smallest effect that is found with 95 % at the last look.
+    pub smallest_visible: Option<f64>,
+    /// The value of each pair, A and B, in order; infinite and missing ones are none.
+    pub values: Vec<[Option<f64>; 2]>,
+}
+
+/// Something that limits what the experiment shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentFinding {
+    /// Its name, such as `C2 workload-mismatch` or `order-effect`.
+    pub name: String,
+    /// How much it weighs.
+    pub severity: Severity,
+    /// The numbers of the pairs that it is about; empty: all.
+    pub pairs: Vec<u32>,
+    /// One sentence with the numbers in it.
+    pub what: String,
+    /// What to do next.
+    pub next: String,
+}
+
+/// Which arm ran first in a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PairOrder {
+    /// A, then B.
+    Ab,
+    /// B, then A.
+    Ba,
+}
+
+/// Something that moved and decides nothing: one of many numbers that were looked at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mover {
+    /// What it is.
+    pub name: String,
+    /// The change as a share of A's value.
+    pub effect: f64,
+    /// The chance of a mean effect as far from none; of those listed one in twenty is expected to be luck.
+    pub p: f64,
+}
+
+/// Why an experiment has no more pairs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "how", content = "why")]
+pub enum ExperimentEnd {
+    /// It was decided.
+    Decided,
+    /// It came to its last look.
+    LastLook,
+    /// More pairs were not likely to decide it.
+    Futile,
+    /// The budget does not allow another pair.
+    Budget,
+    /// It was interrupted; it can be resumed.
+    Interrupted,
+    /// It could not go on.
+    Broken(String),
+    /// The runs were made elsewhere.
+    Given,
+}
+
+/// Everything the judge says of an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExperimentJudgement {
+    /// Version of the rules that judged.
+    pub rules_version: u32,
+    /// The verdict on the whole.
+    pub verdict: Verdict,
+    /// Why, in a sentence.
+    pub because: String,
+    /// The chance of any false alarm among all metrics and looks, 0 to 1.
+    pub level: f64,
+    /// After how many pairs it was, or would be, looked at.
+    pub looks: Vec<u32>,
+    /// How many pairs there are.
+    pub pairs: u32,
+    /// Why there are no more.
+    pub end: ExperimentEnd,
+    /// What decides it.
+    pub metrics: Vec<MetricAnswer>,
+    /// What limits it, the gravest first.
+    pub findings: Vec<ExperimentFinding>,
+    /// What also moved, the surest first.
+    pub also_moved: Vec<Mover>,
+}

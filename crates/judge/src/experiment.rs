@@ -1,0 +1,125 @@
+//! Experiments: pairs of runs of two arms, and whether the second is worse.
+//!
+//! The observation is the pair. [`slot`] measures each run, after both are cut where the later of them is steady
+//! ([`cut`]); [`decide`] answers each metric from the differences of all pairs at each look; [`conditions`] reports what was
+//! not equal in the two arms; the verdict is made here. Nothing is left out for what happened after it began.
+
+mod conditions;
+mod cut;
+pub mod decide;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod voided;
+
+use evidence::run::ReadError;
+use evidence::{ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer, PairOrder, Severity};
+use stats::Looks;
+use workload::experiment::GateMetric;
+
+use crate::compare::Side;
+use crate::rules::RULES_VERSION;
+
+pub use conditions::Conditions;
+pub use decide::{Decision, Futility, futility};
+pub use slot::SlotValue;
+
+/// The two runs of a pair, measured.
+#[derive(Debug, Clone)]
+pub struct JudgedPair {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Which arm ran first.
+    pub order: PairOrder,
+    /// The values of each metric, A's and B's, in the order of the metrics.
+    pub values: Vec<[SlotValue; 2]>,
+    /// What is compared and decides nothing: names with values of A and B.
+    pub others: Vec<(String, [f64; 2])>,
+    /// Under which conditions each arm ran.
+    pub conditions: [Conditions; 2],
+    /// What the rules found, with the pair's number.
+    pub findings: Vec<ExperimentFinding>,
+}
+
+/// How an experiment is decided.
+#[derive(Debug, Clone)]
+pub struct Rulebook<'a> {
+    /// What decides it.
+    pub metrics: &'a [GateMetric],
+    /// When it is looked at.
+    pub looks: &'a Looks,
+    /// The chance of any false alarm, 0 to 1.
+    pub level: f64,
+    /// Rules whose findings do not void it.
+    pub accept: &'a [String],
+}
+
+/// Measures the two runs of a pair, A's first.
+///
+/// # Errors
+/// [`ReadError`] when the evidence of one cannot be read.
+pub fn judge_pair(
+    metrics: &[GateMetric],
+    (number, order): (u32, PairOrder),
+    sides: [&Side<'_>; 2],
+) -> Result<JudgedPair, ReadError> {
+    let cuts = cut::cuts(sides)?;
+    let [a, b] = sides.map(|side| slot::Slot::of(side, &cuts, metrics));
+    let (a, b) = (a?, b?);
+    let values = a.values.into_iter().zip(b.values).map(|(a, b)| [a, b]).collect();
+    let others = a.others.into_iter().filter_map(|(name, a)| {
+        let (_, b) = b.others.iter().find(|(other, _)| *other == name)?;
+        Some((name, [a, *b]))
+    });
+    let mut findings = voided::findings(number, sides)?;
+    findings.extend(cut::finding(number, &cuts));
+    Ok(JudgedPair {
+        number,
+        order,
+        values,
+        others: others.collect(),
+        conditions: [a.conditions, b.conditions],
+        findings,
+    })
+}
+
+/// Judges the pairs so far, which are in the order in which they were made.
+pub fn judge_experiment(
+    rules: &Rulebook<'_>,
+    pairs: &[JudgedPair],
+    end: ExperimentEnd,
+) -> ExperimentJudgement {
+    let mut findings = voided::joined(pairs, rules.accept);
+    let is_void = findings.iter().any(|finding| finding.severity == Severity::Invalid);
+    let of_metric =
+        |at: usize| pairs.iter().filter_map(move |pair| pair.values.get(at).cloned()).collect::<Vec<_>>();
+    let values: Vec<Vec<[SlotValue; 2]>> = (0..rules.metrics.len()).map(of_metric).collect();
+    let mut metrics = decide::answers(rules, &values);
+    conditions::apply(pairs, &mut metrics, &mut findings);
+    verdict::refuse_times_beside_errors(rules, &mut metrics, &mut findings);
+    findings.sort_by_key(|finding| finding.severity);
+    let (verdict, because) = verdict::whole(&metrics, &findings, &end);
+    if is_void {
+        metrics.iter_mut().for_each(void);
+    }
+    ExperimentJudgement {
+        rules_version: RULES_VERSION,
+        verdict,
+        because,
+        level: rules.level,
+        looks: rules.looks.at().to_vec(),
+        pairs: pairs.len() as u32,
+        end,
+        metrics,
+        findings,
+        also_moved: conditions::also_moved(pairs),
+    }
+}
+
+/// The metric has no answer, because the whole has none.
+fn void(metric: &mut MetricAnswer) {
+    metric.verdict = evidence::MetricVerdict::Invalid;
+    metric.decided_at = None;
+    "The experiment as a whole cannot be compared.".clone_into(&mut metric.because);
+}

@@ -1,0 +1,206 @@
+//! Whether both arms ran under the same conditions, and what moved besides the metrics.
+//!
+//! How late the generator was and what neighbours took are outcomes of their own. No pair is left out for them: an arm that
+//! keeps the generator from running would hide behind that.
+
+use evidence::run::ReadError;
+use evidence::{ExperimentFinding, Metric, MetricAnswer, MetricVerdict, Mover, PairOrder, Severity};
+use stats::Paired;
+
+use super::JudgedPair;
+use super::slot::quantile_ms;
+use crate::compare::Side;
+use crate::facts::Host;
+use crate::tables::Tables;
+
+/// The level of each of these tests.
+const LEVEL: f64 = 0.01;
+/// The smallest difference of start lag that matters, in milliseconds.
+const LAG_MS: f64 = 1.0;
+/// The smallest difference of stolen processor time that matters, as a share.
+const STEAL: f64 = 0.01;
+/// Of what also moved: how many of those listed may be luck.
+const FALSE_DISCOVERIES: f64 = 0.05;
+/// The most that is listed.
+const MOST_MOVERS: usize = 10;
+/// Pairs of each order that are needed to compare them.
+const FEWEST_OF_ORDER: usize = 3;
+
+/// Under which conditions a run was made.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Conditions {
+    /// The 99th percentile of how late arrivals started, in milliseconds.
+    pub lag_ms: Option<f64>,
+    /// The share of processor time that neighbours took, 0 to 1.
+    pub steal: Option<f64>,
+}
+
+impl Conditions {
+    pub(super) fn of(side: &Side<'_>, tables: &Tables) -> Result<Conditions, ReadError> {
+        let seconds = tables.phases.iter().map(|phase| phase.seconds());
+        let whole = seconds.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end));
+        let host = crate::facts::host_of(side.run)?;
+        let steal = |host: &Host| host.steal(&whole.clone()?).map(|steal| steal.mean);
+        Ok(Conditions {
+            lag_ms: quantile_ms(side.run, Metric::StartLag, 0.99)?,
+            steal: host.as_ref().and_then(steal),
+        })
+    }
+}
+
+/// Take back what conditions that differ could have caused, and report them.
+pub(super) fn apply(
+    pairs: &[JudgedPair],
+    metrics: &mut [MetricAnswer],
+    findings: &mut Vec<ExperimentFinding>,
+) {
+    let differing = [
+        unequal(pairs, ("start-lag-differs", "the 99th percentile of start lag", " ms"), LAG_MS, |c| {
+            c.lag_ms
+        }),
+        unequal(pairs, ("steal-differs", "the share that neighbours took", ""), STEAL, |c| c.steal),
+    ];
+    for finding in differing.into_iter().flatten() {
+        for metric in metrics.iter_mut() {
+            if matches!(metric.verdict, MetricVerdict::NoRegression | MetricVerdict::Equivalent) {
+                metric.verdict = MetricVerdict::Inconclusive;
+                metric.decided_at = None;
+                metric.because = format!("The arms ran under different conditions ({}).", finding.name);
+            }
+        }
+        findings.push(finding);
+    }
+    findings.extend(metrics.iter().filter_map(|metric| order_effect(pairs, metric)));
+    findings.extend(metrics.iter().filter_map(one_pair_decides));
+}
+
+fn unequal(
+    pairs: &[JudgedPair],
+    (name, what, unit): (&str, &str, &str),
+    least: f64,
+    of: fn(&Conditions) -> Option<f64>,
+) -> Option<ExperimentFinding> {
+    let sides: Vec<[f64; 2]> =
+        pairs.iter().filter_map(|pair| Some([of(&pair.conditions[0])?, of(&pair.conditions[1])?])).collect();
+    let differences: Vec<f64> = sides.iter().map(|[a, b]| b - a).collect();
+    let paired = Paired::of(&differences, 0.0).filter(|p| p.pairs >= stats::looks::FEWEST_PAIRS)?;
+    let mean = |side: usize| stats::mean(&sides.iter().map(|pair| pair[side]).collect::<Vec<_>>());
+    (paired.p() < LEVEL && paired.mean.abs() >= least).then(|| ExperimentFinding {
+        name: name.to_owned(),
+        severity: Severity::Inconclusive,
+        pairs: Vec::new(),
+        what: format!(
+            "The arms ran under different conditions: {what} is {:.3}{unit} in A and {:.3}{unit} in B.",
+            mean(0).unwrap_or_default(),
+            mean(1).unwrap_or_default()
+        ),
+        next: "Give the generator a processor of its own, or use a quieter machine.".to_owned(),
+    })
+}
+
+/// The differences of a metric, by pair; none where one has none.
+fn differences(metric: &MetricAnswer) -> Option<Vec<f64>> {
+    let difference = |[a, b]: &[Option<f64>; 2]| match metric.scale {
+        evidence::EffectScale::Points => Some((*b)? - (*a)?),
+        evidence::EffectScale::Relative => Some((*b)?.ln() - (*a)?.ln()),
+    };
+    metric.values.iter().map(difference).collect()
+}
+
+/// That what ran second differs from what ran first: something is carried over from one slot to the next.
+fn order_effect(pairs: &[JudgedPair], metric: &MetricAnswer) -> Option<ExperimentFinding> {
+    let all = differences(metric)?;
+    let of = |order: PairOrder| -> Vec<f64> {
+        pairs.iter().zip(&all).filter(|(pair, _)| pair.order == order).map(|(_, d)| *d).collect()
+    };
+    let (ab, ba) = (of(PairOrder::Ab), of(PairOrder::Ba));
+    if ab.len() < FEWEST_OF_ORDER || ba.len() < FEWEST_OF_ORDER {
+        return None;
+    }
+    let p = two_samples(&ab, &ba)?;
+    let effect = (stats::mean(&ab)? - stats::mean(&ba)?) / 2.0;
+    let bound =
+        if metric.scale == evidence::EffectScale::Points { metric.margin } else { metric.margin.ln_1p() };
+    (p < LEVEL && effect.abs() > bound / 2.0).then(|| ExperimentFinding {
+        name: "order-effect".to_owned(),
+        severity: Severity::Caution,
+        pairs: Vec::new(),
+        what: format!(
+            "{}: the run that comes second in a pair differs from the first by {:+.1} %, whichever arm it is. The order is \
+             balanced, so that this does not favour an arm, but something is carried over.",
+            metric.name,
+            effect.exp_m1() * 100.0
+        ),
+        next: "Reset the state before every slot (`reset`), or make slots longer.".to_owned(),
+    })
+}
+
+/// The two-sided probability of two means as far apart, if the true ones are equal: Student's t test with the pooled
+/// deviation.
+fn two_samples(one: &[f64], other: &[f64]) -> Option<f64> {
+    let (n, m) = (one.len() as f64, other.len() as f64);
+    let squares =
+        |values: &[f64]| Some(stats::standard_deviation(values)?.powi(2) * (values.len() - 1) as f64);
+    let pooled = (squares(one)? + squares(other)?) / (n + m - 2.0);
+    let error = (pooled * (1.0 / n + 1.0 / m)).sqrt();
+    let degrees = (one.len() + other.len()).saturating_sub(2) as u32;
+    (error > 0.0).then(|| {
+        stats::t_two_sided(
+            (stats::mean(one).unwrap_or(0.0) - stats::mean(other).unwrap_or(0.0)) / error,
+            degrees,
+        )
+    })
+}
+
+/// That one pair lies far from all others: whether it decides can be seen in the plot.
+fn one_pair_decides(metric: &MetricAnswer) -> Option<ExperimentFinding> {
+    const ROBUST: f64 = 3.5;
+    // The median absolute deviation of a normal distribution is 0.6745 of its standard deviation.
+    const NORMAL: f64 = 0.6745;
+    let all = differences(metric)?;
+    let middle = stats::quantile(&all, 0.5)?;
+    let deviations: Vec<f64> = all.iter().map(|difference| (difference - middle).abs()).collect();
+    let robust = stats::quantile(&deviations, 0.5)? / NORMAL;
+    let far: Vec<u32> = (1..)
+        .zip(&deviations)
+        .filter(|(_, d)| robust > 0.0 && **d > ROBUST * robust)
+        .map(|(n, _)| n)
+        .collect();
+    (!far.is_empty() && all.len() >= stats::looks::FEWEST_PAIRS as usize).then(|| {
+        let named: Vec<String> = far.iter().map(u32::to_string).collect();
+        ExperimentFinding {
+            name: "noisy-run".to_owned(),
+            severity: Severity::Caution,
+            what: format!(
+                "{}: pair {} lies more than {ROBUST} robust standard deviations from the median. It counts: a pair is never \
+                 left out for what happened after it began.",
+                metric.name,
+                named.join(", ")
+            ),
+            pairs: far,
+            next: "Look at the runs of this pair; more pairs weaken it.".to_owned(),
+        }
+    })
+}
+
+/// What else moved: of all endpoints and observed series those whose paired test passes Benjamini and Hochberg's procedure.
+pub(super) fn also_moved(pairs: &[JudgedPair]) -> Vec<Mover> {
+    let Some(first) = pairs.first() else { return Vec::new() };
+    let tested = first.others.iter().filter_map(|(name, _)| {
+        let of = |pair: &JudgedPair| {
+            let (_, [a, b]) = pair.others.iter().find(|(other, _)| other == name)?;
+            (*a > 0.0 && *b > 0.0).then(|| b.ln() - a.ln())
+        };
+        let differences: Vec<f64> = pairs.iter().map(of).collect::<Option<_>>()?;
+        let paired = Paired::of(&differences, 1e-4).filter(|p| p.pairs >= stats::looks::FEWEST_PAIRS)?;
+        Some(Mover { name: name.clone(), effect: paired.mean.exp_m1(), p: paired.p() })
+    });
+    let tested: Vec<Mover> = tested.collect();
+    let levels: Vec<f64> = tested.iter().map(|mover| mover.p).collect();
+    let kept = stats::benjamini_hochberg(&levels, FALSE_DISCOVERIES);
+    let mut moved: Vec<Mover> =
+        tested.into_iter().zip(kept).filter(|(_, is_kept)| *is_kept).map(|(m, _)| m).collect();
+    moved.sort_by(|one, other| one.p.total_cmp(&other.p));
+    moved.truncate(MOST_MOVERS);
+    moved
+}

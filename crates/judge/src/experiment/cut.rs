@@ -1,0 +1,163 @@
+//! Warm-up: both runs of a pair are measured from where the later of them is steady.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use evidence::metric::{MetricId, MetricKey, MetricSums};
+use evidence::run::ReadError;
+use evidence::{
+    Exemplar, ExperimentFinding, Histogram, Key, KeyId, Manifest, Notice, Profile, Run, RunEnd, Sample,
+    Seconds, SeriesKey, Severity,
+};
+use workload::Workload;
+
+use crate::compare::Side;
+use crate::facts::steady_state;
+use crate::tables::Tables;
+
+/// The second of the run from which each phase is measured, by the phase's name.
+#[derive(Debug, Default)]
+pub(super) struct Cuts(BTreeMap<String, u32>);
+
+/// Where the later of two runs is steady. A phase in which this is not known of both is measured whole.
+pub(super) fn cuts(sides: [&Side<'_>; 2]) -> Result<Cuts, ReadError> {
+    let mut cuts = BTreeMap::new();
+    let [a, b] = sides.map(starts);
+    let (a, b) = (a?, b?);
+    for (phase, start) in a {
+        if let (Some(a), Some(Some(b))) = (start, b.get(&phase)) {
+            cuts.insert(phase, a.max(*b));
+        }
+    }
+    Ok(Cuts(cuts))
+}
+
+/// The latest start of steady state over the endpoints of each phase; none where one of them never is.
+fn starts(side: &Side<'_>) -> Result<BTreeMap<String, Option<u32>>, ReadError> {
+    let tables = Tables::of(side.run, side.workload)?;
+    let mut starts: BTreeMap<String, Option<u32>> = BTreeMap::new();
+    for analysis in steady_state::analyses(side.run, side.workload, &tables)? {
+        let start = analysis.state.ok().map(|state| analysis.seconds.start + state.start_s);
+        let latest = starts.entry(analysis.key.phase.to_string()).or_insert(start);
+        *latest = latest.zip(start).map(|(one, other)| one.max(other));
+    }
+    Ok(starts)
+}
+
+/// That something was cut.
+pub(super) fn finding(number: u32, cuts: &Cuts) -> Option<ExperimentFinding> {
+    let shown: Vec<String> =
+        cuts.0.iter().map(|(phase, second)| format!("{phase} from second {second}")).collect();
+    (!shown.is_empty()).then(|| ExperimentFinding {
+        name: "warm-up-cut".to_owned(),
+        severity: Severity::Info,
+        pairs: vec![number],
+        what: format!("Both arms are measured where the later is steady: {}.", shown.join(", ")),
+        next: String::new(),
+    })
+}
+
+impl Cuts {
+    fn of(&self, phase: &str) -> u32 {
+        self.0.get(phase).copied().unwrap_or(0)
+    }
+
+    /// The workload, whose phases begin where they are cut.
+    pub(super) fn applied_to(&self, workload: &Workload) -> Workload {
+        let mut workload = workload.clone();
+        for phase in &mut workload.phases {
+            let cut = Duration::from_secs(self.of(&phase.name).into());
+            phase.start = phase.start.max(cut).min(phase.end);
+        }
+        workload
+    }
+}
+
+/// A run without the seconds that are cut.
+pub(super) struct CutRun<'a> {
+    pub(super) run: &'a dyn Run,
+    pub(super) cuts: &'a Cuts,
+}
+
+impl CutRun<'_> {
+    fn window(&self, key: KeyId, window: Seconds) -> Seconds {
+        let phase =
+            self.run.keys().iter().find(|(id, _)| *id == key).map(|(_, key)| self.cuts.of(&key.phase));
+        let start = window.start.max(phase.unwrap_or(0));
+        start..window.end.max(start)
+    }
+}
+
+impl Run for CutRun<'_> {
+    fn manifest(&self) -> &Manifest {
+        self.run.manifest()
+    }
+
+    fn end(&self) -> Option<&RunEnd> {
+        self.run.end()
+    }
+
+    fn digest(&self) -> Option<&str> {
+        self.run.digest()
+    }
+
+    fn seconds(&self) -> u32 {
+        self.run.seconds()
+    }
+
+    fn recorded(&self) -> Duration {
+        self.run.recorded()
+    }
+
+    fn keys(&self) -> &[(KeyId, Key)] {
+        self.run.keys()
+    }
+
+    fn histogram(&self, key: KeyId, window: Seconds) -> Result<Histogram, ReadError> {
+        self.run.histogram(key, self.window(key, window))
+    }
+
+    fn histograms(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, Histogram)>, ReadError> {
+        self.run.histograms(key, self.window(key, window))
+    }
+
+    fn counts(&self, key: KeyId, window: Seconds) -> Result<Vec<(u32, u64)>, ReadError> {
+        self.run.counts(key, self.window(key, window))
+    }
+
+    fn metrics(&self) -> &[(MetricId, MetricKey)] {
+        self.run.metrics()
+    }
+
+    fn metric(&self, metric: MetricId, window: Seconds) -> Result<MetricSums, ReadError> {
+        self.run.metric(metric, window)
+    }
+
+    fn metric_by_second(
+        &self,
+        metric: MetricId,
+        window: Seconds,
+    ) -> Result<Vec<(u32, MetricSums)>, ReadError> {
+        self.run.metric_by_second(metric, window)
+    }
+
+    fn series(&self) -> &[SeriesKey] {
+        self.run.series()
+    }
+
+    fn samples(&self, series: &SeriesKey, window: Seconds) -> Result<Vec<Sample>, ReadError> {
+        self.run.samples(series, window)
+    }
+
+    fn exemplars(&self) -> Result<Vec<Exemplar>, ReadError> {
+        self.run.exemplars()
+    }
+
+    fn notices(&self) -> Result<Vec<Notice>, ReadError> {
+        self.run.notices()
+    }
+
+    fn profiles(&self) -> Result<Vec<Profile>, ReadError> {
+        self.run.profiles()
+    }
+}

@@ -1,0 +1,296 @@
+//! The answer to each metric from the differences of its pairs.
+//!
+//! Pure numbers: times and costs are compared by the logarithm of their ratio, shares of requests, which may be 0, by their
+//! difference. A difference is shown by Student's t test at looks whose nominal level keeps the chance of any false alarm
+//! over all looks, and by Holm's procedure over all metrics; that there is none by the interval, which lies within the margin.
+
+use evidence::{EffectScale, MetricAnswer, MetricVerdict};
+use stats::{Looks, Paired};
+use workload::experiment::GateMetric;
+
+use super::Rulebook;
+use super::slot::SlotValue;
+
+/// The chance with which the smallest visible effect is found.
+const POWER: f64 = 0.95;
+/// Below this chance of an answer at the last look it is not worth to go on.
+const FUTILE: f64 = 0.10;
+/// Signs are flipped from so many pairs on; before, no pattern is unlikely enough.
+const SIGN_FLIP_PAIRS: usize = 8;
+/// Of the 95 % interval over all looks.
+const INTERVAL: f64 = 0.05;
+
+/// The differences of one metric.
+pub(super) struct Differences {
+    /// One for each pair, more is positive.
+    values: Vec<f64>,
+    /// The least deviation that may be taken for known.
+    least: f64,
+}
+
+impl Differences {
+    /// The differences of these pairs, or why there are none.
+    fn of(metric: &GateMetric, pairs: &[[SlotValue; 2]]) -> Result<Differences, String> {
+        let (mut values, mut squares) = (Vec::new(), 0.0);
+        for (index, sides) in pairs.iter().enumerate() {
+            let [a, b] = [(&sides[0], "A"), (&sides[1], "B")].map(|(value, arm)| {
+                value.known().map_err(|why| format!("In pair {} {arm} has no value: {why}", index + 1))
+            });
+            let (a, b) = (a?, b?);
+            if !metric.quantity.is_share() && (a <= 0.0 || b <= 0.0) {
+                return Err(format!("In pair {} it is 0, which has no ratio.", index + 1));
+            }
+            values.push(if metric.quantity.is_share() { b - a } else { b.ln() - a.ln() });
+            let error = sides.iter().map(|side| side.error().powi(2)).sum::<f64>();
+            squares += error;
+        }
+        let least = (squares / pairs.len().max(1) as f64).sqrt();
+        Ok(Differences { values, least })
+    }
+
+    fn all(&self) -> Option<Paired> {
+        Paired::of(&self.values, self.least)
+    }
+}
+
+/// What is known of one metric at a look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decision {
+    /// The answer.
+    pub verdict: MetricVerdict,
+    /// After how many pairs it was given; none where there is none.
+    pub decided_at: Option<u32>,
+    /// The lowest level over all looks at which a difference is shown, before it is adjusted for other metrics.
+    level: f64,
+    /// The same, adjusted.
+    pub adjusted: f64,
+}
+
+const OPEN: Decision =
+    Decision { verdict: MetricVerdict::Inconclusive, decided_at: None, level: 1.0, adjusted: 1.0 };
+
+/// Which way is worse, and how far is accepted, on the scale of the differences.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// More than this is worse by more than the margin.
+    above: f64,
+    /// Less than this is better by more than the margin.
+    below: f64,
+    /// 1 where more is worse, −1 where less is.
+    sign: f64,
+}
+
+impl Bounds {
+    /// The bounds of a metric.
+    pub fn of(metric: &GateMetric) -> Bounds {
+        let bound = if metric.quantity.is_share() { metric.margin } else { metric.margin.ln_1p() };
+        Bounds { above: bound, below: -bound, sign: if metric.is_better_higher { -1.0 } else { 1.0 } }
+    }
+}
+
+/// The decision on each metric from the differences of its pairs, in order; none of a metric without differences.
+///
+/// Once a difference, an improvement or equivalence is shown it stays; what is only not a regression may still be shown to be
+/// more.
+pub fn decisions(looks: &Looks, level: f64, metrics: &[Option<(Bounds, &[f64], f64)>]) -> Vec<Decision> {
+    let mut found = vec![OPEN; metrics.len()];
+    for look in looks.at() {
+        let paired = |metric: &Option<(Bounds, &[f64], f64)>| {
+            let (bounds, differences, least) = metric.as_ref()?;
+            Some((*bounds, Paired::of(differences.get(..*look as usize)?, *least)?))
+        };
+        let seen: Vec<Option<(Bounds, Paired)>> = metrics.iter().map(paired).collect();
+        if seen.iter().all(Option::is_none) {
+            break;
+        }
+        for (decision, seen) in found.iter_mut().zip(&seen) {
+            if let Some((_, paired)) = seen {
+                decision.level = decision.level.min(looks.level(paired.p()));
+            }
+        }
+        let levels: Vec<f64> = found.iter().map(|decision| decision.level).collect();
+        for ((decision, adjusted), seen) in found.iter_mut().zip(stats::holm(&levels)).zip(&seen) {
+            decision.adjusted = adjusted;
+            let Some((bounds, paired)) = seen else { continue };
+            let verdict = verdict(*bounds, paired, (adjusted <= level, looks.one_sided()));
+            let is_open = matches!(decision.verdict, MetricVerdict::Inconclusive)
+                || (decision.verdict == MetricVerdict::NoRegression
+                    && verdict.verdict() == evidence::Verdict::Pass);
+            if is_open && verdict != MetricVerdict::Inconclusive && verdict != decision.verdict {
+                (decision.verdict, decision.decided_at) = (verdict, Some(*look));
+            }
+        }
+    }
+    found
+}
+
+/// The answer at one look: whether a difference is shown, and at which one-sided level limits are taken.
+fn verdict(bounds: Bounds, paired: &Paired, (is_shown, one_sided): (bool, f64)) -> MetricVerdict {
+    let worse = bounds.sign * paired.mean;
+    let half = paired.half_width(one_sided);
+    let is_not_worse = worse + half < bounds.above;
+    match (is_not_worse, worse - half > bounds.below) {
+        (true, true) => MetricVerdict::Equivalent,
+        _ if is_shown && worse > 0.0 && !is_not_worse => MetricVerdict::Regressed,
+        _ if is_shown && worse < 0.0 => MetricVerdict::Improved,
+        (true, false) => MetricVerdict::NoRegression,
+        _ => MetricVerdict::Inconclusive,
+    }
+}
+
+/// The answer to each metric of an experiment, from its values by pair.
+pub(super) fn answers(rules: &Rulebook<'_>, values: &[Vec<[SlotValue; 2]>]) -> Vec<MetricAnswer> {
+    let differences: Vec<Result<Differences, String>> =
+        rules.metrics.iter().zip(values).map(|(metric, pairs)| Differences::of(metric, pairs)).collect();
+    let inputs: Vec<Option<(Bounds, &[f64], f64)>> = (rules.metrics.iter().zip(&differences))
+        .map(|(metric, found)| {
+            let found = found.as_ref().ok()?;
+            Some((Bounds::of(metric), found.values.as_slice(), found.least))
+        })
+        .collect();
+    let decisions = decisions(rules.looks, rules.level, &inputs);
+    let metrics = rules.metrics.iter().zip(values);
+    let found = metrics.zip(differences).zip(decisions);
+    found
+        .map(|(((metric, values), differences), decision)| {
+            answer(rules, (metric, values), (differences, decision))
+        })
+        .collect()
+}
+
+fn answer(
+    rules: &Rulebook<'_>,
+    (metric, values): (&GateMetric, &Vec<[SlotValue; 2]>),
+    (differences, decision): (Result<Differences, String>, Decision),
+) -> MetricAnswer {
+    let scale = if metric.quantity.is_share() { EffectScale::Points } else { EffectScale::Relative };
+    let side = |side: usize| {
+        let known: Vec<f64> = values.iter().filter_map(|pair| pair[side].known().ok()).collect();
+        stats::quantile(&known, 0.5)
+    };
+    let mut answer = MetricAnswer {
+        name: metric.name.clone(),
+        of: metric.source.clone(),
+        unit: metric.quantity.unit().to_owned(),
+        scale,
+        is_better_higher: metric.is_better_higher,
+        margin: metric.margin,
+        verdict: decision.verdict,
+        because: String::new(),
+        decided_at: decision.decided_at,
+        pairs: values.len() as u32,
+        medians: [side(0), side(1)],
+        effect: None,
+        interval: None,
+        p: None,
+        sign_flip: None,
+        deviation: None,
+        smallest_visible: None,
+        values: values.iter().map(|[a, b]| [a.known().ok(), b.known().ok()]).collect(),
+    };
+    let differences = match differences {
+        Ok(differences) => differences,
+        Err(why) => {
+            (answer.verdict, answer.decided_at, answer.because) = (MetricVerdict::Invalid, None, why);
+            return answer;
+        }
+    };
+    if let Some(paired) = differences.all() {
+        let shown =
+            |difference: f64| if scale == EffectScale::Points { difference } else { difference.exp_m1() };
+        let half = paired.half_width(rules.looks.nominal(INTERVAL) / 2.0);
+        answer.effect = Some(shown(paired.mean));
+        answer.interval = Some((shown(paired.mean - half), shown(paired.mean + half)));
+        answer.p = (paired.pairs >= rules.looks.at()[0]).then_some(decision.adjusted);
+        answer.deviation = Some(paired.deviation);
+        let nominal = rules.looks.nominal(rules.level / rules.metrics.len().max(1) as f64);
+        let smallest = stats::smallest_effect(paired.deviation, rules.looks.last(), nominal, POWER);
+        answer.smallest_visible = Some(shown(smallest));
+        let values = &differences.values;
+        answer.sign_flip = (values.len() >= SIGN_FLIP_PAIRS).then(|| stats::sign_flip(values));
+    }
+    answer.because = because(rules, &answer);
+    answer
+}
+
+fn because(rules: &Rulebook<'_>, answer: &MetricAnswer) -> String {
+    let (first, level) = (rules.looks.at()[0], rules.level * 100.0);
+    let direction = |effect: f64| if (effect > 0.0) == answer.is_better_higher { "better" } else { "worse" };
+    let shown = answer.p.is_some_and(|p| p <= rules.level);
+    let small = || match answer.effect {
+        Some(effect) if shown && effect != 0.0 => format!(" It is {} by less.", direction(effect)),
+        _ => String::new(),
+    };
+    match answer.verdict {
+        MetricVerdict::Regressed => format!(
+            "A difference is shown at {level} % for all metrics together, and it may exceed the margin."
+        ),
+        MetricVerdict::Improved => format!("A difference is shown at {level} % for all metrics together."),
+        MetricVerdict::NoRegression => {
+            format!("A change for the worse beyond the margin is excluded at 95 %.{}", small())
+        }
+        MetricVerdict::Equivalent => {
+            format!("A change beyond the margin in either direction is excluded at 95 %.{}", small())
+        }
+        MetricVerdict::Inconclusive if answer.pairs < first => {
+            format!("{} of {first} pairs for the first look.", answer.pairs)
+        }
+        MetricVerdict::Inconclusive => {
+            "Neither a difference nor its absence within the margin is shown.".to_owned()
+        }
+        MetricVerdict::Invalid => String::new(),
+    }
+}
+
+/// Whether it is worth to go on after the pairs so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Futility {
+    /// More pairs may decide it.
+    WorthIt,
+    /// The chance that the last look decides is below a tenth.
+    Futile,
+}
+
+/// Whether the pairs still to come are likely to decide what is open: the chance of an answer at the last look, if the effect
+/// and the deviation are as they seem now. To stop for this costs no level, since it makes no claim.
+pub fn futility(rules: &Rulebook<'_>, answers: &[MetricAnswer]) -> Futility {
+    let chances = rules.metrics.iter().zip(answers).filter_map(|(metric, answer)| {
+        let is_open = matches!(answer.verdict, MetricVerdict::Inconclusive | MetricVerdict::Invalid);
+        is_open.then(|| chance(rules, metric, answer))
+    });
+    let (mut any_shown, mut all_answered) = (0.0_f64, 1.0_f64);
+    let mut is_any_open = false;
+    for (shown, answered) in chances {
+        is_any_open = true;
+        any_shown = any_shown.max(shown);
+        all_answered = all_answered.min(answered);
+    }
+    match is_any_open && any_shown < FUTILE && all_answered < FUTILE {
+        true => Futility::Futile,
+        false => Futility::WorthIt,
+    }
+}
+
+/// The chance that a regression of this metric is shown at the last look, and that it has any answer.
+fn chance(rules: &Rulebook<'_>, metric: &GateMetric, answer: &MetricAnswer) -> (f64, f64) {
+    let (Some(effect), Some(deviation)) =
+        (answer.effect, answer.deviation.filter(|deviation| *deviation > 0.0))
+    else {
+        return (0.0, 0.0);
+    };
+    let last = f64::from(rules.looks.last());
+    let bounds = Bounds::of(metric);
+    let mean = bounds.sign * if metric.quantity.is_share() { effect } else { effect.ln_1p() };
+    let left = last - f64::from(answer.pairs);
+    // The mean of all pairs, of which those so far are known.
+    let spread = (deviation * left.max(0.0).sqrt() / last).max(f64::MIN_POSITIVE);
+    let error = deviation / last.sqrt();
+    let degrees = rules.looks.last().saturating_sub(1);
+    let nominal = rules.looks.nominal(rules.level / rules.metrics.len().max(1) as f64);
+    let needed = stats::t_quantile(1.0 - nominal / 2.0, degrees) * error;
+    let within = bounds.above - stats::t_quantile(1.0 - rules.looks.one_sided(), degrees) * error;
+    let shown = stats::normal_below((mean - needed) / spread);
+    let improved = stats::normal_below((-mean - needed) / spread);
+    let excluded = stats::normal_below((within - mean) / spread);
+    (shown, shown.max(improved).max(excluded))
+}

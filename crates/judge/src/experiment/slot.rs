@@ -1,0 +1,230 @@
+//! One run of an experiment, measured.
+
+use evidence::coverage::covered_seconds;
+use evidence::run::{ReadError, select};
+use evidence::{Coverage, Metric, Outcome, Run, Seconds, SeriesKey, Window};
+use workload::experiment::GateMetric;
+use workload::{Comparison, CostKind, Filter, Measure, Objective, Quantity, Workload};
+
+use super::conditions::Conditions;
+use super::cut::{CutRun, Cuts};
+use crate::compare::Side;
+use crate::measure::{self, DisturbedTime, MeasureSource, Value};
+use crate::tables::Tables;
+
+/// Times are kept to three digits: two equal quantiles may differ by so much.
+const TIME_ERROR: f64 = 0.000_5;
+/// Numbers that never vary are not known more exactly than this.
+const OTHER_ERROR: f64 = 0.000_1;
+/// How many failures of a run count as one, where no failure shows how they cluster.
+const CLUSTERED: f64 = 10.0;
+/// Below this covered share of a phase there is no cost per request.
+const ENOUGH_COVERAGE: f64 = 0.9;
+
+/// The value of a metric in one run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SlotValue {
+    /// A number, and its standard error by counting alone: below that no two runs can be distinguished.
+    Known {
+        /// In the metric's unit.
+        value: f64,
+        /// Of the value where sides are compared by their difference, of its logarithm otherwise.
+        error: f64,
+    },
+    /// More requests failed than the quantile leaves out.
+    Infinite,
+    /// It was not measured; why.
+    Missing(String),
+}
+
+impl SlotValue {
+    /// The number.
+    ///
+    /// # Errors
+    /// Why there is none, in a sentence.
+    pub fn known(&self) -> Result<f64, String> {
+        match self {
+            SlotValue::Known { value, .. } => Ok(*value),
+            SlotValue::Infinite => Err("more requests failed than the quantile leaves out.".to_owned()),
+            SlotValue::Missing(why) => Err(why.clone()),
+        }
+    }
+
+    /// Its error by counting alone; 0 where there is no number.
+    pub fn error(&self) -> f64 {
+        match self {
+            SlotValue::Known { error, .. } => *error,
+            SlotValue::Infinite | SlotValue::Missing(_) => 0.0,
+        }
+    }
+}
+
+/// Everything of one run that is compared.
+pub(super) struct Slot {
+    pub(super) values: Vec<SlotValue>,
+    pub(super) others: Vec<(String, f64)>,
+    pub(super) conditions: Conditions,
+}
+
+impl Slot {
+    pub(super) fn of(side: &Side<'_>, cuts: &Cuts, metrics: &[GateMetric]) -> Result<Slot, ReadError> {
+        let run = CutRun { run: side.run, cuts };
+        let workload = cuts.applied_to(side.workload);
+        let tables = Tables::of(&run, &workload)?;
+        let disturbed = DisturbedTime::of(&run, &workload)?;
+        let source = MeasureSource { run: &run, workload: &workload, tables: &tables, disturbed: &disturbed };
+        let measured = |metric: &GateMetric| value(&source, &metric.quantity);
+        Ok(Slot {
+            values: metrics.iter().map(measured).collect::<Result<_, _>>()?,
+            others: others(&source)?,
+            conditions: Conditions::of(side, &tables)?,
+        })
+    }
+}
+
+fn value(source: &MeasureSource<'_>, quantity: &Quantity) -> Result<SlotValue, ReadError> {
+    match quantity {
+        Quantity::Measure { measure, filter } => measured(source, measure, filter),
+        Quantity::Cost { cost, target, phase } => {
+            let target = match target {
+                Some(target) => target.clone(),
+                None => match only_target(source.run, cost.series()) {
+                    Ok(target) => target,
+                    Err(why) => return Ok(SlotValue::Missing(why)),
+                },
+            };
+            let filter = Filter { phase: phase.clone(), ..Filter::default() };
+            cost_per_request(source.run, &source.window(&filter), (*cost, &target))
+        }
+    }
+}
+
+fn measured(source: &MeasureSource<'_>, measure: &Measure, filter: &Filter) -> Result<SlotValue, ReadError> {
+    let objective = Objective {
+        name: String::new(),
+        source: String::new(),
+        measure: measure.clone(),
+        filter: filter.clone(),
+        comparison: Comparison::Below,
+        bound: 0.0,
+        abort_after: None,
+    };
+    let found = measure::value(source, &objective)?;
+    let n = found.samples as f64;
+    Ok(match found.value {
+        Value::Infinite => SlotValue::Infinite,
+        Value::Missing(why) => SlotValue::Missing(why),
+        Value::Finite(value) => SlotValue::Known { value, error: error(measure, value, n) },
+    })
+}
+
+/// The standard error of a value by counting alone.
+fn error(measure: &Measure, value: f64, n: f64) -> f64 {
+    let of_share = |share: f64| {
+        let part = (share * n + 0.5) / (n + 1.0);
+        (part * (1.0 - part) / n.max(1.0)).sqrt()
+    };
+    match measure {
+        Measure::ErrorRate | Measure::CheckRate { .. } if value <= 0.0 || value >= 1.0 => {
+            of_share(value) * CLUSTERED.sqrt()
+        }
+        Measure::ErrorRate | Measure::CheckRate { .. } => of_share(value),
+        // Below saturation all that is offered is answered, in both arms.
+        Measure::Goodput { .. } | Measure::Throughput => (of_share(0.0) * CLUSTERED.sqrt()).max(OTHER_ERROR),
+        Measure::ResponseTime(_) | Measure::ServiceTime(_) | Measure::IterationTime(_) => TIME_ERROR,
+        Measure::Series { .. } | Measure::Metric(_) => OTHER_ERROR,
+    }
+}
+
+/// The only target that has this series.
+fn only_target(run: &dyn Run, series: &str) -> Result<String, String> {
+    let is_its = |key: &&SeriesKey| &*key.name == series && &*key.target != SeriesKey::GENERATOR;
+    let mut targets: Vec<&str> = run.series().iter().filter(is_its).map(|key| &*key.target).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    match targets[..] {
+        [only] => Ok(only.to_owned()),
+        [] => Err(format!("no target has the series `{series}`; observe one (`process = {{ port = … }}`).")),
+        _ => Err(format!("several targets have the series `{series}`: {}; name one.", targets.join(", "))),
+    }
+}
+
+/// The integral of a rate over the seconds of `window` that its samples cover, divided by the requests that ended in
+/// exactly these seconds.
+fn cost_per_request(
+    run: &dyn Run,
+    window: &Seconds,
+    (cost, target): (CostKind, &str),
+) -> Result<SlotValue, ReadError> {
+    let is_its = |key: &&SeriesKey| &*key.name == cost.series() && &*key.target == target;
+    let parts: Vec<Coverage> =
+        run.series().iter().filter(is_its).map(|key| Coverage::of(run, key)).collect::<Result<_, _>>()?;
+    let ranges = covered_seconds(&parts, window, run.seconds());
+    let covered: u32 = ranges.iter().map(|range| range.end - range.start).sum();
+    if f64::from(covered) < ENOUGH_COVERAGE * window.len() as f64 || covered == 0 {
+        let asked = window.len();
+        return Ok(SlotValue::Missing(format!(
+            "`{}` of {target} was observed in {covered} of {asked} s.",
+            cost.series()
+        )));
+    }
+    let (mut sum, mut requests) = (0.0, 0_u64);
+    for range in &ranges {
+        sum += parts.iter().map(|part| part.integral(Window::of(range)).sum).sum::<f64>();
+        requests += ended(run, range)?;
+    }
+    Ok(match requests {
+        0 => SlotValue::Missing("no request ended.".to_owned()),
+        _ => SlotValue::Known { value: sum * cost.factor() / requests as f64, error: OTHER_ERROR },
+    })
+}
+
+/// How many requests ended in these seconds, those that the generator cancelled left out.
+fn ended(run: &dyn Run, seconds: &Seconds) -> Result<u64, ReadError> {
+    let mut count = 0;
+    for (id, _) in select(run.keys(), Metric::ResponseTime, |key| key.outcome != Some(Outcome::Cancelled)) {
+        count += run.histogram(id, seconds.clone())?.count();
+    }
+    Ok(count)
+}
+
+/// What is compared and decides nothing: p50 and p95 of each endpoint in each phase, and the mean of each observed series.
+fn others(source: &MeasureSource<'_>) -> Result<Vec<(String, f64)>, ReadError> {
+    let MeasureSource { run, workload, tables, .. } = *source;
+    let mut others = Vec::new();
+    for endpoint in &tables.endpoints {
+        for (name, q) in [("p50", 0.5), ("p95", 0.95)] {
+            if let Some(us) = endpoint.ok.quantile_with(q, endpoint.infinitely_slow()).finite_us() {
+                let key = &endpoint.key;
+                others.push((format!("{name} of {} in {}", key.endpoint, key.phase), us / 1_000.0));
+            }
+        }
+    }
+    let window = whole(workload);
+    for series in run.series().iter().filter(|series| &*series.target != SeriesKey::GENERATOR) {
+        let integral = Coverage::of(run, series)?.integral(window);
+        if integral.covered_s > 0.0 && integral.sum > 0.0 {
+            others.push((
+                format!("mean {} of {}", series.name, series.target),
+                integral.sum / integral.covered_s,
+            ));
+        }
+    }
+    Ok(others)
+}
+
+/// From the first phase's beginning to the last one's end.
+fn whole(workload: &Workload) -> Window {
+    let at = |time: Option<std::time::Duration>| evidence::Instant::at(time.unwrap_or_default());
+    let begin = workload.phases.first().map(|phase| phase.start);
+    Window { begin: at(begin), end: at(workload.phases.last().map(|phase| phase.end)) }
+}
+
+/// A statistic that needs no bound: for conditions.
+pub(super) fn quantile_ms(run: &dyn Run, metric: Metric, q: f64) -> Result<Option<f64>, ReadError> {
+    let mut all = evidence::Histogram::new();
+    for (id, _) in select(run.keys(), metric, |_| true) {
+        all.merge(&run.histogram(id, run.whole())?);
+    }
+    Ok(all.quantile(q).finite_us().map(|us| us / 1_000.0))
+}

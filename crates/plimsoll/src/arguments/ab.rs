@@ -1,0 +1,99 @@
+//! The arguments of `plimsoll ab`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::OnInconclusive;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  plimsoll ab experiment.toml                     both arms in turn, until it is decided
+  plimsoll ab --a './service-old' --b './service-new' plan.toml
+  plimsoll ab --a ./old --b ./new plan.toml --slot 30s --budget 20m --gate 'p95(list)'
+  plimsoll ab experiment.toml --resume experiment-2026-03-01T10-00-00Z.ab
+  plimsoll ab --judge experiment-2026-03-01T10-00-00Z.ab --md ab.md
+  plimsoll ab --from old*.plimsoll --against new*.plimsoll";
+
+/// What an experiment is made of, and where it is reported.
+#[derive(Debug, Args)]
+pub(crate) struct AbArguments {
+    /// The experiment; with --a and --b the plan
+    #[arg(required_unless_present_any = ["from", "judge"], conflicts_with_all = ["from", "judge"])]
+    pub(crate) file: Option<PathBuf>,
+    /// The command that starts A, the baseline; run by sh
+    #[arg(long, value_name = "COMMAND", requires = "b", conflicts_with_all = ["from", "judge"])]
+    pub(crate) a: Option<String>,
+    /// The command that starts B, the candidate
+    #[arg(long, value_name = "COMMAND", requires = "a")]
+    pub(crate) b: Option<String>,
+    /// With --a and --b: the URL that answers 2xx once either is ready
+    #[arg(long, value_name = "URL", requires = "a")]
+    pub(crate) ready: Option<String>,
+    /// With --a and --b: the command that sets the state back before each run
+    #[arg(long, value_name = "COMMAND", requires = "a")]
+    pub(crate) reset: Option<String>,
+    /// The time under load of each run, instead of the plan's
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) slot: Option<Duration>,
+    /// After how many pairs it is looked at [default: 6,10,16]
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    pub(crate) looks: Vec<u32>,
+    /// The longest that all of it may take
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) budget: Option<Duration>,
+    /// Seed of the order within pairs and of the load
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// What decides, such as `p95(list)` or `cpu_per_request(target = api)`; may be given again
+    #[arg(long, value_name = "MEASURE")]
+    pub(crate) gate: Vec<String>,
+    /// The folder for the run files and their list [default: the name with the time, `.ab`]
+    #[arg(short, long, value_name = "DIR", conflicts_with_all = ["from", "judge", "resume"])]
+    pub(crate) output: Option<PathBuf>,
+    /// Go on with the experiment of this folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["from", "judge"])]
+    pub(crate) resume: Option<PathBuf>,
+    /// Judge the experiment of this folder again
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    pub(crate) judge: Option<PathBuf>,
+    /// Run files of A that were made elsewhere
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "against")]
+    pub(crate) from: Vec<PathBuf>,
+    /// Run files of B that were made elsewhere, interleaved with those of A
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "from")]
+    pub(crate) against: Vec<PathBuf>,
+    /// Loops that offer the load
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) loops: u16,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) outputs: AbOutputArguments,
+}
+
+/// Where an experiment is reported.
+#[derive(Debug, Args)]
+pub(crate) struct AbOutputArguments {
+    /// Write the report as Markdown, for a CI job's summary
+    #[arg(long, value_name = "FILE")]
+    pub(crate) md: Option<PathBuf>,
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the metrics as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// The exit code of an INCONCLUSIVE verdict: 4, or 0 with a note
+    #[arg(long, value_enum, value_name = "MODE", default_value = "fail")]
+    pub(crate) inconclusive: OnInconclusive,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    match workload::units::duration(text) {
+        Ok(zero) if zero.is_zero() => Err("expected a duration longer than 0".to_owned()),
+        result => result,
+    }
+}

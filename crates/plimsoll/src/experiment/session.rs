@@ -1,0 +1,356 @@
+//! An experiment while it is made: pair after pair, judged at each look, until it is decided or may not go on.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use ::report::experiment::{ExperimentSummary, PairOfRuns};
+use anyhow::anyhow;
+use archive::Stored;
+use evidence::{ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
+use judge::experiment::{Futility, JudgedPair, Rulebook, SlotValue, futility, judge_experiment, judge_pair};
+use stats::Looks;
+use workload::Redactor;
+use workload::experiment::Experiment;
+
+use super::arm::NotBegun;
+use super::definition;
+use super::order::order;
+use super::record::{Record, RecordedPair, RecordedRun, make_folder};
+use super::slot::{Slot, planned_s};
+use crate::arguments::{AbArguments, OverrideArguments};
+use crate::failure::{CommandResult, Failure};
+use crate::judged::StoredRun;
+use crate::outputs::note;
+use crate::signals::Listener;
+use crate::{clock, plan};
+
+/// What a run takes besides its load, before any was made.
+const OVERHEAD: Duration = Duration::from_secs(2);
+
+/// An experiment under way.
+struct Session<'a> {
+    experiment: &'a Experiment,
+    arguments: &'a AbArguments,
+    listener: &'a Listener,
+    folder: PathBuf,
+    record: Record,
+    looks: Looks,
+    pairs: Vec<JudgedPair>,
+    began: Instant,
+    /// The longest pair so far, or what one is expected to take.
+    pair_takes: Duration,
+}
+
+/// Make the experiment, or what is left of it, and judge it.
+pub(crate) fn run(
+    listener: &Listener,
+    experiment: &Experiment,
+    arguments: &AbArguments,
+) -> CommandResult<ExperimentSummary> {
+    let looks = looks_of(&experiment.design.looks)?;
+    let slot = match experiment.design.slot {
+        Some(slot) => slot,
+        None => Duration::from_secs_f64(planned_s(experiment)?),
+    };
+    let pair_takes = 2 * (slot + OVERHEAD);
+    announce(experiment, &looks, pair_takes)?;
+    let plan = plan::resolve(&experiment.plan, &OverrideArguments::default())?;
+    let redactor = Redactor::new(&plan.workload, &plan.env);
+    let definition = definition::digest(experiment, &plan.workload)?;
+    let (folder, record) = match &arguments.resume {
+        Some(folder) => (folder.clone(), resumed(folder, &definition)?),
+        None => begun(experiment, arguments, (definition, &redactor))?,
+    };
+    listener.between_slots();
+    let began = Instant::now();
+    let mut session = Session {
+        experiment,
+        arguments,
+        listener,
+        folder,
+        record,
+        looks,
+        pairs: Vec::new(),
+        began,
+        pair_takes,
+    };
+    session.read_pairs()?;
+    let end = session.go_on()?;
+    session.end(end)
+}
+
+/// The looks of a design.
+pub(crate) fn looks_of(at: &[u32]) -> CommandResult<Looks> {
+    Looks::new(at).map_err(|_| {
+        let wrong = crate::ab::check_looks(at).err().unwrap_or_default();
+        Failure::usage(anyhow!(wrong))
+    })
+}
+
+/// Say what it will take; a budget that does not reach the first look is refused before anything is started.
+fn announce(experiment: &Experiment, looks: &Looks, pair_takes: Duration) -> CommandResult<()> {
+    let minutes = |pairs: u32| (pairs * pair_takes).as_secs_f64() / 60.0;
+    let (first, last) = (looks.at()[0], looks.last());
+    if let Some(budget) = experiment.design.budget {
+        let fit = (budget.as_secs_f64() / pair_takes.as_secs_f64()) as u32;
+        if fit < first {
+            return Err(Failure::usage(anyhow!(
+                "a budget of {budget:?} is enough for {fit} pairs of {:.0} s, and the first look is after {first}: it \
+                 takes {:.1} min; raise the budget or shorten the slots",
+                pair_takes.as_secs_f64(),
+                minutes(first)
+            )));
+        }
+    }
+    let metrics: Vec<String> = experiment
+        .metrics
+        .iter()
+        .map(|metric| format!("{} ({}, margin {} %)", metric.name, metric.source, metric.margin * 100.0))
+        .collect();
+    note(format_args!("decided by: {}", metrics.join("; ")));
+    note(format_args!(
+        "pairs of {:.0} s, looks after {:?}: from {:.1} to {:.1} min{}",
+        pair_takes.as_secs_f64(),
+        looks.at(),
+        minutes(first),
+        minutes(last),
+        experiment.design.budget.map(|budget| format!(", at most {budget:?}")).unwrap_or_default()
+    ));
+    Ok(())
+}
+
+fn begun(
+    experiment: &Experiment,
+    arguments: &AbArguments,
+    (definition, redactor): (String, &Redactor),
+) -> CommandResult<(PathBuf, Record)> {
+    let started_at = clock::rfc3339(clock::now());
+    let folder = make_folder(arguments.output.as_deref(), &experiment.name, &started_at)?;
+    let shown = |arm: usize| {
+        let arm = &experiment.arms[arm];
+        let targets: Vec<String> = arm.targets.iter().map(|(name, at)| format!("{name} at {at}")).collect();
+        let what = arm.start.clone().unwrap_or_else(|| "what runs already".to_owned());
+        let words: Vec<String> = what.split_whitespace().map(str::to_owned).collect();
+        let what = redactor.command_line(&words);
+        if targets.is_empty() { what } else { format!("{what}, {}", targets.join(", ")) }
+    };
+    let record = Record {
+        version: Record::version(),
+        name: experiment.name.clone(),
+        arms: [shown(0), shown(1)],
+        started_at,
+        definition,
+        design: experiment.design.clone(),
+        metrics: experiment.metrics.clone(),
+        runs: Vec::new(),
+        end: None,
+        judgement: None,
+    };
+    record.write(&folder)?;
+    Ok((folder, record))
+}
+
+fn resumed(folder: &std::path::Path, definition: &str) -> CommandResult<Record> {
+    let mut record = Record::read(folder)?;
+    if record.definition != definition {
+        return Err(Failure::usage(anyhow!(
+            "{}: the arms, the plan, the design or the metrics have changed since it began; begin another experiment",
+            folder.display()
+        )));
+    }
+    // A pair whose second run is missing is made anew: its runs belong next to each other.
+    let whole: Vec<u32> = record.pairs().iter().map(|pair| pair.number).collect();
+    record.runs.retain(|run| whole.contains(&run.pair));
+    record.end = None;
+    note(format_args!("resumed with {} pairs", whole.len()));
+    Ok(record)
+}
+
+impl Session<'_> {
+    fn rules(&self) -> Rulebook<'_> {
+        let design = &self.experiment.design;
+        Rulebook {
+            metrics: &self.experiment.metrics,
+            looks: &self.looks,
+            level: design.level,
+            accept: &design.accept,
+        }
+    }
+
+    /// Measure the pairs that are there.
+    fn read_pairs(&mut self) -> CommandResult<()> {
+        for pair in self.record.pairs() {
+            let judged = judged_pair(&self.experiment.metrics, &self.folder, &pair)?;
+            self.pairs.push(judged);
+        }
+        Ok(())
+    }
+
+    /// Make pairs until there is a reason to make no more.
+    fn go_on(&mut self) -> CommandResult<ExperimentEnd> {
+        loop {
+            let made = self.pairs.len() as u32;
+            if let Some(end) = self.end_after(made) {
+                return Ok(end);
+            }
+            let began = Instant::now();
+            match self.make_pair(made + 1) {
+                Ok(()) => self.pair_takes = began.elapsed().max(Duration::from_secs(1)),
+                Err(NotBegun::Interrupted) => return Ok(ExperimentEnd::Interrupted),
+                Err(NotBegun::NotReady(why)) if made == 0 => return Err(Failure::usage(anyhow!(why))),
+                Err(NotBegun::NotReady(why)) => return Ok(ExperimentEnd::Broken(why)),
+                Err(NotBegun::Failed(failure)) => return Err(failure),
+            }
+            self.show_pair();
+        }
+    }
+
+    /// Why there shall be no pair after the first `made`, if so.
+    fn end_after(&self, made: u32) -> Option<ExperimentEnd> {
+        if self.listener.interrupted() {
+            return Some(ExperimentEnd::Interrupted);
+        }
+        if let Some(why) = self.unmeasured() {
+            return Some(ExperimentEnd::Broken(why));
+        }
+        if self.looks.at().contains(&made) {
+            let rules = self.rules();
+            let judgement = judge_experiment(&rules, &self.pairs, ExperimentEnd::Decided);
+            show_look(&judgement);
+            if judgement.verdict != Verdict::Inconclusive {
+                return Some(ExperimentEnd::Decided);
+            }
+            if made < self.looks.last() && futility(&rules, &judgement.metrics) == Futility::Futile {
+                return Some(ExperimentEnd::Futile);
+            }
+        }
+        if made >= self.looks.last() {
+            return Some(ExperimentEnd::LastLook);
+        }
+        let is_over = |budget: Duration| made > 0 && self.began.elapsed() + self.pair_takes > budget;
+        self.experiment.design.budget.filter(|budget| is_over(*budget)).map(|_| ExperimentEnd::Budget)
+    }
+
+    /// A metric that has no value in the first pair has none in any other; nor has one that is infinite in the baseline.
+    fn unmeasured(&self) -> Option<String> {
+        let first = self.pairs.first()?;
+        let metrics = self.experiment.metrics.iter().zip(&first.values);
+        metrics.into_iter().find_map(|(metric, sides)| {
+            let is_lost = matches!(sides, [SlotValue::Infinite, _])
+                || sides.iter().any(|side| matches!(side, SlotValue::Missing(_)));
+            let why = sides.iter().find_map(|side| side.known().err()).filter(|_| is_lost)?;
+            Some(format!("`{}` ({}) has no value in the first pair: {why}", metric.name, metric.source))
+        })
+    }
+
+    fn make_pair(&mut self, number: u32) -> Result<(), NotBegun> {
+        let order = order(self.experiment.design.seed, number);
+        let arms = if order == PairOrder::Ab { [0, 1] } else { [1, 0] };
+        let next = self.looks.at().iter().find(|look| **look >= number).copied().unwrap_or(number);
+        for arm in arms {
+            let letter = if arm == 0 { "A" } else { "B" };
+            note(format_args!("pair {number} of {next}: {letter}"));
+            let slot = Slot {
+                experiment: self.experiment,
+                arguments: self.arguments,
+                listener: self.listener,
+                folder: &self.folder,
+                pair: number,
+                arm,
+            };
+            let made = slot.make()?;
+            let (file, digest, started_at) = (made.file, made.digest, made.started_at);
+            self.record.runs.push(RecordedRun { pair: number, arm, order, file, digest, started_at });
+            self.record.write(&self.folder)?;
+        }
+        let pairs = self.record.pairs();
+        let Some(pair) = pairs.iter().find(|pair| pair.number == number) else { return Ok(()) };
+        let judged = judged_pair(&self.experiment.metrics, &self.folder, pair)?;
+        self.pairs.push(judged);
+        Ok(())
+    }
+
+    /// What the last pair shows of each metric.
+    fn show_pair(&self) {
+        let Some(pair) = self.pairs.last() else { return };
+        let shown: Vec<String> = self
+            .experiment
+            .metrics
+            .iter()
+            .zip(&pair.values)
+            .map(|(metric, [a, b])| match (a.known(), b.known()) {
+                (Ok(a), Ok(b)) if metric.quantity.is_share() => {
+                    format!("{} {:+.2} pp", metric.name, (b - a) * 100.0)
+                }
+                (Ok(a), Ok(b)) if a > 0.0 => format!("{} {:+.1} %", metric.name, (b / a - 1.0) * 100.0),
+                _ => format!("{} –", metric.name),
+            })
+            .collect();
+        note(format_args!("pair {}: {}", pair.number, shown.join(", ")));
+    }
+
+    fn end(mut self, end: ExperimentEnd) -> CommandResult<ExperimentSummary> {
+        let judgement = judge_experiment(&self.rules(), &self.pairs, end.clone());
+        self.record.end = Some(end);
+        self.record.judgement = Some(judgement.clone());
+        self.record.write(&self.folder)?;
+        let folder = self.folder.display();
+        match self.record.end {
+            Some(ExperimentEnd::Interrupted | ExperimentEnd::Budget | ExperimentEnd::Broken(_)) => {
+                note(format_args!("the runs are in {folder}; go on with `--resume {folder}`"));
+            }
+            _ => note(format_args!("the runs are in {folder}")),
+        }
+        Ok(summary(&self.record, judgement))
+    }
+}
+
+fn show_look(judgement: &ExperimentJudgement) {
+    let metrics: Vec<String> =
+        judgement.metrics.iter().map(|metric| format!("{} {}", metric.name, metric.verdict)).collect();
+    note(format_args!("look after {} pairs: {}", judgement.pairs, metrics.join(", ")));
+}
+
+/// The runs of a pair, measured. Their evidence must be what was recorded.
+pub(crate) fn judged_pair(
+    metrics: &[workload::experiment::GateMetric],
+    folder: &std::path::Path,
+    pair: &RecordedPair<'_>,
+) -> CommandResult<JudgedPair> {
+    let open =
+        |run: &RecordedRun| StoredRun::of(Stored::open(&folder.join(&run.file)).map_err(Failure::usage)?);
+    let [a, b] = pair.runs.map(open);
+    let (a, b) = (a?, b?);
+    measured_pair(metrics, (pair.number, pair.order), [(&pair.runs[0].file, &a), (&pair.runs[1].file, &b)])
+}
+
+/// Two runs that were read, measured.
+pub(crate) fn measured_pair(
+    metrics: &[workload::experiment::GateMetric],
+    place: (u32, PairOrder),
+    [a, b]: [(&str, &StoredRun); 2],
+) -> CommandResult<JudgedPair> {
+    let (a, b) = (side(a), side(b));
+    judge_pair(metrics, place, [&a, &b]).map_err(Failure::own)
+}
+
+fn side<'a>((name, stored): (&'a str, &'a StoredRun)) -> judge::Side<'a> {
+    let StoredRun { run, workload, provenance } = stored;
+    judge::Side { name, run, workload, provenance: *provenance }
+}
+
+/// The experiment of a record, for its reports.
+pub(crate) fn summary(record: &Record, judgement: ExperimentJudgement) -> ExperimentSummary {
+    let runs = record.pairs().into_iter().map(|pair| PairOfRuns {
+        number: pair.number,
+        order: pair.order,
+        files: pair.runs.map(|run| run.file.clone()),
+        digests: pair.runs.map(|run| run.digest.clone()),
+    });
+    ExperimentSummary {
+        name: record.name.clone(),
+        arms: record.arms.clone(),
+        judgement,
+        runs: runs.collect(),
+    }
+}

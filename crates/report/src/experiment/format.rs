@@ -1,0 +1,105 @@
+//! The words and numbers that all reports of an experiment share.
+
+use evidence::{EffectScale, ExperimentEnd, ExperimentJudgement, MetricAnswer, PairOrder};
+
+use crate::number;
+
+/// The effect, with its sign: `+5.2 %`, `+0.03 pp`.
+pub(super) fn effect(metric: &MetricAnswer, effect: f64) -> String {
+    let unit = if metric.scale == EffectScale::Points { "pp" } else { "%" };
+    let percent = effect * 100.0;
+    let digits = match percent.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.1 || size == 0.0 => 2,
+        _ => 3,
+    };
+    format!("{percent:+.digits$} {unit}")
+}
+
+/// The effect; `–` without one.
+pub(super) fn effect_or_none(metric: &MetricAnswer) -> String {
+    number::or_not_measured(metric.effect, |of| effect(metric, of))
+}
+
+/// The interval: `+1.0 to +3.1 %`.
+pub(super) fn interval(metric: &MetricAnswer) -> String {
+    number::or_not_measured(metric.interval, |(low, high)| {
+        let (low, high) = (effect(metric, low), effect(metric, high));
+        let low = low.rsplit_once(' ').map_or(low.as_str(), |(number, _)| number);
+        format!("{low} to {high}")
+    })
+}
+
+/// The margin, without a sign.
+pub(super) fn margin(metric: &MetricAnswer) -> String {
+    effect(metric, metric.margin).trim_start_matches('+').to_owned()
+}
+
+/// The smallest effect that would have been found.
+pub(super) fn smallest_visible(metric: &MetricAnswer) -> String {
+    number::or_not_measured(metric.smallest_visible, |smallest| {
+        effect(metric, smallest).trim_start_matches('+').to_owned()
+    })
+}
+
+/// A value of one side.
+pub(super) fn value(metric: &MetricAnswer, value: Option<f64>) -> String {
+    match metric.scale {
+        EffectScale::Points => number::or_not_measured(value, |share| number::percent(share, 1.0)),
+        EffectScale::Relative if value.is_none() => number::or_not_measured(value, |_| String::new()),
+        EffectScale::Relative => number::with_unit(value, &metric.unit),
+    }
+}
+
+/// A probability: `0.0031`, `<0.0001`.
+pub(super) fn probability(p: Option<f64>) -> String {
+    number::or_not_measured(p, |p| if p < 0.000_1 { "<0.0001".to_owned() } else { format!("{p:.4}") })
+}
+
+/// Which arm ran first.
+pub(super) fn order(order: PairOrder) -> &'static str {
+    match order {
+        PairOrder::Ab => "A, B",
+        PairOrder::Ba => "B, A",
+    }
+}
+
+/// What it rests on.
+pub(super) fn basis(judgement: &ExperimentJudgement) -> String {
+    let looks: Vec<String> = judgement.looks.iter().map(u32::to_string).collect();
+    let level = judgement.level * 100.0;
+    format!(
+        "{} pairs; looks after {}; the chance of any false alarm in all metrics and looks is at most {level} %. {}",
+        judgement.pairs,
+        looks.join(", "),
+        end(&judgement.end)
+    )
+}
+
+fn end(end: &ExperimentEnd) -> String {
+    match end {
+        ExperimentEnd::Decided => "It ended when it was decided.".to_owned(),
+        ExperimentEnd::LastLook => "It ended with the last look.".to_owned(),
+        ExperimentEnd::Futile => "It ended because more pairs were not likely to decide it.".to_owned(),
+        ExperimentEnd::Budget => "It ended with its budget.".to_owned(),
+        ExperimentEnd::Interrupted => "It was interrupted.".to_owned(),
+        ExperimentEnd::Broken(why) => format!("It could not go on: {why}"),
+        ExperimentEnd::Given => "The runs were made elsewhere.".to_owned(),
+    }
+}
+
+/// What could have been seen, where that is worse than the margin.
+pub(super) fn too_coarse(metric: &MetricAnswer) -> Option<String> {
+    let smallest = metric.smallest_visible?;
+    (smallest > metric.margin).then(|| {
+        format!(
+            "{}: pairs vary by {} (standard deviation), so that a change below {} would not be found with 95 %; the margin \
+             is {}. More pairs, longer slots or a quieter machine show less.",
+            metric.name,
+            effect(metric, metric.deviation.unwrap_or_default()).trim_start_matches('+'),
+            smallest_visible(metric),
+            margin(metric)
+        )
+    })
+}

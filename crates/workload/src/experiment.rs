@@ -1,0 +1,136 @@
+//! Experiments: two arms under the load of one plan, and what they are compared by. [`crate::plan::load_experiment`] reads
+//! one from a file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::objective::{CostKind, Measure, Quantity, Statistic};
+
+/// The most metrics that an experiment is decided by.
+pub const MOST_METRICS: usize = 8;
+
+/// An experiment, resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// Its name: that of its file.
+    pub name: String,
+    /// The plan.
+    pub plan: PathBuf,
+    /// The folder in which commands are run.
+    pub folder: PathBuf,
+    /// A, the baseline, and B, the candidate.
+    pub arms: [Arm; 2],
+    /// How often, how long.
+    pub design: Design,
+    /// What decides it; at most [`MOST_METRICS`], the error rate among them.
+    pub metrics: Vec<GateMetric>,
+}
+
+/// One of the two sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// The command that starts it; none where it runs already.
+    pub start: Option<String>,
+    /// Environment variables of its commands.
+    pub env: BTreeMap<String, String>,
+    /// The URL that answers 2xx once it is ready; none: once every target of the plan accepts connections.
+    pub ready: Option<String>,
+    /// The longest wait for that.
+    pub ready_within: Duration,
+    /// The command that sets its state back, before each slot.
+    pub reset: Option<String>,
+    /// From SIGTERM to SIGKILL.
+    pub stop_within: Duration,
+    /// Addresses of targets, instead of the plan's.
+    pub targets: BTreeMap<String, String>,
+}
+
+impl Default for Arm {
+    fn default() -> Arm {
+        Arm {
+            start: None,
+            env: BTreeMap::new(),
+            ready: None,
+            ready_within: Duration::from_secs(30),
+            reset: None,
+            stop_within: Duration::from_secs(10),
+            targets: BTreeMap::new(),
+        }
+    }
+}
+
+/// How often and how long.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Design {
+    /// The time under load of each run; none: as long as the plan is.
+    pub slot: Option<Duration>,
+    /// After how many pairs it is decided whether to go on.
+    pub looks: Vec<u32>,
+    /// The longest that all of it may take; none: as long as it needs.
+    pub budget: Option<Duration>,
+    /// Of the order within pairs, and of the load of each pair.
+    pub seed: u64,
+    /// The chance of any false alarm, 0 to 1.
+    pub level: f64,
+    /// Rules whose findings do not void the comparison: the difference is meant.
+    pub accept: Vec<String>,
+}
+
+impl Default for Design {
+    fn default() -> Design {
+        Design { slot: None, looks: vec![6, 10, 16], budget: None, seed: 1, level: 0.005, accept: Vec::new() }
+    }
+}
+
+/// Something that decides an experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GateMetric {
+    /// Its name.
+    pub name: String,
+    /// Its text in the file.
+    pub source: String,
+    /// What is measured.
+    pub quantity: Quantity,
+    /// The change for the worse that is still accepted: a share of the baseline's value, of shares of requests a difference
+    /// (0.001 is 0.1 percentage points).
+    pub margin: f64,
+    /// Whether more is better.
+    pub is_better_higher: bool,
+}
+
+impl GateMetric {
+    /// A metric with the margin that is usual for what it measures.
+    pub fn new(name: &str, source: &str, quantity: Quantity) -> GateMetric {
+        GateMetric {
+            name: name.to_owned(),
+            source: source.to_owned(),
+            margin: usual_margin(&quantity),
+            is_better_higher: quantity.is_better_higher(),
+            quantity,
+        }
+    }
+}
+
+/// 5 % of most; 10 % of high quantiles, which vary more; 2 % of allocations, which vary less; 0.1 percentage points of
+/// shares.
+fn usual_margin(quantity: &Quantity) -> f64 {
+    match quantity {
+        _ if quantity.is_share() => 0.001,
+        Quantity::Cost { cost: CostKind::AllocatedBytes | CostKind::Allocations, .. } => 0.02,
+        Quantity::Measure {
+            measure:
+                Measure::ResponseTime(statistic)
+                | Measure::ServiceTime(statistic)
+                | Measure::IterationTime(statistic),
+            ..
+        } if is_of_the_tail(*statistic) => 0.10,
+        _ => 0.05,
+    }
+}
+
+fn is_of_the_tail(statistic: Statistic) -> bool {
+    matches!(statistic, Statistic::Max) || matches!(statistic, Statistic::Quantile(q) if q >= 0.99)
+}
