@@ -1,5 +1,7 @@
 //! The accounting of one loop: every arrival, request and check is counted once, under its key, in its second.
 
+mod results;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +12,15 @@ use evidence::{Exemplar, Instance, Instant, Key, KeyId, Metric, Name, Outcome, T
 use crate::exchange::{
     Attempts, CheckResult, ConnectionSetup, Exchange, HeldBack, PlaceLimit, RequestPhases,
 };
+use crate::exemplars::{KeptExchange, redacted};
 use crate::index::{
     CheckIndex, CheckNameIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex,
     ScenarioPhase, grown,
 };
+use crate::operation::Operation;
 use crate::program::{Program, Shape};
+pub(crate) use results::Ending;
+use results::{Result, Results};
 
 /// What a row of the accounting counts: an endpoint's load, or the iterations of a whole scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +92,8 @@ pub(crate) struct Accounting {
     connection_times: Vec<[u32; 2]>,
     /// Key numbers of waits for a place on a connection, by limit, then row.
     place_waits: [Vec<u32>; PlaceLimit::COUNT],
+    /// How requests ended, by row.
+    results: Results,
     stall: Option<KeyId>,
 }
 
@@ -104,6 +112,7 @@ impl Accounting {
             grids: [const { Vec::new() }; Metric::ALL.len()],
             connection_times: Vec::new(),
             place_waits: [const { Vec::new() }; PlaceLimit::COUNT],
+            results: Results::default(),
             stall: None,
             program,
         }
@@ -187,6 +196,44 @@ impl Accounting {
         if exchange.messages.received + exchange.messages.sent > 0 {
             self.messages_exchanged(row, exchange);
         }
+    }
+
+    /// Count how a request ended: by its status, and why it failed.
+    pub(crate) fn resulted(&mut self, exchange: &Exchange, ending: Ending<'_>, operation: &Operation) {
+        let row = self.placed(exchange.at.into());
+        let result = Result { outcome: exchange.outcome, ending };
+        let key = match self.results.known(row.position, result) {
+            Some(key) => key,
+            None => self.new_result(row, result, exchange, operation),
+        };
+        self.tick.add(key, self.tick.second, 1);
+    }
+
+    /// The key of a result that is met for the first time, or is folded into others.
+    #[cold]
+    fn new_result(
+        &mut self,
+        row: PlacedRow,
+        result: Result<'_>,
+        exchange: &Exchange,
+        operation: &Operation,
+    ) -> KeyId {
+        let result = self.results.folded(row.position, result);
+        if let Some(known) = self.results.known(row.position, result) {
+            return known;
+        }
+        let mut key = self.describe(Metric::Results, row.row, Some(result.outcome));
+        if let Some(status) = result.ending.status {
+            key = key.tag(Key::STATUS, &status.to_string());
+        }
+        if !result.ending.reason.is_empty() {
+            let Operation { draft, response, .. } = operation;
+            let kept = KeptExchange { draft, response, exchange, detail: result.ending.reason };
+            key = key.tag(Key::REASON, &results::shown(&redacted(&self.program, &kept)));
+        }
+        let id = self.announce(key);
+        self.results.add(row.position, result, id);
+        id
     }
 
     /// A request waited because no connection could take it.

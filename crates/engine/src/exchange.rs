@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use evidence::exemplar::EXEMPLAR_BODY_BYTES;
-use evidence::{Instant, Outcome};
+use evidence::{GrpcCode, Instant, Outcome};
 use rustls::CipherSuite;
 use wire::{HeaderView, Headers};
 
@@ -122,6 +122,16 @@ impl Response {
     /// The last header or trailer of this lower-case name: trailers override headers.
     pub fn header(&self, name: &[u8]) -> Option<&[u8]> {
         self.headers.iter().rfind(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// The gRPC status of a complete response.
+    pub(crate) fn grpc_code(&self) -> GrpcCode {
+        match wire::grpc::Status::code_of(&self.headers.view()) {
+            Some(code) => code,
+            // A client that cancels a stream receives no status.
+            None if self.is_cut => GrpcCode::OK,
+            None => wire::grpc::code_of_http(self.status),
+        }
     }
 
     /// Whether all of the body was kept.

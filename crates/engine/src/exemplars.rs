@@ -1,5 +1,6 @@
 //! Which exchanges are stored as exemplars, and how they are redacted.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use evidence::exemplar::{EXEMPLAR_BODY_BYTES, EXEMPLARS_PER_OUTCOME};
@@ -54,7 +55,7 @@ impl Exemplars {
         Exemplars { program, kept, failed, slowest, slots, ended }
     }
 
-    /// Put this exchange aside if it is to be kept; `detail` is the reason of the verdict on it. The operation is about to be
+    /// Put this exchange aside if it is to be kept; `detail` is why it failed. The operation is about to be
     /// closed: its buffers are exchanged for those of the exchange that was in the slot.
     pub(crate) fn add(&mut self, operation: &mut Operation, exchange: &Exchange, detail: &str) {
         let of_endpoint = exchange.at.endpoint.0;
@@ -88,11 +89,7 @@ impl Exemplars {
         aside.response.lease.end();
         aside.exchange = *exchange;
         aside.detail.clear();
-        match operation.failure_reason() {
-            Some(reason) => aside.detail.push_str(&reason),
-            None if detail.is_empty() => aside.detail.push_str(explain(exchange.outcome)),
-            None => aside.detail.push_str(detail),
-        }
+        aside.detail.push_str(detail);
     }
 
     fn in_slot(&mut self, slot: usize, exchange: &Exchange) -> &mut EndedExchange {
@@ -116,6 +113,20 @@ impl Exemplars {
         }
         shown
     }
+}
+
+/// Why an operation failed, in words; `detail` is the reason of the verdict on its response.
+pub(crate) fn failure_reason<'d>(operation: &Operation, outcome: Outcome, detail: &'d str) -> Cow<'d, str> {
+    match operation.failure_reason() {
+        Some(reason) => Cow::Owned(reason),
+        None if detail.is_empty() => Cow::Borrowed(explain(outcome)),
+        None => Cow::Borrowed(detail),
+    }
+}
+
+/// What was wrong with an exchange, in the form that may be shown.
+pub(crate) fn redacted(program: &Program, kept: &KeptExchange<'_>) -> String {
+    redactor_of(program, kept).text(kept.detail).into_owned()
 }
 
 fn explain(outcome: Outcome) -> &'static str {

@@ -73,6 +73,9 @@ pub enum Metric {
     /// Histogram, µs: how long a request waited in the generator because no connection could take it and no further one
     /// could be opened, by what limited it (the tag `limit`).
     PlaceWait,
+    /// Counter: requests that ended, by outcome, by the tag [`Key::STATUS`] (the status of the response, where one had begun)
+    /// and, of those that failed, by the tag [`Key::REASON`]. Together they are all of `ResponseTime`.
+    Results,
     /// Counter: requests that were sent again because the peer had not processed them.
     Retried,
     /// Counter: bytes received, framing included, in the second the request completed.
@@ -112,7 +115,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 36] = [
+    pub const ALL: [Metric; 37] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -137,6 +140,7 @@ impl Metric {
         Metric::IterationsCancelled,
         Metric::Requests,
         Metric::PlaceWait,
+        Metric::Results,
         Metric::Retried,
         Metric::BytesIn,
         Metric::BytesOut,
@@ -178,6 +182,7 @@ impl Metric {
             Metric::IterationsCancelled => "iterations_cancelled",
             Metric::Requests => "requests",
             Metric::PlaceWait => "place_wait",
+            Metric::Results => "results",
             Metric::Retried => "retried",
             Metric::BytesIn => "bytes_in",
             Metric::BytesOut => "bytes_out",
@@ -268,6 +273,11 @@ pub struct Key {
 }
 
 impl Key {
+    /// The tag that names the status of a response: an HTTP status such as `503`, or a gRPC code such as `NOT_FOUND`.
+    pub const STATUS: &str = "status";
+    /// The tag that says in words why a request failed.
+    pub const REASON: &str = "reason";
+
     /// A key of the whole loop, without scenario, endpoint, phase or outcome.
     pub fn of(metric: Metric) -> Key {
         let empty: Name = Name::from("");

@@ -45,7 +45,7 @@ pub use judgement::{
 pub use key::{Key, KeyId, Metric, Name};
 pub use manifest::{Ending, Manifest, Missing, RunEnd, Source, SourceFigure};
 pub use observed::{Notice, NoticeKind, Observed, Profile, ProfileKind, Sampling};
-pub use outcome::{GrpcCode, Outcome};
+pub use outcome::{GrpcCode, Outcome, ResponseStatus};
 pub use perturbation::{DISTURBED_STALLS, Disturbed, Perturbation, STALL};
 pub use rule_id::RuleId;
 pub use run::{LoadEnd, Provenance, Run, Seconds};

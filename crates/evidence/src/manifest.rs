@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 /// The version of the archive's tables and of the manifest; readers refuse newer ones.
-pub const SCHEMA_VERSION: u32 = 4;
+pub const SCHEMA_VERSION: u32 = 5;
 
 /// Written when the archive is begun; nothing in it changes later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,11 @@ impl Manifest {
     /// Whether the run file is of a version that counts requests during stalls apart.
     pub fn counts_perturbed(&self) -> bool {
         self.schema_version >= 3
+    }
+
+    /// Whether the run file is of a version that counts requests by the status of their response.
+    pub fn counts_statuses(&self) -> bool {
+        self.schema_version >= 5
     }
 }
 

@@ -229,6 +229,24 @@ impl fmt::Display for GrpcCode {
     }
 }
 
+/// The status of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ResponseStatus {
+    /// Of an HTTP response, such as 503.
+    Http(u16),
+    /// Of a gRPC response.
+    Grpc(GrpcCode),
+}
+
+impl fmt::Display for ResponseStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResponseStatus::Http(status) => write!(f, "{status}"),
+            ResponseStatus::Grpc(code) => write!(f, "{code}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -222,7 +222,7 @@ impl Analysis<'_> {
         let length = numbers::ms(blocks.length_s * 1e3);
         if blocks.count() < MIN_BLOCKS {
             let because = format!(
-                "{length} of it act like {} independent values; {MIN_BLOCKS} are needed.",
+                "In {length} the effective sample size is {}; {MIN_BLOCKS} are needed.",
                 blocks.count()
             );
             return (Leak::Undetermined, because);
@@ -231,7 +231,7 @@ impl Analysis<'_> {
         let (Some(slope), Some(trend)) =
             (stats::theil_sen_within(&medians), stats::mann_kendall_within(&medians))
         else {
-            return (Leak::Undetermined, "It has values that are not finite.".to_owned());
+            return (Leak::Undetermined, "Some of its values are not finite numbers.".to_owned());
         };
         let growth = slope.per_step * blocks.steps() as f64;
         let per_hour = 3_600.0 / blocks.block_s();

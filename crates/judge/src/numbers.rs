@@ -33,14 +33,9 @@ pub(crate) fn significant(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// How many independent things a sample amounts to, with one decimal below a hundred: `19.8 independent arrivals`.
-pub(crate) fn independent(sample: f64, thing: &str) -> String {
-    if sample < 1.0 {
-        return format!("fewer than 1 independent {thing}");
-    }
-    let tenths = (sample * 10.0).round() / 10.0;
-    let ending = if tenths == 1.0 { "" } else { "s" };
-    format!("{} independent {thing}{ending}", significant(tenths))
+/// An effective sample size, with one decimal below a hundred: `19.8`.
+pub(crate) fn sample_size(size: f64) -> String {
+    if size < 1.0 { "below 1".to_owned() } else { significant((size * 10.0).round() / 10.0) }
 }
 
 /// A share (0 to 1) in per cent: `76.1 %`.
@@ -94,18 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn less_than_one_independent_arrival_has_no_decimals() {
-        let seen = [0.759, 1.02, 1.26, 19.84, 6_000.4].map(|sample| independent(sample, "arrival"));
-        assert_eq!(
-            seen,
-            [
-                "fewer than 1 independent arrival",
-                "1 independent arrival",
-                "1.3 independent arrivals",
-                "19.8 independent arrivals",
-                "6,000 independent arrivals"
-            ]
-        );
+    fn a_sample_size_below_one_has_no_decimals() {
+        let seen = [0.759, 1.02, 1.26, 19.84, 6_000.4].map(sample_size);
+        assert_eq!(seen, ["below 1", "1", "1.3", "19.8", "6,000"]);
     }
 
     #[test]

@@ -27,11 +27,11 @@ fn a_sound_run_that_meets_its_objectives_passes() {
     insta::assert_snapshot!(sound().verdict(), @r"
     PASS: All 3 objectives are met.
     PASS fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
+      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
     PASS few_errors
-      7,000 observations: 0 % failed (at most 0.427 % at 95 % by 700 independent arrivals; 1 % allowed).
+      7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
     PASS rate
-      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % by 600 independent arrivals; 1 % allowed).
+      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
     ");
 }
 
@@ -66,12 +66,12 @@ fn a_dead_target_fails_its_error_objective() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     FAIL: 2 of 3 objectives are violated: fast, few_errors. 1 is met.
     FAIL fast
-      Infinite over 6,000 observations: 100 % failed or took 50 ms or longer (at least 99.5 % at 95 % by 600 independent arrivals; 5 % allowed).
+      Infinite over 6,000 observations: 100 % failed or took 50 ms or longer (at least 99.5 % at 95 % confidence, effective sample size 600; 5 % allowed).
       T4 functional-failure-phase (caution): 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
     FAIL few_errors
-      7,000 observations: 85.7 % failed (at least 47.9 % at 95 % by 7 independent arrivals; 0.1 % allowed).
+      7,000 observations: 85.7 % failed (at least 47.9 % at 95 % confidence, effective sample size 7; 0.1 % allowed).
     PASS warm
-      10.5 ms over 1,000 observations: 0 % failed or took 50 ms or longer (at most 2.95 % at 95 % by 100 independent arrivals; 5 % allowed).
+      10.5 ms over 1,000 observations: 0 % failed or took 50 ms or longer (at most 2.95 % at 95 % confidence, effective sample size 100; 5 % allowed).
     ");
 }
 
@@ -83,7 +83,7 @@ fn failures_beyond_the_tail_make_the_quantile_infinite() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     FAIL: The objective is violated: fast.
     FAIL fast
-      Infinite over 6,000 observations: 6 % failed or took 50 ms or longer (at least 5.5 % at 95 % by 6,000 independent arrivals; 5 % allowed).
+      Infinite over 6,000 observations: 6 % failed or took 50 ms or longer (at least 5.5 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
     ");
     assert_eq!(test_run.judge().claims[0].observed.value, None);
 }
@@ -98,10 +98,10 @@ fn a_reached_vu_limit_decides_by_what_was_dropped() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     FAIL: 1 of 2 objectives is violated: few_errors. 1 is met.
     PASS fast
-      10.5 ms over 6,000 observations: 2 % failed or took 50 ms or longer (at most 2.32 % at 95 % by 6,000 independent arrivals; 5 % allowed).
+      10.5 ms over 6,000 observations: 2 % failed or took 50 ms or longer (at most 2.32 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
       L4 closed-loop-or-capped (caution): `play` was at its limit of 100,000 virtual users for 53.3 % of `steady`: the VU limit set both the rate and the latency.
     FAIL few_errors
-      6,000 observations: 2 % failed (at least 1.71 % at 95 % by 6,000 independent arrivals; 1 % allowed).
+      6,000 observations: 2 % failed (at least 1.71 % at 95 % confidence, effective sample size 6,000; 1 % allowed).
       L4 closed-loop-or-capped (caution): `play` was at its limit of 100,000 virtual users for 53.3 % of `steady`: the VU limit set both the rate and the latency.
     ");
 }
@@ -113,15 +113,15 @@ fn a_generator_that_stalls_decides_what_its_stalls_cannot_change() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     FAIL: 1 of 4 objectives is violated: impossible. 3 are met.
     PASS fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
-      S9 noisy-host (caution): Neighbours took the processor: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
+      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).
     PASS few_errors
-      7,000 observations: 0 % failed (at most 0.427 % at 95 % by 700 independent arrivals; 1 % allowed).
+      7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
     PASS rate
-      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % by 600 independent arrivals; 1 % allowed).
+      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
     FAIL impossible
-      10.5 ms over 6,000 observations: 100 % failed or took 1 ms or longer (at least 100 % at 95 % by 6,000 independent arrivals; 5 % allowed).
-      S9 noisy-host (caution): Neighbours took the processor: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
+      10.5 ms over 6,000 observations: 100 % failed or took 1 ms or longer (at least 100 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).
     ");
     for second in 10..70 {
         test_run.perturb(second, "list", Load::of(100));
@@ -152,23 +152,23 @@ fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
     insta::assert_snapshot!(run().stopped_by("impossible", 65_432).verdict(), @r"
     FAIL: 1 of 4 objectives is violated: impossible. 3 are met. The plan's stop rule for impossible ended the run at 65.4 s of 70 s.
     PASS fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
+      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
     PASS few_errors
-      7,000 observations: 0 % failed (at most 0.427 % at 95 % by 700 independent arrivals; 1 % allowed).
+      7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
     PASS rate
-      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % by 600 independent arrivals; 1 % allowed).
+      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
     FAIL impossible
-      10.5 ms over 6,000 observations: 100 % failed or took 1 ms or longer (at least 100 % at 95 % by 6,000 independent arrivals; 5 % allowed).
+      10.5 ms over 6,000 observations: 100 % failed or took 1 ms or longer (at least 100 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
     ");
     insta::assert_snapshot!(sound().stopped_by("fast", 65_432).verdict(), @r"
     INCONCLUSIVE: 1 of 3 objectives is not decided by this evidence: fast. 2 are met. The plan's stop rule for fast ended the run at 65.4 s of 70 s.
     INCONCLUSIVE fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
+      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
       The plan's stop rule for fast ended the run at 65.4 s of 70 s. What ended after that made up for it.
     PASS few_errors
-      7,000 observations: 0 % failed (at most 0.427 % at 95 % by 700 independent arrivals; 1 % allowed).
+      7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
     PASS rate
-      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % by 600 independent arrivals; 1 % allowed).
+      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
     ");
 }
 
@@ -177,13 +177,13 @@ fn an_incomplete_run_is_at_best_inconclusive() {
     insta::assert_snapshot!(sound().interrupted().verdict(), @r"
     INCONCLUSIVE: The run was interrupted after 70 s of 70 s: an incomplete run cannot pass.
     INCONCLUSIVE fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
+      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
       The run was interrupted after 70 s of 70 s: an incomplete run cannot pass.
     INCONCLUSIVE few_errors
-      7,000 observations: 0 % failed (at most 0.427 % at 95 % by 700 independent arrivals; 1 % allowed).
+      7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
       The run was interrupted after 70 s of 70 s: an incomplete run cannot pass.
     INCONCLUSIVE rate
-      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % by 600 independent arrivals; 1 % allowed).
+      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
       The run was interrupted after 70 s of 70 s: an incomplete run cannot pass.
     ");
     assert_eq!(sound().killed().judge().verdict, Verdict::Inconclusive);
@@ -198,12 +198,12 @@ fn a_closed_model_decides_times_with_its_virtual_users_and_no_rate() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     INVALID: 1 of 3 objectives is not answered by this evidence: rate. 2 are met.
     PASS fast
-      10.5 ms over 6,000 observations with 10 virtual users: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
-      S9 noisy-host (caution): Neighbours took the processor: loop 0 was stalled for 90 % of `steady`, for 9.01 ms at the longest.
+      10.5 ms over 6,000 observations with 10 virtual users: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).
     PASS few_errors
-      7,000 observations with 10 virtual users: 0 % failed (at most 0.427 % at 95 % by 700 independent arrivals; 1 % allowed).
+      7,000 observations with 10 virtual users: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
     INVALID rate
-      100/s over 6,000 observations with 10 virtual users: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % by 600 independent arrivals; 1 % allowed).
+      100/s over 6,000 observations with 10 virtual users: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
       L4 closed-loop-or-capped (invalid): `play` is a closed model: 10 virtual users and the target's own speed set the rate; no rate was offered.
     ");
 }

@@ -70,13 +70,14 @@ pub(crate) fn slow(response_time_ns: u64) -> Exemplar {
 }
 
 /// The keys that [`tick`] uses; a key's place is its number.
-pub(crate) fn keys() -> [Key; 4] {
+pub(crate) fn keys() -> [Key; 5] {
     let of = |metric| Key::of(metric).scenario("play").endpoint("list").phase("steady");
     [
         of(Metric::ResponseTime).outcome(Outcome::Ok),
         of(Metric::Scheduled),
         of(Metric::CheckPassed).tag("check", "has \"items\""),
         of(Metric::ResponseTime).outcome(Outcome::Http5xx),
+        of(Metric::Results).outcome(Outcome::Http5xx).tag(Key::STATUS, "500").tag(Key::REASON, "no"),
     ]
 }
 
@@ -110,6 +111,7 @@ pub(crate) fn tick(second: u32) -> Tick {
     tick.record_ns(KeyId(3), 7_000_000);
     tick.add(KeyId(1), second, 11);
     tick.add(KeyId(2), second, 10);
+    tick.add(KeyId(4), second, 1);
     tick.scenarios.push(ScenarioState {
         scenario: "play".into(),
         active_mean: 1.5,

@@ -1,16 +1,20 @@
 //! What happens when an operation or an iteration ends.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use evidence::{Instant, Outcome};
+use evidence::{Instant, Outcome, ResponseStatus};
 
 use super::{EventLoop, Timer};
 use crate::EngineError;
+use crate::accounting::Ending;
+use crate::exemplars::failure_reason;
 use crate::index::{EndpointPhase, OperationIndex, PhaseIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Context, Event, IterationRequest, Progress};
 use crate::network::{EndedOperation, GivingUp};
-use crate::operation::{OperationToken, VuSlotPosition};
+use crate::operation::{Operation, OperationToken, VuSlotPosition};
+use crate::program::OriginKind;
 
 /// Only responses are continued; a request that failed could otherwise be repeated for ever.
 const A_BUG: &str =
@@ -91,14 +95,33 @@ impl EventLoop {
         let phase = self.phase_at(operation.draft.due);
         let exchange = operation.exchange(phase, outcome, now);
         let due = operation.draft.due;
+        let status = self.status_of(operation, outcome);
+        let reason = match outcome {
+            Outcome::Ok => Cow::Borrowed(""),
+            _ => failure_reason(operation, outcome, detail),
+        };
         self.accounting.request_ended(&exchange);
+        self.accounting.resulted(&exchange, Ending { status, reason: &reason }, operation);
         if self.perturbation.concerns(due) {
             self.accounting.perturbed_request(&exchange);
         }
         for (check, result) in self.checks.drain(..) {
             self.accounting.checked(exchange.at, check, result);
         }
-        self.exemplars.add(self.operations.get_mut(index), &exchange, detail);
+        self.exemplars.add(self.operations.get_mut(index), &exchange, &reason);
+    }
+
+    /// The status of its response, where one had begun. That of gRPC comes last.
+    fn status_of(&self, operation: &Operation, outcome: Outcome) -> Option<ResponseStatus> {
+        let response = &operation.response;
+        if response.status == 0 {
+            return None;
+        }
+        match (self.program.origin(operation.draft.origin).kind, outcome) {
+            (OriginKind::Http, _) => Some(ResponseStatus::Http(response.status)),
+            (OriginKind::Grpc, Outcome::Grpc(code)) => Some(ResponseStatus::Grpc(code)),
+            (OriginKind::Grpc, _) => outcome.is_answer().then(|| ResponseStatus::Grpc(response.grpc_code())),
+        }
     }
 
     /// Resume an iteration and do what it asks for.

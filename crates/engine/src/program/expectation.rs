@@ -242,8 +242,8 @@ impl ExpectedStatus {
         match self {
             ExpectedStatus::Http(accepted) if accepted.is_empty() => (200..400).contains(&response.status),
             ExpectedStatus::Http(accepted) => accepted.contains(&response.status),
-            ExpectedStatus::Grpc(accepted, _) if accepted.is_empty() => grpc_code(response) == GrpcCode::OK,
-            ExpectedStatus::Grpc(accepted, _) => accepted.contains(&grpc_code(response)),
+            ExpectedStatus::Grpc(accepted, _) if accepted.is_empty() => response.grpc_code() == GrpcCode::OK,
+            ExpectedStatus::Grpc(accepted, _) => accepted.contains(&response.grpc_code()),
         }
     }
 
@@ -251,7 +251,7 @@ impl ExpectedStatus {
     /// whole, its length is compared with the message's prefix.
     fn check_message(&self, response: &Response) -> Result<(), MessageError> {
         let requires_message = matches!(self, ExpectedStatus::Grpc(_, GrpcResponseKind::Message));
-        if !requires_message || grpc_code(response) != GrpcCode::OK {
+        if !requires_message || response.grpc_code() != GrpcCode::OK {
             return Ok(());
         }
         if response.is_whole() {
@@ -268,7 +268,7 @@ impl ExpectedStatus {
         match self {
             ExpectedStatus::Http(_) => Outcome::of_http_status(response.status),
             // An unexpected OK is a failed check: the outcome `grpc:OK` would look like a success.
-            ExpectedStatus::Grpc(..) => match grpc_code(response) {
+            ExpectedStatus::Grpc(..) => match response.grpc_code() {
                 GrpcCode::OK => Outcome::Check,
                 code => Outcome::Grpc(code),
             },
@@ -282,7 +282,7 @@ impl ExpectedStatus {
             }
             ExpectedStatus::Http(accepted) => format!("status {}, expected {accepted:?}", response.status),
             ExpectedStatus::Grpc(..) => {
-                let mut text = format!("gRPC status {}", grpc_code(response));
+                let mut text = format!("gRPC status {}", response.grpc_code());
                 if let Some(status) = wire::grpc::Status::of(&response.headers.view()) {
                     text.push_str(": ");
                     status.text_into(&mut text);
@@ -290,15 +290,6 @@ impl ExpectedStatus {
                 text
             }
         }
-    }
-}
-
-fn grpc_code(response: &Response) -> GrpcCode {
-    match wire::grpc::Status::code_of(&response.headers.view()) {
-        Some(code) => code,
-        // A client that cancels a stream receives no status.
-        None if response.is_cut => GrpcCode::OK,
-        None => wire::grpc::code_of_http(response.status),
     }
 }
 

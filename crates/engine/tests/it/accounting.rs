@@ -44,6 +44,28 @@ pub(crate) trait Accounting {
         outcomes
     }
 
+    /// How many requests of an endpoint ended with each status, and how many without one (the empty text).
+    fn statuses(&self, endpoint: &str) -> BTreeMap<String, u64> {
+        self.results_by(endpoint, Key::STATUS)
+    }
+
+    /// How many requests of an endpoint failed for each reason.
+    fn reasons(&self, endpoint: &str) -> BTreeMap<String, u64> {
+        let mut reasons = self.results_by(endpoint, Key::REASON);
+        reasons.remove("");
+        reasons
+    }
+
+    fn results_by(&self, endpoint: &str, tag: &str) -> BTreeMap<String, u64> {
+        let run = self.recorded();
+        let mut results = BTreeMap::new();
+        for (id, key) in select(run.keys(), Metric::Results, |key| &*key.endpoint == endpoint) {
+            let value = key.tags.get(tag).map_or("", |value| value);
+            *results.entry(value.to_owned()).or_default() += run.total(id).unwrap();
+        }
+        results
+    }
+
     /// The sum of a counter in each second.
     fn by_second(&self, metric: Metric) -> BTreeMap<u32, u64> {
         let run = self.recorded();
@@ -83,6 +105,11 @@ pub(crate) trait Accounting {
             };
             let ended = self.times(Metric::ResponseTime, here).count();
             assert_eq!(self.count(Metric::Requests, here), ended, "requests of {row:?}");
+            let alike = |key: &Key| here(key) && key.outcome == row.outcome;
+            if row.outcome.is_some() {
+                let timed = self.times(Metric::ResponseTime, alike).count();
+                assert_eq!(self.count(Metric::Results, alike), timed, "results of {row:?}");
+            }
             assert!(self.times(Metric::ServiceTime, here).count() <= ended);
         }
     }

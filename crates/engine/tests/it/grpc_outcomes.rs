@@ -46,6 +46,22 @@ fn grpc_codes_are_outcomes() {
 }
 
 #[test]
+fn grpc_statuses_are_counted_by_their_code() {
+    let site =
+        Site::new().at("/bed.Bed/Coded", GrpcBehaviour::status(5)).at("/bed.Bed/Good", GrpcBehaviour::Echo);
+    let target = testbed::grpc(site).unwrap();
+    let plan = Plan::new()
+        .grpc(RPC, target.addr())
+        .scenario(scenario("bad", at_rate(50.0, ms(200)), sequence([call("Coded", "x")])))
+        .scenario(scenario("good", at_rate(100.0, ms(400)), sequence([call("Good", "y")])));
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.statuses("Coded"), [("NOT_FOUND".to_owned(), COUNT)].into());
+    assert_eq!(run.statuses("Good"), [("OK".to_owned(), 40)].into());
+    assert_eq!(run.reasons("Good"), [].into());
+}
+
+#[test]
 fn a_reset_or_hanging_stream_affects_no_other() {
     check(GrpcBehaviour::Reset { reason: 2 }, Outcome::Reset);
     check(GrpcBehaviour::Reset { reason: 7 }, Outcome::Reset);

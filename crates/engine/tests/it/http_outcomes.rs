@@ -1,5 +1,6 @@
 //! Every fault of an HTTP target gives the right outcome, the run ends, and no fault affects other requests.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::thread;
@@ -111,6 +112,35 @@ fn statuses_have_outcomes_of_their_own() {
     check(Behaviour::status(429), Outcome::Http429);
     check(Behaviour::status(500), Outcome::Http5xx);
     check(Behaviour::status(503), Outcome::Http503);
+}
+
+/// Several statuses of one class at one endpoint: each is counted as often
+/// as the target answered with it.
+#[test]
+fn each_status_is_counted_as_often_as_the_target_answered_it() {
+    let statuses = [200, 201, 404, 200, 410, 503, 502, 429, 204, 503].map(Behaviour::status);
+    let site = Site::new()
+        .at("/mixed", Behaviour::Sequence(statuses.into()))
+        .at("/half", Behaviour::half_answer(Ending::Close));
+    let target = testbed::http(site).unwrap();
+    let plan = Plan::of(target.addr())
+        .connecting(WEB, |c| c.retry = Retry::Never)
+        .scenario(scenario("mixed", closed(5, ms(400)), sequence([get("mixed", "/mixed")])))
+        .scenario(scenario("half", at_rate(50.0, ms(200)), sequence([get("half", "/half")])));
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    let mut answered: BTreeMap<String, u64> = BTreeMap::new();
+    for served in target.log().iter().filter(|served| served.path == "/mixed") {
+        *answered.entry(served.status.unwrap().to_string()).or_default() += 1;
+    }
+    assert_eq!(answered.len(), 8, "every status was answered: {answered:?}");
+    assert_eq!(run.statuses("mixed"), answered);
+    let reasons = run.reasons("mixed");
+    assert_eq!(reasons["status 503, expected 200 to 399"], answered["503"]);
+    assert_eq!(reasons.len(), 5, "{reasons:?}");
+    // The head of these had come.
+    assert_eq!(run.statuses("half"), [("200".to_owned(), 10)].into());
+    assert_eq!(run.reasons("half").values().sum::<u64>(), 10);
 }
 
 #[test]

@@ -31,10 +31,10 @@ pub(super) fn claim_share(measured: &MeasuredObjective<'_>, share: &ShareMeasure
     }
 }
 
-/// As one line: `0.3 % took 50 ms or longer, or failed (at most 0.9 % at 95 %, as 600 independent arrivals show; 5 % allowed)`.
+/// As one line: `0.3 % failed or took 50 ms or longer (at most 0.9 % at 95 % confidence, effective sample size 600; 5 % allowed)`.
 pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> String {
     let decision = share.decision;
-    let mut remarks = vec![limits(share, measured.thing()), allowed(share.question.allowed)];
+    let mut remarks = vec![limits(share), allowed(share.question.allowed)];
     remarks.extend(perturbed(share));
     remarks.extend(share.widened_by.iter().filter_map(|widening| {
         let cause = widening.cause;
@@ -48,21 +48,38 @@ pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasuremen
 /// What arrivals on the wrong side of the bound did.
 fn wrong_side(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> String {
     let objective = measured.objective;
-    let longer = match (&objective.measure, objective.comparison) {
+    let limit = match (&objective.measure, objective.comparison) {
         (Measure::Metric(measure), _) => return metric_side(measured, measure, share.wrong_side),
         (Measure::Goodput { within: None }, _) => return failed(share.wrong_side).to_owned(),
         (Measure::Goodput { within: Some(limit) }, _) => {
-            format!("longer than {}", numbers::ms(limit.as_secs_f64() * 1e3))
+            TimeLimit { ms: limit.as_secs_f64() * 1e3, is_allowed: true }
         }
-        (_, Comparison::Below | Comparison::AtLeast) => format!("{} or longer", numbers::ms(objective.bound)),
-        _ => {
-            format!("longer than {}", numbers::ms(objective.bound))
-        }
+        (_, Comparison::Below | Comparison::AtLeast) => TimeLimit { ms: objective.bound, is_allowed: false },
+        _ => TimeLimit { ms: objective.bound, is_allowed: true },
     };
     match share.wrong_side {
-        WrongSide::Beyond => format!("failed or took {longer}"),
-        WrongSide::Within => format!("succeeded and took not {longer}"),
+        WrongSide::Beyond => format!("failed or took {}", limit.beyond()),
+        WrongSide::Within => format!("succeeded in {}", limit.within()),
         side @ (WrongSide::Failed | WrongSide::Succeeded) => failed(side).to_owned(),
+    }
+}
+
+/// A bound on times.
+struct TimeLimit {
+    ms: f64,
+    /// Whether a time that is exactly as long keeps it.
+    is_allowed: bool,
+}
+
+impl TimeLimit {
+    fn beyond(&self) -> String {
+        let ms = numbers::ms(self.ms);
+        if self.is_allowed { format!("longer than {ms}") } else { format!("{ms} or longer") }
+    }
+
+    fn within(&self) -> String {
+        let ms = numbers::ms(self.ms);
+        if self.is_allowed { format!("at most {ms}") } else { format!("less than {ms}") }
     }
 }
 
@@ -79,12 +96,15 @@ fn metric_side(measured: &MeasuredObjective<'_>, measure: &MetricMeasure, side: 
     }
     let bound = numbers::quantity(measured.objective.bound, measure.unit());
     let is_at_least = matches!(measured.objective.comparison, Comparison::Below | Comparison::AtLeast);
-    let not = if is_nonzero { "" } else { "not " };
-    match (measure.is_of_times(), is_at_least) {
-        (true, true) => format!("took {not}{bound} or longer"),
-        (true, false) => format!("took {not}longer than {bound}"),
-        (false, true) => format!("were {not}{bound} or more"),
-        (false, false) => format!("were {not}more than {bound}"),
+    match (measure.is_of_times(), is_at_least, is_nonzero) {
+        (true, true, true) => format!("took {bound} or longer"),
+        (true, false, true) => format!("took longer than {bound}"),
+        (false, true, true) => format!("were {bound} or more"),
+        (false, false, true) => format!("were more than {bound}"),
+        (true, true, false) => format!("took less than {bound}"),
+        (true, false, false) => format!("took at most {bound}"),
+        (false, true, false) => format!("were less than {bound}"),
+        (false, false, false) => format!("were at most {bound}"),
     }
 }
 
@@ -96,7 +116,7 @@ fn failed(side: WrongSide) -> &'static str {
 }
 
 /// The limit that decides, or both.
-fn limits(share: &ShareMeasurement, thing: &str) -> String {
+fn limits(share: &ShareMeasurement) -> String {
     let (decision, question) = (share.decision, &share.question);
     let [lower, upper] = [decision.limits.lower, decision.limits.upper].map(numbers::percent);
     let limits = match decision.answer {
@@ -105,9 +125,9 @@ fn limits(share: &ShareMeasurement, thing: &str) -> String {
         ShareAnswer::UndecidedBySample | ShareAnswer::UndecidedByGenerator => format!("{lower} to {upper}"),
     };
     format!(
-        "{limits} at {} by {}",
+        "{limits} at {} confidence, effective sample size {}",
         numbers::percent(question.confidence),
-        numbers::independent(decision.effective_sample, thing)
+        numbers::sample_size(decision.effective_sample)
     )
 }
 
@@ -122,7 +142,7 @@ fn allowed(share: f64) -> String {
 fn perturbed(share: &ShareMeasurement) -> Option<String> {
     let all = match share.is_perturbed_counted {
         true => numbers::count(share.perturbed),
-        false => format!("{}, as far as this file shows,", numbers::count(share.perturbed)),
+        false => format!("up to {}", numbers::count(share.perturbed)),
     };
     let open = share.widened_by.iter().find(|widening| widening.cause == WideningCause::Perturbed);
     match (share.decision.answer, open) {
@@ -141,14 +161,14 @@ pub(super) fn assumes(share: &ShareMeasurement) -> bool {
 }
 
 /// What a pass beside perturbed arrivals assumes.
-pub(super) const ASSUMPTION: &str = "takes for granted that the target answers requests no later if they come one by one \
-     than if a stall of the generator sends them together; one that collects, limits or sheds requests may do otherwise.";
+pub(super) const ASSUMPTION: &str = "assumes that the target answers requests that arrive one by one no later than \
+     those that a stall of the generator sends together; a target that batches, rate-limits or sheds requests may do otherwise.";
 
 /// How the decision counts arrivals of which the side is not known.
 fn counted_as(share: &ShareMeasurement) -> &'static str {
     match share.decision.answer {
-        ShareAnswer::Pass => "counted against it",
-        ShareAnswer::Fail => "counted in its favour",
+        ShareAnswer::Pass => "counted against the objective",
+        ShareAnswer::Fail => "counted in the objective's favour",
         ShareAnswer::UndecidedBySample | ShareAnswer::UndecidedByGenerator => "may be on either side",
     }
 }

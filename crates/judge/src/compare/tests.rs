@@ -246,7 +246,7 @@ fn one_run_each_of_three_is_one_finding() {
 fn an_invalid_run_has_no_differences() {
     let short = TestRun::new().offer("steady", "list", Load { dropped_generator_late: 31, ..Load::of(99) });
     insta::assert_snapshot!(between("L1", &short, &sound()), @r"
-    invalid [0] Planned 130/s, delivered 99/s (76.2 %). These latencies describe 99/s.
+    invalid [0] Planned 130/s, offered 99/s (76.2 %). The response times are those at 99/s.
     refusals: 1
     ");
 }

@@ -13,9 +13,9 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::T5,
     title: "carry-over",
     severity: Severity::Invalid,
-    tests: "Responses to requests that were due in an earlier phase and ended from the second second of a phase \
-            on, for as long as they are at least 10 % of all responses: at least 10 of them are a caution, and \
-            invalid where working them off took 5 % of the phase or more.",
+    tests: "Responses to requests that were due in an earlier phase and ended after the first second of this \
+            one, counted as long as they are at least 10 % of all responses: 10 or more are a caution. It is \
+            invalid where it took 5 % of the phase or longer until they had ended.",
     affects: "objectives on times of that phase",
     why: "The backlog of one phase is in the times of the next: they describe both.",
     next: "Leave time between the two for requests in flight to end, or start the phase later.",

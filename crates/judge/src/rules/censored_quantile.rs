@@ -14,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q2,
     title: "censored-quantile",
     severity: Severity::Caution,
-    tests: "The share of arrivals that took at least 98 % of their step's time limit is 1 − q or more.",
+    tests: "The share of arrivals that took at least 98 % of their step's time limit is 1 − q or more, for \
+            an objective on the quantile q.",
     affects: "nothing by itself: a request that reached its time limit failed, and counts as infinitely slow",
     why: "The quantile is the time limit, not a response time: its true value is unknown.",
     next: "Raise the step's `timeout` above the bound, or lower the load.",

@@ -12,14 +12,15 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::L4,
     title: "closed-loop-or-capped",
     severity: Severity::Invalid,
-    tests: "A closed model; or at least 99 % of the VU limit in use for at least 1 % of a phase; or completed \
-            iterations a second × mean iteration time at 90 % of the VU limit or more. Goodput and throughput of a \
-            closed model are invalid, its other objectives get a note of its number of virtual users. A limit that \
-            was reached is a caution: arrivals dropped at it have a range, which their objectives are decided by.",
-    affects: "objectives on a rate of a closed scenario; other objectives of it are met with its number of virtual \
+    tests: "A closed model; or at least 99 % of the VU limit in use for at least 1 % of a phase; or \
+            completed iterations a second × mean iteration time at 90 % of the VU limit or more. In a closed \
+            model objectives on goodput and throughput are invalid, and a note says for how many virtual \
+            users the others hold. Reaching the limit is a caution: objectives are decided with the range of \
+            times that the dropped arrivals could have had.",
+    affects: "objectives on a rate of a closed scenario; its other objectives hold for its number of virtual \
               users. A limit that was reached refuses differences between runs",
-    why: "Where the number of virtual users sets the load, a slow target gets fewer requests, and rate and \
-          latency describe the VU limit.",
+    why: "Where the number of virtual users sets the load, a slow target gets fewer requests: rate and \
+          latency then depend on the number of virtual users.",
     next: "Use an arrival-rate executor, raise `max_vus`, or state the objective for a number of virtual \
            users.",
     affected: AffectedClaims::LoadExceptRatesOfClosed,

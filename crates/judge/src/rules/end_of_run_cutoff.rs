@@ -10,10 +10,10 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::L7,
     title: "end-of-run-cutoff",
     severity: Severity::Caution,
-    tests: "At least 10 failures in the last second, as many as there were requests in flight before it, \
-            within 15 %.",
+    tests: "At least 10 requests failed in the last second, and their number is within 15 % of the requests \
+            in flight before it.",
     affects: "objectives on requests of the last phase",
-    why: "Requests that the end of the run cut off did not fail: they had no time to end.",
+    why: "Requests that the end of the run cut off did not fail: they had no time to complete.",
     next: "Give scenarios a `graceful_stop` as long as their longest response.",
     affected: AffectedClaims::Load,
     check: Check::Run(check),
@@ -40,7 +40,7 @@ fn cut_off(last: LastSecond, scope: Scope) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{} failures in the last second against {} requests in flight before it: the end of the run cut them off.",
+        "{} requests failed in the last second, and {} were in flight before it: the end of the run cut them off.",
         numbers::count(last.failed),
         numbers::significant(last.in_flight)
     );
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn as_many_failures_as_requests_in_flight_were_cut_off() {
         insta::assert_snapshot!(ending_with(42).findings(super::check), @r"
-        caution [steady] 42 failures in the last second against 40 requests in flight before it: the end of the run cut them off.
+        caution [steady] 42 requests failed in the last second, and 40 were in flight before it: the end of the run cut them off.
           failed Some(42.0) 1, in flight Some(40.0) 1, threshold Some(15.0) %
         ");
     }

@@ -13,8 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::T4,
     title: "functional-failure-phase",
     severity: Severity::Caution,
-    tests: "Successes below 50 % of all arrivals that were due in a phase, or of those of one endpoint in a \
-            phase.",
+    tests: "Fewer than 50 % of the arrivals that were due in a phase succeeded, or of those of one endpoint \
+            in a phase.",
     affects: "nothing by itself: failures count as infinitely slow; it refuses differences between runs of that phase \
               and endpoint",
     why: "The latency of failures is not the latency of a working target.",

@@ -12,16 +12,17 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::L3,
     title: "generator-saturated",
     severity: Severity::Caution,
-    tests: "For each phase: a loop that used more than 80 % of a core over any 10 s (or over the whole phase if it \
-            is shorter), or that was stalled for more than 1 % of it in turns of 2 ms or longer while the code of a \
-            script used at least half of that time, and of the loops' CPU. CPU that was not measured is a caution, too. \
-            Beside steal or other processes that took the \
-            processor it is part of S9's finding.",
-    affects: "nothing by itself: arrivals that the generator delayed have a range, which their objectives are \
-              decided by; it refuses differences between runs at an offered rate",
+    tests: "For each phase: a loop used more than 80 % of a core over any 10 s (over the whole phase if it \
+            is shorter). Or: a loop was stalled for more than 1 % of the phase, in pauses of 2 ms or longer, \
+            and the code of a script used at least half of that time and at least half of the loops' CPU. \
+            CPU that was not measured is a caution, too. Where steal or other processes took the processor, \
+            this is part of S9's finding.",
+    affects: "nothing by itself: objectives are decided with the range of times that the delayed arrivals \
+              could have had; differences between runs at an offered rate are refused",
     why: "The generator, not the target, was at its limit: its delays are in the numbers.",
-    next: "Give the generator its own cores or a second machine, or lower the load. Of a script that uses most of the CPU \
-           make an iteration leaner: data built once in the init code, less JSON, fewer groups and tags.",
+    next: "Give the generator its own cores or a second machine, or lower the load. If a script uses most of \
+           the CPU, make its iteration cheaper: build data once in the init code, parse less JSON, use fewer \
+           groups and tags.",
     affected: AffectedClaims::Load,
     check: Check::Run(check),
 };
@@ -75,7 +76,7 @@ fn held_up(facts: &Facts<'_>, phase: &PhaseWindow) -> Option<Finding> {
     let all = facts.generator.stalls.iter().filter(is_here);
     let worst = all.max_by(|a, b| a.share.total_cmp(&b.share))?;
     let what = format!(
-        "The script held the generator up: {} for {} of `{}`, for {} at the longest; {}.",
+        "The script held the generator up: {} for {} of `{}` (longest stall {}); {}.",
         worst.instance.map_or_else(|| "it stalled".to_owned(), |instance| format!("{instance} stalled")),
         numbers::percent(worst.share),
         worst.phase,
@@ -153,14 +154,14 @@ mod tests {
         let mut test_run = with_script(0.55);
         test_run.stall(10..70, 300_000);
         insta::assert_snapshot!(test_run.findings(super::check), @r"
-        caution [steady] The script held the generator up: loop 0 stalled for 100 % of `steady`, for 300 ms at the longest; the script itself costs 6.42 ms of CPU an iteration, 91.7 % of what the loops used.
+        caution [steady] The script held the generator up: loop 0 stalled for 100 % of `steady` (longest stall 300 ms); the script itself costs 6.42 ms of CPU an iteration, 91.7 % of what the loops used.
           time stalled Some(100.0) %, threshold Some(1.0) %
         ");
         assert_eq!(test_run.findings_of("S9"), "nothing");
         let mut light = with_script(0.05);
         light.stall(10..70, 300_000);
         assert_eq!(light.findings(super::check), "nothing");
-        assert!(light.findings_of("S9").contains("Neighbours took the processor"));
+        assert!(light.findings_of("S9").contains("Other work took the processor"));
     }
 
     #[test]

@@ -14,12 +14,13 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::M4,
     title: "leak-claim",
     severity: Severity::Invalid,
-    tests: "An objective on a series, with `leak` in its name, where the answer of `plimsoll leaks` on that series \
-            is not NO_LEAK: that takes 30 min, 12 independent values, growth beyond 1 % of the level an hour (at least 1 MiB) \
-            excluded and, for memory that is garbage-collected, 30 collections. `plimsoll leaks` itself answers UNDETERMINED below that.",
+    tests: "An objective on a series has `leak` in its name, and `plimsoll leaks` does not answer NO_LEAK \
+            for that series. NO_LEAK needs 30 min, an effective sample size of 12, growth of more than 1 % \
+            of the level an hour (at least 1 MiB) excluded at 95 % and, for memory that is \
+            garbage-collected, 30 collections; with less the answer is UNDETERMINED.",
     affects: "that objective",
-    why: "A bound on memory is about how much was used. One snapshot, or a few minutes, do not show what is never \
-          released.",
+    why: "A bound on memory limits how much was used. A single value, or those of a few minutes, do not show \
+          whether memory is ever released.",
     next: "Run for 30 min or longer, in load cycles with idle phases between, and use `plimsoll leaks`.",
     affected: AffectedClaims::Named,
     check: Check::Run(check),
@@ -74,7 +75,7 @@ mod tests {
     #[test]
     fn a_bound_on_memory_in_a_minute_excludes_no_leak() {
         let test_run = observed_for(70, "no-leak", "max(rss) < 500000000");
-        insta::assert_snapshot!(test_run.findings(super::check), @"invalid [no-leak] Its name is about a leak, and the leak analysis of `rss` is UNDETERMINED: 68 s of it act like 7 independent values; 12 are needed.");
+        insta::assert_snapshot!(test_run.findings(super::check), @"invalid [no-leak] Its name is about a leak, and the leak analysis of `rss` is UNDETERMINED: In 68 s the effective sample size is 7; 12 are needed.");
         let unobserved = observed_for(70, "no-leak", "max(widgets, target = web) < 5");
         insta::assert_snapshot!(unobserved.findings(super::check), @"invalid [no-leak] Its name is about a leak, and `widgets` was not observed, or is not a series that can show a leak.");
     }

@@ -11,10 +11,11 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::L5,
     title: "little-mismatch",
     severity: Severity::Invalid,
-    tests: "Little's law, L = λW, over the whole seconds of a run, 20 at least: concurrent iterations compared \
-            with iterations a second × mean iteration time without start lag. More than 2 % apart is a caution, \
-            more than 5 % invalid; not tested below 1 concurrent iteration, and where iterations take 1 % of the \
-            run or more. For an imported run: more than the virtual users or the concurrency that it states.",
+    tests: "Little's law, L = λW, over the whole seconds of a run of 20 s or longer: the observed concurrent \
+            iterations compared with iterations a second × mean iteration time without start lag. A \
+            difference of more than 2 % is a caution, of more than 5 % invalid. Not tested with fewer than 1 \
+            concurrent iteration, or where iterations take 1 % of the run or longer. For an imported run: \
+            more concurrent iterations than the virtual users or the concurrency that it states.",
     affects: "every objective on requests of that scenario",
     why: "Two of rate, time and concurrency determine the third: if they do not agree, one of them was measured \
           wrongly.",

@@ -17,23 +17,26 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::S9,
     title: "noisy-host",
     severity: Severity::Inconclusive,
-    tests: "One finding, that neighbours took the processor, with what they did to the generator in the same phase (late \
-            drops of L2; beside steal or other processes, busy loops of L3): a loop of the generator that used no more \
-            than 80 % of a core and was stalled, not by a script (L3), for more than 1 % of a phase of 1 s or longer, in turns of 2 ms or longer (the worst \
-            loop decides); steal above 1 % in the mean or above 5 % in any 10 s; where a target is observed, processes \
-            other than the generator and the observed targets using more than 0.25 cores while a process waits for a \
-            processor for more than 5 % of \
-            10 s. Others: mean frequencies of 10 s more than 5 % apart; a process waiting for memory for more than \
-            5 % of any 10 s. A caution, also in a comparison if in both runs; inconclusive if in one run alone, \
-            unknown if a machine was not observed. Steps of the system clock change no time here, since times are \
-            taken from a monotonic clock.",
-    affects: "a caution for objectives on times: arrivals that a stall disturbed have a range, which objectives are \
-              decided by; with late drops or a busy loop, what L2 and L3 affect; differences between runs",
-    why: "What runs beside the generator and the target delays both, in one run and not in the next.",
-    next: "Objectives that are decided need nothing. For the others: on a machine of your own stop what else runs, pin \
-           the generator and the target to processors of their own, or use a second machine for the generator. On a \
-           shared runner ask for more cores, lower the rate, or run at a quieter time, and observe the target: late \
-           drops are no more than a caution where it used less than 70 % of its limits.",
+    tests: "Whether other work took processor time: one finding, together with what that did to the \
+            generator in the same phase (late drops of L2, and busy loops of L3 where steal or other \
+            processes were seen). Signs of it: a loop of the generator that used at most 80 % of a core was \
+            stalled for more than 1 % of a phase of 1 s or longer, in pauses of 2 ms or longer that no \
+            script explains (L3); steal was above 1 % on average or above 5 % in any 10 s; where a target is \
+            observed, processes other than the generator and the observed targets used more than 0.25 cores \
+            while a process waited for a processor for more than 5 % of 10 s. Findings of their own: the \
+            processors' mean frequency differs by more than 5 % between windows of 10 s; a process waited \
+            for memory for more than 5 % of any 10 s. Severity: caution; in a comparison too, if both runs \
+            show it, and inconclusive if only one does; unknown if a machine was not observed. Steps of the \
+            system clock change no time: times are from a monotonic clock.",
+    affects: "objectives on times, with a caution: they are decided with the range of times that the \
+              disturbed arrivals could have had; with late drops or a busy loop, what L2 and L3 affect; \
+              differences between runs",
+    why: "Other work on the machine delays the generator and the target, in one run and not in the next.",
+    next: "Nothing is needed for objectives that are decided. For the others, on a machine of your own: stop \
+           other work, pin the generator and the target to processors of their own, or run the generator on \
+           a second machine. On a shared runner: ask for more cores, lower the rate or run at a quieter \
+           time, and observe the target: late drops are only a caution where the target used less than 70 % \
+           of its limits.",
     affected: AffectedClaims::Times,
     check: Check::Both { run: check, pair: pairs::check },
 };
@@ -65,7 +68,7 @@ fn neighbours(facts: &Facts<'_>) -> Option<Finding> {
     }
     let what: Vec<&str> = signs.iter().map(|sign| sign.what.as_str()).collect();
     let figures: Vec<_> = signs.iter().flat_map(|sign| sign.figures.iter().copied()).collect();
-    Some(caution(format!("Neighbours took the processor: {}.", what.join("; ")), &figures))
+    Some(caution(format!("Other work took the processor: {}.", what.join("; ")), &figures))
 }
 
 /// What shows it in the run.
@@ -105,7 +108,7 @@ fn worst_stall<'f>(facts: &'f Facts<'_>, is_selected: impl Fn(&str) -> bool) -> 
 fn stalled(worst: &LoopStalls) -> Sign {
     let who = worst.instance.map_or_else(|| "the generator".to_owned(), |instance| instance.to_string());
     let what = format!(
-        "{who} was stalled for {} of `{}`, for {} at the longest",
+        "{who} was stalled for {} of `{}` (longest stall {})",
         numbers::percent(worst.share),
         worst.phase,
         numbers::ms(worst.longest_ms)
@@ -126,7 +129,7 @@ fn steal(host: &Host, seconds: &Seconds) -> Option<Sign> {
     let is_much = |steal: &StealShares| steal.mean > STEAL_MEAN || steal.worst > STEAL_WINDOW;
     let StealShares { mean, worst } = host.steal(seconds).filter(is_much)?;
     let what = format!(
-        "other machines on the same hardware took {} of its processors in the mean, and {} in the worst {WINDOW_S} s",
+        "other machines on the same hardware took {} of its processor time on average, and {} in the worst {WINDOW_S} s",
         numbers::percent(mean),
         numbers::percent(worst)
     );
@@ -138,7 +141,7 @@ fn frequency(host: &Host) -> Option<Finding> {
     let range = host.frequency.filter(is_unsteady)?;
     let (low, high) = (range.lowest / 1e9, range.highest / 1e9);
     let what = format!(
-        "The processors' frequency was {} GHz at times and {} GHz at others.",
+        "The processors' mean frequency was between {} GHz and {} GHz over windows of {WINDOW_S} s.",
         numbers::significant(low),
         numbers::significant(high)
     );
@@ -148,7 +151,7 @@ fn frequency(host: &Host) -> Option<Finding> {
 fn memory(host: &Host) -> Option<Finding> {
     let worst = host.memory_pressure.filter(|worst| *worst > PRESSURE)?;
     let what = format!(
-        "Memory was short: in the worst {WINDOW_S} s a process waited for it {} of the time.",
+        "Memory was short: in the worst {WINDOW_S} s a process waited for memory during {} of the time.",
         numbers::percent(worst)
     );
     Some(caution(what, &[("waiting", worst * 100.0, "%"), ("threshold", PRESSURE * 100.0, "%")]))
@@ -213,11 +216,11 @@ mod tests {
             ("cpu", "web", 0.6, 0.6),
         ];
         insta::assert_snapshot!(observed(&noisy).findings(super::check), @r"
-        caution [] Neighbours took the processor: other machines on the same hardware took 2.57 % of its processors in the mean, and 6 % in the worst 10 s; processes other than the generator and the observed targets used 1.1 cores in 10 s in which a process waited for a processor 30 % of the time.
+        caution [] Other work took the processor: other machines on the same hardware took 2.57 % of its processor time on average, and 6 % in the worst 10 s; processes other than the generator and the observed targets used 1.1 cores in 10 s in which a process waited for a processor 30 % of the time.
           steal Some(2.571428571428571) %, threshold Some(1.0) %, cores of others Some(1.0999999999999999) cores, waiting Some(30.0) %, threshold Some(5.0) %
-        caution [] The processors' frequency was 2.4 GHz at times and 3 GHz at others.
+        caution [] The processors' mean frequency was between 2.4 GHz and 3 GHz over windows of 10 s.
           lowest Some(2.4) GHz, highest Some(3.0) GHz
-        caution [] Memory was short: in the worst 10 s a process waited for it 20 % of the time.
+        caution [] Memory was short: in the worst 10 s a process waited for memory during 20 % of the time.
           waiting Some(20.0) %, threshold Some(5.0) %
         ");
     }
@@ -292,7 +295,7 @@ mod tests {
             test_run.run.record(&turns(1), second, 50_000, 10);
         }
         insta::assert_snapshot!(test_run.findings(super::check), @r"
-        caution [] Neighbours took the processor: loop 1 was stalled for 41.7 % of `steady`, for 50 ms at the longest.
+        caution [] Other work took the processor: loop 1 was stalled for 41.7 % of `steady` (longest stall 50 ms).
           time stalled Some(41.66625) %, longest stall Some(50.015) ms, threshold Some(1.0) %
         ");
     }

@@ -42,7 +42,7 @@ fn finding(analysis: &SteadyStateAnalysis) -> Option<Finding> {
         | NotSteadyReason::Series(_, NotSteady::TooShort { steady_s: 0 }) => return None,
         NotSteadyReason::Series(name, why) => format!("{endpoint}: {name} {}.", describe(*why, analysis)),
         NotSteadyReason::Burst { at_s, share, mean } => format!(
-            "{endpoint}: around {} s of its phase {} failed, against {} in its whole steady part.",
+            "{endpoint}: around second {} of its phase {} of the requests failed, over its whole steady part {}.",
             at_s - analysis.seconds.start,
             numbers::percent(*share),
             numbers::percent(*mean)
@@ -67,7 +67,7 @@ fn describe(why: NotSteady, analysis: &SteadyStateAnalysis) -> String {
             share(change)
         ),
         NotSteady::Unknown { batches } => {
-            format!("may be steady or not: {batches} batches of it do not show that it keeps its level")
+            format!("cannot be shown to be steady or not: {batches} independent batches are too few")
         }
         NotSteady::Oscillation { changes } => {
             format!("oscillated: {changes} changes of its level in {length} s")
@@ -94,7 +94,7 @@ mod tests {
     fn a_burst_of_failures_is_not_steady() {
         let burst = |second| if (200..205).contains(&second) { 25 } else { 0 };
         let test_run = five_minutes(|second| Load { failed: burst(second), ..Load::of(50 - burst(second)) });
-        insta::assert_snapshot!(test_run.findings(super::check), @"inconclusive [steady/play/list] `list` in `steady`: around 200 s of its phase 50 % failed, against 0.833 % in its whole steady part.");
+        insta::assert_snapshot!(test_run.findings(super::check), @"inconclusive [steady/play/list] `list` in `steady`: around second 200 of its phase 50 % of the requests failed, over its whole steady part 0.833 %.");
     }
 
     #[test]

@@ -200,7 +200,7 @@ mod tests {
         insta::assert_snapshot!(test_run.verdict(), @r"
         PASS: The objective is met.
         PASS fast
-          10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % by 6,000 independent arrivals; 5 % allowed).
+          10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
         ");
     }
 

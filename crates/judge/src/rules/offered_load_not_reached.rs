@@ -53,7 +53,7 @@ fn whole_phase(facts: &Facts<'_>, scenario_phase: &ScenarioPhaseStats) -> Option
     let planned = scenario_phase.scheduled as f64 / length_s;
     let delivered = planned * share;
     let what = format!(
-        "Planned {}, delivered {} ({}). These latencies describe {}.",
+        "Planned {}, offered {} ({}). The response times are those at {}.",
         numbers::rate(planned),
         numbers::rate(delivered),
         numbers::percent(share),
@@ -92,7 +92,7 @@ fn worst_window(scenario_phase: &ScenarioPhaseStats) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "From second {start} on, {} of the arrivals due within {WINDOW_S} s were delivered.",
+        "Within {WINDOW_S} s from second {start} on, {} of the arrivals due were offered.",
         numbers::percent(worst)
     );
     let figures = [("delivered share", worst * 100.0, "%"), ("threshold", DELIVERED_IN_WINDOW * 100.0, "%")];
@@ -111,10 +111,10 @@ mod tests {
     fn arrivals_dropped_by_a_late_generator_are_invalid() {
         let test_run =
             TestRun::new().offer("steady", "list", Load { dropped_generator_late: 31, ..Load::of(99) });
-        insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        invalid [steady/play] Planned 130/s, delivered 99/s (76.2 %). These latencies describe 99/s.
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        invalid [steady/play] Planned 130/s, offered 99/s (76.2 %). The response times are those at 99/s.
           arrivals scheduled Some(7800.0) 1, dropped: generator late Some(1860.0) 1, delivered share Some(76.15384615384615) %, threshold Some(99.0) %
-        "#);
+        ");
     }
 
     #[test]
@@ -122,10 +122,10 @@ mod tests {
         let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
         test_run.offer_once(30, "list", Load { dropped_generator_late: 10, ..Load::of(0) });
         test_run.offer_once(60, "list", Load::of(5_000));
-        insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        caution [steady/play] From second 21 on, 90.9 % of the arrivals due within 10 s were delivered.
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [steady/play] Within 10 s from second 21 on, 90.9 % of the arrivals due were offered.
           delivered share Some(90.9090909090909) %, threshold Some(95.0) %
-        "#);
+        ");
     }
 
     #[test]

@@ -14,8 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     tests: "For each endpoint and phase: requests that were sent a second time, because the target refused them \
             unprocessed or closed an idle connection instead of an answer. Above 1 % of the requests that is a caution.",
     affects: "every objective on requests of that endpoint and phase",
-    why: "A request that was sent again counts once, with the outcome and the whole time of both attempts. The first \
-          attempt failed, and a client that does not repeat it would have reported an error.",
+    why: "A request that was sent again counts once, with the outcome of the last attempt and the time of \
+          both. The first attempt failed: a client without retries would have reported an error.",
     next: "Let the target keep idle connections open for longer than its clients use them, and announce a shutdown \
            before it closes connections; or set `retry = \"never\"` for the target, which counts first attempts as they \
            end.",

@@ -11,9 +11,10 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q3,
     title: "survivors-only",
     severity: Severity::Inconclusive,
-    tests: "A mean, a lowest or a highest time is of successes only. Where the objective would have another result if \
-            failed and dropped arrivals had taken no time, or their whole time limit, it is inconclusive; else more \
-            than 0.1 % of them is a caution. Quantiles count them as infinitely slow instead.",
+    tests: "An objective on a mean, lowest or highest time covers successes only. It is inconclusive where \
+            it would have another result if the failed and dropped arrivals had taken no time, or their \
+            whole time limit; otherwise more than 0.1 % of them are a caution. Quantiles count them as \
+            infinitely slow instead.",
     affects: "objectives on `avg`, `min` and `max` of times",
     why: "A number about successes contains nothing about failures.",
     next: "State a quantile, which counts failures, and a bound on `error_rate` beside it.",

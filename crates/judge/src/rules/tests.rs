@@ -25,7 +25,7 @@ fn a_rule_is_explained_in_full() {
     Q3 survivors-only (inconclusive)
 
     What it tests
-      A mean, a lowest or a highest time is of successes only. Where the objective would have another result if failed and dropped arrivals had taken no time, or their whole time limit, it is inconclusive; else more than 0.1 % of them is a caution. Quantiles count them as infinitely slow instead.
+      An objective on a mean, lowest or highest time covers successes only. It is inconclusive where it would have another result if the failed and dropped arrivals had taken no time, or their whole time limit; otherwise more than 0.1 % of them are a caution. Quantiles count them as infinitely slow instead.
 
     What it affects
       objectives on `avg`, `min` and `max` of times
@@ -82,7 +82,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
         ("C2", vec![percent(MIX_APART), significant(MIX_CHANCE), percent(BYTES_APART)]),
         ("C6", vec![percent(STATE_APART)]),
         ("L5", [LITTLE_CAUTION, LITTLE_INVALID].map(percent).to_vec()),
-        ("L5", vec![format!("{} at least", LEAST_WINDOW_S)]),
+        ("L5", vec![format!("{} s or longer", LEAST_WINDOW_S)]),
         ("S9", [STEAL_MEAN, STEAL_WINDOW, FREQUENCY_APART, PRESSURE].map(percent).to_vec()),
         ("S9", vec![percent(LOOP_CPU), percent(STALLED), ms(STALL_MS)]),
         ("S9", vec![format!("{} cores", significant(OTHERS_CORES))]),

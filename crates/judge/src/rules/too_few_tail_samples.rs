@@ -11,13 +11,13 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::S4,
     title: "too-few-tail-samples",
     severity: Severity::Inconclusive,
-    tests: "Objectives on quantiles, error rates, checks and goodput: what they allow is between the one-sided 95 % \
-            limits of the share beyond the bound, on the effective sample. Arrivals cluster as their shares in \
-            batches of 10 s show; by 10 to one where nothing shows it, as without any failure or in fewer than 6 \
-            batches.",
+    tests: "Objectives on quantiles, error rates, checks and goodput: the share that the objective allows is \
+            between the one-sided 95 % limits of the share that misses the bound. The limits are computed \
+            with the effective sample size, which follows from how much the share varies between batches of \
+            10 s; without any failure, or with fewer than 6 batches, it is a tenth of the arrivals.",
     affects: "that objective",
-    why: "The next run has another share, which may be on the other side of what is allowed.",
-    next: "Run longer, offer more, or state a bound that is farther away.",
+    why: "The sample is too small: the next run may be on the other side of what is allowed.",
+    next: "Run longer, offer a higher rate, or state a bound that is farther away.",
     affected: AffectedClaims::Named,
     check: Check::Run(check),
 };
@@ -33,12 +33,13 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{} {}s act like {}: {} to {} may be on the wrong side of the bound, {} are allowed. {}",
-        numbers::count(share.question.counts.arrivals),
-        measured.thing(),
-        numbers::independent(decision.effective_sample, "one"),
+        "Between {} and {} of {} {}s miss the bound (limits at {}, effective sample size {}); {} may. {}",
         numbers::percent(decision.limits.lower),
         numbers::percent(decision.limits.upper),
+        numbers::count(share.question.counts.arrivals),
+        measured.thing(),
+        numbers::percent(share.question.confidence),
+        numbers::sample_size(decision.effective_sample),
         numbers::percent(share.question.allowed),
         enough(&share.question, measured.thing())
     );
@@ -65,9 +66,9 @@ fn enough(question: &ShareQuestion, thing: &str) -> String {
         }
         None if is_open_without_more(question) => {
             format!(
-                "More of the same would not decide it: of too many {thing}s it is not known on which side they are."
+                "A longer run would not decide it: for too many {thing}s it is not known whether they miss the bound."
             )
         }
-        None => "What is observed is too close to what is allowed.".to_owned(),
+        None => "The observed share is too close to the allowed one.".to_owned(),
     }
 }

@@ -28,8 +28,8 @@ fn a_run_far_below_its_bound_passes_beside_neighbours() {
     insta::assert_snapshot!(perturbed(test_run, late).verdict(), @r"
     PASS: The objective is met.
     PASS fast
-      3.15 ms over 9,006 observations: 0 % failed or took 200 ms or longer (at most 0.0333 % at 95 % by 9,006 independent arrivals; 5 % allowed; 6 perturbed arrivals counted as observed).
-      S9 noisy-host (caution): Neighbours took the processor: loop 0 was stalled for 30 % of `steady`, for 3 ms at the longest.
+      3.15 ms over 9,006 observations: 0 % failed or took 200 ms or longer (at most 0.0333 % at 95 % confidence, effective sample size 9,006; 5 % allowed; 6 perturbed arrivals counted as observed).
+      S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 30 % of `steady` (longest stall 3 ms).
     ");
 }
 
@@ -56,8 +56,8 @@ fn fifty_requests_without_a_failure_do_not_show_a_rate_below_one_in_a_thousand()
     insta::assert_snapshot!(test_run.verdict(), @r"
     INCONCLUSIVE: The objective is not decided by this evidence: errors.
     INCONCLUSIVE errors
-      50 observations: 0 % failed (0 % to 45.1 % at 95 % by 5 independent arrivals; 0.1 % allowed).
-      S4 too-few-tail-samples (inconclusive): 50 arrivals act like 5 independent ones: 0 % to 45.1 % may be on the wrong side of the bound, 0.1 % are allowed. With the same shares, 29,950 arrivals would decide it.
+      50 observations: 0 % failed (0 % to 45.1 % at 95 % confidence, effective sample size 5; 0.1 % allowed).
+      S4 too-few-tail-samples (inconclusive): Between 0 % and 45.1 % of 50 arrivals miss the bound (limits at 95 %, effective sample size 5); 0.1 % may. With the same shares, 29,950 arrivals would decide it.
     ");
 }
 
@@ -68,8 +68,11 @@ fn seven_arrivals_are_fewer_than_one_independent_arrival() {
         test_run.offer_once(second, "list", Load::of(1));
     }
     let verdict = test_run.verdict();
-    assert!(verdict.contains("by fewer than 1 independent arrival;"), "{verdict}");
-    assert!(verdict.contains("7 arrivals act like fewer than 1 independent one:"), "{verdict}");
+    assert!(verdict.contains("confidence, effective sample size below 1;"), "{verdict}");
+    assert!(
+        verdict.contains("of 7 arrivals miss the bound (limits at 95 %, effective sample size below 1)"),
+        "{verdict}"
+    );
 }
 
 #[test]
@@ -187,7 +190,7 @@ fn none_of_851_passes_a_p95() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     PASS: The objective is met.
     PASS fast
-      10.5 ms over 851 observations: 0 % failed or took 50 ms or longer (at most 3.46 % at 95 % by 85.1 independent arrivals; 5 % allowed).
+      10.5 ms over 851 observations: 0 % failed or took 50 ms or longer (at most 3.46 % at 95 % confidence, effective sample size 85.1; 5 % allowed).
     ");
 }
 
@@ -312,21 +315,18 @@ fn passes_with_many_perturbed_arrivals_say_once_what_they_assume() {
         .offer("steady", "list", Load::of(100))
         .with_objective("fast", "p95(list) < 50ms")
         .with_objective("faster", "p95(list) < 40ms");
-    let assumptions = |test_run: &TestRun| test_run.judge().because.matches("takes for granted").count();
+    let assumptions = |test_run: &TestRun| test_run.judge().because.matches("assumes").count();
     test_run.perturb(30, "list", Load::of(100));
     assert_eq!(assumptions(&test_run), 0);
     for second in 31..35 {
         test_run.perturb(second, "list", Load::of(100));
     }
     let because = test_run.judge().because;
-    assert!(
-        because.starts_with("All 2 objectives are met. This takes for granted that the target"),
-        "{because}"
-    );
+    assert!(because.starts_with("All 2 objectives are met. This assumes that the target"), "{because}");
     assert_eq!(assumptions(&test_run), 1);
     let violated = test_run.with_objective("fastest", "p95(list) < 1us");
     let because = violated.judge().because;
-    assert!(because.contains(" Each pass of fast, faster takes for granted"), "{because}");
+    assert!(because.contains(" Each pass of fast, faster assumes"), "{because}");
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn an_older_file_leaves_open_what_its_stalls_may_have_changed() {
     assert_eq!(of(10_000, true).verdict, Verdict::Pass);
     let open = of(80_000, true);
     assert_eq!(open.verdict, Verdict::Invalid);
-    assert!(open.reasons[0].to_string().contains("as far as this file shows"), "{}", open.reasons[0]);
+    assert!(open.reasons[0].to_string().contains("of up to 6,000 perturbed"), "{}", open.reasons[0]);
     assert_eq!(open.share.map(|share| share.perturbed), Some(6_000));
 }
 

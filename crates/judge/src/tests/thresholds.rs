@@ -64,13 +64,13 @@ fn percentiles_and_rates_are_decided_by_their_shares() {
     insta::assert_snapshot!(run.verdict(), @r"
     FAIL: 1 of 4 thresholds is violated: http_req_duration 2. 3 are met.
     PASS http_req_duration 1
-      20 ms over 6,000 observations: 0 % took 50 ms or longer (at most 0.498 % at 95 % by 600 independent values; 5 % allowed).
+      20 ms over 6,000 observations: 0 % took 50 ms or longer (at most 0.498 % at 95 % confidence, effective sample size 600; 5 % allowed).
     FAIL http_req_duration 2
-      20 ms over 6,000 observations: 100 % took 10 ms or longer (at least 99.5 % at 95 % by 600 independent values; 5 % allowed).
+      20 ms over 6,000 observations: 100 % took 10 ms or longer (at least 99.5 % at 95 % confidence, effective sample size 600; 5 % allowed).
     PASS http_req_failed 3
-      6,000 observations: 0 % failed (at most 0.498 % at 95 % by 600 independent values; 1 % allowed).
+      6,000 observations: 0 % failed (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
     PASS http_req_failed 4
-      6,000 observations: 0 % failed (at most 0.498 % at 95 % by 600 independent values; none is allowed).
+      6,000 observations: 0 % failed (at most 0.498 % at 95 % confidence, effective sample size 600; none is allowed).
     ");
 }
 
@@ -202,9 +202,9 @@ fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met(
     insta::assert_snapshot!(run.verdict(), @r"
     FAIL: 1 of 2 thresholds is violated: http_req_duration 2.
     INVALID http_req_duration 1
-      20 ms over 3,600 observations: 0 % took 50 ms or longer (0 % to 43.4 % at 95 % by 600 independent values; 5 % allowed; 2,400 dropped: VU limit may be on either side).
+      20 ms over 3,600 observations: 0 % took 50 ms or longer (0 % to 43.4 % at 95 % confidence, effective sample size 600; 5 % allowed; 2,400 dropped: VU limit may be on either side).
     FAIL http_req_duration 2
-      20 ms over 3,600 observations: 100 % took 10 ms or longer (at least 56.6 % at 95 % by 600 independent values; 5 % allowed; 2,400 dropped: VU limit counted in its favour).
+      20 ms over 3,600 observations: 100 % took 10 ms or longer (at least 56.6 % at 95 % confidence, effective sample size 600; 5 % allowed; 2,400 dropped: VU limit counted in the objective's favour).
     ");
 }
 

@@ -60,7 +60,7 @@ fn the_verdict_on_a_run_that_was_decided_is_at_the_level_that_its_looks_share() 
     insta::assert_snapshot!(decided.verdict(), @r"
     PASS: The objective is met. The run ended after 50 % of the planned time: every objective decided at 98.1 %.
     PASS fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.066 % at 98.1 % by 6,000 independent arrivals; 5 % allowed).
+      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.066 % at 98.1 % confidence, effective sample size 6,000; 5 % allowed).
     ");
     assert_eq!(decided.judge().claims[0].share.as_ref().map(|share| share.confidence), Some(0.981));
 }

@@ -62,13 +62,13 @@ fn steal_on_either_side_is_stated_and_refuses_nothing() {
     };
     let (calm, noisy) = (stolen(0.001), stolen(0.03));
     insta::assert_snapshot!(between("S9", &calm, &noisy), @r"
-    inconclusive [0, 1] Only the other run's machine was noisy: a difference may be that of the neighbours. Neighbours took the processor: other machines on the same hardware took 3 % of its processors in the mean, and 3 % in the worst 10 s.
-    caution [1] Neighbours took the processor: other machines on the same hardware took 3 % of its processors in the mean, and 3 % in the worst 10 s.
+    inconclusive [0, 1] Only the other run's machine was noisy: other work may be the cause of a difference. Other work took the processor: other machines on the same hardware took 3 % of its processor time on average, and 3 % in the worst 10 s.
+    caution [1] Other work took the processor: other machines on the same hardware took 3 % of its processor time on average, and 3 % in the worst 10 s.
     refusals: 0
     ");
     insta::assert_snapshot!(between("S9", &noisy, &noisy), @r"
-    caution [0, 1] Neighbours took the processor: other machines on the same hardware took 3 % of its processors in the mean, and 3 % in the worst 10 s.
-    caution [0, 1] Both machines were noisy: a difference may be that of the neighbours.
+    caution [0, 1] Other work took the processor: other machines on the same hardware took 3 % of its processor time on average, and 3 % in the worst 10 s.
+    caution [0, 1] Both machines were noisy: other work may be the cause of a difference.
     refusals: 0
     ");
     insta::assert_snapshot!(between("S9", &calm, &slow_until(0, 0, 10_000)), @r"
@@ -87,9 +87,9 @@ fn a_busy_loop_beside_neighbours_refuses_differences_of_its_phase() {
         test_run
     };
     insta::assert_snapshot!(between("S9", &noisy(0.2), &noisy(0.97)), @r"
-    invalid [1] Neighbours took the processor: other machines on the same hardware took 6 % of its processors in the mean, and 6 % in the worst 10 s; loop 0 used 97 % of a core over 10 s of `steady`.
-    caution [0] Neighbours took the processor: other machines on the same hardware took 6 % of its processors in the mean, and 6 % in the worst 10 s.
-    caution [0, 1] Both machines were noisy: a difference may be that of the neighbours.
+    invalid [1] Other work took the processor: other machines on the same hardware took 6 % of its processor time on average, and 6 % in the worst 10 s; loop 0 used 97 % of a core over 10 s of `steady`.
+    caution [0] Other work took the processor: other machines on the same hardware took 6 % of its processor time on average, and 6 % in the worst 10 s.
+    caution [0, 1] Both machines were noisy: other work may be the cause of a difference.
     refusals: 1
     ");
 }

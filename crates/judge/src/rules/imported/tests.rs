@@ -37,15 +37,15 @@ fn what_a_source_did_not_record_is_unknown_and_invalidates_nothing() {
     insta::assert_snapshot!(with_objectives.verdict(), @r"
     INCONCLUSIVE: 2 of 3 objectives are not decided by this evidence: few, rate. 1 is met.
     PASS fast
-      10 ms over 1,000 observations: 0 % failed or took 50 ms or longer (at most 2.95 % at 95 % by 100 independent arrivals; 10 % allowed).
+      10 ms over 1,000 observations: 0 % failed or took 50 ms or longer (at most 2.95 % at 95 % confidence, effective sample size 100; 10 % allowed).
       L1 offered-load-not-reached (caution): k6 did not record how many arrivals were due: whether the planned load was offered is unknown.
       L2 dropped-or-late (caution): k6 did not record when requests were due: start lag is unknown, and waits before requests were sent are in none of these times.
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
       Q2 censored-quantile (caution): k6 did not record the time limits of requests: whether this quantile is one of them is unknown.
     INCONCLUSIVE few
-      1,000 observations: 0 % failed (0 % to 2.95 % at 95 % by 100 independent arrivals; 1 % allowed).
+      1,000 observations: 0 % failed (0 % to 2.95 % at 95 % confidence, effective sample size 100; 1 % allowed).
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
-      S4 too-few-tail-samples (inconclusive): 1,000 arrivals act like 100 independent ones: 0 % to 2.95 % may be on the wrong side of the bound, 1 % are allowed. With the same shares, 2,990 arrivals would decide it.
+      S4 too-few-tail-samples (inconclusive): Between 0 % and 2.95 % of 1,000 arrivals miss the bound (limits at 95 %, effective sample size 100); 1 % may. With the same shares, 2,990 arrivals would decide it.
     INCONCLUSIVE rate
       16.7/s over 1,000 observations meets > 1/s.
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.

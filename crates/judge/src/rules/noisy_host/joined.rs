@@ -109,9 +109,7 @@ mod tests {
 
     #[test]
     fn late_drops_beside_neighbours_are_one_finding() {
-        insta::assert_snapshot!(found(&beside_others()), @r"
-        S9 inconclusive Neighbours took the processor: processes other than the generator and the observed targets used 1.1 cores in 10 s in which a process waited for a processor 30 % of the time. 180 of 60,180 `play` arrivals in `steady` (0.299 %) never started: the generator was late. How near the target was to its limits was not observed.
-        ");
+        insta::assert_snapshot!(found(&beside_others()), @"S9 inconclusive Other work took the processor: processes other than the generator and the observed targets used 1.1 cores in 10 s in which a process waited for a processor 30 % of the time. 180 of 60,180 `play` arrivals in `steady` (0.299 %) never started: the generator was late. How near the target was to its limits was not observed.");
     }
 
     #[test]
@@ -134,9 +132,7 @@ mod tests {
         test_run.loop_cpu(0, [(0..70, 0.9)]);
         test_run.loop_cpu(1, [(0..70, 0.97)]);
         test_run.observe(&SeriesKey::new("host_steal", "host", "1"), 0..70, 0.06);
-        insta::assert_snapshot!(found(&test_run), @r"
-        S9 caution Neighbours took the processor: other machines on the same hardware took 6 % of its processors in the mean, and 6 % in the worst 10 s; loop 1 used 97 % of a core over 10 s of `steady`, and 1 more above 80 %.
-        ");
+        insta::assert_snapshot!(found(&test_run), @"S9 caution Other work took the processor: other machines on the same hardware took 6 % of its processor time on average, and 6 % in the worst 10 s; loop 1 used 97 % of a core over 10 s of `steady`, and 1 more above 80 %.");
     }
 
     #[test]
@@ -160,6 +156,6 @@ mod tests {
         test_run.observe(&steal, 0..10, 0.3);
         test_run.observe(&steal, 10..70, 0.0);
         let found = found(&test_run);
-        assert!(found.contains("L2 inconclusive") && found.contains("S9 caution Neighbours"), "{found}");
+        assert!(found.contains("L2 inconclusive") && found.contains("S9 caution Other work"), "{found}");
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
     match (noise(base), noise(new)) {
         (Some(_), Some(_)) => finding(
             Severity::Caution,
-            "Both machines were noisy: a difference may be that of the neighbours.".to_owned(),
+            "Both machines were noisy: other work may be the cause of a difference.".to_owned(),
         ),
         (Some(what), None) if new.facts.host.is_some() => one_sided("the baseline's", what),
         (None, Some(what)) if base.facts.host.is_some() => one_sided("the other run's", what),
@@ -25,7 +25,8 @@ pub(super) fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
 }
 
 fn one_sided(whose: &str, noise: &str) -> Vec<Finding> {
-    let what = format!("Only {whose} machine was noisy: a difference may be that of the neighbours. {noise}");
+    let what =
+        format!("Only {whose} machine was noisy: other work may be the cause of a difference. {noise}");
     vec![RULE.finding(Severity::Inconclusive, Scope::default(), what)]
 }
 
