@@ -1,4 +1,4 @@
-//! Overload control: how long a runnable task waits for a thread, and how many connections follow from it.
+//! Overload control: how long a runnable task waits for a thread, and how many connections and requests follow from it.
 //!
 //! Under more load than a process can handle, requests queue where no counter sees them: in sockets, and among the
 //! runnable tasks. Then every response comes too late to be of use. A connection (of HTTP/1.1) has one request in
@@ -6,6 +6,10 @@
 //! late it is woken; while that exceeds its target, connections are closed with a refusal, and no new one is accepted,
 //! until their number fits the process. All others wait in the kernel, which costs nearly nothing: refusing a request
 //! takes about half of the time of serving it, so it is done once for a connection, not for each request.
+//!
+//! A connection of HTTP/2 has many requests in progress, and its client queues what it cannot send: were it not read, all
+//! its requests would come too late. So it is read, and the same number bounds the requests in progress of all of them;
+//! the others are refused at once, before anything is done for them.
 
 mod control;
 
@@ -13,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use control::{CHECK_INTERVAL, Control, MIN_CONNECTIONS, Window};
+use control::{CHECK_INTERVAL, Control, MIN_OPEN, Window, allowed};
 use tokio::sync::Notify;
 
 /// Connections that are accepted between two checks: more would be here before the first delay is seen.
@@ -29,30 +33,69 @@ pub struct Backlog {
 struct Shared {
     /// Whether the last delay was above the target.
     is_late: AtomicBool,
-    /// Whether connections are limited now.
+    /// Whether connections and requests are limited now.
     is_behind: AtomicBool,
-    /// Connections that are open.
-    open: AtomicUsize,
+    /// Connections that are open, each with one request at a time.
+    connections: Bounded,
+    /// Requests in progress on connections that have many.
+    requests: Bounded,
     /// Connections that were accepted since the last check. They cost most, and their requests have not come yet.
     fresh: AtomicUsize,
     is_watched: bool,
-    /// Connections that may be open while they are limited.
-    allowed: AtomicUsize,
     /// Connections that are to be closed.
     surplus: AtomicUsize,
-    /// Whether a port waited for the limit since the last check.
+    /// Whether a port waited for the limit, or a request was refused, since the last window.
     has_waited: AtomicBool,
     /// The limit, or the number of connections, has changed.
     changed: Notify,
+}
+
+/// What is limited while the process is behind.
+#[derive(Debug, Default)]
+struct Bounded {
+    open: AtomicUsize,
+    /// The most that were open since the last window.
+    peak: AtomicUsize,
+    /// The most that may be open while they are limited.
+    allowed: AtomicUsize,
+}
+
+impl Bounded {
+    fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    fn enter(&self) {
+        let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
+        self.peak.fetch_max(open, Ordering::Relaxed);
+    }
+
+    fn leave(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn has_space(&self) -> bool {
+        self.open() < self.allowed.load(Ordering::Relaxed)
+    }
+
+    /// Sets what follows from a window.
+    fn limit(&self, factor: f64) {
+        let peak = self.peak.swap(self.open(), Ordering::Relaxed);
+        self.allowed.store(allowed(peak, factor), Ordering::Relaxed);
+    }
 }
 
 /// An open connection, which counts until it is dropped.
 #[derive(Debug)]
 pub(crate) struct OpenConnection(Arc<Shared>);
 
+/// A request in progress, which counts until it is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenRequest(Arc<Shared>);
+
 impl Backlog {
     /// Watches the runtime that it is called on, for as long as any clone exists. `target` is how long a runnable task
-    /// may wait before connections are limited; zero limits none whatever the delay.
+    /// may wait before connections and requests are limited; zero limits none whatever the delay.
     #[must_use]
     pub fn watch(target: Duration) -> Self {
         if target.is_zero() {
@@ -78,20 +121,20 @@ impl Backlog {
         backlog
     }
 
-    /// Whether connections are limited now.
+    /// Whether connections and requests are limited now.
     #[must_use]
     pub fn is_behind(&self) -> bool {
         self.shared.is_behind.load(Ordering::Relaxed)
     }
 
-    /// Returns when another connection may be accepted: above [`MIN_CONNECTIONS`] never while tasks are late, and while
+    /// Returns when another connection may be accepted: above [`MIN_OPEN`] never while tasks are late, and while
     /// connections are limited when there is space.
     pub(crate) async fn connection(&self) -> OpenConnection {
         let shared = &self.shared;
         loop {
             let changed = shared.changed.notified();
             if shared.has_space() {
-                shared.open.fetch_add(1, Ordering::Relaxed);
+                shared.connections.enter();
                 shared.fresh.fetch_add(1, Ordering::Relaxed);
                 return OpenConnection(Arc::clone(shared));
             }
@@ -100,10 +143,30 @@ impl Backlog {
         }
     }
 
-    /// Limits connections as an overload does.
+    /// Counts a request of a connection that has many; `None` if it is to be refused.
+    pub(crate) fn request(&self) -> Option<OpenRequest> {
+        let shared = &self.shared;
+        if self.is_behind() && !shared.requests.has_space() {
+            shared.has_waited.store(true, Ordering::Relaxed);
+            return None;
+        }
+        shared.requests.enter();
+        Some(OpenRequest(Arc::clone(shared)))
+    }
+
+    /// Limits connections and requests as an overload does.
     #[cfg(test)]
     pub(crate) fn limit_to(&self, allowed: usize, surplus: usize) {
-        self.shared.set(Some(allowed), surplus);
+        for bounded in [&self.shared.connections, &self.shared.requests] {
+            bounded.allowed.store(allowed, Ordering::Relaxed);
+        }
+        self.shared.begin(surplus);
+    }
+
+    /// Ends that.
+    #[cfg(test)]
+    pub(crate) fn release(&self) {
+        self.shared.end();
     }
 
     /// Whether the connection that asks is to be closed: true for as many as are above the limit.
@@ -119,32 +182,46 @@ impl Backlog {
 
 impl Shared {
     fn has_space(&self) -> bool {
-        let open = self.open.load(Ordering::Relaxed);
-        let is_limited = self.is_behind.load(Ordering::Relaxed);
-        let is_within = !is_limited || open < self.allowed.load(Ordering::Relaxed);
+        let is_within = !self.is_behind.load(Ordering::Relaxed) || self.connections.has_space();
         let is_burst = self.is_watched && self.fresh.load(Ordering::Relaxed) >= MAX_FRESH;
-        is_within && !is_burst && (open < MIN_CONNECTIONS || !self.is_late.load(Ordering::Relaxed))
+        let is_few = self.connections.open() < MIN_OPEN;
+        is_within && !is_burst && (is_few || !self.is_late.load(Ordering::Relaxed))
     }
 
-    /// Sets the limit that follows from a window.
+    /// Sets the limits that follow from a window.
     fn limit(&self, control: &mut Control, delay: Duration) {
-        let open = self.open.load(Ordering::Relaxed);
         let has_waited = self.has_waited.swap(false, Ordering::Relaxed);
-        let allowed = control.allowed(Window { delay, open, has_waited });
-        self.set(allowed, allowed.map_or(0, |allowed| open.saturating_sub(allowed)));
+        let Some(factor) = control.factor(Window { delay, has_waited }) else { return self.end() };
+        self.connections.limit(factor);
+        self.requests.limit(factor);
+        let allowed = self.connections.allowed.load(Ordering::Relaxed);
+        self.begin(self.connections.open().saturating_sub(allowed));
     }
 
-    fn set(&self, allowed: Option<usize>, surplus: usize) {
-        self.is_behind.store(allowed.is_some(), Ordering::Relaxed);
-        self.allowed.store(allowed.unwrap_or(0), Ordering::Relaxed);
+    fn begin(&self, surplus: usize) {
+        self.is_behind.store(true, Ordering::Relaxed);
         self.surplus.store(surplus, Ordering::Relaxed);
         self.changed.notify_waiters();
+    }
+
+    fn end(&self) {
+        self.is_behind.store(false, Ordering::Relaxed);
+        self.connections.peak.store(self.connections.open(), Ordering::Relaxed);
+        self.requests.peak.store(self.requests.open(), Ordering::Relaxed);
+        self.surplus.store(0, Ordering::Relaxed);
+        self.changed.notify_waiters();
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.0.requests.leave();
     }
 }
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.connections.leave();
         if self.0.is_behind.load(Ordering::Relaxed) {
             self.0.changed.notify_waiters();
         }

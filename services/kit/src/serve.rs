@@ -4,6 +4,7 @@
 
 mod acceptor;
 mod gate;
+mod streams;
 
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -13,7 +14,7 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -23,6 +24,7 @@ use crate::drain::Draining;
 use acceptor::{Accepted, Acceptor, BACKLOG};
 use gate::GatedRoutes;
 pub use gate::{Gate, GatePolicy};
+use streams::StreamExecutor;
 
 /// Why an address could not be listened on.
 #[derive(Debug, thiserror::Error)]
@@ -119,8 +121,10 @@ pub async fn serve(listener: Listener, protocol: Protocol, port: Port, mut drain
             () = draining.begun() => break,
         };
         let Some(Accepted { stream, peer, open }) = open_connection(accepted).await else { continue };
+        // Where a connection has many requests, those are counted.
+        let open = open.filter(|_| protocol == Protocol::Http1);
         let (gate, routes) = (gate.clone(), routes.clone());
-        let routes = GatedRoutes { gate, routes, peer, closing: Arc::default() };
+        let routes = GatedRoutes { gate, routes, peer, executor: StreamExecutor::default() };
         let connection = Connection { stream, bounds, routes, draining: draining.clone() };
         tokio::spawn(async move {
             connection.serve(protocol).await;
@@ -156,6 +160,7 @@ impl Connection {
     async fn serve(mut self, protocol: Protocol) {
         match protocol {
             _ if !self.has_sent_bytes().await => {}
+            Protocol::Http1 if self.routes.gate.as_ref().is_some_and(Gate::must_close) => {}
             Protocol::Http1 => self.http1().await,
             Protocol::Http2 => self.http2().await,
         }
@@ -174,7 +179,7 @@ impl Connection {
         };
         // While the process is behind, many clients have given up before their connection was accepted.
         let gate = self.routes.gate.as_ref().filter(|gate| gate.is_behind());
-        has_sent && gate.is_none_or(|gate| !is_read_closed(&self.stream) && !gate.must_close())
+        has_sent && (gate.is_none() || !is_read_closed(&self.stream))
     }
 
     async fn http1(self) {
@@ -205,19 +210,17 @@ impl Connection {
     }
 
     async fn http2(mut self) {
-        let mut builder = http2::Builder::new(TokioExecutor::new());
+        let mut builder = http2::Builder::new(self.routes.executor.clone());
         builder
             .timer(TokioTimer::new())
             .max_concurrent_streams(self.bounds.streams)
             .max_pending_accept_reset_streams(self.bounds.streams as usize)
             .keep_alive_interval(self.bounds.header)
             .keep_alive_timeout(Duration::from_secs(20));
-        let closing = Arc::clone(&self.routes.closing);
         let mut connection = pin!(builder.serve_connection(TokioIo::new(self.stream), self.routes));
         tokio::select! {
             _ended = connection.as_mut() => return,
             () = self.draining.begun() => {}
-            () = closing.notified() => {}
         }
         connection.as_mut().graceful_shutdown();
         tokio::select! {
@@ -261,6 +264,7 @@ mod tests {
     use axum::http::StatusCode;
     use axum::response::{IntoResponse as _, Response};
     use axum::routing::get;
+    use hyper_util::rt::TokioExecutor;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
@@ -284,17 +288,22 @@ mod tests {
         String::from_utf8_lossy(&response[..read]).to_lowercase()
     }
 
+    async fn start(protocol: Protocol, routes: Router, gate: Gate) -> (SocketAddr, Drain) {
+        let listener = listen("test", ([127, 0, 0, 1], 0).into()).await.unwrap();
+        let address = listener.address;
+        let (drain, draining) = Drain::new();
+        let port = Port { routes, gate: Some(gate), bounds: Bounds::default() };
+        tokio::spawn(serve(listener, protocol, port, draining));
+        (address, drain)
+    }
+
     #[tokio::test]
     async fn a_surplus_connection_is_closed_with_a_refusal_and_another_waits_until_there_may_be_one() {
         let backlog = Backlog::default();
         let gate = Gate::new(&backlog, &Limit::new(8), POLICY, &Metrics::new("demo"));
         let ok = || async { "ok" };
         let routes = Router::new().route("/", get(ok)).route("/health", get(ok));
-        let listener = listen("test", ([127, 0, 0, 1], 0).into()).await.unwrap();
-        let address = listener.address;
-        let (_drain, draining) = Drain::new();
-        let port = Port { routes, gate: Some(gate), bounds: Bounds::default() };
-        tokio::spawn(serve(listener, Protocol::Http1, port, draining));
+        let (address, _drain) = start(Protocol::Http1, routes, gate).await;
         let mut first = TcpStream::connect(address).await.unwrap();
         let mut second = TcpStream::connect(address).await.unwrap();
         for stream in [&mut first, &mut second] {
@@ -320,5 +329,41 @@ mod tests {
         }
         backlog.limit_to(8, 0);
         assert!(waiting.await.starts_with("http/1.1 200"));
+    }
+
+    /// One client that sends a thousand requests on one connection, without waiting for a response.
+    #[tokio::test]
+    async fn of_the_requests_of_a_connection_those_are_refused_that_are_too_many_and_the_others_finish() {
+        let (backlog, work) = (Backlog::default(), Arc::new(Semaphore::new(0)));
+        let gate = Gate::new(&backlog, &Limit::new(2_000), POLICY, &Metrics::new("demo"));
+        let waiting = Arc::clone(&work);
+        let worked_on = move || async move { waiting.acquire_owned().await.unwrap().forget() };
+        let routes = Router::new().route("/", get(worked_on)).route("/health", get(async || "ok"));
+        let (address, _drain) = start(Protocol::Http2, routes, gate).await;
+        let io = TokioIo::new(TcpStream::connect(address).await.unwrap());
+        let (client, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+        tokio::spawn(connection);
+        let send = |path: &str| {
+            let request = hyper::Request::get(format!("http://{address}{path}"));
+            let (mut client, request) = (client.clone(), request.body(String::new()).unwrap());
+            async move { client.send_request(request).await.unwrap().status() }
+        };
+        backlog.limit_to(100, 900);
+        let mut answers: tokio::task::JoinSet<_> = (0..1_000).map(|_| send("/")).collect();
+        for _ in 0..900 {
+            assert_eq!(answers.join_next().await.unwrap().unwrap(), StatusCode::SERVICE_UNAVAILABLE);
+        }
+        assert_eq!(send("/health").await, StatusCode::OK);
+        work.add_permits(101);
+        while let Some(answer) = answers.join_next().await {
+            assert_eq!(answer.unwrap(), StatusCode::OK, "it was worked on");
+        }
+        assert_eq!(send("/").await, StatusCode::OK, "there is space again");
+        backlog.limit_to(0, 0);
+        assert_eq!(send("/").await, StatusCode::SERVICE_UNAVAILABLE);
+        backlog.release();
+        work.add_permits(1);
+        assert_eq!(send("/").await, StatusCode::OK);
     }
 }

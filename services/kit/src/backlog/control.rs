@@ -1,4 +1,4 @@
-//! How many connections a process may have; without a clock, so that it can be tested.
+//! How many connections and requests a process may have; without a clock, so that it can be tested.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use std::time::Duration;
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 /// The mean delay of this much time decides: longer than any single pause, short beside the time of a useful response.
 const WINDOW: Duration = Duration::from_millis(100);
-/// Windows in a row above the target after which connections are limited: a machine that was busy with something else
+/// Windows in a row above the target after which they are limited: a machine that was busy with something else
 /// for a moment is no overload.
 const WINDOWS_TO_LIMIT: u32 = 2;
-/// Windows in a row, below the target and with no port waiting, after which they are not limited any more. A client
-/// whose attempt to connect was dropped tries again after a second.
+/// Windows in a row, below the target, with no port waiting and no request refused, after which they are not limited any
+/// more. A client whose attempt to connect was dropped tries again after a second.
 const WINDOWS_TO_RELEASE: u32 = 12;
 /// As many always may be open: fewer could leave the process without work while clients read their responses.
-pub(super) const MIN_CONNECTIONS: usize = 64;
+pub(super) const MIN_OPEN: usize = 64;
 /// In one window their number changes by no more than to a quarter down, and by an eighth up.
 const MAX_DECREASE: f64 = 0.25;
 const INCREASE: f64 = 1.125;
@@ -23,9 +23,7 @@ const INCREASE: f64 = 1.125;
 pub(super) struct Window {
     /// Its mean delay.
     pub(super) delay: Duration,
-    /// Connections open at its end.
-    pub(super) open: usize,
-    /// Whether a port waited for the limit.
+    /// Whether a port waited for the limit, or a request was refused.
     pub(super) has_waited: bool,
 }
 
@@ -58,8 +56,8 @@ impl Control {
         Some(mean.saturating_sub(CHECK_INTERVAL))
     }
 
-    /// How many connections may be open after a window; `None` for any number.
-    pub(super) fn allowed(&mut self, window: Window) -> Option<usize> {
+    /// By how much the number of what is open may change after a window; `None` for any number.
+    pub(super) fn factor(&mut self, window: Window) -> Option<f64> {
         let is_late = window.delay > self.target;
         let counts = if self.is_limiting { !is_late && !window.has_waited } else { is_late };
         self.in_a_row = if counts { self.in_a_row + 1 } else { 0 };
@@ -72,9 +70,13 @@ impl Control {
         } else {
             INCREASE
         };
-        let allowed = (window.open as f64 * factor) as usize;
-        self.is_limiting.then_some(allowed.max(MIN_CONNECTIONS))
+        self.is_limiting.then_some(factor)
     }
+}
+
+/// How many may be open, where that many were.
+pub(super) fn allowed(open: usize, factor: f64) -> usize {
+    ((open as f64 * factor) as usize).max(MIN_OPEN)
 }
 
 #[cfg(test)]
@@ -96,9 +98,9 @@ mod tests {
         fn run(&mut self, clients: usize) -> bool {
             let delay = WORK * u32::try_from(self.open).unwrap();
             let has_waited = clients > self.open;
-            let allowed = self.control.allowed(Window { delay, open: self.open, has_waited });
-            self.open = clients.min(allowed.unwrap_or(usize::MAX));
-            allowed.is_some()
+            let factor = self.control.factor(Window { delay, has_waited });
+            self.open = clients.min(factor.map_or(usize::MAX, |factor| allowed(self.open, factor)));
+            factor.is_some()
         }
     }
 
@@ -119,12 +121,12 @@ mod tests {
     /// Nearly all of the connections are idle: few of them delay others.
     #[test]
     fn clients_with_few_requests_get_more_connections() {
-        let mut process = Process { control: Control::new(TARGET), open: MIN_CONNECTIONS };
+        let mut process = Process { control: Control::new(TARGET), open: MIN_OPEN };
         process.control.is_limiting = true;
-        let window =
-            |open| Window { delay: WORK * u32::try_from(open / 100).unwrap(), open, has_waited: true };
         for _ in 0..60 {
-            process.open = process.control.allowed(window(process.open)).unwrap();
+            let delay = WORK * u32::try_from(process.open / 100).unwrap();
+            let factor = process.control.factor(Window { delay, has_waited: true }).unwrap();
+            process.open = allowed(process.open, factor);
         }
         assert!(process.open > 9_000, "{}", process.open);
     }
@@ -132,10 +134,10 @@ mod tests {
     #[test]
     fn a_short_pause_limits_nothing() {
         let mut control = Control::new(TARGET);
-        let window = |delay| Window { delay, open: 5_000, has_waited: false };
+        let window = |delay| Window { delay, has_waited: false };
         for _ in 0..100 {
             for delay in [TARGET * 50, TARGET] {
-                assert_eq!(control.allowed(window(delay)), None);
+                assert_eq!(control.factor(window(delay)), None);
             }
         }
     }

@@ -15,14 +15,15 @@ use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
-use tokio::sync::Notify;
 
 use super::Peer;
-use crate::backlog::{Backlog, OpenConnection};
+use super::streams::StreamExecutor;
+use crate::backlog::{Backlog, OpenConnection, OpenRequest};
 use crate::limit::Limit;
 use crate::metrics::Metrics;
 
-/// Refuses requests while a limit is full, and closes connections while the process is behind.
+/// Refuses requests while a limit is full; while the process is behind, closes connections of HTTP/1.1 and refuses
+/// requests of HTTP/2.
 #[derive(Clone)]
 pub struct Gate {
     backlog: Backlog,
@@ -44,6 +45,15 @@ pub struct GatePolicy {
     pub is_exempt: fn(&str) -> bool,
     /// The response to a refused request.
     pub refusal: fn() -> Response,
+}
+
+/// What there is too much of, when a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Excess {
+    /// It is refused.
+    Request,
+    /// Its connection is closed with the refusal.
+    Connection,
 }
 
 impl Gate {
@@ -78,9 +88,32 @@ impl Gate {
         self.limit.is_full() && !may_pass()
     }
 
-    fn refusal(&self) -> Response {
+    /// Counts a request that is worked on, if its connection may have many.
+    fn admit(&self, request: &Request<Incoming>) -> Result<Option<OpenRequest>, Excess> {
+        if self.is_exempt(request) {
+            return Ok(None);
+        }
+        let is_multiplexed = request.version() >= Version::HTTP_2;
+        if !is_multiplexed && self.backlog.must_close() {
+            return Err(Excess::Connection);
+        }
+        if self.is_closed(request) {
+            return Err(Excess::Request);
+        }
+        if !is_multiplexed {
+            return Ok(None);
+        }
+        self.backlog.request().map(Some).ok_or(Excess::Request)
+    }
+
+    /// The response to a request that is not worked on.
+    fn refusal(&self, excess: Excess) -> Response {
         self.refused.inc();
-        (self.policy.refusal)()
+        let mut refusal = (self.policy.refusal)();
+        if excess == Excess::Connection {
+            refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        refusal
     }
 
     /// Whether connections are limited now.
@@ -106,8 +139,8 @@ pub(super) struct GatedRoutes {
     pub(super) routes: TowerToHyperService<Router>,
     /// The other end of the connection.
     pub(super) peer: SocketAddr,
-    /// Ends the connection when its requests are finished.
-    pub(super) closing: Arc<Notify>,
+    /// Carries out its requests, if it is of HTTP/2.
+    pub(super) executor: StreamExecutor,
 }
 
 type Routed = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
@@ -115,7 +148,7 @@ type Routed = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Futur
 /// The response to one request, as a future.
 pub(super) enum GatedResponse {
     Refused(Ready<Result<Response, Infallible>>),
-    Routed(Pin<Box<Routed>>),
+    Routed(Pin<Box<Routed>>, #[expect(dead_code, reason = "counted while it exists")] Option<OpenRequest>),
 }
 
 impl Future for GatedResponse {
@@ -124,25 +157,8 @@ impl Future for GatedResponse {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
             Self::Refused(refused) => Pin::new(refused).poll(context),
-            Self::Routed(routed) => routed.as_mut().poll(context),
+            Self::Routed(routed, _) => routed.as_mut().poll(context),
         }
-    }
-}
-
-impl GatedRoutes {
-    /// The response to a request that is not worked on. The connection is closed with it if there are too many.
-    fn refusal(&self, request: &Request<Incoming>) -> Option<Response> {
-        let gate = self.gate.as_ref().filter(|gate| !gate.is_exempt(request))?;
-        if !gate.backlog.must_close() {
-            return gate.is_closed(request).then(|| gate.refusal());
-        }
-        let mut refusal = gate.refusal();
-        if request.version() < Version::HTTP_2 {
-            refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        } else {
-            self.closing.notify_one();
-        }
-        Some(refusal)
     }
 }
 
@@ -152,10 +168,17 @@ impl Service<Request<Incoming>> for GatedRoutes {
     type Future = GatedResponse;
 
     fn call(&self, mut request: Request<Incoming>) -> GatedResponse {
-        if let Some(refusal) = self.refusal(&request) {
-            return GatedResponse::Refused(future::ready(Ok(refusal)));
+        let mut open = None;
+        if let Some(gate) = &self.gate {
+            match gate.admit(&request) {
+                Ok(counted) => open = counted,
+                Err(excess) => {
+                    self.executor.expect_refusal();
+                    return GatedResponse::Refused(future::ready(Ok(gate.refusal(excess))));
+                }
+            }
         }
         request.extensions_mut().insert(Peer(self.peer));
-        GatedResponse::Routed(Box::pin(self.routes.call(request)))
+        GatedResponse::Routed(Box::pin(self.routes.call(request)), open)
     }
 }
