@@ -1,4 +1,4 @@
-//! What the end of a period does to a user's rows. Whoever reads or changes rows first brings them up to date, so that
+//! What the end of a period does to a user's rows. They are brought up to date each time that they are read, so that
 //! nothing has to run at the boundary itself.
 
 use kit::clock::UtcMs;

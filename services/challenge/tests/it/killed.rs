@@ -20,7 +20,7 @@ const KILLS_GOAL: &str = "goal-001-01";
 const USERS: usize = 8;
 const CLAIMERS: usize = 60;
 
-fn rounds() -> usize {
+pub(crate) fn rounds() -> usize {
     std::env::var("CHALLENGE_KILL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
 }
 

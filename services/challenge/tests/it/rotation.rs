@@ -160,7 +160,7 @@ async fn a_daily_goal_counts_one_login_a_day() {
     for day in 1..=3 {
         let [before, after] = around_the_end_of(Schedule::Daily, now);
         service.set(before);
-        for login in ["morning", "evening"] {
+        for login in ["first", "second"] {
             publisher.log_in("ann", &format!("{day} {login}")).await.unwrap();
         }
         assert_eq!(service.progress(THREE_DAYS).await, day);

@@ -46,6 +46,8 @@ mod reward_server;
 mod rewards;
 #[path = "../it/rotation.rs"]
 mod rotation;
+#[path = "../it/rotation_killed.rs"]
+mod rotation_killed;
 #[path = "../it/selection.rs"]
 mod selection;
 mod shared_database;

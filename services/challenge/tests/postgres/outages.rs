@@ -218,7 +218,8 @@ async fn a_start_waits_for_the_server_and_reports_why_it_failed() {
     assert!(message.contains(":1/service cannot be used: error connecting to server"), "{message}");
 }
 
-/// With `verify-full` every connection uses TLS, and a server without a trusted certificate is refused.
+/// With `verify-full` every connection uses TLS, and a server without a trusted certificate is refused; with `require` any
+/// certificate is accepted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn over_tls_only_a_server_with_a_trusted_certificate_is_used() {
     let mut cluster = cluster();
@@ -234,24 +235,30 @@ async fn over_tls_only_a_server_with_a_trusted_certificate_is_used() {
     }
     cluster.stop().unwrap();
     cluster.start_again().unwrap();
-    let serving = || {
+    let serving = |mode: &str| {
         let mut command = std::process::Command::new(crate::process::BINARY);
         command.arg("all").env_clear().envs(crate::database::PORTS).envs(cluster.env());
-        command.env("DB_HOST", "localhost").env("DB_SSLMODE", "verify-full");
+        command.env("DB_HOST", "localhost").env("DB_SSLMODE", mode);
         command
     };
-    let untrusted = serving().output().unwrap();
+    let untrusted = serving("verify-full").output().unwrap();
     let message = String::from_utf8(untrusted.stderr).unwrap();
     assert_eq!(untrusted.status.code(), Some(2), "{message}");
     assert!(message.contains("UnknownIssuer") || message.contains("no authorities"), "{message}");
-    let mut trusted = serving();
+    let mut trusted = serving("verify-full");
     trusted.env("SSL_CERT_FILE", crate::tls::authority());
-    let process = crate::process::Process::started(&mut trusted, std::process::Stdio::null());
-    Player::new(process.addresses.http.unwrap(), "ann").initialize().await;
-    let plain = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
-                 WHERE application_name = 'challenge' AND NOT ssl";
-    assert_eq!(cluster.sql("postgres", plain).unwrap().trim(), "0");
-    assert!(process.terminate().success());
+    for mut command in [trusted, serving("require")] {
+        let process = crate::process::Process::started(&mut command, std::process::Stdio::null());
+        Player::new(process.addresses.http.unwrap(), "ann").initialize().await;
+        let connections = |condition: &str| {
+            let all = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                       WHERE application_name = 'challenge' AND";
+            cluster.sql("postgres", &format!("{all} {condition}")).unwrap().trim().parse::<u32>().unwrap()
+        };
+        assert_eq!(connections("NOT ssl"), 0);
+        assert!(connections("ssl") > 0);
+        assert!(process.terminate().success());
+    }
 }
 
 /// The certificate and its key, owned by the server's user: PostgreSQL refuses a key that other users may read.

@@ -10,8 +10,19 @@ use crate::rules::{
     end_claim, progress, set_active, status,
 };
 
-const RESETS: [(&str, bool, bool); 3] =
-    [("nothing", false, false), ("unclaimed", true, false), ("everything", true, true)];
+/// `onExpiry` of a goal, and its name in these tests.
+#[derive(Clone, Copy)]
+struct OnExpiry {
+    name: &'static str,
+    resets: bool,
+    resets_claimed: bool,
+}
+
+const ON_EXPIRY: [OnExpiry; 3] = [
+    OnExpiry { name: "nothing", resets: false, resets_claimed: false },
+    OnExpiry { name: "unclaimed", resets: true, resets_claimed: false },
+    OnExpiry { name: "everything", resets: true, resets_claimed: true },
+];
 const SCHEDULES: [&str; 3] = ["daily", "weekly", "monthly"];
 
 fn goal(id: &str, mode: &str, rotation: Option<Value>) -> Value {
@@ -26,8 +37,9 @@ fn goal(id: &str, mode: &str, rotation: Option<Value>) -> Value {
     goal
 }
 
-fn rotation(schedule: &str, (_, reset, again): (&str, bool, bool)) -> Value {
-    let on_expiry = json!({ "resetProgress": reset, "allowReselection": again });
+fn rotation(schedule: &str, on_expiry: OnExpiry) -> Value {
+    let OnExpiry { resets, resets_claimed, .. } = on_expiry;
+    let on_expiry = json!({ "resetProgress": resets, "allowReselection": resets_claimed });
     json!({ "enabled": true, "type": "global", "schedule": schedule, "onExpiry": on_expiry })
 }
 
@@ -36,15 +48,12 @@ fn rotation(schedule: &str, (_, reset, again): (&str, bool, bool)) -> Value {
 fn catalog() -> Catalog {
     let mut goals = vec![goal("fixed", "relative", None)];
     for schedule in SCHEDULES {
-        for resets in RESETS {
-            goals.push(goal(
-                &format!("{schedule}-{}", resets.0),
-                "relative",
-                Some(rotation(schedule, resets)),
-            ));
+        for on_expiry in ON_EXPIRY {
+            let id = format!("{schedule}-{}", on_expiry.name);
+            goals.push(goal(&id, "relative", Some(rotation(schedule, on_expiry))));
         }
     }
-    for (id, rotation) in [("login", None), ("weekly-login", Some(rotation("weekly", RESETS[2])))] {
+    for (id, rotation) in [("login", None), ("weekly-login", Some(rotation("weekly", ON_EXPIRY[2])))] {
         let mut login = goal(id, "relative", rotation);
         login["eventSource"] = "login".into();
         login["type"] = "daily".into();
@@ -57,6 +66,18 @@ fn catalog() -> Catalog {
 
 fn at(text: &str) -> UtcMs {
     UtcMs::parse(text).unwrap()
+}
+
+/// When an event happened, if it says so, and when it arrives.
+#[derive(Clone, Copy)]
+struct When {
+    happened_at: Option<UtcMs>,
+    now: UtcMs,
+}
+
+/// An event without a time.
+fn untimed(now: UtcMs) -> When {
+    When { happened_at: None, now }
 }
 
 /// A user, and what was granted: goal and period.
@@ -80,7 +101,8 @@ impl World {
         &mut self.user
     }
 
-    fn kill(&mut self, catalog: &Catalog, added: i32, (happened_at, now): (Option<UtcMs>, UtcMs)) {
+    fn kill(&mut self, catalog: &Catalog, added: i32, when: When) {
+        let When { happened_at, now } = when;
         self.kills += added;
         let order = EventOrder { version: None, occurred_at: happened_at };
         let event = GoalEvent::Statistic { latest: self.kills, added, order };
@@ -124,12 +146,12 @@ fn a_boundary_resets_what_the_goal_says_and_not_a_millisecond_before() {
     let began = at("2026-11-24T12:00:00Z");
     let shown_after = |added: i32, id: &str, now: UtcMs| {
         let mut world = World::new(&catalog, began);
-        world.kill(&catalog, added, (None, began));
+        world.kill(&catalog, added, untimed(began));
         assert_eq!(world.claim(&catalog, catalog.find(id).unwrap(), began), added >= 10);
         world.shown(&catalog, id, now)
     };
     for (schedule, before, boundary) in LAST_MOMENTS {
-        for (name, resets, resets_claimed) in RESETS {
+        for OnExpiry { name, resets, resets_claimed } in ON_EXPIRY {
             let id = format!("{schedule}-{name}");
             assert_eq!(shown_after(3, &id, at(before)), (3, "in_progress"), "{id}");
             let after = if resets { (0, "not_started") } else { (3, "in_progress") };
@@ -145,7 +167,7 @@ fn a_boundary_resets_what_the_goal_says_and_not_a_millisecond_before() {
 fn a_completed_goal_that_was_not_claimed_in_time_is_reset_or_stays_completed() {
     let catalog = catalog();
     let mut world = World::new(&catalog, at("2026-11-24T12:00:00Z"));
-    world.kill(&catalog, 10, (None, at("2026-11-24T23:59:59.999Z")));
+    world.kill(&catalog, 10, untimed(at("2026-11-24T23:59:59.999Z")));
     let now = at("2026-11-25T00:00:00Z");
     assert_eq!(world.shown(&catalog, "daily-everything", now), (0, "not_started"));
     assert_eq!(world.shown(&catalog, "daily-unclaimed", now), (0, "not_started"));
@@ -158,11 +180,11 @@ fn a_completed_goal_that_was_not_claimed_in_time_is_reset_or_stays_completed() {
 fn in_a_new_period_a_relative_goal_counts_from_the_value_before_its_first_event() {
     let catalog = catalog();
     let mut world = World::new(&catalog, at("2026-11-24T12:00:00Z"));
-    world.kill(&catalog, 7, (None, at("2026-11-24T12:00:00Z")));
+    world.kill(&catalog, 7, untimed(at("2026-11-24T12:00:00Z")));
     // Not delivered, so no one knows of them.
     world.kills += 100;
     let now = at("2026-11-25T08:00:00Z");
-    world.kill(&catalog, 2, (None, now));
+    world.kill(&catalog, 2, untimed(now));
     assert_eq!(world.shown(&catalog, "daily-everything", now).0, 2);
     assert_eq!(world.shown(&catalog, "weekly-everything", now).0, 109);
     assert_eq!(world.shown(&catalog, "fixed", now).0, 109);
@@ -174,9 +196,9 @@ fn an_event_of_an_earlier_period_that_arrives_late_does_not_count_in_this_one() 
     let (before, now) = (at("2026-11-24T23:59:59Z"), at("2026-11-25T00:00:01Z"));
     let mut world = World::new(&catalog, before);
     world.kills = 1_004;
-    world.kill(&catalog, 3, (Some(now), now));
+    world.kill(&catalog, 3, When { happened_at: Some(now), now });
     world.kills = 1_000;
-    world.kill(&catalog, 4, (Some(before), now));
+    world.kill(&catalog, 4, When { happened_at: Some(before), now });
     assert_eq!(world.shown(&catalog, "daily-everything", now).0, 3);
     assert_eq!(world.shown(&catalog, "weekly-everything", now).0, 7);
 }
@@ -187,11 +209,11 @@ fn a_clock_that_is_set_back_reopens_no_period() {
     let (monday, tuesday) = (at("2026-11-23T12:00:00Z"), at("2026-11-24T12:00:00Z"));
     let daily = catalog.find("daily-everything").unwrap();
     let mut world = World::new(&catalog, monday);
-    world.kill(&catalog, 10, (None, monday));
+    world.kill(&catalog, 10, untimed(monday));
     assert!(world.claim(&catalog, daily, monday));
-    world.kill(&catalog, 10, (None, tuesday));
+    world.kill(&catalog, 10, untimed(tuesday));
     assert!(world.claim(&catalog, daily, tuesday));
-    world.kill(&catalog, 10, (None, monday));
+    world.kill(&catalog, 10, untimed(monday));
     assert!(!world.claim(&catalog, daily, monday));
     assert_eq!(world.shown(&catalog, "daily-everything", tuesday).1, "claimed");
 }
@@ -205,7 +227,7 @@ fn a_grant_of_an_earlier_period_does_not_mark_a_goal_that_can_be_claimed_again()
     {
         let goal = catalog.find(id).unwrap();
         let mut world = World::new(&catalog, monday);
-        world.kill(&catalog, 10, (None, monday));
+        world.kill(&catalog, 10, untimed(monday));
         let begun_in = claimable(&catalog, &world.user, goal).unwrap().period;
         let row = world.rotated(&catalog, tuesday).row_mut(goal).unwrap();
         end_claim(catalog.goal(goal), row, begun_in, tuesday);
@@ -217,7 +239,7 @@ fn a_grant_of_an_earlier_period_does_not_mark_a_goal_that_can_be_claimed_again()
 fn what_was_achieved_before_a_goal_had_periods_belongs_to_none() {
     let catalog = catalog();
     let mut world = World::new(&catalog, at("2026-11-24T12:00:00Z"));
-    world.kill(&catalog, 4, (None, at("2026-11-24T12:00:00Z")));
+    world.kill(&catalog, 4, untimed(at("2026-11-24T12:00:00Z")));
     world.user.rows_mut().iter_mut().for_each(|row| row.period = 0);
     let now = at("2026-11-24T13:00:00Z");
     assert_eq!(world.shown(&catalog, "daily-unclaimed", now).0, 0);
@@ -283,7 +305,7 @@ impl World {
     fn step(&mut self, catalog: &Catalog, step: Step, now: UtcMs) {
         match step {
             Step::Wait(_) => {}
-            Step::Kill(added) => self.kill(catalog, added, (None, now)),
+            Step::Kill(added) => self.kill(catalog, added, untimed(now)),
             Step::LogIn => self.log_in(catalog, None, now),
             Step::Claim(goal) => drop(self.claim(catalog, GoalIndex(goal), now)),
             Step::Switch(goal, activation) => {
