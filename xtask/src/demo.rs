@@ -3,6 +3,7 @@
 //! The demo ignores the verdict. It fails only when the run did not complete or its counts do not add up.
 
 mod accounting;
+mod building;
 pub(crate) mod examples;
 mod service;
 
@@ -61,7 +62,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 
 fn show(workspace: &Workspace, extra: Vec<String>) -> Result<()> {
     service::require_free_ports()?;
-    build(workspace, &["--package", "plimsoll", "--package", "challenge", "--bins"])?;
+    building::build(workspace, &["plimsoll", "challenge"])
+        .context("cannot build the tool and the service")?;
     let run = Run::into_folder(Path::new(""), extra);
     let code = under_load(workspace, Ports::Default, &run)?;
     let judged = accounting::read(&workspace.binary("plimsoll"), &workspace.root().join(&run.archive))?;

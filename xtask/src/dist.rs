@@ -1,68 +1,159 @@
-//! What is shipped: release binaries without symbols, each with its bill of materials, and the digests of all files.
+//! What is shipped: release binaries without symbols, each with its bill of materials; the tool also as an archive, a
+//! Debian package, a Python wheel and an image; and the digests of all files.
 
+mod check;
+mod debian;
+mod elf;
+mod image;
 mod materials;
+mod options;
+mod platform;
+mod release;
+mod tree;
+mod wheel;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use sha2::{Digest as _, Sha256};
 
 use crate::steps;
 use crate::workspace::Workspace;
+use options::{Options, TOOL, Trial};
+use platform::Platform;
+use release::{Completions, Release};
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str =
-    "release binaries with their bills of materials (CycloneDX) and SHA-256 digests";
+pub(crate) const ABOUT: &str = "release binaries with their bills of materials (CycloneDX), and the tool as archive, Debian package,\n\
+    wheel and image; SHA-256 digests of all\n\
+    --check: makes the tool's, installs each into a root of its own and uses it there; needs root";
 /// What the verb takes.
-pub(crate) const USAGE: &str = "[NAME…]";
+pub(crate) const USAGE: &str = "[--check] [--target PLATFORM] [NAME…]";
 
-/// Every binary that is shipped; its package has the same name.
-const BINARIES: [&str; 4] = ["plimsoll", "challenge", "gateway", "listings"];
 const FOLDER: &str = "dist";
 const DIGESTS: &str = "SHA256SUMS";
+/// Certificates of public authorities, for the image: Debian's package `ca-certificates`.
+const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// Builds the named binaries, or all of them, into `target/dist`.
+/// Builds what is asked for into `target/dist`.
 ///
 /// # Errors
-/// When there is no such binary, or a build fails.
+/// When an argument is wrong, a build fails, or a package does not do what it is for.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    if let Some(unknown) = arguments.iter().find(|name| !BINARIES.contains(&name.as_str())) {
-        bail!("there is no binary `{unknown}`; there are {}", BINARIES.join(", "));
-    }
-    let is_chosen = |name: &&str| arguments.is_empty() || arguments.iter().any(|chosen| chosen == name);
-    let chosen: Vec<&str> = BINARIES.into_iter().filter(is_chosen).collect();
+    let options = Options::read(arguments)?;
     let folder = workspace.scratch(FOLDER)?;
-    let mut digests = String::new();
-    for name in chosen {
+    let mut files = Vec::new();
+    for name in &options.binaries {
         steps::step(&format!("dist: {name}"), || {
-            ship_binary(workspace, name, &folder.join(name))?;
+            ship_binary(workspace, name, options.platform, &folder.join(name))?;
             let bill = bill_of_materials(workspace, name)?;
-            write(&folder.join(materials::file_name(name)), &bill)
+            write(&folder.join(materials::file_name(name)), bill.as_bytes())
         })?;
-        for file in [name.to_owned(), materials::file_name(name)] {
-            let bytes = fs::read(folder.join(&file)).with_context(|| format!("cannot read {file}"))?;
-            digests.push_str(&format!("{}  {file}\n", hex(&Sha256::digest(bytes))));
-        }
+        files.extend([(*name).to_owned(), materials::file_name(name)]);
     }
-    write(&folder.join(DIGESTS), &digests)?;
+    if options.binaries.contains(&TOOL) {
+        files.extend(steps::step("dist: packages", || pack(workspace, &folder, options.platform))?);
+    }
+    let digests = digests(&folder, &files)?;
+    write(&folder.join(DIGESTS), digests.as_bytes())?;
     print!("{digests}");
     println!("dist: in {}", folder.display());
+    if options.trial == Trial::CleanRoots {
+        check::all(&folder, &files)?;
+    }
     Ok(())
 }
 
-fn ship_binary(workspace: &Workspace, name: &str, to: &Path) -> Result<()> {
+fn digests(folder: &Path, files: &[String]) -> Result<String> {
+    let line = |file: &String| {
+        let bytes = fs::read(folder.join(file)).with_context(|| format!("cannot read {file}"))?;
+        Ok(format!("{}  {file}\n", hex(&Sha256::digest(bytes))))
+    };
+    files.iter().map(line).collect()
+}
+
+/// Makes every package of the tool, and returns their names.
+fn pack(workspace: &Workspace, folder: &Path, platform: Platform) -> Result<Vec<String>> {
+    let release = release(workspace, folder, platform)?;
+    let authorities = fs::read(AUTHORITIES).with_context(|| {
+        format!("cannot read {AUTHORITIES}, which the image needs: install ca-certificates")
+    })?;
+    let archive = format!("plimsoll-{}-{}-linux.tar.gz", release.version, platform.architecture);
+    let packages = [
+        (archive, tree::gzip(&release.unpacked().tar()?)?),
+        (debian::file_name(&release), debian::package(&release)?),
+        (wheel::file_name(&release), wheel::wheel(&release)?),
+        (image::file_name(&release), image::image(&release, &authorities)?),
+    ];
+    let mut names = Vec::new();
+    for (name, bytes) in packages {
+        write(&folder.join(&name), &bytes)?;
+        names.push(name);
+    }
+    Ok(names)
+}
+
+fn release(workspace: &Workspace, folder: &Path, platform: Platform) -> Result<Release> {
+    let program = folder.join(TOOL);
+    let text = |name: &str| {
+        fs::read_to_string(workspace.root().join(name)).with_context(|| format!("cannot read {name}"))
+    };
+    let completions = |shell: &str| printed(&program, &["completions", shell]);
+    let version = printed(&program, &["--version"])?;
+    Ok(Release {
+        version: version.trim().trim_start_matches("plimsoll ").to_owned(),
+        platform,
+        pages: pages(workspace, &program)?,
+        completions: Completions {
+            bash: completions("bash")?,
+            zsh: completions("zsh")?,
+            fish: completions("fish")?,
+        },
+        licences: ["LICENSE-APACHE", "LICENSE-MIT"]
+            .into_iter()
+            .map(|name| Ok((name, text(name)?)))
+            .collect::<Result<_>>()?,
+        changelog: text("CHANGELOG.md")?,
+        bill: fs::read_to_string(folder.join(materials::file_name(TOOL))).context("cannot read the bill")?,
+        program: fs::read(&program).context("cannot read the program")?,
+    })
+}
+
+/// The manual pages that the program writes, in order.
+fn pages(workspace: &Workspace, program: &Path) -> Result<Vec<(String, String)>> {
+    let folder = workspace.scratch("dist-man")?;
+    let mut command = Command::new(program);
+    command.args(["man", "--dir"]).arg(&folder);
+    steps::run(command)?;
+    let mut paths: Vec<PathBuf> = fs::read_dir(&folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
+        .context("cannot list the manual pages")?;
+    paths.sort();
+    let page = |path: &PathBuf| {
+        let name = path.file_name().context("it has a name")?.to_string_lossy().into_owned();
+        Ok((name, fs::read_to_string(path).context("cannot read a manual page")?))
+    };
+    paths.iter().map(page).collect()
+}
+
+fn printed(program: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(arguments).output().context("cannot start the program")?;
+    ensure!(output.status.success(), "plimsoll {} ended with {}", arguments.join(" "), output.status);
+    String::from_utf8(output.stdout).context("it printed no text")
+}
+
+/// Services run in images that have a C library. The tool runs anywhere, so it contains its own.
+fn ship_binary(workspace: &Workspace, name: &str, platform: Platform, to: &Path) -> Result<()> {
     let mut build = workspace.cargo();
-    build.args([
-        "build",
-        "--locked",
-        "--release",
-        "--package",
-        name,
-        "--message-format",
-        "json-render-diagnostics",
-    ]);
+    build.args(["build", "--locked", "--package", name, "--message-format", "json-render-diagnostics"]);
+    if name == TOOL {
+        build.args(["--profile", "dist", "--target", platform.triple, "--config"]);
+        build.arg(format!("target.{}.rustflags={}", platform.triple, platform.flags));
+    } else {
+        build.arg("--release");
+    }
     let output = build.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
     ensure!(output.status.success(), "cargo build ended with {}", output.status);
     let built = executable(&String::from_utf8_lossy(&output.stdout), name)
@@ -92,8 +183,8 @@ fn bill_of_materials(workspace: &Workspace, name: &str) -> Result<String> {
     materials::cyclonedx(&String::from_utf8_lossy(&output.stdout), &lock)
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn hex(bytes: &[u8]) -> String {

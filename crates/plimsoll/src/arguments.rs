@@ -9,6 +9,7 @@ mod adhoc;
 mod compare;
 mod connect;
 mod foreign;
+mod generate;
 mod import;
 mod k6_variables;
 mod parse;
@@ -21,6 +22,7 @@ pub(crate) use ab::{AbArguments, AbOutputArguments};
 pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
+pub(crate) use generate::{CompletionsArguments, ManArguments, command};
 pub(crate) use import::ImportArguments;
 pub(crate) use parse::parse;
 pub(crate) use profile::{ProfileArguments, SortBy};
@@ -134,6 +136,12 @@ pub(crate) enum Verb {
     /// Test Plimsoll itself: what its generator can do on this machine, how often its verdicts are wrong
     #[command(subcommand, after_help = selftest::EXAMPLES)]
     Selftest(SelftestPart),
+    /// Print what a shell reads to complete the command line
+    #[command(after_help = generate::COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArguments),
+    /// Print a manual page, or write them all
+    #[command(after_help = generate::MAN_EXAMPLES)]
+    Man(ManArguments),
 }
 
 /// Changes to a plan without editing it.

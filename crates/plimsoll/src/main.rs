@@ -9,6 +9,7 @@ mod arguments;
 mod check;
 mod clock;
 mod compare;
+mod completions;
 mod confine;
 mod decider;
 mod environment;
@@ -24,8 +25,10 @@ mod judged;
 mod leaks;
 mod live;
 mod making;
+mod man;
 mod manifest;
 mod monitor;
+mod name_service;
 mod once;
 mod outputs;
 mod plan;
@@ -57,6 +60,7 @@ use arguments::{SelftestPart, Verb};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    name_service::configure();
     let outcome = match arguments::parse().verb {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Script(arguments) => script::script(*arguments),
@@ -73,6 +77,8 @@ fn main() -> ExitCode {
         Verb::Monitor(arguments) => monitor::monitor(&arguments),
         Verb::Leaks(arguments) => leaks::leaks(&arguments),
         Verb::Explain(arguments) => explain::explain(&arguments),
+        Verb::Completions(arguments) => completions::completions(&arguments),
+        Verb::Man(arguments) => man::man(&arguments),
         Verb::Selftest(SelftestPart::Engine(arguments)) => selftest::engine(&arguments),
         Verb::Selftest(SelftestPart::Verdicts(arguments)) => selftest::verdicts(&arguments),
     };

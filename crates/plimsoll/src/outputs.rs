@@ -120,6 +120,11 @@ pub(crate) fn print(text: &TerminalText) -> CommandResult<()> {
     written(screen::write(text))
 }
 
+/// Prints a text that a program reads on standard output.
+pub(crate) fn print_document(text: &str) -> CommandResult<()> {
+    written(screen::write_document(text))
+}
+
 fn written(result: std::io::Result<()>) -> CommandResult<()> {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -156,7 +161,7 @@ impl PreopenedReports {
     /// is `-`.
     pub(crate) fn put(&self, path: &Path, text: &str) -> CommandResult<()> {
         if path == Path::new("-") {
-            return written(screen::write_document(text));
+            return print_document(text);
         }
         let written = match self.0.iter().find(|(opened, _)| opened == path) {
             Some((_, file)) => replace(file, text),

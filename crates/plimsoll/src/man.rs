@@ -1,0 +1,50 @@
+//! `plimsoll man`: manual pages, rendered from the definition of the command line.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+use clap::Command;
+use clap_mangen::Man;
+
+use crate::arguments::{self, ManArguments};
+use crate::failure::{CommandResult, Failure};
+use crate::outputs;
+
+const MANUAL: &str = "Plimsoll Manual";
+
+pub(crate) fn man(arguments: &ManArguments) -> CommandResult<u8> {
+    let mut command = arguments::command();
+    command.build();
+    match &arguments.dir {
+        Some(folder) => write_all(&command, folder).map_err(Failure::usage)?,
+        None => outputs::print_document(&page(find(&command, &arguments.verb)?).map_err(Failure::own)?)?,
+    }
+    Ok(0)
+}
+
+fn find<'a>(command: &'a Command, verb: &[String]) -> CommandResult<&'a Command> {
+    verb.iter().try_fold(command, |command, name| {
+        command.find_subcommand(name).ok_or_else(|| {
+            Failure::usage(anyhow!("there is no verb `{}`; `plimsoll --help` lists them", verb.join(" ")))
+        })
+    })
+}
+
+/// The text of a page, as the macros of `man` (groff).
+fn page(command: &Command) -> anyhow::Result<String> {
+    let mut text = Vec::new();
+    let source = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));
+    Man::new(command.clone()).source(source).manual(MANUAL).render(&mut text)?;
+    // Examples and exit codes.
+    Ok(String::from_utf8(text)?.replace(".SH EXTRA\n", ".SH NOTES\n"))
+}
+
+/// Writes the page of `command` and those of its verbs.
+fn write_all(command: &Command, folder: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let path = folder.join(format!("{name}.1"));
+    fs::write(&path, page(command)?).with_context(|| format!("cannot write {}", path.display()))?;
+    command.get_subcommands().try_for_each(|verb| write_all(verb, folder))
+}
