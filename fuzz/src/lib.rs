@@ -8,6 +8,7 @@
 
 mod case;
 mod corpus;
+mod draft;
 mod import;
 mod k6_script;
 mod meter;
@@ -62,6 +63,7 @@ pub const TARGETS: &[Target] = &[
     plan::PATTERN,
     plan::PROTO,
     plan::LIST,
+    draft::DRAFT,
     import::IMPORT,
     k6_script::OPTIONS,
     k6_script::URL,

@@ -12,6 +12,7 @@ mod foreign;
 mod generate;
 mod import;
 mod k6_variables;
+mod new;
 mod parse;
 mod profile;
 mod script;
@@ -24,6 +25,7 @@ pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
 pub(crate) use generate::{CompletionsArguments, ManArguments, command};
 pub(crate) use import::ImportArguments;
+pub(crate) use new::NewArguments;
 pub(crate) use parse::parse;
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use script::ScriptArguments;
@@ -72,7 +74,7 @@ Examples:
   plimsoll explain L1                             what it tests, why it matters, what to do
   plimsoll explain offered-load-not-reached       the same, by its title";
 
-/// Finds the load a service may safely carry, and proves it.
+/// Offers a known load to an HTTP or gRPC service, records what happens, and judges it
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -82,6 +84,9 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Write a plan to begin with: from a URL, an OpenAPI description, a recording of a browser (HAR) or a curl command
+    #[command(after_help = new::EXAMPLES)]
+    New(NewArguments),
     /// Offer the load of a plan to its targets, judge what was seen, and keep the evidence in one file
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Run(Box<RunArguments>),

@@ -1,4 +1,4 @@
-//! `plimsoll`: finds the load a service may safely carry, and proves it.
+//! `plimsoll`: offers a known load to a service, records what happens, and judges it.
 //!
 //! Each verb is one file. Start reading at [`run`], which lists the stations of a run. Errors end here:
 //! exit code 1 for our own failures, 2 for input that cannot be used. 3 to 5 are verdicts; 3 is also a failed `--once`.
@@ -29,6 +29,7 @@ mod man;
 mod manifest;
 mod monitor;
 mod name_service;
+mod new;
 mod once;
 mod outputs;
 mod plan;
@@ -62,6 +63,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     name_service::configure();
     let outcome = match arguments::parse().verb {
+        Verb::New(arguments) => new::new(&arguments),
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Script(arguments) => script::script(*arguments),
         Verb::Http(arguments) => http::http(&arguments),

@@ -40,6 +40,7 @@ const fn beside(name: &'static str, may_import: &'static [&'static str]) -> Crat
 const CRATES: &[CrateRule] = &[
     tool_crate("evidence", Nature::Pure, &[]),
     tool_crate("workload", Nature::Pure, &["evidence"]),
+    tool_crate("draft", Nature::Pure, &["workload"]),
     tool_crate("stats", Nature::Pure, &["evidence"]),
     tool_crate("profile", Nature::Pure, &[]),
     tool_crate("import", Nature::Pure, &["evidence"]),
@@ -59,6 +60,7 @@ const CRATES: &[CrateRule] = &[
             "workload",
             "stats",
             "profile",
+            "draft",
             "import",
             "wire",
             "engine",
@@ -75,7 +77,10 @@ const CRATES: &[CrateRule] = &[
     service("challenge", &["kit"]),
     service("listings", &["kit"]),
     service("gateway", &["kit"]),
-    beside("fuzz", &["archive", "evidence", "import", "k6", "observe", "profile", "wire", "workload"]),
+    beside(
+        "fuzz",
+        &["archive", "draft", "evidence", "import", "k6", "observe", "profile", "wire", "workload"],
+    ),
     beside("peers", &[]),
     beside("xtask", &["peers"]),
 ];

@@ -13,7 +13,7 @@ use crate::screen;
 
 /// The command line. Help, or what is wrong, is printed, and ends the process.
 pub(crate) fn parse() -> Arguments {
-    let given = || with_script_verb(with_http_verb(std::env::args_os().collect()));
+    let given = || with_script_verb(with_http_verb(with_whole_curl(std::env::args_os().collect())));
     let error = match Arguments::try_parse_from(given()) {
         Ok(arguments) => return arguments,
         Err(error) => error,
@@ -43,6 +43,16 @@ pub(super) const SCRIPT_VERB: &str = "run-script";
 const SCRIPT_ENDINGS: [&str; 5] = ["js", "mjs", "cjs", "tar", "ts"];
 /// The exit code of k6 for flags that cannot be read.
 const UNREADABLE_FLAGS: i32 = 255;
+
+/// The command line, in which `new curl …` has all that follows as words of the curl command.
+fn with_whole_curl(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_new = arguments.get(1).is_some_and(|verb| verb == "new");
+    let curl = arguments.iter().position(|word| word == "curl").filter(|_| is_new);
+    if let Some(at) = curl.filter(|at| arguments[at - 1] != "--") {
+        arguments.insert(at, "--".into());
+    }
+    arguments
+}
 
 /// The command line, in which a URL without a verb is what `http` loads.
 fn with_http_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {

@@ -35,6 +35,7 @@ mod kept_files;
 mod load;
 mod memory;
 mod monitoring;
+mod new;
 mod once;
 mod one_number;
 mod plans;

@@ -1,0 +1,98 @@
+//! A plan of curl commands, as one writes them and as browsers' "copy as cURL" gives them.
+
+mod command;
+mod multipart;
+mod options;
+mod words;
+
+use std::collections::BTreeSet;
+
+use workload::Files;
+
+use crate::error::DraftError;
+use crate::names::{step_name, target_name};
+use crate::plan::{Draft, FlowDraft, PlanDraft, StepDraft, TargetDraft};
+use crate::secrets::Variables;
+use crate::url::split;
+use crate::{MAX_STEPS, render};
+use command::Command;
+
+/// A plan of the commands in `text`, which was read from `name`; `files` reads those that `@FILE` names.
+///
+/// # Errors
+/// [`DraftError`] for the first that cannot be read, with its line.
+pub fn of_curl(name: &str, text: &str, files: &dyn Files) -> Result<Draft, DraftError> {
+    let wrong = |(line, problem): (usize, String)| DraftError::at(format!("{name}:{line}"), problem);
+    let mut commands = Vec::new();
+    for (line, words) in words::commands(text).map_err(wrong)? {
+        let command = command::read(&words, files).map_err(|problem| wrong((line, problem)))?;
+        commands.push((format!("{name}:{line}"), command));
+    }
+    plan(name, commands)
+}
+
+/// The same of one command that a shell has already split into words, the first of them `curl`.
+///
+/// # Errors
+/// [`DraftError`] if it cannot be read.
+pub fn of_curl_words(words: &[String], files: &dyn Files) -> Result<Draft, DraftError> {
+    let place = "the curl command";
+    let command = command::read(words, files).map_err(|problem| DraftError::at(place, problem))?;
+    plan(place, vec![(place.to_owned(), command)])
+}
+
+fn plan(name: &str, commands: Vec<(String, Command)>) -> Result<Draft, DraftError> {
+    let mut writer = Writer::default();
+    for (place, command) in commands {
+        for url in &command.urls {
+            if writer.steps.len() == MAX_STEPS {
+                return Err(DraftError::at(
+                    place,
+                    format!("is beyond the {MAX_STEPS} requests that a draft may have"),
+                ));
+            }
+            writer.add(url, &command).map_err(|problem| DraftError::at(&place, problem))?;
+        }
+    }
+    if writer.steps.is_empty() {
+        return Err(DraftError::at(name, "has no curl command"));
+    }
+    Ok(render::draft(PlanDraft {
+        source: name.to_owned(),
+        targets: writer.targets,
+        scenario: "session",
+        flow: FlowDraft::Sequence,
+        steps: writer.steps,
+        variables: writer.variables,
+        notes: Vec::new(),
+    }))
+}
+
+/// Makes steps of commands.
+#[derive(Default)]
+struct Writer {
+    targets: Vec<TargetDraft>,
+    target_names: BTreeSet<String>,
+    step_names: BTreeSet<String>,
+    steps: Vec<StepDraft>,
+    variables: Variables,
+}
+
+impl Writer {
+    fn add(&mut self, url: &str, command: &Command) -> Result<(), String> {
+        let url = split(url)?;
+        let keys = command.target_keys();
+        // Equal origins with other connections are other targets.
+        let known = self.targets.iter().position(|target| target.url == url.origin && target.keys == keys);
+        let target = known.unwrap_or_else(|| {
+            let name = target_name(&url.host, &mut self.target_names);
+            self.targets.push(TargetDraft { name, url: url.origin.clone(), keys });
+            self.targets.len() - 1
+        });
+        let mut step = command.step(&url, target, &mut self.variables);
+        let shown = url.path.split('?').next().unwrap_or_default();
+        step.name = step_name(&format!("{} {shown}", step.method), &mut self.step_names);
+        self.steps.push(step);
+        Ok(())
+    }
+}

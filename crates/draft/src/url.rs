@@ -1,0 +1,148 @@
+//! URLs of others: where they go, and what of them can be written into a plan.
+
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use workload::HttpOrigin;
+use workload::Template;
+
+use crate::secrets::{Variables, is_secret_name};
+
+/// What no URL contains as it is.
+const UNSAFE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`').add(b'\\');
+/// What a value within a path or query does not contain as it is (RFC 3986, section 3.3 and 3.4).
+const VALUE: &AsciiSet = &UNSAFE
+    .add(b'%')
+    .add(b'/')
+    .add(b'?')
+    .add(b'#')
+    .add(b'&')
+    .add(b'=')
+    .add(b'+')
+    .add(b'[')
+    .add(b']')
+    .add(b'{')
+    .add(b'}')
+    .add(b'|')
+    .add(b'^')
+    .add(b'$');
+
+/// The parts of a URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SplitUrl {
+    /// Scheme, host and port, the port only where it is not the scheme's own.
+    pub(crate) origin: String,
+    /// Host name or address, without brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// Path and query as they are sent, beginning with `/`; without the fragment.
+    pub(crate) path: String,
+    /// `user` or `user:password`, decoded.
+    pub(crate) user: Option<String>,
+}
+
+/// Split a URL of HTTP; without a scheme it is `http://`.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn split(url: &str) -> Result<SplitUrl, String> {
+    let whole: Cow<'_, str> = if url.contains("://") { url.into() } else { format!("http://{url}").into() };
+    let start = whole.find("://").map_or(0, |at| at + 3);
+    let end = whole[start..].find(['/', '?', '#']).map_or(whole.len(), |at| start + at);
+    let (user, authority) = match whole[start..end].rsplit_once('@') {
+        Some((user, authority)) => (Some(decoded(user)), authority),
+        None => (None, &whole[start..end]),
+    };
+    let scheme = whole[..start].to_ascii_lowercase();
+    let origin = HttpOrigin::parse(&format!("{scheme}{authority}"))?;
+    let host = match origin.host.contains(':') {
+        true => format!("[{}]", origin.host),
+        false => origin.host.clone(),
+    };
+    let port = match origin.port == origin.scheme.default_port() {
+        true => String::new(),
+        false => format!(":{}", origin.port),
+    };
+    let path = whole[end..].split('#').next().unwrap_or_default();
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    Ok(SplitUrl {
+        origin: format!("{scheme}{host}{port}"),
+        host: origin.host,
+        port: origin.port,
+        path: format!("{slash}{}", as_sent(path)),
+        user,
+    })
+}
+
+/// A literal text as a template.
+pub(crate) fn literal(text: &str) -> String {
+    Template::literal(text).source().to_owned()
+}
+
+/// Path and query with what no URL contains encoded.
+pub(crate) fn as_sent(path: &str) -> String {
+    utf8_percent_encode(path, UNSAFE).to_string()
+}
+
+/// A value within a path or query, encoded.
+pub(crate) fn encoded(value: &str) -> String {
+    utf8_percent_encode(value, VALUE).to_string()
+}
+
+pub(crate) fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// Path and query as a template, in which the values of secret parameters are environment variables.
+pub(crate) fn path_template(path: &str, variables: &mut Variables) -> String {
+    match path.split_once('?') {
+        None => literal(path),
+        Some((path, query)) => {
+            format!("{}?{}", literal(path), pairs_template(query, "query parameter", variables))
+        }
+    }
+}
+
+/// `a=1&token=x` as a template, in which the values of secret names are environment variables.
+pub(crate) fn pairs_template(pairs: &str, what: &str, variables: &mut Variables) -> String {
+    let pair = |pair: &str, variables: &mut Variables| match pair.split_once('=') {
+        Some((name, value)) if !value.is_empty() && is_secret_name(&decoded(name)) => {
+            let meaning = format!("the {what} `{}`, percent-encoded", decoded(name));
+            format!("{}={}", literal(name), variables.template(&decoded(name), value, &meaning))
+        }
+        _ => literal(pair),
+    };
+    pairs.split('&').map(|text| pair(text, variables)).collect::<Vec<_>>().join("&")
+}
+
+/// Whether a host is this machine.
+pub(crate) fn is_local(host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "::1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_split_into_what_a_plan_needs() {
+        let url = split("HTTPS://me:p%40ss@api.example.com:8443/a b?q=1#top").unwrap();
+        assert_eq!(
+            (url.origin.as_str(), url.host.as_str()),
+            ("https://api.example.com:8443", "api.example.com")
+        );
+        assert_eq!((url.path.as_str(), url.user.as_deref()), ("/a%20b?q=1", Some("me:p@ss")));
+        assert_eq!(split("localhost:80").unwrap().origin, "http://localhost");
+        assert_eq!(split("http://[::1]:8000?x").unwrap().path, "/?x");
+        for wrong in ["", "ftp://h/", "http://", "http://h:99999/", "http://a b/"] {
+            assert!(split(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn secret_parameters_become_variables_and_nothing_else_does() {
+        let mut variables = Variables::default();
+        let path = path_template("/a/${x}?page=2&api_key=abc", &mut variables);
+        assert_eq!(path, "/a/$${x}?page=2&api_key=${env.API_KEY}");
+    }
+}

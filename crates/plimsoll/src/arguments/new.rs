@@ -1,0 +1,35 @@
+//! The options of `plimsoll new`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  plimsoll new http://127.0.0.1:8000/items        a plan of one URL, in plan.toml
+  plimsoll new openapi.yaml -o api.toml           of an OpenAPI 3 description: what only reads, a step each
+  plimsoll new openapi.json --server http://127.0.0.1:8000 --all
+  plimsoll new session.har                        of a recording of a browser: requests in order, with the pauses
+  plimsoll new curl -X POST http://127.0.0.1:8000/items -d '{\"id\": 7}'
+  plimsoll new commands.txt                       of a file of curl commands; `-` is standard input";
+
+/// What a plan is made of, and where it goes.
+#[derive(Debug, Args)]
+pub(crate) struct NewArguments {
+    /// A URL, the file of an OpenAPI description, a HAR file, a file of curl commands, or a curl command itself: all
+    /// words after `curl` are its own
+    #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
+    pub(crate) source: Vec<String>,
+    /// The plan to write; `-` is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "plan.toml")]
+    pub(crate) output: PathBuf,
+    /// Replace the plan if it is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Make steps of all requests: of a description those that write too, of a recording static files and other sites
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The address of the server that an OpenAPI description describes
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+}

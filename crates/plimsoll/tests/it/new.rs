@@ -1,0 +1,132 @@
+//! `plimsoll new`: the plan that it writes is valid, and runs against a real service.
+
+use testbed::{Behaviour, Target};
+
+use crate::command::TestFolder;
+
+fn target() -> Target {
+    testbed::http(Behaviour::ok()).unwrap()
+}
+
+/// Write a plan of this source, check it, send each step once, and offer a twentieth of its time.
+#[track_caller]
+fn runs(folder: &TestFolder, source: &[&str]) {
+    folder.plimsoll(&[&["new"], source].concat()).exits_with(0);
+    folder.plimsoll(&["check", "made.toml"]).exits_with(0);
+    folder.plimsoll(&["run", "made.toml", "--once"]).exits_with(0);
+    let run =
+        ["run", "made.toml", "--quiet", "--time-scale", "0.05", "--inconclusive", "warn", "-o", "a.plimsoll"];
+    folder.plimsoll(&run).exits_with(0);
+}
+
+#[test]
+fn a_plan_of_a_url_runs() {
+    let (target, folder) = (target(), TestFolder::new(""));
+    let url = format!("http://{}/items?page=${{random(1, 5)}}", target.addr());
+    runs(&folder, &[&url, "-o", "made.toml"]);
+    let log = target.log();
+    // Once, then ten a second for 3.5 seconds.
+    assert_eq!(log.len(), 36);
+    assert!(
+        log.iter().all(|served| served.path == "/items" && served.query.starts_with("page=")),
+        "{:?}",
+        log[0]
+    );
+}
+
+#[test]
+fn a_plan_of_a_curl_command_runs_without_quotes_around_it() {
+    let (target, folder) = (target(), TestFolder::new(""));
+    let url = format!("http://{}/items", target.addr());
+    let token = "authorization: Bearer geheim1";
+    runs(
+        &folder,
+        &[
+            "-o",
+            "made.toml",
+            "curl",
+            &url,
+            "-H",
+            token,
+            "-d",
+            "{\"a\":1}",
+            "-H",
+            "content-type: application/json",
+        ],
+    );
+    let log = target.log();
+    assert!(log.iter().all(|served| served.method == "POST"), "{:?}", log[0]);
+    assert_eq!(log[0].header("authorization"), Some("Bearer env-5ecret-value"));
+    assert!(!folder.read("made.toml").contains("geheim1"));
+}
+
+#[test]
+fn a_plan_of_an_api_description_runs() {
+    let (target, folder) = (target(), TestFolder::new(""));
+    let description = concat!(env!("CARGO_MANIFEST_DIR"), "/../../services/challenge/openapi.json");
+    let server = format!("http://{}", target.addr());
+    runs(&folder, &[description, "--server", &server, "-o", "made.toml"]);
+    let log = target.log();
+    assert!(log.iter().all(|served| served.method == "GET" && served.path.starts_with("/challenge/")));
+    folder
+        .plimsoll(&["new", description, "--server", &server, "-o", "made.toml", "--all", "--force"])
+        .exits_with(0);
+    folder.plimsoll(&["run", "made.toml", "--once"]).exits_with(0);
+    assert!(target.log().iter().any(|served| served.method == "PUT"));
+}
+
+#[test]
+fn a_plan_of_a_recording_runs() {
+    let (target, folder) = (target(), TestFolder::new(""));
+    let entry = |second: u32, path: &str| {
+        format!(
+            r#"{{"startedDateTime": "2026-01-31T12:00:0{second}.000Z", "time": 900,
+                "request": {{"method": "GET", "url": "http://{}{path}", "headers": []}},
+                "response": {{"status": 200, "content": {{"mimeType": "text/html"}}}}}}"#,
+            target.addr()
+        )
+    };
+    let entries = [entry(0, "/"), entry(1, "/a.css"), entry(2, "/list?all=1")].join(",");
+    folder.write("a.har", format!("{{\"log\": {{\"entries\": [{entries}]}}}}"));
+    runs(&folder, &["a.har", "-o", "made.toml"]);
+    let paths: Vec<String> = target.log().iter().take(2).map(|served| served.path.clone()).collect();
+    assert_eq!(paths, ["/", "/list"]);
+    assert!(folder.read("made.toml").contains("think = \"100ms\""), "{}", folder.read("made.toml"));
+}
+
+#[test]
+fn a_plan_that_is_there_is_not_replaced_unless_asked() {
+    let folder = TestFolder::new("mine");
+    let new = folder.plimsoll(&["new", "http://127.0.0.1:1/"]);
+    new.exits_with(2).stderr_contains(&["plan.toml is there already", "--force"]);
+    assert_eq!(folder.read("plan.toml"), "mine");
+    folder.plimsoll(&["new", "http://127.0.0.1:1/", "--force"]).exits_with(0);
+    assert!(folder.read("plan.toml").contains("[[scenarios]]"));
+    let shown = folder.plimsoll(&["new", "127.0.0.1:1", "-o", "-"]);
+    shown.exits_with(0).stdout_contains(&["[[scenarios.steps]]", "get = \"${api.url}/\""]);
+}
+
+#[test]
+fn a_source_that_cannot_be_used_is_named_with_its_place() {
+    let folder = TestFolder::new("");
+    folder.write("a.json", "{\n \"openapi\": 3,\n}");
+    folder.write("b.yaml", "openapi: 3.1.0\npaths:\n  /x: [\n");
+    folder.write("c.txt", "curl http://h/\ncurl --nope h:80\n");
+    folder.write("d.har", "{\"log\": {\"entries\": [{}]}}");
+    folder.write("e.bin", b"\xff\xfe");
+    for (source, parts) in [
+        (vec!["nope.har"], vec!["nope.har cannot be read", "HAR"]),
+        (vec!["a.json"], vec!["a.json:3:1", "JSON"]),
+        (vec!["b.yaml"], vec!["b.yaml:4:", "YAML"]),
+        (vec!["c.txt"], vec!["c.txt:2", "--nope"]),
+        (vec!["d.har"], vec!["d.har: log.entries[0]"]),
+        (vec!["e.bin"], vec!["e.bin is not UTF-8", "byte 0"]),
+        (vec!["ftp://h/x"], vec!["the URL", "ftp://h"]),
+        (vec!["http://h/", "http://i/"], vec!["one source", "http://i/"]),
+        (vec!["curl", "-d"], vec!["the curl command", "no value"]),
+    ] {
+        let new = folder.plimsoll(&[&["new", "-o", "made.toml"], source.as_slice()].concat());
+        new.exits_with(2).stderr_contains(&parts);
+    }
+    assert!(!folder.path("made.toml").exists());
+}
