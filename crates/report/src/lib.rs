@@ -6,6 +6,7 @@
 
 mod card;
 pub mod comparison;
+pub mod export;
 pub mod html;
 pub mod json;
 pub mod junit;

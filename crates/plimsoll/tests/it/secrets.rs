@@ -153,7 +153,7 @@ fn a_step_that_fails_before_the_load_shows_no_secret() {
     let site = Site::new().at("/begin", Behaviour::ok()).otherwise(login.into());
     let target = testbed::http(site).unwrap();
     let folder = folder(&target);
-    folder.write("plan.toml", plan(&target).replacen("version = 1\n", "version = 1\nprecheck = true\n", 1));
+    folder.write("plan.toml", plan(&target));
     let ran = folder.plimsoll(&["run", "plan.toml"]);
     ran.exits_with(2).stderr_contains(&["step `login` failed before the load", "authorization: [redacted]"]);
     assert_clean("standard error", &ran.stderr);
