@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use evidence::tick_channel::tick_channel;
 use evidence::{Exemplar, Outcome, Tick};
+use workload::draw::FIRST_EXTRA;
 
 use crate::clock::Clock;
 use crate::control::Control;
@@ -14,7 +15,6 @@ use crate::iteration::{Arrival, Context, Event, Iteration, Progress, UserMaker};
 use crate::program::{FlowProgram, Program};
 use crate::steps::PlanIteration;
 use crate::{EngineError, RunOptions};
-use workload::draw::FIRST_EXTRA;
 
 /// Why a run cannot begin.
 #[derive(Debug, thiserror::Error)]

@@ -56,7 +56,7 @@ impl RowPicker {
         let row = match (self.pick, draw.arrival().checked_sub(FIRST_EXTRA)) {
             (Pick::Random, _) => draw.below(self.salt, self.rows),
             (Pick::Unique, Some(extra)) => self.spare.saturating_add(extra),
-            (Pick::Sequential, Some(extra)) => (self.rows.wrapping_sub(1)).wrapping_sub(extra),
+            (Pick::Sequential, Some(extra)) => self.rows.wrapping_sub(1).wrapping_sub(extra),
             (Pick::Sequential | Pick::Unique, None) => self.base.wrapping_add(draw.arrival()),
         };
         row.checked_rem(self.rows).unwrap_or(0)

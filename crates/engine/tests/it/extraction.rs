@@ -95,9 +95,9 @@ fn virtual_users_whose_setup_fails_wait_before_they_try_again() {
     let plan = Plan::of(target.addr()).scenario(Scenario { setup: vec![login()], ..users });
     let ran = drive(plan.compile());
     let run = ran.assert_sound();
-    // At once, and then after at least 50, 100, 200, 400 and 800 ms.
+    // At once, and then after at least 50, 100, 200, 400 and 800 ms; the last wait may end after the load.
     let failed = run.outcomes("login")[&Outcome::Http5xx];
-    assert!((3..=3 * 5).contains(&failed), "{failed} attempts");
+    assert!((3..=3 * 6).contains(&failed), "{failed} attempts");
     assert_eq!(run.outcomes("me"), [].into());
 }
 
