@@ -8,7 +8,7 @@ const LONGEST_NAME: usize = 80;
 
 /// `demo-20261121T101112Z.plimsoll`, from the plan's name and the start in RFC 3339, UTC.
 ///
-/// Whatever is no letter, digit, `_` or `.` in the name becomes `-`; fractions of a second are dropped.
+/// Without a start only from the name. Whatever is no letter, digit, `_` or `.` in the name becomes `-`; fractions of a second are dropped.
 ///
 /// ```
 /// assert_eq!(archive::file_name("demo", "2026-11-21T10:11:12.5Z"), "demo-20261121T101112Z.plimsoll");
@@ -20,6 +20,9 @@ pub fn file_name(plan_name: &str, started_at: &str) -> String {
     let name = if name.is_empty() { "run" } else { name };
     let whole_seconds = started_at.split(['.', 'Z', '+']).next().unwrap_or_default();
     let time: String = whole_seconds.chars().filter(|c| c.is_ascii_digit() || *c == 'T').collect();
+    if time.is_empty() {
+        return format!("{name}.{EXTENSION}");
+    }
     format!("{name}-{time}Z.{EXTENSION}")
 }
 
@@ -38,6 +41,7 @@ mod tests {
         ] {
             assert_eq!(file_name(plan, at), expected);
         }
+        assert_eq!(file_name("summary", ""), "summary.plimsoll");
         assert!(file_name(&"é".repeat(10_000), at).len() < 255);
     }
 }

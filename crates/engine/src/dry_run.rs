@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use evidence::tick_channel::tick_channel;
 use evidence::{Exemplar, Outcome, Tick};
+use workload::draw::FIRST_EXTRA;
 
 use crate::clock::Clock;
 use crate::control::Control;
 use crate::event_loop::{EventLoop, LoopLinks, LoopLoad, Shared, SingleIteration};
 use crate::index::{PhaseIndex, ScenarioIndex};
-use crate::iteration::{Context, Event, Iteration, Progress, UserMaker};
+use crate::iteration::{Arrival, Context, Event, Iteration, Progress, UserMaker};
 use crate::program::{FlowProgram, Program};
 use crate::steps::PlanIteration;
 use crate::{EngineError, RunOptions};
@@ -21,9 +22,9 @@ pub enum DryRunError {
     /// The steps could not be sent at all.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A step failed, with this exchange.
-    #[error("step `{}` failed before the load: {}", .0.endpoint, .0.detail)]
-    Failed(Box<Exemplar>),
+    /// Steps failed, with these exchanges.
+    #[error("steps failed before the load: {}", names(.0))]
+    Failed(Vec<Exemplar>),
 }
 
 /// Sends each step once, before the load or instead of it.
@@ -33,6 +34,51 @@ pub struct DryRun {
     clock: Clock,
     /// The exchanges of the run's setup.
     exchanges: Vec<Exemplar>,
+}
+
+/// A scenario whose steps were not sent before the load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The data file whose unique rows the schedule uses up.
+    pub data: String,
+}
+
+/// Which rows of data files a dry run takes, and which random values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Data {
+    /// Those of the first arrival: the run itself does not follow, or continues it.
+    OfTheSchedule,
+    /// Such as no arrival has.
+    OfItsOwn,
+}
+
+impl Data {
+    /// The number of the request at this place, from 0.
+    fn number(self, place: u64) -> u64 {
+        match self {
+            Data::OfTheSchedule => 0,
+            Data::OfItsOwn => FIRST_EXTRA + place,
+        }
+    }
+}
+
+/// Steps that are sent once, and the number by which they choose their data.
+struct DryFlow {
+    steps: FlowProgram,
+    number: u64,
+}
+
+/// The names of the steps.
+fn names(exchanges: &[Exemplar]) -> String {
+    let names = exchanges.iter().map(|exchange| format!("`{}`", exchange.endpoint));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn require_success(exchanges: &[Exemplar]) -> Result<(), DryRunError> {
+    let failed: Vec<_> = exchanges.iter().filter(|e| e.outcome != Outcome::Ok).cloned().collect();
+    if failed.is_empty() { Ok(()) } else { Err(DryRunError::Failed(failed)) }
 }
 
 /// What one pass through a flow gave.
@@ -57,12 +103,11 @@ impl DryRun {
             return Ok(self);
         }
         let setup = self.program.shape.setup();
-        let flow = FlowProgram::Sequence(self.program.steps.setup.clone());
+        let steps = FlowProgram::Sequence(self.program.steps.setup.clone());
+        let flow = DryFlow { steps, number: Data::OfTheSchedule.number(0) };
         let mut performed = self.perform(setup, self.program.steps.setup_variables.clone(), flow)?;
         let exchanges = performed.take_exchanges();
-        if let Some(failed) = exchanges.iter().find(|e| e.outcome != Outcome::Ok) {
-            return Err(DryRunError::Failed(Box::new(failed.clone())));
-        }
+        require_success(&exchanges)?;
         let clock = self.clock;
         let mut program = self.into_program();
         program.steps.setup_variables = performed.variables;
@@ -96,30 +141,52 @@ impl DryRun {
     /// [`EngineError`] when they could not be sent at all. A failing target is in the exchanges.
     pub fn once(&self) -> Result<Vec<Exemplar>, EngineError> {
         let mut exchanges = self.exchanges.clone();
-        for (index, scenario) in self.program.steps.scenarios.iter().enumerate() {
-            let index = ScenarioIndex(index);
-            let mut variables = self.program.steps.setup_variables.clone();
-            if !scenario.setup.is_empty() {
-                let setup = FlowProgram::Sequence(scenario.setup.clone());
-                let mut performed = self.perform(index, variables, setup)?;
-                exchanges.extend(performed.take_exchanges());
-                variables = performed.variables;
-            }
-            for flow in one_step_flows(&scenario.flow) {
-                let mut performed = self.perform(index, variables.clone(), flow)?;
-                exchanges.extend(performed.take_exchanges());
-            }
+        for index in 0..self.program.steps.scenarios.len() {
+            exchanges.extend(self.send_each(ScenarioIndex(index), Data::OfTheSchedule)?);
         }
         Ok(exchanges)
     }
 
-    /// Send each step once and check that all succeeded.
+    /// Send each step of each scenario once beside the schedule, with data of its own, and check that all succeeded. A
+    /// scenario is left out that takes unique rows where the schedule uses them all; it is returned with that data file.
     ///
     /// # Errors
-    /// [`DryRunError::Failed`] with the first exchange that failed.
-    pub fn check(&self) -> Result<(), DryRunError> {
-        let failed = self.once()?.into_iter().find(|e| e.outcome != Outcome::Ok);
-        failed.map_or(Ok(()), |failed| Err(DryRunError::Failed(Box::new(failed))))
+    /// [`DryRunError::Failed`] with the exchanges that failed.
+    pub fn check(&self) -> Result<Vec<LeftOut>, DryRunError> {
+        let mut left_out = Vec::new();
+        let mut exchanges = Vec::new();
+        for (index, scenario) in self.program.workload().scenarios.iter().enumerate() {
+            match self.program.workload().without_spare_rows(index) {
+                Some(data) => {
+                    left_out.push(LeftOut { scenario: scenario.name.clone(), data: data.to_owned() })
+                }
+                None => exchanges.extend(self.send_each(ScenarioIndex(index), Data::OfItsOwn)?),
+            }
+        }
+        require_success(&exchanges)?;
+        Ok(left_out)
+    }
+
+    /// Send each step of a scenario once, and return the exchanges in order.
+    fn send_each(&self, index: ScenarioIndex, data: Data) -> Result<Vec<Exemplar>, EngineError> {
+        let scenario = &self.program.steps.scenarios[index.0];
+        let mut exchanges = Vec::new();
+        let mut variables = self.program.steps.setup_variables.clone();
+        if !scenario.setup.is_empty() {
+            let steps = FlowProgram::Sequence(scenario.setup.clone());
+            let mut performed = self.perform(index, variables, DryFlow { steps, number: data.number(0) })?;
+            exchanges.extend(performed.take_exchanges());
+            if exchanges.iter().any(|exchange| exchange.outcome != Outcome::Ok) && data == Data::OfItsOwn {
+                return Ok(exchanges);
+            }
+            variables = performed.variables;
+        }
+        for (place, steps) in one_step_flows(&scenario.flow).into_iter().enumerate() {
+            let flow = DryFlow { steps, number: data.number(place as u64) };
+            let mut performed = self.perform(index, variables.clone(), flow)?;
+            exchanges.extend(performed.take_exchanges());
+        }
+        Ok(exchanges)
     }
 
     /// The program whose steps are sent.
@@ -137,13 +204,13 @@ impl DryRun {
         &self,
         scenario: ScenarioIndex,
         variables: Vec<Arc<[u8]>>,
-        flow: FlowProgram,
+        flow: DryFlow,
     ) -> Result<FlowResult, EngineError> {
         let found = Arc::new(Mutex::new(variables.clone()));
         let (program, kept) = (self.program.clone(), found.clone());
         let ticks = self.iterate(scenario, move || {
-            let iteration = PlanIteration::of_flow(program, scenario, variables, flow);
-            Box::new(SingleUser { iteration: Some(iteration), found: kept })
+            let iteration = PlanIteration::of_flow(program, scenario, variables, flow.steps);
+            Box::new(SingleUser { iteration: Some((iteration, flow.number)), found: kept })
         })?;
         let variables = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(FlowResult { ticks, variables })
@@ -192,31 +259,46 @@ impl FlowResult {
 
 /// The one virtual user of a flow.
 struct SingleUser {
-    iteration: Option<PlanIteration>,
+    /// With the number by which it chooses its data.
+    iteration: Option<(PlanIteration, u64)>,
     /// The values that its steps have extracted.
     found: Arc<Mutex<Vec<Arc<[u8]>>>>,
 }
 
 impl UserMaker for SingleUser {
     fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
-        let iteration = self.iteration.take().expect("one virtual user is made");
-        Box::new(SingleRun { iteration, found: self.found.clone() })
+        let (iteration, number) = self.iteration.take().expect("one virtual user is made");
+        Box::new(SingleRun { iteration, number, found: self.found.clone() })
     }
 }
 
 struct SingleRun {
     iteration: PlanIteration,
+    number: u64,
     found: Arc<Mutex<Vec<Arc<[u8]>>>>,
 }
 
 impl Iteration for SingleRun {
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
-        let progress = self.iteration.resume(event, context);
+        let progress = self.iteration.resume(self.numbered(event), context);
         if matches!(progress, Progress::Done(_)) {
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             found.clone_from_slice(self.iteration.variables());
         }
         progress
+    }
+}
+
+impl SingleRun {
+    /// The event, with the number by which data are chosen.
+    fn numbered<'a>(&self, event: Event<'a>) -> Event<'a> {
+        match event {
+            Event::Begin(arrival) => {
+                let scenario_user = u32::try_from(self.number).unwrap_or(u32::MAX);
+                Event::Begin(Arrival { number: self.number, scenario_user, ..arrival })
+            }
+            event => event,
+        }
     }
 }
 

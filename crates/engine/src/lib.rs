@@ -35,7 +35,7 @@ use evidence::tick_channel::TickSender;
 pub use body_budget::BODY_BUDGET_BYTES;
 pub use clock::Clock;
 pub use control::{Command, Control};
-pub use dry_run::{DryRun, DryRunError};
+pub use dry_run::{DryRun, DryRunError, LeftOut};
 pub use event_loop::LATE_AFTER;
 pub use index::{CheckIndex, CheckNameIndex, EndpointIndex, OriginIndex};
 pub use loops::Loops;

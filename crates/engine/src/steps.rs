@@ -4,6 +4,7 @@ mod cookies;
 mod decoding;
 mod judging;
 mod redirect;
+mod setup_pause;
 mod shown;
 mod streaming;
 
@@ -87,6 +88,8 @@ pub(crate) struct PlanIteration {
     scenario: ScenarioIndex,
     first_think: FirstThink,
     is_set_up: bool,
+    /// How often its setup has failed so far.
+    failed_setups: u32,
     variables: Vec<Arc<[u8]>>,
     arrival: Arrival,
     draw: Draw,
@@ -175,6 +178,7 @@ impl PlanIteration {
             draw: Draw::new(program.shape.seed, scenario.0, 0),
             user_draw: Draw::new(program.shape.seed, scenario.0, 0),
             is_set_up: setup.is_empty(),
+            failed_setups: 0,
             arrival: NO_ARRIVAL,
             part: ScenarioPart::Main,
             step: 0,
@@ -217,7 +221,23 @@ impl PlanIteration {
         } else {
             self.enter(ScenarioPart::Setup, 0)
         }
-        self.send_after(self.first_think.time(self.current()), context)
+        self.send_after(self.first_think.time(self.current()).saturating_add(self.setup_pause()), context)
+    }
+
+    /// How long it waits before it tries its setup again. In an open model the schedule sets the pace.
+    fn setup_pause(&self) -> Duration {
+        match self.first_think {
+            FirstThink::Kept if !self.is_set_up => setup_pause::pause(self.failed_setups, &self.user_draw),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// The request under way has failed, and the iteration is over.
+    fn failed(&mut self, progress: Progress) -> Progress {
+        if self.part == ScenarioPart::Setup {
+            self.failed_setups = self.failed_setups.saturating_add(1);
+        }
+        progress
     }
 
     fn enter(&mut self, part: ScenarioPart, step: usize) {
@@ -330,7 +350,7 @@ impl Iteration for PlanIteration {
             &self.flow.steps()[drawn_step(&self.flow, &draw)]
         };
         let first = self.setup.first().filter(|_| !self.is_set_up).unwrap_or_else(main);
-        Some(self.first_think.time_limit(first))
+        Some(self.first_think.time_limit(first).saturating_add(self.setup_pause()))
     }
 
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {
@@ -351,17 +371,19 @@ impl Iteration for PlanIteration {
             Event::TurnBegan => Progress::WAITING,
             Event::Completed { transport: Some(_), .. } => {
                 self.open_call = None;
-                Progress::DONE
+                self.failed(Progress::DONE)
             }
             Event::Completed { response, .. } => {
                 self.open_call = None;
                 self.store_cookies(response, context);
-                if let Some(progress) = self.follow_redirect(response, context) {
-                    return progress;
+                match self.follow_redirect(response, context) {
+                    Some(progress @ Progress::Done(_)) => return self.failed(progress),
+                    Some(progress) => return progress,
+                    None => {}
                 }
                 match self.accept(response, context) {
                     Ok(()) => self.advance(context),
-                    Err(rejection) => Progress::Done(Verdict::Rejected(rejection)),
+                    Err(rejection) => self.failed(Progress::Done(Verdict::Rejected(rejection))),
                 }
             }
         }

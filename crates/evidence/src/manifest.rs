@@ -20,7 +20,7 @@ pub struct Manifest {
     pub workload_digest: String,
     /// The run's seed.
     pub seed: u64,
-    /// Wall-clock time of the run's epoch, RFC 3339 in UTC.
+    /// Wall-clock time of the run's epoch, RFC 3339 in UTC; empty where the source of an imported run does not say.
     pub started_at: String,
     /// What answered at each target before the run, by target name: version headers, process, port.
     pub targets: BTreeMap<String, BTreeMap<String, String>>,

@@ -13,6 +13,7 @@ mod generate;
 mod import;
 mod k6_variables;
 mod new;
+mod out;
 mod parse;
 mod profile;
 mod script;
@@ -26,6 +27,7 @@ pub(crate) use connect::ConnectArguments;
 pub(crate) use generate::{CompletionsArguments, ManArguments, command};
 pub(crate) use import::ImportArguments;
 pub(crate) use new::NewArguments;
+pub(crate) use out::{OutProtocol, OutTarget};
 pub(crate) use parse::parse;
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use script::ScriptArguments;
@@ -64,6 +66,8 @@ Examples:
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
+  plimsoll export demo.plimsoll --csv demo        tables: the whole run, second by second, what was watched
+  plimsoll export demo.plimsoll --openmetrics demo.om --hdr demo.hlog
   plimsoll export demo.plimsoll --profiles profiles
   go tool pprof -top profiles/challenge-cpu-15m.pb.gz
   go tool pprof -base profiles/challenge-heap-15m-begin.pb.gz profiles/challenge-heap-15m.pb.gz";
@@ -172,12 +176,22 @@ pub(crate) struct OverrideArguments {
 
 /// Which parts of a run file are written where.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("part").required(true).multiple(true))]
 pub(crate) struct ExportArguments {
     /// The run file
     pub(crate) file: PathBuf,
-    /// The folder to write every profile to, as it was captured
-    #[arg(long, value_name = "DIR")]
-    pub(crate) profiles: PathBuf,
+    /// Write tables to this folder: summary.csv, seconds.csv, counts.csv, series.csv
+    #[arg(long, value_name = "DIR", group = "part")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write OpenMetrics text with timestamps, for `promtool tsdb create-blocks-from openmetrics`; `-` is standard output
+    #[arg(long, value_name = "FILE", group = "part")]
+    pub(crate) openmetrics: Option<PathBuf>,
+    /// Write response times as an interval log of HdrHistogram, in microseconds; `-` is standard output
+    #[arg(long, value_name = "FILE", group = "part")]
+    pub(crate) hdr: Option<PathBuf>,
+    /// Write every profile to this folder, as it was captured
+    #[arg(long, value_name = "DIR", group = "part")]
+    pub(crate) profiles: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -202,12 +216,19 @@ pub(crate) struct RunOptionArguments {
     /// Send each step once, show every exchange, and record nothing
     #[arg(long, conflicts_with_all = ["output", "html", "md", "json", "junit"])]
     pub(crate) once: bool,
+    /// Offer the load without sending each step once before it
+    #[arg(long)]
+    pub(crate) no_precheck: bool,
     /// Replace the run file if it is there
     #[arg(long)]
     pub(crate) force: bool,
     /// Loops that offer the load, each on a thread of its own and with an equal share of it
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) loops: u16,
+    /// Send series of the run to another system while it goes on: prometheus-remote-write=URL or otlp=URL; may be given
+    /// again
+    #[arg(long = "out", value_name = "NAME=URL", value_parser = out::target, conflicts_with = "once")]
+    pub(crate) outs: Vec<OutTarget>,
     #[command(flatten)]
     pub(crate) outputs: OutputArguments,
 }
@@ -248,8 +269,11 @@ pub(crate) enum OnInconclusive {
 impl OutputArguments {
     /// The files that stay behind, with what each is: the run file first, if it is kept.
     pub(crate) fn files<'a>(&'a self, run_file: Option<&'a Path>) -> Vec<(&'static str, &'a str)> {
-        let kept = [("evidence", run_file), ("HTML", self.html.as_deref()), ("Markdown", self.md.as_deref())];
-        kept.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?))).collect()
+        let [html, md, json, junit] = self.named();
+        let kept =
+            [("evidence", run_file), ("HTML", html), ("Markdown", md), ("JSON", json), ("JUnit", junit)];
+        let files = kept.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?)));
+        files.filter(|(_, path)| *path != "-").collect()
     }
 
     /// The files that are named.

@@ -21,12 +21,14 @@ pub(crate) enum Failure {
         /// Why.
         error: anyhow::Error,
     },
-    /// A step that was sent before the load failed: exit 2.
-    Step {
-        /// The step's name.
-        name: String,
+    /// Steps that were sent before the load failed: exit 2.
+    Steps {
+        /// Their names.
+        names: Vec<String>,
         /// What was sent and received.
-        exchange: TerminalText,
+        exchanges: TerminalText,
+        /// What to do.
+        next: &'static str,
     },
 }
 
@@ -47,7 +49,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Failure::Own(_) => 1,
-            Failure::Usage(_) | Failure::Step { .. } => 2,
+            Failure::Usage(_) | Failure::Steps { .. } => 2,
             Failure::Script { code, .. } => *code,
         }
     }
@@ -67,8 +69,9 @@ impl Failure {
         let mut text = TerminalText::default();
         let error = match self {
             Failure::Own(error) | Failure::Usage(error) | Failure::Script { error, .. } => error,
-            Failure::Step { name, exchange } => {
-                text.line(format_args!("plimsoll: step `{name}` failed before the load:")).append(exchange);
+            Failure::Steps { names, exchanges, next } => {
+                text.line(format_args!("plimsoll: {} failed before the load:", steps(names)));
+                text.append(exchanges).line(format_args!("No load was offered. {next}"));
                 return text;
             }
         };
@@ -88,6 +91,11 @@ impl Failure {
         text.quote("", &format!("plimsoll: {message}"));
         text
     }
+}
+
+fn steps(names: &[String]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{}`", visible(name))).collect();
+    format!("{} {}", if names.len() == 1 { "step" } else { "steps" }, quoted.join(", "))
 }
 
 /// An error on one line, since it may quote a target, a plan or a file, unless its lines are its own.

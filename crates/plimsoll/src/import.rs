@@ -28,6 +28,8 @@ use intent::Intent;
 
 /// The longest run that a run file can hold, in seconds.
 const MAX_SECONDS: u32 = 31 * 86_400;
+/// In nanoseconds since 1970.
+const YEAR_1971_NS: i64 = 365 * 86_400 * 1_000_000_000;
 
 /// An input file, with what the first pass over it found.
 pub(crate) struct Surveyed {
@@ -155,19 +157,28 @@ impl Imported {
         let stem = self.files[0].path.file_stem();
         let name = stem.map_or_else(|| "import".to_owned(), |stem| stem.to_string_lossy().into_owned());
         let workload = serde_json::to_value(self.workload(&name)).map_err(Failure::own)?;
-        let started = Timestamp::from_nanosecond(i128::from(self.span.begin)).map_err(Failure::usage)?;
         Ok(Manifest {
             schema_version: SCHEMA_VERSION,
             name,
             workload_digest: manifest::sha256_hex(workload.to_string().as_bytes()),
             workload,
             seed: 0,
-            started_at: clock::rfc3339(started),
+            started_at: self.started_at()?,
             targets: Default::default(),
             environment: Default::default(),
             generator: Default::default(),
             source: Some(self.source.clone()),
         })
+    }
+
+    /// When the run began; empty where no file says. Times of day before 1971 count from a start that nothing dates.
+    fn started_at(&self) -> CommandResult<String> {
+        let is_dated = self.files.iter().any(|file| file.survey.span().is_some());
+        if !is_dated || self.span.begin < YEAR_1971_NS {
+            return Ok(String::new());
+        }
+        let started = Timestamp::from_nanosecond(i128::from(self.span.begin)).map_err(Failure::usage)?;
+        Ok(clock::rfc3339(started))
     }
 
     /// The plan of the run; without one, a workload of one phase that offers nothing.

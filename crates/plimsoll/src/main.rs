@@ -24,6 +24,7 @@ mod integrity;
 mod judged;
 mod leaks;
 mod live;
+mod live_output;
 mod making;
 mod man;
 mod manifest;
@@ -47,10 +48,12 @@ mod run_request;
 mod screen;
 mod script;
 mod selftest;
+mod setup_watch;
 mod signals;
 mod stop_watch;
 mod tick_readers;
 mod watching;
+mod writable;
 
 use std::process::ExitCode;
 

@@ -38,7 +38,7 @@ pub(crate) fn show(summary: &Summary, outputs: &OutputArguments) -> CommandResul
     print(&::report::terminal(summary, style, width, detail))
 }
 
-/// Write every report that was asked for.
+/// Write every report that was asked for. One that cannot be written keeps no other from being written.
 pub(crate) fn write_files(
     summary: &Summary,
     outputs: &OutputArguments,
@@ -47,12 +47,12 @@ pub(crate) fn write_files(
     let OutputArguments { html, md, json, junit, inconclusive: _, verbose: _ } = outputs;
     let asked: [(&Option<_>, Render); 4] =
         [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
-    for (path, render) in asked {
-        if let Some(path) = path {
-            opened.put(path, &render(summary))?;
-        }
-    }
-    Ok(())
+    let asked = asked.into_iter().filter_map(|(path, render)| Some((path.as_ref()?, render)));
+    let written: Vec<_> = asked.map(|(path, render)| opened.put(path, &render(summary))).collect();
+    let mut failures = written.into_iter().filter_map(Result::err);
+    let first = failures.next();
+    failures.for_each(|failure| note(failure.text().trim_end()));
+    first.map_or(Ok(()), Err)
 }
 
 /// The exit code for a verdict. An INCONCLUSIVE one that shall not fail a build is noted, and stays what it is.

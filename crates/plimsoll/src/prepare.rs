@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use engine::iteration::Behaviour;
-use engine::{DryRun, DryRunError, Program};
+use engine::{DryRun, DryRunError, LeftOut, Program};
+use evidence::TerminalText;
 use workload::plan::LoadedPlan;
 
+use crate::arguments::RunOptionArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::Identities;
 use crate::run_request::RunRequest;
@@ -16,6 +18,12 @@ use crate::{once, outputs, ready, reflection};
 
 /// Descriptors that are not connections: the run file, timers, standard streams, observers.
 const OTHER_DESCRIPTORS: u64 = 64;
+
+/// How many exchanges that failed are shown.
+const SHOWN_EXCHANGES: usize = 5;
+
+const AFTER_SETUP: &str = "Mend the step or the target: its values are needed by the load.";
+const AFTER_PRECHECK: &str = "Mend the plan or the target, or offer the load in spite of it with --no-precheck (in plans `precheck = false`).";
 
 /// A target that is ready, with the run's setup made; its steps can be sent once.
 pub(crate) struct ReachableRun {
@@ -50,17 +58,22 @@ pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Command
         outputs::note(format_args!("target `{name}`: any certificate is trusted (`insecure = true`)"));
     }
     ready::wait(&program, request.address_hint)?;
-    let dry_run = DryRun::new(program).set_up().map_err(refused)?;
+    let dry_run = DryRun::new(program).set_up().map_err(|error| refused(error, AFTER_SETUP))?;
     Ok(ReachableRun { dry_run, watchers })
 }
 
 impl ReachableRun {
-    /// Send each step once where the plan asks for it, and identify processes and servers. This may take seconds, so
-    /// it is done before the clock starts.
-    pub(crate) fn precheck_and_identify(self) -> CommandResult<PreparedRun> {
+    /// Send each step once unless the plan or the command line is against it, and identify processes and servers. This
+    /// may take seconds, so it is done before the clock starts.
+    pub(crate) fn precheck_and_identify(self, options: &RunOptionArguments) -> CommandResult<PreparedRun> {
         let ReachableRun { dry_run, watchers } = self;
-        if dry_run.program().workload().precheck {
-            dry_run.check().map_err(refused)?;
+        if dry_run.program().workload().precheck && !options.no_precheck {
+            let left_out = dry_run.check().map_err(|error| refused(error, AFTER_PRECHECK))?;
+            for LeftOut { scenario, data } in left_out {
+                outputs::note(format_args!(
+                    "precheck: the steps of `{scenario}` are not sent: the load needs all unique rows of `{data}`"
+                ));
+            }
         }
         let program = Arc::new(dry_run.into_program());
         let identities = watching::identities(program.workload(), program.env());
@@ -68,13 +81,17 @@ impl ReachableRun {
     }
 }
 
-fn refused(error: DryRunError) -> Failure {
-    match error {
-        DryRunError::Engine(error) => Failure::own(error),
-        DryRunError::Failed(exchange) => {
-            Failure::Step { name: exchange.endpoint.to_string(), exchange: once::show(&exchange) }
-        }
-    }
+fn refused(error: DryRunError, next: &'static str) -> Failure {
+    let failed = match error {
+        DryRunError::Engine(error) => return Failure::own(error),
+        DryRunError::Failed(failed) => failed,
+    };
+    let mut exchanges = TerminalText::default();
+    failed.iter().take(SHOWN_EXCHANGES).for_each(|exchange| {
+        exchanges.append(&once::show(exchange));
+    });
+    let names = failed.iter().map(|exchange| exchange.endpoint.to_string()).collect();
+    Failure::Steps { names, exchanges, next }
 }
 
 fn require_descriptors(program: &Program, loops: u16) -> CommandResult<()> {

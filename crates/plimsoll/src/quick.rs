@@ -74,11 +74,18 @@ fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Com
         watch_if_local(target);
     }
     let outputs = OutputArguments::default();
-    let options = &RunOptionArguments { once: false, force: false, loops: 1, outputs };
+    let options = &RunOptionArguments {
+        once: false,
+        no_precheck: true,
+        force: false,
+        loops: 1,
+        outs: Vec::new(),
+        outputs,
+    };
     let address_hint = |_: &str| String::new();
     let (keep, progress) = (Keep::Nothing, Progress::Quiet);
     let request = RunRequest { keep, progress, options, address_hint, origin_rules: None };
-    let sealed = run::prepare_and_record(listener, plan, &request)?;
+    let mut sealed = run::prepare_and_record(listener, plan, &request)?;
     sealed.completed()?;
     if listener.interrupted() {
         return Err(Failure::own(anyhow!("interrupted")));

@@ -22,6 +22,7 @@ use crate::outputs;
 use crate::prepare::PreparedRun;
 use crate::run_file::RunFile;
 use crate::run_request::RunRequest;
+use crate::setup_watch::SetupWatch;
 use crate::stop_watch::{EarlyEnd, EndedBy, StopWatch};
 use crate::tick_readers::{MakeReaders, RunHandles};
 
@@ -54,8 +55,8 @@ pub(crate) struct Recording {
 /// A run that is over and in its file.
 pub(crate) struct SealedRun {
     file: RunFile,
-    /// Why the engine could not measure to the end, if it could not.
-    aborted: Option<String>,
+    /// Why nothing could be measured to the end, if that is so.
+    aborted: Option<Failure>,
 }
 
 impl Recording {
@@ -85,7 +86,9 @@ impl Recording {
             .zip(workload.until_decided.as_ref())
             .map(|(decider, until)| Box::new(decider.timer(&until.looks, loops)) as Box<dyn Sink + Send>);
         let drawing = live.map(|live| Box::new(live) as _).into_iter().collect();
-        let recording: [Box<dyn Sink + Send>; 2] = [Box::new(writer), Box::new(stop_watch)];
+        let setup_watch = SetupWatch::new(workload, stop_watch.control(), ended_by.clone());
+        let recording: [Box<dyn Sink + Send>; 3] =
+            [Box::new(writer), Box::new(stop_watch), Box::new(setup_watch)];
         let sinks = Sinks { recording: recording.into_iter().chain(timer).chain(more).collect(), drawing };
         let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
         let (observed, samples) = channel();
@@ -165,13 +168,13 @@ impl Recording {
         let end = self.end(totals, was_interrupted);
         let asked = if was_interrupted { "interrupted by a signal" } else { "ended early by the script" };
         self.note_stop(stopped_at, &end.ending, asked);
-        let Recording { file, recorder, observed, .. } = self;
+        let Recording { file, recorder, observed, ended_by, .. } = self;
         // The recorder ends when nothing can be observed any more.
         drop(observed);
         let recorded = recorder.finish(&end).map_err(|error| Failure::own(not_recorded(&error, &file)))?;
         recorded.drawing_failures.iter().for_each(outputs::note);
         let aborted = match end.ending {
-            Ending::Aborted(reason) => Some(reason),
+            Ending::Aborted(reason) => Some(broken_off(&reason, ended_by.get())),
             Ending::Completed | Ending::Interrupted | Ending::Stopped(_) | Ending::Decided => None,
         };
         Ok(SealedRun { file, aborted })
@@ -184,6 +187,7 @@ impl Recording {
                     EarlyEnd::Violated(violation) => Ending::Stopped(violation.objective.clone()),
                     EarlyEnd::Decided => Ending::Decided,
                     EarlyEnd::Crossed(_) => Ending::Interrupted,
+                    EarlyEnd::NotSetUp(why) => Ending::Aborted(why.clone()),
                 });
                 let asked = ended.or(was_interrupted.then_some(Ending::Interrupted));
                 (ending(asked, &totals), totals)
@@ -223,6 +227,15 @@ fn ending(asked: Option<Ending>, totals: &Totals) -> Ending {
     }
 }
 
+/// A target that lets nobody in is an input that cannot be used; else the engine could not measure.
+fn broken_off(reason: &str, ended_by: Option<&EarlyEnd>) -> Failure {
+    let error = anyhow!("the run was broken off: {reason}");
+    match ended_by {
+        Some(EarlyEnd::NotSetUp(_)) => Failure::Usage(error),
+        _ => Failure::Own(error),
+    }
+}
+
 fn not_recorded(error: &RecordError, file: &RunFile) -> anyhow::Error {
     let see = file.kept().map(|path| format!("; see `plimsoll report {}`", path.display()));
     anyhow!("the run was not recorded to its end: {error}{}", see.unwrap_or_default())
@@ -238,12 +251,9 @@ impl SealedRun {
         self.file.kept()
     }
 
-    /// Fails where the engine could not measure to the end.
-    pub(crate) fn completed(&self) -> CommandResult<()> {
-        match &self.aborted {
-            Some(reason) => Err(Failure::own(anyhow!("the run was broken off: {reason}"))),
-            None => Ok(()),
-        }
+    /// Fails where the run could not be measured to its end.
+    pub(crate) fn completed(&mut self) -> CommandResult<()> {
+        self.aborted.take().map_or(Ok(()), Err)
     }
 }
 

@@ -7,6 +7,7 @@ use workload::plan::LoadedPlan;
 use crate::arguments::RunArguments;
 use crate::failure::CommandResult;
 use crate::live::Live;
+use crate::live_output::{self, LiveOutput};
 use crate::outputs::PreopenedReports;
 use crate::prepare::{PreparedRun, prepare};
 use crate::recording::{Recording, SealedRun, TickReaders};
@@ -14,6 +15,7 @@ use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
 use crate::stop_watch::StopWatch;
+use crate::tick_readers::MakeReaders;
 use crate::{judged, making, once, outputs, plan};
 
 pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
@@ -34,7 +36,7 @@ pub(crate) fn conduct(listener: &Listener, plan: LoadedPlan, request: &RunReques
     if request.options.once {
         return once::once(&prepare(plan, request)?.dry_run);
     }
-    let sealed = prepare_and_record(listener, plan, request)?; // 2 to 7
+    let mut sealed = prepare_and_record(listener, plan, request)?; // 2 to 7
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
     let reports = request.options.outputs.files(sealed.kept());
@@ -53,10 +55,31 @@ pub(crate) fn prepare_and_record(
     plan: LoadedPlan,
     request: &RunRequest<'_>,
 ) -> CommandResult<SealedRun> {
-    if !request.options.force {
-        request.keep.refuse_existing()?;
+    request.require_writable()?;
+    record(listener, prepare(plan, request)?.precheck_and_identify(request.options)?, request) // 2
+}
+
+/// Makes the readers that there are already, and those that send series elsewhere.
+fn with_live_outputs(
+    others: Option<MakeReaders>,
+    prepared: &PreparedRun,
+    request: &RunRequest<'_>,
+) -> CommandResult<Option<MakeReaders>> {
+    if request.options.outs.is_empty() {
+        return Ok(others);
     }
-    record(listener, prepare(plan, request)?.precheck_and_identify()?, request) // 2
+    let destinations = live_output::destinations(&request.options.outs)?;
+    let name = prepared.program.workload().name.clone();
+    Ok(Some(Box::new(move |handles| {
+        let mut readers = others.map(|make| make(handles)).unwrap_or_default();
+        for destination in destinations {
+            match LiveOutput::start(destination, &name, handles.clock) {
+                Ok(output) => readers.push(Box::new(output)),
+                Err(error) => outputs::note(format_args!("--out: nothing is sent: {error}")),
+            }
+        }
+        readers
+    })))
 }
 
 /// From a target that is ready to a sealed run file.
@@ -65,7 +88,7 @@ pub(crate) fn record(
     mut prepared: PreparedRun,
     request: &RunRequest<'_>,
 ) -> CommandResult<SealedRun> {
-    let more = prepared.readers.take();
+    let more = with_live_outputs(prepared.readers.take(), &prepared, request)?;
     let (workload, loops) = (prepared.program.workload(), request.options.loops);
     let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops));
     let made = making::made_loops(&prepared, request)?;

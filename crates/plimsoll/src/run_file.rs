@@ -37,6 +37,15 @@ impl Keep<'_> {
         }
     }
 
+    /// The path of a file that stays, as far as it is known before the run.
+    pub(crate) fn shown_path(&self) -> Option<&Path> {
+        match self {
+            Keep::At(path) => Some(path),
+            Keep::ByName => Some(Path::new("*.plimsoll")),
+            Keep::Nothing => None,
+        }
+    }
+
     /// The folder of a file that stays.
     pub(crate) fn folder(&self) -> &Path {
         match self {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use engine::program::OriginRules;
 
 use crate::arguments::RunOptionArguments;
+use crate::failure::CommandResult;
 use crate::run_file::Keep;
+use crate::writable;
 
 /// The run file, progress display and options of one run, whatever load it offers.
 pub(crate) struct RunRequest<'a> {
@@ -16,6 +18,17 @@ pub(crate) struct RunRequest<'a> {
     pub(crate) address_hint: fn(&str) -> String,
     /// How origins are connected to that are no targets; none: as by default.
     pub(crate) origin_rules: Option<Arc<dyn OriginRules>>,
+}
+
+impl RunRequest<'_> {
+    /// Before anything is sent: the run file and all reports can be written, and no run file is replaced unasked.
+    pub(crate) fn require_writable(&self) -> CommandResult<()> {
+        if !self.options.force {
+            self.keep.refuse_existing()?;
+        }
+        let reports = self.options.outputs.named().into_iter().flatten();
+        writable::require(self.keep.shown_path().into_iter().chain(reports))
+    }
 }
 
 /// Whether progress is drawn on standard error.

@@ -39,7 +39,7 @@ use crate::run;
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
-use crate::{judged, outputs};
+use crate::{judged, outputs, writable};
 use command_line::{accept, default_import_cache, show_header};
 use log::ScriptLog;
 use threshold_watch::ThresholdStop;
@@ -84,19 +84,18 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
         address_hint: |_| String::new(),
         origin_rules: Some(loaded.network.clone()),
     };
-    if !request.options.force {
-        request.keep.refuse_existing()?;
-    }
+    request.require_writable()?;
+    writable::require(arguments.summary_export.as_deref())?;
     let mut reachable = prepare(plan(arguments, &loaded)?, &request)?; // 2
     if loaded.options.options.no_setup != Some(true) {
         reachable.dry_run = loaded.script.set_up(reachable.dry_run, &log.sink()).map_err(failed)?;
     }
-    let mut prepared = reachable.precheck_and_identify()?;
+    let mut prepared = reachable.precheck_and_identify(request.options)?;
     let behaviour = ScriptBehaviour::new(loaded.script.clone(), scenarios(&loaded), log.sink());
     prepared.behaviour = Some(Arc::new(behaviour.map_err(|error| threw(&error))?));
     prepared.readers = Some(readers(&loaded, log.sink()));
     let program = prepared.program.clone();
-    let sealed = run::record(&listener, prepared, &request)?; // 3 to 7
+    let mut sealed = run::record(&listener, prepared, &request)?; // 3 to 7
     listener.load_is_over();
     let torn_down = tear_down(&loaded, program, &log.sink());
     drop(loaded.values.take());

@@ -17,6 +17,8 @@ pub(crate) enum EarlyEnd {
     Violated(Violation),
     /// Every objective was decided.
     Decided,
+    /// No virtual user of a scenario could be set up, for this reason.
+    NotSetUp(String),
     /// Thresholds of a script on these metrics did not hold.
     Crossed(String),
 }

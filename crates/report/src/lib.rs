@@ -7,6 +7,7 @@
 mod card;
 pub mod comparison;
 pub mod experiment;
+pub mod export;
 pub mod html;
 pub mod json;
 pub mod junit;

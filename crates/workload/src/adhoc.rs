@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::connection::{Connecting, TlsFiles};
 use crate::files::Files;
 use crate::message::Schemas;
-use crate::model::{Flow, GrpcOrigin, HttpOrigin, Scenario, Target, Workload};
+use crate::model::{Flow, GrpcOrigin, HttpOrigin, Request, Scenario, Step, Target, Workload};
 use crate::plan::LoadedPlan;
 use crate::proxy;
 use texts::TemplateReader;
@@ -92,6 +92,7 @@ impl AdhocParts {
             flow: self.flow,
         };
         let workload = Workload {
+            precheck: may_be_sent_once_more(&scenario.flow),
             seed: self.seed,
             targets: self.targets,
             phases: self.shape.phases,
@@ -101,6 +102,16 @@ impl AdhocParts {
         let (tables, schemas) = (BTreeMap::new(), Schemas::default());
         Ok(LoadedPlan { workload, tables, schemas, tls, env: texts.used })
     }
+}
+
+/// Whether one more request changes nothing at the target: one by a method that is safe (RFC 9110, section 9.2.1). Of a list
+/// and of calls nobody knows.
+fn may_be_sent_once_more(flow: &Flow) -> bool {
+    let is_safe = |step: &Step| match &step.request {
+        Request::Http { method, .. } => matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS"),
+        Request::Grpc { .. } => false,
+    };
+    matches!(flow, Flow::Sequence(steps) if steps.iter().all(is_safe))
 }
 
 /// Use the environment's proxy, unless the options say how to connect.

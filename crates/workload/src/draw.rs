@@ -21,6 +21,10 @@ pub fn mix(mut z: u64) -> u64 {
 /// The increment of SplitMix64's sequence: 2⁶⁴ divided by the golden ratio, made odd.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// The number of the first request beside the schedule, such as one that is sent before the load: above the number of every
+/// arrival that takes unique rows, and a number that a 32-bit integer can be.
+pub const FIRST_EXTRA: u64 = 1_000_000_000;
+
 /// All random choices of one arrival. Each place of the program that draws has its own `salt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draw {

@@ -247,7 +247,7 @@ impl Settings {
         Settings {
             name: root.get("name").and_then(|item| item.text()).map_or(file_name, str::to_owned),
             seed: root.get("seed").and_then(|item| item.whole(0..=u64::MAX)).unwrap_or(DEFAULT_SEED),
-            precheck: flag("precheck"),
+            precheck: root.get("precheck").and_then(|item| item.flag()).unwrap_or(true),
             traceparent: flag("traceparent"),
             family: root.get("family").and_then(|item| item.confidence()),
             until_decided: flag("until_decided"),

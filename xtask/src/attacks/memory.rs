@@ -82,7 +82,7 @@ fn watched(fixture: &Fixture, what: &str, target: &str) -> Result<Expectation> {
 fn checked(fixture: &Fixture, what: &str, target: SocketAddr) -> Result<Expectation> {
     let folder = fixture.folder(what)?;
     let plan = format!(
-        "version = 1\n[targets.shop]\nurl = \"http://{target}\"\n[[phases]]\nname = \"steady\"\nduration = \"3s\"\n\
+        "version = 1\nprecheck = false\n[targets.shop]\nurl = \"http://{target}\"\n[[phases]]\nname = \"steady\"\nduration = \"3s\"\n\
          [[scenarios]]\nname = \"play\"\nexecutor = \"constant-vus\"\nvus = 64\n[[scenarios.steps]]\nname = \"get\"\n\
          get = \"${{shop.url}}/\"\ntimeout = \"2s\"\nexpect = {{ json = {{ \"$.a\" = 1 }} }}\n"
     );

@@ -126,7 +126,7 @@ fn files_with_secrets(folder: &Path) -> Result<Vec<String>> {
 /// A plan with a secret in an observer, a query, a header and a body.
 fn plan(target: SocketAddr, other: SocketAddr) -> String {
     format!(
-        "version = 1\n[targets.shop]\nurl = \"http://{target}\"\n[targets.other]\nurl = \"http://{other}\"\n[targets.db.observe]\n\
+        "version = 1\nprecheck = false\n[targets.shop]\nurl = \"http://{target}\"\n[targets.other]\nurl = \"http://{other}\"\n[targets.db.observe]\n\
          postgres = {{ url = \"postgresql://me:${{env.DB_PW}}@127.0.0.1:1/shop\" }}\n[[phases]]\nname = \"steady\"\n\
          duration = \"1s\"\n[[scenarios]]\nname = \"play\"\nexecutor = \"constant-vus\"\nvus = 1\n[[scenarios.steps]]\n\
          name = \"post\"\npost = \"${{shop.url}}/?key=${{env.API_TOKEN}}\"\nredirects = 1\n\

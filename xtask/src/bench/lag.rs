@@ -109,7 +109,7 @@ fn options(arguments: &[String]) -> Result<Options> {
 
 fn plan(authority: &str, seconds: u64) -> String {
     format!(
-        "version = 1\n[targets.server]\nurl = \"http://{authority}\"\n[[scenarios]]\nname = \"ask\"\n\
+        "version = 1\nprecheck = false\n[targets.server]\nurl = \"http://{authority}\"\n[[scenarios]]\nname = \"ask\"\n\
          executor = \"constant-arrival-rate\"\nrate = \"{RATE}/s\"\nduration = \"{seconds}s\"\n\
          [[scenarios.steps]]\nname = \"ask\"\nget = \"${{server.url}}/\"\n"
     )

@@ -183,7 +183,7 @@ impl LoadModel {
     fn plan(&self, address: &str, seconds: u64) -> String {
         let Self { name, shape, pause } = self;
         format!(
-            "version = 1\n[targets.server]\nurl = \"http://{address}\"\n[[phases]]\nname = \"load\"\n\
+            "version = 1\nprecheck = false\n[targets.server]\nurl = \"http://{address}\"\n[[phases]]\nname = \"load\"\n\
              duration = \"{seconds}s\"\n[[scenarios]]\nname = \"{name}\"\nphases = [\"load\"]\n{shape}\
              [[scenarios.steps]]\nname = \"ask\"\nget = \"${{server.url}}/\"\n{pause}"
         )

@@ -86,7 +86,7 @@ fn offer(workspace: &Workspace, options: &Options, target: &Target, folder: &Pat
 fn plan(options: &Options, authority: &str) -> String {
     let (minutes, rate) = (options.minutes, options.rate);
     format!(
-        "version = 1\n[targets.server]\nurl = \"http://{authority}\"\n\
+        "version = 1\nprecheck = false\n[targets.server]\nurl = \"http://{authority}\"\n\
          [[phases]]\nname = \"all\"\nduration = \"{minutes}m\"\n[[scenarios]]\nname = \"ask\"\n\
          executor = \"constant-arrival-rate\"\nrate = \"{rate}/s\"\nmax_vus = 200\npreallocated_vus = 200\n\
          [[scenarios.steps]]\nname = \"item\"\nget = \"${{server.url}}/item/${{random(1, 1000000)}}\"\n"

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use evidence::Instant;
 use jiff::Timestamp;
 use workload::data::Table;
-use workload::draw::Draw;
+use workload::draw::{Draw, FIRST_EXTRA};
 use workload::model::Workload;
 use workload::row_picker::{RowPicker, RowTaker};
 use workload::schedule::Segment;
@@ -249,7 +249,11 @@ impl TemplatePiece {
                 let chosen = scope.draw.below(*salt, options.len() as u64);
                 out.extend_from_slice(&options[chosen as usize]);
             }
-            TemplatePiece::Counter(index) => write_unsigned(scope.counters.take(*index), out),
+            TemplatePiece::Counter(index) => {
+                // A request beside the schedule takes no number of it.
+                let extra = if scope.draw.arrival() < FIRST_EXTRA { 0 } else { scope.draw.arrival() };
+                write_unsigned(scope.counters.take(*index).wrapping_add(extra), out);
+            }
             TemplatePiece::Iteration => write_unsigned(scope.arrival, out),
             TemplatePiece::VirtualUser => write_unsigned(u64::from(scope.virtual_user), out),
             TemplatePiece::Uuid { salt } => write_uuid(scope.draw.uuid(*salt), out),

@@ -87,6 +87,20 @@ fn the_runs_setup_is_sent_once_and_every_virtual_user_has_its_values() {
     assert_eq!(run.count(Metric::Scheduled, in_setup), 0, "its iteration is no part of the load");
 }
 
+/// A closed loop would try as fast as the target refuses: thousands of times.
+#[test]
+fn virtual_users_whose_setup_fails_wait_before_they_try_again() {
+    let target = testbed::http(Site::new().at("/login", Behaviour::status(500))).unwrap();
+    let users = scenario("s", closed(3, ms(1_500)), sequence([me()]));
+    let plan = Plan::of(target.addr()).scenario(Scenario { setup: vec![login()], ..users });
+    let ran = drive(plan.compile());
+    let run = ran.assert_sound();
+    // At once, and then after at least 50, 100, 200, 400 and 800 ms; the last wait may end after the load.
+    let failed = run.outcomes("login")[&Outcome::Http5xx];
+    assert!((3..=3 * 6).contains(&failed), "{failed} attempts");
+    assert_eq!(run.outcomes("me"), [].into());
+}
+
 #[test]
 fn a_failed_setup_returns_its_exchange() {
     let target = testbed::http(Site::new().at("/login", Behaviour::status(500))).unwrap();
@@ -97,7 +111,8 @@ fn a_failed_setup_returns_its_exchange() {
     ));
     let error = DryRun::new(plan.compile()).set_up().unwrap_err();
     assert!(error.to_string().contains("login"), "{error}");
-    let DryRunError::Failed(exchange) = error else { panic!("{error}") };
+    let DryRunError::Failed(failed) = error else { panic!("{error}") };
+    let [exchange] = &failed[..] else { panic!("{failed:?}") };
     assert_eq!((exchange.status, exchange.outcome), (Some(500), Outcome::Http5xx));
     assert_eq!(exchange.request, format!("POST http://{}/login", target.addr()));
     assert!(exchange.detail.contains("status 500"), "{}", exchange.detail);
@@ -112,8 +127,8 @@ fn a_setup_whose_target_refuses_connections_fails_as_refused() {
         at_rate(10.0, ms(100)),
         sequence([me()]),
     ));
-    let DryRunError::Failed(exchange) = DryRun::new(plan.compile()).set_up().unwrap_err() else { panic!() };
-    assert_eq!((exchange.status, exchange.outcome), (None, Outcome::Refused));
+    let DryRunError::Failed(failed) = DryRun::new(plan.compile()).set_up().unwrap_err() else { panic!() };
+    assert_eq!((failed[0].status, failed[0].outcome), (None, Outcome::Refused));
 }
 
 #[test]
@@ -147,8 +162,8 @@ fn a_dry_run_sends_each_step_once_and_returns_every_exchange() {
     ];
     assert_eq!(shown, expected);
     assert_eq!(target.requests(), 5);
-    let DryRunError::Failed(first) = dry_run.check().unwrap_err() else { panic!() };
-    assert_eq!(&*first.endpoint, "no too");
+    let DryRunError::Failed(failed) = dry_run.check().unwrap_err() else { panic!() };
+    assert_eq!(failed.iter().map(|e| &*e.endpoint).collect::<Vec<_>>(), ["no too", "no", "hang"]);
 }
 
 #[test]

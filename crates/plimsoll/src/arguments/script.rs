@@ -175,7 +175,14 @@ impl ScriptArguments {
     /// The options that every run has.
     pub(crate) fn run_options(&self) -> RunOptionArguments {
         let ScriptArguments { force, loops, .. } = *self;
-        RunOptionArguments { once: false, force, loops, outputs: self.outputs.clone() }
+        RunOptionArguments {
+            once: false,
+            no_precheck: false,
+            force,
+            loops,
+            outs: Vec::new(),
+            outputs: self.outputs.clone(),
+        }
     }
 }
 

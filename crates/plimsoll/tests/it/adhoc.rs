@@ -18,9 +18,11 @@ fn url(target: &Target, path: &str) -> String {
     format!("http://{}{path}", target.addr())
 }
 
-/// Run a line whose temporary files lie in the folder's folder `tmp`.
+/// Run a line whose temporary files lie in the folder's folder `tmp`. No request is sent before the load, so that a target's
+/// counts are those of the load.
 fn plimsoll(folder: &TestFolder, arguments: &[&str]) -> CommandOutput {
-    folder.plimsoll_after("mkdir -p tmp; export TMPDIR=$PWD/tmp", arguments)
+    let arguments = [arguments, &["--no-precheck"]].concat();
+    folder.plimsoll_after("mkdir -p tmp; export TMPDIR=$PWD/tmp", &arguments)
 }
 
 #[test]
@@ -148,7 +150,7 @@ fn the_proxy_comes_from_the_option_or_the_environment() {
         .exits_with(0)
         .stdout_contains(&["GET /x"]);
     assert_eq!(proxy.requests(), 5);
-    let line = ["http", "http://far.example/x", "-n", "5", "--quiet"];
+    let line = ["http", "http://far.example/x", "-n", "5", "--quiet", "--no-precheck"];
     folder.plimsoll_after(&format!("export HTTP_PROXY={at}"), &line).exits_with(0);
     assert_eq!(proxy.requests(), 10);
     let unless = format!("export HTTP_PROXY={at} NO_PROXY=.example");

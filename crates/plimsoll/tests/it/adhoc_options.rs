@@ -23,7 +23,7 @@ fn redirects_are_followed_up_to_the_option() {
     let folder = TestFolder::new("");
     let line = |path: &str, options: &[&str]| {
         let url = format!("http://{}{path}", target.addr());
-        let common = ["http", &url, "-n", "4", "-c", "1", "--quiet"];
+        let common = ["http", &url, "-n", "4", "-c", "1", "--quiet", "--no-precheck"];
         folder.plimsoll(&[&common[..], options].concat())
     };
     line("/a", &["--redirects", "2"]).exits_with(0).stdout_contains(&["4 ended, 0 failed"]);
@@ -73,7 +73,17 @@ fn a_short_run_ends_when_its_last_request_has_ended() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new("");
     let url = format!("http://{}/", target.addr());
-    let ran = folder.plimsoll(&[&url, "-n", "300", "--quiet", "--json", "run.json", "--md", "run.md"]);
+    let ran = folder.plimsoll(&[
+        &url,
+        "-n",
+        "300",
+        "--quiet",
+        "--no-precheck",
+        "--json",
+        "run.json",
+        "--md",
+        "run.md",
+    ]);
     ran.exits_with(0);
     for shown in [&ran.stdout, &folder.read("run.md")] {
         assert!(!shown.contains("600 s"), "{shown}");
@@ -93,7 +103,17 @@ fn why_requests_failed_is_said_in_every_report() {
     let folder = TestFolder::new("");
     let url = format!("http://{}/a", target.addr());
     let ran = folder.plimsoll(&[
-        &url, "-n", "7", "--quiet", "--json", "run.json", "--md", "run.md", "--html", "run.html",
+        &url,
+        "-n",
+        "7",
+        "--quiet",
+        "--no-precheck",
+        "--json",
+        "run.json",
+        "--md",
+        "run.md",
+        "--html",
+        "run.html",
     ]);
     ran.exits_with(3).stdout_contains(&[
         "Failures  100 % of 7 requests\n7  http_503  GET /a: status 503, expected 200 to 399 · out of cheese\n",
@@ -107,7 +127,7 @@ fn why_requests_failed_is_said_in_every_report() {
     assert!(folder.read("run.html").contains("<td>status 503, expected 200 to 399</td>"));
     let failure = &folder.json("run.json")["failures"][0];
     assert_eq!((&failure["count"], &failure["example"]["status"]), (&7.into(), &503.into()), "{failure}");
-    let full = folder.plimsoll(&[&url, "-n", "7", "--quiet", "-v"]);
+    let full = folder.plimsoll(&[&url, "-n", "7", "--quiet", "-v", "--no-precheck"]);
     full.exits_with(3).stdout_contains(&["\nwhy   The latency of failures"]);
 }
 

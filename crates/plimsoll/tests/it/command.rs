@@ -252,10 +252,17 @@ pub(crate) fn open(address: SocketAddr, seconds: u32) -> String {
     )
 }
 
-/// A plan of one scenario and one step, to which the caller may append.
+/// The plan, with its steps sent once before the load, as is the default.
+pub(crate) fn checked(plan: &str) -> String {
+    plan.replacen("precheck = false\n", "", 1)
+}
+
+/// A plan of one scenario and one step, to which the caller may append. Its steps are not sent before the load, so that a
+/// target's counts are those of the load.
 fn plan(address: SocketAddr, executor: &str) -> String {
     format!(
         r#"version = 1
+precheck = false
 [targets.api]
 url = "http://{address}"
 [[scenarios]]
@@ -266,11 +273,6 @@ name = "get"
 get = "${{api.url}}/x"
 "#
     )
-}
-
-/// The plan with one more line at its top.
-pub(crate) fn with_head(plan: &str, line: &str) -> String {
-    plan.replacen("version = 1\n", &format!("version = 1\n{line}\n"), 1)
 }
 
 /// An address that refuses connections.

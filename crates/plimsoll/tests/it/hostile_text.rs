@@ -12,7 +12,7 @@ use evidence::{
 };
 use testbed::{CannedResponse, Ending as After, GrpcBehaviour, Site};
 
-use crate::command::{CommandOutput, TestFolder, closed, with_head};
+use crate::command::{CommandOutput, TestFolder, checked, closed};
 use crate::preparation::{PROTO, grpc_plan};
 
 /// A command for the terminal, 8-bit too; text from right to left; a tag; a character without width; a separator of
@@ -73,7 +73,7 @@ fn an_exchange_is_shown_without_control_characters_and_its_body_behind_a_mark() 
 #[test]
 fn a_failed_precheck_shows_the_exchange_in_the_same_way() {
     let target = http_target(503);
-    let folder = TestFolder::new(&with_head(&closed(target.addr(), 1), "precheck = true"));
+    let folder = TestFolder::new(&checked(&closed(target.addr(), 1)));
     let ran = folder.plimsoll(&["run", "plan.toml"]);
     ran.exits_with(2).is_harmless().stderr_contains(&[
         "step `get` failed before the load:\n",

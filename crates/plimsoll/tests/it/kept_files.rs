@@ -62,7 +62,8 @@ fn a_temporary_run_file_is_private_and_goes_away_however_the_run_is_broken_off()
         let target = testbed::http(Behaviour::never()).unwrap();
         let folder = TestFolder::new("");
         let url = format!("http://{}/", target.addr());
-        let mut run = folder.start_after(IN_SCRATCH, &["http", &url, "-z", "60s", "-c", "1", "-t", "2s"]);
+        let mut run = folder
+            .start_after(IN_SCRATCH, &["http", &url, "-z", "60s", "-c", "1", "-t", "2s", "--no-precheck"]);
         let scratch = folder.path("scratch");
         run.until("there is evidence", || contents(&scratch).iter().any(|path| recorded_seconds(path) > 0));
         for path in contents(&scratch) {

@@ -49,7 +49,7 @@ fn quiet_load(targets: &str) -> String {
     // It serves until the test has ended.
     std::mem::forget(healthy);
     format!(
-        "version = 1\n[targets.web]\nurl = \"http://{address}\"\n{targets}\n\
+        "version = 1\nprecheck = false\n[targets.web]\nurl = \"http://{address}\"\n{targets}\n\
          [[phases]]\nname = \"steady\"\nduration = \"3s\"\n\
          [[scenarios]]\nname = \"s\"\nexecutor = \"constant-arrival-rate\"\nrate = \"10/s\"\nphases = [\"steady\"]\n\
          [[scenarios.steps]]\nname = \"get\"\nget = \"${{web.url}}/\"\n"

@@ -34,7 +34,7 @@ fn malformed_toml_is_shown_with_its_line() {
 #[test]
 fn an_unknown_key_is_shown_with_its_line_and_the_nearest_known_one() {
     let plan = open(nowhere(), 1).replace("duration =", "durration =");
-    refused(&TestFolder::new(&plan), &["plan.toml:9:1", "`durration`", "did you mean `duration`?"]);
+    refused(&TestFolder::new(&plan), &["plan.toml:10:1", "`durration`", "did you mean `duration`?"]);
 }
 
 #[test]

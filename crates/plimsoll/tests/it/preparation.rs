@@ -1,10 +1,11 @@
 //! Between the plan and the load: the target must be there, ready, and answer as the plan expects.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use testbed::{Behaviour, CannedResponse, Ending, GrpcBehaviour, Site};
 
-use crate::command::{TestFolder, closed, refusal, with_head};
+use crate::command::{TestFolder, checked, closed, open, refusal};
 
 pub(crate) const PROTO: &str = "syntax = \"proto3\";\npackage demo;\nservice Events { rpc Send(Event) returns (Event); }\n\
                      message Event { string id = 1; }\n";
@@ -12,6 +13,7 @@ pub(crate) const PROTO: &str = "syntax = \"proto3\";\npackage demo;\nservice Eve
 pub(crate) fn grpc_plan(address: std::net::SocketAddr) -> String {
     format!(
         r#"version = 1
+precheck = false
 [targets.events]
 grpc = "{address}"
 proto = ["events.proto"]
@@ -55,19 +57,75 @@ fn a_host_that_does_not_exist_is_reported_before_the_run() {
 }
 
 #[test]
-fn a_failing_precheck_shows_the_exchange_and_sends_no_load() {
-    let site = Site::new().at("/x", CannedResponse::new(503).body("the store is down").into());
+fn each_step_is_sent_once_before_the_load_and_every_failure_is_shown() {
+    let site = Site::new()
+        .at("/x", CannedResponse::new(503).body("the store is down").into())
+        .at("/y", CannedResponse::new(404).into())
+        .otherwise(Behaviour::ok());
     let target = testbed::http(site).unwrap();
-    let folder = TestFolder::new(&with_head(&closed(target.addr(), 1), "precheck = true"));
+    let more = "weight = 1\n[[scenarios.steps]]\nname = \"other\"\nget = \"${api.url}/y\"\nweight = 1\n\
+                [[scenarios.steps]]\nname = \"sound\"\nget = \"${api.url}/z\"\nweight = 1\n";
+    let folder = TestFolder::new(&(checked(&open(target.addr(), 1)) + more));
     let ran = folder.plimsoll(&["run", "plan.toml"]);
     ran.exits_with(2).stderr_contains(&[
-        "step `get` failed before the load",
+        "steps `get`, `other` failed before the load",
         "> GET http://",
         "< 503",
         "the store is down",
+        "< 404",
+        "--no-precheck",
     ]);
-    assert_eq!(target.requests(), 1);
+    assert_eq!(target.requests(), 3);
     assert!(folder.files(".plimsoll").is_empty());
+}
+
+#[test]
+fn a_load_of_failures_stays_possible() {
+    let target = testbed::http(Behaviour::status(404)).unwrap();
+    let folder = TestFolder::new(&checked(&open(target.addr(), 1)));
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "--no-precheck"]).exits_with(3);
+    assert_eq!(target.requests(), 50);
+    folder.write("plan.toml", open(target.addr(), 1));
+    folder.plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(3);
+    assert_eq!(target.requests(), 100);
+}
+
+#[test]
+fn a_url_that_fails_is_reported_at_once_and_can_be_loaded_all_the_same() {
+    let target = testbed::http(Behaviour::status(404)).unwrap();
+    let (folder, url) = (TestFolder::new(""), format!("http://{}/nope", target.addr()));
+    let ran = folder.plimsoll(&["http", &url, "-n", "100"]);
+    ran.exits_with(2).stderr_contains(&["step `GET /nope` failed before the load", "< 404", "--no-precheck"]);
+    assert_eq!(target.requests(), 1);
+    folder.plimsoll(&["http", &url, "-n", "100", "--quiet", "--no-precheck"]).exits_with(3);
+    assert_eq!(target.requests(), 101);
+}
+
+/// A `POST` may change something: none is sent but those that were asked for.
+#[test]
+fn an_ad_hoc_request_that_may_change_something_is_not_sent_once_more() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let (folder, url) = (TestFolder::new(""), format!("http://{}/", target.addr()));
+    folder.plimsoll(&["http", &url, "-n", "10", "-m", "POST", "-d", "x", "--quiet"]).exits_with(0);
+    assert_eq!(target.requests(), 10);
+}
+
+#[test]
+fn the_check_before_the_load_takes_no_data_of_the_load() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let plan = checked(&open(target.addr(), 1))
+        .replace("/x\"", "/x/${users.id}/${counter(\\\"order\\\", 1)}/${iteration}\"")
+        + "\n[data.users]\ngenerate = \"u{1..51}\"\npick = \"unique\"\n";
+    let folder = TestFolder::new(&plan);
+    folder.plimsoll(&["run", "plan.toml", "--quiet"]).exits_with(0);
+    let paths: Vec<String> = target.log().iter().map(|served| served.path.clone()).collect();
+    assert_eq!(paths[0], "/x/u51/1000000001/1000000000");
+    let expected: HashSet<String> = (1..=50).map(|n| format!("/x/u{n}/{n}/{}", n - 1)).collect();
+    assert_eq!(paths[1..].iter().cloned().collect::<HashSet<_>>(), expected);
+    folder.write("plan.toml", plan.replace("..51}", "..50}"));
+    let ran = folder.plimsoll(&["run", "plan.toml"]);
+    ran.exits_with(0).stderr_contains(&["the steps of `load` are not sent", "all unique rows of `users`"]);
+    assert_eq!(target.requests(), 51 + 50);
 }
 
 #[test]
@@ -158,7 +216,7 @@ fn grpc_health_decides_readiness() {
 fn too_few_descriptors_are_reported_before_anything_is_sent() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let plan = closed(target.addr(), 1).replace("vus = 2", "vus = 200");
-    let folder = TestFolder::new(&with_head(&plan, "precheck = true"));
+    let folder = TestFolder::new(&checked(&plan));
     let ran = folder.plimsoll_after("ulimit -n 100", &["run", "plan.toml"]);
     ran.exits_with(2).stderr_contains(&[
         "200 connections",

@@ -6,7 +6,7 @@ use crate::command::TestFolder;
 
 fn plan(address: std::net::SocketAddr) -> String {
     format!(
-        "version = 1\n[targets.shop]\nurl = \"http://{address}\"\n\
+        "version = 1\nprecheck = false\n[targets.shop]\nurl = \"http://{address}\"\n\
          [targets.shop.observe]\npprof = \"http://{address}/debug/pprof\"\n\
          [[phases]]\nname = \"steady\"\nduration = \"4s\"\n\
          [[profiles]]\nat = \"in phase steady\"\nlength = \"2s\"\nkinds = [\"cpu\", \"heap\", \"mutex\"]\n\

@@ -9,6 +9,7 @@ use crate::tonic_peer::{Reflects, start};
 fn plan(address: SocketAddr, method: &str) -> String {
     format!(
         r#"version = 1
+precheck = false
 [targets.peer]
 grpc = "{address}"
 [[scenarios]]

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use testbed::Behaviour;
 
-use crate::command::{CommandOutput, TestFolder, closed, open};
+use crate::command::{CommandOutput, TestFolder, closed, open, refusal};
 
 /// Run a second's worth of a sound target with these objectives.
 fn run_with(objectives: &str) -> (TestFolder, CommandOutput) {
@@ -93,13 +93,63 @@ fn a_report_on_standard_output_is_alone_there() {
 }
 
 #[test]
-fn an_unwritable_report_exits_with_1_and_keeps_the_evidence() {
+fn a_report_that_cannot_be_written_is_an_error_before_anything_is_sent() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&closed(target.addr(), 1));
-    let ran =
-        folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll", "--html", "no/such/r.html"]);
-    ran.exits_with(1).stderr_contains(&["cannot write no/such/r.html"]);
+    let url = format!("http://{}/", target.addr());
+    for report in ["--html", "--md", "--json", "--junit"] {
+        for run in [["run", "plan.toml"], ["http", &url]] {
+            let asked = [run[0], run[1], "--json", "r.json", report, "no/such/report"];
+            let asked = if report == "--json" { [&asked[..2], &asked[4..]].concat() } else { asked.to_vec() };
+            folder
+                .plimsoll(&asked)
+                .exits_with(2)
+                .stderr_contains(&["cannot write no/such/report", "nothing was sent"]);
+        }
+    }
+    assert_eq!((target.requests(), target.connections()), (0, 0));
+    assert_eq!(folder.files(""), ["plan.toml", "stderr.txt", "stdout.txt"]);
+}
+
+#[test]
+fn a_run_that_does_not_begin_leaves_no_report() {
+    let folder = TestFolder::new(&closed(refusal().addr(), 1));
+    let asked = ["run", "plan.toml", "--html", "r.html", "--json", "r.json", "--junit", "r.xml"];
+    folder.plimsoll(&asked).exits_with(2);
+    assert_eq!(folder.files(""), ["plan.toml", "stderr.txt", "stdout.txt"]);
+}
+
+/// A disk that is full when the reports are written: the other reports and the evidence are there.
+#[test]
+fn a_report_that_finds_no_space_exits_with_1_and_costs_nothing_else() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new(&closed(target.addr(), 1));
+    let ran = folder.plimsoll(&[
+        "run",
+        "plan.toml",
+        "--quiet",
+        "-o",
+        "run.plimsoll",
+        "--html",
+        "/dev/full",
+        "--json",
+        "/dev/full",
+        "--md",
+        "r.md",
+    ]);
+    let once = |text: &str| ran.stderr.matches(text).count() == 2;
+    assert!(once("cannot write /dev/full"), "{}", ran.stderr);
+    ran.exits_with(1).stdout_contains(&["Markdown", "r.md", "MEASURED"]);
+    assert!(folder.read("r.md").contains("MEASURED"));
     folder.plimsoll(&["report", "run.plimsoll"]).exits_with(0);
+}
+
+#[test]
+fn every_file_that_is_written_is_listed() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new(&closed(target.addr(), 1));
+    let asked = ["run", "plan.toml", "--quiet", "--html", "r.html", "--json", "r.json", "--junit", "r.xml"];
+    folder.plimsoll(&asked).exits_with(0).stdout_contains(&["r.html", "r.json", "r.xml", ".plimsoll"]);
 }
 
 /// 200 arrivals a second, of which 1 in 10 may be missing.

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use testbed::{Behaviour, CannedResponse, Site, Target};
 
-use crate::command::TestFolder;
+use crate::command::{TestFolder, checked};
 
 /// What must never be seen. The first is the environment variable `TOKEN` of every command of these tests.
 const SECRETS: [&str; 8] = [
@@ -25,6 +25,7 @@ const SECRETS: [&str; 8] = [
 fn plan(target: &Target) -> String {
     format!(
         r#"version = 1
+precheck = false
 secrets = ["card", "x-session"]
 [targets.api]
 url = "http://{}"
@@ -153,7 +154,7 @@ fn a_step_that_fails_before_the_load_shows_no_secret() {
     let site = Site::new().at("/begin", Behaviour::ok()).otherwise(login.into());
     let target = testbed::http(site).unwrap();
     let folder = folder(&target);
-    folder.write("plan.toml", plan(&target).replacen("version = 1\n", "version = 1\nprecheck = true\n", 1));
+    folder.write("plan.toml", checked(&plan(&target)));
     let ran = folder.plimsoll(&["run", "plan.toml"]);
     ran.exits_with(2).stderr_contains(&["step `login` failed before the load", "authorization: [redacted]"]);
     assert_clean("standard error", &ran.stderr);

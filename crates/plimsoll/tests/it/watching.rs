@@ -13,7 +13,7 @@ use crate::command::TestFolder;
 fn plan(shop: &Target, cluster: &Cluster, redis: &Redis) -> String {
     let address = shop.address();
     format!(
-        "version = 1\n[targets.shop]\nurl = \"http://{address}\"\nprocess = {{ pid = {pid} }}\n\
+        "version = 1\nprecheck = false\n[targets.shop]\nurl = \"http://{address}\"\nprocess = {{ pid = {pid} }}\n\
          [targets.shop.observe]\nprometheus = {{ url = \"http://{address}/metrics\", keep = [\"gotarget_*\"] }}\n\
          cgroup = \"/sys/fs/cgroup/no/such/group\"\n\
          [targets.db.observe]\npostgres = {{ url = \"postgresql://{ADMIN}@{db}/{DATABASE}\", tables = [\"orders\"] }}\n\
@@ -85,7 +85,7 @@ const CORES_IN_USE: f64 = 0.4;
 /// A load that ends in the middle of a second.
 fn ends_between_seconds(shop: &Target, redis: &Redis) -> String {
     format!(
-        "version = 1\n[targets.shop]\nurl = \"http://{address}\"\nprocess = {{ pid = {pid} }}\n\
+        "version = 1\nprecheck = false\n[targets.shop]\nurl = \"http://{address}\"\nprocess = {{ pid = {pid} }}\n\
          [targets.shop.observe]\nprometheus = {{ url = \"http://{address}/metrics\", keep = [\"gotarget_*\"] }}\n\
          [targets.cache.observe]\nredis = {{ url = \"redis://{cache}\", every = \"60s\" }}\n\
          [[phases]]\nname = \"steady\"\nduration = \"2100ms\"\n[[phases]]\nname = \"end\"\nduration = \"700ms\"\n\

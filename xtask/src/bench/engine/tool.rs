@@ -289,7 +289,7 @@ fn plan(run: &ToolRun<'_>) -> String {
         ),
     };
     format!(
-        "version = 1\n[targets.server]\n{target}\n[[scenarios]]\nname = \"ask\"\nexecutor = \"constant-vus\"\n\
+        "version = 1\nprecheck = false\n[targets.server]\n{target}\n[[scenarios]]\nname = \"ask\"\nexecutor = \"constant-vus\"\n\
          vus = {}\nduration = \"{seconds}s\"\n[[scenarios.steps]]\nname = \"ask\"\nthink = \"{}s\"\n{step}\n",
         load.users(),
         load.think_s

@@ -176,7 +176,7 @@ impl Neighbour {
 fn outage_plan(address: &str, seconds: u64) -> String {
     let timeout_ms = OUTAGE_MS_A_SECOND * seconds / 9;
     format!(
-        "version = 1\n[targets.server]\nurl = \"http://{address}\"\n[[phases]]\nname = \"load\"\n\
+        "version = 1\nprecheck = false\n[targets.server]\nurl = \"http://{address}\"\n[[phases]]\nname = \"load\"\n\
          duration = \"{seconds}s\"\n[[scenarios]]\nname = \"ask\"\nexecutor = \"constant-arrival-rate\"\n\
          phases = [\"load\"]\nrate = \"100/s\"\n[[scenarios.steps]]\nname = \"item\"\n\
          get = \"${{server.url}}/\"\ntimeout = \"{timeout_ms}ms\"\n[objectives]\n\

@@ -138,3 +138,14 @@ fn files_of_different_machines_are_one_run() {
         assert!(figures.contains(of), "{of} is not in {figures}");
     }
 }
+
+#[test]
+fn a_summary_without_a_date_has_none() {
+    let folder = TestFolder::new("");
+    folder.write("shop.json", text("k6-summary.json"));
+    let ran = folder.plimsoll(&["import", "shop.json", "--json", "report.json", "--html", "report.html"]);
+    ran.exits_with(0).stdout_contains(&["start not known"]);
+    assert!(!ran.stdout.contains("1970") && !folder.read("report.html").contains("1970"), "{}", ran.stdout);
+    assert_eq!(folder.json("report.json")["run"]["started_at"], "");
+    assert_eq!(folder.files(".plimsoll"), ["shop.plimsoll"]);
+}

@@ -83,7 +83,7 @@ fn a_profile_is_not_inflated_beyond_its_limit() {
 /// Users that each need the whole body.
 fn checked(address: std::net::SocketAddr, users: usize) -> String {
     format!(
-        "version = 1\n[targets.web]\nurl = \"http://{address}\"\n\
+        "version = 1\nprecheck = false\n[targets.web]\nurl = \"http://{address}\"\n\
          [[scenarios]]\nname = \"s\"\nexecutor = \"constant-vus\"\nvus = {users}\nduration = \"2s\"\n\
          [[scenarios.steps]]\nname = \"get\"\nget = \"${{web.url}}/\"\ntimeout = \"6s\"\n\
          expect = {{ body_contains = \"needle\" }}\n"

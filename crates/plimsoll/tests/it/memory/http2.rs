@@ -42,7 +42,7 @@ fn serve_frames(begin: Vec<u8>, piece: Vec<u8>) -> SocketAddr {
 fn check(begin: Vec<u8>, piece: Vec<u8>, texts: &[&str]) {
     let address = serve_frames(begin, piece);
     let plan = format!(
-        "version = 1\n[targets.web]\ngrpc = \"{address}\"\nproto = [\"a.proto\"]\n\
+        "version = 1\nprecheck = false\n[targets.web]\ngrpc = \"{address}\"\nproto = [\"a.proto\"]\n\
          [[scenarios]]\nname = \"s\"\nexecutor = \"constant-vus\"\nvus = 20\nduration = \"1s\"\n\
          [[scenarios.steps]]\nname = \"call\"\ngrpc = \"web/a.S/Go\"\nmessage = {{}}\ntimeout = \"2s\"\n"
     );

@@ -120,7 +120,7 @@ fn file(messages: Vec<DescriptorProto>) -> FileDescriptorProto {
 fn check(hostile: Hostile, texts: &[&str]) {
     let (address, _runtime) = serve(hostile);
     let folder = TestFolder::new(&format!(
-        "version = 1\n[targets.peer]\ngrpc = \"{address}\"\n\
+        "version = 1\nprecheck = false\n[targets.peer]\ngrpc = \"{address}\"\n\
          [[scenarios]]\nname = \"s\"\nexecutor = \"constant-vus\"\nvus = 1\nduration = \"1s\"\n\
          [[scenarios.steps]]\nname = \"call\"\ngrpc = \"peer/a.S/Go\"\nmessage = {{}}\n"
     ));

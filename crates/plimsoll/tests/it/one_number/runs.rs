@@ -151,6 +151,7 @@ fn change(folder: &TestFolder) {
 fn ordinary(shop: &GoTarget, api: &Target) -> String {
     format!(
         r#"version = 1
+precheck = false
 name = "ordinary"
 [targets.shop]
 url = "http://{shop}"
@@ -220,7 +221,7 @@ cpu = "mean(cpu, target = shop) < 0.95"
 
 fn short(shop: &GoTarget) -> String {
     format!(
-        "version = 1\nname = \"short\"\n[targets.shop]\nurl = \"http://{}\"\nprocess = {{ pid = {} }}\n{}\n\
+        "version = 1\nprecheck = false\nname = \"short\"\n[targets.shop]\nurl = \"http://{}\"\nprocess = {{ pid = {} }}\n{}\n\
          name = \"get\"\nget = \"${{shop.url}}/work?ms=2\"\n[objectives]\nheld = \"throughput(all) > 10/s\"\n",
         shop.address(),
         shop.pid(),
@@ -232,7 +233,7 @@ fn short(shop: &GoTarget) -> String {
 /// Is over when its iterations are done, in the middle of a second.
 fn one_endpoint(api: &Target) -> String {
     format!(
-        "version = 1\nname = \"one\"\n[targets.api]\nurl = \"http://{}\"\n[[scenarios]]\nname = \"load\"\n\
+        "version = 1\nprecheck = false\nname = \"one\"\n[targets.api]\nurl = \"http://{}\"\n[[scenarios]]\nname = \"load\"\n\
          executor = \"per-vu-iterations\"\nvus = 3\niterations = 50\nmax_duration = \"60s\"\n[[scenarios.steps]]\n\
          name = \"get\"\nget = \"${{api.url}}/x\"\nthink = \"20ms\"\n[objectives]\n\
          held = \"throughput(all) > 10/s\"\n",
@@ -245,7 +246,7 @@ fn a_hundred_endpoints(api: &Target) -> String {
         |n: usize| format!("[[scenarios.steps]]\nname = \"step {n:03}\"\nget = \"${{api.url}}/{n}\"\n");
     let steps: String = (1..=100).map(step).collect();
     format!(
-        "version = 1\nname = \"hundred\"\n[targets.api]\nurl = \"http://{}\"\n[[scenarios]]\nname = \"load\"\n\
+        "version = 1\nprecheck = false\nname = \"hundred\"\n[targets.api]\nurl = \"http://{}\"\n[[scenarios]]\nname = \"load\"\n\
          executor = \"constant-vus\"\nvus = 3\nduration = \"1500ms\"\n{steps}",
         api.addr()
     )
@@ -258,7 +259,7 @@ fn dropped(api: &Target) -> String {
     };
     let steps: String = (1..=12).map(step).collect();
     format!(
-        "version = 1\nname = \"dropped\"\n[targets.api]\nurl = \"http://{}\"\n[[scenarios]]\nname = \"load\"\n\
+        "version = 1\nprecheck = false\nname = \"dropped\"\n[targets.api]\nurl = \"http://{}\"\n[[scenarios]]\nname = \"load\"\n\
          executor = \"constant-arrival-rate\"\nrate = \"80/s\"\nmax_vus = 1\nduration = \"1400ms\"\n{steps}",
         api.addr()
     )

@@ -1,0 +1,195 @@
+//! Series of a run, sent to other systems while it goes on. The recorder's thread adds ticks up and hands a batch over once
+//! a second; another thread sends it. If that is too slow, batches are dropped and counted: values only grow, so the next one
+//! that is delivered has everything.
+
+mod otlp;
+mod post;
+mod remote_write;
+mod totals;
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use anyhow::anyhow;
+use engine::Clock;
+use evidence::sink::{Sink, SinkError};
+use evidence::{Observed, RunEnd, Tick};
+
+use crate::arguments::{OutProtocol, OutTarget};
+use crate::failure::{CommandResult, Failure};
+use crate::outputs::note;
+use post::Poster;
+use totals::{Batch, Totals};
+
+/// How many seconds may wait to be sent.
+const QUEUE: usize = 30;
+/// How often the last state is sent until it is delivered.
+const LAST_ATTEMPTS: usize = 3;
+/// Headers of every request, such as `authorization=Bearer …`; OpenTelemetry's variable is read as well.
+const HEADERS_VARIABLE: &str = "PLIMSOLL_OUT_HEADERS";
+const OTLP_HEADERS_VARIABLE: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+
+/// Sends the series of a run to one place.
+pub(crate) struct LiveOutput {
+    totals: Totals,
+    sent_s: u32,
+    queue: Option<SyncSender<Batch>>,
+    /// Batches for which the queue had no space.
+    dropped: u64,
+    /// Comes to its end when the queue is gone: what became of the batches.
+    sending: Option<JoinHandle<Delivery>>,
+    name: &'static str,
+}
+
+/// What became of the batches that were to be sent.
+#[derive(Default)]
+struct Delivery {
+    delivered: u64,
+    failed: u64,
+    first_failure: Option<String>,
+    /// Whether the last state was delivered.
+    is_complete: bool,
+}
+
+/// A place whose address and headers are usable.
+pub(crate) struct Destination {
+    protocol: OutProtocol,
+    poster: Poster,
+}
+
+/// The places of the command line, checked before anything is sent.
+pub(crate) fn destinations(asked: &[OutTarget]) -> CommandResult<Vec<Destination>> {
+    asked.iter().map(Destination::new).collect()
+}
+
+impl Destination {
+    fn new(target: &OutTarget) -> CommandResult<Destination> {
+        let (fixed, variables) = match target.protocol {
+            OutProtocol::RemoteWrite => (&remote_write::HEADERS[..], &[HEADERS_VARIABLE][..]),
+            OutProtocol::Otlp => (&otlp::HEADERS[..], &[OTLP_HEADERS_VARIABLE, HEADERS_VARIABLE][..]),
+        };
+        let mut headers: Vec<_> =
+            fixed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        for variable in variables {
+            headers.extend(headers_of(variable)?);
+        }
+        Ok(Destination { protocol: target.protocol, poster: Poster::new(target.url.clone(), headers) })
+    }
+}
+
+/// `name=value,name=value`, as OpenTelemetry's variable has it.
+fn headers_of(variable: &str) -> CommandResult<Vec<(String, String)>> {
+    let text = std::env::var(variable).unwrap_or_default();
+    let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+    let pair = |pair: &str| {
+        let split =
+            pair.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+        // The text is a secret: it is not quoted.
+        split.ok_or_else(|| Failure::usage(anyhow!("{variable}: expected name=value, separated by commas")))
+    };
+    pairs.map(pair).collect()
+}
+
+impl LiveOutput {
+    /// Begin to send the series of the run of this name.
+    pub(crate) fn start(destination: Destination, run: &str, clock: Clock) -> std::io::Result<LiveOutput> {
+        let (queue, batches) = sync_channel(QUEUE);
+        let name = destination.protocol.name();
+        let thread = std::thread::Builder::new().name("live-output".to_owned());
+        let sending = thread.spawn(move || send_all(&destination, &batches))?;
+        let start_unix_ms = i64::try_from(clock.epoch_unix_ns() / 1_000_000).unwrap_or_default();
+        let totals = Totals::new(run, start_unix_ms);
+        Ok(LiveOutput { totals, sent_s: 0, queue: Some(queue), dropped: 0, sending: Some(sending), name })
+    }
+
+    fn report(&self, delivery: &Delivery) {
+        let Delivery { delivered, failed, first_failure, is_complete } = delivery;
+        if *is_complete && self.dropped + failed == 0 {
+            return;
+        }
+        let lost = self.dropped + failed;
+        let of = delivered + lost;
+        let why = match first_failure {
+            Some(why) => format!(": {why}"),
+            None => ": they came faster than they could be sent".to_owned(),
+        };
+        let last = if *is_complete { "the last state was" } else { "the last state was not either" };
+        note(format_args!(
+            "{}: {lost} of {of} seconds were not delivered{why}; {last}; the run file has everything",
+            self.name
+        ));
+    }
+}
+
+/// Send batches until there are no more; the last one again until it is delivered.
+fn send_all(destination: &Destination, batches: &Receiver<Batch>) -> Delivery {
+    let mut delivery = Delivery::default();
+    let mut last = None;
+    while let Ok(batch) = batches.recv() {
+        match destination.send(&batch) {
+            Ok(()) => {
+                delivery.delivered += 1;
+                delivery.is_complete = true;
+            }
+            Err(why) => {
+                delivery.failed += 1;
+                delivery.is_complete = false;
+                if delivery.first_failure.is_none() {
+                    note(format_args!("{}: {why}", destination.protocol.name()));
+                    delivery.first_failure = Some(why);
+                }
+            }
+        }
+        last = Some(batch);
+    }
+    if let Some(last) = last.filter(|_| !delivery.is_complete) {
+        delivery.is_complete = (0..LAST_ATTEMPTS).any(|_| destination.send(&last).is_ok());
+    }
+    delivery
+}
+
+impl Destination {
+    fn send(&self, batch: &Batch) -> Result<(), String> {
+        let body = match self.protocol {
+            OutProtocol::RemoteWrite => remote_write::body(batch)?,
+            OutProtocol::Otlp => otlp::body(batch)?,
+        };
+        self.poster.send(&body)
+    }
+}
+
+impl Sink for LiveOutput {
+    fn tick(&mut self, tick: &Tick) -> Result<(), SinkError> {
+        self.totals.take(tick);
+        Ok(())
+    }
+
+    fn observed(&mut self, _observed: &Observed) -> Result<(), SinkError> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), SinkError> {
+        let seconds = self.totals.seconds();
+        if seconds > self.sent_s
+            && let Some(queue) = &self.queue
+        {
+            self.sent_s = seconds;
+            if queue.try_send(self.totals.batch()).is_err() {
+                self.dropped += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The load is over: what waits is sent, and the last state after it.
+    fn end(&mut self, _end: &RunEnd) -> Result<(), SinkError> {
+        if let Some(queue) = self.queue.take() {
+            // That its receiver is gone is reported below.
+            let _ = queue.send(Batch { unix_ms: self.totals.end_ms(), ..self.totals.batch() });
+        }
+        if let Some(Ok(delivery)) = self.sending.take().map(JoinHandle::join) {
+            self.report(&delivery);
+        }
+        Ok(())
+    }
+}
