@@ -158,6 +158,7 @@ fn core(
         meters: Arc::clone(&meters),
         metrics: metrics.clone(),
         bodies: BodyBounds::new(settings.bodies),
+        accepted_status: settings.accepted_status,
     });
     let work = WorkerContext::new(queue, Sink::open(&settings.sink)?, meters);
     let collector = GatewayCollector { api: Arc::clone(&api), work: Arc::clone(&work) };
