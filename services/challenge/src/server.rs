@@ -10,13 +10,12 @@ use axum::Router;
 use kit::auth;
 use kit::backlog::Backlog;
 use kit::clock::UtcMs;
-use kit::drain::{Drain, Draining};
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
 use kit::process::Service;
 use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol};
-use tokio::task::JoinSet;
+use kit::servers::Servers;
 use tonic_health::server::HealthReporter;
 
 use crate::admission::Admission;
@@ -67,10 +66,8 @@ pub struct Running {
     identity: Arc<Identity>,
     health: Arc<Health>,
     reporters: Vec<Reporter>,
-    players_and_publishers: JoinSet<()>,
-    admin: JoinSet<()>,
-    drain: Drain,
-    admin_drain: Drain,
+    players_and_publishers: Servers,
+    admin: Servers,
     drain_timeout: Duration,
 }
 
@@ -193,13 +190,11 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
     let addresses = listeners.addresses();
     let core = Core::open(settings, role).await?;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
-    let (drain, draining) = Drain::new();
-    let (admin_drain, admin_draining) = Drain::new();
     let mut reporters = Vec::new();
-    let mut players_and_publishers = JoinSet::new();
+    let mut players_and_publishers = Servers::default();
     let mut serve = |listener: Listener, protocol: Protocol, (routes, gate): (Router, Gate)| {
         let port = Port { routes, gate: Some(gate), bounds };
-        players_and_publishers.spawn(kit::serve::serve(listener, protocol, port, draining.clone()));
+        players_and_publishers.serve(listener, protocol, port);
     };
     if let Some(PlayerListeners { http, grpc }) = listeners.players {
         let limit = Limit::new(settings.http_in_flight);
@@ -217,10 +212,11 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         reporters.push(Reporter { reporter, services: &events::grpc::HEALTH_NAMES });
     }
     if role.serves_players() {
+        let draining = players_and_publishers.draining();
         players_and_publishers.spawn(Arc::clone(&core.claims).run_maintenance(draining));
     }
     let admin_routes = kit::admin::router(Arc::clone(&core.health), core.metrics);
-    let admin = serve_admin(listeners.admin, admin_routes, bounds, admin_draining);
+    let admin = Servers::of_operators(listeners.admin, admin_routes, bounds);
     core.health.set_ready();
     Ok(Running {
         addresses,
@@ -230,8 +226,6 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         reporters,
         players_and_publishers,
         admin,
-        drain,
-        admin_drain,
         drain_timeout: settings.drain,
     })
 }
@@ -254,14 +248,6 @@ async fn resume(claims: &Arc<Claims>, settings: &Settings) -> Result<(), StoreEr
     }
 }
 
-fn serve_admin(listener: Listener, routes: Router, bounds: Bounds, draining: Draining) -> JoinSet<()> {
-    let mut admin = JoinSet::new();
-    // Without a gate: the admin port answers at any load.
-    let port = Port { routes, gate: None, bounds };
-    admin.spawn(kit::serve::serve(listener, Protocol::Http1, port, draining));
-    admin
-}
-
 impl Running {
     /// Returns once callers can be authenticated; until then players receive 503, and readiness reports the reason.
     pub async fn ready(&self) {
@@ -270,16 +256,14 @@ impl Running {
 
     /// Stops accepting, finishes requests within the drain's time limit, writes buffered events, and closes the store.
     /// The admin port answers until the end.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
         self.health.set_draining();
         for reporter in &self.reporters {
             reporter.stop_serving().await;
         }
-        self.drain.begin();
-        finish(&mut self.players_and_publishers, &self.drain, self.drain_timeout).await;
+        self.players_and_publishers.finish(self.drain_timeout).await;
         self.store.close().await;
-        self.admin_drain.begin();
-        finish(&mut self.admin, &self.admin_drain, Duration::from_secs(1)).await;
+        self.admin.finish(Duration::from_secs(1)).await;
     }
 }
 
@@ -304,12 +288,4 @@ fn event_buffer_slots(settings: &Settings) -> usize {
         return usize::try_from(slots).unwrap_or(usize::MAX);
     }
     settings.event_buffer
-}
-
-async fn finish(servers: &mut JoinSet<()>, drain: &Drain, timeout: Duration) {
-    let all = async { while servers.join_next().await.is_some() {} };
-    if tokio::time::timeout(timeout, all).await.is_err() {
-        tracing::warn!(within = ?timeout, "connections that did not finish in time are closed");
-        drain.cut();
-    }
 }

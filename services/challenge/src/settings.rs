@@ -4,7 +4,7 @@ mod names;
 mod rewards;
 mod store;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -180,13 +180,11 @@ pub fn admin_address(env: &Env) -> Result<SocketAddr, EnvError> {
 }
 
 fn ports(env: &Env) -> Result<Ports, EnvError> {
-    let address: IpAddr = env.parsed("BIND_ADDRESS", Ipv4Addr::LOCALHOST.into())?;
-    let at = |name, default| env.port(name, default).map(|port| SocketAddr::new(address, port));
     Ok(Ports {
-        http: at("HTTP_PORT", 8000)?,
-        grpc: at("GRPC_PORT", 6565)?,
-        events: at("EVENTS_PORT", 6566)?,
-        admin: at("ADMIN_PORT", 8080)?,
+        http: env.address("HTTP_PORT", 8000)?,
+        grpc: env.address("GRPC_PORT", 6565)?,
+        events: env.address("EVENTS_PORT", 6566)?,
+        admin: env.address("ADMIN_PORT", 8080)?,
     })
 }
 

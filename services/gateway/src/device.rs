@@ -66,14 +66,14 @@ impl DeviceState {
         }
     }
 
-    /// The state after a command; `None` when the command does not apply.
+    /// The state after a command; `None` when the command does not apply. Starting what is started, and stopping what is
+    /// stopped, changes nothing.
     #[must_use]
     pub fn after(self, command: Command) -> Option<Self> {
         match (command, self) {
-            (Command::Start, Self::Idle) => Some(Self::Measuring),
-            (Command::Stop, Self::Measuring) | (Command::Reset, Self::Error | Self::SafeState) => {
-                Some(Self::Idle)
-            }
+            (Command::Start, Self::Idle | Self::Measuring) => Some(Self::Measuring),
+            (Command::Stop, Self::Idle | Self::Measuring)
+            | (Command::Reset, Self::Error | Self::SafeState) => Some(Self::Idle),
             _ => None,
         }
     }
@@ -83,8 +83,7 @@ impl Command {
     /// The states in which it applies.
     fn required_state(self) -> &'static str {
         match self {
-            Self::Start => "Idle",
-            Self::Stop => "Measuring",
+            Self::Start | Self::Stop => "Idle or Measuring",
             Self::Reset => "Error or SafeState",
         }
     }
@@ -165,7 +164,9 @@ impl Devices {
         let device = self.find_or_insert(&mut shard, id).ok_or(CommandRefusal::TooManyDevices)?;
         let state = device.state;
         device.state = state.after(command).ok_or(CommandRefusal::State { command, state })?;
-        (device.measured, device.refused_in_a_row) = (0, 0);
+        if device.state != state {
+            (device.measured, device.refused_in_a_row) = (0, 0);
+        }
         Ok(())
     }
 

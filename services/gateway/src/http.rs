@@ -45,6 +45,8 @@ pub struct Api {
     pub metrics: Metrics,
     /// Bounds on bodies.
     pub bodies: BodyBounds,
+    /// The status of a response to samples that were accepted.
+    pub accepted_status: StatusCode,
 }
 
 /// The routes.

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use kit::auth::Identity;
 use kit::backlog::Backlog;
-use kit::drain::Drain;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
 use kit::process::Service;
-use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol, listen};
-use tokio::task::JoinSet;
+use kit::serve::{BindError, Bounds, Gate, GatePolicy, Port, Protocol, listen};
+use kit::servers::Servers;
 
 use crate::accept::{Acceptor, Durability};
 use crate::device::Devices;
@@ -64,15 +63,9 @@ pub struct Running {
     health: Arc<Health>,
     api: Arc<Api>,
     workers: WorkerPool,
-    devices: PortServer,
-    admin: PortServer,
+    devices: Servers,
+    admin: Servers,
     drain_within: Duration,
-}
-
-/// The server of one port, and its drain.
-struct PortServer {
-    tasks: JoinSet<()>,
-    drain: Drain,
 }
 
 const GATE_POLICY: GatePolicy = GatePolicy {
@@ -102,13 +95,14 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let bounds = Bounds { connections: max_connections, header: head_timeout, ..Bounds::default() };
     let routes = http::router(Arc::clone(&api));
     let admin_routes = kit::admin::router(Arc::clone(&health), metrics);
+    let mut for_devices = Servers::default();
+    for_devices.serve(devices, Protocol::Http1, Port { routes, gate: Some(gate), bounds });
     let running = Running {
         addresses,
         api,
         workers: work.start(settings.workers),
-        devices: PortServer::start(devices, Port { routes, gate: Some(gate), bounds }),
-        // The admin port has no gate: it responds under any load.
-        admin: PortServer::start(admin, Port { routes: admin_routes, gate: None, bounds }),
+        devices: for_devices,
+        admin: Servers::of_operators(admin, admin_routes, bounds),
         health,
         drain_within: settings.drain,
     };
@@ -159,6 +153,7 @@ fn core(
         meters: Arc::clone(&meters),
         metrics: metrics.clone(),
         bodies: BodyBounds::new(settings.bodies),
+        accepted_status: settings.accepted_status,
     });
     let work = WorkerContext::new(queue, Sink::open(&settings.sink)?, meters);
     let collector = GatewayCollector { api: Arc::clone(&api), work: Arc::clone(&work) };
@@ -189,25 +184,6 @@ fn queue_size(settings: &Settings) -> usize {
         return usize::try_from(size).unwrap_or(usize::MAX);
     }
     settings.queue_size
-}
-
-impl PortServer {
-    fn start(listener: Listener, port: Port) -> Self {
-        let (drain, draining) = Drain::new();
-        let mut tasks = JoinSet::new();
-        tasks.spawn(kit::serve::serve(listener, Protocol::Http1, port, draining));
-        Self { tasks, drain }
-    }
-
-    /// Lets requests in progress finish, for no longer than `within`.
-    async fn finish(mut self, within: Duration) {
-        self.drain.begin();
-        let all = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(within, all).await.is_err() {
-            tracing::warn!(?within, "connections that did not finish in time are cut");
-            self.drain.cut();
-        }
-    }
 }
 
 impl Running {

@@ -1,9 +1,10 @@
 //! The settings of one process, read from the environment. The table in `docs/gateway.md` lists every variable.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use kit::auth::{self, Roles};
 use kit::env::{Env, EnvError};
 use kit::exposure::{Callers, Exposure};
@@ -43,6 +44,8 @@ pub struct Settings {
     pub workers: usize,
     /// What an acknowledgement promises.
     pub durability: DurabilityOptions,
+    /// The status of an acknowledgement.
+    pub accepted_status: StatusCode,
     /// Where samples go.
     pub sink: SinkOptions,
     /// Bounds on request bodies.
@@ -123,6 +126,8 @@ impl Settings {
             )?,
             workers: count(env, "WORKERS", 8, 1..=1_024)?,
             durability,
+            accepted_status: env
+                .choice("ACCEPTED_STATUS", &[("202", StatusCode::ACCEPTED), ("200", StatusCode::OK)])?,
             sink: sink(env)?,
             bodies: BodyOptions {
                 max_bytes: body_bytes,
@@ -233,9 +238,7 @@ pub fn admin_address(env: &Env) -> Result<SocketAddr, EnvError> {
 }
 
 fn ports(env: &Env) -> Result<Ports, EnvError> {
-    let address: IpAddr = env.parsed("BIND_ADDRESS", Ipv4Addr::LOCALHOST.into())?;
-    let at = |name, default| env.port(name, default).map(|port| SocketAddr::new(address, port));
-    Ok(Ports { http: at("HTTP_PORT", 8080)?, admin: at("ADMIN_PORT", 8081)? })
+    Ok(Ports { http: env.address("HTTP_PORT", 8080)?, admin: env.address("ADMIN_PORT", 8081)? })
 }
 
 #[cfg(test)]
@@ -250,6 +253,7 @@ mod tests {
             ("HTTP_PORT", "-1", ("", "")),
             ("BIND_ADDRESS", "localhost", ("", "")),
             ("DURABILITY", "paper", ("", "")),
+            ("ACCEPTED_STATUS", "204", ("", "")),
             ("SINK", "kafka", ("", "")),
             ("SINK_FILE", "", ("SINK", "file")),
             ("REDIS_URL", "", ("SINK", "redis")),

@@ -10,12 +10,14 @@ use axum::routing::get;
 use crate::health::Health;
 use crate::metrics::{Metrics, OPEN_METRICS_TYPE};
 
-/// `/healthz` (200 while the process runs), `/readyz` (503 with the reason while it should get no requests) and
-/// `/metrics`.
+/// `/healthz` (200 while the process runs), `/readyz` and `/ready` (503 with the reason while it should get no requests)
+/// and `/metrics`.
 pub fn router(health: Arc<Health>, metrics: Metrics) -> Router {
+    let ready = get(move || async move { readiness(&health) });
     Router::new()
         .route("/healthz", get(|| async { json(StatusCode::OK, "healthy") }))
-        .route("/readyz", get(move || async move { readiness(&health) }))
+        .route("/readyz", ready.clone())
+        .route("/ready", ready)
         .route(
             "/metrics",
             get(move || async move { ([(header::CONTENT_TYPE, OPEN_METRICS_TYPE)], metrics.encode()) }),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -107,6 +108,17 @@ impl Env {
         Ok(u16::try_from(number).unwrap_or(default))
     }
 
+    /// The address of a port: the IP address in `BIND_ADDRESS` or else in `HOST`, by default that of the loopback
+    /// interface, with the port as in [`Env::port`].
+    ///
+    /// # Errors
+    /// When one of the two cannot be used.
+    pub fn address(&self, port: &'static str, default: u16) -> Result<SocketAddr, EnvError> {
+        let variable = if self.text("BIND_ADDRESS").is_some() { "BIND_ADDRESS" } else { "HOST" };
+        let ip: IpAddr = self.parsed(variable, Ipv4Addr::LOCALHOST.into())?;
+        Ok(SocketAddr::new(ip, self.port(port, default)?))
+    }
+
     /// One of a few words, each with its value; the first choice is the default.
     ///
     /// # Errors
@@ -137,6 +149,19 @@ mod tests {
         let mode = env.choice("MODE", &[("on", 1), ("off", 2)]).unwrap_err();
         assert_eq!(mode.to_string(), "MODE=\"loud\" cannot be used: one of on, off");
         assert!(env.parsed::<std::net::IpAddr>("PORT", [127, 0, 0, 1].into()).is_err());
+    }
+
+    #[test]
+    fn host_sets_the_address_where_bind_address_does_not() {
+        let address = |pairs: &[(&str, &str)]| {
+            let address = Env::of(pairs.iter().copied()).address("PORT", 80);
+            address.map(|address| address.to_string()).map_err(|error| error.name)
+        };
+        assert_eq!(address(&[]), Ok("127.0.0.1:80".to_owned()));
+        assert_eq!(address(&[("HOST", "::"), ("PORT", "8")]), Ok("[::]:8".to_owned()));
+        assert_eq!(address(&[("HOST", "::"), ("BIND_ADDRESS", "0.0.0.0")]), Ok("0.0.0.0:80".to_owned()));
+        assert_eq!(address(&[("HOST", "localhost")]), Err("HOST"));
+        assert_eq!(address(&[("HOST", "::"), ("BIND_ADDRESS", "localhost")]), Err("BIND_ADDRESS"));
     }
 
     #[test]

@@ -24,5 +24,6 @@ pub mod private_files;
 pub mod probe;
 pub mod process;
 pub mod serve;
+pub mod servers;
 pub mod sqlite;
 pub mod store;

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use kit::auth::Identity;
 use kit::backlog::Backlog;
-use kit::drain::Drain;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
 use kit::process::Service;
-use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol, listen, serve};
+use kit::serve::{BindError, Bounds, Gate, GatePolicy, Port, Protocol, listen};
+use kit::servers::Servers;
 use tokio::task::JoinSet;
 use tonic_health::server::HealthReporter;
 
@@ -68,12 +68,10 @@ pub struct Running {
     identity: Arc<Identity>,
     health: Arc<Health>,
     reporter: HealthReporter,
-    callers: JoinSet<()>,
+    callers: Servers,
     /// Writes counted views; ended with the process.
     _view_writer: JoinSet<()>,
-    operators: JoinSet<()>,
-    drain: Drain,
-    operators_drain: Drain,
+    operators: Servers,
     drain_within: Duration,
 }
 
@@ -105,11 +103,10 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let addresses = Addresses { grpc: grpc_port.address, http: http_port.address };
     let metrics = Metrics::new("listings");
     let (store, cache) = open(settings, &metrics).await?;
-    let (drain, draining) = Drain::new();
-    let (operators_drain, operators_draining) = Drain::new();
+    let mut callers = Servers::default();
     let views = Arc::new(ViewCounter::default());
     let mut view_writer = JoinSet::new();
-    view_writer.spawn(Arc::clone(&views).run(Arc::clone(&store), draining.clone()));
+    view_writer.spawn(Arc::clone(&views).run(Arc::clone(&store), callers.draining()));
     let identity = Arc::new(Identity::start(settings.tokens.clone(), settings.roles.clone(), &metrics));
     let limiter = Arc::new(Limiter::new(settings.limits.clone(), settings.redis.clone(), &metrics));
     let health = health_of(&store, &identity);
@@ -122,8 +119,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let admission = Admission { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
     let (routes, reporter) = grpc::router(Arc::new(operations), admission, &metrics).await;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
-    let mut callers = JoinSet::new();
-    callers.spawn(serve(grpc_port, Protocol::Http2, Port { routes, gate: Some(gate), bounds }, draining));
+    callers.serve(grpc_port, Protocol::Http2, Port { routes, gate: Some(gate), bounds });
 
     let sources = health::HealthSources {
         health: Arc::clone(&health),
@@ -133,7 +129,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         cache,
     };
     let routes = kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources));
-    let operators = serve_operators(http_port, Port { routes, gate: None, bounds }, operators_draining);
+    let operators = Servers::of_operators(http_port, routes, bounds);
     health.set_ready();
     Ok(Running {
         addresses,
@@ -145,17 +141,8 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         callers,
         _view_writer: view_writer,
         operators,
-        drain,
-        operators_drain,
         drain_within: settings.drain,
     })
-}
-
-/// The operators' port has no admission control: it answers at any load.
-fn serve_operators(listener: Listener, port: Port, draining: kit::drain::Draining) -> JoinSet<()> {
-    let mut operators = JoinSet::new();
-    operators.spawn(serve(listener, Protocol::Http1, port, draining));
-    operators
 }
 
 fn health_of(store: &Arc<Store>, identity: &Arc<Identity>) -> Arc<Health> {
@@ -173,17 +160,15 @@ impl Running {
 
     /// Stops accepting calls, finishes those in progress within the drain timeout, writes counted views and closes the
     /// store. The operators' port answers until the end.
-    pub async fn stop(mut self) {
+    pub async fn stop(self) {
         self.health.set_draining();
         for name in SERVICE_NAMES.into_iter().chain([""]) {
             self.reporter.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
         }
-        self.drain.begin();
-        finish(&mut self.callers, &self.drain, self.drain_within).await;
+        self.callers.finish(self.drain_within).await;
         self.views.finish(&self.store).await;
         self.store.close().await;
-        self.operators_drain.begin();
-        finish(&mut self.operators, &self.operators_drain, Duration::from_secs(1)).await;
+        self.operators.finish(Duration::from_secs(1)).await;
     }
 }
 
@@ -198,13 +183,5 @@ impl Service for Running {
 
     fn stop(self) -> impl Future<Output = ()> {
         self.stop()
-    }
-}
-
-async fn finish(servers: &mut JoinSet<()>, drain: &Drain, within: Duration) {
-    let all = async { while servers.join_next().await.is_some() {} };
-    if tokio::time::timeout(within, all).await.is_err() {
-        tracing::warn!(?within, "connections that did not finish in time are closed");
-        drain.cut();
     }
 }

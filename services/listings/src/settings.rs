@@ -1,7 +1,7 @@
 //! Settings of one process, from the environment. The README lists every variable. A variable may have one of two
 //! prefixes that existing deployments use; the newer prefix takes precedence, and the bare name comes last.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ impl Settings {
         if is_on && tokens.is_none() {
             return Err(SettingsError::NoIdentity);
         }
-        let (grpc, http) = (address(env, "GRPC_PORT", 50_053)?, http_address(env)?);
+        let (grpc, http) = (env.address("GRPC_PORT", 50_053)?, http_address(env)?);
         let callers = if tokens.is_some() { Callers::Verified } else { Callers::Trusted };
         Ok(Self {
             exposure: Exposure::read(env, callers, &[grpc, http])?,
@@ -145,17 +145,12 @@ fn count(env: &Env, name: &'static str, default: u64, max: u64) -> Result<usize,
     env.within(name, default, 1..=max).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-fn address(env: &Env, name: &'static str, default: u16) -> Result<SocketAddr, EnvError> {
-    let ip: IpAddr = env.parsed("BIND_ADDRESS", Ipv4Addr::LOCALHOST.into())?;
-    Ok(SocketAddr::new(ip, env.port(name, default)?))
-}
-
 /// The address of the operators' port of a process with this environment.
 ///
 /// # Errors
 /// When a variable cannot be used.
 pub fn http_address(env: &Env) -> Result<SocketAddr, EnvError> {
-    address(env, "HTTP_PORT", 8086)
+    env.address("HTTP_PORT", 8086)
 }
 
 #[cfg(test)]

@@ -19,6 +19,9 @@ const OVERLOAD: &str = "overload";
 /// Phases of a second each after it.
 const AFTER: u32 = 8;
 
+/// How exactly the highest good load is known, as a share of it.
+const BEST_IS_KNOWN_TO: f64 = 0.1;
+
 /// The columns of [`cells`].
 pub(super) const HEAD: &[&str] = &[
     "load",
@@ -98,8 +101,8 @@ pub(super) fn cells(run: &OverloadRun, best: &BestLoad) -> Result<Vec<String>> {
         count(best.good_per_s * run.times),
         count(good_per_s),
         format!("{:.1} %", share * 100.0),
-        best.left_for_work(refused_per_s)
-            .map_or_else(|| "–".to_owned(), |left| format!("{:.1} %", share / left * 100.0)),
+        best.less_refusing(share, refused_per_s)
+            .map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0)),
         count(refused_per_s),
         figure(refused_ms.p50_ms, 2),
         figure(refused_ms.p95_ms, 2),
@@ -116,6 +119,13 @@ pub(super) fn cells(run: &OverloadRun, best: &BestLoad) -> Result<Vec<String>> {
 }
 
 impl BestLoad {
+    /// What the service served, as a share of what the refusals left it time for; `None` when that is not known, or more
+    /// than it can be: a refusal without other work costs more than one under full load.
+    fn less_refusing(&self, share: f64, refused_per_s: f64) -> Option<f64> {
+        let rest = share / self.left_for_work(refused_per_s)?;
+        (rest <= share.max(1.0 + BEST_IS_KNOWN_TO)).then_some(rest)
+    }
+
     /// The share of the service's processor time that refusals leave for work; `None` when their cost is not known, or
     /// exceeds the whole.
     fn left_for_work(&self, refused_per_s: f64) -> Option<f64> {
@@ -208,6 +218,9 @@ mod tests {
         let left = best.left_for_work(2_000.0).expect("there is some");
         assert!((left - 0.9).abs() < 1e-9, "{left}");
         assert_eq!(best.left_for_work(1e6), None);
+        assert_eq!(best.less_refusing(0.9, 1e6), None);
+        assert!(best.less_refusing(0.9, 2_000.0).is_some_and(|rest| (rest - 1.0).abs() < 1e-9));
+        assert_eq!(best.less_refusing(0.9, 15_000.0), None, "the best is 1");
         assert_eq!(BestLoad { bottleneck: Bottleneck::Sink, ..best }.left_for_work(1e6), Some(1.0));
         assert_eq!(BestLoad { refusal_cpu_s: None, ..best }.left_for_work(1.0), None);
     }

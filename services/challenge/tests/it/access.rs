@@ -103,7 +103,7 @@ async fn table(server: &Server, credentials: &[Option<String>]) -> String {
         let path = route.path.replace("{challenge_id}", "challenge-010").replace("{goal_id}", LOGIN_GOAL);
         (addresses.http.unwrap(), route.method, route.path, format!("/challenge{path}"), "")
     });
-    let operators = ["/healthz", "/readyz", "/metrics"]
+    let operators = ["/healthz", "/readyz", "/ready", "/metrics"]
         .map(|path| (addresses.admin, Method::GET, path, path.to_owned(), "admin port: "));
     for (address, method, documented, path, port) in players.chain(operators) {
         let mut cells = Vec::new();

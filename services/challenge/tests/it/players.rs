@@ -177,7 +177,9 @@ async fn health_needs_no_identity_and_the_admin_port_answers() {
     );
     let admin = Player::new(server.running.addresses.admin, "");
     assert_eq!(admin.get("/healthz").await.0, StatusCode::OK);
-    assert_eq!(admin.get("/readyz").await, (StatusCode::OK, json!({"status": "ready"})));
+    for path in ["/readyz", "/ready"] {
+        assert_eq!(admin.get(path).await, (StatusCode::OK, json!({"status": "ready"})));
+    }
 }
 
 /// A limit of one request, delayed by the batching delay: the others are refused at once.

@@ -21,8 +21,14 @@ fn state(devices: &Devices, id: &str) -> Option<DeviceState> {
 fn the_state_machine_allows_these_transitions_and_no_other() {
     use Command::{Reset, Start, Stop};
     use DeviceState::{Error, Idle, Measuring, SafeState};
-    let allowed =
-        [(Idle, Start, Measuring), (Measuring, Stop, Idle), (Error, Reset, Idle), (SafeState, Reset, Idle)];
+    let allowed = [
+        (Idle, Start, Measuring),
+        (Measuring, Start, Measuring),
+        (Measuring, Stop, Idle),
+        (Idle, Stop, Idle),
+        (Error, Reset, Idle),
+        (SafeState, Reset, Idle),
+    ];
     for state in [Idle, Measuring, Error, SafeState] {
         for command in [Start, Stop, Reset] {
             let expect = allowed.iter().find(|(from, by, _)| (*from, *by) == (state, command));
@@ -41,6 +47,7 @@ fn a_device_reaches_its_configured_fault_only_while_it_measures() {
     devices.command("a", Command::Start).unwrap();
     devices.accepted([sample("a", 1.0), sample("a", 2.0)].iter());
     assert_eq!(state(&devices, "a"), Some(DeviceState::Measuring));
+    devices.command("a", Command::Start).unwrap();
     devices.accepted([sample("a", 3.0)].iter());
     assert_eq!(state(&devices, "a"), Some(DeviceState::SafeState));
     devices.command("a", Command::Reset).unwrap();

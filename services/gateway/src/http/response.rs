@@ -54,7 +54,8 @@ pub fn overloaded() -> Response {
 
 const RECEIVED: &str = "Telemetry received";
 
-pub(super) fn accepted(outcome: &AcceptOutcome) -> Response {
+/// The response to a request that was read; `status` is that of an acknowledgement.
+pub(super) fn accepted(outcome: &AcceptOutcome, status: StatusCode) -> Response {
     static ONE: LazyLock<Bytes> = LazyLock::new(|| acknowledgement(1).into());
     let refused = || {
         let refused = outcome.refused.iter().map(|RefusedSample { index, invalid }| {
@@ -63,17 +64,17 @@ pub(super) fn accepted(outcome: &AcceptOutcome) -> Response {
         refused.collect::<Vec<_>>()
     };
     match (outcome.accepted, outcome.refused.is_empty()) {
-        (1, true) => json(StatusCode::ACCEPTED, ONE.clone()),
+        (1, true) => json(status, ONE.clone()),
         (0, true) => error(StatusCode::BAD_REQUEST, "there is no sample in the body"),
         (0, false) => {
             let body =
                 value!({ "error": "no sample could be accepted", "accepted": 0, "refused": refused() });
             json(StatusCode::BAD_REQUEST, body.to_string())
         }
-        (count, true) => json(StatusCode::ACCEPTED, acknowledgement(count)),
+        (count, true) => json(status, acknowledgement(count)),
         (count, false) => {
             let body = value!({ "ok": true, "message": RECEIVED, "accepted": count, "refused": refused() });
-            json(StatusCode::ACCEPTED, body.to_string())
+            json(status, body.to_string())
         }
     }
 }

@@ -38,7 +38,7 @@ pub(super) async fn handle(
         Err(refused) => return refused,
     };
     match api.acceptor.accept(&caller, format, &body, began).await {
-        Ok(outcome) => accepted(&outcome),
+        Ok(outcome) => accepted(&outcome, api.accepted_status),
         Err(why) => refused(&why),
     }
 }

@@ -80,7 +80,7 @@ async fn every_route_and_caller_is_as_documented() {
     let (main, admin) = (guarded.server.client(), guarded.server.admin());
     let routes = routes::all().into_iter().map(|route| (route.method, route.path, main, ""));
     let operators =
-        ["/healthz", "/readyz", "/metrics"].map(|path| (Method::GET, path, admin, "admin port: "));
+        ["/healthz", "/readyz", "/ready", "/metrics"].map(|path| (Method::GET, path, admin, "admin port: "));
     for (method, path, client, port) in routes.chain(operators) {
         table += &format!("| {port}`{method} {path}` |");
         for caller in &callers {
@@ -132,7 +132,9 @@ async fn a_gateway_without_keys_is_not_ready_and_refuses_for_now() {
     let body = sample("d-1", 1.0, "LOW").to_string();
     let send = async || server.client().request(Method::POST, "/telemetry", &headers, body.clone()).await.0;
     assert_eq!(send().await, StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(server.admin().get("/readyz").await.0, StatusCode::SERVICE_UNAVAILABLE);
+    for path in ["/readyz", "/ready"] {
+        assert_eq!(server.admin().get(path).await.0, StatusCode::SERVICE_UNAVAILABLE);
+    }
     keys.set_down(false);
     server.running.ready().await;
     assert_eq!(send().await, StatusCode::ACCEPTED);

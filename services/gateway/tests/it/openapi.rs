@@ -108,7 +108,11 @@ async fn every_described_response_occurs_and_every_response_is_described() {
     faulty.post("/start?device=a", "").await;
     faulty.send(&valid).await;
     document_check.check(faulty, ApiRequest::new(&get, "/status?device=a")).await;
-    document_check.check(faulty, ApiRequest::new(&post, "/reset?device=a")).await;
+    for path in ["/start?device=a", "/stop?device=a", "/reset?device=a"] {
+        document_check.check(faulty, ApiRequest::new(&post, path)).await;
+    }
+    let server = Server::start(&[("ACCEPTED_STATUS", "200")]).await;
+    document_check.check(server.client(), ApiRequest::telemetry(&valid.to_string())).await;
     check_a_full_queue(&mut document_check).await;
     check_access(&mut document_check).await;
     assert_eq!(document_check.missed(), []);

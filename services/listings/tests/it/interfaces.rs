@@ -72,9 +72,16 @@ fn stream_of<T: Send + 'static>(one: T) -> impl tonic::IntoStreamingRequest<Mess
 #[tokio::test]
 async fn health_is_reported_on_every_path_and_over_grpc() {
     let server = Server::start().await;
-    for path in
-        ["/health", "/health/live", "/health/ready", "/health/startup", "/health/deep", "/healthz", "/readyz"]
-    {
+    for path in [
+        "/health",
+        "/health/live",
+        "/health/ready",
+        "/health/startup",
+        "/health/deep",
+        "/healthz",
+        "/readyz",
+        "/ready",
+    ] {
         let (status, body) = server.get(path).await;
         assert_eq!(status, StatusCode::OK, "{path}: {body}");
     }

@@ -212,9 +212,10 @@ const ROWS: &[Row] = rows! {
 const SKU: &str = "DRAFT-1";
 
 /// The routes of the operators' port.
-const ROUTES: [&str; 8] = [
+const ROUTES: [&str; 9] = [
     "/healthz",
     "/readyz",
+    "/ready",
     "/metrics",
     "/health",
     "/health/live",
