@@ -312,6 +312,20 @@ fn the_checked_in_file_equals_the_generated_one() {
     assert!(catalog.goals().any(|(_, goal)| goal.mode == ProgressMode::Relative));
 }
 
+#[test]
+fn the_example_with_rotation_and_former_formats_has_no_warnings() {
+    let text = include_str!("../../../../examples/challenge-rotating.json");
+    let catalog = Catalog::parse("example", text).unwrap();
+    assert_eq!(catalog.warnings, []);
+    assert_eq!(catalog.rotating().len(), 5);
+    let modes: Vec<ProgressMode> = catalog.goals().map(|(_, goal)| goal.mode).collect();
+    for mode in
+        [ProgressMode::Absolute, ProgressMode::Relative, ProgressMode::EachEvent, ProgressMode::EachDay]
+    {
+        assert!(modes.contains(&mode), "{mode:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn every_generated_size_is_valid(challenges in 1..20u32, goals in 1..20u32, share in 0.0..=1.0f64) {

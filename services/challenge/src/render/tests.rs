@@ -102,14 +102,15 @@ pub(crate) fn catalog() -> &'static Catalog {
 }
 
 /// Gives every third goal periods: daily, weekly or monthly ones.
-fn with_rotations(file: &str) -> String {
+pub(crate) fn with_rotations(file: &str) -> String {
     let mut file: serde_json::Value = serde_json::from_str(file).unwrap();
     let challenges = file["challenges"].as_array_mut().unwrap().iter_mut();
     let goals = challenges.flat_map(|challenge| challenge["goals"].as_array_mut().unwrap());
     for (number, goal) in goals.enumerate().filter(|(number, _)| number % 3 == 0) {
         let schedule = ["daily", "weekly", "monthly"][number / 3 % 3];
         goal["requirement"]["progressMode"] = "relative".into();
-        goal["rotation"] = serde_json::json!({ "enabled": true, "type": "global", "schedule": schedule });
+        let on_expiry = serde_json::json!({ "resetProgress": true, "allowReselection": number % 2 == 0 });
+        goal["rotation"] = serde_json::json!({ "enabled": true, "type": "global", "schedule": schedule, "onExpiry": on_expiry });
     }
     file.to_string()
 }

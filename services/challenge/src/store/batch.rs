@@ -238,3 +238,6 @@ impl Batch<'_> {
         self.outcome
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -150,6 +150,6 @@ async fn kill_9_while_periods_end_grants_once_in_each_period() {
         assert!(process.terminate().success());
     }
     let in_two_periods =
-        "SELECT count(*) FROM (SELECT user_id FROM claims GROUP BY user_id HAVING count(*) = 2) both";
+        "SELECT count(*) FROM (SELECT user_id FROM claims GROUP BY user_id HAVING count(*) = 2) AS twice";
     assert!(database.count(in_two_periods) > 0, "some users claimed before and after the end of the period");
 }

@@ -34,7 +34,7 @@ async fn stop(replicas: Vec<Running>) {
 async fn replicas_that_start_at_once_migrate_once() {
     let database = TestDatabase::new();
     let replicas = replicas(&database, 4).await;
-    assert_eq!(database.count("SELECT count(*) FROM schema_steps"), 2);
+    assert_eq!(database.count("SELECT count(*) FROM schema_steps"), 3);
     player(&replicas[0], "ann").initialize().await;
     assert_eq!(player(&replicas[3], "ann").goal(LOGIN_GOAL).await["isActive"], true);
     stop(replicas).await;

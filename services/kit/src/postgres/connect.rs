@@ -100,7 +100,13 @@ impl Connector {
         };
         let tls = match options.protection {
             Protection::Plain => None,
-            Protection::UnverifiedTls => Some(tls::unverified().map_err(|error| refused(&error))?),
+            Protection::UnverifiedTls => {
+                tracing::warn!(
+                    at = options.at(),
+                    "DB_SSLMODE=require: any server with any certificate is accepted"
+                );
+                Some(tls::unverified().map_err(|error| refused(&error))?)
+            }
             Protection::VerifiedTls => Some(crate::client::tls().map_err(|error| refused(&error))?),
         };
         let tls = tls.map(MakeRustlsConnect::new);
