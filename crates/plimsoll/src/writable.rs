@@ -61,7 +61,8 @@ mod tests {
         {
             let failure = require([path.as_path()]).unwrap_err();
             assert_eq!(failure.exit_code(), 2);
-            assert!(failure.text().contains(path.to_str().unwrap()), "{}", failure.text().as_str());
+            let text = failure.text();
+            assert!(text.contains(path.to_str().unwrap()), "{}", &*text);
         }
     }
 }

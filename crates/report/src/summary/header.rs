@@ -43,7 +43,8 @@ pub enum RunEndState {
 pub struct Header {
     /// The plan's name.
     pub name: String,
-    /// When it started, RFC 3339 in UTC, as in the archive; empty where the source of an imported run does not say.
+    /// When it started, RFC 3339 in UTC, as in the archive; `start not known` where the source of an imported
+    /// run does not say.
     pub started_at: String,
     /// Seconds for which there is evidence.
     pub seconds: u32,
@@ -79,15 +80,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// When it started, as text. Files of some tools do not say; earlier versions had such a run start in 1970.
-    pub fn started(&self) -> &str {
-        match self.started_at.as_str() {
-            "" => UNKNOWN_START,
-            started if started.starts_with("1970-") => UNKNOWN_START,
-            started => started,
-        }
-    }
-
     /// How it ended as text: `completed`, `killed at second 41 of 105`, `interrupted at 5.2 s of 105 s`.
     pub fn end_in_words(&self) -> String {
         let at = match self.stopped_at_s {
@@ -153,7 +145,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError
     let planned = workload.phases.last().map(|p| p.end.as_secs_f64().ceil()).unwrap_or_default();
     Ok(Header {
         name: manifest.name.clone(),
-        started_at: manifest.started_at.clone(),
+        started_at: started(&manifest.started_at).to_owned(),
         seconds: run.seconds(),
         elapsed_s: run.recorded().as_secs_f64(),
         planned_seconds: planned as u32,
@@ -177,6 +169,11 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError
         source: manifest.source.clone(),
         workload: serde_json::to_string_pretty(&manifest.workload).unwrap_or_default(),
     })
+}
+
+/// When a run started. Files of some tools do not say; earlier versions had such a run start in 1970.
+fn started(started_at: &str) -> &str {
+    if started_at.is_empty() || started_at.starts_with("1970-") { UNKNOWN_START } else { started_at }
 }
 
 /// `after 50 % of the planned time: every objective decided at 98.1 %`.
