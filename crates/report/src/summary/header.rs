@@ -16,9 +16,6 @@ const DIGEST_LENGTH: usize = 64;
 /// Where there is none.
 const NO_DIGEST: &str = "none: the file has no seal";
 
-/// The start of a run that has none.
-const UNKNOWN_START: &str = "start not known";
-
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "how", content = "reason")]
@@ -43,8 +40,7 @@ pub enum RunEndState {
 pub struct Header {
     /// The plan's name.
     pub name: String,
-    /// When it started, RFC 3339 in UTC, as in the archive; `start not known` where the source of an imported
-    /// run does not say.
+    /// When it started, RFC 3339 in UTC, as in the archive.
     pub started_at: String,
     /// Seconds for which there is evidence.
     pub seconds: u32,
@@ -145,7 +141,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError
     let planned = workload.phases.last().map(|p| p.end.as_secs_f64().ceil()).unwrap_or_default();
     Ok(Header {
         name: manifest.name.clone(),
-        started_at: started(&manifest.started_at).to_owned(),
+        started_at: manifest.started_at.clone(),
         seconds: run.seconds(),
         elapsed_s: run.recorded().as_secs_f64(),
         planned_seconds: planned as u32,
@@ -169,11 +165,6 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError
         source: manifest.source.clone(),
         workload: serde_json::to_string_pretty(&manifest.workload).unwrap_or_default(),
     })
-}
-
-/// When a run started. Files of some tools do not say; earlier versions had such a run start in 1970.
-fn started(started_at: &str) -> &str {
-    if started_at.is_empty() || started_at.starts_with("1970-") { UNKNOWN_START } else { started_at }
 }
 
 /// `after 50 % of the planned time: every objective decided at 98.1 %`.
