@@ -20,7 +20,7 @@ pub struct Manifest {
     pub workload_digest: String,
     /// The run's seed.
     pub seed: u64,
-    /// Wall-clock time of the run's epoch, RFC 3339 in UTC; empty where the source of an imported run does not say.
+    /// Wall-clock time of the run's epoch, RFC 3339 in UTC, or [`Manifest::UNKNOWN_START`].
     pub started_at: String,
     /// What answered at each target before the run, by target name: version headers, process, port.
     pub targets: BTreeMap<String, BTreeMap<String, String>>,
@@ -34,6 +34,9 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// The start of an imported run whose source does not say when it was.
+    pub const UNKNOWN_START: &'static str = "start not known";
+
     /// Whether the run file is of a version that counts requests during stalls apart.
     pub fn counts_perturbed(&self) -> bool {
         self.schema_version >= 3

@@ -67,7 +67,7 @@ impl<'p> Pair<'p, '_> {
     /// Whether a run is compared with itself.
     pub(crate) fn is_same_run(&self) -> bool {
         let [base, new] = self.both().map(|run| run.manifest());
-        base == new && !base.started_at.is_empty()
+        base == new && !base.started_at.is_empty() && base.started_at != Manifest::UNKNOWN_START
     }
 
     pub(crate) fn both(&self) -> [&'p JudgedRun<'_>; 2] {

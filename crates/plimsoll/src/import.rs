@@ -171,11 +171,11 @@ impl Imported {
         })
     }
 
-    /// When the run began; empty where no file says. Times of day before 1971 count from a start that nothing dates.
+    /// When the run began, if a file says so. Times of day before 1971 count from a start that nothing dates.
     fn started_at(&self) -> CommandResult<String> {
         let is_dated = self.files.iter().any(|file| file.survey.span().is_some());
         if !is_dated || self.span.begin < YEAR_1971_NS {
-            return Ok(String::new());
+            return Ok(Manifest::UNKNOWN_START.to_owned());
         }
         let started = Timestamp::from_nanosecond(i128::from(self.span.begin)).map_err(Failure::usage)?;
         Ok(clock::rfc3339(started))

@@ -175,7 +175,7 @@ mod tests {
                 method: "POST".to_owned(),
                 path: Default::default(),
                 headers: Vec::new(),
-                body: None,
+                body: Default::default(),
                 options: HttpOptions::default(),
             },
             timeout: Duration::from_secs(1),
@@ -210,7 +210,9 @@ mod tests {
             (_, Outcome::Ok) => 1,
             _ => 2,
         });
-        let mut tick = Tick { second, new_keys: vec![(id, key)], ..Tick::default() };
+        let mut tick = Tick::default();
+        tick.second = second;
+        tick.new_keys.push((id, key));
         (0..count).for_each(|_| tick.record_ns(id, 1_000_000));
         tick
     }

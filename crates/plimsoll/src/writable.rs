@@ -10,11 +10,9 @@ use crate::failure::{CommandResult, Failure};
 
 /// Check that each of these can be written, without changing or creating any. `-` is standard output.
 pub(crate) fn require<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<()> {
-    let files = paths.into_iter().filter(|path| *path != Path::new("-"));
-    files
-        .map(|path| check(path).with_context(|| format!("cannot write {}; nothing was sent", path.display())))
-        .collect::<anyhow::Result<()>>()
-        .map_err(Failure::usage)
+    let mut files = paths.into_iter().filter(|path| *path != Path::new("-"));
+    let unwritable = |path: &Path| format!("cannot write {}; nothing was sent", path.display());
+    files.try_for_each(|path| check(path).with_context(|| unwritable(path))).map_err(Failure::usage)
 }
 
 /// Open the file, or where there is none make a nameless one in its folder, which also shows whether the disk has space
@@ -61,7 +59,8 @@ mod tests {
         {
             let failure = require([path.as_path()]).unwrap_err();
             assert_eq!(failure.exit_code(), 2);
-            assert!(failure.text().contains(path.to_str().unwrap()), "{}", failure.text().as_str());
+            let text = failure.text();
+            assert!(text.contains(path.to_str().unwrap()), "{}", &*text);
         }
     }
 }

@@ -18,7 +18,7 @@ pub fn junit(summary: &Summary) -> String {
     let mut suite = TestSuite::new(visible(&summary.header.name));
     suite.set_time(elapsed);
     suite.add_property(("workload_digest", visible(&summary.header.workload_digest).as_ref()));
-    suite.add_property(("started_at", visible(summary.header.started()).as_ref()));
+    suite.add_property(("started_at", visible(&summary.header.started_at).as_ref()));
     suite.add_property(("verdict", summary.judgement.verdict.to_string().as_str()));
     suite.add_test_case(whole(summary));
     for shown in &summary.claims {

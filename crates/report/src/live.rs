@@ -1,5 +1,6 @@
 //! The live display of a run, from the same ticks as the archive. It only formats: its caller prints.
 
+mod history;
 mod panel;
 mod watch;
 
@@ -8,19 +9,22 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use evidence::delivered::DeliveredSeconds;
 use evidence::sink::{Sink, SinkError};
 use evidence::stop_rule::StopRules;
-use evidence::{Histogram, Instance, Key, KeyId, Metric, Observed, Outcome, RunEnd, TerminalText, Tick};
+use evidence::{
+    Exemplar, Histogram, Instance, Key, KeyId, Metric, Observed, Outcome, RunEnd, TerminalText, Tick,
+};
 use workload::Workload;
 use workload::model::{Flow, Scenario};
 
 use crate::number;
 use crate::terminal::Style;
 use crate::terminal::line::{TextLine, Tone, rendered};
+use history::HISTORY_S;
 pub use watch::WatchView;
 
 /// The whole seconds over which rates and percentiles are computed.
 const WINDOW_S: u32 = 5;
-/// How many seconds are stored: the window, and seconds that a lagging loop may still add to.
-const STORED_SECONDS: usize = 3 * WINDOW_S as usize;
+/// How many seconds are stored: the history, and seconds that a lagging loop may still add to.
+const STORED_SECONDS: usize = (HISTORY_S + 2 * WINDOW_S) as usize;
 
 /// The state of a run, from its ticks.
 #[derive(Debug)]
@@ -38,6 +42,8 @@ pub struct LiveView {
     dropped: u64,
     /// Failures since the start, in the order in which each outcome first occurred.
     failures: Vec<(Outcome, u64)>,
+    /// The latest recorded example of each: the step, and what was wrong.
+    examples: Vec<(Outcome, String)>,
     iterations: u64,
     iteration: Iteration,
     /// After how many iterations the run ends, if it ends by their number.
@@ -127,6 +133,7 @@ impl LiveView {
             failed: 0,
             dropped: 0,
             failures: Vec::new(),
+            examples: Vec::new(),
             iterations: 0,
             iteration: if workload.scenarios.iter().all(sends_one_request) {
                 Iteration::OneRequest
@@ -153,6 +160,7 @@ impl LiveView {
                 self.add_responses(tick.second, outcome, histogram);
             }
         }
+        tick.exemplars.iter().filter(|e| e.outcome.is_failure()).for_each(|e| self.keep_example(e));
         for count in tick.counts() {
             let key = LoopKey { instance: tick.instance, id: count.key };
             match self.keys.get(&key).map(|key| key.metric) {
@@ -184,6 +192,14 @@ impl LiveView {
         }
     }
 
+    fn keep_example(&mut self, exchange: &Exemplar) {
+        let text = format!("{}: {}", exchange.endpoint, exchange.detail);
+        match self.examples.iter_mut().find(|(known, _)| *known == exchange.outcome) {
+            Some((_, example)) => *example = text,
+            None => self.examples.push((exchange.outcome, text)),
+        }
+    }
+
     fn add_failures(&mut self, outcome: Outcome, n: u64) {
         self.failed += n;
         match self.failures.iter_mut().find(|(known, _)| *known == outcome) {
@@ -210,7 +226,7 @@ impl LiveView {
     /// The numbers of the last whole seconds for which every loop that is not over has sent its tick.
     pub fn now(&self) -> LiveNumbers {
         let elapsed_s = self.loops.values().map(|l| l.second + 1).max().unwrap_or(0);
-        let complete_s = self.delivered.by_all().unwrap_or(elapsed_s);
+        let complete_s = self.complete_s();
         let window = complete_s.saturating_sub(WINDOW_S)..complete_s;
         let length = f64::from(window.end - window.start).max(1.0);
         let mut response = Histogram::new();
@@ -238,6 +254,12 @@ impl LiveView {
             failures,
             iterations: self.planned_iterations.map(|planned| (self.iterations, planned)),
         }
+    }
+
+    /// One past the last second for which every loop that is not over has sent its tick.
+    fn complete_s(&self) -> u32 {
+        let elapsed_s = || self.loops.values().map(|l| l.second + 1).max().unwrap_or(0);
+        self.delivered.by_all().unwrap_or_else(elapsed_s)
     }
 
     fn phase_at(&self, second: f64) -> String {

@@ -71,7 +71,7 @@ fn head(out: &mut String, summary: &Summary) {
     let _ = writeln!(out, "{}\n", text(&judgement.because, MAX_TEXT));
     let elapsed = number::length(header.elapsed_s);
     let end = text(&header.end_in_words(), MAX_TEXT);
-    let _ = writeln!(out, "{} · {elapsed} · {end}\n", text(header.started(), MAX_NAME));
+    let _ = writeln!(out, "{} · {elapsed} · {end}\n", text(&header.started_at, MAX_NAME));
 }
 
 /// The source of an imported run.

@@ -115,7 +115,7 @@ fn head(page: &mut Page, summary: &Summary) {
     let word = verdict.to_string();
     let header = &summary.header;
     let elapsed = number::length(header.elapsed_s);
-    let mut text = format!("{} · {} · {elapsed}", header.name, header.started());
+    let mut text = format!("{} · {} · {elapsed}", header.name, header.started_at);
     if header.end == RunEndState::Completed {
         text.push_str(" · completed");
     }

@@ -96,7 +96,7 @@ fn the_panel_is_drawn_in_place_and_gone_at_the_end() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let (seen, code) = run(&["http", &format!("http://{}/", target.addr()), "-q", "50", "-z", "3s"], None);
     assert_eq!(code, Some(0));
-    assert!(seen.contains("\x1b[5A") && seen.contains("in flight") && seen.contains("p99"), "{seen:?}");
+    assert!(seen.contains("\x1b[10A") && seen.contains("in flight") && seen.contains("p99"), "{seen:?}");
     let left = screen(&seen);
     assert!(left.first().is_some_and(|line| line.contains("MEASURED")), "{left:#?}");
     assert!(left.iter().all(|line| !line.contains("  load ")), "{left:#?}");

@@ -48,7 +48,7 @@ pub(super) fn heads(sides: usize) -> Vec<String> {
 /// The plan, start, length and end of a run.
 pub(super) fn run_in_words(run: &Header) -> String {
     let duration = number::duration(u64::from(run.seconds));
-    format!("{} · {} · {duration} · {}", run.name, run.started(), run.end_in_words())
+    format!("{} · {} · {duration} · {}", run.name, run.started_at, run.end_in_words())
 }
 
 /// The length of a phase on each side.

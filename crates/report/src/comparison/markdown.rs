@@ -19,7 +19,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     for side in &comparison.sides {
         let (name, end) = (text(&side.name, MAX_TEXT), text(&side.run.end_in_words(), MAX_TEXT));
         let _ =
-            writeln!(out, "- **{}** {name} · {} · {end}", side.letter, text(side.run.started(), MAX_NAME));
+            writeln!(out, "- **{}** {name} · {} · {end}", side.letter, text(&side.run.started_at, MAX_NAME));
     }
     for sentence in &comparison.unmatched {
         let _ = writeln!(out, "- {}", text(sentence, MAX_TEXT));

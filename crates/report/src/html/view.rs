@@ -145,7 +145,7 @@ pub(super) fn notice(summary: &Summary) -> String {
 pub(super) fn facts(summary: &Summary) -> Vec<Fact> {
     let header = &summary.header;
     let mut facts = vec![
-        Fact::new("started", visible(header.started())),
+        Fact::new("started", visible(&header.started_at)),
         Fact::new("elapsed", number::length(header.elapsed_s)),
         Fact::new("ended", visible(&header.end_in_words())),
         Fact::new("rules", format!("version {}", summary.judgement.rules_version)),

@@ -1,9 +1,9 @@
 //! The live display as a few lines that are rewritten in place.
 
 use evidence::stop_rule::RuleState;
-use evidence::{Histogram, TerminalText};
+use evidence::{Histogram, Outcome, TerminalText};
 
-use super::{LiveNumbers, LiveView, failure_tone, failures, loads, progress, remaining};
+use super::{LiveNumbers, LiveView, failure_tone, failures, history, loads, progress, remaining};
 use crate::number;
 use crate::terminal::Style;
 use crate::terminal::line::{TextLine, Tone, rendered};
@@ -14,12 +14,12 @@ const BAR: usize = 24;
 const COLUMNS: usize = 32;
 /// The heights of a column of the histogram.
 pub(super) const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The most outcomes of failures that are listed.
-const MAX_OUTCOMES: usize = 5;
+/// The most outcomes of failures that are listed, each on a line.
+const MAX_OUTCOMES: usize = 3;
 /// The most stop rules that are listed.
 const MAX_RULES: usize = 4;
 /// How many lines there are without stop rules.
-const FIXED_LINES: usize = 6;
+const FIXED_LINES: usize = 8 + MAX_OUTCOMES;
 /// The percentiles shown.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)];
 
@@ -32,10 +32,28 @@ impl LiveView {
     /// [`LiveView::panel_lines`] lines, none wider than `width` columns, for a terminal on which they are rewritten in place.
     pub fn panel(&self, style: Style, width: usize) -> TerminalText {
         let now = self.now();
-        let fixed: [TextLine; FIXED_LINES] =
-            [head(&now), load(&now), completed(&now), times(&now), histogram(&now), outcomes(&now)];
-        let lines: Vec<TextLine> = fixed.into_iter().chain(self.rule_lines()).collect();
+        let numbers = [head(&now), load(&now), completed(&now), times(&now), histogram(&now)];
+        let [rate, p95] = history::lines(self, width);
+        let fixed = numbers.into_iter().chain([rate, p95, statuses(&now)]).chain(self.outcome_lines(&now));
+        let lines: Vec<TextLine> = fixed.chain(self.rule_lines()).collect();
         rendered(&lines, style, width)
+    }
+
+    /// A line for each of the most frequent outcomes of failures, with an example: as many lines as there may be.
+    fn outcome_lines(&self, now: &LiveNumbers) -> [TextLine; MAX_OUTCOMES] {
+        std::array::from_fn(|index| {
+            let Some((outcome, count)) = now.failures.get(index) else { return titled("") };
+            let mut line = titled(if index == 0 { "failed" } else { "" });
+            line.add(Tone::Bad, &format!("{} {outcome}", number::count(*count)));
+            if let Some((_, example)) = self.examples.iter().find(|(known, _)| known == outcome) {
+                line.add(Tone::Dim, "  ").add(Tone::Normal, example);
+            }
+            let more = now.failures.len().saturating_sub(MAX_OUTCOMES);
+            if index + 1 == MAX_OUTCOMES && more > 0 {
+                line.add(Tone::Dim, &format!(" · and {more} more"));
+            }
+            line
+        })
     }
 
     /// A line for each stop rule, those that do not hold first.
@@ -80,7 +98,7 @@ fn head(now: &LiveNumbers) -> TextLine {
 }
 
 /// A line with its title.
-fn titled(title: &str) -> TextLine {
+pub(super) fn titled(title: &str) -> TextLine {
     let mut line = TextLine::new();
     line.add(Tone::Dim, &format!("  {title:<9}"));
     line
@@ -124,16 +142,31 @@ fn histogram(now: &LiveNumbers) -> TextLine {
     line
 }
 
-fn outcomes(now: &LiveNumbers) -> TextLine {
-    let mut line = titled(if now.failures.is_empty() { "" } else { "failed" });
-    for (index, (outcome, n)) in now.failures.iter().take(MAX_OUTCOMES).enumerate() {
-        line.add(Tone::Dim, if index > 0 { " · " } else { "" });
-        line.add(Tone::Bad, &format!("{} {outcome}", number::count(*n)));
-    }
-    if now.failures.len() > MAX_OUTCOMES {
-        line.add(Tone::Dim, &format!(" · {} more kinds", now.failures.len() - MAX_OUTCOMES));
+/// How many requests were answered with a status of each class; those with an expected one are `ok`.
+fn statuses(now: &LiveNumbers) -> TextLine {
+    let mut line = titled("answers");
+    let ok = now.completed - now.failed;
+    line.add(Tone::Good, &format!("{} ok", number::count(ok)));
+    for class in ["check", "4xx", "429", "5xx", "503", "gRPC status", "no answer"] {
+        let of_class = now.failures.iter().filter(|(outcome, _)| class_of(*outcome) == class);
+        let count: u64 = of_class.map(|(_, count)| count).sum();
+        if count > 0 {
+            line.add(Tone::Dim, " · ").add(Tone::Bad, &format!("{} {class}", number::count(count)));
+        }
     }
     line
+}
+
+fn class_of(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Check => "check",
+        Outcome::Http4xx => "4xx",
+        Outcome::Http429 => "429",
+        Outcome::Http5xx => "5xx",
+        Outcome::Http503 => "503",
+        Outcome::Grpc(_) => "gRPC status",
+        _ => "no answer",
+    }
 }
 
 /// The histogram between two times, in columns of equal ratio: on a linear scale the few long times would take nearly all

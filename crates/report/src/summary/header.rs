@@ -16,9 +16,6 @@ const DIGEST_LENGTH: usize = 64;
 /// Where there is none.
 const NO_DIGEST: &str = "none: the file has no seal";
 
-/// The start of a run that has none.
-const UNKNOWN_START: &str = "start not known";
-
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "how", content = "reason")]
@@ -43,7 +40,7 @@ pub enum RunEndState {
 pub struct Header {
     /// The plan's name.
     pub name: String,
-    /// When it started, RFC 3339 in UTC, as in the archive; empty where the source of an imported run does not say.
+    /// When it started, RFC 3339 in UTC, as in the archive.
     pub started_at: String,
     /// Seconds for which there is evidence.
     pub seconds: u32,
@@ -79,15 +76,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// When it started, as text. Files of some tools do not say; earlier versions had such a run start in 1970.
-    pub fn started(&self) -> &str {
-        match self.started_at.as_str() {
-            "" => UNKNOWN_START,
-            started if started.starts_with("1970-") => UNKNOWN_START,
-            started => started,
-        }
-    }
-
     /// How it ended as text: `completed`, `killed at second 41 of 105`, `interrupted at 5.2 s of 105 s`.
     pub fn end_in_words(&self) -> String {
         let at = match self.stopped_at_s {

@@ -180,7 +180,7 @@ fn exemplars(run: &mut MemoryRun) {
 }
 
 /// A successful exchange.
-fn exemplar(kind: ExemplarKind, endpoint: &str, response_time_ns: u64) -> Exemplar {
+pub(crate) fn exemplar(kind: ExemplarKind, endpoint: &str, response_time_ns: u64) -> Exemplar {
     Exemplar {
         kind,
         scenario: "play".into(),

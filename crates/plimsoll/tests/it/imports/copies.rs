@@ -146,6 +146,6 @@ fn a_summary_without_a_date_has_none() {
     let ran = folder.plimsoll(&["import", "shop.json", "--json", "report.json", "--html", "report.html"]);
     ran.exits_with(0).stdout_contains(&["start not known"]);
     assert!(!ran.stdout.contains("1970") && !folder.read("report.html").contains("1970"), "{}", ran.stdout);
-    assert_eq!(folder.json("report.json")["run"]["started_at"], "");
+    assert_eq!(folder.json("report.json")["run"]["started_at"], "start not known");
     assert_eq!(folder.files(".plimsoll"), ["shop.plimsoll"]);
 }

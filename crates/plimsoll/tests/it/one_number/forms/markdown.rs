@@ -32,8 +32,7 @@ pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
             names.iter().zip(found).for_each(|(name, text)| form.show(*name, text));
         } else if let Some((name, users)) = users(&plain, scenarios) {
             virtual_users(&mut form, name, users);
-        } else if let Some(found) = captured("{} · {} · {}", &plain).filter(|found| found[0].ends_with('Z'))
-        {
+        } else if let Some(found) = captured("{} · {} · {}", &plain).filter(|found| is_start(found[0])) {
             form.show("run/started", found[0]);
             form.show("run/elapsed", found[1]);
             end(&mut form, found[2]);
@@ -146,4 +145,9 @@ fn cpu(form: &mut Form, text: &str) {
         }
         None => form.show(format!("cpu/{target}/note"), text),
     }
+}
+
+/// Whether this is when a run started, or that it is not known.
+fn is_start(text: &str) -> bool {
+    text.ends_with('Z') || text == evidence::Manifest::UNKNOWN_START
 }
