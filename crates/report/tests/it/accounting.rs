@@ -89,7 +89,7 @@ fn a_single_step_has_one_row_which_has_the_arrivals() {
 }
 
 #[test]
-fn failures_are_told_apart_by_status_and_counted_by_reason() {
+fn failures_are_listed_by_status_and_counted_by_reason() {
     let mut run = MemoryRun::new(sample_run::manifest());
     for (status, reason, n) in [("404", "not there", 5), ("410", "gone", 1), ("404", "never was", 2)] {
         let outcome = Outcome::Http4xx;
