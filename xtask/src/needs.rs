@@ -20,7 +20,8 @@ pub(crate) struct Need {
     is_there: fn(&str) -> bool,
 }
 
-/// What `cargo xtask test` needs. A browser is not among them: it is needed only to renew the screenshot in the README.
+/// What `cargo xtask test` needs. A browser is not among them: it is needed only to renew the picture in the README
+/// (`docs/style.md`).
 pub(crate) const NEEDS: &[Need] = &[
     Need { binary: "cc", package: "build-essential", why: "compiles SQLite", is_there: in_path },
     Need { binary: "git", package: "git", why: "lists the files that `tidy` looks at", is_there: in_path },

@@ -20,7 +20,7 @@ use crate::index::{
 use crate::operation::Operation;
 use crate::program::{Program, Shape};
 pub(crate) use results::Ending;
-use results::{Result, Results};
+use results::{RequestResult, Results};
 
 /// What a row of the accounting counts: an endpoint's load, or the iterations of a whole scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,7 +201,7 @@ impl Accounting {
     /// Count how a request ended: by its status, and why it failed.
     pub(crate) fn resulted(&mut self, exchange: &Exchange, ending: Ending<'_>, operation: &Operation) {
         let row = self.placed(exchange.at.into());
-        let result = Result { outcome: exchange.outcome, ending };
+        let result = RequestResult { outcome: exchange.outcome, ending };
         let key = match self.results.known(row.position, result) {
             Some(key) => key,
             None => self.new_result(row, result, exchange, operation),
@@ -214,7 +214,7 @@ impl Accounting {
     fn new_result(
         &mut self,
         row: PlacedRow,
-        result: Result<'_>,
+        result: RequestResult<'_>,
         exchange: &Exchange,
         operation: &Operation,
     ) -> KeyId {

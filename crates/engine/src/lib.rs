@@ -52,7 +52,7 @@ pub enum EngineError {
     #[error(transparent)]
     Exhausted(#[from] Exhausted),
     /// The operating system refuses the loop itself.
-    #[error("the operating system refuses the loop: {0}")]
+    #[error("cannot set up the event loop: {0}")]
     Poll(std::io::Error),
     /// The recorder has ended before the run.
     #[error("the recorder is gone, so nothing more can be recorded")]

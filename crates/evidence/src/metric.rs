@@ -45,7 +45,7 @@ impl fmt::Display for MetricKind {
 
 /// A word that names no kind of metric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no kind of metric")]
+#[error("`{0}` is not a kind of metric")]
 pub struct UnknownMetricKind(String);
 
 impl FromStr for MetricKind {

@@ -190,7 +190,7 @@ impl FromStr for Sampling {
 
 /// A name that is none of those known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is none of the names known")]
+#[error("`{0}` is not a known name")]
 pub struct UnknownName(pub String);
 
 fn named<T: Copy>(all: &[(T, &str)], name: &str) -> Result<T, UnknownName> {
@@ -218,9 +218,6 @@ mod tests {
         for (sampling, name) in Sampling::ALL {
             assert_eq!((sampling.to_string().as_str(), name.parse()), (name, Ok(sampling)));
         }
-        assert_eq!(
-            "heat".parse::<ProfileKind>().unwrap_err().to_string(),
-            "`heat` is none of the names known"
-        );
+        assert_eq!("heat".parse::<ProfileKind>().unwrap_err().to_string(), "`heat` is not a known name");
     }
 }

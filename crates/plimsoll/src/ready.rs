@@ -57,7 +57,7 @@ pub(crate) fn wait(program: &Program, address_hint: fn(&str) -> String) -> Comma
 fn check_local_address(from: IpAddr) -> anyhow::Result<()> {
     match UdpSocket::bind((from, 0)) {
         Err(error) if error.kind() == ErrorKind::AddrNotAvailable => {
-            bail!("{from} is no address of this machine: no connection can be made from it")
+            bail!("{from} is not an address of this machine: no connection can be made from it")
         }
         result => result.map(drop).with_context(|| format!("no connection can be made from {from}")),
     }

@@ -46,7 +46,7 @@ fn fetch_descriptors(
     if let Some(wait) = &target.wait_ready {
         prober.wait_for(wait)?;
     }
-    let grpc = target.grpc.as_ref().ok_or_else(|| anyhow!("it is no gRPC target"))?;
+    let grpc = target.grpc.as_ref().ok_or_else(|| anyhow!("it is not a gRPC target"))?;
     for path in PATHS {
         if let Some(set) = query(prober, grpc, path, services.clone())? {
             return Ok(set);

@@ -163,7 +163,7 @@ pub enum ViewError {
     #[error(transparent)]
     Type(#[from] TypeError),
     /// The focus is not a regular expression.
-    #[error("the focus is no regular expression: {0}")]
+    #[error("the focus is not a regular expression: {0}")]
     Focus(String),
 }
 

@@ -58,7 +58,7 @@ impl<'p> View<'p> {
     /// A view of `profile`.
     ///
     /// # Errors
-    /// [`ViewError`] when there is no such sample type, or the focus is no regular expression.
+    /// [`ViewError`] when there is no such sample type, or the focus is not a regular expression.
     pub fn of(profile: &'p Profile, options: ViewOptions<'_>) -> Result<Self, ViewError> {
         let index = choose(profile, options.sample_type)?;
         let focus = options.focus.map(Regex::new).transpose();

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::summary::{
     Arrivals, BesideK6, CapturedProfile, Check, Connections, CpuUse, FailureKind, Generator, Header,
-    Headline, Outcomes, PhaseCoverage, Row, ScenarioTotal, ScriptMetric, SeriesSummary, Summary,
+    Headline, Outcomes, PhaseCoverage, Row, ScenarioTotal, ScriptMetric, SeriesSummary, StatusCount, Summary,
 };
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
@@ -20,6 +20,8 @@ struct Document<'a> {
     rules_version: u32,
     run: &'a Header,
     headline: &'a Option<Headline>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    statuses: &'a [StatusCount],
     failures: &'a [FailureKind],
     phases: &'a [PhaseCoverage],
     #[serde(rename = "accounting")]
@@ -62,6 +64,7 @@ pub fn json(summary: &Summary) -> String {
         rules_version: summary.judgement.rules_version,
         run: &summary.header,
         headline: &summary.headline,
+        statuses: &summary.statuses,
         failures: &summary.failures,
         phases: &summary.phases,
         accounting: Accounting {

@@ -8,7 +8,7 @@ use crate::card::{self, FindingCard};
 use crate::number;
 use crate::profiles::captured;
 use crate::source;
-use crate::summary::{BesideK6, ClaimSummary, Row, Streams, Summary, quantile_text};
+use crate::summary::{BesideK6, ClaimSummary, Row, Streams, Summary, quantile_text, statuses_in_words};
 use crate::text::visible;
 
 /// The most bytes of a report.
@@ -163,7 +163,7 @@ fn endpoint(out: &mut String, row: &Row) {
         text(&row.label, MAX_NAME),
         number::count_or_none(row.arrivals.map(|a| a.dropped())),
         number::count_or_none(outcomes.requests),
-        number::or_not_measured(row.completed_per_s, number::rate),
+        number::or_not_measured(row.throughput_per_s, number::rate),
         number::time_or_none(times.p50_ms),
         quantile_text(times, 0.95, times.p95_ms),
         quantile_text(times, 0.99, times.p99_ms),
@@ -173,21 +173,28 @@ fn endpoint(out: &mut String, row: &Row) {
 
 /// Why requests failed.
 fn failures(out: &mut String, summary: &Summary) {
+    if !summary.statuses.is_empty() {
+        let _ = writeln!(out, "Statuses: {}\n", text(&statuses_in_words(&summary.statuses), MAX_TEXT));
+    }
     if summary.failures.is_empty() {
         return;
     }
     out.push_str("### Failures\n\n| outcome | requests | share | example |\n| --- | ---: | ---: | --- |\n");
-    for kind in &summary.failures {
-        let (count, share) =
-            (number::count(kind.count), summary.outcomes.share_of_completed(Some(kind.count)));
-        let example = kind.example.as_ref().map(|example| text(&example.in_words(), MAX_TEXT));
+    for kind in summary.failures.iter().take(MAX_ROWS) {
+        let n = kind.ended.count;
+        let (count, share) = (number::count(n), summary.outcomes.share_of_completed(Some(n)));
+        let reasons: String = kind
+            .several_reasons()
+            .map(|(n, reason)| format!("<br>{} × {}", number::count(n), text(reason, MAX_TEXT)))
+            .collect();
         let _ = writeln!(
             out,
-            "| {} | {count} | {share} | {} |",
-            text(&kind.outcome.to_string(), MAX_NAME),
-            example.unwrap_or_default()
+            "| {} | {count} | {share} | {}{reasons} |",
+            text(&kind.ended.name(), MAX_NAME),
+            text(&kind.in_words(), MAX_TEXT)
         );
     }
+    more(out, summary.failures.len(), MAX_ROWS, "kinds of failures");
     out.push('\n');
 }
 
@@ -246,7 +253,12 @@ fn metrics(out: &mut String, summary: &Summary) {
 fn foot(out: &mut String, summary: &Summary) {
     let cpu = summary.cpu.iter().map(|cpu| match cpu.per_1000_requests_s {
         Some(s) => {
-            format!("{} {} per 1,000 requests ({})", text(&cpu.target, MAX_NAME), number::cpu(s), cpu.seconds)
+            format!(
+                "{} {} per 1,000 requests ({})",
+                text(&cpu.target, MAX_NAME),
+                number::cpu(s),
+                cpu.part_of_run()
+            )
         }
         None => format!("{} {}", text(&cpu.target, MAX_NAME), text(&cpu.note, MAX_TEXT)),
     });

@@ -13,12 +13,14 @@ mod comparison;
 mod cost;
 mod counts;
 mod distribution;
+mod endpoint_tally;
 mod failures;
 mod header;
 mod headline;
 mod labels;
 mod observed;
 mod phases;
+mod results;
 mod rows;
 mod script_metrics;
 mod streams;
@@ -42,11 +44,14 @@ pub use comparison::{
 pub use cost::SecondRanges;
 pub use counts::{Arrivals, Check, Outcomes};
 pub use distribution::{DistributionCurve, PhaseDistribution};
+use failures::FailedRequests;
 pub use failures::{FailureExample, FailureKind};
 pub use header::{Header, PhaseCoverage, RunEndState};
 pub use headline::Headline;
 pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
+pub(crate) use results::in_words as statuses_in_words;
+pub use results::{ReasonCount, StatusCount};
 pub use rows::{Row, ScenarioTotal};
 pub use script_metrics::{MetricNumbers, PhaseNumbers, ScriptMetric};
 pub use streams::Streams;
@@ -75,6 +80,8 @@ pub struct Summary {
     pub claims: Vec<ClaimSummary>,
     /// The numbers that a reader looks for first; none where no request ended.
     pub headline: Option<Headline>,
+    /// Requests by the status of their response, the most frequent first; empty where that was not counted.
+    pub statuses: Vec<StatusCount>,
     /// Why requests failed, the most frequent kind first.
     pub failures: Vec<FailureKind>,
     /// The phases, ascending.
@@ -222,19 +229,23 @@ impl Summary {
     pub fn of(run: &dyn Run, workload: &Workload, judgement: &Judgement) -> Result<Summary, ReportError> {
         let header = header::of(run, workload)?;
         let phases = header::phases(run, workload)?;
-        let tally = tally::of(run)?;
-        let rows = rows::of(&tally, workload, &phases);
+        let tally = tally::of(run, workload)?;
         let mut exemplars = run.exemplars()?;
         exemplars.sort_by_key(|e| std::cmp::Reverse(e.response_time_ns));
         let (mut failed, slowest): (Vec<_>, Vec<_>) =
             exemplars.into_iter().partition(|e| e.kind == ExemplarKind::Failed);
         failed.sort_by(|a, b| (&a.endpoint, a.outcome, a.due).cmp(&(&b.endpoint, b.outcome, b.due)));
         let outcomes = tally.outcomes();
-        let failures = failures::of(&outcomes, &failed, &tally);
+        let rows = rows::of(&tally, workload, &phases, &failed);
+        let results = tally.results();
+        let of_failed: Vec<&Exemplar> = failed.iter().collect();
+        let requests = FailedRequests { outcomes: &outcomes, results: &results, failed: &of_failed };
+        let failures = failures::of(&requests, &tally);
         Ok(Summary {
             claims: claims::of(judgement, workload),
             judgement: judgement.clone(),
             headline: headline::of(&tally, &phases),
+            statuses: results.statuses(),
             failures,
             scenarios: rows::scenarios(&tally, workload, virtual_users::of(run, workload, &tally)?),
             checks: tally.checks(),

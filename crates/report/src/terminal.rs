@@ -17,7 +17,9 @@ use crate::card;
 use crate::number;
 use crate::profiles::captured;
 use crate::source;
-use crate::summary::{Arrivals, BesideK6, ClaimSummary, CpuUse, Row, RunEndState, Summary, quantile_text};
+use crate::summary::{
+    Arrivals, BesideK6, ClaimSummary, CpuUse, Row, RunEndState, Summary, quantile_text, statuses_in_words,
+};
 use crate::text::fit;
 use line::{TextLine, Tone};
 use page::{Label, Page};
@@ -257,6 +259,9 @@ fn totals(page: &mut Page, summary: &Summary) {
     text.push_str(&outcomes.retried_text());
     let tone = if outcomes.known_failures() > 0 { Tone::Warn } else { Tone::Normal };
     page.paragraph(Label::new("requests", FOOT), tone, &text);
+    if !summary.statuses.is_empty() {
+        page.paragraph(Label::new("statuses", FOOT), Tone::Normal, &statuses_in_words(&summary.statuses));
+    }
 }
 
 /// CPU of the generator and the targets, and how the generator fared.
@@ -306,7 +311,7 @@ fn cpu_in_words(cpu: &CpuUse) -> String {
     let Some(seconds) = cpu.cpu_seconds else { return format!("{} {}", cpu.target, cpu.note) };
     let mut text = format!("{} {}", cpu.target, number::cpu(seconds));
     if let Some(per_1000) = cpu.per_1000_requests_s {
-        text.push_str(&format!(" ({} per 1,000 requests, {})", number::cpu(per_1000), cpu.seconds));
+        text.push_str(&format!(" ({} per 1,000 requests, {})", number::cpu(per_1000), cpu.part_of_run()));
     }
     if !cpu.note.is_empty() {
         text.push_str(&format!(", {}", cpu.note));

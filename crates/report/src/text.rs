@@ -48,14 +48,33 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     if text.width() <= columns { text } else { head(&text, columns.saturating_sub(1)) + "…" }
 }
 
+/// Units that stay on the line of their number.
+const UNITS: [&str; 12] = ["%", "ms", "µs", "s", "min", "GHz", "KiB", "MiB", "GiB", "cores", "CPU-s", "pp"];
+
+/// The words of a text; a number and its unit are one.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_ascii_whitespace() {
+        let is_unit = UNITS.contains(&word.trim_end_matches([')', ',', ';', ':', '.']));
+        match words.last_mut().filter(|last| is_unit && last.ends_with(|c: char| c.is_ascii_digit())) {
+            Some(number) => {
+                number.push('\u{a0}');
+                number.push_str(word);
+            }
+            None => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
 /// Text wrapped into lines of at most `columns` columns; a longer word is broken. A no-break space does not separate
 /// words and becomes a plain space.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();
-    for word in text.split_ascii_whitespace() {
-        let mut word = visible(word).replace('\u{a0}', " ");
+    for word in words(text) {
+        let mut word = visible(&word).replace('\u{a0}', " ");
         if !line.is_empty() && line.width() + 1 + word.width() > columns {
             lines.push(std::mem::take(&mut line));
         }

@@ -79,7 +79,7 @@ pub fn scheme_of(text: &str) -> Option<(Scheme, &str)> {
 /// # Errors
 /// A message, if the text is neither a name nor an address, or has no port and there is no default.
 pub fn authority_of(text: &str, default_port: Option<u16>) -> Result<(String, u16), String> {
-    let form = || wrong_address(text, "is no host and port; write `127.0.0.1:8000`");
+    let form = || wrong_address(text, "is not a host and port; write `127.0.0.1:8000`");
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, port) = rest.split_once(']').ok_or_else(form)?;

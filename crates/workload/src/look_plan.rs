@@ -73,7 +73,7 @@ impl Workload {
                 Some("is about a mean, a highest or a lowest time, whose limits are not known")
             }
             _ if allows_none(objective) => Some("allows no failure in the whole run"),
-            _ if ends_when_done => Some("counts iterations whose number, not whose time is planned"),
+            _ if ends_when_done => Some("counts iterations that are planned by number, not by time"),
             _ if !self.is_load_constant(start, end) => {
                 Some("counts a time in which the planned load changes: name a phase of constant load")
             }

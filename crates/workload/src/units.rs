@@ -32,7 +32,7 @@ fn unit_ns(unit: &str) -> Option<f64> {
 /// A message, if the text is no duration or longer than 30 days.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let malformed =
-        || format!("`{text}` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`");
+        || format!("`{text}` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`");
     let mut rest = text.trim();
     if rest.is_empty() {
         return Err(malformed());
@@ -56,7 +56,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// A message, if the text is no rate or above the highest rate of a schedule.
 pub fn rate(text: &str) -> Result<f64, String> {
     let malformed =
-        || format!("`{text}` is no rate; write a number and a unit of time, such as `300/s` or `20/min`");
+        || format!("`{text}` is not a rate; write a number and a unit of time, such as `300/s` or `20/min`");
     let (number, unit) = split_number(text).ok_or_else(malformed)?;
     let per = unit.strip_prefix('/').and_then(|unit| unit_ns(unit.trim())).ok_or_else(malformed)?;
     let rate = number * 1e9 / per;

@@ -140,7 +140,7 @@ fn refused_per_s(report: &RunReport, outcome: &str) -> f64 {
     let rows = report.endpoints().filter(|row| row.phase() == OVERLOAD && row.ended() > 0);
     rows.map(|row| {
         let refused = if row.name() == "refused" { row.outcome("ok") } else { row.outcome(outcome) };
-        row.completed_per_s() * refused as f64 / row.ended() as f64
+        row.throughput_per_s() * refused as f64 / row.ended() as f64
     })
     .sum()
 }
@@ -167,7 +167,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn row(phase: &str, endpoint: &str, p95_ms: f64, by_outcome: Value) -> Value {
-        json!({ "phase": phase, "endpoint": endpoint, "completed_per_s": 100.0, "by_outcome": by_outcome,
+        json!({ "phase": phase, "endpoint": endpoint, "throughput_per_s": 100.0, "by_outcome": by_outcome,
             "response_time": { "p95_ms": p95_ms } })
     }
 

@@ -44,7 +44,7 @@ impl Row {
         };
         Self {
             what: what.into(),
-            done_per_s: report.completed_per_s(),
+            done_per_s: report.throughput_per_s(),
             required_per_cpu_s: None,
             times,
             errors: Some(report.errors()),
@@ -60,7 +60,7 @@ impl Row {
         let failed = endpoint.ended() - endpoint.outcome("ok");
         Self {
             what: what.into(),
-            done_per_s: endpoint.completed_per_s(),
+            done_per_s: endpoint.throughput_per_s(),
             times: endpoint.response_time(),
             errors: Some(failed),
             ..Self::default()

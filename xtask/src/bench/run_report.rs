@@ -106,8 +106,8 @@ impl RunReport {
     }
 
     /// Completed requests a second of all endpoints: meaningful for plans with one phase.
-    pub(in crate::bench) fn completed_per_s(&self) -> f64 {
-        self.endpoints().map(|row| row.completed_per_s()).sum()
+    pub(in crate::bench) fn throughput_per_s(&self) -> f64 {
+        self.endpoints().map(|row| row.throughput_per_s()).sum()
     }
 
     /// Mean cores that a target, or `generator`, was busy on.
@@ -181,8 +181,8 @@ impl EndpointRow<'_> {
         self.0["phase"].as_str().unwrap_or("")
     }
 
-    pub(in crate::bench) fn completed_per_s(&self) -> f64 {
-        self.0["completed_per_s"].as_f64().unwrap_or(0.0)
+    pub(in crate::bench) fn throughput_per_s(&self) -> f64 {
+        self.0["throughput_per_s"].as_f64().unwrap_or(0.0)
     }
 
     /// How many requests ended in one outcome.
@@ -229,11 +229,11 @@ pub(in crate::bench) mod tests {
             "claims": [{ "name": "fast", "text": "p95(list) < 5ms", "verdict": "PASS",
                 "observed": { "name": "observed", "value": 2.5, "unit": "ms" } }],
             "endpoints": [
-                { "phase": "steady", "endpoint": "list", "completed_per_s": 1000.0,
+                { "phase": "steady", "endpoint": "list", "throughput_per_s": 1000.0,
                   "by_outcome": { "ok": 4990, "http_503": 10 },
                   "response_time": { "p50_ms": 1.0, "p95_ms": 2.5, "p99_ms": null },
                   "service_time": { "p50_ms": 0.5, "p95_ms": 2.0, "p99_ms": 3.0 } },
-                { "phase": "steady", "endpoint": "", "completed_per_s": 0.0, "by_outcome": {} },
+                { "phase": "steady", "endpoint": "", "throughput_per_s": 0.0, "by_outcome": {} },
             ],
             "cpu": [{ "target": "challenge", "mean_cores": 0.25 }, { "target": "generator", "mean_cores": null }],
             "series": [{ "target": "challenge", "name": "rss", "max": 24e6 },

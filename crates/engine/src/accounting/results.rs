@@ -23,12 +23,12 @@ pub(crate) struct Ending<'a> {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Result<'a> {
+pub(super) struct RequestResult<'a> {
     pub(super) outcome: Outcome,
     pub(super) ending: Ending<'a>,
 }
 
-impl Result<'_> {
+impl RequestResult<'_> {
     fn has_kind_of(&self, known: &KnownResult) -> bool {
         known.outcome == self.outcome && known.status == self.ending.status
     }
@@ -50,7 +50,7 @@ pub(super) struct Results(Vec<Vec<KnownResult>>);
 impl Results {
     /// The key of this result in the row at `position`.
     #[inline]
-    pub(super) fn known(&self, position: usize, result: Result<'_>) -> Option<KeyId> {
+    pub(super) fn known(&self, position: usize, result: RequestResult<'_>) -> Option<KeyId> {
         let row = self.0.get(position)?;
         let is_it =
             |known: &&KnownResult| result.has_kind_of(known) && *known.reason == *cut(result.ending.reason);
@@ -58,7 +58,7 @@ impl Results {
     }
 
     /// The result as it is counted: without what there are too many of.
-    pub(super) fn folded<'r>(&self, position: usize, result: Result<'r>) -> Result<'r> {
+    pub(super) fn folded<'r>(&self, position: usize, result: RequestResult<'r>) -> RequestResult<'r> {
         let row = self.0.get(position).map_or(&[][..], Vec::as_slice);
         let reasons =
             row.iter().filter(|known| result.has_kind_of(known) && !known.reason.is_empty()).count();
@@ -67,11 +67,11 @@ impl Results {
             Ending { status, .. } if reasons >= MAX_REASONS => Ending { status, reason: "" },
             ending => ending,
         };
-        Result { ending, ..result }
+        RequestResult { ending, ..result }
     }
 
-    pub(super) fn add(&mut self, position: usize, result: Result<'_>, key: KeyId) {
-        let Result { outcome, ending: Ending { status, reason } } = result;
+    pub(super) fn add(&mut self, position: usize, result: RequestResult<'_>, key: KeyId) {
+        let RequestResult { outcome, ending: Ending { status, reason } } = result;
         let row = grown_row(&mut self.0, position);
         row.push(KnownResult { outcome, status, reason: cut(reason).into(), key });
     }
@@ -102,7 +102,7 @@ mod tests {
 
     /// Counts a result as the accounting does, and returns its key.
     fn count(results: &mut Results, outcome: Outcome, status: Option<ResponseStatus>, reason: &str) -> KeyId {
-        let result = Result { outcome, ending: Ending { status, reason } };
+        let result = RequestResult { outcome, ending: Ending { status, reason } };
         results.known(0, result).unwrap_or_else(|| {
             let folded = results.folded(0, result);
             results.known(0, folded).unwrap_or_else(|| {

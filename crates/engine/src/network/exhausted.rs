@@ -17,10 +17,10 @@ pub enum Exhausted {
     )]
     Ports,
     /// No thread can be started to look up an address.
-    #[error("the operating system starts no thread to look up an address: {0}")]
+    #[error("cannot start a thread to look up an address: {0}")]
     Thread(String),
     /// The operating system refuses a socket for another reason.
-    #[error("the operating system gives no socket: {0}")]
+    #[error("cannot open a socket: {0}")]
     Socket(String),
 }
 

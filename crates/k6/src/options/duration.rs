@@ -91,7 +91,7 @@ fn split_sign(text: &str) -> (i64, &str) {
 }
 
 fn malformed(text: &str) -> String {
-    format!("{text:?} is no duration; write a number with a unit, such as \"500ms\", \"10s\", \"1m30s\"")
+    format!("{text:?} is not a duration; write a number with a unit, such as \"500ms\", \"10s\", \"1m30s\"")
 }
 
 /// The sum of numbers with units; none if it overflows.

@@ -92,9 +92,9 @@ impl ValueFiles {
         match writer.join() {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                outputs::note(format_args!("the values of -o were not written to their end: {error}"))
+                outputs::note(format_args!("the values of -o were not written completely: {error}"))
             }
-            Err(_) => outputs::note("the values of -o were not written to their end"),
+            Err(_) => outputs::note("the values of -o were not written completely"),
         }
         let lost = self.counts.lost.load(Ordering::Relaxed);
         if lost > 0 {

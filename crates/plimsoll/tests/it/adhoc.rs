@@ -194,7 +194,7 @@ fn contradictory_options_get_an_error_with_a_remedy() {
     refused(&[&free, "-q", "5", "-n", "5", "-z", "5s"], &["leave out one of"]);
     refused(&[&free, "-n", "5", "--ramp", "5s"], &["`-z` instead of `-n`"]);
     refused(&[&free, "-z", "5"], &["--duration", "number with a unit"]);
-    refused(&[&free, "-q", "fast"], &["--rate", "no rate"]);
+    refused(&[&free, "-q", "fast"], &["--rate", "not a rate"]);
     refused(&[&free, "-H", "nothing"], &["name: value"]);
     refused(&[&free, "-D", "no-such-file"], &["no-such-file", "cannot be read"]);
     refused(&[&free, "-d", "a", "-D", "b"], &["cannot be used with"]);

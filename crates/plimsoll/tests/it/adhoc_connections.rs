@@ -158,7 +158,7 @@ fn connections_come_from_the_local_address_option() {
     let elsewhere = noted.lock().unwrap().iter().filter(|from| **from != ours).count();
     assert!(elsewhere <= 1, "{noted:?}");
     let foreign = folder.plimsoll(&line(&["http", &url, "--local-address", "192.0.2.1"]));
-    foreign.exits_with(2).stderr_contains(&["192.0.2.1 is no address of this machine"]);
+    foreign.exits_with(2).stderr_contains(&["192.0.2.1 is not an address of this machine"]);
     assert_eq!(target.requests(), 6);
 }
 

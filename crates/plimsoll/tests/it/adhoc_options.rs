@@ -116,7 +116,7 @@ fn why_requests_failed_is_said_in_every_report() {
         "run.html",
     ]);
     ran.exits_with(3).stdout_contains(&[
-        "Failures  100 % of 7 requests\n7  http_503  GET /a: status 503, expected 200 to 399 · out of cheese\n",
+        "Failures  100 % of 7 requests\n7  status 503  GET /a: status 503, expected 200 to 399 · out of cheese\n",
         "FAIL  Nothing succeeded: all of 7 requests failed or were dropped; 7 ended in `http_503`.\n",
         "\nFindings  -v: in full",
     ]);
@@ -124,7 +124,7 @@ fn why_requests_failed_is_said_in_every_report() {
         .map(|part| ran.stdout.find(part).unwrap());
     assert!(numbers < why && why < verdict && verdict < findings, "{}", ran.stdout);
     assert!(folder.read("run.md").contains("status 503, expected 200 to 399 · out of cheese"));
-    assert!(folder.read("run.html").contains("<td>status 503, expected 200 to 399</td>"));
+    assert!(folder.read("run.html").contains("<td>status 503, expected 200 to 399 · out of cheese</td>"));
     let failure = &folder.json("run.json")["failures"][0];
     assert_eq!((&failure["count"], &failure["example"]["status"]), (&7.into(), &503.into()), "{failure}");
     let full = folder.plimsoll(&[&url, "-n", "7", "--quiet", "-v", "--no-precheck"]);

@@ -223,7 +223,7 @@ fn an_objective_on_throughput_observes_the_rate_of_its_row() {
         let row = array(&run.report["endpoints"]).iter().find(is_get).unwrap();
         let claim = &run.report["claims"][0];
         assert_eq!(claim["name"], "held");
-        assert_eq!(claim["observed"]["value"], row["completed_per_s"], "{}", run.name);
+        assert_eq!(claim["observed"]["value"], row["throughput_per_s"], "{}", run.name);
     }
 }
 

@@ -123,7 +123,7 @@ fn what_cannot_be_used_is_exit_2_and_says_why() {
             &["cpu.pb.gz", "--type", "alloc_space"],
             "cpu.pb.gz: it has no sample type `alloc_space`; it has: samples, cpu",
         ),
-        (&["cpu.pb.gz", "--focus", "("], "cpu.pb.gz: the focus is no regular expression"),
+        (&["cpu.pb.gz", "--focus", "("], "cpu.pb.gz: the focus is not a regular expression"),
         (&["cpu.pb.gz", "--base", "page.html"], "page.html: it is no pprof profile"),
         (&["cpu.pb.gz", "--requests", "5"], "--base-requests"),
         (&["cpu.pb.gz", "--top", "0"], "--top"),

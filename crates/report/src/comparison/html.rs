@@ -117,7 +117,7 @@ fn phase_of(phase: &PhaseTable, sides: usize) -> PhaseView {
             format!("{outcome} {}", counts.join(" / "))
         });
         EndpointView {
-            title: visible(&format!("{} of {}", endpoint.label(), endpoint.scenario)),
+            title: visible(&endpoint.title()),
             note: failures.collect::<Vec<_>>().join(" · "),
             rows: rows(&endpoint.measures),
         }

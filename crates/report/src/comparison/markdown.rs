@@ -55,7 +55,7 @@ fn tables(out: &mut String, phase: &PhaseTable, sides: usize) {
     let _ = writeln!(out, "| --- | --- |{}", " ---: |".repeat(heads.len()));
     for endpoint in &phase.endpoints {
         for measure in endpoint.measures.iter().filter(|m| SHOWN.contains(&m.name.as_str())) {
-            row(out, &endpoint.label(), measure, sides);
+            row(out, &endpoint.label, measure, sides);
         }
     }
     for measure in &phase.costs {

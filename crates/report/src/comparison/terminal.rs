@@ -90,7 +90,7 @@ fn phase(page: &mut Page, phase: &PhaseTable, sides: usize) {
 }
 
 fn endpoint(page: &mut Page, endpoint: &EndpointTable, sides: usize) {
-    let title = format!("{} of {}", endpoint.label(), endpoint.scenario);
+    let title = endpoint.title();
     table(page, &title, endpoint.measures.iter(), sides);
     for (outcome, counts) in &endpoint.failures {
         let each = counts.iter().enumerate();

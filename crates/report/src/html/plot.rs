@@ -20,6 +20,9 @@ const MIN_BAR_HEIGHT: f64 = 4.0;
 /// The approximate width of a character of a phase's name.
 const CHARACTER_WIDTH: f64 = 6.2;
 
+/// The end of what moves when the script shows a range of the x axis.
+const DATA_END: &str = "</g></svg>";
+
 /// The unit in which the script shows values under the pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
@@ -102,6 +105,16 @@ pub(super) struct Plot {
     pub(super) bars: Vec<Bar>,
 }
 
+/// The begin of what moves when the script shows a range of the x axis: a group in a drawing of its own, whose edges cut it
+/// off.
+fn begin_data(out: &mut String) {
+    let width = WIDTH - LEFT - RIGHT;
+    let _ = write!(
+        out,
+        "<svg class=\"data\" x=\"{LEFT}\" y=\"0\" width=\"{width}\" height=\"{HEIGHT}\" viewBox=\"{LEFT} 0 {width} {HEIGHT}\"><g>"
+    );
+}
+
 impl Plot {
     /// As an `svg` element.
     pub(super) fn svg(&self) -> String {
@@ -120,12 +133,17 @@ impl Plot {
             self.y.unit.name(),
             if y.is_log { "log" } else { "lin" },
         );
+        begin_data(&mut out);
         self.bands(&mut out);
+        out.push_str(DATA_END);
+        self.band_labels(&mut out);
         self.axes(&mut out);
+        begin_data(&mut out);
         self.bars(&mut out);
         for trace in &self.traces {
             self.trace(&mut out, trace);
         }
+        out.push_str(DATA_END);
         out.push_str("</svg>");
         out
     }
@@ -147,12 +165,22 @@ impl Plot {
                 out,
                 "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{TOP}\" width=\"{width:.1}\" height=\"{height}\"/>"
             );
-            let columns = (width / CHARACTER_WIDTH) as usize;
+        }
+    }
+
+    fn band_labels(&self, out: &mut String) {
+        for band in &self.bands {
+            let (from, to) = (self.px(band.from), self.px(band.to));
+            let columns = ((to - from) / CHARACTER_WIDTH) as usize;
             if columns >= 3 {
-                let label = escape(&fit(&band.label, columns));
-                let middle = from + width / 2.0;
-                let _ =
-                    write!(out, "<text class=\"phase\" x=\"{middle:.1}\" y=\"{}\">{label}</text>", TOP - 7.0);
+                let (label, middle) = (escape(&fit(&band.label, columns)), (from + to) / 2.0);
+                let _ = write!(
+                    out,
+                    "<text class=\"phase\" data-from=\"{}\" data-to=\"{}\" x=\"{middle:.1}\" y=\"{}\">{label}</text>",
+                    band.from,
+                    band.to,
+                    TOP - 7.0
+                );
             }
         }
     }
@@ -176,7 +204,7 @@ impl Plot {
             // A narrow screen hides every other label.
             let class = if i % 2 == 0 { "x" } else { "x odd" };
             let x = self.px(*tick);
-            let _ = write!(out, "<path d=\"M{x:.1} {bottom}v4\"/>");
+            let _ = write!(out, "<path class=\"tick\" d=\"M{x:.1} {bottom}v4\"/>");
             let _ = write!(
                 out,
                 "<text class=\"{class}\" x=\"{x:.1}\" y=\"{}\">{}</text>",
@@ -208,7 +236,7 @@ impl Plot {
             let points: Vec<(f64, f64)> =
                 part.iter().flatten().map(|(x, y)| (self.px(*x), self.py(*y))).collect();
             for (i, (x, y)) in points.iter().enumerate() {
-                let _ = write!(path, "{}{x:.1} {y:.1}", if i == 0 { 'M' } else { 'L' });
+                let _ = write!(path, "{}{x:.1} {y:.2}", if i == 0 { 'M' } else { 'L' });
             }
             // A single point is drawn as a dot: a line of length 0 with round ends.
             if points.len() == 1 {

@@ -2,8 +2,8 @@
 
 use crate::number;
 use crate::summary::{
-    Arrivals, Check, CpuUse, MetricNumbers, Outcomes, PhaseCoverage, RequestPhase, Row, ScenarioTotal,
-    ScriptMetric, SeriesSummary, Summary, quantile_text, time_cells,
+    Arrivals, Check, CpuUse, FailureKind, MetricNumbers, Outcomes, PhaseCoverage, RequestPhase, Row,
+    ScenarioTotal, ScriptMetric, SeriesSummary, StatusCount, Summary, quantile_text, time_cells,
 };
 use crate::text::visible;
 
@@ -71,7 +71,7 @@ fn endpoint_row(row: &Row) -> EndpointRow {
         scheduled: number::count_or_none(row.arrivals.map(|a| a.scheduled)),
         dropped: number::count_or_none(dropped),
         requests: number::count_or_none(outcomes.requests),
-        rate: number::rate_or_none(row.completed_per_s),
+        rate: number::rate_or_none(row.throughput_per_s),
         failed: outcomes.failed_share(),
         failed_count: outcomes.count_text(outcomes.failed()),
         times: time_cells(row.times()).into(),
@@ -148,30 +148,38 @@ pub(super) struct FailureRow {
     pub(super) cells: [String; 3],
     pub(super) count: String,
     pub(super) share: String,
-    /// What was wrong with one of them; empty where none was recorded.
+    /// What was wrong with one of them.
     pub(super) example: String,
+    /// The reasons with their numbers, where there are several.
+    pub(super) reasons: Vec<String>,
 }
 
 pub(super) fn failures(summary: &Summary) -> Vec<FailureRow> {
     let of = |row: &Row| -> Vec<FailureRow> {
         let completed = row.outcomes.completed();
-        let failures = row.outcomes.failures().into_iter();
-        let line = |(outcome, n): (evidence::Outcome, u64)| FailureRow {
-            cells: [visible(&row.phase), visible(&row.label), outcome.to_string()],
-            count: number::count(n),
-            share: number::share(n, completed),
-            example: example(summary, row, outcome),
+        let line = |kind: &FailureKind| FailureRow {
+            cells: [visible(&row.phase), visible(&row.label), kind.ended.name()],
+            count: number::count(kind.ended.count),
+            share: number::share(kind.ended.count, completed),
+            example: visible(&kind.reason_in_words()),
+            reasons: kind
+                .several_reasons()
+                .map(|(n, reason)| format!("{} × {}", number::count(n), visible(reason)))
+                .collect(),
         };
-        failures.map(line).collect()
+        row.failures.iter().map(line).collect()
     };
     summary.rows.iter().flat_map(of).take(MAX_ROWS).collect()
 }
 
-fn example(summary: &Summary, row: &Row, outcome: evidence::Outcome) -> String {
-    let is_its = |e: &&evidence::Exemplar| {
-        e.outcome == outcome && *e.scenario == *row.scenario && *e.endpoint == *row.endpoint
+/// Requests by the status of their response: status, outcome, number, share.
+pub(super) fn statuses(summary: &Summary) -> Vec<Vec<String>> {
+    let all: u64 = summary.statuses.iter().map(|of| of.count).sum();
+    let row = |of: &StatusCount| {
+        let (count, share) = (number::count(of.count), number::share(of.count, all));
+        vec![visible(of.status_text()), of.outcome.to_string(), count, share]
     };
-    summary.failed.iter().find(is_its).map(|e| visible(&e.detail)).unwrap_or_default()
+    summary.statuses.iter().take(MAX_ROWS).map(row).collect()
 }
 
 pub(super) fn checks(summary: &Summary) -> Vec<Vec<String>> {
@@ -213,7 +221,7 @@ pub(super) fn cpu(summary: &Summary) -> Vec<Vec<String>> {
             number3(c.cpu_seconds),
             number3(c.mean_cores),
             number::or_not_measured(c.per_1000_requests_s, number::cpu),
-            number::or_not_measured(c.per_1000_requests_s, |_| c.seconds.to_string()),
+            number::or_not_measured(c.per_1000_requests_s, |_| c.part_of_run()),
             c.note.clone(),
         ]
     };

@@ -206,7 +206,7 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
         value: number::or_not_measured(cpu.per_1000_requests_s, |s| number::significant(s, 3)),
         note: match (cpu.mean_cores, cpu.note.as_str()) {
             (Some(cores), "") => {
-                format!("{}, {} cores on average", cpu.seconds, number::significant(cores, 3))
+                format!("{}, {} cores on average", cpu.part_of_run(), number::significant(cores, 3))
             }
             (_, note) => note.to_owned(),
         },

@@ -223,7 +223,7 @@ impl NeverBegun {
         let causes: Vec<String> =
             causes.map(|(count, why)| format!("{} {why}", number::count(count))).collect();
         format!(
-            "{} of {} iterations that were due were never begun ({}), and are in no time of k6: {}.",
+            "{} of {} iterations that were due were never begun ({}), and are in none of the times of k6: {}.",
             number::count(all),
             number::count(due),
             number::share(all, due),

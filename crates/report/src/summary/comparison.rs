@@ -223,7 +223,7 @@ impl Comparison {
 fn tallied<'a>(side: &Side<'a>) -> Result<TalliedSide<'a>, ReadError> {
     Ok(TalliedSide {
         side: *side,
-        tally: tally::of(side.run)?,
+        tally: tally::of(side.run, side.workload)?,
         phases: header::phases(side.run, side.workload)?,
     })
 }

@@ -1,21 +1,23 @@
-//! Why requests failed: each kind of failure with its number and an example.
+//! Why requests failed: each kind of failure with its number, its reasons and an example.
 
 use evidence::{Exemplar, Outcome};
 use serde::Serialize;
 
 use super::Outcomes;
+use super::results::{ReasonCount, ResultCounts, StatusCount};
 use super::tally::RunTally;
 
 /// A longer beginning of a response is cut, in characters.
 const MAX_BODY: usize = 80;
 
-/// One kind of failure.
+/// One kind of failure: one outcome, with one status where the run file counts statuses.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailureKind {
-    /// How the requests ended.
-    pub outcome: Outcome,
-    /// How many requests.
-    pub count: u64,
+    /// How the requests ended, the status of their response, and how many they are.
+    #[serde(flatten)]
+    pub ended: StatusCount,
+    /// Why, the most frequent reason first; empty where reasons were not counted.
+    pub reasons: Vec<ReasonCount>,
     /// The first one that was recorded; none where none was.
     pub example: Option<FailureExample>,
 }
@@ -38,34 +40,90 @@ pub struct FailureExample {
     pub body: String,
 }
 
-impl FailureExample {
-    /// `GET /users: status 503, expected 200 to 399 · too busy`
+impl FailureKind {
+    /// The example in words, or the most frequent reason where no exchange was recorded.
     pub(crate) fn in_words(&self) -> String {
-        let mut text = self.label.clone();
-        let about = [&self.detail, &self.body].into_iter().filter(|text| !text.is_empty());
-        for (index, part) in about.enumerate() {
-            text.push_str(if index == 0 { ": " } else { " · " });
-            text.push_str(part);
-        }
-        text
+        let reason = || self.reasons.first().and_then(|of| of.reason.clone());
+        let example = self.example.as_ref().map(FailureExample::in_words);
+        example.or_else(reason).unwrap_or_else(|| "no exchange was recorded".to_owned())
+    }
+
+    /// The same without the step.
+    pub(crate) fn reason_in_words(&self) -> String {
+        let reason = || self.reasons.first().and_then(|of| of.reason.clone());
+        self.example.as_ref().map(FailureExample::about).or_else(reason).unwrap_or_default()
+    }
+
+    /// The reasons with their counts, where there are several.
+    pub(crate) fn several_reasons(&self) -> impl Iterator<Item = (u64, &str)> {
+        let several = if self.reasons.len() > 1 { self.reasons.as_slice() } else { &[] };
+        several.iter().map(|of| (of.count, of.reason.as_deref().unwrap_or("other reasons")))
     }
 }
 
-/// Each kind of failure, the most frequent first. `failed` are the recorded exchanges that failed.
-pub(super) fn of(outcomes: &Outcomes, failed: &[Exemplar], tally: &RunTally) -> Vec<FailureKind> {
-    let example = |outcome| {
-        let first = failed.iter().filter(|e| e.outcome == outcome).min_by_key(|e| e.due)?;
-        Some(FailureExample {
-            scenario: first.scenario.to_string(),
-            endpoint: first.endpoint.to_string(),
-            label: tally.labels.of(&first.scenario, &first.endpoint),
-            status: first.status,
-            detail: first.detail.clone(),
-            body: beginning(&first.response_body),
-        })
+impl FailureExample {
+    /// `GET /users: status 503, expected 200 to 399 · too busy`
+    fn in_words(&self) -> String {
+        match self.about() {
+            about if about.is_empty() => self.label.clone(),
+            about => format!("{}: {about}", self.label),
+        }
+    }
+
+    /// `status 503, expected 200 to 399 · too busy`
+    fn about(&self) -> String {
+        let about = [self.detail.as_str(), &self.body].into_iter().filter(|text| !text.is_empty());
+        about.collect::<Vec<_>>().join(" · ")
+    }
+}
+
+/// What is known of the requests of a run, or of one endpoint in one phase, that failed.
+pub(super) struct FailedRequests<'a> {
+    pub outcomes: &'a Outcomes,
+    pub results: &'a ResultCounts,
+    /// The recorded exchanges.
+    pub failed: &'a [&'a Exemplar],
+}
+
+/// Each kind of failure, the most frequent first.
+pub(super) fn of(requests: &FailedRequests<'_>, tally: &RunTally) -> Vec<FailureKind> {
+    let FailedRequests { outcomes, results, failed } = requests;
+    let kind = |ended: StatusCount| FailureKind {
+        reasons: results.reasons(&ended),
+        example: example(failed, &ended, tally),
+        ended,
     };
-    let kind = |(outcome, count)| FailureKind { outcome, count, example: example(outcome) };
-    outcomes.failures().into_iter().map(kind).collect()
+    kinds(outcomes, results).into_iter().map(kind).collect()
+}
+
+/// The kinds of failures, with their statuses where those were counted.
+fn kinds(outcomes: &Outcomes, results: &ResultCounts) -> Vec<StatusCount> {
+    let mut counted = results.statuses();
+    counted.retain(|of| of.outcome.is_failure());
+    if counted.is_empty() {
+        let failures = outcomes.failures().into_iter();
+        return failures.map(|(outcome, count)| StatusCount { status: None, outcome, count }).collect();
+    }
+    counted
+}
+
+fn example(failed: &[&Exemplar], kind: &StatusCount, tally: &RunTally) -> Option<FailureExample> {
+    // The code of a gRPC status is the outcome; its HTTP status says nothing of it.
+    let has_status = |e: &Exemplar| match (&kind.status, kind.outcome) {
+        (None, _) | (_, Outcome::Grpc(_)) => true,
+        (Some(status), _) => {
+            status.parse::<u16>().map_or(true, |status| e.status.is_none_or(|of| of == status))
+        }
+    };
+    let first = failed.iter().filter(|e| e.outcome == kind.outcome && has_status(e)).min_by_key(|e| e.due)?;
+    Some(FailureExample {
+        scenario: first.scenario.to_string(),
+        endpoint: first.endpoint.to_string(),
+        label: tally.labels.of(&first.scenario, &first.endpoint),
+        status: first.status,
+        detail: first.detail.clone(),
+        body: beginning(&first.response_body),
+    })
 }
 
 fn beginning(body: &str) -> String {

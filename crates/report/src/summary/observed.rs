@@ -24,10 +24,23 @@ pub struct CpuUse {
     pub per_1000_requests_s: Option<f64>,
     /// The whole seconds of the run that samples cover.
     pub seconds: SecondRanges,
+    /// How long the run was, in whole seconds.
+    #[serde(skip)]
+    pub run_s: u32,
     /// Requests that ended in these seconds, in success or failure; none when nothing is covered.
     pub requests: Option<u64>,
     /// Why a number is missing or incomplete; empty otherwise.
     pub note: String,
+}
+
+impl CpuUse {
+    /// Which part of the run the cost of a request is of: `whole run`, or `seconds 4 to 17`.
+    pub(crate) fn part_of_run(&self) -> String {
+        match self.seconds.0.as_slice() {
+            [all] if all.start == 0 && all.end >= self.run_s => "whole run".to_owned(),
+            _ => self.seconds.to_string(),
+        }
+    }
 }
 
 /// An observed series over the whole run.
@@ -144,6 +157,7 @@ fn cpu_of(run: &dyn Run, target: &str, answers: &AnswersBySecond) -> Result<CpuU
         mean_cores: is_measured.then(|| seconds / covered_s),
         per_1000_requests_s: cost.per_request().map(|seconds| seconds * 1_000.0),
         requests: (cost.seconds.count() > 0).then_some(cost.requests),
+        run_s: run.seconds(),
         seconds: cost.seconds,
         note,
     })

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use evidence::Exemplar;
 use serde::Serialize;
 use workload::Workload;
 
 use super::counts::{Arrivals, Outcomes};
+use super::endpoint_tally::{EndpointKey, EndpointTally};
+use super::failures::{FailedRequests, FailureKind};
 use super::phases::RequestPhase;
+use super::results::StatusCount;
 use super::streams::Streams;
-use super::tally::{EndpointKey, EndpointTally, RunTally};
-use super::{PhaseCoverage, Times, VirtualUsers};
+use super::tally::RunTally;
+use super::{PhaseCoverage, Times, VirtualUsers, failures};
 
 /// One endpoint in one phase. An empty `endpoint` is the whole iteration of a sequence.
 #[derive(Debug, Clone, Serialize)]
@@ -23,14 +27,20 @@ pub struct Row {
     /// What it is called in tables: its endpoint, with the scenario where several have an endpoint of that name.
     #[serde(skip)]
     pub label: String,
-    /// Arrivals; none where they are counted for the whole iteration instead.
+    /// Arrivals; none where they are counted for the whole iteration instead, and that has a row of its own.
     pub arrivals: Option<Arrivals>,
     /// Requests by outcome.
     #[serde(flatten)]
     pub outcomes: Outcomes,
+    /// Requests by the status of their response, the most frequent first; empty where that was not counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub statuses: Vec<StatusCount>,
+    /// Its failures by kind, the most frequent first.
+    #[serde(skip)]
+    pub failures: Vec<FailureKind>,
     /// Requests that ended per second, in success or failure; of a whole iteration: iterations that ended per second. None
     /// when they were not counted, or the phase's length is unknown.
-    pub completed_per_s: Option<f64>,
+    pub throughput_per_s: Option<f64>,
     /// Due instant → last byte, of successes.
     pub response_time: Times,
     /// First byte sent → last byte, of successes.
@@ -101,20 +111,33 @@ impl PlanPosition {
     }
 }
 
-pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]) -> Vec<Row> {
+/// The rows; `failed` are the recorded exchanges that failed.
+pub(super) fn of(
+    tally: &RunTally,
+    workload: &Workload,
+    phases: &[PhaseCoverage],
+    failed: &[Exemplar],
+) -> Vec<Row> {
     let mut endpoints: Vec<_> =
         tally.endpoints.iter().filter(|(key, counts)| counts.has_content(key)).collect();
     endpoints.sort_by_key(|(key, _)| PlanPosition::of(workload, key));
     let row = |(key, counts): (&EndpointKey, &EndpointTally)| {
         let covered = phases.iter().find(|p| *p.name == *key.phase).map(|p| p.covered_s);
+        let is_its = |e: &&Exemplar| e.scenario == key.scenario && e.endpoint == key.endpoint;
+        let failed: Vec<&Exemplar> = failed.iter().filter(is_its).collect();
         Row {
+            statuses: counts.results.statuses(),
+            failures: failures::of(
+                &FailedRequests { outcomes: &counts.outcomes, results: &counts.results, failed: &failed },
+                tally,
+            ),
             phase: key.phase.to_string(),
             scenario: key.scenario.to_string(),
             endpoint: key.endpoint.to_string(),
             label: tally.labels.of(&key.scenario, &key.endpoint),
             arrivals: counts.arrivals,
             outcomes: counts.outcomes.clone(),
-            completed_per_s: covered
+            throughput_per_s: covered
                 .filter(|s| *s > 0.0)
                 .and_then(|covered_s| Some(counts.completed()? as f64 / covered_s)),
             response_time: Times::of(&counts.response),

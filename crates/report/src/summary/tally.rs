@@ -5,43 +5,15 @@ use std::collections::BTreeMap;
 use evidence::key::{Key, KeyId, Name};
 use evidence::run::ReadError;
 use evidence::{Histogram, Metric, Missing, Outcome, Run, RunEnd};
+use workload::Workload;
 
 use super::bins::Bins;
 use super::cost::AnswersBySecond;
 use super::counts::{Arrivals, Check, Outcomes};
+use super::endpoint_tally::{EndpointKey, EndpointTally, fold_single_steps};
 use super::labels::Labels;
-use super::phases::PhaseSums;
-use super::streams::StreamTally;
+use super::results::ResultCounts;
 use super::{Connections, Generator, Times};
-
-/// The key of a row: one endpoint of a scenario in one phase.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct EndpointKey {
-    pub phase: Name,
-    pub scenario: Name,
-    pub endpoint: Name,
-}
-
-/// What was counted of one endpoint in one phase.
-#[derive(Debug, Default)]
-pub(super) struct EndpointTally {
-    pub arrivals: Option<Arrivals>,
-    pub outcomes: Outcomes,
-    pub iterations_done: Option<u64>,
-    pub iterations_cancelled: Option<u64>,
-    pub bytes_in: Option<u64>,
-    pub bytes_out: Option<u64>,
-    /// Response times of successes.
-    pub response: Histogram,
-    /// Service times of successes.
-    pub service: Histogram,
-    pub iteration: Histogram,
-    /// How long requests waited because no connection could take them.
-    pub place_wait: Histogram,
-    /// Phases of requests with a complete response.
-    pub phases: PhaseSums,
-    pub streams: StreamTally,
-}
 
 /// A check of an endpoint.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +55,8 @@ pub(super) struct RunTally {
     lacks_outcomes: bool,
 }
 
-pub(super) fn of(run: &dyn Run) -> Result<RunTally, ReadError> {
+/// Everything that `run`, which offered `workload`, has counted.
+pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<RunTally, ReadError> {
     let mut tally = RunTally {
         endpoints: BTreeMap::new(),
         bins: Bins::of(run),
@@ -101,6 +74,7 @@ pub(super) fn of(run: &dyn Run) -> Result<RunTally, ReadError> {
     for (id, key) in run.keys() {
         tally.add(run, *id, key)?;
     }
+    fold_single_steps(&mut tally.endpoints, workload);
     for (key, counts) in &mut tally.endpoints {
         counts.complete(key);
         if counts.has_content(key) {
@@ -188,6 +162,7 @@ impl RunTally {
             Metric::IterationsDone => add(&mut self.endpoint(key).iterations_done),
             Metric::IterationsCancelled => add(&mut self.endpoint(key).iterations_cancelled),
             Metric::Requests => add(&mut self.endpoint(key).outcomes.requests),
+            Metric::Results => self.endpoint(key).results.add(key, total),
             Metric::Retried => self.endpoint(key).outcomes.retried += total,
             Metric::MessagesIn => self.endpoint(key).streams.received += total,
             Metric::MessagesOut => self.endpoint(key).streams.sent += total,
@@ -219,6 +194,13 @@ impl RunTally {
         for endpoint in self.endpoints.values() {
             all.add(&endpoint.outcomes);
         }
+        all
+    }
+
+    /// Requests of the whole run by outcome, status and reason.
+    pub(super) fn results(&self) -> ResultCounts {
+        let mut all = ResultCounts::default();
+        self.endpoints.values().for_each(|endpoint| all.merge(&endpoint.results));
         all
     }
 
@@ -280,45 +262,4 @@ fn lacks_outcomes(run: &dyn Run) -> bool {
 /// The value of a key's tag; empty without it.
 fn tag(key: &Key, name: &str) -> Name {
     key.tags.get(name).cloned().unwrap_or_else(|| "".into())
-}
-
-impl EndpointTally {
-    /// Whether there are arrivals, requests or iterations, and not only counters that stayed empty.
-    pub(super) fn has_content(&self, key: &EndpointKey) -> bool {
-        let has_iterations = !self.iteration.is_empty() && !key.endpoint.is_empty();
-        self.arrivals.is_some() || self.outcomes.are_counted() || has_iterations
-    }
-
-    /// Failed requests, as far as they are known, and dropped arrivals: a quantile of everything that was due counts them as
-    /// infinitely slow.
-    pub(super) fn infinitely_slow(&self) -> u64 {
-        self.outcomes.known_failures() + self.arrivals.map_or(0, |arrivals| arrivals.dropped())
-    }
-
-    /// Whether any request ended, in whatever outcome.
-    pub(super) fn has_responses(&self) -> bool {
-        !self.outcomes.by_outcome.is_empty() || self.outcomes.unknown.is_some()
-    }
-
-    /// Whatever counts arrivals counts what becomes of them too: where none became a request, or ended, there were none.
-    fn complete(&mut self, key: &EndpointKey) {
-        let counted = match &*key.endpoint {
-            "" => &mut self.iterations_done,
-            _ => &mut self.outcomes.requests,
-        };
-        *counted = counted.or(self.arrivals.map(|_| 0));
-    }
-
-    /// How many ended: requests, or whole iterations where there are no requests; none where they were not counted.
-    pub(super) fn completed(&self) -> Option<u64> {
-        if self.outcomes.are_counted() {
-            return Some(self.outcomes.completed());
-        }
-        let timed = (!self.iteration.is_empty()).then(|| self.iteration.count());
-        self.iterations_done.or(timed)
-    }
-
-    fn arrivals_mut(&mut self) -> &mut Arrivals {
-        self.arrivals.get_or_insert_default()
-    }
 }

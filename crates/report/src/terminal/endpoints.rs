@@ -38,7 +38,7 @@ fn cells(row: &Row) -> Vec<Cell> {
     let mut cells = vec![
         warn(number::count_or_none(dropped), dropped.unwrap_or(0)),
         Cell::plain(number::count_or_none(outcomes.requests)),
-        Cell::plain(number::rate_or_none(row.completed_per_s)),
+        Cell::plain(number::rate_or_none(row.throughput_per_s)),
         warn(outcomes.failed_share(), outcomes.known_failures()),
     ];
     cells.extend(time_cells(row.times()).map(Cell::plain));

@@ -8,6 +8,9 @@ use crate::summary::Summary;
 /// The most kinds that are listed.
 const MAX_KINDS: usize = 5;
 
+/// The most reasons of a kind that are listed.
+const MAX_REASONS: usize = 3;
+
 /// Add the section of failures; nothing where no request failed.
 pub(super) fn add(page: &mut Page, summary: &Summary) {
     let kinds = &summary.failures;
@@ -17,17 +20,19 @@ pub(super) fn add(page: &mut Page, summary: &Summary) {
     let outcomes = &summary.outcomes;
     let share = outcomes.failed_share();
     page.heading("Failures", &format!("  {share} of {} requests", outcomes.completed_text()));
-    let shown = kinds.iter().take(MAX_KINDS).map(|kind| (number::count(kind.count), kind));
+    let shown = kinds.iter().take(MAX_KINDS).map(|kind| (number::count(kind.ended.count), kind));
     let shown: Vec<_> = shown.collect();
     let digits = shown.iter().map(|(count, _)| count.len()).max().unwrap_or(0);
-    let indent = shown.iter().map(|(_, kind)| digits + kind.outcome.to_string().len() + 4).max();
+    let indent = shown.iter().map(|(_, kind)| digits + kind.ended.name().len() + 4).max().unwrap_or(0);
     for (count, kind) in shown {
-        let label = format!("{count:>digits$}  {}", kind.outcome);
-        let example = kind.example.as_ref().map(|example| example.in_words());
-        let text = example.as_deref().unwrap_or("no exchange was recorded");
-        page.labelled(Label::new(&label, indent.unwrap_or(0)), Tone::Bad, Tone::Normal, text);
+        let label = format!("{count:>digits$}  {}", kind.ended.name());
+        page.labelled(Label::new(&label, indent), Tone::Bad, Tone::Normal, &kind.in_words());
+        for (count, reason) in kind.several_reasons().take(MAX_REASONS) {
+            let text = format!("{}\u{a0}× {reason}", number::count(count));
+            page.paragraph(Label::indent(indent), Tone::Dim, &text);
+        }
     }
     if kinds.len() > MAX_KINDS {
-        page.line(&[(Tone::Dim, &format!("{} more kinds are below", kinds.len() - MAX_KINDS))]);
+        page.line(&[(Tone::Dim, &format!("{} more kinds are in the HTML report", kinds.len() - MAX_KINDS))]);
     }
 }

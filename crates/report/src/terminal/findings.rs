@@ -2,7 +2,9 @@
 
 use evidence::{Scope, Severity};
 
-use super::line::Tone;
+use unicode_width::UnicodeWidthStr;
+
+use super::line::{TextLine, Tone};
 use super::page::{Label, Page};
 use crate::card::FindingCard;
 
@@ -19,7 +21,7 @@ fn severity_tone(severity: Severity) -> Tone {
     }
 }
 
-/// Add a line for each rule, cut where it is too long, and how to read all of it; nothing without findings.
+/// Add what each rule found, at one place, and how to read all of it; nothing without findings.
 pub(crate) fn add_lines(page: &mut Page, cards: &[FindingCard<'_>]) {
     if cards.is_empty() {
         return;
@@ -37,7 +39,13 @@ pub(crate) fn add_lines(page: &mut Page, cards: &[FindingCard<'_>]) {
             false => format!("{}: {}", place.name, place.finding.what),
         });
         let text = places + &what.unwrap_or_default();
-        page.line(&[(severity_tone(card.severity), &severity), (Tone::Accent, &name), (Tone::Normal, &text)]);
+        let mut head = TextLine::new();
+        head.add(severity_tone(card.severity), &severity).add(Tone::Accent, &name);
+        let is_on_head = head.width() + text.width() <= page.width();
+        page.push(head.add(Tone::Normal, if is_on_head { &text } else { "" }));
+        if !is_on_head {
+            page.paragraph(Label::indent(INDENT), Tone::Normal, &text);
+        }
     }
 }
 

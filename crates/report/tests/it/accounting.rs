@@ -1,12 +1,15 @@
 //! The counts of the summary are those of the run, and they add up.
 
+use std::time::Duration;
+
 use evidence::memory::MemoryRun;
 use evidence::{
     Claim, ClaimShare, Figure, Histogram, Judgement, Key, Metric, Outcome, Quantile, SeriesKey, Verdict,
     Widening, WideningCause,
 };
-use report::summary::{Arrivals, RunEndState, Times};
+use report::summary::{Arrivals, Row, RunEndState, Times};
 use report::{Detail, Style, Summary};
+use workload::{Flow, Step};
 
 use crate::sample_run;
 
@@ -52,6 +55,69 @@ fn a_sequence_counts_arrivals_for_whole_iterations_and_requests_by_step() {
     assert_eq!(whole.arrivals, Some(Arrivals { scheduled: 10, started: 8, dropped_cap: 0, dropped_late: 2 }));
     assert_eq!((whole.outcomes.requests, whole.iteration_time.count), (None, 8));
     assert!(report::terminal(&summary, Style::Plain, 100, Detail::Full).contains("(whole iteration)"));
+}
+
+/// Iterations that are one request and nothing else: a row of their own would repeat that of the request.
+#[test]
+fn a_single_step_has_one_row_which_has_the_arrivals() {
+    let mut workload = sample_run::workload();
+    let Flow::Mix(steps) = workload.scenarios[0].flow.clone() else { panic!("the sample is a mix") };
+    let step = |name: &str| Step { name: name.to_owned(), ..steps[0].step.clone() };
+    let mut run = MemoryRun::new(sample_run::manifest());
+    run.add(&key(Metric::Scheduled), 40, 10);
+    run.add(&key(Metric::Started), 40, 8);
+    run.add(&key(Metric::DroppedCap), 40, 2);
+    run.add(&key(Metric::IterationsDone), 41, 8);
+    run.record(&key(Metric::IterationTime), 41, 20_000, 8);
+    run.add(&key(Metric::Requests).endpoint("claim"), 40, 8);
+    run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(Outcome::Ok), 41, 20_000, 8);
+    let judgement = sample_run::judgement();
+    let mut rows = |steps: Vec<Step>| {
+        workload.scenarios[0].flow = Flow::Sequence(steps);
+        let summary = Summary::of(&run, &workload, &judgement).expect("memory can be read");
+        assert_eq!(summary.scenarios[0].iterations_done, Some(8));
+        let row = |row: &Row| (row.endpoint.clone(), row.arrivals.map(|a| (a.scheduled, a.dropped())));
+        summary.rows.iter().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(vec![step("claim")]), [("claim".to_owned(), Some((10, 2)))]);
+    let thinking = Step { think: Duration::from_secs(1), ..step("claim") };
+    for steps in [vec![thinking], vec![step("claim"), step("list")]] {
+        let of_both = rows(steps);
+        assert!(of_both.contains(&(String::new(), Some((10, 2)))), "{of_both:?}");
+        assert!(of_both.contains(&("claim".to_owned(), None)), "{of_both:?}");
+    }
+}
+
+#[test]
+fn failures_are_listed_by_status_and_counted_by_reason() {
+    let mut run = MemoryRun::new(sample_run::manifest());
+    for (status, reason, n) in [("404", "not there", 5), ("410", "gone", 1), ("404", "never was", 2)] {
+        let outcome = Outcome::Http4xx;
+        let result = key(Metric::Results).endpoint("claim").outcome(outcome);
+        run.add(&result.tag(Key::STATUS, status).tag(Key::REASON, reason), 40, n);
+        run.record(&key(Metric::ResponseTime).endpoint("claim").outcome(outcome), 40, 20_000, n);
+    }
+    let summary = summary(&run);
+    let kinds = summary.failures.iter().map(|kind| {
+        let reasons = kind.reasons.iter().map(|of| (of.reason.as_deref().unwrap_or(""), of.count));
+        (kind.ended.status.as_deref().unwrap_or(""), kind.ended.count, reasons.collect::<Vec<_>>())
+    });
+    assert_eq!(
+        kinds.collect::<Vec<_>>(),
+        [("404", 7, vec![("not there", 5), ("never was", 2)]), ("410", 1, vec![("gone", 1)])]
+    );
+    let terminal = report::terminal(&summary, Style::Plain, 100, Detail::Brief).to_string();
+    for line in [
+        "7  status 404  not there",
+        "5 × not there",
+        "2 × never was",
+        "1  status 410  gone",
+        "404 × 7 · 410 × 1",
+    ] {
+        assert!(terminal.contains(line), "{line} in {terminal}");
+    }
+    let html = report::html(&summary);
+    assert!(html.contains("Requests by the status") && html.contains("5 × not there"));
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn unknown_outcomes_are_not_failures_of_zero_per_cent() {
     assert_eq!(accounting["completed"], 100);
     assert!(json["endpoints"][0]["by_outcome"].is_null());
     assert_eq!(
-        (&json["endpoints"][0]["completed"], &json["endpoints"][0]["completed_per_s"]),
+        (&json["endpoints"][0]["completed"], &json["endpoints"][0]["throughput_per_s"]),
         (&100.into(), &10.0.into())
     );
 }
@@ -87,11 +87,11 @@ fn arrivals_that_were_not_counted_are_not_drawn() {
 fn whole_iterations_have_their_rate() {
     let summary = summary(&sequence());
     let whole = summary.rows.iter().find(|row| row.label == "(whole iteration)").expect("a row");
-    assert_eq!(whole.completed_per_s, Some(25.0));
+    assert_eq!(whole.throughput_per_s, Some(25.0));
     // Arrivals were counted, and no iteration ended.
     let mut run = MemoryRun::new(sample_run::manifest());
     run.add(&Key::of(Metric::Scheduled).scenario("play").phase("ramp"), 0, 25);
-    assert_eq!(self::summary(&run).rows[0].completed_per_s, Some(0.0));
+    assert_eq!(self::summary(&run).rows[0].throughput_per_s, Some(0.0));
 }
 
 #[test]

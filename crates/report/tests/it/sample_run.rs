@@ -120,6 +120,7 @@ fn step(run: &mut MemoryRun, of: EndpointSecond<'_>, sequence: &mut Sequence) {
         };
         let response = (service + stalled_us + 60.0) as u64;
         run.record(&key(Metric::ResponseTime).outcome(outcome), second, response, 1);
+        run.add(&result(key(Metric::Results).outcome(outcome)), second, 1);
         run.record(&key(Metric::ServiceTime).outcome(outcome), second, service as u64, 1);
         let whole = Key::of(Metric::IterationTime).scenario(scenario).phase(phase).outcome(outcome);
         run.record(&whole, second, response, 1);
@@ -130,6 +131,20 @@ fn step(run: &mut MemoryRun, of: EndpointSecond<'_>, sequence: &mut Sequence) {
         run.add(&key(check).tag("check", name), second, 1);
     }
     run.record(&Key::of(Metric::LoopStall), second, sequence.skewed(120.0) as u64, 1_000);
+}
+
+/// The key of a result with the status and the reason of its outcome.
+fn result(key: Key) -> Key {
+    match key.outcome {
+        Some(Outcome::Http503) => key.tag(Key::STATUS, "503").tag(Key::REASON, "status 503, expected 200"),
+        Some(Outcome::Http5xx) => key.tag(Key::STATUS, "500").tag(Key::REASON, "status 500, expected 200"),
+        Some(Outcome::Grpc(code)) => {
+            key.tag(Key::STATUS, &code.to_string()).tag(Key::REASON, "gRPC status UNAVAILABLE: draining")
+        }
+        Some(Outcome::Timeout) => key.tag(Key::REASON, "no complete response within 10 s"),
+        _ if &*key.scenario == "events" => key.tag(Key::STATUS, "OK"),
+        _ => key.tag(Key::STATUS, "200"),
+    }
 }
 
 fn observe(run: &mut MemoryRun, second: u32, sequence: &mut Sequence) {

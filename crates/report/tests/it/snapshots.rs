@@ -53,14 +53,15 @@ fn the_terminal_starts_with_the_numbers_and_fits_80_columns() {
     byte. ~ marks a quantile with fewer than 20 samples above it.
 
     Failures  0.18 % of 67,474 requests
-    50  grpc:UNAVAILABLE  no exchange was recorded
-    43  http_503          list challenges: status 503, expected 200 · {"errorCode":
-                          20008, "message": "too busy: <write queue> is full"}
-    14  http_5xx          claim: status 500, expected 200 · {"errorCode": 20008,
-                          "message": "too busy: <write queue> is full"}
-    13  timeout           list challenges: no complete response within 10 s ·
-                          {"errorCode": 20008, "message": "too busy: <write queue>
-                          is full"}
+    50  status UNAVAILABLE  gRPC status UNAVAILABLE: draining
+    43  status 503          list challenges: status 503, expected 200 ·
+                            {"errorCode": 20008, "message": "too busy: <write queue>
+                            is full"}
+    14  status 500          claim: status 500, expected 200 · {"errorCode": 20008,
+                            "message": "too busy: <write queue> is full"}
+    13  timeout             list challenges: no complete response within 10 s ·
+                            {"errorCode": 20008, "message": "too busy: <write queue>
+                            is full"}
     "#);
 }
 
@@ -74,9 +75,10 @@ fn the_terminal_ends_with_the_totals_the_verdict_and_the_findings() {
                of 200 allowed
     requests   67,474 ended, 120 failed · grpc:UNAVAILABLE 50 · http_503 43 ·
                http_5xx 14 · timeout 13
-    CPU        generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests, seconds 0 to
-               105); challenge 62.5 CPU-s (0.926 CPU-s per 1,000 requests, seconds 0
-               to 105)
+    statuses   OK × 37,450 · 200 × 29,904 · UNAVAILABLE × 50 · 503 × 43 · 500 × 14 ·
+               no response × 13
+    CPU        generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests, whole run);
+               challenge 62.5 CPU-s (0.926 CPU-s per 1,000 requests, whole run)
     start lag  p50 55 µs, p99 141 µs, max 1.11 ms
 
     FAIL  1 of 5 objectives was violated: the error rate of few_errors was 0.187 %,
@@ -124,8 +126,12 @@ fn findings_are_a_line_each_unless_they_are_asked_for_in_full() {
     let (_, end) = page.split_once("\nFindings").expect("it has findings");
     insta::assert_snapshot!(end, @r"
       -v: in full, with why and what next
-    fail  O1 objective-missed  objective few_errors: 0.187 % of 78,431 arrivals fai…
-    caution  L4 closed-loop-or-capped  phase gameplay: For 1.9 s all 200 virtual us…
+    fail  O1 objective-missed
+          objective few_errors: 0.187 % of 78,431 arrivals failed or were dropped;
+          the limit is below 0.1 %.
+    caution  L4 closed-loop-or-capped
+          phase gameplay: For 1.9 s all 200 virtual users were in use and 30
+          arrivals were dropped.
 
     exemplars  3 failed and 3 slowest exchanges recorded
     evidence   demo.plimsoll
@@ -168,13 +174,15 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
 
     ~ marks a quantile with fewer than 20 samples above it.
 
+    Statuses: OK × 37,450 · 200 × 29,904 · UNAVAILABLE × 50 · 503 × 43 · 500 × 14 · no response × 13
+
     ### Failures
 
     | outcome | requests | share | example |
     | --- | ---: | ---: | --- |
-    | grpc:UNAVAILABLE | 50 | 0.07 % |  |
-    | http\_503 | 43 | 0.06 % | list challenges: status 503, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
-    | http\_5xx | 14 | 0.02 % | claim: status 500, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
+    | status UNAVAILABLE | 50 | 0.07 % | gRPC status UNAVAILABLE: draining |
+    | status 503 | 43 | 0.06 % | list challenges: status 503, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
+    | status 500 | 14 | 0.02 % | claim: status 500, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
     | timeout | 13 | 0.02 % | list challenges: no complete response within 10 s · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
 
     ### Findings
@@ -195,7 +203,7 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
 
     While arrivals are dropped at the VU limit, the load is not the planned load, and the longest waits are missing. _Next:_ Raise max\_vus to at least rate × timeout, or find what stalled the target at 1:11.
 
-    CPU: generator 0.187 CPU-s per 1,000 requests (seconds 0 to 105); challenge 0.926 CPU-s per 1,000 requests (seconds 0 to 105)
+    CPU: generator 0.187 CPU-s per 1,000 requests (whole run); challenge 0.926 CPU-s per 1,000 requests (whole run)
 
     play: needed about 3.5 virtual users (Little's law), used at most 10 of 200 allowed
 
@@ -267,6 +275,7 @@ fn json_has_its_schema_and_the_documented_fields() {
         "scenarios",
         "schema",
         "series",
+        "statuses",
         "verdict",
     ]
     "#);
@@ -292,14 +301,14 @@ fn json_has_its_schema_and_the_documented_fields() {
     ]
     .map(part);
     insta::assert_snapshot!(parts.join("\n"), @r#"
-"plimsoll.report/1"
-"FAIL"
-{"how":"completed"}
-"3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36"
-{"arrivals":{"dropped_cap":26,"dropped_late":0,"scheduled":67500,"started":67474},"by_outcome":{"grpc:UNAVAILABLE":50,"http_503":43,"http_5xx":14,"ok":67354,"timeout":13},"cancelled":0,"completed":67474,"failed":120,"ok":67354,"requests":67474,"requests_in_flight":0}
-{"bound":{"name":"bound","unit":"ms","value":20.0},"interval":[18.2,21.9],"name":"set_fast","observed":{"name":"observed","unit":"ms","value":19.997},"reasons":["The interval contains the limit: a longer run would decide."],"samples":15750,"text":"p95(set active, phase = gameplay) < 20ms","verdict":"INCONCLUSIVE"}
-{"arrivals":{"dropped_cap":0,"dropped_late":0,"scheduled":226,"started":226},"by_outcome":{"ok":226},"completed":226,"completed_per_s":22.6,"endpoint":"set active","iteration_time":{"avg_ms":null,"count":0,"max_ms":null,"p50_ms":null,"p90_ms":null,"p95_ms":null,"p99_ms":null},"phase":"ramp","requests":226,"response_time":{"avg_ms":5.756933628318584,"count":226,"max_ms":31.727,"p50_ms":5.155,"p90_ms":8.226799999999999,"p95_ms":11.6769,"p99_ms":15.53318},"scenario":"play","service_time":{"avg_ms":5.696827433628318,"count":226,"max_ms":31.663,"p50_ms":5.095,"p90_ms":8.1692,"p95_ms":11.61845,"p99_ms":15.46918}}
-{"covered_s":104.999999999,"cpu_seconds":12.602564974780565,"mean_cores":0.12002442833238657,"note":"","per_1000_requests_s":0.1867766098761088,"requests":67474,"seconds":[[0,105]],"target":"generator"}
-{"endpoint":"login event","failed":9,"name":"grpc status","passed":7491,"scenario":"events"}
-"#);
+    "plimsoll.report/1"
+    "FAIL"
+    {"how":"completed"}
+    "3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36"
+    {"arrivals":{"dropped_cap":26,"dropped_late":0,"scheduled":67500,"started":67474},"by_outcome":{"grpc:UNAVAILABLE":50,"http_503":43,"http_5xx":14,"ok":67354,"timeout":13},"cancelled":0,"completed":67474,"failed":120,"ok":67354,"requests":67474,"requests_in_flight":0}
+    {"bound":{"name":"bound","unit":"ms","value":20.0},"interval":[18.2,21.9],"name":"set_fast","observed":{"name":"observed","unit":"ms","value":19.997},"reasons":["The interval contains the limit: a longer run would decide."],"samples":15750,"text":"p95(set active, phase = gameplay) < 20ms","verdict":"INCONCLUSIVE"}
+    {"arrivals":{"dropped_cap":0,"dropped_late":0,"scheduled":226,"started":226},"by_outcome":{"ok":226},"completed":226,"endpoint":"set active","iteration_time":{"avg_ms":null,"count":0,"max_ms":null,"p50_ms":null,"p90_ms":null,"p95_ms":null,"p99_ms":null},"phase":"ramp","requests":226,"response_time":{"avg_ms":5.756933628318584,"count":226,"max_ms":31.727,"p50_ms":5.155,"p90_ms":8.226799999999999,"p95_ms":11.6769,"p99_ms":15.53318},"scenario":"play","service_time":{"avg_ms":5.696827433628318,"count":226,"max_ms":31.663,"p50_ms":5.095,"p90_ms":8.1692,"p95_ms":11.61845,"p99_ms":15.46918},"statuses":[{"count":226,"outcome":"ok","status":"200"}],"throughput_per_s":22.6}
+    {"covered_s":104.999999999,"cpu_seconds":12.602564974780565,"mean_cores":0.12002442833238657,"note":"","per_1000_requests_s":0.1867766098761088,"requests":67474,"seconds":[[0,105]],"target":"generator"}
+    {"endpoint":"login event","failed":9,"name":"grpc status","passed":7491,"scenario":"events"}
+    "#);
 }

@@ -12,7 +12,7 @@ pub(super) fn header_name(name: &str) -> Result<String, AdhocError> {
     if lower.is_empty() || !lower.bytes().all(is_token) {
         // What follows a blank may be the value of a header without a colon.
         let shown = name.split_whitespace().next().unwrap_or_default();
-        return Err(AdhocError(format!("`{shown}` is no header name; write `-H 'name: value'`")));
+        return Err(AdhocError(format!("`{shown}` is not a header name; write `-H 'name: value'`")));
     }
     match lower.as_str() {
         "host" => Err(AdhocError(

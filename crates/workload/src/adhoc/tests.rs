@@ -195,7 +195,7 @@ fn headers_are_checked_and_environment_variables_are_collected() {
     refused(&with("x", "${env.NONE}"), &["`NONE` is not set"]);
     refused(&with("Host", "h"), &["--connect-to"]);
     refused(&with("content-length", "3"), &["leave it out"]);
-    refused(&with("a b", "3"), &["no header name"]);
+    refused(&with("a b", "3"), &["not a header name"]);
     refused(&with("x", "a\nb"), &["line break"]);
     let with = |pair: &str| AdhocHttp { basic_auth: Some(pair.to_owned()), ..request("h") };
     assert_eq!(http(&with("u:${env.TOKEN}"), SOURCES).unwrap().env["TOKEN"], "hush");

@@ -23,7 +23,7 @@ impl Pattern {
             return Err(format!("there is more than one range: {form}"));
         }
         let number =
-            |n: &str| n.trim().parse::<u64>().map_err(|_| format!("`{n}` is no whole number: {form}"));
+            |n: &str| n.trim().parse::<u64>().map_err(|_| format!("`{n}` is not a whole number: {form}"));
         let (first, last) = (number(low)?, number(high)?);
         if last < first {
             return Err(format!("the range goes down: write `{{{last}..{first}}}`"));

@@ -67,7 +67,7 @@ fn errors_contain_file_and_line() {
     u.json: row 2: `b` is missing; give all rows the same fields
     u.json: row 1: `a` is not flat; use a text, number or boolean
     user: there is no `{`: write a text with one range, such as `user-{1..10000}`
-    user-{1..x}: `x` is no whole number: write a text with one range, such as `user-{1..10000}`
+    user-{1..x}: `x` is not a whole number: write a text with one range, such as `user-{1..10000}`
     user-{5..1}: the range goes down: write `{1..5}`
     user-{1..99999999}: there are more than 10000000 rows: make the range smaller
     {1..2}{3..4}: there is more than one range: write a text with one range, such as `user-{1..10000}`

@@ -394,5 +394,5 @@ fn series_bound(name: &str, text: &str) -> Result<f64, String> {
         "recorder_lag" => (units::duration(text).ok().map(|lag| lag.as_secs_f64()), "1s"),
         _ => (plain(&[""]), "100"),
     };
-    bound.ok_or_else(|| format!("`{text}` is no bound for `{name}`; write it like `{example}`"))
+    bound.ok_or_else(|| format!("`{text}` is not a bound for `{name}`; write it like `{example}`"))
 }

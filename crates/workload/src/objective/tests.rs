@@ -161,22 +161,22 @@ fn malformed_bounds_are_shown_with_a_caret() {
         "mean(cpu, target = x) < 5ms",
     ];
     assert_snapshot!(wrong(&bounds), @r"
-    `5` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    `5` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
         p95(list) < 5
                     ^
-    `` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    `` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
         p95(list) <
                    ^
     `5ms` is no share; write `0.1%` or `0.001`
         error_rate(all) < 5ms
                           ^
-    `soon` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    `soon` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
         goodput(within = soon) > 1/s
                          ^
-    `5` is no rate; write a number and a unit of time, such as `300/s` or `20/min`
+    `5` is not a rate; write a number and a unit of time, such as `300/s` or `20/min`
         goodput() > 5
                     ^
-    `5ms` is no bound for `cpu`; write it like `0.85`
+    `5ms` is not a bound for `cpu`; write it like `0.85`
         mean(cpu, target = x) < 5ms
                                 ^
     ");

@@ -40,7 +40,9 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
         }),
         local_address: section.get("local_address").and_then(|item| {
             let text = item.text()?;
-            let wrong = |_| format!("`{text}` is no IP address of this machine: `\"127.0.0.2\"`");
+            let wrong = |_| {
+                format!("`{text}` is not an IP address; write one of this machine, such as `\"127.0.0.2\"`")
+            };
             item.issues.check(&item.span(), text.parse().map_err(wrong))
         }),
         dns: one_of(section.get("dns"), &[("spread", Dns::Spread), ("first", Dns::First)]),

@@ -188,7 +188,7 @@ fn read_when(item: &Item<'_>, phases: &[Phase]) -> Option<Mark> {
 fn read_kind(item: &Item<'_>) -> Option<ProfileKind> {
     let text = item.text()?;
     let known = ProfileKind::ALL.map(|(_, name)| name);
-    let unknown = |_| format!("`{text}` is no kind of profile; there are {}", known.join(", "));
+    let unknown = |_| format!("`{text}` is not a kind of profile; there are {}", known.join(", "));
     item.issues.check(&item.span(), text.parse().map_err(unknown))
 }
 

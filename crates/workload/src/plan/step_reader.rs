@@ -60,7 +60,7 @@ impl<'a> StepReader<'a, '_> {
     pub(super) fn header(&mut self, item: &Item<'a>) -> Option<(String, Template)> {
         let name = item.key.to_ascii_lowercase();
         if !is_header_name(&name) {
-            item.issues.add(&item.key_span, format!("`{}` is no header name", item.key));
+            item.issues.add(&item.key_span, format!("`{}` is not a header name", item.key));
         }
         let value = self.template(item)?;
         if value.source().chars().any(|c| c.is_control()) {

@@ -118,5 +118,5 @@ fn check_regex(text: &str) -> Result<(), String> {
     // The parser's message has several lines, which show the place; the last one is the error itself.
     let why = |error: regex::Error| error.to_string().lines().last().unwrap_or_default().to_owned();
     let built = regex::RegexBuilder::new(text).size_limit(1 << 20).build();
-    built.map(|_| ()).map_err(|error| format!("`{text}` is no regular expression: {}", why(error)))
+    built.map(|_| ()).map_err(|error| format!("`{text}` is not a regular expression: {}", why(error)))
 }

@@ -23,7 +23,7 @@ fn a_constant_rate_is_exact_and_does_not_drift_in_a_day() {
     }
     assert_eq!(schedule.due(schedule.count()), None);
     assert_eq!(schedule.due(100), Some(Duration::from_nanos(333_333_334)));
-    // A rate that is no whole number a second is exact too.
+    // A rate that is not a whole number a second is exact too.
     let slow = constant(100.0 / 60.0, DAY);
     assert_eq!(slow.count(), 100 * 24 * 60);
     assert_eq!(slow.due(100 * 60 * 23), Some(Duration::from_secs(23 * 3600)));

@@ -103,7 +103,7 @@ impl Argument {
     }
 
     fn whole_number<N: std::str::FromStr>(&self) -> Result<N, String> {
-        self.text().parse().map_err(|_| format!("`{}` is no whole number in range", self.text()))
+        self.text().parse().map_err(|_| format!("`{}` is not a whole number in range", self.text()))
     }
 }
 

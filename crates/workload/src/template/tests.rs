@@ -63,7 +63,7 @@ fn errors_are_reported_with_their_place() {
     0: there is no function `rndom`; did you mean `random`?
     0: `random` takes two whole numbers: `random(1, 1000)`
     0: `random(2, 1)`: the first must not be above the second
-    0: `x` is no whole number in range
+    0: `x` is not a whole number in range
     0: `${uuid}` is a function: write `${uuid()}`
     0: `${` without `}`; write `$${` for a literal `${`
     0: `,` or `)` expected before `b`

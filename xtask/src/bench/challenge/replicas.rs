@@ -59,7 +59,7 @@ fn offer(context: &BenchContext<'_>, replicas: usize) -> Result<RunReport> {
 /// With one replica every target is the same process, which counts once.
 fn line(replicas: usize, report: &RunReport) -> Vec<String> {
     let cores: Option<f64> = TARGETS[..replicas].iter().map(|target| report.cores(target)).sum();
-    let done_per_s = report.completed_per_s();
+    let done_per_s = report.throughput_per_s();
     let ms_a_request = |cores: Option<f64>| cores.map(|cores| cores * 1e3 / done_per_s);
     let worst = report.endpoints().filter_map(|row| row.response_time().p95_ms).reduce(f64::max);
     vec![

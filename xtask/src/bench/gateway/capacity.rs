@@ -67,7 +67,7 @@ fn of_form(
     let fixture = context.fixture(environment)?;
     let report = fixture.offer(&context.load(form.plan))?;
     fixture.end()?;
-    let per_s = report.completed_per_s() * form.samples;
+    let per_s = report.throughput_per_s() * form.samples;
     let cores = report.cores(TARGET).filter(|cores| *cores > 0.0);
     let dash = || "–".to_owned();
     let mut cells = vec![
@@ -114,7 +114,7 @@ pub(super) fn users(context: &BenchContext<'_>) -> Result<Table> {
         fixture.end()?;
         for row in report.endpoints().filter(|row| row.ended() > 0) {
             let mut cells = vec![plan.to_owned(), row.phase().to_owned(), row.name().to_owned()];
-            cells.push(count(row.completed_per_s()));
+            cells.push(count(row.throughput_per_s()));
             cells.extend(times(Some(row)));
             cells.push(count((row.ended() - row.outcome("ok")) as f64));
             table.rows.push(cells);

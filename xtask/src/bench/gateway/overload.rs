@@ -121,7 +121,7 @@ fn refusal_cpu_s(context: &BenchContext<'_>) -> Result<Option<f64>> {
     fixture.end()?;
     let refused: u64 = report.endpoints().map(|row| row.outcome("http_503")).sum();
     let cores = report.cores("gateway").filter(|_| refused > 0);
-    Ok(cores.map(|cores| cores / report.completed_per_s()))
+    Ok(cores.map(|cores| cores / report.throughput_per_s()))
 }
 
 fn highest_good(fixture: &Fixture<'_>) -> Result<f64> {

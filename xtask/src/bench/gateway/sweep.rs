@@ -51,7 +51,7 @@ pub(super) fn workers(context: &BenchContext<'_>) -> Result<Table> {
 }
 
 fn cells(sink: &str, workers: u32, report: &RunReport) -> Vec<String> {
-    let per_s = report.completed_per_s();
+    let per_s = report.throughput_per_s();
     let cores = report.cores("gateway");
     let times = report.endpoints().next().map(|row| row.response_time()).unwrap_or_default();
     let generator = report.cores("generator").unwrap_or(0.0);

@@ -46,7 +46,7 @@ fn a_value_of_another_type_is_refused_by_name() {
     104 `vus` (script): must be a whole number, not 1.5
     104 `vus` (script): must be a whole number, not true
     104 `iterations` (script): must be a whole number, not "abc"
-    104 `duration` (script): "" is no duration; write a number with a unit, such as "500ms", "10s", "1m30s"
+    104 `duration` (script): "" is not a duration; write a number with a unit, such as "500ms", "10s", "1m30s"
     104 `setupTimeout` (script): must be a duration such as "30s", or a number of milliseconds, not [1]
     104 `stages` (script): must be a list, not {}
     104 `stages` (script): item 1: must be an object, not "5s:10"
@@ -214,8 +214,8 @@ fn flags_that_cannot_be_read_end_with_255_and_variables_with_104() {
         Flags { execution_segment: text("x"), ..none() },
     ];
     insta::assert_snapshot!(refused(flags.map(|flags| flags.layer())), @r#"
-    255 `--duration` (flag): "5" is no duration; write a number with a unit, such as "500ms", "10s", "1m30s"
-    255 `--stage` (flag): "x" is no duration; write a number with a unit, such as "500ms", "10s", "1m30s"
+    255 `--duration` (flag): "5" is not a duration; write a number with a unit, such as "500ms", "10s", "1m30s"
+    255 `--stage` (flag): "x" is not a duration; write a number with a unit, such as "500ms", "10s", "1m30s"
     255 `--stage` (flag): a stage has no duration; write DURATION:TARGET
     255 `--stage` (flag): must be a whole number, not "x"
     255 `--tag` (flag): "a=" is no tag; write NAME=VALUE
@@ -235,8 +235,8 @@ fn flags_that_cannot_be_read_end_with_255_and_variables_with_104() {
     let variables = variables.map(|variable| of_all(json!({}), none(), &[variable]));
     insta::assert_snapshot!(refused(variables), @r#"
     104 `K6_VUS` (variable): must be a whole number, not "x"
-    104 `K6_DURATION` (variable): "x" is no duration; write a number with a unit, such as "500ms", "10s", "1m30s"
-    104 `K6_STAGES` (variable): "x" is no duration; write a number with a unit, such as "500ms", "10s", "1m30s"
+    104 `K6_DURATION` (variable): "x" is not a duration; write a number with a unit, such as "500ms", "10s", "1m30s"
+    104 `K6_STAGES` (variable): "x" is not a duration; write a number with a unit, such as "500ms", "10s", "1m30s"
     104 `K6_NO_SETUP` (variable): must be true or false, not "2"
     104 `K6_TAGS` (variable): must be pairs such as "a:b,c:d", not "a=b"
     "#);

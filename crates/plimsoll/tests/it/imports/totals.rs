@@ -92,7 +92,7 @@ fn single_times_give_the_totals_the_seconds_and_the_rates_of_their_run() {
         for (endpoint, requests) in expected.endpoints {
             let row = rows.iter().find(|row| row["endpoint"] == *endpoint).unwrap();
             assert_eq!(row["completed"], *requests, "{file}: {endpoint}");
-            let rate = row["completed_per_s"].as_f64().unwrap();
+            let rate = row["throughput_per_s"].as_f64().unwrap();
             let exact = *requests as f64 / covered_s;
             assert!((rate - exact).abs() < 1e-9, "{file}: {endpoint}: {rate}/s, not {exact}/s");
         }
@@ -204,7 +204,7 @@ fn long_intervals_give_the_rate_of_the_run() {
     folder.write("long.hlog", log.lines().map(line).collect::<String>());
     let report = report(&folder, &["long.hlog"]);
     assert_eq!(report["run"]["seconds"], 100);
-    assert_eq!(report["endpoints"][0]["completed_per_s"], 10.0);
+    assert_eq!(report["endpoints"][0]["throughput_per_s"], 10.0);
     let remarks = report["run"]["source"]["remarks"].to_string();
     assert!(remarks.contains("intervals of 10 s are counted in the second of their middle"), "{remarks}");
 }

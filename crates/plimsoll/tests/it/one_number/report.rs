@@ -1,5 +1,7 @@
 //! The numbers of the JSON report, by what they are about: what every other form and the run file must give.
 
+use std::collections::BTreeMap;
+
 use ::report::number::{length, span};
 use serde_json::Value;
 
@@ -128,7 +130,59 @@ fn accounting(all: &mut Numbers, report: &Value) {
         add(&format!("outcome {outcome}"), number(n));
         add(&format!("outcome {outcome} share"), share(n, &accounting["completed"]));
     }
+    kinds(report, &accounting["by_outcome"], &accounting["completed"], &mut add);
+    for of in array(&report["failures"]) {
+        let kind = kind(text(&of["outcome"]), of["status"].as_str());
+        for why in array(&of["reasons"]) {
+            let reason = why["reason"].as_str().unwrap_or("other reasons");
+            add(&format!("kind {kind}/reason {reason}"), number(&why["count"]));
+        }
+    }
     add("outcomes", words(if accounting["by_outcome"].is_null() { "not recorded" } else { "recorded" }));
+}
+
+/// What requests of one outcome and status are called.
+pub(super) fn kind(outcome: &str, status: Option<&str>) -> String {
+    match status {
+        None => outcome.to_owned(),
+        Some(status) if outcome.starts_with("http_") || outcome.starts_with("grpc:") => {
+            format!("status {status}")
+        }
+        Some(status) => format!("{outcome}, status {status}"),
+    }
+}
+
+/// What requests of one status are called together.
+pub(super) fn status_text<'a>(outcome: &str, status: Option<&'a str>) -> &'a str {
+    let is_answer = ["ok", "check", "http_", "grpc:"].iter().any(|start| outcome.starts_with(start));
+    status.unwrap_or(if is_answer { "other" } else { "no response" })
+}
+
+/// The requests of a row, or of the run, by outcome and status; by outcome where statuses were not counted.
+fn kinds(
+    of: &Value,
+    by_outcome: &Value,
+    completed: &Value,
+    add: &mut impl FnMut(&str, Expected) -> Option<Expected>,
+) {
+    let statuses = array(&of["statuses"]);
+    let mut sums = BTreeMap::<&str, f64>::new();
+    for of in statuses {
+        let (outcome, status) = (text(&of["outcome"]), of["status"].as_str());
+        let kind = kind(outcome, status);
+        add(&format!("kind {kind}"), number(&of["count"]));
+        add(&format!("kind {kind} share"), share(&of["count"], completed));
+        *sums.entry(status_text(outcome, status)).or_default() += of["count"].as_f64().unwrap();
+    }
+    for (status, n) in sums {
+        add(&format!("status {status}"), Expected::Number(n));
+    }
+    if statuses.is_empty() {
+        for (outcome, n) in by_outcome.as_object().into_iter().flatten() {
+            add(&format!("kind {outcome}"), number(n));
+            add(&format!("kind {outcome} share"), share(n, completed));
+        }
+    }
 }
 
 fn arrivals(arrivals: &Value, add: &mut impl FnMut(&str, Expected) -> Option<Expected>) {
@@ -146,8 +200,22 @@ fn label(report: &Value, row: &Value) -> String {
     label_of(report, text(&row["scenario"]), text(&row["endpoint"]))
 }
 
+/// Whether the whole iterations of a scenario have no row, because they are one request each: its endpoint.
+pub(super) fn only_step<'r>(report: &'r Value, scenario: &str) -> Option<&'r str> {
+    let its = || array(&report["endpoints"]).iter().filter(|row| row["scenario"] == scenario);
+    let mut names: Vec<&str> = its().map(|row| text(&row["endpoint"])).collect();
+    names.dedup();
+    let [name] = names[..] else { return None };
+    let scenarios = array(&report["scenarios"]).iter().filter(|of| of["name"] == scenario);
+    let has_iterations = scenarios.clone().any(|of| !of["iterations_done"].is_null());
+    (has_iterations && !name.is_empty()).then_some(name)
+}
+
 /// The label of an endpoint.
 pub(super) fn label_of(report: &Value, scenario: &str, endpoint: &str) -> String {
+    if let Some(step) = only_step(report, scenario).filter(|_| endpoint.is_empty()) {
+        return label_of(report, scenario, step);
+    }
     let name = if endpoint.is_empty() { "(whole iteration)" } else { endpoint };
     let is_other = |other: &&Value| other["endpoint"] == endpoint && other["scenario"] != scenario;
     match ["endpoints", "checks"].iter().flat_map(|list| array(&report[list])).any(|other| is_other(&other)) {
@@ -162,7 +230,7 @@ fn endpoint(all: &mut Numbers, report: &Value, row: &Value) {
     arrivals(&row["arrivals"], &mut add);
     let failed = failures(row).map(|n| n as f64);
     add("requests", number(&row["requests"]));
-    add("throughput", number(&row["completed_per_s"]));
+    add("throughput", number(&row["throughput_per_s"]));
     add("failed", Expected::of(failed));
     add("failed share", share(&failed.into(), &row["completed"]));
     let is_of_requests = !row["completed"].is_null();
@@ -174,6 +242,7 @@ fn endpoint(all: &mut Numbers, report: &Value, row: &Value) {
         add(&format!("{name} mean"), number(&part["avg_ms"]));
         add(&format!("{name} share"), number(&part["share"]));
     }
+    kinds(row, &row["by_outcome"], &row["completed"], &mut add);
     for (outcome, n) in row["by_outcome"].as_object().into_iter().flatten() {
         add(&format!("outcome {outcome}"), number(n));
         add(&format!("outcome {outcome} share"), share(n, &row["completed"]));
@@ -229,7 +298,10 @@ fn checks(all: &mut Numbers, report: &Value) {
 }
 
 /// `seconds 0 to 3`.
-fn ranges(seconds: &Value) -> String {
+fn ranges(seconds: &Value, run_s: &Value) -> String {
+    if *seconds == serde_json::json!([[0, run_s]]) {
+        return "whole run".to_owned();
+    }
     let range = |range: &Value| format!("{} to {}", range[0], range[1]);
     format!("seconds {}", array(seconds).iter().map(range).collect::<Vec<_>>().join(", "))
 }
@@ -242,7 +314,14 @@ fn generator(all: &mut Numbers, report: &Value) {
         add("mean cores", number(&cpu["mean_cores"]));
         add("per 1,000 requests", number(&cpu["per_1000_requests_s"]));
         let has_cost = !cpu["per_1000_requests_s"].is_null();
-        add("of", if has_cost { words(ranges(&cpu["seconds"])) } else { Expected::Missing });
+        add(
+            "of",
+            if has_cost {
+                words(ranges(&cpu["seconds"], &report["run"]["seconds"]))
+            } else {
+                Expected::Missing
+            },
+        );
         add("note", words(text(&cpu["note"])));
     }
     let generator = &report["generator"];

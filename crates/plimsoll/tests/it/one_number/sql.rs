@@ -9,7 +9,7 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, Params, Row};
 use serde_json::Value;
 
-use super::report::label_of;
+use super::report::{kind, label_of, only_step, status_text};
 use super::shown::{Expected, Numbers};
 
 const ARRIVALS: [&str; 4] = ["scheduled", "started", "dropped_cap", "dropped_late"];
@@ -42,6 +42,8 @@ fn is_failure(outcome: &str) -> bool {
 struct Counted {
     by_metric: BTreeMap<String, f64>,
     by_outcome: BTreeMap<String, f64>,
+    /// By outcome and status.
+    by_status: BTreeMap<(String, Option<String>), f64>,
 }
 
 impl Counted {
@@ -51,6 +53,9 @@ impl Counted {
         }
         for (name, n) in &other.by_outcome {
             *self.by_outcome.entry(name.clone()).or_default() += n;
+        }
+        for (of, n) in &other.by_status {
+            *self.by_status.entry(of.clone()).or_default() += n;
         }
     }
 
@@ -92,6 +97,14 @@ pub(super) fn numbers(file: &Connection, report: &Value) -> Numbers {
     for (key, outcome, n) in rows(file, ended, [], |row| (key(row), row.get_unwrap(3), row.get_unwrap(4))) {
         counted.entry(key).or_default().by_outcome.insert(outcome, n);
     }
+    let results = "SELECT phase, scenario, endpoint, outcome, tags ->> 'status', sum(value) FROM counts JOIN keys USING (key)
+         WHERE metric = 'results' GROUP BY 1, 2, 3, 4, 5";
+    for (key, of, n) in
+        rows(file, results, [], |row| (key(row), (row.get_unwrap(3), row.get_unwrap(4)), row.get_unwrap(5)))
+    {
+        counted.entry(key).or_default().by_status.insert(of, n);
+    }
+    fold_single_steps(&mut counted, report);
     let missing = "SELECT count(*) FROM manifest, json_each(manifest.value, '$.missing') AS missing
          WHERE manifest.name = 'source' AND missing.value = 'outcomes'";
     let reading = Reading {
@@ -102,6 +115,19 @@ pub(super) fn numbers(file: &Connection, report: &Value) -> Numbers {
         is_imported: one::<u32>(file, "SELECT count(*) FROM manifest WHERE name = 'source'") == Some(1),
     };
     reading.numbers()
+}
+
+/// Whole iterations that are one request each are counted in the row of that.
+fn fold_single_steps(counted: &mut BTreeMap<(String, String, String), Counted>, report: &Value) {
+    let wholes: Vec<_> =
+        counted.keys().filter(|key| key.2.is_empty() && !key.1.is_empty()).cloned().collect();
+    for whole in wholes {
+        if let Some(step) = only_step(report, &whole.1) {
+            let (phase, scenario, _) = whole.clone();
+            let its = counted.remove(&whole).unwrap();
+            counted.entry((phase, scenario, step.to_owned())).or_default().add(&its);
+        }
+    }
 }
 
 impl Reading<'_> {
@@ -131,12 +157,30 @@ impl Reading<'_> {
             add("iterations done", counted.metric("iterations_done"));
             add("iterations cancelled", counted.metric("iterations_cancelled"));
         }
+        self.reasons(&mut all);
         self.whole_run(&mut all, &whole);
         self.checks(&mut all);
         times::add(&mut all, self);
         observed::add(&mut all, self);
         self.exchanges(&mut all);
         all
+    }
+
+    /// Why requests failed.
+    fn reasons(&self, all: &mut Numbers) {
+        let query =
+            "SELECT outcome, tags ->> 'status', coalesce(tags ->> 'reason', 'other reasons'), sum(value)
+             FROM counts JOIN keys USING (key)
+             WHERE metric = 'results' AND outcome NOT IN ('ok', 'cancelled') GROUP BY 1, 2, 3";
+        let found = rows(self.file, query, [], |row| {
+            let of: (String, Option<String>, String) =
+                (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(2));
+            (of, row.get_unwrap::<_, f64>(3))
+        });
+        for ((outcome, status, reason), n) in found {
+            let kind = kind(&outcome, status.as_deref());
+            all.insert(format!("all/kind {kind}/reason {reason}"), Expected::Number(n));
+        }
     }
 
     /// Arrivals, requests and outcomes. Whatever counts arrivals of requests counts the requests: `is_counted`.
@@ -169,6 +213,20 @@ impl Reading<'_> {
         for (outcome, n) in counted.by_outcome.iter().filter(|_| self.has_outcomes) {
             add(&format!("outcome {outcome}"), Some(*n));
             add(&format!("outcome {outcome} share"), share(*n));
+            if counted.by_status.is_empty() {
+                add(&format!("kind {outcome}"), Some(*n));
+                add(&format!("kind {outcome} share"), share(*n));
+            }
+        }
+        let mut sums = BTreeMap::<&str, f64>::new();
+        for ((outcome, status), n) in &counted.by_status {
+            let kind = kind(outcome, status.as_deref());
+            add(&format!("kind {kind}"), Some(*n));
+            add(&format!("kind {kind} share"), share(*n));
+            *sums.entry(status_text(outcome, status.as_deref())).or_default() += n;
+        }
+        for (status, n) in sums {
+            add(&format!("status {status}"), Some(n));
         }
     }
 

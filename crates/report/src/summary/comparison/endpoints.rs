@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use evidence::{ComparisonJudgement, Outcome};
 use serde::Serialize;
 
+use super::super::endpoint_tally::{EndpointKey, EndpointTally};
+use super::super::labels::Labels;
 use super::super::rows::PlanPosition;
-use super::super::tally::{EndpointKey, EndpointTally};
 use super::super::{Times, ms};
 use super::{Measure, SideValue, TalliedSide, covered};
 
@@ -17,6 +18,9 @@ pub struct EndpointTable {
     pub scenario: String,
     /// The step's name; empty for whole iterations of a sequence.
     pub endpoint: String,
+    /// What it is called in a table of all endpoints of its phase.
+    #[serde(skip)]
+    pub label: String,
     /// The rules that refuse differences of times, for each side but the baseline.
     pub refused: Vec<Vec<String>>,
     /// The numbers.
@@ -27,11 +31,11 @@ pub struct EndpointTable {
 }
 
 impl EndpointTable {
-    /// Its label in tables.
-    pub fn label(&self) -> String {
+    /// Its title, which names its scenario.
+    pub fn title(&self) -> String {
         match self.endpoint.as_str() {
-            "" => format!("{} (whole iteration)", self.scenario),
-            endpoint => endpoint.to_owned(),
+            "" => format!("(whole iteration) of {}", self.scenario),
+            endpoint => format!("{endpoint} of {}", self.scenario),
         }
     }
 }
@@ -52,7 +56,13 @@ pub(super) fn of(
             }
         }
     }
-    keys.iter().map(|key| table(sides, key, judgement)).collect()
+    let mut labels = Labels::default();
+    keys.iter().for_each(|key| labels.add(&key.scenario, &key.endpoint));
+    let table = |key: &EndpointKey| EndpointTable {
+        label: labels.of(&key.scenario, &key.endpoint),
+        ..table(sides, key, judgement)
+    };
+    keys.iter().map(table).collect()
 }
 
 fn has_content(counts: &EndpointTally) -> bool {
@@ -73,6 +83,7 @@ fn table(sides: &[TalliedSide<'_>], key: &EndpointKey, judgement: &ComparisonJud
         covered_s: sides.iter().map(|side| covered(side, &key.phase)).collect(),
     };
     EndpointTable {
+        label: String::new(),
         scenario: key.scenario.to_string(),
         endpoint: key.endpoint.to_string(),
         refused: (1..sides.len()).map(refused).collect(),

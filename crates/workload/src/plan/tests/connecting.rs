@@ -62,8 +62,8 @@ fn invalid_and_contradictory_keys_are_reported() {
     plan.toml:6:20: `connection_order` is one of `"last-used"`, `"least-recently-used"`
     plan.toml:7:9: `retry` is one of `"unprocessed"`, `"never"`
     plan.toml:8:22: `resumption` takes `true` or `false`, not string
-    plan.toml:9:14: `x` is no host and port; write `127.0.0.1:8000`
-    plan.toml:10:17: `me` is no IP address of this machine: `"127.0.0.2"`
+    plan.toml:9:14: `x` is not a host and port; write `127.0.0.1:8000`
+    plan.toml:10:17: `me` is not an IP address; write one of this machine, such as `"127.0.0.2"`
     "#);
     assert_snapshot!(errors(&target("unix = \"/s\"\nconnect_to = \"h:1\"\ntls = { cert = \"c\" }"), &[]), @r#"
     plan.toml:4:1: `unix` does not go with `connect_to`; leave one out

@@ -64,20 +64,20 @@ fast = "p95(lisst, phase = upp) < 50"
     plan.toml:3:7: `ftp://shop.test` is no URL; write `http://host:port/path`
     plan.toml:5:8: users.csv:3: this row has 1 field, the header line has 2; give every row a value for each column
     plan.toml:6:8: `pick` is sequential, random or unique; did you mean `unique`?
-    plan.toml:9:12: `10` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    plan.toml:9:12: `10` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
     plan.toml:12:12: there is no executor `constant-rate`; did you mean `constant-arrival-rate`?
     plan.toml:13:11: there is no phase `upp`; did you mean `up`?
     plan.toml:17:7: there is no target `shopp`; did you mean `shop`?
     plan.toml:18:10: `weight` takes a whole number from 1 to 1000000, not 0
-    plan.toml:19:13: `bad name` is no header name
+    plan.toml:19:13: `bad name` is not a header name
     plan.toml:19:26: no step before this one extracts `player`; extract it in an earlier step: `extract = { player = "$.path" }`
     plan.toml:20:21: `status` takes a whole number from 100 to 599, not 99
     plan.toml:20:25: this step answers with `status`, not with `grpc_status`
     plan.toml:20:54: `$.[` is no JSON path: at position 2, in dot member name, must start with lowercase alpha or '_'; write one like `$.items[0].id`
-    plan.toml:21:27: `(` is no regular expression: error: unclosed group
+    plan.toml:21:27: `(` is not a regular expression: error: unclosed group
     plan.toml:21:38: a value comes from one of `json`, `header` and `regex`, or is a JSON path: `"$.token"`
-    plan.toml:22:11: `soon` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
-    plan.toml:24:8: `50` is no duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    plan.toml:22:11: `soon` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    plan.toml:24:8: `50` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
         p95(lisst, phase = upp) < 50
                                   ^
     "#);

@@ -89,7 +89,7 @@ fn errors_of_marks_are_reported() {
     assert_snapshot!(wrong("at = \"in phase x\"\ntarget = \"shop\"\nkinds = [\"heat\"]"), @r#"
     plan.toml:13:6: there is no phase `x`
     plan.toml:14:10: target `shop` cannot be profiled: give it `observe.pprof = "http://HOST:PORT/debug/pprof"` or `process`
-    plan.toml:15:10: `heat` is no kind of profile; there are cpu, heap, goroutine, mutex, block
+    plan.toml:15:10: `heat` is not a kind of profile; there are cpu, heap, goroutine, mutex, block
     "#);
     assert_snapshot!(wrong("at = \"every 1s\"\ntarget = \"none\"\nlength = \"1h\""), @r"
     plan.toml:13:6: profiles are at least 5 s apart

@@ -96,7 +96,7 @@ fn overrides_are_applied_and_checked() {
         until_decided: false,
     };
     assert_snapshot!(demo(&wrong).expect_err("they are wrong"), @r"
-    command line: `x` is no host and port; write `127.0.0.1:8000`
+    command line: `x` is not a host and port; write `127.0.0.1:8000`
     command line: a load of -1 is not above 0, or too high
     command line: a time scale of NaN is not above 0, or makes the run too long
     command line: there is no target `chalenge`; did you mean `challenge`?

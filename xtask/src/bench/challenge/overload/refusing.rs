@@ -66,7 +66,7 @@ impl Refusals {
         let ended: u64 = report.endpoints().map(|row| row.ended()).sum();
         let refused: u64 = report.endpoints().map(|row| row.outcome(case.refused)).sum();
         let cores = report.cores(case.target).filter(|_| refused > 0)?;
-        Some(Self { per_s: report.completed_per_s() * refused as f64 / ended as f64, cores })
+        Some(Self { per_s: report.throughput_per_s() * refused as f64 / ended as f64, cores })
     }
 
     /// CPU-seconds of each refusal beyond those of `fewer`.

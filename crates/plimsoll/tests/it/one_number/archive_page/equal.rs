@@ -3,17 +3,18 @@
 use rusqlite::types::Value as Cell;
 use serde_json::Value;
 
-use super::super::report::{array, label_of, text};
+use super::super::report::{array, kind, label_of, text};
 use super::super::runs::ReportedRun;
 use super::super::shown::{Expected, Numbers, difference};
 use super::Answered;
 
 /// Each query by a part of its text, and what it is compared with.
-const QUERIES: [(&str, Compare); 20] = [
+const QUERIES: [(&str, Compare); 21] = [
     ("SELECT endpoint, outcome, total, p95_us FROM rollups", short_rollups),
     ("SELECT name, substr(value, 1, 80) FROM manifest", manifest),
     ("WHERE name = 'environment'", environment),
     ("SELECT metric, count(*) AS keys", keys),
+    ("WHERE metric = 'results'", results),
     ("AS ticks, 1 + max(second)", ticks),
     ("FROM ticks JOIN instances", instances),
     ("FROM metric_values JOIN metrics", metrics),
@@ -140,6 +141,20 @@ fn keys(of: &Comparison<'_>, pairs: &mut Pairs) {
     pairs.number("rows with arrivals", scheduled, &rows.count().into());
 }
 
+fn results(of: &Comparison<'_>, pairs: &mut Pairs) {
+    for row in of.rows {
+        let (outcome, status, reason) = (words(&row[0]), words(&row[1]), words(&row[2]));
+        let name = kind(outcome, Some(status).filter(|status| !status.is_empty()));
+        let name = match (outcome, reason) {
+            ("cancelled", _) => continue,
+            ("ok", _) => format!("all/kind {name}"),
+            (_, "") => format!("all/kind {name}/reason other reasons"),
+            (_, reason) => format!("all/kind {name}/reason {reason}"),
+        };
+        of.known(pairs, name, Expected::Number(number(&row[3])));
+    }
+}
+
 fn ticks(of: &Comparison<'_>, pairs: &mut Pairs) {
     let [_, seconds, folded] = &of.rows[0][..] else { panic!() };
     pairs.number("seconds", number(seconds), &of.run.report["run"]["seconds"]);
@@ -235,14 +250,14 @@ fn short_rollups(of: &Comparison<'_>, pairs: &mut Pairs) {
     for cells in of.rows {
         let (endpoint, outcome) = (words(&cells[0]), words(&cells[1]));
         let Some(row) = reported_row(of, endpoint, None) else { continue };
-        // The query has the keys of every metric: those of response times are as many as requests ended.
-        let is_of_responses = row["by_outcome"][outcome].as_f64() == Some(number(&cells[2]));
-        if outcome == "ok" && is_of_responses {
-            let times = ["response_time", "service_time"].map(|times| &row[times]["p95_ms"]);
-            let found = number(&cells[3]) / 1e3;
-            let distance = |p95: &Value| p95.as_f64().map_or(f64::INFINITY, |ms| (ms - found).abs());
-            let nearest = if distance(times[0]) < distance(times[1]) { times[0] } else { times[1] };
-            pairs.number(format!("p95 of {endpoint}"), found, nearest);
+        // A row of several phases has a key in each.
+        let is_whole = row["by_outcome"][outcome].as_f64() == Some(number(&cells[2]));
+        if outcome == "ok" && is_whole {
+            pairs.number(
+                format!("p95 of {endpoint}"),
+                number(&cells[3]) / 1e3,
+                &row["response_time"]["p95_ms"],
+            );
         }
     }
 }

@@ -25,6 +25,8 @@ pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
         } else if let Some(about) = line.strip_prefix("- **") {
             let [label, text] = parts("{}** {}", about);
             form.source.push((self::plain(label), self::plain(text)));
+        } else if let Some(statuses) = plain.strip_prefix("Statuses: ") {
+            super::terminal::statuses(&mut form, &statuses.replace('\u{a0}', " "));
         } else if let Some(costs) = plain.strip_prefix("CPU: ") {
             costs.split("; ").for_each(|text| cpu(&mut form, text));
         } else if let Some(found) = captured("Start lag p99 {}; workload `{}`; evidence `{}`", &plain) {
@@ -96,8 +98,8 @@ fn table(form: &mut Form, card: &str, mut rows: Vec<Vec<String>>) {
         "phase" => endpoints(form, &table),
         "outcome" => {
             for row in &table.rows {
-                form.show(format!("all/outcome {}", plain(&row[0])), &row[1]);
-                form.show(format!("all/outcome {} share", plain(&row[0])), &row[2]);
+                form.show(format!("all/kind {}", plain(&row[0])), &row[1]);
+                form.show(format!("all/kind {} share", plain(&row[0])), &row[2]);
             }
         }
         "where" => {

@@ -60,10 +60,18 @@ fn failures(form: &mut Form, heading: &str, body: &[&str]) {
     let [share, ended] = parts("Failures  {} of {} requests", heading);
     form.show("all/failed share", share);
     form.show("all/ended", ended);
+    let mut kind = "";
     for line in body {
-        let [count, rest] = parts("{}  {}", line.trim_start());
-        let outcome = rest.split("  ").next().unwrap();
-        form.show(format!("all/outcome {outcome}"), count);
+        match captured("{}  {}", line.trim_start()) {
+            Some(found) if !found[0].contains('×') => {
+                kind = found[1].split("  ").next().unwrap();
+                form.show(format!("all/kind {kind}"), found[0]);
+            }
+            _ => {
+                let [count, reason] = parts("{} × {}", line.trim_start());
+                form.show(format!("all/kind {kind}/reason {reason}"), count);
+            }
+        }
     }
 }
 
@@ -184,6 +192,7 @@ fn foot(form: &mut Form, lines: &[&str], scenarios: &[&str]) {
                 None => virtual_users(form, scenarios[0], &text),
             },
             "requests" => requests(form, &text),
+            "statuses" => statuses(form, &text),
             "CPU" => text.split("; ").for_each(|text| cpu(form, text)),
             "start lag" => {
                 let [p50, p99, max] = parts("p50 {}, p99 {}, max {}", &text);
@@ -237,6 +246,13 @@ fn requests(form: &mut Form, text: &str) {
     for outcome in parts_of {
         let (outcome, n) = outcome.rsplit_once(' ').unwrap();
         form.show(format!("all/outcome {outcome}"), n);
+    }
+}
+
+pub(super) fn statuses(form: &mut Form, text: &str) {
+    for part in text.split(" · ") {
+        let [status, n] = parts("{} × {}", part);
+        form.show(format!("all/status {status}"), n);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rusqlite::Row;
 
-use super::super::report::label_of;
+use super::super::report::{label_of, only_step};
 use super::super::shown::{Expected, Numbers};
 use super::{Reading, rows};
 
@@ -61,6 +61,7 @@ pub(super) fn add(all: &mut Numbers, reading: &Reading<'_>) {
             "service_time" => format!("{row}/svc "),
             // The times of whole iterations are shown where there are no requests.
             "iteration_time" if !endpoint.is_empty() => continue,
+            "iteration_time" if only_step(reading.report, scenario).is_some() => continue,
             _ => format!("{row}/"),
         };
         statistics(all, &what, &buckets);

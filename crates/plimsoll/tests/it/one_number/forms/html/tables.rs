@@ -1,6 +1,7 @@
 //! The tables of the page, each by its label.
 
 use super::super::super::markup::Node;
+use super::super::super::report::kind;
 use super::super::{Form, Table, captured, parts, virtual_users};
 
 pub(super) fn all(form: &mut Form, document: &mut Node) {
@@ -15,7 +16,8 @@ pub(super) fn all(form: &mut Form, document: &mut Node) {
             "Claims" => {}
             "Phases of requests" => request_phases(form, &table),
             "Scenarios" => scenarios(form, &table),
-            "Failures by outcome" => failures(form, &table),
+            "Failures" => failures(form, &table),
+            "Requests by status" => statuses(form, &table),
             "Checks" => checks(form, &table),
             "CPU" => cpu(form, &table),
             "Observed series" => series(form, &table),
@@ -132,9 +134,17 @@ fn scenarios(form: &mut Form, table: &Table) {
 fn failures(form: &mut Form, table: &Table) {
     expect_heads(table, &["Phase", "Endpoint", "Outcome", "Requests", "Share of ended", "Example"]);
     for row in &table.rows {
-        let what = format!("row/{}/{}/outcome {}", row[0], row[1], row[2]);
+        let what = format!("row/{}/{}/kind {}", row[0], row[1], row[2]);
         form.show(what.clone(), &row[3]);
         form.show(format!("{what} share"), &row[4]);
+    }
+}
+
+fn statuses(form: &mut Form, table: &Table) {
+    expect_heads(table, &["Status", "Outcome", "Requests", "Share"]);
+    for row in &table.rows {
+        let status = Some(row[0].as_str()).filter(|text| !["other", "no response"].contains(text));
+        form.show(format!("all/kind {}", kind(&row[1], status)), &row[2]);
     }
 }
 
