@@ -53,7 +53,7 @@ impl UserMaker for PlanUsers {
         let ScenarioSteps { setup, flow } = &self.program.steps.scenarios[self.scenario.0];
         let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
         let first = setup.first().unwrap_or_else(|| &flow.steps()[drawn_step(flow, &draw)]);
-        Some(FirstThink::of(&self.program, self.scenario).time_limit(first))
+        Some(FirstThink::of(&self.program, self.scenario).time_limit(first, &draw))
     }
 }
 
@@ -128,16 +128,16 @@ impl FirstThink {
         }
     }
 
-    fn time(self, first: &StepProgram) -> Duration {
+    fn time(self, first: &StepProgram, draw: &Draw) -> Duration {
         match self {
             FirstThink::Skipped => Duration::ZERO,
-            FirstThink::Kept => first.think,
+            FirstThink::Kept => first.think.time(draw),
         }
     }
 
     /// How long after the due instant of an arrival that begins with this step its request has time.
-    fn time_limit(self, first: &StepProgram) -> Duration {
-        self.time(first).saturating_add(first.timeout)
+    fn time_limit(self, first: &StepProgram, draw: &Draw) -> Duration {
+        self.time(first, draw).saturating_add(first.timeout)
     }
 }
 
@@ -217,7 +217,7 @@ impl PlanIteration {
         } else {
             self.enter(ScenarioPart::Setup, 0)
         }
-        self.send_after(self.first_think.time(self.current()), context)
+        self.send_after(self.first_think.time(self.current(), &self.draw), context)
     }
 
     fn enter(&mut self, part: ScenarioPart, step: usize) {
@@ -319,18 +319,16 @@ impl PlanIteration {
                 _ => return Progress::DONE,
             },
         }
-        self.send_after(self.current().think, context)
+        self.send_after(self.current().think.time(&self.draw), context)
     }
 }
 
 impl Iteration for PlanIteration {
     fn time_limit_of(&self, arrival: u64) -> Option<Duration> {
-        let main = || {
-            let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
-            &self.flow.steps()[drawn_step(&self.flow, &draw)]
-        };
+        let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
+        let main = || &self.flow.steps()[drawn_step(&self.flow, &draw)];
         let first = self.setup.first().filter(|_| !self.is_set_up).unwrap_or_else(main);
-        Some(self.first_think.time_limit(first))
+        Some(self.first_think.time_limit(first, &draw))
     }
 
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {

@@ -19,6 +19,7 @@ pub use crate::connection::TlsFiles;
 pub use crate::files::Files;
 pub use crate::http::MAX_REDIRECTS;
 pub use errors::{PlanError, PlanErrors};
+pub use objectives::asked;
 pub use policy::{Policy, load_policy};
 
 mod call;
@@ -42,6 +43,7 @@ mod steps;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod think;
 mod value_use;
 mod verify;
 mod window;

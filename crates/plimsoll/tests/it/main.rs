@@ -34,6 +34,7 @@ mod load;
 mod memory;
 mod monitoring;
 mod new;
+mod newcomers;
 mod once;
 mod one_number;
 mod plans;
