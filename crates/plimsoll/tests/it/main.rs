@@ -11,6 +11,7 @@ mod command;
 mod compare;
 mod explain;
 mod grpc_scripts;
+mod guides;
 mod hostile_text;
 mod identity;
 mod imports;
