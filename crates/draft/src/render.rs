@@ -11,7 +11,7 @@ use crate::toml_text::{block, inline_texts, is_short, key, quoted, toml_value};
 use crate::url::{is_local, split};
 
 /// How many requests a second a draft offers: few, since how many the target may get is not known.
-const REQUESTS_PER_SECOND: usize = 10;
+const REQUESTS_PER_SECOND: usize = 20;
 
 const HEAD: &str = "\
 #   plimsoll check FILE         what it would offer, second by second; sends nothing
@@ -43,7 +43,11 @@ fast = \"p95(all, phase = steady) < 500ms\"
 ";
 
 /// The text of `plan`.
-pub(crate) fn draft(plan: PlanDraft) -> Draft {
+pub(crate) fn draft(mut plan: PlanDraft) -> Draft {
+    if let [only] = plan.targets.as_mut_slice() {
+        // The host of one target need not be in every step.
+        only.name = "api".to_owned();
+    }
     let steps = plan.steps.iter().filter(|step| step.is_active()).count();
     let is_mix = plan.flow == FlowDraft::Mix && steps > 1;
     let body: String = plan.steps.iter().map(|step| step_text(step, &plan.targets, is_mix)).collect();

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use workload::HttpOrigin;
 use workload::Template;
+use workload::address::with_local_host;
 
 use crate::secrets::{Variables, is_secret_name};
 
@@ -46,7 +47,8 @@ pub(crate) struct SplitUrl {
 /// # Errors
 /// What is wrong with it.
 pub(crate) fn split(url: &str) -> Result<SplitUrl, String> {
-    let whole: Cow<'_, str> = if url.contains("://") { url.into() } else { format!("http://{url}").into() };
+    let url = with_local_host(url);
+    let whole: Cow<'_, str> = if url.contains("://") { url } else { format!("http://{url}").into() };
     let start = whole.find("://").map_or(0, |at| at + 3);
     let end = whole[start..].find(['/', '?', '#']).map_or(whole.len(), |at| start + at);
     let (user, authority) = match whole[start..end].rsplit_once('@') {

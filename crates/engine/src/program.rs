@@ -26,11 +26,11 @@ use std::time::Duration;
 use evidence::{Instant, Name, Tick};
 use rustls::ClientConfig;
 use wire::WireProtocol;
-use workload::Workload;
 use workload::connection::Reuse;
 use workload::model::{Arrivals, Executor, Flow, Phase, Scenario};
 use workload::plan::LoadedPlan;
 use workload::redact::Redactor;
+use workload::{Draw, Think, Workload};
 
 use crate::body_budget::BodyBudget;
 use crate::index::{EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
@@ -193,12 +193,27 @@ impl FlowProgram {
     }
 }
 
+/// A think time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThinkProgram {
+    pub(crate) think: Think,
+    /// The salt of its draws; unused where it is constant.
+    pub(crate) salt: u64,
+}
+
+impl ThinkProgram {
+    /// The pause of the iteration whose choices `draw` makes.
+    pub(crate) fn time(&self, draw: &Draw) -> Duration {
+        self.think.time(draw, self.salt)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct StepProgram {
     pub(crate) endpoint: EndpointIndex,
     pub(crate) origin: OriginIndex,
     pub(crate) timeout: Duration,
-    pub(crate) think: Duration,
+    pub(crate) think: ThinkProgram,
     pub(crate) content: StepContent,
     pub(crate) headers: Vec<(Vec<u8>, CompiledTemplate)>,
     /// Headers with a secret in their value, whatever their name.

@@ -54,7 +54,7 @@ impl UserMaker for PlanUsers {
         let ScenarioSteps { setup, flow } = &self.program.steps.scenarios[self.scenario.0];
         let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
         let first = setup.first().unwrap_or_else(|| &flow.steps()[drawn_step(flow, &draw)]);
-        Some(FirstThink::of(&self.program, self.scenario).time_limit(first))
+        Some(FirstThink::of(&self.program, self.scenario).time_limit(first, &draw))
     }
 }
 
@@ -131,16 +131,16 @@ impl FirstThink {
         }
     }
 
-    fn time(self, first: &StepProgram) -> Duration {
+    fn time(self, first: &StepProgram, draw: &Draw) -> Duration {
         match self {
             FirstThink::Skipped => Duration::ZERO,
-            FirstThink::Kept => first.think,
+            FirstThink::Kept => first.think.time(draw),
         }
     }
 
     /// How long after the due instant of an arrival that begins with this step its request has time.
-    fn time_limit(self, first: &StepProgram) -> Duration {
-        self.time(first).saturating_add(first.timeout)
+    fn time_limit(self, first: &StepProgram, draw: &Draw) -> Duration {
+        self.time(first, draw).saturating_add(first.timeout)
     }
 }
 
@@ -221,7 +221,7 @@ impl PlanIteration {
         } else {
             self.enter(ScenarioPart::Setup, 0)
         }
-        self.send_after(self.first_think.time(self.current()).saturating_add(self.setup_pause()), context)
+        self.send_after(self.first_think.time(self.current(), &self.draw).saturating_add(self.setup_pause()), context)
     }
 
     /// How long it waits before it tries its setup again. In an open model the schedule sets the pace.
@@ -339,18 +339,16 @@ impl PlanIteration {
                 _ => return Progress::DONE,
             },
         }
-        self.send_after(self.current().think, context)
+        self.send_after(self.current().think.time(&self.draw), context)
     }
 }
 
 impl Iteration for PlanIteration {
     fn time_limit_of(&self, arrival: u64) -> Option<Duration> {
-        let main = || {
-            let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
-            &self.flow.steps()[drawn_step(&self.flow, &draw)]
-        };
+        let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
+        let main = || &self.flow.steps()[drawn_step(&self.flow, &draw)];
         let first = self.setup.first().filter(|_| !self.is_set_up).unwrap_or_else(main);
-        Some(self.first_think.time_limit(first).saturating_add(self.setup_pause()))
+        Some(self.first_think.time_limit(first, &draw).saturating_add(self.setup_pause()))
     }
 
     fn resume(&mut self, event: Event<'_>, context: &mut Context<'_>) -> Progress {

@@ -3,6 +3,7 @@
 use workload::LoadedPlan;
 use workload::adhoc::{AdhocError, Pace, Sources};
 use workload::connection::{Connecting, IpVersion, TlsSettings};
+use workload::plan::asked;
 
 use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
 use crate::environment::environment;
@@ -53,5 +54,7 @@ pub(crate) fn conduct(
         address_hint: |_| String::new(),
         origin_rules: None,
     };
-    run::conduct(listener, plan.map_err(Failure::usage)?, &request)
+    let mut plan = plan.map_err(Failure::usage)?;
+    plan.workload.objectives = asked(&plan.workload, &arguments.asks).map_err(Failure::usage)?;
+    run::conduct(listener, plan, &request)
 }

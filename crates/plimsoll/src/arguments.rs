@@ -204,7 +204,7 @@ pub(crate) struct RunArguments {
     #[arg(short, long, value_name = "FILE", value_parser = run_file)]
     pub(crate) output: Option<PathBuf>,
     /// Show no progress
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) options: RunOptionArguments,

@@ -6,7 +6,7 @@ use evidence::{TerminalText, visible};
 use judge::{ExpectedObservations, expected_observations};
 use report::number;
 use workload::Workload;
-use workload::offer::offer;
+use workload::offer::{offer, think_paces};
 
 use crate::arguments::CheckArguments;
 use crate::failure::CommandResult;
@@ -15,6 +15,14 @@ use crate::{outputs, plan};
 pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
     let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
     let mut text = offer(&plan.workload).render();
+    for pace in think_paces(&plan.workload) {
+        text.line("").line(format_args!(
+            "`{}`: its virtual users think for {} an iteration on average, so at most {} iterations a second begin",
+            visible(&pace.scenario),
+            number::nanoseconds(pace.mean.as_nanos() as f64),
+            number::rate_or_none(Some(pace.most_per_second))
+        ));
+    }
     for target in plan.undescribed().keys() {
         text.line("").line(format_args!(
             "calls of `{target}` are not checked: it has no `proto`, and is described by server reflection when a run begins"

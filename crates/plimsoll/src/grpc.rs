@@ -18,7 +18,7 @@ pub(crate) fn grpc(arguments: &GrpcArguments) -> CommandResult<u8> {
         messages: call.data.iter().map(|data| message(data)).collect::<CommandResult<_>>()?,
         stream: AdhocStream { repeat: call.repeat, every: call.every, cancel_after: call.cancel_after },
         metadata: call.headers.clone(),
-        proto: call.proto.clone(),
+        proto: call.proto.iter().chain(&call.protoset).cloned().collect(),
         connecting: Connecting {
             connections: Some(call.connections.div_ceil(u32::from(arguments.keep.options.loops))),
             ..adhoc::connecting(&arguments.connect)

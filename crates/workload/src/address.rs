@@ -1,5 +1,7 @@
 //! Where a server is: scheme, host and port, and how they are read from text.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::secret_address::shown;
@@ -72,6 +74,14 @@ pub fn scheme_of(text: &str) -> Option<(Scheme, &str)> {
     [Scheme::Http, Scheme::Https]
         .into_iter()
         .find_map(|scheme| Some((scheme, text.strip_prefix(scheme.name())?.strip_prefix("://")?)))
+}
+
+/// An address in which `:8000` is short for that port of this machine.
+pub fn with_local_host(address: &str) -> Cow<'_, str> {
+    match address.strip_prefix(':') {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => format!("127.0.0.1{address}").into(),
+        _ => address.into(),
+    }
 }
 
 /// Host (without brackets) and port of `host:port`.

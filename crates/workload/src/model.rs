@@ -16,6 +16,7 @@ use crate::objective::Objective;
 use crate::observation::ProfileMark;
 pub use crate::target::{GrpcOrigin, HttpOrigin, ProcessRef, ReadyProbe, Target, WaitReady};
 use crate::template::{Template, templates_in};
+use crate::think::Think;
 use crate::until_decided::UntilDecided;
 
 /// What a run offers, and its objectives. Targets, phases and scenarios are referred to by name.
@@ -237,7 +238,7 @@ pub struct Step {
     /// Time limit, from the request's due instant to the last byte of its response.
     pub timeout: Duration,
     /// Think time: the pause between the end of the step before it and its due instant.
-    pub think: Duration,
+    pub think: Think,
     /// The checks of the response.
     pub expect: Expect,
     /// Values of the response that later steps use, in the plan's order.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use evidence::{TerminalText, visible};
 
 use crate::executor::{Arrivals, Executor};
-use crate::model::{Scenario, Workload};
+use crate::model::{Flow, Scenario, Workload};
 use crate::schedule::Schedule;
 use crate::vu_ramp::VuRamp;
 
@@ -117,6 +117,41 @@ fn in_second(scenario: &Scenario, schedule: Option<&Schedule>, second: u32) -> O
             Offered::Users(vus(from).max(vus(to.min(end) - Duration::from_nanos(1))))
         }
         (None, closed) => closed.peak_vus().map_or(Offered::Nothing, Offered::Users),
+    }
+}
+
+/// How fast a closed scenario can be at most, because its virtual users think.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThinkPace {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The mean think time of an iteration.
+    pub mean: Duration,
+    /// Iterations a second at the highest number of virtual users, if responses took no time.
+    pub most_per_second: f64,
+}
+
+/// The paces of closed scenarios with think time, in the plan's order.
+pub fn think_paces(workload: &Workload) -> Vec<ThinkPace> {
+    let pace = |scenario: &Scenario| {
+        let vus = scenario.executor.peak_vus()?;
+        let mean = mean_think(&scenario.flow);
+        let most_per_second = f64::from(vus) / mean.as_secs_f64();
+        (!mean.is_zero()).then(|| ThinkPace { scenario: scenario.name.clone(), mean, most_per_second })
+    };
+    workload.scenarios.iter().filter_map(pace).collect()
+}
+
+/// The mean of all think times of an iteration together.
+fn mean_think(flow: &Flow) -> Duration {
+    match flow {
+        Flow::Sequence(steps) => steps.iter().map(|step| step.think.mean()).sum(),
+        Flow::Mix(mix) => {
+            let all: f64 = mix.iter().map(|weighted| f64::from(weighted.weight)).sum();
+            mix.iter().map(|w| w.step.think.mean().mul_f64(f64::from(w.weight) / all)).sum()
+        }
+        // Lists of requests and scripts have none here.
+        Flow::InTurn { .. } | Flow::Script { .. } => Duration::ZERO,
     }
 }
 

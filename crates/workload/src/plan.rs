@@ -20,6 +20,7 @@ pub use crate::files::Files;
 pub use crate::http::MAX_REDIRECTS;
 pub use errors::{PlanError, PlanErrors};
 pub use experiment::{ExperimentOverrides, load_experiment, metrics_for};
+pub use objectives::asked;
 pub use policy::{Policy, load_policy};
 
 mod call;
@@ -44,6 +45,7 @@ mod steps;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod think;
 mod value_use;
 mod verify;
 mod window;

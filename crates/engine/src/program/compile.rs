@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use evidence::GrpcCode;
 use rustls::ClientConfig;
+use workload::Think;
 use workload::connection::Scheme;
 use workload::message::{MessageTemplate, Method};
 use workload::model::{
@@ -24,7 +25,7 @@ use super::json_lookup::JsonLookup;
 use super::origin::{Origin, OriginKind};
 use super::template::{CompiledTemplate, TemplateContext, TemplateNames, UnknownName};
 use super::tls::TlsOffer;
-use super::{FlowProgram, PlanSteps, Program, ScenarioSteps, StepContent, StepProgram, shape};
+use super::{FlowProgram, PlanSteps, Program, ScenarioSteps, StepContent, StepProgram, ThinkProgram, shape};
 use crate::body_budget::{BODY_BUDGET_BYTES, BodyBudget};
 use crate::exchange::{CHECKED_BODY_BYTES, KEPT_BODY_BYTES};
 use crate::index::{EndpointIndex, OriginIndex, ScenarioIndex};
@@ -167,7 +168,7 @@ impl Compiler<'_> {
             endpoint,
             origin,
             timeout: step.timeout,
-            think: step.think,
+            think: self.think(step),
             content,
             headers,
             secret_headers,
@@ -175,6 +176,12 @@ impl Compiler<'_> {
             extractions,
             keep_body_bytes: if needs_body { CHECKED_BODY_BYTES } else { KEPT_BODY_BYTES },
         })
+    }
+
+    fn think(&mut self, step: &Step) -> ThinkProgram {
+        // A constant one needs no salt, so that it changes no random choice of other steps.
+        let salt = if matches!(step.think, Think::Drawn(_)) { self.names.salt() } else { 0 };
+        ThinkProgram { think: step.think, salt }
     }
 
     /// The index of an endpoint. Steps of one name are one endpoint.

@@ -125,7 +125,7 @@ fn virtual_users_that_begin_too_late_begin_anew() {
     const LIMIT: Duration = ms(2_000);
     for (think, iterations, dropped) in [(ms(0), 2, 4), (ms(3_000), 1, 0)] {
         let target = testbed::http(Behaviour::ok()).unwrap();
-        let step = Step { think, ..get("a", "/").within(LIMIT) };
+        let step = Step { think: think.into(), ..get("a", "/").within(LIMIT) };
         let each = Executor::PerVuIterations { vus: 4, iterations, max_duration: ms(600_000) };
         let plan = Plan::of(target.addr()).scenario(scenario("s", each, sequence([step])));
         let ran = Drive::new(plan.compile()).late_by(LIMIT + ms(200)).run();

@@ -202,7 +202,7 @@ fn virtual_users_think_before_each_step_including_the_first() {
     for executor in executors {
         let target = testbed::http(Behaviour::ok()).unwrap();
         let mut step = get("s", "/");
-        step.think = ms(80);
+        step.think = ms(80).into();
         let load = scenario("s", executor, sequence([step]));
         let plan = Plan::of(target.addr()).scenario(Scenario { start: ms(50), ..load });
         let ran = drive_with(plan, 1);

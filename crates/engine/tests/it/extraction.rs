@@ -142,7 +142,7 @@ fn a_dry_run_sends_each_step_once_and_returns_every_exchange() {
     .unwrap();
     let weighted = crate::plan::mix([(1, get("no", "/no")), (9, get("hang", "/hang").within(ms(200)))]);
     let mut slow = me();
-    slow.think = ms(30);
+    slow.think = ms(30).into();
     let plan = Plan::of(target.addr())
         .scenario(scenario(
             "a",

@@ -225,7 +225,7 @@ fn step(name: &str, request: Request) -> Step {
         name: name.to_owned(),
         request,
         timeout: ms(30_000),
-        think: Duration::ZERO,
+        think: workload::Think::default(),
         expect: Expect::default(),
         extract: Vec::new(),
     }

@@ -134,7 +134,7 @@ fn iterations_that_outlive_their_scenarios_end_are_cancelled_after_its_graceful_
 fn think_time_is_cancelled_too() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let mut second = get("second", "/second");
-    second.think = ms(600_000);
+    second.think = ms(600_000).into();
     let plan = Plan::of(target.addr());
     let plan = plan.scenario(scenario("s", closed(2, ms(600_000)), sequence([get("first", "/"), second])));
     let ran = stopped(plan, 1, &Stop { target: &target, requests: 2, stop: Control::abandon });

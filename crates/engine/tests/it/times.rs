@@ -11,6 +11,7 @@ use engine::iteration::{
 use evidence::{Histogram, Instant, Key, Metric, Outcome};
 use testbed::{Behaviour, GrpcBehaviour, Served, Site};
 use workload::schedule::Schedule;
+use workload::{Draw, Think, ThinkDistribution};
 
 use crate::accounting::Accounting;
 use crate::drive::{Drive, drive};
@@ -171,6 +172,31 @@ fn grpc_calls_that_share_a_connection_are_never_understated() {
     }
 }
 
+/// Each iteration thinks as long as its draw says, whichever loop it runs on.
+#[test]
+fn drawn_think_times_are_those_of_the_seed() {
+    let range = ThinkDistribution::Uniform { min: ms(20), max: ms(200) };
+    let gaps = || {
+        let target = testbed::http(Behaviour::ok()).unwrap();
+        let mut second = get("second", "/second?${iteration}");
+        second.think = Think::Drawn(range);
+        let steps = sequence([get("first", "/first?${iteration}"), second]);
+        let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(300)), steps));
+        drive(plan.compile()).assert_sound();
+        let log = target.log();
+        let find =
+            |path: &str, n: usize| log.iter().find(|s| s.path == path && s.query == n.to_string()).unwrap();
+        let gap = |n| find("/second", n).received_ns - find("/first", n).answered_ns.unwrap();
+        (0..30).map(gap).collect::<Vec<u64>>()
+    };
+    let (one, two) = (gaps(), gaps());
+    // The program gives the first value that it draws the salt 1.
+    for (n, pair) in one.iter().zip(&two).enumerate() {
+        let drawn = Think::Drawn(range).time(&Draw::new(7, 0, n as u64), 1).as_nanos() as u64;
+        assert!(*pair.0 >= drawn && *pair.1 >= drawn, "iteration {n}: {pair:?}, drawn {drawn}");
+    }
+}
+
 /// The measured time of a whole iteration includes its thinking; that of its second request does not begin
 /// before the thinking is over.
 #[test]
@@ -178,7 +204,7 @@ fn think_time_counts_for_the_iteration_and_not_for_the_request() {
     const THINK: Duration = ms(60);
     let target = testbed::http(Behaviour::after(ms(5))).unwrap();
     let mut second = get("second", "/second?${iteration}");
-    second.think = THINK;
+    second.think = THINK.into();
     let steps = sequence([get("first", "/first?${iteration}"), second]);
     let plan = Plan::of(target.addr()).scenario(scenario("s", at_rate(100.0, ms(500)), steps));
     let ran = drive(plan.compile());

@@ -309,7 +309,7 @@ pub(super) fn perturbed(metric: Metric) -> Metric {
 /// a Poisson process. A drop counts as a failure by itself where the bound is no time.
 fn is_cap_ample(scenario: &Scenario, bound: Bound) -> bool {
     let Some(seconds) = bound.seconds() else { return true };
-    let thinks = scenario.steps().any(|step| !step.think.is_zero());
+    let thinks = scenario.steps().any(|step| !step.think.mean().is_zero());
     let under_way = scenario.executor.peak_rate() * seconds;
     sends_one_request(scenario)
         && !thinks

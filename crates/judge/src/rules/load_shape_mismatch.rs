@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{Finding, RuleId, Scope, Severity};
-use workload::{Arrivals, Executor, Scenario, Step, Workload};
+use workload::{Arrivals, Executor, Scenario, Step, Think, ThinkDistribution, Workload};
 
 use crate::numbers;
 use crate::pair::{Pair, difference};
@@ -124,15 +124,34 @@ fn executor(executor: &Executor) -> String {
     }
 }
 
+fn think(think: Think) -> String {
+    match think {
+        Think::Constant(pause) => time(pause),
+        Think::Drawn(ThinkDistribution::Uniform { min, max }) => format!("{} to {}", time(min), time(max)),
+        Think::Drawn(ThinkDistribution::Exponential { mean }) => format!("exponential, mean {}", time(mean)),
+        Think::Drawn(ThinkDistribution::Normal { mean, sd }) => {
+            format!("normal, mean {}, standard deviation {}", time(mean), time(sd))
+        }
+        Think::Drawn(ThinkDistribution::LogNormal { median, p95 }) => {
+            format!("log-normal, median {}, p95 {}", time(median), time(p95))
+        }
+    }
+}
+
 fn steps(base: &Step, new: &Step) -> Vec<String> {
-    let times = [("timeout", base.timeout, new.timeout), ("think", base.think, new.think)];
-    let mut differences: Vec<String> = times
-        .iter()
-        .filter(|(_, some, other)| some != other)
-        .map(|(what, some, other)| {
-            format!("{what} of `{}` {} against {}", base.name, time(*some), time(*other))
-        })
-        .collect();
+    let mut differences = Vec::new();
+    if base.timeout != new.timeout {
+        let (some, other) = (time(base.timeout), time(new.timeout));
+        differences.push(format!("timeout of `{}` {some} against {other}", base.name));
+    }
+    if base.think != new.think {
+        differences.push(format!(
+            "think of `{}` {} against {}",
+            base.name,
+            think(base.think),
+            think(new.think)
+        ));
+    }
     if base.request != new.request || base.expect != new.expect {
         differences.push(format!("the request or the checks of `{}` differ", base.name));
     }

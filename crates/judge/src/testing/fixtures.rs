@@ -69,7 +69,7 @@ pub(super) fn steps() -> Vec<Step> {
             options: Default::default(),
         },
         timeout: Duration::from_secs(10),
-        think: Duration::ZERO,
+        think: workload::Think::default(),
         expect: Expect::default(),
         extract: Vec::new(),
     };

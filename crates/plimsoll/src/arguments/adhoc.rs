@@ -14,14 +14,14 @@ pub(super) const HTTP_EXAMPLES: &str = "\
 Examples:
   plimsoll http http://127.0.0.1:8000/              200 requests, 50 at a time; `http` may be left out
   plimsoll http 127.0.0.1:8000/ -c 64 -z 30s        64 at a time, each answer followed by the next request
-  plimsoll http 127.0.0.1:8000/ -q 300 -z 30s       300 a second, however slow the answers are
+  plimsoll http 127.0.0.1:8000/ -r 300 -z 30s       300 a second, however slow the answers are
   plimsoll http 127.0.0.1:8000/users -m POST -T application/json -d '{\"id\": \"${uuid()}\"}' -n 10000
-  plimsoll http 127.0.0.1:8000/ -q 300 --ramp 10s -z 1m -o run.plimsoll --html report.html";
+  plimsoll http 127.0.0.1:8000/ -r 300 --ramp 10s -z 1m -o run.plimsoll --html report.html";
 
 pub(super) const GRPC_EXAMPLES: &str = "\
 Examples:
   plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --proto echo.proto -d '{\"text\": \"hello\"}'
-  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say -q 500 -z 30s
+  plimsoll grpc 127.0.0.1:6565 demo.Echo/Say -r 500 -z 30s
   plimsoll grpc 127.0.0.1:6565 demo.Echo/Say -c 64 --connections 8 -z 30s
   plimsoll grpc 127.0.0.1:6565 demo.Echo/Say -H 'authorization: Bearer ${env.TOKEN}'
   plimsoll grpc 127.0.0.1:6565 demo.Echo/Say --once";
@@ -30,15 +30,15 @@ Examples:
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct PaceArguments {
-    /// How many requests in all, such as 500 or 10k [default: 200, unless -z, -q or --ramp says how long]
+    /// How many requests in all, such as 500 or 10k [default: 200, unless -z, -r or --ramp says how long]
     #[arg(short = 'n', long, value_name = "NUMBER", value_parser = count)]
     pub(crate) requests: Option<u64>,
-    /// For how long, such as 30s or 1m30s, after the ramp; with -n whichever ends first [default: 10s with -q or
+    /// For how long, such as 30s or 1m30s, after the ramp; with -n whichever ends first [default: 10s with -r or
     /// --ramp; -n ends after 10m at the latest]
     #[arg(short = 'z', long, value_name = "DURATION", value_parser = units::duration)]
     pub(crate) duration: Option<Duration>,
     /// Requests due a second, whatever the target does: an open model
-    #[arg(short = 'q', long, value_name = "RATE", value_parser = rate)]
+    #[arg(short = 'r', long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<f64>,
     /// Ramp up from zero within this time, which is reported as a phase of its own
     #[arg(long, value_name = "DURATION", value_parser = units::duration)]
@@ -59,8 +59,12 @@ pub(crate) struct KeepArguments {
     #[arg(short, long, value_name = "FILE", value_parser = run_file)]
     pub(crate) output: Option<PathBuf>,
     /// Show no progress
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// An objective to judge the run by, such as 'p95(all) < 50ms'; may be given again [default: none, the verdict is
+    /// MEASURED]
+    #[arg(long = "ask", value_name = "OBJECTIVE")]
+    pub(crate) asks: Vec<String>,
     #[command(flatten)]
     pub(crate) options: RunOptionArguments,
 }
@@ -72,13 +76,13 @@ pub(crate) struct HttpArguments {
     #[arg(required_unless_present = "targets")]
     pub(crate) url: Option<String>,
     /// Send the requests of a list in order instead of one URL: vegeta's format, text or JSON; `-` is standard input.
-    /// Without -n, -z, -q and --ramp each is sent once
+    /// Without -n, -z, -r and --ramp each is sent once
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "method"])]
     pub(crate) targets: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
-    /// Requests under way at once, each on a connection of its own: a closed model; with -q the most there may be
-    /// [default: 50; with -q as many as the rate needs, at most 10000]
+    /// Requests under way at once, each on a connection of its own: a closed model; with -r the most there may be
+    /// [default: 50; with -r as many as the rate needs, at most 10000]
     #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load")]
     pub(crate) connections: Option<u32>,
     /// Requests under way at once on each connection; goes with --http2
@@ -141,7 +145,7 @@ pub(crate) struct GrpcArguments {
     pub(crate) method: String,
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
-    /// Calls under way at once: a closed model; with -q the most there may be [default: 50; with -q as many as the
+    /// Calls under way at once: a closed model; with -r the most there may be [default: 50; with -r as many as the
     /// rate needs, at most 10000]
     #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load")]
     pub(crate) concurrency: Option<u32>,
@@ -174,10 +178,13 @@ pub(crate) struct CallArguments {
     /// Metadata, such as 'x-id: 7'; may be given again
     #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
-    /// A .proto file that describes the service; may be given again. Imports are searched in the folders
+    /// A file that describes the service; may be given again: a .proto file, whose imports are searched in the folders
     /// above it [default: ask the target by server reflection]
     #[arg(long, value_name = "FILE")]
     pub(crate) proto: Vec<PathBuf>,
+    /// The same as a descriptor set, as `protoc --descriptor_set_out --include_imports` and `buf build` write it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) protoset: Vec<PathBuf>,
     /// Connections that calls are spread over; they are spread over all addresses of the name, because one connection
     /// reaches one replica
     #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]

@@ -14,6 +14,10 @@ use crate::screen;
 /// The command line. Help, or what is wrong, is printed, and ends the process.
 pub(crate) fn parse() -> Arguments {
     let given = || with_script_verb(with_http_verb(with_whole_curl(std::env::args_os().collect())));
+    if let Some(hint) = refused(&given()) {
+        screen::note(format_args!("plimsoll: {hint}"));
+        std::process::exit(USAGE);
+    }
     let error = match Arguments::try_parse_from(given()) {
         Ok(arguments) => return arguments,
         Err(error) => error,
@@ -35,6 +39,28 @@ pub(crate) fn parse() -> Arguments {
             std::process::exit(error.exit_code())
         }
     }
+}
+
+/// The exit code of a command line that cannot be used.
+const USAGE: i32 = 2;
+
+/// What to write instead of a command line that means something else than its writer expects.
+fn refused(arguments: &[OsString]) -> Option<String> {
+    let verb = arguments.get(1)?.to_str()?;
+    let rate = arguments.windows(2).find(|pair| {
+        pair[0] == "-q" && pair[1].to_str().is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    match rate {
+        Some(pair) if verb == "http" || verb == "grpc" => {
+            let rate = pair[1].to_string_lossy();
+            return Some(format!("`-q` is --quiet, as in every command; a rate is `-r {}`", visible(&rate)));
+        }
+        _ => {}
+    }
+    let path = Path::new(verb);
+    let is_plan = path.extension().is_some_and(|ending| ending == "toml" || ending == "js" || ending == "ts");
+    (is_plan && path.is_file())
+        .then(|| format!("a plan or script is run by `plimsoll run {}`", visible(verb)))
 }
 
 /// The verb that `run` is with a script: it has k6's flags.

@@ -42,7 +42,7 @@ fn a_bare_url_gets_two_hundred_requests_and_no_file_is_left() {
 fn a_rate_and_a_number_send_exactly_that_many() {
     let target = target();
     let folder = TestFolder::new("");
-    let line = ["http", &url(&target, "/"), "-q", "100", "-n", "50", "--quiet", "--json", "run.json"];
+    let line = ["http", &url(&target, "/"), "-r", "100", "-n", "50", "--quiet", "--json", "run.json"];
     plimsoll(&folder, &line).exits_with(0);
     assert_eq!(target.requests(), 50);
     let report = folder.json("run.json");
@@ -191,10 +191,10 @@ fn contradictory_options_get_an_error_with_a_remedy() {
     let refused = |arguments: &[&str], parts: &[&str]| {
         plimsoll(&folder, &[&["http"], arguments].concat()).exits_with(2).stderr_contains(parts);
     };
-    refused(&[&free, "-q", "5", "-n", "5", "-z", "5s"], &["leave out one of"]);
+    refused(&[&free, "-r", "5", "-n", "5", "-z", "5s"], &["leave out one of"]);
     refused(&[&free, "-n", "5", "--ramp", "5s"], &["`-z` instead of `-n`"]);
     refused(&[&free, "-z", "5"], &["--duration", "number with a unit"]);
-    refused(&[&free, "-q", "fast"], &["--rate", "not a rate"]);
+    refused(&[&free, "-r", "fast"], &["--rate", "not a rate"]);
     refused(&[&free, "-H", "nothing"], &["name: value"]);
     refused(&[&free, "-D", "no-such-file"], &["no-such-file", "cannot be read"]);
     refused(&[&free, "-d", "a", "-D", "b"], &["cannot be used with"]);

@@ -138,7 +138,7 @@ fn random_arrivals_are_reproducible_by_their_seed() {
     let url = format!("http://{}/", target.addr());
     let line = |seed: &str, file: &str| {
         let load =
-            ["-q", "200", "-z", "1s", "--arrivals", "poisson", "--seed", seed, "--quiet", "--json", file];
+            ["-r", "200", "-z", "1s", "--arrivals", "poisson", "--seed", seed, "--quiet", "--json", file];
         folder.plimsoll(&[&["http", &url], &load[..]].concat()).exits_with(0);
         folder.json(file)["accounting"]["arrivals"]["scheduled"].as_u64().unwrap()
     };
@@ -153,7 +153,7 @@ fn random_arrivals_are_reproducible_by_their_seed() {
             .stderr_contains(parts);
     };
     refused(&["poisson"], &["go with a rate"]);
-    refused(&["poisson", "-q", "5", "-n", "5"], &["`-z` instead of `-n`"]);
+    refused(&["poisson", "-r", "5", "-n", "5"], &["`-z` instead of `-n`"]);
     refused(&["often"], &["`even` or `poisson`"]);
 }
 

@@ -9,13 +9,14 @@ use super::names::endpoint_name;
 use super::pace::Pace;
 use super::texts::TemplateReader;
 use super::{AdhocError, AdhocParts, Sources, TARGET, single_target};
-use crate::address::Origin;
+use crate::address::{Origin, with_local_host};
 use crate::call::{CallOptions, CancelAfter, MAX_MESSAGES};
 use crate::connection::Connecting;
 use crate::files::Files;
 use crate::message::{SchemaError, Schemas};
 use crate::model::{Expect, Flow, GrpcOrigin, Request, Step, Target};
 use crate::plan::LoadedPlan;
+use crate::think::Think;
 
 /// The options of `plimsoll grpc`.
 #[derive(Debug, Clone)]
@@ -60,7 +61,7 @@ pub struct AdhocStream {
 /// [`AdhocError`] if the options are invalid.
 pub fn grpc(adhoc: &AdhocGrpc, sources: Sources<'_>) -> Result<LoadedPlan, AdhocError> {
     let shape = adhoc.pace.resolve()?;
-    let Origin { scheme, host, port } = Origin::parse(&adhoc.address).map_err(AdhocError)?;
+    let Origin { scheme, host, port } = origin(&adhoc.address).map_err(AdhocError)?;
     let call = Call::read(adhoc)?;
     let mut texts = TemplateReader::new(sources);
     call.messages().try_for_each(|message| check_message(message, &mut texts))?;
@@ -71,7 +72,7 @@ pub fn grpc(adhoc: &AdhocGrpc, sources: Sources<'_>) -> Result<LoadedPlan, Adhoc
         name: endpoint_name(&method),
         request: Request::Grpc { target: TARGET.to_owned(), method, metadata, message, call: options },
         timeout: adhoc.timeout,
-        think: Duration::ZERO,
+        think: Think::default(),
         expect: Expect::default(),
         extract: Vec::new(),
     };
@@ -89,6 +90,15 @@ pub fn grpc(adhoc: &AdhocGrpc, sources: Sources<'_>) -> Result<LoadedPlan, Adhoc
     let mut plan = parts.plan(texts)?;
     plan.schemas = schemas;
     Ok(plan)
+}
+
+/// `host:port`, `:port`, or an address with a scheme, that of gRPC too.
+fn origin(address: &str) -> Result<Origin, String> {
+    match (address.strip_prefix("grpc://"), address.strip_prefix("grpcs://")) {
+        (Some(rest), _) => Origin::parse(&with_local_host(rest)),
+        (_, Some(rest)) => Origin::parse(&format!("https://{}", with_local_host(rest))),
+        _ => Origin::parse(&with_local_host(address)),
+    }
 }
 
 /// A method, and what is sent to it.

@@ -6,12 +6,13 @@ use super::names::endpoint_name;
 use super::pace::Pace;
 use super::texts::TemplateReader;
 use super::{AdhocError, AdhocParts, Sources, TARGET, single_target};
-use crate::address::is_visible_ascii;
+use crate::address::{is_visible_ascii, with_local_host};
 use crate::connection::Connecting;
 use crate::http::HttpOptions;
 use crate::model::{Expect, Flow, HttpOrigin, Request, Step, Target};
 use crate::plan::LoadedPlan;
 use crate::template::{Part, Template};
+use crate::think::Think;
 
 /// The longest URL, in bytes.
 const MAX_URL_BYTES: usize = 64 << 10;
@@ -124,7 +125,7 @@ pub(super) fn one(
             options: HttpOptions { redirects: adhoc.redirects, basic_auth, compress: false },
         },
         timeout: adhoc.timeout,
-        think: Duration::ZERO,
+        think: Think::default(),
         expect: Expect::default(),
         extract: Vec::new(),
     };
@@ -163,7 +164,8 @@ pub(super) fn split_url(url: &str) -> Result<(HttpOrigin, String), AdhocError> {
     if url.len() > MAX_URL_BYTES {
         return Err(AdhocError(format!("a URL is at most {MAX_URL_BYTES} bytes long")));
     }
-    let whole = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    let url = with_local_host(url);
+    let whole = if url.contains("://") { url.into_owned() } else { format!("http://{url}") };
     let after = whole.find("://").map_or(0, |at| at + 3);
     let end = whole[after..].find(['/', '?', '#']).map_or(whole.len(), |at| after + at);
     // A password with a `/` in it looks like the end of the host.

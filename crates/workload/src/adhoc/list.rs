@@ -205,7 +205,7 @@ impl ListBuilder {
             name: kind.endpoint.clone(),
             request,
             timeout: self.defaults.timeout,
-            think: Duration::ZERO,
+            think: crate::think::Think::default(),
             expect: Expect::default(),
             extract: Vec::new(),
         });

@@ -91,14 +91,14 @@ impl Pace {
             return wrong("a ramp goes with a duration: use `-z` instead of `-n`, or leave out `--ramp`");
         }
         if self.arrivals == Arrivals::Poisson && self.rate.is_none() {
-            return wrong("arrivals at random go with a rate: add `-q`");
+            return wrong("arrivals at random go with a rate: add `-r`");
         }
         if self.arrivals == Arrivals::Poisson && self.requests.is_some() {
             return wrong("how many arrivals at random come is left to chance: use `-z` instead of `-n`");
         }
         if self.rate.is_some() && self.requests.is_some() && self.duration.is_some() {
             return wrong(
-                "a rate for a duration is a number of requests already: leave out one of `-q`, `-z`, `-n`",
+                "a rate for a duration is a number of requests already: leave out one of `-r`, `-z`, `-n`",
             );
         }
         Ok(())

@@ -139,7 +139,7 @@ fn the_vu_limit_follows_the_rate_unless_it_is_given() {
 fn contradictory_options_are_refused() {
     let pace = |pace| AdhocHttp { pace, ..request("http://h/") };
     let all = Pace { rate: Some(1.0), requests: Some(1), duration: Some(SECOND), ..Pace::default() };
-    refused(&pace(all), &["`-q`, `-z`, `-n`"]);
+    refused(&pace(all), &["`-r`, `-z`, `-n`"]);
     let ramp = Pace { requests: Some(1), ramp: Some(SECOND), ..Pace::default() };
     refused(&pace(ramp), &["`-z` instead of `-n`", "--ramp"]);
     refused(&pace(Pace { requests: Some(0), ..Pace::default() }), &["-n 1"]);

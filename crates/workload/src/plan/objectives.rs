@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use evidence::SeriesKey;
 
+use super::errors::PlanErrors;
 use super::section::{Issues, Item, Section, Span};
 use crate::model::Workload;
 use crate::nearest::nearest;
@@ -36,6 +37,28 @@ pub(super) fn read(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
 /// Read the objectives of a policy, which is beside a script: its endpoints are named while it runs.
 pub(super) fn read_of_script(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
     read_among(root, &KnownNames::of(workload))
+}
+
+/// The objectives that the options `--ask` of an ad-hoc run give; its steps are known.
+///
+/// # Errors
+/// [`PlanErrors`]: what is wrong with them, each with its place.
+pub fn asked(workload: &Workload, asks: &[String]) -> Result<Vec<Objective>, PlanErrors> {
+    let endpoints = workload.steps().map(|step| step.name.clone()).collect();
+    let known = KnownNames { endpoints: Some(endpoints), ..KnownNames::of(workload) };
+    let mut objectives = Vec::new();
+    for (at, text) in asks.iter().enumerate() {
+        let issues = Issues::new("--ask", text);
+        let span = 0..text.len();
+        let is_endpoint = |name: &str| workload.steps().any(|step| step.name == name);
+        let parsed = objective::parse_among(&format!("asked-{}", at + 1), text, &is_endpoint);
+        if let Some(objective) = issues.check_objective(&span, parsed) {
+            known.check(&objective, &issues, &span);
+            objectives.push(objective);
+        }
+        issues.finish()?;
+    }
+    Ok(objectives)
 }
 
 fn read_among(root: &Section<'_>, known: &KnownNames) -> Vec<Objective> {

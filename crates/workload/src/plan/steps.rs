@@ -6,9 +6,10 @@ use super::section::{Item, Section, Span};
 use super::step_reader::{StepProtocol, StepReader, check_json_path};
 use super::targets::Targets;
 use super::value_use::ValueUse;
-use super::{expect, request};
+use super::{expect, request, think};
 use crate::model::{Extract, ExtractFrom, Request, Step};
 use crate::template::is_name;
+use crate::think::Think;
 
 /// The default time limit of a request.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -56,7 +57,7 @@ fn read_step(section: &Section<'_>, targets: &Targets) -> StepDraft {
             }
         })
     });
-    let think = section.get("think").map_or(Some(Duration::ZERO), |item| item.duration());
+    let think = section.get("think").map_or(Some(Think::default()), |item| think::read(&item));
     section.finish();
     let step = name.clone().zip(request).zip(timeout).zip(think).zip(expect);
     let step = step.map(|((((name, request), timeout), think), expect)| Step {

@@ -56,7 +56,8 @@ impl Targets {
             self.undescribed.insert(name.to_owned());
             return;
         }
-        let span = section.get("proto").map_or(section.span.clone(), |item| item.span());
+        let span =
+            section.get("proto").or(section.get("protoset")).map_or(section.span.clone(), |item| item.span());
         let paths: Vec<_> = grpc.proto.iter().map(|path| folder.join(path)).collect();
         if let Err(error) = self.schemas.load_with(name, &paths, &imports, folder.files) {
             section.issues.add(&span, error.to_string());
@@ -105,10 +106,10 @@ fn read_target(section: &Section<'_>) -> (Target, Option<UrlUser>) {
         user = credentials.map(|credentials| UrlUser { credentials, span: item.span() });
         section.issues.check(&item.span(), HttpOrigin::parse(&url))
     });
-    let proto = match section.get("proto") {
-        Some(item) => item.one_or_many().iter().filter_map(|i| i.text().map(str::to_owned)).collect(),
-        None => Vec::new(),
-    };
+    // What a file is follows from its name: the second key is the one that other tools have for descriptor sets.
+    let files = ["proto", "protoset"].into_iter().filter_map(|key| section.get(key));
+    let files = files.flat_map(|item| item.one_or_many());
+    let proto = files.filter_map(|item| item.text().map(str::to_owned)).collect();
     let connecting = connecting::read(section);
     let grpc = section.get("grpc").and_then(|item| {
         let text = item.text()?;

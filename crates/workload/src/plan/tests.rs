@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::connection::Scheme;
 use crate::model::{HttpOrigin, Pick, ProcessRef, ReadyProbe};
+use crate::think::Think;
 
 mod connecting;
 mod errors;
@@ -17,6 +18,7 @@ mod http;
 mod observation;
 mod overrides;
 mod stop_rules;
+mod think;
 mod until_decided;
 
 /// Files in memory.
@@ -141,7 +143,7 @@ fn a_minimal_plan_has_every_default() {
     let scenario = &workload.scenarios[0];
     assert_eq!((scenario.max_vus, scenario.graceful_stop, scenario.start), (300, 30 * S, Duration::ZERO));
     let Flow::Sequence(steps) = &scenario.flow else { panic!("no weights make a sequence") };
-    assert_eq!((steps[0].timeout, steps[0].think), (30 * S, Duration::ZERO));
+    assert_eq!((steps[0].timeout, steps[0].think), (30 * S, Think::default()));
     let Request::Http { target, method, path, .. } = &steps[0].request else { panic!("it is HTTP") };
     assert_eq!((target.as_str(), method.as_str(), path.source()), ("shop", "GET", "/shop/items"));
 }
@@ -247,7 +249,7 @@ url = "${shop.url}/ready"
         [("x-user", "${users.id}"), ("content-type", "application/json")]
     );
     assert_snapshot!(body.source(), @r#"{"deep":[true,1.5],"n":3,"name":"a \"quote\" ${users.id | json}"}"#);
-    assert_eq!((step.think, step.timeout), (2 * S, Duration::from_millis(1500)));
+    assert_eq!((step.think, step.timeout), ((2 * S).into(), Duration::from_millis(1500)));
     assert_eq!(step.extract.iter().map(|e| e.name.as_str()).collect::<Vec<_>>(), ["z", "a", "m"]);
     assert_eq!((step.expect.status.as_slice(), step.expect.body_contains.len()), ([200, 409].as_slice(), 2));
     assert_eq!(workload.data["users"].pick, Pick::Random);
@@ -276,7 +278,7 @@ fn the_example_of_the_manual_is_a_valid_plan() {
     let manual = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plan.md"))
         .expect("the manual is there");
     let example =
-        manual.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+        manual.split("```toml\n").nth(2).and_then(|rest| rest.split("```").next()).expect("an example");
     let files = [("shop.proto", PROTO), ("users.csv", "id,password\nu1,p1\nu2,p2\n")];
     let plan = load_with(example, &files, &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(plan.workload.scenarios.len(), 3);

@@ -76,7 +76,7 @@ fn scenario(name: &str, executor: Executor, steps: &[(&str, f64, f64)]) -> Scena
                 options: Default::default(),
             },
             timeout: Duration::from_secs(10),
-            think: Duration::ZERO,
+            think: workload::Think::default(),
             expect: Expect::default(),
             extract: Vec::new(),
         },
