@@ -22,7 +22,7 @@ use crate::compare::Side;
 use crate::rules::RULES_VERSION;
 
 pub use conditions::Conditions;
-pub use decide::{Decision, Futility, futility};
+pub use decide::{Bounds, Compared, Decision, Futility, decisions, futility};
 pub use slot::SlotValue;
 
 /// The two runs of a pair, measured.
@@ -55,15 +55,25 @@ pub struct Rulebook<'a> {
     pub accept: &'a [String],
 }
 
+/// Which pair, and which of its runs came first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PairPlace {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Which arm ran first.
+    pub order: PairOrder,
+}
+
 /// Measures the two runs of a pair, A's first.
 ///
 /// # Errors
 /// [`ReadError`] when the evidence of one cannot be read.
 pub fn judge_pair(
     metrics: &[GateMetric],
-    (number, order): (u32, PairOrder),
+    place: PairPlace,
     sides: [&Side<'_>; 2],
 ) -> Result<JudgedPair, ReadError> {
+    let PairPlace { number, order } = place;
     let cuts = cut::cuts(sides)?;
     let [a, b] = sides.map(|side| slot::Slot::of(side, &cuts, metrics));
     let (a, b) = (a?, b?);

@@ -94,7 +94,8 @@ fn value(source: &MeasureSource<'_>, quantity: &Quantity) -> Result<SlotValue, R
                 },
             };
             let filter = Filter { phase: phase.clone(), ..Filter::default() };
-            cost_per_request(source.run, &source.window(&filter), (*cost, &target))
+            let paid = Paid { cost: *cost, target: &target };
+            cost_per_request(source.run, &source.window(&filter), paid)
         }
     }
 }
@@ -149,13 +150,16 @@ fn only_target(run: &dyn Run, series: &str) -> Result<String, String> {
     }
 }
 
+/// What requests are paid with, and by which target.
+struct Paid<'a> {
+    cost: CostKind,
+    target: &'a str,
+}
+
 /// The integral of a rate over the seconds of `window` that its samples cover, divided by the requests that ended in
 /// exactly these seconds.
-fn cost_per_request(
-    run: &dyn Run,
-    window: &Seconds,
-    (cost, target): (CostKind, &str),
-) -> Result<SlotValue, ReadError> {
+fn cost_per_request(run: &dyn Run, window: &Seconds, paid: Paid<'_>) -> Result<SlotValue, ReadError> {
+    let Paid { cost, target } = paid;
     let is_its = |key: &&SeriesKey| &*key.name == cost.series() && &*key.target == target;
     let parts: Vec<Coverage> =
         run.series().iter().filter(is_its).map(|key| Coverage::of(run, key)).collect::<Result<_, _>>()?;
