@@ -7,11 +7,11 @@
 mod conditions;
 mod cut;
 pub mod decide;
+mod invalidating;
 mod slot;
 #[cfg(test)]
 mod tests;
 mod verdict;
-mod voided;
 
 use evidence::run::ReadError;
 use evidence::{ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer, PairOrder, Severity};
@@ -51,7 +51,7 @@ pub struct Rulebook<'a> {
     pub looks: &'a Looks,
     /// The chance of any false alarm, 0 to 1.
     pub level: f64,
-    /// Rules whose findings do not void it.
+    /// Rules whose findings do not invalidate it.
     pub accept: &'a [String],
 }
 
@@ -82,7 +82,7 @@ pub fn judge_pair(
         let (_, b) = b.others.iter().find(|(other, _)| *other == name)?;
         Some((name, [a, *b]))
     });
-    let mut findings = voided::findings(number, sides)?;
+    let mut findings = invalidating::findings(number, sides)?;
     findings.extend(cut::finding(number, &cuts));
     Ok(JudgedPair {
         number,
@@ -100,8 +100,8 @@ pub fn judge_experiment(
     pairs: &[JudgedPair],
     end: ExperimentEnd,
 ) -> ExperimentJudgement {
-    let mut findings = voided::joined(pairs, rules.accept);
-    let is_void = findings.iter().any(|finding| finding.severity == Severity::Invalid);
+    let mut findings = invalidating::joined(pairs, rules.accept);
+    let is_invalid = findings.iter().any(|finding| finding.severity == Severity::Invalid);
     let of_metric =
         |at: usize| pairs.iter().filter_map(move |pair| pair.values.get(at).cloned()).collect::<Vec<_>>();
     let values: Vec<Vec<[SlotValue; 2]>> = (0..rules.metrics.len()).map(of_metric).collect();
@@ -110,8 +110,8 @@ pub fn judge_experiment(
     verdict::refuse_times_beside_errors(rules, &mut metrics, &mut findings);
     findings.sort_by_key(|finding| finding.severity);
     let (verdict, because) = verdict::whole(&metrics, &findings, &end);
-    if is_void {
-        metrics.iter_mut().for_each(void);
+    if is_invalid {
+        metrics.iter_mut().for_each(invalidate);
     }
     ExperimentJudgement {
         rules_version: RULES_VERSION,
@@ -128,7 +128,7 @@ pub fn judge_experiment(
 }
 
 /// The metric has no answer, because the whole has none.
-fn void(metric: &mut MetricAnswer) {
+fn invalidate(metric: &mut MetricAnswer) {
     metric.verdict = evidence::MetricVerdict::Invalid;
     metric.decided_at = None;
     "The experiment as a whole cannot be compared.".clone_into(&mut metric.because);

@@ -3,12 +3,13 @@
 //! How late the generator was and what neighbours took are outcomes of their own. No pair is left out for them: an arm that
 //! keeps the generator from running would hide behind that.
 
-use evidence::run::ReadError;
-use evidence::{ExperimentFinding, Metric, MetricAnswer, MetricVerdict, Mover, PairOrder, Severity};
+use evidence::run::{ReadError, select};
+use evidence::{
+    ExperimentFinding, Histogram, Metric, MetricAnswer, MetricVerdict, Mover, PairOrder, Run, Severity,
+};
 use stats::Paired;
 
 use super::JudgedPair;
-use super::slot::quantile_ms;
 use crate::compare::Side;
 use crate::facts::Host;
 use crate::tables::Tables;
@@ -46,6 +47,15 @@ impl Conditions {
             steal: host.as_ref().and_then(steal),
         })
     }
+}
+
+/// The quantile of all values of a histogram, in milliseconds.
+fn quantile_ms(run: &dyn Run, metric: Metric, q: f64) -> Result<Option<f64>, ReadError> {
+    let mut all = Histogram::new();
+    for (id, _) in select(run.keys(), metric, |_| true) {
+        all.merge(&run.histogram(id, run.whole())?);
+    }
+    Ok(all.quantile(q).finite_us().map(|us| us / 1_000.0))
 }
 
 /// Take back what conditions that differ could have caused, and report them.

@@ -223,12 +223,3 @@ fn whole(workload: &Workload) -> Window {
     let begin = workload.phases.first().map(|phase| phase.start);
     Window { begin: at(begin), end: at(workload.phases.last().map(|phase| phase.end)) }
 }
-
-/// A statistic that needs no bound: for conditions.
-pub(super) fn quantile_ms(run: &dyn Run, metric: Metric, q: f64) -> Result<Option<f64>, ReadError> {
-    let mut all = evidence::Histogram::new();
-    for (id, _) in select(run.keys(), metric, |_| true) {
-        all.merge(&run.histogram(id, run.whole())?);
-    }
-    Ok(all.quantile(q).finite_us().map(|us| us / 1_000.0))
-}

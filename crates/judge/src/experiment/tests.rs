@@ -131,7 +131,7 @@ fn arms_under_different_conditions_are_not_equivalent() {
 
 #[test]
 fn what_is_carried_over_is_reported() {
-    let carried = |i: usize| if i % 2 == 0 { 1.10 } else { 1.0 / 1.10 };
+    let carried = |i: usize| if i.is_multiple_of(2) { 1.10 } else { 1.0 / 1.10 };
     let values = (0..10).map(|i| vec![[known(20.0), known(20.0 * carried(i) * (0.01 * NOISE[i]).exp())]]);
     let found = judged(&[metric("p95(list)")], &pairs(values.collect()));
     assert!(found.findings.iter().any(|finding| finding.name == "order-effect"), "{:?}", found.findings);
@@ -139,8 +139,8 @@ fn what_is_carried_over_is_reported() {
 }
 
 #[test]
-fn a_rule_voids_where_it_fires_in_half_of_the_pairs_unless_the_difference_is_meant() {
-    let voided = |pairs_with: usize, accept: &[String]| {
+fn a_rule_invalidates_where_it_fires_in_half_of_the_pairs_unless_the_difference_is_meant() {
+    let with_rule = |pairs_with: usize, accept: &[String]| {
         let mut pairs = shifted(6, 1.0, 0.01);
         for pair in pairs.iter_mut().take(pairs_with) {
             pair.findings.push(ExperimentFinding {
@@ -155,11 +155,11 @@ fn a_rule_voids_where_it_fires_in_half_of_the_pairs_unless_the_difference_is_mea
         let rules = Rulebook { metrics: &metrics, looks: &looks, level: 0.005, accept };
         judge_experiment(&rules, &pairs, ExperimentEnd::Decided)
     };
-    let found = voided(6, &[]);
+    let found = with_rule(6, &[]);
     assert_eq!((found.verdict, found.metrics[0].verdict), (Verdict::Invalid, MetricVerdict::Invalid));
     assert!(found.because.contains("C2 workload-mismatch: In 6 of 6 pairs"), "{}", found.because);
-    assert_eq!(voided(2, &[]).verdict, Verdict::Pass);
-    assert_eq!(voided(6, &["c2".to_owned()]).verdict, Verdict::Pass);
+    assert_eq!(with_rule(2, &[]).verdict, Verdict::Pass);
+    assert_eq!(with_rule(6, &["c2".to_owned()]).verdict, Verdict::Pass);
 }
 
 #[test]

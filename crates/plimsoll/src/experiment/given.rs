@@ -13,7 +13,6 @@ use workload::plan::metrics_for;
 
 use super::record::Record;
 use super::session::{NamedRun, looks_of, measured_pair, summary};
-use crate::ab::exit_code;
 use crate::arguments::AbArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
@@ -126,7 +125,7 @@ fn confounded(times: &[[String; 2]]) -> Option<ExperimentFinding> {
     if !times.windows(2).all(is_apart) {
         return finding(
             Severity::Invalid,
-            "The runs were not made in pairs, one of A next to one of B: what changed in the meantime cannot be told apart \
+            "The runs were not made in pairs, one of A next to one of B: what changed in the meantime cannot be separated \
              from the difference of A and B.",
         );
     }
@@ -159,5 +158,5 @@ fn report(
     reports: &PreopenedReports,
 ) -> CommandResult<u8> {
     outputs::write_experiment(summary, &arguments.outputs, reports)?;
-    Ok(exit_code(summary, arguments))
+    Ok(outputs::exit_code(summary.judgement.verdict, arguments.outputs.inconclusive))
 }

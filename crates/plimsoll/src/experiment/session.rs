@@ -84,7 +84,7 @@ pub(crate) fn run(
 /// The looks of a design.
 pub(crate) fn looks_of(at: &[u32]) -> CommandResult<Looks> {
     Looks::new(at).map_err(|_| {
-        let wrong = crate::ab::check_looks(at).err().unwrap_or_default();
+        let wrong = definition::check_looks(at).err().unwrap_or_default();
         Failure::usage(anyhow!(wrong))
     })
 }
@@ -121,7 +121,7 @@ fn announce(experiment: &Experiment, looks: &Looks, pair_takes: Duration) -> Com
     Ok(())
 }
 
-/// What an experiment is told by.
+/// What identifies an experiment, and what keeps its secrets.
 struct Identity {
     /// The digest of what it is made of.
     definition: String,

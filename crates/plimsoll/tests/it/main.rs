@@ -9,6 +9,7 @@ mod archives;
 mod check;
 mod command;
 mod compare;
+mod experiments;
 mod explain;
 mod grpc_scripts;
 mod hostile_text;
