@@ -7,11 +7,11 @@
 mod conditions;
 mod cut;
 pub mod decide;
+mod invalidating;
 mod slot;
 #[cfg(test)]
 mod tests;
 mod verdict;
-mod voided;
 
 use evidence::run::ReadError;
 use evidence::{ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer, PairOrder, Severity};
@@ -22,7 +22,7 @@ use crate::compare::Side;
 use crate::rules::RULES_VERSION;
 
 pub use conditions::Conditions;
-pub use decide::{Decision, Futility, futility};
+pub use decide::{Bounds, Compared, Decision, Futility, decisions, futility};
 pub use slot::SlotValue;
 
 /// The two runs of a pair, measured.
@@ -51,8 +51,17 @@ pub struct Rulebook<'a> {
     pub looks: &'a Looks,
     /// The chance of any false alarm, 0 to 1.
     pub level: f64,
-    /// Rules whose findings do not void it.
+    /// Rules whose findings do not invalidate it.
     pub accept: &'a [String],
+}
+
+/// Which pair, and which of its runs came first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PairPlace {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Which arm ran first.
+    pub order: PairOrder,
 }
 
 /// Measures the two runs of a pair, A's first.
@@ -61,9 +70,10 @@ pub struct Rulebook<'a> {
 /// [`ReadError`] when the evidence of one cannot be read.
 pub fn judge_pair(
     metrics: &[GateMetric],
-    (number, order): (u32, PairOrder),
+    place: PairPlace,
     sides: [&Side<'_>; 2],
 ) -> Result<JudgedPair, ReadError> {
+    let PairPlace { number, order } = place;
     let cuts = cut::cuts(sides)?;
     let [a, b] = sides.map(|side| slot::Slot::of(side, &cuts, metrics));
     let (a, b) = (a?, b?);
@@ -72,7 +82,7 @@ pub fn judge_pair(
         let (_, b) = b.others.iter().find(|(other, _)| *other == name)?;
         Some((name, [a, *b]))
     });
-    let mut findings = voided::findings(number, sides)?;
+    let mut findings = invalidating::findings(number, sides)?;
     findings.extend(cut::finding(number, &cuts));
     Ok(JudgedPair {
         number,
@@ -90,8 +100,8 @@ pub fn judge_experiment(
     pairs: &[JudgedPair],
     end: ExperimentEnd,
 ) -> ExperimentJudgement {
-    let mut findings = voided::joined(pairs, rules.accept);
-    let is_void = findings.iter().any(|finding| finding.severity == Severity::Invalid);
+    let mut findings = invalidating::joined(pairs, rules.accept);
+    let is_invalid = findings.iter().any(|finding| finding.severity == Severity::Invalid);
     let of_metric =
         |at: usize| pairs.iter().filter_map(move |pair| pair.values.get(at).cloned()).collect::<Vec<_>>();
     let values: Vec<Vec<[SlotValue; 2]>> = (0..rules.metrics.len()).map(of_metric).collect();
@@ -100,8 +110,8 @@ pub fn judge_experiment(
     verdict::refuse_times_beside_errors(rules, &mut metrics, &mut findings);
     findings.sort_by_key(|finding| finding.severity);
     let (verdict, because) = verdict::whole(&metrics, &findings, &end);
-    if is_void {
-        metrics.iter_mut().for_each(void);
+    if is_invalid {
+        metrics.iter_mut().for_each(invalidate);
     }
     ExperimentJudgement {
         rules_version: RULES_VERSION,
@@ -118,7 +128,7 @@ pub fn judge_experiment(
 }
 
 /// The metric has no answer, because the whole has none.
-fn void(metric: &mut MetricAnswer) {
+fn invalidate(metric: &mut MetricAnswer) {
     metric.verdict = evidence::MetricVerdict::Invalid;
     metric.decided_at = None;
     "The experiment as a whole cannot be compared.".clone_into(&mut metric.because);

@@ -31,7 +31,9 @@ pub(crate) use out::{OutProtocol, OutTarget};
 pub(crate) use parse::parse;
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use script::ScriptArguments;
-pub(crate) use selftest::{SelftestEngineArguments, SelftestPart, SelftestVerdictsArguments};
+pub(crate) use selftest::{
+    SelftestEngineArguments, SelftestExperimentsArguments, SelftestPart, SelftestVerdictsArguments,
+};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 
 const EXIT_CODES: &str = "\

@@ -86,6 +86,7 @@ fn main() -> ExitCode {
         Verb::Man(arguments) => man::man(&arguments),
         Verb::Selftest(SelftestPart::Engine(arguments)) => selftest::engine(&arguments),
         Verb::Selftest(SelftestPart::Verdicts(arguments)) => selftest::verdicts(&arguments),
+        Verb::Selftest(SelftestPart::Experiments(arguments)) => selftest::experiments(&arguments),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

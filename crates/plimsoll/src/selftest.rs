@@ -3,6 +3,7 @@
 //! The engine offers load at rising rates to a server in this process whose behaviour is known. What it did is compared
 //! with what was asked; the server is not what is tested.
 
+mod experiments;
 mod stage;
 mod target;
 mod text;
@@ -15,6 +16,7 @@ use anyhow::anyhow;
 use crate::arguments::SelftestEngineArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
+pub(crate) use experiments::run as experiments;
 use stage::{Load, Stage};
 use text::Selftest;
 pub(crate) use verdicts::verdicts;

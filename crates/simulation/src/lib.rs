@@ -7,10 +7,13 @@
 
 mod catalogue;
 mod episodes;
+mod experiments;
 mod generator;
 mod leaks;
 #[cfg(test)]
 mod looks;
+#[cfg(test)]
+mod nominal_levels;
 mod question;
 mod random;
 mod recording;
@@ -20,6 +23,7 @@ mod truth;
 mod verdicts;
 
 pub use catalogue::{Subject, catalogue};
+pub use experiments::{ExperimentKind, ExperimentTally, Promise, experiments};
 pub use question::{GivenVerdict, Limits, Question, Tally, Truth};
 
 /// Runs or series of one kind, and what is asked of each.

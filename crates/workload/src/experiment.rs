@@ -75,7 +75,7 @@ pub struct Design {
     pub seed: u64,
     /// The chance of any false alarm, 0 to 1.
     pub level: f64,
-    /// Rules whose findings do not void the comparison: the difference is meant.
+    /// Rules whose findings do not invalidate the comparison: the difference is meant.
     pub accept: Vec<String>,
 }
 

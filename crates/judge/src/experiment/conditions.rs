@@ -3,12 +3,13 @@
 //! How late the generator was and what neighbours took are outcomes of their own. No pair is left out for them: an arm that
 //! keeps the generator from running would hide behind that.
 
-use evidence::run::ReadError;
-use evidence::{ExperimentFinding, Metric, MetricAnswer, MetricVerdict, Mover, PairOrder, Severity};
+use evidence::run::{ReadError, select};
+use evidence::{
+    ExperimentFinding, Histogram, Metric, MetricAnswer, MetricVerdict, Mover, PairOrder, Run, Severity,
+};
 use stats::Paired;
 
 use super::JudgedPair;
-use super::slot::quantile_ms;
 use crate::compare::Side;
 use crate::facts::Host;
 use crate::tables::Tables;
@@ -48,18 +49,38 @@ impl Conditions {
     }
 }
 
+/// The quantile of all values of a histogram, in milliseconds.
+fn quantile_ms(run: &dyn Run, metric: Metric, q: f64) -> Result<Option<f64>, ReadError> {
+    let mut all = Histogram::new();
+    for (id, _) in select(run.keys(), metric, |_| true) {
+        all.merge(&run.histogram(id, run.whole())?);
+    }
+    Ok(all.quantile(q).finite_us().map(|us| us / 1_000.0))
+}
+
 /// Take back what conditions that differ could have caused, and report them.
 pub(super) fn apply(
     pairs: &[JudgedPair],
     metrics: &mut [MetricAnswer],
     findings: &mut Vec<ExperimentFinding>,
 ) {
-    let differing = [
-        unequal(pairs, ("start-lag-differs", "the 99th percentile of start lag", " ms"), LAG_MS, |c| {
-            c.lag_ms
-        }),
-        unequal(pairs, ("steal-differs", "the share that neighbours took", ""), STEAL, |c| c.steal),
+    let conditions = [
+        Condition {
+            name: "start-lag-differs",
+            what: "the 99th percentile of start lag",
+            unit: " ms",
+            least: LAG_MS,
+            of: |conditions| conditions.lag_ms,
+        },
+        Condition {
+            name: "steal-differs",
+            what: "the share that neighbours took",
+            unit: "",
+            least: STEAL,
+            of: |conditions| conditions.steal,
+        },
     ];
+    let differing = conditions.map(|condition| condition.unequal(pairs));
     for finding in differing.into_iter().flatten() {
         for metric in metrics.iter_mut() {
             if matches!(metric.verdict, MetricVerdict::NoRegression | MetricVerdict::Equivalent) {
@@ -74,28 +95,38 @@ pub(super) fn apply(
     findings.extend(metrics.iter().filter_map(one_pair_decides));
 }
 
-fn unequal(
-    pairs: &[JudgedPair],
-    (name, what, unit): (&str, &str, &str),
+/// Something that must be equal in both arms.
+struct Condition {
+    name: &'static str,
+    what: &'static str,
+    unit: &'static str,
+    /// The smallest difference that matters.
     least: f64,
     of: fn(&Conditions) -> Option<f64>,
-) -> Option<ExperimentFinding> {
-    let sides: Vec<[f64; 2]> =
-        pairs.iter().filter_map(|pair| Some([of(&pair.conditions[0])?, of(&pair.conditions[1])?])).collect();
-    let differences: Vec<f64> = sides.iter().map(|[a, b]| b - a).collect();
-    let paired = Paired::of(&differences, 0.0).filter(|p| p.pairs >= stats::looks::FEWEST_PAIRS)?;
-    let mean = |side: usize| stats::mean(&sides.iter().map(|pair| pair[side]).collect::<Vec<_>>());
-    (paired.p() < LEVEL && paired.mean.abs() >= least).then(|| ExperimentFinding {
-        name: name.to_owned(),
-        severity: Severity::Inconclusive,
-        pairs: Vec::new(),
-        what: format!(
-            "The arms ran under different conditions: {what} is {:.3}{unit} in A and {:.3}{unit} in B.",
-            mean(0).unwrap_or_default(),
-            mean(1).unwrap_or_default()
-        ),
-        next: "Give the generator a processor of its own, or use a quieter machine.".to_owned(),
-    })
+}
+
+impl Condition {
+    fn unequal(&self, pairs: &[JudgedPair]) -> Option<ExperimentFinding> {
+        let Condition { what, unit, .. } = self;
+        let sides: Vec<[f64; 2]> = pairs
+            .iter()
+            .filter_map(|pair| Some([(self.of)(&pair.conditions[0])?, (self.of)(&pair.conditions[1])?]))
+            .collect();
+        let differences: Vec<f64> = sides.iter().map(|[a, b]| b - a).collect();
+        let paired = Paired::of(&differences, 0.0).filter(|p| p.pairs >= stats::looks::FEWEST_PAIRS)?;
+        let mean = |side: usize| stats::mean(&sides.iter().map(|pair| pair[side]).collect::<Vec<_>>());
+        (paired.p() < LEVEL && paired.mean.abs() >= self.least).then(|| ExperimentFinding {
+            name: self.name.to_owned(),
+            severity: Severity::Inconclusive,
+            pairs: Vec::new(),
+            what: format!(
+                "The arms ran under different conditions: {what} is {:.3}{unit} in A and {:.3}{unit} in B.",
+                mean(0).unwrap_or_default(),
+                mean(1).unwrap_or_default()
+            ),
+            next: "Give the generator a processor of its own, or use a quieter machine.".to_owned(),
+        })
+    }
 }
 
 /// The differences of a metric, by pair; none where one has none.

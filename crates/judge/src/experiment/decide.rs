@@ -88,17 +88,31 @@ impl Bounds {
     }
 }
 
+/// The differences of one metric, by pair in order.
+#[derive(Debug, Clone, Copy)]
+pub struct Compared<'a> {
+    /// Which way is worse, and how far is accepted.
+    pub bounds: Bounds,
+    /// B's value less A's: of logarithms, or of shares.
+    pub differences: &'a [f64],
+    /// The least deviation that may be taken for known.
+    pub least: f64,
+}
+
+impl Compared<'_> {
+    fn first(&self, pairs: u32) -> Option<Paired> {
+        Paired::of(self.differences.get(..pairs as usize)?, self.least)
+    }
+}
+
 /// The decision on each metric from the differences of its pairs, in order; none of a metric without differences.
 ///
 /// Once a difference, an improvement or equivalence is shown it stays; what is only not a regression may still be shown to be
 /// more.
-pub fn decisions(looks: &Looks, level: f64, metrics: &[Option<(Bounds, &[f64], f64)>]) -> Vec<Decision> {
+pub fn decisions(looks: &Looks, level: f64, metrics: &[Option<Compared<'_>>]) -> Vec<Decision> {
     let mut found = vec![OPEN; metrics.len()];
     for look in looks.at() {
-        let paired = |metric: &Option<(Bounds, &[f64], f64)>| {
-            let (bounds, differences, least) = metric.as_ref()?;
-            Some((*bounds, Paired::of(differences.get(..*look as usize)?, *least)?))
-        };
+        let paired = |metric: &Option<Compared<'_>>| metric.and_then(|m| Some((m.bounds, m.first(*look)?)));
         let seen: Vec<Option<(Bounds, Paired)>> = metrics.iter().map(paired).collect();
         if seen.iter().all(Option::is_none) {
             break;
@@ -112,7 +126,8 @@ pub fn decisions(looks: &Looks, level: f64, metrics: &[Option<(Bounds, &[f64], f
         for ((decision, adjusted), seen) in found.iter_mut().zip(stats::holm(&levels)).zip(&seen) {
             decision.adjusted = adjusted;
             let Some((bounds, paired)) = seen else { continue };
-            let verdict = verdict(*bounds, paired, (adjusted <= level, looks.one_sided()));
+            let verdict =
+                verdict(*bounds, &Seen { paired, is_shown: adjusted <= level, one_sided: looks.one_sided() });
             let is_open = matches!(decision.verdict, MetricVerdict::Inconclusive)
                 || (decision.verdict == MetricVerdict::NoRegression
                     && verdict.verdict() == evidence::Verdict::Pass);
@@ -124,8 +139,18 @@ pub fn decisions(looks: &Looks, level: f64, metrics: &[Option<(Bounds, &[f64], f
     found
 }
 
-/// The answer at one look: whether a difference is shown, and at which one-sided level limits are taken.
-fn verdict(bounds: Bounds, paired: &Paired, (is_shown, one_sided): (bool, f64)) -> MetricVerdict {
+/// What is seen at one look.
+struct Seen<'a> {
+    paired: &'a Paired,
+    /// Whether a difference is shown.
+    is_shown: bool,
+    /// The level of each limit.
+    one_sided: f64,
+}
+
+/// The answer at one look.
+fn verdict(bounds: Bounds, seen: &Seen<'_>) -> MetricVerdict {
+    let Seen { paired, is_shown, one_sided } = *seen;
     let worse = bounds.sign * paired.mean;
     let half = paired.half_width(one_sided);
     let is_not_worse = worse + half < bounds.above;
@@ -142,27 +167,34 @@ fn verdict(bounds: Bounds, paired: &Paired, (is_shown, one_sided): (bool, f64)) 
 pub(super) fn answers(rules: &Rulebook<'_>, values: &[Vec<[SlotValue; 2]>]) -> Vec<MetricAnswer> {
     let differences: Vec<Result<Differences, String>> =
         rules.metrics.iter().zip(values).map(|(metric, pairs)| Differences::of(metric, pairs)).collect();
-    let inputs: Vec<Option<(Bounds, &[f64], f64)>> = (rules.metrics.iter().zip(&differences))
-        .map(|(metric, found)| {
-            let found = found.as_ref().ok()?;
-            Some((Bounds::of(metric), found.values.as_slice(), found.least))
-        })
-        .collect();
+    let compared = rules.metrics.iter().zip(&differences).map(|(metric, found)| {
+        let Differences { values, least } = found.as_ref().ok()?;
+        Some(Compared { bounds: Bounds::of(metric), differences: values, least: *least })
+    });
+    let inputs: Vec<Option<Compared<'_>>> = compared.collect();
     let decisions = decisions(rules.looks, rules.level, &inputs);
-    let metrics = rules.metrics.iter().zip(values);
-    let found = metrics.zip(differences).zip(decisions);
-    found
-        .map(|(((metric, values), differences), decision)| {
-            answer(rules, (metric, values), (differences, decision))
-        })
-        .collect()
+    // In standard deviations it is the same for every metric.
+    let nominal = rules.looks.nominal(rules.level / rules.metrics.len().max(1) as f64);
+    let smallest = stats::smallest_effect(1.0, rules.looks.last(), nominal, POWER);
+    let mut answers = Vec::new();
+    for (index, differences) in differences.into_iter().enumerate() {
+        let of = MetricPairs { metric: &rules.metrics[index], values: &values[index], differences, smallest };
+        answers.push(answer(rules, of, decisions[index]));
+    }
+    answers
 }
 
-fn answer(
-    rules: &Rulebook<'_>,
-    (metric, values): (&GateMetric, &Vec<[SlotValue; 2]>),
-    (differences, decision): (Result<Differences, String>, Decision),
-) -> MetricAnswer {
+/// A metric with its pairs.
+struct MetricPairs<'a> {
+    metric: &'a GateMetric,
+    values: &'a [[SlotValue; 2]],
+    differences: Result<Differences, String>,
+    /// The smallest visible effect, in standard deviations.
+    smallest: f64,
+}
+
+fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> MetricAnswer {
+    let MetricPairs { metric, values, differences, smallest } = of;
     let scale = if metric.quantity.is_share() { EffectScale::Points } else { EffectScale::Relative };
     let side = |side: usize| {
         let known: Vec<f64> = values.iter().filter_map(|pair| pair[side].known().ok()).collect();
@@ -203,9 +235,7 @@ fn answer(
         answer.interval = Some((shown(paired.mean - half), shown(paired.mean + half)));
         answer.p = (paired.pairs >= rules.looks.at()[0]).then_some(decision.adjusted);
         answer.deviation = Some(paired.deviation);
-        let nominal = rules.looks.nominal(rules.level / rules.metrics.len().max(1) as f64);
-        let smallest = stats::smallest_effect(paired.deviation, rules.looks.last(), nominal, POWER);
-        answer.smallest_visible = Some(shown(smallest));
+        answer.smallest_visible = Some(shown(smallest * paired.deviation));
         let values = &differences.values;
         answer.sign_flip = (values.len() >= SIGN_FLIP_PAIRS).then(|| stats::sign_flip(values));
     }

@@ -94,7 +94,8 @@ fn value(source: &MeasureSource<'_>, quantity: &Quantity) -> Result<SlotValue, R
                 },
             };
             let filter = Filter { phase: phase.clone(), ..Filter::default() };
-            cost_per_request(source.run, &source.window(&filter), (*cost, &target))
+            let paid = Paid { cost: *cost, target: &target };
+            cost_per_request(source.run, &source.window(&filter), paid)
         }
     }
 }
@@ -149,13 +150,16 @@ fn only_target(run: &dyn Run, series: &str) -> Result<String, String> {
     }
 }
 
+/// What requests are paid with, and by which target.
+struct Paid<'a> {
+    cost: CostKind,
+    target: &'a str,
+}
+
 /// The integral of a rate over the seconds of `window` that its samples cover, divided by the requests that ended in
 /// exactly these seconds.
-fn cost_per_request(
-    run: &dyn Run,
-    window: &Seconds,
-    (cost, target): (CostKind, &str),
-) -> Result<SlotValue, ReadError> {
+fn cost_per_request(run: &dyn Run, window: &Seconds, paid: Paid<'_>) -> Result<SlotValue, ReadError> {
+    let Paid { cost, target } = paid;
     let is_its = |key: &&SeriesKey| &*key.name == cost.series() && &*key.target == target;
     let parts: Vec<Coverage> =
         run.series().iter().filter(is_its).map(|key| Coverage::of(run, key)).collect::<Result<_, _>>()?;
@@ -218,13 +222,4 @@ fn whole(workload: &Workload) -> Window {
     let at = |time: Option<std::time::Duration>| evidence::Instant::at(time.unwrap_or_default());
     let begin = workload.phases.first().map(|phase| phase.start);
     Window { begin: at(begin), end: at(workload.phases.last().map(|phase| phase.end)) }
-}
-
-/// A statistic that needs no bound: for conditions.
-pub(super) fn quantile_ms(run: &dyn Run, metric: Metric, q: f64) -> Result<Option<f64>, ReadError> {
-    let mut all = evidence::Histogram::new();
-    for (id, _) in select(run.keys(), metric, |_| true) {
-        all.merge(&run.histogram(id, run.whole())?);
-    }
-    Ok(all.quantile(q).finite_us().map(|us| us / 1_000.0))
 }

@@ -1,1 +1,221 @@
+use evidence::{
+    ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricVerdict, PairOrder, Severity, Verdict,
+};
+use proptest::prelude::*;
+use stats::Looks;
+use workload::experiment::GateMetric;
+use workload::objective::parse_quantity;
 
+use super::{Conditions, Futility, JudgedPair, Rulebook, SlotValue, futility, judge_experiment};
+
+const NOISE: [f64; 16] =
+    [0.3, -0.9, 1.1, -0.2, 0.7, -1.3, 0.1, 0.9, -0.6, -0.4, 1.4, -1.1, 0.5, 0.2, -0.8, 0.6];
+
+fn metric(of: &str) -> GateMetric {
+    GateMetric::new(of, of, parse_quantity(of, &|_| true).unwrap())
+}
+
+fn known(value: f64) -> SlotValue {
+    SlotValue::Known { value, error: 0.0005 }
+}
+
+/// Pairs of which each metric has these values.
+fn pairs(values: Vec<Vec<[SlotValue; 2]>>) -> Vec<JudgedPair> {
+    let pair = |(number, values)| JudgedPair {
+        number,
+        order: if number % 2 == 1 { PairOrder::Ab } else { PairOrder::Ba },
+        values,
+        others: Vec::new(),
+        conditions: [Conditions::default(); 2],
+        findings: Vec::new(),
+    };
+    (1..).zip(values).map(pair).collect()
+}
+
+/// So many pairs in which B's p95 is `shift` times A's, with this deviation of the logarithm.
+fn shifted(count: usize, shift: f64, deviation: f64) -> Vec<JudgedPair> {
+    pairs(
+        (0..count).map(|i| vec![[known(20.0), known(20.0 * shift * (deviation * NOISE[i]).exp())]]).collect(),
+    )
+}
+
+fn judged(metrics: &[GateMetric], pairs: &[JudgedPair]) -> ExperimentJudgement {
+    let looks = Looks::default();
+    let rules = Rulebook { metrics, looks: &looks, level: 0.005, accept: &[] };
+    judge_experiment(&rules, pairs, ExperimentEnd::LastLook)
+}
+
+fn verdict_of_p95(pairs: &[JudgedPair]) -> MetricVerdict {
+    judged(&[metric("p95(list)")], pairs).metrics[0].verdict
+}
+
+#[test]
+fn each_verdict_follows_from_its_differences() {
+    assert_eq!(verdict_of_p95(&shifted(6, 1.20, 0.02)), MetricVerdict::Regressed);
+    assert_eq!(verdict_of_p95(&shifted(6, 0.80, 0.02)), MetricVerdict::Improved);
+    assert_eq!(verdict_of_p95(&shifted(6, 1.00, 0.02)), MetricVerdict::Equivalent);
+    assert_eq!(verdict_of_p95(&shifted(6, 0.96, 0.02)), MetricVerdict::NoRegression);
+    assert_eq!(verdict_of_p95(&shifted(16, 1.05, 0.10)), MetricVerdict::Inconclusive);
+    assert_eq!(verdict_of_p95(&shifted(5, 1.50, 0.01)), MetricVerdict::Inconclusive, "before the first look");
+    assert_eq!(verdict_of_p95(&shifted(9, 1.00, 0.02)), MetricVerdict::Equivalent, "by the look before");
+}
+
+#[test]
+fn a_shown_difference_within_the_margin_is_equivalence() {
+    let found = judged(&[metric("p95(list)")], &shifted(6, 1.02, 0.002));
+    assert_eq!(found.metrics[0].verdict, MetricVerdict::Equivalent);
+    assert!(found.metrics[0].p.unwrap() < 0.005);
+    assert!(found.metrics[0].because.contains("It is worse by less"), "{}", found.metrics[0].because);
+    assert_eq!(found.verdict, Verdict::Pass);
+}
+
+#[test]
+fn more_is_better_where_it_is() {
+    let metrics = [metric("goodput(list)")];
+    let of = |shift| judged(&metrics, &shifted(6, shift, 0.01)).metrics[0].verdict;
+    assert_eq!((of(0.8), of(1.2)), (MetricVerdict::Regressed, MetricVerdict::Improved));
+}
+
+#[test]
+fn the_whole_is_the_gravest_of_its_metrics() {
+    let metrics = [metric("p50(list)"), metric("p95(list)")];
+    let of = |second: [SlotValue; 2]| {
+        let values = (0..6).map(|i| vec![[known(9.0), known(9.0 * (0.01 * NOISE[i]).exp())], second.clone()]);
+        judged(&metrics, &pairs(values.collect()))
+    };
+    assert_eq!(of([known(10.0), known(10.0)]).verdict, Verdict::Pass);
+    assert_eq!(of([known(10.0), known(15.0)]).verdict, Verdict::Fail);
+    let infinite = of([known(10.0), SlotValue::Infinite]);
+    assert_eq!(infinite.verdict, Verdict::Invalid);
+    assert!(
+        infinite.metrics[1].because.contains("In pair 1 B has no value"),
+        "{}",
+        infinite.metrics[1].because
+    );
+}
+
+/// Error rates, of which these are B's; A's are 0.
+fn failing(rates: [f64; 6]) -> ExperimentJudgement {
+    let share = |value: f64| SlotValue::Known { value, error: 0.0002 };
+    let metrics = [metric("p95(list)"), metric("error_rate(all)")];
+    let values = rates.map(|rate| vec![[known(10.0), known(10.0)], [share(0.0), share(rate)]]);
+    judged(&metrics, &pairs(values.to_vec()))
+}
+
+#[test]
+fn failures_of_one_arm_are_the_verdict_and_times_are_not_compared() {
+    let found = failing([0.061, 0.058, 0.064, 0.060, 0.059, 0.062]);
+    assert_eq!(found.verdict, Verdict::Fail);
+    assert_eq!(found.metrics[0].verdict, MetricVerdict::Invalid);
+    assert_eq!(found.metrics[1].verdict, MetricVerdict::Regressed);
+    assert!(found.findings.iter().any(|finding| finding.name == "C1 error-rates-differ"));
+}
+
+#[test]
+fn rates_that_never_vary_are_compared_by_what_counting_allows() {
+    assert_eq!(failing([0.0; 6]).metrics[1].verdict, MetricVerdict::Equivalent);
+    assert_eq!(failing([0.01; 6]).metrics[1].verdict, MetricVerdict::Regressed);
+    assert_eq!(failing([0.0, 0.0, 0.02, 0.0, 0.0, 0.0]).metrics[1].verdict, MetricVerdict::Inconclusive);
+}
+
+#[test]
+fn arms_under_different_conditions_are_not_equivalent() {
+    let mut pairs = shifted(6, 1.0, 0.01);
+    for (pair, lag) in pairs.iter_mut().zip([5.0, 6.0, 5.5, 6.5, 5.2, 6.1]) {
+        pair.conditions = [Some(0.2), Some(lag)].map(|lag_ms| Conditions { lag_ms, steal: Some(0.0) });
+    }
+    let found = judged(&[metric("p95(list)")], &pairs);
+    assert_eq!(found.metrics[0].verdict, MetricVerdict::Inconclusive);
+    assert!(found.findings.iter().any(|finding| finding.name == "start-lag-differs"), "{:?}", found.findings);
+}
+
+#[test]
+fn what_is_carried_over_is_reported() {
+    let carried = |i: usize| if i.is_multiple_of(2) { 1.10 } else { 1.0 / 1.10 };
+    let values = (0..10).map(|i| vec![[known(20.0), known(20.0 * carried(i) * (0.01 * NOISE[i]).exp())]]);
+    let found = judged(&[metric("p95(list)")], &pairs(values.collect()));
+    assert!(found.findings.iter().any(|finding| finding.name == "order-effect"), "{:?}", found.findings);
+    assert!(judged(&[metric("p95(list)")], &shifted(10, 1.1, 0.01)).findings.is_empty());
+}
+
+#[test]
+fn a_rule_invalidates_where_it_fires_in_half_of_the_pairs_unless_the_difference_is_meant() {
+    let with_rule = |pairs_with: usize, accept: &[String]| {
+        let mut pairs = shifted(6, 1.0, 0.01);
+        for pair in pairs.iter_mut().take(pairs_with) {
+            pair.findings.push(ExperimentFinding {
+                name: "C2 workload-mismatch".to_owned(),
+                severity: Severity::Invalid,
+                pairs: vec![pair.number],
+                what: "Responses differ.".to_owned(),
+                next: String::new(),
+            });
+        }
+        let (looks, metrics) = (Looks::default(), [metric("p95(list)")]);
+        let rules = Rulebook { metrics: &metrics, looks: &looks, level: 0.005, accept };
+        judge_experiment(&rules, &pairs, ExperimentEnd::Decided)
+    };
+    let found = with_rule(6, &[]);
+    assert_eq!((found.verdict, found.metrics[0].verdict), (Verdict::Invalid, MetricVerdict::Invalid));
+    assert!(found.because.contains("C2 workload-mismatch: In 6 of 6 pairs"), "{}", found.because);
+    assert_eq!(with_rule(2, &[]).verdict, Verdict::Pass);
+    assert_eq!(with_rule(6, &["c2".to_owned()]).verdict, Verdict::Pass);
+}
+
+#[test]
+fn what_cannot_be_decided_is_given_up() {
+    let metrics = [metric("p95(list)")];
+    let looks = Looks::default();
+    let rules = Rulebook { metrics: &metrics, looks: &looks, level: 0.005, accept: &[] };
+    let of = |pairs: &[JudgedPair]| {
+        let found = judge_experiment(&rules, pairs, ExperimentEnd::Decided);
+        futility(&rules, &found.metrics)
+    };
+    assert_eq!(of(&shifted(6, 1.03, 0.20)), Futility::Futile);
+    assert_eq!(of(&shifted(6, 1.00, 0.05)), Futility::WorthIt);
+    assert_eq!(of(&shifted(6, 1.10, 0.06)), Futility::WorthIt);
+}
+
+#[test]
+fn no_pairs_decide_nothing() {
+    let found = judged(&[metric("p95(list)")], &[]);
+    assert_eq!((found.verdict, found.metrics[0].effect), (Verdict::Inconclusive, None));
+}
+
+proptest! {
+    #[test]
+    fn sides_that_are_swapped_have_the_opposite_effect(
+        values in proptest::collection::vec((5.0..50.0f64, 5.0..50.0f64), 6..17)
+    ) {
+        let of = |values: &[(f64, f64)]| {
+            let values = values.iter().map(|(a, b)| vec![[known(*a), known(*b)]]).collect();
+            judged(&[metric("p95(list)")], &pairs(values)).metrics.remove(0)
+        };
+        let swapped: Vec<(f64, f64)> = values.iter().map(|(a, b)| (*b, *a)).collect();
+        let (one, other) = (of(&values), of(&swapped));
+        let product = (1.0 + one.effect.unwrap()) * (1.0 + other.effect.unwrap());
+        prop_assert!((product - 1.0).abs() < 1e-9);
+        prop_assert!((one.p.unwrap() - other.p.unwrap()).abs() < 1e-9);
+        prop_assert_eq!(one.verdict == MetricVerdict::Equivalent, other.verdict == MetricVerdict::Equivalent);
+        if one.verdict == MetricVerdict::Regressed {
+            prop_assert_eq!(other.verdict, MetricVerdict::Improved);
+        }
+    }
+
+    #[test]
+    fn an_answer_agrees_with_its_interval(
+        shift in 0.8..1.25f64, deviation in 0.001..0.1f64, count in 6usize..17
+    ) {
+        let found = judged(&[metric("p95(list)")], &shifted(count, shift, deviation)).metrics.remove(0);
+        let (low, high) = found.interval.unwrap();
+        prop_assert!(low <= found.effect.unwrap() && found.effect.unwrap() <= high);
+        if count == 6 {
+            match found.verdict {
+                MetricVerdict::Regressed => prop_assert!(low > 0.0),
+                MetricVerdict::Improved => prop_assert!(high < 0.0),
+                MetricVerdict::Inconclusive => prop_assert!(high > found.margin),
+                _ => {}
+            }
+        }
+    }
+}

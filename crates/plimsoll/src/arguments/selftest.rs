@@ -10,7 +10,8 @@ Examples:
   plimsoll selftest engine --seconds 10 --json selftest.json
   taskset -c 1 plimsoll selftest engine           on the processor that runs will use
   plimsoll selftest verdicts                      how often verdicts are wrong, by simulation
-  plimsoll selftest verdicts --runs 1000 --only leak,neighbours";
+  plimsoll selftest verdicts --runs 1000 --only leak,neighbours
+  plimsoll selftest experiments                   the same of `plimsoll ab`";
 
 /// What is tested.
 #[derive(Debug, Subcommand)]
@@ -19,6 +20,8 @@ pub(crate) enum SelftestPart {
     Engine(SelftestEngineArguments),
     /// How often verdicts on simulated runs of known truth are wrong; exit code 1 where a limit is exceeded
     Verdicts(SelftestVerdictsArguments),
+    /// How often simulated experiments of known truth are decided wrongly; exit code 1 where a promise is broken
+    Experiments(SelftestExperimentsArguments),
 }
 
 #[derive(Debug, Args)]
@@ -42,6 +45,19 @@ pub(crate) struct SelftestVerdictsArguments {
     /// Only kinds whose name contains one of these words
     #[arg(long, value_name = "WORD,…", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
+    /// Write the figures as JSON too; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SelftestExperimentsArguments {
+    /// Experiments of each kind; fewer show less
+    #[arg(long, value_name = "NUMBER", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) experiments: u64,
+    /// The seed of the first; the next one has the next number
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
     /// Write the figures as JSON too; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

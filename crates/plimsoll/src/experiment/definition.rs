@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use sha2::{Digest as _, Sha256};
+use stats::Looks;
 use workload::Workload;
 use workload::experiment::{Arm, Design, Experiment};
 use workload::plan::{ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
 
-use crate::ab::check_looks;
 use crate::arguments::AbArguments;
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
@@ -69,4 +69,17 @@ pub(crate) fn digest(experiment: &Experiment, workload: &Workload) -> CommandRes
     let parts = (&experiment.arms, &design, &experiment.metrics, workload);
     let text = serde_json::to_string(&parts).map_err(Failure::own)?;
     Ok(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// What is wrong with a list of looks, if anything is.
+pub(crate) fn check_looks(at: &[u32]) -> Result<(), String> {
+    Looks::new(at).map(drop).map_err(|_| {
+        let known: Vec<String> = Looks::known().map(|looks| format!("{looks:?}")).collect();
+        format!(
+            "there are no constants for looks after {at:?} pairs; take one number from {} to {}, or one of {}",
+            stats::looks::FEWEST_PAIRS,
+            stats::looks::MOST_PAIRS,
+            known.join(", ")
+        )
+    })
 }

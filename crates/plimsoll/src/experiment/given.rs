@@ -6,14 +6,13 @@ use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::anyhow;
 use archive::Stored;
 use evidence::{ExperimentEnd, ExperimentFinding, PairOrder, Run as _, Severity, Verdict};
-use judge::experiment::{Rulebook, judge_experiment};
+use judge::experiment::{PairPlace, Rulebook, judge_experiment};
 use stats::Looks;
 use workload::experiment::Design;
 use workload::plan::metrics_for;
 
 use super::record::Record;
-use super::session::{looks_of, measured_pair, summary};
-use crate::ab::exit_code;
+use super::session::{NamedRun, looks_of, measured_pair, summary};
 use crate::arguments::AbArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
@@ -39,8 +38,15 @@ pub(crate) fn again(folder: &Path, arguments: &AbArguments) -> CommandResult<u8>
                 )));
             }
         }
-        let sides = [(pair.runs[0].file.as_str(), &a), (pair.runs[1].file.as_str(), &b)];
-        judged.push(measured_pair(&record.metrics, (pair.number, pair.order), sides)?);
+        let sides = [
+            NamedRun { name: &pair.runs[0].file, stored: &a },
+            NamedRun { name: &pair.runs[1].file, stored: &b },
+        ];
+        judged.push(measured_pair(
+            &record.metrics,
+            PairPlace { number: pair.number, order: pair.order },
+            sides,
+        )?);
     }
     let looks = looks_of(&record.design.looks)?;
     let level = record.design.level;
@@ -83,7 +89,8 @@ pub(crate) fn from_files(arguments: &AbArguments) -> CommandResult<u8> {
     for (number, (a, b)) in (1..).zip(runs.iter().zip(&of_b)) {
         let order = if by_time(a) <= by_time(b) { PairOrder::Ab } else { PairOrder::Ba };
         let [file_a, file_b] = [a, b].map(|run| run.run.path().display().to_string());
-        judged.push(measured_pair(&metrics, (number, order), [(&file_a, a), (&file_b, b)])?);
+        let sides = [NamedRun { name: &file_a, stored: a }, NamedRun { name: &file_b, stored: b }];
+        judged.push(measured_pair(&metrics, PairPlace { number, order }, sides)?);
         let digests = [a, b].map(|run| run.run.digest().unwrap_or_default().to_owned());
         pairs.push(PairOfRuns { number, order, files: [file_a, file_b], digests });
     }
@@ -118,7 +125,7 @@ fn confounded(times: &[[String; 2]]) -> Option<ExperimentFinding> {
     if !times.windows(2).all(is_apart) {
         return finding(
             Severity::Invalid,
-            "The runs were not made in pairs, one of A next to one of B: what changed in the meantime cannot be told apart \
+            "The runs were not made in pairs, one of A next to one of B: what changed in the meantime cannot be separated \
              from the difference of A and B.",
         );
     }
@@ -151,5 +158,5 @@ fn report(
     reports: &PreopenedReports,
 ) -> CommandResult<u8> {
     outputs::write_experiment(summary, &arguments.outputs, reports)?;
-    Ok(exit_code(summary, arguments))
+    Ok(outputs::exit_code(summary.judgement.verdict, arguments.outputs.inconclusive))
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::process::{
     Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper,
-    test_kill_process_group, waitpid,
+    test_kill_process_group, wait,
 };
 
 use crate::failure::{CommandResult, Failure};
@@ -124,7 +124,7 @@ fn kill_orphans() -> bool {
 
 /// Wait for children that have ended.
 fn reap() {
-    while let Ok(Some(_)) = waitpid(None, WaitOptions::NOHANG) {}
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
 }
 
 /// The children of this process.

@@ -7,7 +7,7 @@ use workload::draw::mix;
 /// even number of pairs both orders are equally frequent, so that a drift favours neither arm.
 pub(crate) fn order(seed: u64, number: u32) -> PairOrder {
     let block = u64::from(number.saturating_sub(1) / 2);
-    let is_first_ab = mix(mix(seed ^ 0x6f72_6465_72) ^ block.wrapping_mul(0x9e37_79b9_7f4a_7c15)) & 1 == 0;
+    let is_first_ab = mix(mix(seed ^ 0x006f_7264_6572) ^ block.wrapping_mul(0x9e37_79b9_7f4a_7c15)) & 1 == 0;
     let is_first_of_block = number % 2 == 1;
     if is_first_ab == is_first_of_block { PairOrder::Ab } else { PairOrder::Ba }
 }

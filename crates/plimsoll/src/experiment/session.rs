@@ -7,7 +7,9 @@ use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::anyhow;
 use archive::Stored;
 use evidence::{ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
-use judge::experiment::{Futility, JudgedPair, Rulebook, SlotValue, futility, judge_experiment, judge_pair};
+use judge::experiment::{
+    Futility, JudgedPair, PairPlace, Rulebook, SlotValue, futility, judge_experiment, judge_pair,
+};
 use stats::Looks;
 use workload::Redactor;
 use workload::experiment::Experiment;
@@ -59,7 +61,7 @@ pub(crate) fn run(
     let definition = definition::digest(experiment, &plan.workload)?;
     let (folder, record) = match &arguments.resume {
         Some(folder) => (folder.clone(), resumed(folder, &definition)?),
-        None => begun(experiment, arguments, (definition, &redactor))?,
+        None => begun(experiment, arguments, &Identity { definition, redactor })?,
     };
     listener.between_slots();
     let began = Instant::now();
@@ -82,7 +84,7 @@ pub(crate) fn run(
 /// The looks of a design.
 pub(crate) fn looks_of(at: &[u32]) -> CommandResult<Looks> {
     Looks::new(at).map_err(|_| {
-        let wrong = crate::ab::check_looks(at).err().unwrap_or_default();
+        let wrong = definition::check_looks(at).err().unwrap_or_default();
         Failure::usage(anyhow!(wrong))
     })
 }
@@ -119,10 +121,18 @@ fn announce(experiment: &Experiment, looks: &Looks, pair_takes: Duration) -> Com
     Ok(())
 }
 
+/// What identifies an experiment, and what keeps its secrets.
+struct Identity {
+    /// The digest of what it is made of.
+    definition: String,
+    /// Takes secrets out of what is kept.
+    redactor: Redactor,
+}
+
 fn begun(
     experiment: &Experiment,
     arguments: &AbArguments,
-    (definition, redactor): (String, &Redactor),
+    identity: &Identity,
 ) -> CommandResult<(PathBuf, Record)> {
     let started_at = clock::rfc3339(clock::now());
     let folder = make_folder(arguments.output.as_deref(), &experiment.name, &started_at)?;
@@ -131,7 +141,7 @@ fn begun(
         let targets: Vec<String> = arm.targets.iter().map(|(name, at)| format!("{name} at {at}")).collect();
         let what = arm.start.clone().unwrap_or_else(|| "what runs already".to_owned());
         let words: Vec<String> = what.split_whitespace().map(str::to_owned).collect();
-        let what = redactor.command_line(&words);
+        let what = identity.redactor.command_line(&words);
         if targets.is_empty() { what } else { format!("{what}, {}", targets.join(", ")) }
     };
     let record = Record {
@@ -139,7 +149,7 @@ fn begun(
         name: experiment.name.clone(),
         arms: [shown(0), shown(1)],
         started_at,
-        definition,
+        definition: identity.definition.clone(),
         design: experiment.design.clone(),
         metrics: experiment.metrics.clone(),
         runs: Vec::new(),
@@ -321,20 +331,33 @@ pub(crate) fn judged_pair(
         |run: &RecordedRun| StoredRun::of(Stored::open(&folder.join(&run.file)).map_err(Failure::usage)?);
     let [a, b] = pair.runs.map(open);
     let (a, b) = (a?, b?);
-    measured_pair(metrics, (pair.number, pair.order), [(&pair.runs[0].file, &a), (&pair.runs[1].file, &b)])
+    measured_pair(
+        metrics,
+        PairPlace { number: pair.number, order: pair.order },
+        [
+            NamedRun { name: &pair.runs[0].file, stored: &a },
+            NamedRun { name: &pair.runs[1].file, stored: &b },
+        ],
+    )
+}
+
+/// A run that was read, and the name that it is shown by.
+pub(crate) struct NamedRun<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) stored: &'a StoredRun,
 }
 
 /// Two runs that were read, measured.
 pub(crate) fn measured_pair(
     metrics: &[workload::experiment::GateMetric],
-    place: (u32, PairOrder),
-    [a, b]: [(&str, &StoredRun); 2],
+    place: PairPlace,
+    [a, b]: [NamedRun<'_>; 2],
 ) -> CommandResult<JudgedPair> {
-    let (a, b) = (side(a), side(b));
+    let (a, b) = (side(a.name, a.stored), side(b.name, b.stored));
     judge_pair(metrics, place, [&a, &b]).map_err(Failure::own)
 }
 
-fn side<'a>((name, stored): (&'a str, &'a StoredRun)) -> judge::Side<'a> {
+fn side<'a>(name: &'a str, stored: &'a StoredRun) -> judge::Side<'a> {
     let StoredRun { run, workload, provenance } = stored;
     judge::Side { name, run, workload, provenance: *provenance }
 }

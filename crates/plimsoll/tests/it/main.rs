@@ -10,6 +10,7 @@ mod check;
 mod ci_examples;
 mod command;
 mod compare;
+mod experiments;
 mod explain;
 mod exports;
 mod generated;

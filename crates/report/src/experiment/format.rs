@@ -1,6 +1,6 @@
 //! The words and numbers that all reports of an experiment share.
 
-use evidence::{EffectScale, ExperimentEnd, ExperimentJudgement, MetricAnswer, PairOrder};
+use evidence::{EffectScale, ExperimentEnd, ExperimentJudgement, MetricAnswer};
 
 use crate::number;
 
@@ -55,14 +55,6 @@ pub(super) fn value(metric: &MetricAnswer, value: Option<f64>) -> String {
 /// A probability: `0.0031`, `<0.0001`.
 pub(super) fn probability(p: Option<f64>) -> String {
     number::or_not_measured(p, |p| if p < 0.000_1 { "<0.0001".to_owned() } else { format!("{p:.4}") })
-}
-
-/// Which arm ran first.
-pub(super) fn order(order: PairOrder) -> &'static str {
-    match order {
-        PairOrder::Ab => "A, B",
-        PairOrder::Ba => "B, A",
-    }
 }
 
 /// What it rests on.

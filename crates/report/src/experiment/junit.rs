@@ -39,7 +39,8 @@ fn case(experiment: &ExperimentSummary, metric: &MetricAnswer) -> TestCase {
     );
     let name = metric.verdict.to_string();
     let of_metric = Outcome { verdict: metric.verdict.verdict(), name: &name, message: &numbers };
-    let mut case = TestCase::new(visible(&metric.name), status(&of_metric, &[metric.because.clone()]));
+    let mut case =
+        TestCase::new(visible(&metric.name), status(&of_metric, std::slice::from_ref(&metric.because)));
     case.set_classname(visible(&experiment.name));
     case.set_system_out(visible(&format!("{name}: {numbers}")).into_owned());
     case

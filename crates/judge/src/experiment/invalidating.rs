@@ -1,6 +1,6 @@
 //! What the rules of single runs and of two runs say of the pairs, as far as it bears on an experiment.
 //!
-//! A rule that voids differences voids the experiment where it fires in at least half of the pairs, unless the difference is
+//! A rule that invalidates differences invalidates the experiment where it fires in at least half of the pairs, unless the difference is
 //! meant. What lag and neighbours do is tested instead ([`super::conditions`]); that one pair decides nothing is known.
 
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use super::JudgedPair;
 use crate::JudgeError;
 use crate::compare::{Side, compare};
 
-/// Rules that void a difference: what was sent, answered or counted was not the same.
-const VOIDING: [RuleId; 7] =
+/// Rules that invalidate a difference: what was sent, answered or counted was not the same.
+const INVALIDATING: [RuleId; 7] =
     [RuleId::A1, RuleId::L5, RuleId::L6, RuleId::C2, RuleId::C3, RuleId::C4, RuleId::C7];
 /// Rules that are worth to be known.
 const SHOWN: [RuleId; 7] =
@@ -25,11 +25,11 @@ pub(super) fn findings(number: u32, sides: [&Side<'_>; 2]) -> Result<Vec<Experim
     let mut found: Vec<ExperimentFinding> = Vec::new();
     for sided in judged.findings {
         let finding = sided.finding;
-        let is_voiding = VOIDING.contains(&finding.rule) && finding.severity == Severity::Invalid;
+        let is_invalidating = INVALIDATING.contains(&finding.rule) && finding.severity == Severity::Invalid;
         let is_shown = SHOWN.contains(&finding.rule) && finding.severity != Severity::Info;
         let name = format!("{} {}", finding.rule, finding.title);
-        if (is_voiding || is_shown) && !found.iter().any(|known| known.name == name) {
-            let severity = if is_voiding { Severity::Invalid } else { Severity::Caution };
+        if (is_invalidating || is_shown) && !found.iter().any(|known| known.name == name) {
+            let severity = if is_invalidating { Severity::Invalid } else { Severity::Caution };
             found.push(ExperimentFinding {
                 name,
                 severity,

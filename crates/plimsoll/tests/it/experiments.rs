@@ -1,0 +1,236 @@
+//! `plimsoll ab`: pairs of runs of two arms, from the file to the verdict, and what goes wrong on the way.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use testbed::{Behaviour, CannedResponse};
+
+use crate::command::{TestFolder, closed, refusal};
+
+const GATE: &str = "[gate]\np50 = \"p50(get)\"\n";
+/// Long enough to exceed the noise on a busy machine.
+const SLOW: Duration = Duration::from_millis(150);
+
+/// An experiment with arms at these addresses, which run already.
+fn experiment(addresses: [SocketAddr; 2], more: &str) -> TestFolder {
+    let folder = TestFolder::new(&closed(addresses[0], 1));
+    let [a, b] = addresses.map(|address| format!("targets = {{ api = \"http://{address}\" }}"));
+    folder.write(
+        "ex.toml",
+        format!(
+            "version = 1\nplan = \"plan.toml\"\n[arms.a]\n{a}\n[arms.b]\n{b}\n[design]\nlooks = [5]\n{more}"
+        ),
+    );
+    folder
+}
+
+fn metric<'j>(report: &'j Value, name: &str) -> &'j Value {
+    let metrics = report["judgement"]["metrics"].as_array().unwrap();
+    metrics.iter().find(|metric| metric["name"] == name).unwrap()
+}
+
+#[test]
+fn a_slower_arm_is_found_reported_and_judged_alike_again() {
+    let fast = testbed::http(Behaviour::ok()).unwrap();
+    let slow = testbed::http(Behaviour::after(SLOW)).unwrap();
+    let folder = experiment([fast.addr(), slow.addr()], GATE);
+    let ran = folder.plimsoll(&[
+        "ab", "ex.toml", "-o", "out.ab", "--json", "r.json", "--md", "r.md", "--junit", "r.xml", "--quiet",
+    ]);
+    ran.exits_with(3)
+        .stdout_contains(&["FAIL", "REGRESSED", "1 of 2 metrics regressed: p50", "5 pairs"])
+        .stderr_contains(&[
+            "decided by: p50 (p50(get), margin 5 %); errors (error_rate(all), margin 0.1 %)",
+            "pair 5 of 5",
+        ]);
+    let report = folder.json("r.json");
+    assert_eq!(report["schema"], "plimsoll.experiment/1");
+    assert_eq!(metric(&report, "p50")["verdict"], "REGRESSED");
+    assert!(metric(&report, "p50")["interval"][0].as_f64().unwrap() > 0.05);
+    assert_ne!(metric(&report, "errors")["verdict"], "REGRESSED");
+    assert!(folder.read("r.md").contains("| p50 | REGRESSED |"));
+    assert!(folder.read("r.xml").contains("<failure"));
+
+    let list = folder.json("out.ab/experiment.json");
+    let runs = list["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 10);
+    let orders: Vec<&Value> = runs.iter().step_by(2).map(|run| &run["order"]).collect();
+    assert!(orders.contains(&&Value::from("ab")) && orders.contains(&&Value::from("ba")), "{orders:?}");
+    let seed = |run: &Value| {
+        let file = format!("out.ab/{}", run["file"].as_str().unwrap());
+        let connection = rusqlite::Connection::open(folder.path(&file)).unwrap();
+        let query = "SELECT value FROM manifest WHERE name = 'workload'";
+        let workload: String = connection.query_row(query, [], |row| row.get(0)).unwrap();
+        serde_json::from_str::<Value>(&workload).unwrap()["seed"].as_u64().unwrap()
+    };
+    assert_eq!(seed(&runs[0]), seed(&runs[1]), "both runs of a pair have the same load");
+    assert_ne!(seed(&runs[0]), seed(&runs[2]), "each pair has a load of its own");
+    let again = folder.plimsoll(&["ab", "--judge", "out.ab", "--json", "again.json"]);
+    again.exits_with(3);
+    assert_eq!(folder.json("again.json")["judgement"], report["judgement"]);
+}
+
+#[test]
+fn runs_made_elsewhere_are_judged_where_their_times_allow_it() {
+    let fast = testbed::http(Behaviour::ok()).unwrap();
+    let slow = testbed::http(Behaviour::after(SLOW)).unwrap();
+    let folder = experiment([fast.addr(), slow.addr()], GATE);
+    folder.plimsoll(&["ab", "ex.toml", "-o", "out.ab", "--quiet"]).exits_with(3);
+    let files = |arm: &str| -> Vec<String> {
+        (1..=5).map(|pair| format!("out.ab/pair-0{pair}-{arm}.plimsoll")).collect()
+    };
+    let judge = |from: &[String], against: &[String]| {
+        let mut arguments = vec!["ab", "--gate", "p50(get)", "--from"];
+        arguments.extend(from.iter().map(String::as_str));
+        arguments.push("--against");
+        arguments.extend(against.iter().map(String::as_str));
+        folder.plimsoll(&arguments)
+    };
+    judge(&files("a"), &files("b")).exits_with(3).stdout_contains(&["REGRESSED", "were made elsewhere"]);
+    judge(&files("a")[..4], &files("b")).exits_with(2).stderr_contains(&["4 runs of A and 5 of B"]);
+    judge(&files("a")[..4], &files("b")[..4]).exits_with(2).stderr_contains(&["4 pairs"]);
+    // All that was made first against all that was made last.
+    let mut all: Vec<String> = files("a").into_iter().chain(files("b")).collect();
+    all.sort_by_key(|file| folder.path(file).metadata().unwrap().modified().unwrap());
+    judge(&all[..5], &all[5..]).exits_with(5).stdout_contains(&["order-confounded"]);
+}
+
+#[test]
+fn arms_that_answer_differently_are_not_compared() {
+    let one = testbed::http(Behaviour::from(CannedResponse::new(200).body("x".repeat(200)))).unwrap();
+    let other = testbed::http(Behaviour::from(CannedResponse::new(200).body("x".repeat(400)))).unwrap();
+    let folder = experiment([one.addr(), other.addr()], GATE);
+    let ran = folder.plimsoll(&["ab", "ex.toml", "--quiet"]);
+    ran.exits_with(5).stdout_contains(&["INVALID", "C2 workload-mismatch: In 5 of 5 pairs"]);
+}
+
+#[test]
+fn an_interrupted_experiment_keeps_its_pairs_and_goes_on() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = experiment([target.addr(); 2], GATE);
+    let mut run = folder.start(&["ab", "ex.toml", "-o", "out.ab", "--quiet"]);
+    let runs = || {
+        let text = fs::read_to_string(folder.path("out.ab/experiment.json")).unwrap_or_default();
+        let list: Value = serde_json::from_str(&text).unwrap_or_default();
+        list["runs"].as_array().map_or(0, Vec::len)
+    };
+    run.until("a pair and a half were made", || runs() >= 3);
+    run.signal(Signal::INT);
+    run.end().exits_with(4).stdout_contains(&["It was interrupted"]).stderr_contains(&["--resume out.ab"]);
+    assert!(runs() < 10);
+
+    let changed = folder.plimsoll(&["ab", "ex.toml", "--resume", "out.ab", "--seed", "9", "--quiet"]);
+    changed.exits_with(2).stderr_contains(&["have changed since it began"]);
+    let resumed = folder.plimsoll(&["ab", "ex.toml", "--resume", "out.ab", "--quiet"]);
+    assert!(matches!(resumed.code, Some(0 | 4)), "{resumed:?}");
+    resumed.stderr_contains(&["resumed with 1 pairs"]).stdout_contains(&["5 pairs"]);
+    assert_eq!(runs(), 10);
+}
+
+#[test]
+fn an_arm_that_does_not_start_ends_the_experiment_and_leaves_nothing_behind() {
+    let refused = refusal();
+    let folder = TestFolder::new(&closed(refused.addr(), 1));
+    let start = "echo no such database >&2; sleep 1000 & echo $! > one; \
+                 setsid sh -c 'echo $$ > two; exec sleep 1000' & sleep 0.3; exit 7";
+    folder.write(
+        "ex.toml",
+        format!(
+            "version = 1\nplan = \"plan.toml\"\n[arms.a]\nstart = \"{start}\"\n[arms.b]\nstart = \"{start}\"\n{GATE}"
+        ),
+    );
+    let ran = folder.plimsoll(&["ab", "ex.toml", "-o", "out.ab", "--quiet"]);
+    ran.exits_with(2).stderr_contains(&[
+        "could not be made ready in pair 1, 3 times",
+        "exit status: 7",
+        "no such database",
+    ]);
+    for file in ["one", "two"] {
+        let pid = folder.read(file);
+        assert!(!Path::new("/proc").join(pid.trim()).exists(), "{file} is left");
+    }
+}
+
+#[test]
+fn an_arm_that_stops_to_be_ready_leaves_the_experiment_invalid() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = experiment([target.addr(); 2], GATE);
+    let text = folder.read("ex.toml");
+    let reset = "reset = \"echo x >> count; test $(wc -l < count) -lt 3\"\n[design]";
+    folder.write("ex.toml", text.replace("[design]", reset));
+    let ran = folder.plimsoll(&["ab", "ex.toml", "--quiet"]);
+    ran.exits_with(5)
+        .stdout_contains(&["could not go on", "arm b could not be made ready in pair 3, 3 times"]);
+}
+
+#[test]
+fn a_baseline_that_fails_ends_after_the_first_pair() {
+    let target = testbed::http(Behaviour::status(500)).unwrap();
+    let folder = experiment([target.addr(); 2], GATE);
+    let ran = folder.plimsoll(&["ab", "ex.toml", "--quiet"]);
+    ran.exits_with(5).stdout_contains(&["`p50` (p50(get)) has no value in the first pair", "1 pairs"]);
+}
+
+#[test]
+fn a_budget_that_does_not_reach_the_first_look_is_refused_before_anything_is_sent() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = experiment([target.addr(); 2], "budget = \"10s\"\n");
+    let ran = folder.plimsoll(&["ab", "ex.toml"]);
+    ran.exits_with(2)
+        .stderr_contains(&["a budget of 10s is enough for 1 pairs of 6 s, and the first look is after 5"]);
+    assert_eq!(target.requests(), 0);
+    assert!(folder.files(".ab").is_empty());
+}
+
+#[test]
+fn an_unusable_file_is_refused_with_line_and_key() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = experiment([target.addr(); 2], GATE);
+    let text = folder.read("ex.toml");
+    for (from, to, message) in [
+        ("[arms.b]", "[arms.c]", "`arms` needs `b`"),
+        ("looks = [5]", "looks = [5, 6]", "there are no constants for looks after [5, 6] pairs"),
+        ("looks = [5]", "lokks = [5]", "has no key `lokks`; did you mean `looks`?"),
+        ("looks = [5]", "slot = \"0s\"", "`slot` is longer than 0"),
+        ("p50(get)", "p50(got)", "there is no endpoint `got`; did you mean `get`?"),
+        ("p50(get)", "p50(get) < 5ms", "nothing follows the `)`"),
+        ("p50(get)", "cpu_per_request(target = db)", "there is no target `db`"),
+        ("targets = { api", "targets = { db", "the plan has no target `db`; there are `api`"),
+        ("plan = \"plan.toml\"", "plan = \"none.toml\"", "none.toml: cannot be read"),
+    ] {
+        folder.write("ex.toml", text.replacen(from, to, 1));
+        folder.plimsoll(&["ab", "ex.toml"]).exits_with(2).stderr_contains(&[message]);
+    }
+    assert_eq!(target.requests(), 0);
+}
+
+#[test]
+fn a_list_of_runs_from_others_names_no_file_elsewhere() {
+    let folder = TestFolder::new("");
+    fs::create_dir(folder.path("out.ab")).unwrap();
+    for (list, message) in [
+        ("{", "is no list of an experiment's runs"),
+        ("{\"version\": 1}", "is no list of an experiment's runs"),
+    ] {
+        folder.write("out.ab/experiment.json", list);
+        folder.plimsoll(&["ab", "--judge", "out.ab"]).exits_with(2).stderr_contains(&[message]);
+    }
+    let run =
+        r#"{"pair": 1, "arm": 0, "order": "ab", "file": "../plan.toml", "digest": "", "started_at": ""}"#;
+    let design = r#"{"slot": null, "looks": [5], "budget": null, "seed": 1, "level": 0.005, "accept": []}"#;
+    folder.write(
+        "out.ab/experiment.json",
+        format!(
+            r#"{{"version": 1, "name": "x", "arms": ["a", "b"], "started_at": "", "definition": "", "design": {design},
+            "metrics": [], "runs": [{run}], "end": null, "judgement": null}}"#
+        ),
+    );
+    folder
+        .plimsoll(&["ab", "--judge", "out.ab"])
+        .exits_with(2)
+        .stderr_contains(&["cannot be one of its runs"]);
+}
