@@ -100,7 +100,7 @@ fn ancestors(path: &str) -> impl Iterator<Item = &str> {
 /// # Errors
 /// Never in memory.
 pub(super) fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut encoder = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
+    let mut encoder = GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
     encoder.write_all(bytes).context("cannot compress")?;
     encoder.finish().context("cannot compress")
 }

@@ -41,7 +41,7 @@ fn add(archive: &mut ZipArchiveWriter<Vec<u8>>, path: &str, mode: u32, bytes: &[
     let date = UtcDateTime::from_unix(i64::try_from(DATE)?);
     let file = archive.new_file(path).compression_method(CompressionMethod::DEFLATE).last_modified(date);
     let (mut entry, settings) = file.unix_permissions(0o100_000 | mode).start()?;
-    let mut writer = settings.wrap(DeflateEncoder::new(&mut entry, Compression::best()));
+    let mut writer = settings.wrap(DeflateEncoder::new(&mut entry, Compression::default()));
     writer.write_all(bytes)?;
     let (encoder, descriptor) = writer.finish()?;
     encoder.finish()?;
