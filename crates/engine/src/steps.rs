@@ -221,7 +221,10 @@ impl PlanIteration {
         } else {
             self.enter(ScenarioPart::Setup, 0)
         }
-        self.send_after(self.first_think.time(self.current(), &self.draw).saturating_add(self.setup_pause()), context)
+        self.send_after(
+            self.first_think.time(self.current(), &self.draw).saturating_add(self.setup_pause()),
+            context,
+        )
     }
 
     /// How long it waits before it tries its setup again. In an open model the schedule sets the pace.

@@ -179,7 +179,7 @@ mod tests {
                 options: HttpOptions::default(),
             },
             timeout: Duration::from_secs(1),
-            think: Duration::ZERO,
+            think: Default::default(),
             expect: Expect::default(),
             extract: Vec::new(),
         }

@@ -89,7 +89,7 @@ fn use_tool(root: &Root, url: &str) -> Result<()> {
     let version = printed(root.tool().arg("--version"))?;
     ensure!(version.starts_with("plimsoll "), "--version printed {version:?}");
     let mut load = root.tool();
-    load.args(["http", url, "-q", "50", "-z", "2s", "--json", "-"]);
+    load.args(["http", url, "-r", "50", "-z", "2s", "--json", "-"]);
     let report: serde_json::Value = serde_json::from_str(&printed(&mut load)?).context("the report")?;
     let counts = &report["accounting"];
     ensure!(counts["ok"] == REQUESTS, "{REQUESTS} requests were due: {counts}");

@@ -106,8 +106,10 @@ impl Slot<'_> {
     fn load(&self, plan: LoadedPlan, file: PathBuf) -> Result<MadeRun, NotBegun> {
         let options = RunOptionArguments {
             once: false,
+            no_precheck: false,
             force: true,
             loops: self.arguments.loops,
+            outs: Vec::new(),
             outputs: OutputArguments::default(),
         };
         let request = RunRequest {
@@ -118,13 +120,14 @@ impl Slot<'_> {
             origin_rules: None,
         };
         let not_ready = |failure: Failure| match failure {
-            Failure::Usage(_) | Failure::Step { .. } => {
+            Failure::Usage(_) | Failure::Steps { .. } => {
                 NotBegun::NotReady(failure.text().trim_end().to_owned())
             }
             other => NotBegun::Failed(other),
         };
-        let prepared = prepare(plan, &request).and_then(|reachable| reachable.precheck_and_identify());
-        let sealed = record(self.listener, prepared.map_err(not_ready)?, &request)?;
+        let prepared =
+            prepare(plan, &request).and_then(|reachable| reachable.precheck_and_identify(&options));
+        let mut sealed = record(self.listener, prepared.map_err(not_ready)?, &request)?;
         if self.listener.interrupted() {
             return Err(NotBegun::Interrupted);
         }

@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &[&str], interrupt_at: Option<&str>) -> (String, Op
 #[test]
 fn the_panel_is_drawn_in_place_and_gone_at_the_end() {
     let target = testbed::http(Behaviour::ok()).unwrap();
-    let (seen, code) = run(&["http", &format!("http://{}/", target.addr()), "-q", "50", "-z", "3s"], None);
+    let (seen, code) = run(&["http", &format!("http://{}/", target.addr()), "-r", "50", "-z", "3s"], None);
     assert_eq!(code, Some(0));
     assert!(seen.contains("\x1b[10A") && seen.contains("in flight") && seen.contains("p99"), "{seen:?}");
     let left = screen(&seen);
@@ -105,7 +105,7 @@ fn the_panel_is_drawn_in_place_and_gone_at_the_end() {
 #[test]
 fn an_interrupt_leaves_the_messages_and_the_report() {
     let target = testbed::http(Behaviour::ok()).unwrap();
-    let line = ["http", &format!("http://{}/", target.addr()), "-q", "50", "-z", "60s"];
+    let line = ["http", &format!("http://{}/", target.addr()), "-r", "50", "-z", "60s"];
     let (seen, code) = run(&line, Some("in flight"));
     let left = screen(&seen);
     assert_eq!(code, Some(4), "an interrupted run decides nothing");

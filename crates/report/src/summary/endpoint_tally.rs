@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use evidence::Histogram;
 use evidence::key::Name;
-use workload::{Flow, Step, Workload};
+use workload::{Flow, Step, Think, Workload};
 
 use super::counts::{Arrivals, Outcomes};
 use super::phases::PhaseSums;
@@ -108,7 +108,7 @@ fn only_step<'w>(workload: &'w Workload, scenario: &str) -> Option<&'w Step> {
     let scenario = workload.scenarios.iter().find(|s| s.name == scenario)?;
     match &scenario.flow {
         Flow::Sequence(steps) => match steps.as_slice() {
-            [step] => step.think.is_zero().then_some(step),
+            [step] => (step.think == Think::default()).then_some(step),
             _ => None,
         },
         _ => None,

@@ -80,7 +80,7 @@ fn a_single_step_has_one_row_which_has_the_arrivals() {
         summary.rows.iter().map(row).collect::<Vec<_>>()
     };
     assert_eq!(rows(vec![step("claim")]), [("claim".to_owned(), Some((10, 2)))]);
-    let thinking = Step { think: Duration::from_secs(1), ..step("claim") };
+    let thinking = Step { think: Duration::from_secs(1).into(), ..step("claim") };
     for steps in [vec![thinking], vec![step("claim"), step("list")]] {
         let of_both = rows(steps);
         assert!(of_both.contains(&(String::new(), Some((10, 2)))), "{of_both:?}");

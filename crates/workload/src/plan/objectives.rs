@@ -52,7 +52,7 @@ pub fn asked(workload: &Workload, asks: &[String]) -> Result<Vec<Objective>, Pla
         let span = 0..text.len();
         let is_endpoint = |name: &str| workload.steps().any(|step| step.name == name);
         let parsed = objective::parse_among(&format!("asked-{}", at + 1), text, &is_endpoint);
-        if let Some(objective) = issues.check_objective(&span, parsed) {
+        if let Some(objective) = issues.check_lines(&span, parsed) {
             known.check(&objective, &issues, &span);
             objectives.push(objective);
         }
