@@ -227,7 +227,7 @@ fn ending(asked: Option<Ending>, totals: &Totals) -> Ending {
     }
 }
 
-/// A target that lets nobody in is an input that cannot be used; else the engine could not measure.
+/// A target at which no setup succeeds is an input that cannot be used; else the engine could not measure.
 fn broken_off(reason: &str, ended_by: Option<&EarlyEnd>) -> Failure {
     let error = anyhow!("the run was broken off: {reason}");
     match ended_by {

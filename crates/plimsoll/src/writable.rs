@@ -20,7 +20,7 @@ pub(crate) fn require<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandR
 fn check(path: &Path) -> io::Result<()> {
     match path.metadata() {
         Ok(found) if found.is_file() || found.is_dir() => opened(path).map(drop),
-        // To open a pipe and close it would tell its reader that it has ended.
+        // A pipe that is opened and closed has ended for its reader.
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => tempfile::tempfile_in(folder(path)).map(drop),
         Err(error) => Err(error),

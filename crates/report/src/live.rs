@@ -1,6 +1,7 @@
 //! The live display of a run, from the same ticks as the archive. It only formats: its caller prints.
 
 mod history;
+mod lines;
 mod panel;
 mod watch;
 

@@ -105,7 +105,7 @@ impl AdhocParts {
 }
 
 /// Whether one more request changes nothing at the target: one by a method that is safe (RFC 9110, section 9.2.1). Of a list
-/// and of calls nobody knows.
+/// and of calls that is not known.
 fn may_be_sent_once_more(flow: &Flow) -> bool {
     let is_safe = |step: &Step| match &step.request {
         Request::Http { method, .. } => matches!(method.as_str(), "GET" | "HEAD" | "OPTIONS"),

@@ -202,7 +202,7 @@ fn opentelemetry_receives_the_counts_of_the_run() {
 }
 
 #[test]
-fn a_receiver_that_refuses_or_is_gone_costs_the_run_nothing_and_is_told() {
+fn a_receiver_that_refuses_or_is_gone_costs_the_run_nothing_and_is_reported() {
     let refusing = Receiver::answering("400 Bad Request");
     let (folder, ran) = run(&format!("prometheus-remote-write=http://{}/api/v1/write", refusing.address));
     ran.stderr_contains(&["prometheus-remote-write:", "status 400", "seconds were not delivered"]);

@@ -78,7 +78,7 @@ impl Page<'_> {
         let manifest = self.run.manifest();
         let digest = self.run.digest().unwrap_or_default();
         let of = [("name", manifest.name.as_str()), ("started_at", &manifest.started_at), ("digest", digest)];
-        // Whoever loads the page into a database needs a time for every sample.
+        // A database that the page is loaded into needs a time for every sample.
         let at = self.start.map(|start| format!(" {}", start.after_ms(0))).unwrap_or_default();
         let _ = writeln!(self.out, "plimsoll_run_info{} 1{at}", labels(of));
     }
@@ -94,14 +94,14 @@ impl Page<'_> {
             for (at, (second, histogram)) in seconds.iter().enumerate() {
                 so_far.add(histogram);
                 if self.start.is_some() || at == last {
-                    self.histogram(&name, &of, (*second, &so_far));
+                    self.histogram(&name, &of, *second, &so_far);
                 }
             }
         }
         Ok(())
     }
 
-    fn histogram(&mut self, name: &str, of: &[(String, String)], (second, so_far): (u32, &TimesSoFar)) {
+    fn histogram(&mut self, name: &str, of: &[(String, String)], second: u32, so_far: &TimesSoFar) {
         let at = self.at(second);
         let with = |bound: &str| labels(of.iter().map(pair).chain([("le", bound)]));
         let mut lines = String::new();
@@ -197,8 +197,8 @@ fn key_labels(key: &Key) -> Vec<(String, String)> {
     own.chain(tags).filter(|(_, value)| !value.is_empty()).collect()
 }
 
-fn pair((name, value): &(String, String)) -> (&str, &str) {
-    (name, value)
+fn pair(label: &(String, String)) -> (&str, &str) {
+    (&label.0, &label.1)
 }
 
 /// The name with whatever a label's name may not contain as `_`.

@@ -1,6 +1,6 @@
 //! The last minute of a run, a column a second.
 
-use super::panel::{LEVELS, titled};
+use super::lines::{LEVELS, titled};
 use super::{LiveView, SecondCounts};
 use crate::number;
 use crate::terminal::line::{TextLine, Tone};

@@ -3,6 +3,7 @@
 use evidence::stop_rule::RuleState;
 use evidence::{Histogram, Outcome, TerminalText};
 
+use super::lines::{LEVELS, titled};
 use super::{LiveNumbers, LiveView, failure_tone, failures, history, loads, progress, remaining};
 use crate::number;
 use crate::terminal::Style;
@@ -12,8 +13,6 @@ use crate::terminal::line::{TextLine, Tone, rendered};
 const BAR: usize = 24;
 /// Columns of the histogram.
 const COLUMNS: usize = 32;
-/// The heights of a column of the histogram.
-pub(super) const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// The most outcomes of failures that are listed, each on a line.
 const MAX_OUTCOMES: usize = 3;
 /// The most stop rules that are listed.
@@ -94,13 +93,6 @@ fn head(now: &LiveNumbers) -> TextLine {
     line.add(Tone::Strong, &progress(now)).add(Tone::Normal, "  ");
     line.add(Tone::Accent, &bar(now)).add(Tone::Normal, "  ");
     line.add(Tone::Accent, &now.phase).add(Tone::Dim, &format!("  {}", remaining(now)));
-    line
-}
-
-/// A line with its title.
-pub(super) fn titled(title: &str) -> TextLine {
-    let mut line = TextLine::new();
-    line.add(Tone::Dim, &format!("  {title:<9}"));
     line
 }
 

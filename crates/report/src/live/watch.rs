@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use evidence::{Observed, SeriesKey, TerminalText};
 
-use super::panel::LEVELS;
+use super::lines::LEVELS;
 use crate::number;
 use crate::terminal::Style;
 use crate::terminal::line::{TextLine, Tone, rendered};
