@@ -51,7 +51,7 @@ fn think_times_that_cannot_be_are_errors_with_their_place() {
     for (text, part) in [
         ("2", "\"1s..3s\""),
         ("\"3s..1s\"", "longer than the first"),
-        ("\"1s..\"", "no duration"),
+        ("\"1s..\"", "not a duration"),
         ("{ mean = \"2s\" }", "exponential"),
         ("{ mean = \"2s\", sd = \"1s\" }", "a third"),
         ("{ mean = \"0s\", distribution = \"exponential\" }", "longer than 0"),
