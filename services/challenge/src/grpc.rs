@@ -18,11 +18,11 @@ mod status;
 use std::sync::Arc;
 
 use axum::Router;
+use kit::grpc::PortHealth;
 use kit::health::Health;
 use kit::metrics::Metrics;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status};
-use tonic_health::server::HealthReporter;
 
 use crate::admission::Admission;
 use crate::catalog::{ChallengeIndex, GoalIndex};
@@ -37,7 +37,7 @@ use guard::Guard;
 const MAX_MESSAGE_BYTES: usize = 16 * 1024;
 
 /// The name of the players' service for health checkers and reflection.
-pub const NAME: &str = "service.Service";
+const NAME: &str = "service.Service";
 
 /// What every rpc needs.
 pub struct Players {
@@ -70,18 +70,17 @@ impl Players {
 
 /// The players' port: their service, health and reflection. Calls that are not admitted, by the same limits as over
 /// HTTP, are refused before any work.
-pub async fn router(players: Players, admission: &Admission, metrics: &Metrics) -> (Router, HealthReporter) {
-    let (reporter, health) = tonic_health::server::health_reporter();
-    reporter.set_serving::<ServiceServer<Players>>().await;
+pub async fn router(players: Players, admission: &Admission, metrics: &Metrics) -> (Router, PortHealth) {
+    let (health, health_server) = PortHealth::serving(&[NAME]).await;
     let service = ServiceServer::new(players).max_decoding_message_size(MAX_MESSAGE_BYTES);
-    let routes = kit::grpc::with_reflection(Routes::new(health).add_service(service), PLAYERS);
+    let routes = kit::grpc::with_reflection(Routes::new(health_server).add_service(service), PLAYERS);
     let guard = Guard::new(admission.clone(), metrics);
     let router = routes
         .prepare()
         .into_axum_router()
         .layer(axum::middleware::from_fn(edge::run))
         .layer(axum::middleware::from_fn_with_state(guard, guard::run));
-    (router, reporter)
+    (router, health)
 }
 
 type RpcResult<T> = Result<Response<T>, Status>;

@@ -10,13 +10,13 @@ use axum::Router;
 use kit::auth;
 use kit::backlog::Backlog;
 use kit::clock::UtcMs;
+use kit::grpc::PortHealth;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
 use kit::process::Service;
 use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol};
 use kit::servers::Servers;
-use tonic_health::server::HealthReporter;
 
 use crate::admission::Admission;
 use crate::catalog::{Catalog, CatalogError};
@@ -65,31 +65,17 @@ pub struct Running {
     store: Arc<Store>,
     identity: Arc<Identity>,
     health: Arc<Health>,
-    reporters: Vec<Reporter>,
+    grpc_health: Vec<PortHealth>,
     players_and_publishers: Servers,
     admin: Servers,
     drain_timeout: Duration,
-}
-
-/// The services whose status a port's health service reports, by name; the empty name means the whole process.
-struct Reporter {
-    reporter: HealthReporter,
-    services: &'static [&'static str],
-}
-
-impl Reporter {
-    async fn stop_serving(&self) {
-        for service in self.services {
-            self.reporter.set_service_status(service, tonic_health::ServingStatus::NotServing).await;
-        }
-    }
 }
 
 /// The routes of the players' two ports.
 struct PlayerRoutes {
     http: Router,
     grpc: Router,
-    grpc_health: HealthReporter,
+    grpc_health: PortHealth,
 }
 
 /// What all ports share.
@@ -190,7 +176,7 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
     let addresses = listeners.addresses();
     let core = Core::open(settings, role).await?;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
-    let mut reporters = Vec::new();
+    let mut grpc_health = Vec::new();
     let mut players_and_publishers = Servers::default();
     let mut serve = |listener: Listener, protocol: Protocol, (routes, gate): (Router, Gate)| {
         let port = Port { routes, gate: Some(gate), bounds };
@@ -201,15 +187,15 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         let routes = core.players(settings, &limit).await;
         serve(http, Protocol::Http1, (routes.http, core.gate(&limit, gates::HTTP)));
         serve(grpc, Protocol::Http2, (routes.grpc, core.gate(&limit, gates::GRPC)));
-        reporters.push(Reporter { reporter: routes.grpc_health, services: &["", grpc::NAME] });
+        grpc_health.push(routes.grpc_health);
     }
     if let Some(events) = listeners.events {
         let buffer = Limit::new(event_buffer_slots(settings));
         let gate = core.gate(&buffer, gates::EVENTS);
         let intake = Arc::new(core.intake(settings, buffer));
-        let (routes, reporter) = events::grpc::router(intake, &core.identity, &core.metrics).await;
+        let (routes, health) = events::grpc::router(intake, &core.identity, &core.metrics).await;
         serve(events, Protocol::Http2, (routes, gate));
-        reporters.push(Reporter { reporter, services: &events::grpc::HEALTH_NAMES });
+        grpc_health.push(health);
     }
     if role.serves_players() {
         let draining = players_and_publishers.draining();
@@ -223,7 +209,7 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         store: core.store,
         identity: core.identity,
         health: core.health,
-        reporters,
+        grpc_health,
         players_and_publishers,
         admin,
         drain_timeout: settings.drain,
@@ -248,36 +234,26 @@ async fn resume(claims: &Arc<Claims>, settings: &Settings) -> Result<(), StoreEr
     }
 }
 
-impl Running {
-    /// Returns once callers can be authenticated; until then players receive 503, and readiness reports the reason.
-    pub async fn ready(&self) {
-        self.identity.tokens.ready().await;
-    }
-
-    /// Stops accepting, finishes requests within the drain's time limit, writes buffered events, and closes the store.
-    /// The admin port answers until the end.
-    pub async fn stop(self) {
-        self.health.set_draining();
-        for reporter in &self.reporters {
-            reporter.stop_serving().await;
-        }
-        self.players_and_publishers.finish(self.drain_timeout).await;
-        self.store.close().await;
-        self.admin.finish(Duration::from_secs(1)).await;
-    }
-}
-
 impl Service for Running {
     fn addresses(&self) -> impl std::fmt::Display {
         self.addresses
     }
 
-    fn ready(&self) -> impl Future<Output = ()> {
-        self.ready()
+    /// Returns once callers can be authenticated; until then players receive 503, and readiness reports the reason.
+    async fn ready(&self) {
+        self.identity.tokens.ready().await;
     }
 
-    fn stop(self) -> impl Future<Output = ()> {
-        self.stop()
+    /// Stops accepting, finishes requests within the drain's time limit, writes buffered events, and closes the store.
+    /// The admin port answers until the end.
+    async fn stop(self) {
+        self.health.set_draining();
+        for port in &self.grpc_health {
+            port.stop_serving().await;
+        }
+        self.players_and_publishers.finish(self.drain_timeout).await;
+        self.store.close().await;
+        self.admin.finish(Duration::from_secs(1)).await;
     }
 }
 

@@ -186,16 +186,20 @@ fn queue_size(settings: &Settings) -> usize {
     settings.queue_size
 }
 
-impl Running {
+impl Service for Running {
+    fn addresses(&self) -> impl fmt::Display {
+        self.addresses
+    }
+
     /// Returns once callers can be identified; until then they receive 503.
-    pub async fn ready(&self) {
+    async fn ready(&self) {
         self.api.identity.ready().await;
     }
 
     /// Accepts nothing more, finishes the requests in progress and hands the queued tasks on, each within the drain's
     /// bound. Tasks that the sink does not take stay in the journal, when there is one. The admin port responds until
     /// the end.
-    pub async fn stop(self) {
+    async fn stop(self) {
         self.health.set_draining();
         self.devices.finish(self.drain_within).await;
         let waiting = self.workers.finish(self.drain_within).await;
@@ -206,19 +210,5 @@ impl Running {
             }
         }
         self.admin.finish(Duration::from_secs(1)).await;
-    }
-}
-
-impl Service for Running {
-    fn addresses(&self) -> impl fmt::Display {
-        self.addresses
-    }
-
-    fn ready(&self) -> impl Future<Output = ()> {
-        self.ready()
-    }
-
-    fn stop(self) -> impl Future<Output = ()> {
-        self.stop()
     }
 }

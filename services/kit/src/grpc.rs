@@ -1,4 +1,5 @@
-//! What gRPC ports share: reflection, the caller's timeout, and the outcome of a call for metrics.
+//! What gRPC ports share: health, reflection, the refusal under overload, the caller's timeout, and the outcome of a call
+//! for metrics.
 
 use std::time::Duration;
 
@@ -6,9 +7,49 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use tonic::Status;
 use tonic::service::Routes;
+use tonic_health::ServingStatus;
+use tonic_health::pb::health_server::{Health, HealthServer};
+use tonic_health::server::{HealthReporter, health_reporter};
 use tonic_reflection::server::Builder;
 
+use crate::serve::GatePolicy;
+
 const DESCRIPTORS: &str = "the build wrote the descriptors";
+
+/// The health that a port reports of its services.
+#[derive(Debug, Clone)]
+pub struct PortHealth {
+    reporter: HealthReporter,
+    services: &'static [&'static str],
+}
+
+impl PortHealth {
+    /// Health in which the process and these services serve, and the service that answers with it.
+    pub async fn serving(services: &'static [&'static str]) -> (Self, HealthServer<impl Health>) {
+        let (reporter, server) = health_reporter();
+        let health = Self { reporter, services };
+        health.set(ServingStatus::Serving).await;
+        (health, server)
+    }
+
+    /// Reports from now on that they do not serve: clients call other processes while this one drains.
+    pub async fn stop_serving(&self) {
+        self.set(ServingStatus::NotServing).await;
+    }
+
+    async fn set(&self, status: ServingStatus) {
+        // The empty name means the process.
+        for service in self.services.iter().chain([&""]) {
+            self.reporter.set_service_status(*service, status).await;
+        }
+    }
+}
+
+/// The gate of a gRPC port: health is answered under any load.
+#[must_use]
+pub const fn gate_policy(metric: &'static str, refusal: fn() -> Response) -> GatePolicy {
+    GatePolicy { metric, is_exempt: |path| path.starts_with("/grpc.health."), refusal }
+}
 
 /// Adds both versions of server reflection, so that tools such as `grpcurl` need no files. They describe `services` (an
 /// encoded `FileDescriptorSet`), health and themselves.

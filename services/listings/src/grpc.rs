@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 use axum::Router;
 use kit::auth::Identity;
+use kit::grpc::PortHealth;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status};
-use tonic_health::server::HealthReporter;
 
 use crate::caller::Caller;
 use crate::limiter::Limiter;
 use crate::operations::Operations;
-use crate::proto::DESCRIPTORS;
 use crate::proto::listings_service_server::ListingsServiceServer;
+use crate::proto::{DESCRIPTORS, SERVICE_NAMES};
 use middleware::{CurrentName, Middleware, MiddlewareService, OlderName};
 
 pub use status::refusal_for_overload;
@@ -54,19 +54,16 @@ pub async fn router(
     operations: Arc<Operations>,
     admission: Admission,
     metrics: &Metrics,
-) -> (Router, HealthReporter) {
-    let (reporter, health) = tonic_health::server::health_reporter();
-    for name in crate::proto::SERVICE_NAMES.into_iter().chain([""]) {
-        reporter.set_service_status(name, tonic_health::ServingStatus::Serving).await;
-    }
+) -> (Router, PortHealth) {
+    let (health, health_server) = PortHealth::serving(&SERVICE_NAMES).await;
     let service =
         ListingsServiceServer::new(ListingsApi { operations }).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let middleware = Arc::new(Middleware::new(admission, metrics));
-    let routes = Routes::new(health)
+    let routes = Routes::new(health_server)
         .add_service(MiddlewareService::<_, CurrentName>::new(service.clone(), Arc::clone(&middleware)))
         .add_service(MiddlewareService::<_, OlderName>::new(service, middleware));
     let routes = kit::grpc::with_reflection(routes, DESCRIPTORS);
-    (routes.prepare().into_axum_router(), reporter)
+    (routes.prepare().into_axum_router(), health)
 }
 
 type RpcResult<T> = Result<Response<T>, Status>;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use kit::auth::Identity;
 use kit::backlog::Backlog;
+use kit::grpc::{PortHealth, gate_policy};
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
@@ -16,22 +17,16 @@ use kit::process::Service;
 use kit::serve::{BindError, Bounds, Gate, GatePolicy, Port, Protocol, listen};
 use kit::servers::Servers;
 use tokio::task::JoinSet;
-use tonic_health::server::HealthReporter;
 
 use crate::cache::{Cache, CachedReads, LocalCache, SharedCache};
 use crate::grpc::{self, Admission};
 use crate::limiter::Limiter;
 use crate::operations::Operations;
-use crate::proto::SERVICE_NAMES;
 use crate::settings::Settings;
 use crate::store::{Store, StoreOpenError, StoreOptions};
 use crate::views::ViewCounter;
 
-const GATE: GatePolicy = GatePolicy {
-    metric: "grpc_refused_early",
-    is_exempt: |path| path.starts_with("/grpc.health."),
-    refusal: grpc::refusal_for_overload,
-};
+const GATE: GatePolicy = gate_policy("grpc_refused_early", grpc::refusal_for_overload);
 
 /// Why a process could not start.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +62,7 @@ pub struct Running {
     views: Arc<ViewCounter>,
     identity: Arc<Identity>,
     health: Arc<Health>,
-    reporter: HealthReporter,
+    grpc_health: PortHealth,
     callers: Servers,
     /// Writes counted views; ended with the process.
     _view_writer: JoinSet<()>,
@@ -117,7 +112,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let cached_reads = CachedReads::new(cache.clone(), &metrics);
     let operations = Operations::new(Arc::clone(&store), cached_reads, Arc::clone(&views));
     let admission = Admission { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
-    let (routes, reporter) = grpc::router(Arc::new(operations), admission, &metrics).await;
+    let (routes, grpc_health) = grpc::router(Arc::new(operations), admission, &metrics).await;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
     callers.serve(grpc_port, Protocol::Http2, Port { routes, gate: Some(gate), bounds });
 
@@ -137,7 +132,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         views,
         identity,
         health,
-        reporter,
+        grpc_health,
         callers,
         _view_writer: view_writer,
         operators,
@@ -152,36 +147,24 @@ fn health_of(store: &Arc<Store>, identity: &Arc<Identity>) -> Arc<Health> {
     }))
 }
 
-impl Running {
-    /// Returns when callers can be identified; until then calls are refused and readiness reports what is missing.
-    pub async fn ready(&self) {
-        self.identity.ready().await;
-    }
-
-    /// Stops accepting calls, finishes those in progress within the drain timeout, writes counted views and closes the
-    /// store. The operators' port answers until the end.
-    pub async fn stop(self) {
-        self.health.set_draining();
-        for name in SERVICE_NAMES.into_iter().chain([""]) {
-            self.reporter.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
-        }
-        self.callers.finish(self.drain_within).await;
-        self.views.finish(&self.store).await;
-        self.store.close().await;
-        self.operators.finish(Duration::from_secs(1)).await;
-    }
-}
-
 impl Service for Running {
     fn addresses(&self) -> impl fmt::Display {
         self.addresses
     }
 
-    fn ready(&self) -> impl Future<Output = ()> {
-        self.ready()
+    /// Returns when callers can be identified; until then calls are refused and readiness reports what is missing.
+    async fn ready(&self) {
+        self.identity.ready().await;
     }
 
-    fn stop(self) -> impl Future<Output = ()> {
-        self.stop()
+    /// Stops accepting calls, finishes those in progress within the drain timeout, writes counted views and closes the
+    /// store. The operators' port answers until the end.
+    async fn stop(self) {
+        self.health.set_draining();
+        self.grpc_health.stop_serving().await;
+        self.callers.finish(self.drain_within).await;
+        self.views.finish(&self.store).await;
+        self.store.close().await;
+        self.operators.finish(Duration::from_secs(1)).await;
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
+use kit::grpc::PortHealth;
 use kit::metrics::{Endpoint, Metrics};
 use tonic::server::NamedService;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status};
-use tonic_health::server::HealthReporter;
 
 use super::guard::{self, PublisherGuard};
 use super::{EventMessage, EventPayload, Intake, IntakeError, IntakeOutcome, StatisticChange};
@@ -52,9 +52,8 @@ impl EventServices {
     }
 }
 
-/// The names that the port's health service reports; the empty one means the whole process.
-pub const HEALTH_NAMES: [&str; 3] =
-    ["", LoginServer::<EventServices>::NAME, StatisticServer::<EventServices>::NAME];
+/// The port's services.
+const NAMES: [&str; 2] = [LoginServer::<EventServices>::NAME, StatisticServer::<EventServices>::NAME];
 
 /// The publishers' port: both services, health and reflection. Calls that are not a publisher's are refused before
 /// their message is read.
@@ -62,20 +61,18 @@ pub async fn router(
     intake: Arc<Intake>,
     identity: &Arc<Identity>,
     metrics: &Metrics,
-) -> (Router, HealthReporter) {
-    let (reporter, health) = tonic_health::server::health_reporter();
+) -> (Router, PortHealth) {
+    let (health, health_server) = PortHealth::serving(&NAMES).await;
     let services = EventServices::new(intake, metrics);
-    let rpcs = [(HEALTH_NAMES[1], services.login.clone()), (HEALTH_NAMES[2], services.statistic.clone())];
-    let rpcs = rpcs.map(|(service, endpoint)| (format!("/{service}/OnMessage"), endpoint));
-    let guard = PublisherGuard { identity: Arc::clone(identity), rpcs: rpcs.into() };
+    let endpoints = [services.login.clone(), services.statistic.clone()];
+    let rpcs = NAMES.map(|service| format!("/{service}/OnMessage")).into_iter().zip(endpoints);
+    let guard = PublisherGuard { identity: Arc::clone(identity), rpcs: rpcs.collect() };
     let login = LoginServer::new(services.clone()).max_decoding_message_size(MAX_EVENT_BYTES);
     let statistic = StatisticServer::new(services).max_decoding_message_size(MAX_EVENT_BYTES);
-    reporter.set_serving::<LoginServer<EventServices>>().await;
-    reporter.set_serving::<StatisticServer<EventServices>>().await;
-    let routes = Routes::new(health).add_service(login).add_service(statistic);
+    let routes = Routes::new(health_server).add_service(login).add_service(statistic);
     let routes = kit::grpc::with_reflection(routes, EVENTS).prepare().into_axum_router();
     let routes = routes.layer(axum::middleware::from_fn_with_state(guard, guard::run));
-    (routes.layer(axum::middleware::from_fn(edge::run)), reporter)
+    (routes.layer(axum::middleware::from_fn(edge::run)), health)
 }
 
 #[tonic::async_trait]

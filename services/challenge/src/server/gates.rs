@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use kit::grpc::gate_policy;
 use kit::serve::GatePolicy;
 use tonic::Status;
 
@@ -17,15 +18,9 @@ pub(super) const HTTP: GatePolicy = GatePolicy {
     refusal: http::overloaded,
 };
 
-pub(super) const GRPC: GatePolicy =
-    GatePolicy { metric: "grpc_refused_early", is_exempt: is_health, refusal };
+pub(super) const GRPC: GatePolicy = gate_policy("grpc_refused_early", refusal);
 
-pub(super) const EVENTS: GatePolicy =
-    GatePolicy { metric: "events_refused_early", is_exempt: is_health, refusal };
-
-fn is_health(path: &str) -> bool {
-    path.starts_with("/grpc.health.")
-}
+pub(super) const EVENTS: GatePolicy = gate_policy("events_refused_early", refusal);
 
 fn refusal() -> Response {
     let status: Status = Status::new(Code::Overloaded.grpc().into(), OVERLOADED_MESSAGE);

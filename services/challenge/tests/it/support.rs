@@ -13,6 +13,7 @@ use challenge::role::Role;
 use challenge::server::{Addresses, Running, start};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use kit::process::Service;
 use serde_json::Value;
 use tonic::transport::{Channel, Endpoint};
 

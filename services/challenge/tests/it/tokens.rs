@@ -4,6 +4,7 @@ use axum::body::Body;
 use challenge::proto::service::InitializeRequest;
 use challenge::proto::service::service_client::ServiceClient;
 use hyper::{Request, StatusCode};
+use kit::process::Service;
 use serde_json::{Value, json};
 use tonic::Code;
 

@@ -9,6 +9,7 @@ use challenge::server::{Running, start};
 use challenge::settings::Settings;
 use hyper::StatusCode;
 use kit::env::Env;
+use kit::process::Service;
 use peers::postgres::{Cluster, DATABASE, Options};
 use tokio::task::JoinSet;
 use tonic::Code;

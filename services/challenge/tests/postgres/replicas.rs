@@ -3,6 +3,7 @@
 use challenge::role::Role;
 use challenge::server::{Running, start};
 use hyper::StatusCode;
+use kit::process::Service;
 use tokio::task::JoinSet;
 
 use crate::database::TestDatabase;

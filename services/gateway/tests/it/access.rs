@@ -6,6 +6,7 @@ use std::path::Path;
 
 use gateway::http::routes;
 use hyper::{Method, StatusCode};
+use kit::process::Service;
 use serde_json::{Value, json};
 
 use crate::issuer::{KeyServer, Signer, claims, claims_with};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use hyper::{Method, Request, StatusCode};
+use kit::process::Service;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};

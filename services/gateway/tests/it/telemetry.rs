@@ -2,6 +2,7 @@
 
 use gateway::proto::{TelemetryBatch, TelemetrySample};
 use hyper::{Method, StatusCode};
+use kit::process::Service;
 use prost::Message as _;
 use serde_json::{Value, json};
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, to_bytes};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use kit::process::Service;
 use listings::proto::listings_service_client::ListingsServiceClient;
 use listings::proto::{
     CreateListingRequest, GetProductRequest, GetProductStatsRequest, ListListingsRequest, Listing, Product,

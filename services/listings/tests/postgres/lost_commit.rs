@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use kit::process::Service;
 use listings::proto::{AddToFavoritesRequest, IncrementProductViewsRequest};
 use peers::postgres::DATABASE;
 use peers::redis::Redis;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kit::env::Env;
+use kit::process::Service;
 use listings::server::{Running, start};
 use listings::settings::Settings;
 use peers::postgres::{Cluster, DATABASE, Options};

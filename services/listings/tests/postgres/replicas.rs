@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use kit::process::Service;
 use listings::proto::{CreateListingRequest, UpdateListingRequest};
 use listings::server::{Running, start};
 use peers::redis::Redis;
