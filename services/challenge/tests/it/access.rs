@@ -9,16 +9,15 @@ use std::path::Path;
 use axum::body::Body;
 use challenge::http::routes;
 use challenge::proto::{EVENTS, PLAYERS};
-use http_body_util::BodyExt;
 use hyper::{Method, Request};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use prost::Message;
-use prost_types::FileDescriptorSet;
 use serde_json::json;
 
+use crate::any_rpc;
 use crate::issuer::{KeyServer, Signer, claims, claims_with};
 use crate::support::{Player, Server};
 
+/// The routes of the operators' port.
+const OPERATORS: [&str; 4] = ["/healthz", "/readyz", "/ready", "/metrics"];
 const LOGIN_GOAL: &str = "goal-010-01";
 /// Those whose requests must change nothing of the user come before the user.
 const CALLERS: [&str; 6] = [
@@ -60,40 +59,11 @@ async fn http_cell(address: SocketAddr, request: (&Method, &str), authorization:
 
 /// The same over gRPC, with an empty message.
 async fn grpc_cell(address: SocketAddr, rpc: &str, authorization: Option<&str>) -> String {
-    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
-    let (mut sender, connection) = handshake.await.unwrap();
-    tokio::spawn(connection);
-    let request = Request::post(format!("http://{address}{rpc}"));
-    let mut request = request.header("content-type", "application/grpc").header("te", "trailers");
-    if let Some(authorization) = authorization {
-        request = request.header("authorization", authorization);
-    }
-    let response = sender.send_request(request.body(Body::from(vec![0; 5])).unwrap()).await.unwrap();
-    let head = response.headers().get("grpc-status").cloned();
-    let trailers = response.into_body().collect().await.unwrap().trailers().cloned().unwrap_or_default();
-    let status = head.or_else(|| trailers.get("grpc-status").cloned()).unwrap();
-    match status.to_str().unwrap() {
+    match any_rpc::status(address, rpc, authorization).await.as_str() {
         "16" => "unauthenticated".to_owned(),
         "7" => "permission denied".to_owned(),
         _ => "yes".to_owned(),
     }
-}
-
-/// The rpcs of a port as paths: its own, and those that every port has.
-fn rpcs(descriptors: &[u8]) -> Vec<String> {
-    let set = FileDescriptorSet::decode(descriptors).unwrap();
-    let mut paths = Vec::new();
-    for file in &set.file {
-        for service in &file.service {
-            let methods = service.method.iter().map(|method| method.name());
-            paths.extend(methods.map(|method| format!("/{}.{}/{method}", file.package(), service.name())));
-        }
-    }
-    let every_port =
-        ["/grpc.health.v1.Health/Check", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"];
-    paths.extend(every_port.map(str::to_owned));
-    paths
 }
 
 async fn table(server: &Server, credentials: &[Option<String>]) -> String {
@@ -103,8 +73,7 @@ async fn table(server: &Server, credentials: &[Option<String>]) -> String {
         let path = route.path.replace("{challenge_id}", "challenge-010").replace("{goal_id}", LOGIN_GOAL);
         (addresses.http.unwrap(), route.method, route.path, format!("/challenge{path}"), "")
     });
-    let operators = ["/healthz", "/readyz", "/ready", "/metrics"]
-        .map(|path| (addresses.admin, Method::GET, path, path.to_owned(), "admin port: "));
+    let operators = OPERATORS.map(|path| (addresses.admin, Method::GET, path, path.to_owned(), "admin port: "));
     for (address, method, documented, path, port) in players.chain(operators) {
         let mut cells = Vec::new();
         for authorization in credentials {
@@ -115,7 +84,7 @@ async fn table(server: &Server, credentials: &[Option<String>]) -> String {
     for (address, descriptors, port) in
         [(addresses.grpc, PLAYERS, "gRPC port"), (addresses.events, EVENTS, "event port")]
     {
-        for rpc in rpcs(descriptors) {
+        for rpc in any_rpc::paths(descriptors).into_iter().chain(any_rpc::paths_of_every_port()) {
             let mut cells = Vec::new();
             for authorization in credentials {
                 cells.push(grpc_cell(address.unwrap(), &rpc, authorization.as_deref()).await);
@@ -134,6 +103,16 @@ async fn every_route_and_rpc_and_caller_is_as_documented() {
     let table = table(&server, &credentials(&signer)).await;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/who-may-challenge.md");
     assert_eq!(peers::document::section(&file, "access", &table).unwrap(), table);
+}
+
+#[test]
+fn every_route_of_the_operators_port_is_tried() {
+    let routes = include_str!("../../../kit/src/admin.rs").split(".route(").skip(1);
+    let mut routes: Vec<&str> = routes.map(|rest| rest.split('"').nth(1).unwrap()).collect();
+    let mut tried = OPERATORS.to_vec();
+    routes.sort_unstable();
+    tried.sort_unstable();
+    assert_eq!(routes, tried);
 }
 
 /// Every caller but the user tries every route, also with the user's name in every place that could name one.

@@ -9,6 +9,7 @@ const STORE: StoreKind = StoreKind::Sqlite;
 
 mod access;
 mod all_goals;
+mod any_rpc;
 mod bad_input;
 mod binary;
 mod bulkheads;

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use crate::issuer::{KeyServer, Signer, claims, claims_with};
 use crate::support::{Client, Server, request, sample};
 
+/// The routes of the operators' port.
+const OPERATORS: [&str; 4] = ["/healthz", "/readyz", "/ready", "/metrics"];
 const ROLES: [(&str, &str); 3] = [
     ("AUTH_NAMESPACE", "accelbyte"),
     ("SERVICE_SUBJECTS", "loader, importer"),
@@ -80,8 +82,7 @@ async fn every_route_and_caller_is_as_documented() {
     table += "| --- | --- | --- | --- | --- | --- | --- |\n";
     let (main, admin) = (guarded.server.client(), guarded.server.admin());
     let routes = routes::all().into_iter().map(|route| (route.method, route.path, main, ""));
-    let operators =
-        ["/healthz", "/readyz", "/ready", "/metrics"].map(|path| (Method::GET, path, admin, "admin port: "));
+    let operators = OPERATORS.map(|path| (Method::GET, path, admin, "admin port: "));
     for (method, path, client, port) in routes.chain(operators) {
         table += &format!("| {port}`{method} {path}` |");
         for caller in &callers {
@@ -91,6 +92,16 @@ async fn every_route_and_caller_is_as_documented() {
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gateway.md");
     assert_eq!(peers::document::section(&file, "access", &table).unwrap(), table);
+}
+
+#[test]
+fn every_route_of_the_operators_port_is_tried() {
+    let routes = include_str!("../../../kit/src/admin.rs").split(".route(").skip(1);
+    let mut routes: Vec<&str> = routes.map(|rest| rest.split('"').nth(1).unwrap()).collect();
+    let mut tried = OPERATORS.to_vec();
+    routes.sort_unstable();
+    tried.sort_unstable();
+    assert_eq!(routes, tried);
 }
 
 #[tokio::test]

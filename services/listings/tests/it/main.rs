@@ -7,6 +7,8 @@ use test_store::StoreKind;
 /// The embedded store; `tests/postgres` runs the same tests against PostgreSQL.
 const STORE: StoreKind = StoreKind::Sqlite;
 
+#[path = "../../../challenge/tests/it/any_rpc.rs"]
+mod any_rpc;
 mod bad_input;
 mod binary;
 mod catalogue;

@@ -12,9 +12,8 @@ use listings::proto::listings_service_client::ListingsServiceClient;
 use listings::proto::*;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_client::HealthClient;
 
+use crate::any_rpc;
 use crate::support::{a_product, connect};
 use crate::tokens::AuthenticatedServer;
 
@@ -263,10 +262,14 @@ impl Marketplace {
         cell(&(row.attempt)(self.caller(kind), subjects).await)
     }
 
-    async fn health(&self, kind: &Kind) -> &'static str {
-        let caller = self.caller(kind);
-        let request = caller.request(HealthCheckRequest::default());
-        cell(&HealthClient::new(caller.channel).check(request).await.map(|_| true))
+    /// A call of health or reflection, with an empty message.
+    async fn open_rpc(&self, path: &str, kind: &Kind) -> &'static str {
+        let address = self.server.server.running.addresses.grpc;
+        match any_rpc::status(address, path, self.caller(kind).token.as_deref()).await.as_str() {
+            "16" => "who?",
+            "7" => "no",
+            _ => "yes",
+        }
     }
 
     async fn route(&self, path: &str, kind: &Kind) -> &'static str {
@@ -301,11 +304,13 @@ async fn table() -> String {
         }
         text += &row(&cells);
     }
-    let mut cells = vec!["grpc.health.v1.Health/Check".to_owned()];
-    for kind in &KINDS {
-        cells.push(marketplace.health(kind).await.to_owned());
+    for path in any_rpc::paths_of_every_port() {
+        let mut cells = vec![path.trim_start_matches('/').to_owned()];
+        for kind in &KINDS {
+            cells.push(marketplace.open_rpc(&path, kind).await.to_owned());
+        }
+        text += &row(&cells);
     }
-    text += &row(&cells);
     let _ = write!(text, "\nThe operators' port answers everyone who reaches it; do not publish it.\n\n");
     let _ = write!(text, "| route | {names} |\n| --- {rule}|\n");
     for path in ROUTES {
