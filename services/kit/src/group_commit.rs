@@ -11,6 +11,8 @@
 mod metrics;
 
 use std::fmt::Display;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -120,6 +122,7 @@ pub struct WriterEnded;
 #[derive(Debug)]
 pub struct GroupQueue<C> {
     messages: UnboundedSender<Message<C>>,
+    waiting: Arc<AtomicUsize>,
 }
 
 impl<C> GroupQueue<C> {
@@ -128,7 +131,14 @@ impl<C> GroupQueue<C> {
     /// # Errors
     /// When the writer has ended.
     pub fn send(&self, command: C) -> Result<(), WriterEnded> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
         self.messages.send(Message::Command(command)).map_err(|_| WriterEnded)
+    }
+
+    /// Commands that no group has begun with.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     /// The writer commits what was queued before, and ends.
@@ -141,6 +151,7 @@ impl<C> GroupQueue<C> {
 pub struct GroupCommit<W: GroupWriter> {
     writer: W,
     messages: UnboundedReceiver<Message<W::Command>>,
+    waiting: Arc<AtomicUsize>,
     options: GroupOptions,
     metrics: GroupMetrics,
     /// Acknowledged commands whose group failed.
@@ -156,9 +167,11 @@ impl<W: GroupWriter> GroupCommit<W> {
     #[must_use]
     pub fn new(writer: W, options: GroupOptions, metrics: GroupMetrics) -> (GroupQueue<W::Command>, Self) {
         let (sender, messages) = unbounded_channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
         let writer = Self {
             writer,
             messages,
+            waiting: Arc::clone(&waiting),
             options,
             metrics,
             retries: Vec::new(),
@@ -166,7 +179,7 @@ impl<W: GroupWriter> GroupCommit<W> {
             retry_weight: options.max_weight,
             failures: RepeatedFailure::default(),
         };
-        (GroupQueue { messages: sender }, writer)
+        (GroupQueue { messages: sender, waiting }, writer)
     }
 
     /// Commits until the queue is closed or dropped.
@@ -226,6 +239,9 @@ impl<W: GroupWriter> GroupCommit<W> {
         }
         let (mut next, mut weight) = (first, 0);
         loop {
+            if matches!(next, Some(Message::Command(_))) {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+            }
             match next {
                 Some(Message::Command(command)) if command.is_abandoned() => self.metrics.count_abandoned(),
                 Some(Message::Command(command)) => {

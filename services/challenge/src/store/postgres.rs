@@ -7,6 +7,7 @@
 #[cfg(feature = "faults")]
 mod faults;
 mod maintenance;
+mod partitions;
 #[cfg(test)]
 mod plans;
 mod reader;
@@ -34,10 +35,12 @@ use super::StoreError;
 use super::claims::{ClaimIntent, OpenClaims};
 use super::command::Command;
 use super::metrics::StoreMetrics;
+use super::read_set::CompleteUsers;
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::user::UserId;
 use maintenance::MaintenanceTask;
+use partitions::Partitions;
 use reader::{ReadMetrics, ReadRequest, Reader};
 use writer::Writer;
 
@@ -46,7 +49,8 @@ use writer::Writer;
 pub struct PostgresOptions {
     /// The server.
     pub server: ServerOptions,
-    /// Connections that write, each for its partition of the users; at least 1.
+    /// Connections that write, each for its partition of the users; at least 1. Fewer are used where that makes groups
+    /// large enough to share their cost.
     pub writers: usize,
     /// Connections that read; at least 1.
     pub readers: usize,
@@ -59,6 +63,7 @@ pub struct PostgresOptions {
 /// A store in PostgreSQL.
 pub(super) struct Postgres {
     writers: Vec<GroupQueue<Command>>,
+    partitions: Arc<Partitions>,
     readers: Vec<UnboundedSender<ReadRequest>>,
     next_reader: AtomicUsize,
     /// Reads that wait or are carried out, also those whose callers have left.
@@ -86,11 +91,18 @@ impl Postgres {
 
         let (store_metrics, group_metrics) =
             (StoreMetrics::register(metrics), GroupMetrics::register(metrics, "store"));
+        let partitions = Arc::new(Partitions::new(options.writers));
+        let complete = Arc::new(Mutex::new(CompleteUsers::default()));
         let mut writer_tasks = JoinSet::new();
         let mut writers = Vec::new();
         for _ in 0..options.writers.max(1) {
-            let (catalog, metrics) = (Arc::clone(&catalog), store_metrics.clone());
-            let mut writer = Writer::new(&connector, catalog, metrics);
+            let shared = writer::Shared {
+                catalog: Arc::clone(&catalog),
+                complete: Arc::clone(&complete),
+                partitions: Arc::clone(&partitions),
+                metrics: store_metrics.clone(),
+            };
+            let mut writer = Writer::new(&connector, shared);
             writer.warm_up().await.map_err(not_warm)?;
             let grouping = writer::group_options(options.batch_delay);
             let (queue, writer) = GroupCommit::new(writer, grouping, group_metrics.clone());
@@ -112,6 +124,7 @@ impl Postgres {
         let (next_reader, writer_tasks) = (AtomicUsize::new(0), Mutex::new(writer_tasks));
         Ok(Self {
             writers,
+            partitions,
             readers,
             next_reader,
             reads,
@@ -138,14 +151,13 @@ impl Postgres {
         self.maintenance.last_check()
     }
 
-    /// A user's writes all go to one writer, so that they are written together and in order.
+    /// A user's writes go to one writer, so that they are written together; to another where the partitions have changed.
     pub(super) fn send(&self, command: Command) -> Result<(), StoreError> {
         let mut hasher = DefaultHasher::new();
         command.user().hash(&mut hasher);
-        let partition = hasher.finish() % self.writers.len() as u64;
-        // The remainder is below a count of connections.
-        let partition = usize::try_from(partition).unwrap_or_default();
-        self.writers[partition].send(command).map_err(|_| StoreError::Closed)
+        let writer = &self.writers[self.partitions.of(hasher.finish())];
+        self.partitions.found_waiting(writer.waiting());
+        writer.send(command).map_err(|_| StoreError::Closed)
     }
 
     pub(super) async fn close(&self) {

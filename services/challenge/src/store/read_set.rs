@@ -3,7 +3,7 @@
 //!
 //! It is not enough for a user who may lack default goals: they are assigned with the first write, and only all rows
 //! show which are missing. A user who has them all keeps them all: the catalogue stays the same while a process runs,
-//! rules add rows and never remove one, and no store deletes any. So writers remember such users ([`CompleteUsers`]).
+//! rules add rows and never remove one, and no store deletes any. So stores remember such users ([`CompleteUsers`]).
 //! If another program deletes rows in the database, a part lacks a default goal ([`ReadSet::widen`]).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -15,8 +15,8 @@ use crate::catalog::{Catalog, GoalIndex};
 use crate::rules::UserGoals;
 use crate::user::UserId;
 
-/// Users that a writer remembers at least; it remembers at most twice as many, in about a megabyte a half.
-const REMEMBERED_USERS: usize = 50_000;
+/// Users that a store remembers at least; it remembers at most twice as many, in about two megabytes a half.
+const REMEMBERED_USERS: usize = 100_000;
 
 /// What a group reads before it can run.
 pub(super) struct ReadSet<'a> {

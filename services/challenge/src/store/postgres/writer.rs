@@ -1,13 +1,14 @@
 //! A writer: one task, one connection, one partition of the users. It collects the commands that have arrived, runs
 //! them in one transaction, commits, then sends all replies. Two round trips a group, however many commands are in it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kit::clock::UtcMs;
 use kit::group_commit::{FailedGroup, GroupOptions, GroupWriter};
 use kit::postgres::{Connector, Link, within};
 
+use super::partitions::Partitions;
 use super::statements::WriterStatements;
 use super::transaction::GroupTransaction;
 use crate::catalog::Catalog;
@@ -26,9 +27,22 @@ const LAST_ATTEMPTS: u32 = 10;
 
 pub(super) struct Writer {
     link: Link<WriterStatements>,
-    catalog: Arc<Catalog>,
-    complete: CompleteUsers,
-    metrics: StoreMetrics,
+    shared: Shared,
+}
+
+/// What the writers of a store share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) complete: Arc<Mutex<CompleteUsers>>,
+    pub(super) partitions: Arc<Partitions>,
+    pub(super) metrics: StoreMetrics,
+}
+
+impl Shared {
+    fn complete(&self) -> MutexGuard<'_, CompleteUsers> {
+        self.complete.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// How a writer forms groups.
@@ -42,9 +56,8 @@ pub(super) fn group_options(batching_delay: Duration) -> GroupOptions {
 }
 
 impl Writer {
-    pub(super) fn new(connector: &Connector, catalog: Arc<Catalog>, metrics: StoreMetrics) -> Self {
-        let (link, complete) = (Link::new(connector.clone()), CompleteUsers::default());
-        Self { link, catalog, complete, metrics }
+    pub(super) fn new(connector: &Connector, shared: Shared) -> Self {
+        Self { link: Link::new(connector.clone()), shared }
     }
 
     /// Connects before the first group arrives.
@@ -56,18 +69,18 @@ impl Writer {
     async fn transact(&mut self, group: &mut [Command]) -> Result<(), StoreError> {
         let now = UtcMs::now();
         let loaded = self.load(group).await?;
-        let outcome = batch::run(&self.catalog, group, loaded, now);
+        let outcome = batch::run(&self.shared.catalog, group, loaded, now);
         self.write(&outcome.changes, now).await?;
-        self.metrics.count(&outcome);
-        self.complete.remember(&outcome.complete);
+        self.shared.metrics.count(&outcome);
+        self.shared.complete().remember(&outcome.complete);
         Ok(())
     }
 
     /// Begins the transaction, locks the users, and reads. Nothing has been written yet, so when the connection broke
     /// while it was idle, all of it is repeated once on a new one.
     async fn load(&mut self, group: &[Command]) -> Result<LoadedGroup, StoreError> {
-        let catalog = Arc::clone(&self.catalog);
-        let mut read_set = ReadSet::of(group, &catalog, &self.complete);
+        let catalog = Arc::clone(&self.shared.catalog);
+        let mut read_set = ReadSet::of(group, &catalog, &self.shared.complete());
         match self.load_once(&mut read_set).await {
             Err(StoreError::Unreachable(_)) => self.load_once(&mut read_set).await,
             outcome => outcome,
@@ -80,7 +93,7 @@ impl Writer {
         let transaction = GroupTransaction {
             client: session.client(),
             statements: &session.statements,
-            catalog: &self.catalog,
+            catalog: &self.shared.catalog,
         };
         let outcome = within(patience, transaction.load(read_set)).await;
         if let Err(error) = &outcome {
@@ -96,7 +109,7 @@ impl Writer {
         let transaction = GroupTransaction {
             client: session.client(),
             statements: &session.statements,
-            catalog: &self.catalog,
+            catalog: &self.shared.catalog,
         };
         let outcome = within(patience, transaction.write(changes, now)).await;
         if let Err(error) = &outcome {
@@ -110,6 +123,7 @@ impl GroupWriter for Writer {
     type Command = Command;
 
     async fn commit(&mut self, mut group: Vec<Command>) -> Result<(), FailedGroup<Command>> {
+        self.shared.partitions.begun(group.len());
         match self.transact(&mut group).await {
             Ok(()) => {
                 group.into_iter().for_each(Command::succeed);
