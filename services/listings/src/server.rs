@@ -18,8 +18,11 @@ use kit::servers::Servers;
 use tokio::task::JoinSet;
 use tonic_health::server::HealthReporter;
 
+use crate::admission::Admission;
+use crate::api::Api;
 use crate::cache::{Cache, CachedReads, LocalCache, SharedCache};
-use crate::grpc::{self, Admission};
+use crate::grpc;
+use crate::http;
 use crate::limiter::Limiter;
 use crate::operations::Operations;
 use crate::proto::SERVICE_NAMES;
@@ -89,7 +92,7 @@ pub async fn open(settings: &Settings, metrics: &Metrics) -> Result<(Arc<Store>,
     if let Some(link) = &settings.redis {
         link.warm_up().await;
     }
-    let store = Store::open(&settings.store, cache.clone(), metrics).await?;
+    let store = Store::open(&settings.store, &settings.categories, cache.clone(), metrics).await?;
     Ok((Arc::new(store), cache))
 }
 
@@ -116,8 +119,11 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let gate = Gate::new(&Backlog::watch(settings.wait_target), &limit, GATE, &metrics);
     let cached_reads = CachedReads::new(cache.clone(), &metrics);
     let operations = Operations::new(Arc::clone(&store), cached_reads, Arc::clone(&views));
+    let api = Api::new(Arc::new(operations));
     let admission = Admission { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
-    let (routes, reporter) = grpc::router(Arc::new(operations), admission, &metrics).await;
+    let admission = Arc::new(admission);
+    let http = http::router(api.clone(), Arc::clone(&admission), &metrics);
+    let (routes, reporter) = grpc::router(api, admission, &metrics).await;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
     callers.serve(grpc_port, Protocol::Http2, Port { routes, gate: Some(gate), bounds });
 
@@ -128,7 +134,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         limiter,
         cache,
     };
-    let routes = kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources));
+    let routes = kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources)).merge(http);
     let operators = Servers::of_operators(http_port, routes, bounds);
     health.set_ready();
     Ok(Running {

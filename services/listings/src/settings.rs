@@ -2,7 +2,7 @@
 //! prefixes that existing deployments use; the newer prefix takes precedence, and the bare name comes last.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kit::auth::Roles;
@@ -10,6 +10,7 @@ use kit::env::{Env, EnvError};
 use kit::exposure::{self, Callers, Exposure};
 use kit::postgres::ServerOptions;
 
+use crate::categories::{self, CategoriesError, RequiredCategories};
 use crate::limiter::{LimitSettings, SettingsError as LimitError};
 use crate::redis_link::RedisLink;
 use crate::store::{PostgresOptions, SqliteOptions, StoreOptions, Sync};
@@ -29,6 +30,9 @@ pub enum SettingsError {
     /// The limits cannot be used.
     #[error(transparent)]
     Limits(#[from] LimitError),
+    /// The categories cannot be used.
+    #[error(transparent)]
+    Categories(#[from] CategoriesError),
     /// Callers could not be identified.
     #[error(
         "callers cannot be identified: set AUTH_JWKS_URL to the keys of bearer tokens, or AUTH_ENABLED=false to trust \
@@ -52,6 +56,8 @@ pub struct Settings {
     pub http: SocketAddr,
     /// The store.
     pub store: StoreOptions,
+    /// The categories that it must have.
+    pub categories: RequiredCategories,
     /// The Redis that replicas share for cached answers and rate limits.
     pub redis: Option<RedisLink>,
     /// Bytes of answers cached in the process; 0 turns caching off.
@@ -92,6 +98,10 @@ impl Settings {
             store: match ServerOptions::read(env, "listings")? {
                 Some(server) => StoreOptions::Postgres(postgres(env, server)?),
                 None => StoreOptions::Sqlite(sqlite(env)?),
+            },
+            categories: match env.text("CATEGORIES_FILE") {
+                Some(path) => RequiredCategories::These(categories::read(Path::new(path))?),
+                None => RequiredCategories::Stored,
             },
             redis: redis(env)?,
             cache_bytes: usize::try_from(env.within("CACHE_MB", 128, 0..=65_536)?).unwrap_or(0) << 20,

@@ -7,7 +7,7 @@ use std::pin::Pin;
 
 use axum::body::Body;
 use hyper_util::rt::TokioIo;
-use listings::grpc::METHODS;
+use listings::methods::METHODS;
 use listings::proto::listings_service_client::ListingsServiceClient;
 use listings::proto::*;
 use tonic::transport::Channel;
