@@ -91,7 +91,7 @@ fn get_product(product_id: i64) -> GetProductRequest {
 }
 
 fn by_ids(id: i64) -> GetProductsByIDsRequest {
-    GetProductsByIDsRequest { product_ids: vec![id], storefront_id: None }
+    GetProductsByIDsRequest { product_ids: vec![id], ..GetProductsByIDsRequest::default() }
 }
 
 fn list(status: &str) -> ListListingsRequest {
@@ -157,9 +157,9 @@ const ROWS: &[Row] = rows! {
     "ListListings", "of the owner", list_listings(_of => list("active")), |a| a.total > 0;
     "ListListings", "the owner's drafts", list_listings(_of => list("draft")), |a| a.total > 0;
     "GetSimilarListings", "to the owner's",
-        get_similar_listings(of => GetSimilarListingsRequest { listing_id: of.product, limit: 0 }), |_| true;
+        get_similar_listings(of => GetSimilarListingsRequest { listing_id: of.product, limit: None }), |_| true;
     "GetSimilarListings", "to a draft",
-        get_similar_listings(of => GetSimilarListingsRequest { listing_id: of.draft, limit: 0 }), |_| true;
+        get_similar_listings(of => GetSimilarListingsRequest { listing_id: of.draft, limit: None }), |a| a.total > 0;
     "GetRootCategories", "", get_root_categories(_of => ()), |_| true;
     "GetAllCategories", "", get_all_categories(_of => ()), |_| true;
     "GetPopularCategories", "", get_popular_categories(_of => PopularCategoriesRequest::default()), |_| true;
@@ -184,7 +184,7 @@ const ROWS: &[Row] = rows! {
     "GetProductsByIDs", "of the owner", get_products_by_i_ds(of => by_ids(of.product)), |a| a.total_count > 0;
     "GetProductsByIDs", "a draft", get_products_by_i_ds(of => by_ids(of.draft)), |a| a.total_count > 0;
     "ListProducts", "the drafts of a storefront",
-        list_products(_of => ListProductsRequest { storefront_id: 3, limit: 100, offset: 0 }),
+        list_products(_of => ListProductsRequest { storefront_id: 3, page_size: 100, ..Default::default() }),
         |a| a.products.iter().any(|product| !product.is_active);
     "GetProductStats", "of the owner's storefront",
         get_product_stats(_of => GetProductStatsRequest { storefront_id: 3 }), |_| true;
