@@ -96,6 +96,15 @@ pub(crate) struct HttpRequest<'a> {
 }
 
 impl HttpRequest<'_> {
+    /// The status of the response.
+    pub(crate) async fn get(self, address: SocketAddr) -> StatusCode {
+        let mut request = Request::get(self.path);
+        if let Some(token) = self.token {
+            request = request.header("authorization", token);
+        }
+        exchange(address, request.body(Body::empty()).unwrap()).await.0.status
+    }
+
     /// The head of the response, and its JSON; null for none.
     pub(crate) async fn send(self, address: SocketAddr) -> (Parts, Value) {
         let mut request = Request::builder().method(self.method).uri(self.path);
