@@ -251,15 +251,15 @@ mod tests {
     fn stored_categories_are_replaced_by_others_unless_one_that_has_listings_would_be_missing() {
         let these = |all: &[Category]| RequiredCategories::These(all.to_vec());
         let [first, second] = [category(1, 0), category(2, 0)];
-        let counted = Category { listings: 5, ..first.clone() };
+        let counted = [Category { listings: 5, ..first.clone() }];
         assert_eq!(RequiredCategories::Stored.replacement(&[], &[]), Ok(Some(built_in())));
-        assert_eq!(RequiredCategories::Stored.replacement(&[counted.clone()], &[1]), Ok(None));
-        assert_eq!(these(&[first.clone()]).replacement(&[counted.clone()], &[1]), Ok(None));
+        assert_eq!(RequiredCategories::Stored.replacement(&counted, &[1]), Ok(None));
+        assert_eq!(these(std::slice::from_ref(&first)).replacement(&counted, &[1]), Ok(None));
         let both = vec![first.clone(), second.clone()];
-        assert_eq!(these(&both).replacement(&[counted.clone()], &[1]), Ok(Some(both)));
+        assert_eq!(these(&both).replacement(&counted, &[1]), Ok(Some(both)));
         let renamed = vec![Category { name: "Other".to_owned(), ..first }];
-        assert_eq!(these(&renamed).replacement(&[counted.clone()], &[1]), Ok(Some(renamed)));
-        assert_eq!(these(&[second]).replacement(&[counted], &[1]), Err(CategoryInUse(1)));
+        assert_eq!(these(&renamed).replacement(&counted, &[1]), Ok(Some(renamed)));
+        assert_eq!(these(&[second]).replacement(&counted, &[1]), Err(CategoryInUse(1)));
     }
 
     #[test]

@@ -41,7 +41,6 @@ struct RoutedMethod {
 }
 
 /// All routes.
-#[must_use]
 pub fn router(api: Api, admission: Arc<Admission>, metrics: &Metrics) -> Router {
     let mut router = Router::new().route(document::PATH, get(document::document));
     for route in ROUTES {

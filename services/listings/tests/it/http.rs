@@ -262,3 +262,19 @@ async fn both_transports_share_the_rate_limits_and_the_limit_of_calls_in_progres
         "{metrics}"
     );
 }
+
+/// With a port of their own, the operators' routes are on no other, and the API is on no other than its.
+#[tokio::test]
+async fn health_and_metrics_can_have_a_port_of_their_own() {
+    let server = Server::start_with(&[("ADMIN_PORT", "0")]).await;
+    let admin = server.running.addresses.admin.unwrap();
+    for (path, on_http, on_admin) in [
+        (format!("{BASE}/categories").as_str(), 200, 404),
+        ("/health", 404, 200),
+        ("/ready", 404, 200),
+        ("/metrics", 404, 200),
+    ] {
+        assert_eq!(server.get(path).await.0.as_u16(), on_http, "{path}");
+        assert_eq!(crate::support::get(admin, path).await.0.as_u16(), on_admin, "{path}");
+    }
+}

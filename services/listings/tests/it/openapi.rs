@@ -137,6 +137,18 @@ fn every_parameter_is_a_field_of_the_message() {
     }
 }
 
+/// A request to a route; `ids` replace those of its path.
+#[derive(Clone, Copy)]
+struct RouteRequest<'a> {
+    route: &'a str,
+    ids: [&'a str; 2],
+    body: &'a str,
+}
+
+const fn to<'a>(route: &'a str, ids: [&'a str; 2], body: &'a str) -> RouteRequest<'a> {
+    RouteRequest { route, ids, body }
+}
+
 /// The responses that were checked.
 struct CheckedResponses {
     document: Value,
@@ -144,15 +156,9 @@ struct CheckedResponses {
 }
 
 impl CheckedResponses {
-    /// Sends a request to a route and compares the response with the document; `ids` replace those of the path.
-    async fn check(
-        &mut self,
-        server: &AuthenticatedServer,
-        route: &str,
-        ids: [&str; 2],
-        subject: &str,
-        body: &str,
-    ) {
+    /// Sends a request and compares the response with the document.
+    async fn check(&mut self, server: &AuthenticatedServer, subject: &str, request: RouteRequest<'_>) {
+        let RouteRequest { route, ids, body } = request;
         let (verb, path) = route.split_once(' ').unwrap();
         let (template, query) = path.split_once('?').unwrap_or((path, ""));
         let real = template.replace("{id}", ids[0]).replace("{user_id}", ids[1]);
@@ -191,57 +197,57 @@ impl CheckedResponses {
 }
 
 /// Every success, of a service or of user 7.
-const SUCCESSES: [(&str, [&str; 2], &str); 29] = [
-    ("POST ", ["", ""], BIKE),
-    ("GET ?user_id=7", ["", ""], ""),
-    ("GET /search?query=bike", ["", ""], ""),
-    ("GET /{id}", ["1", ""], ""),
-    ("PATCH /{id}", ["1", ""], r#"{"user_id":7,"price":6}"#),
-    ("POST ", ["", ""], BIKE),
-    ("GET /{id}/similar", ["1", ""], ""),
-    ("PUT /{id}/favorites/{user_id}", ["1", "7"], ""),
-    ("GET /{id}/favorites", ["1", ""], ""),
-    ("GET /{id}/favorites/{user_id}", ["1", "7"], ""),
-    ("GET /favorites?user_id=7", ["", ""], ""),
-    ("DELETE /{id}/favorites/{user_id}", ["1", "7"], ""),
-    ("GET /categories", ["", ""], ""),
-    ("GET /categories/roots", ["", ""], ""),
-    ("GET /categories/popular", ["", ""], ""),
-    ("GET /categories/{id}", ["20", ""], ""),
-    ("GET /categories/{id}/tree", ["1", ""], ""),
-    ("GET /products?storefront_id=3", ["", ""], ""),
-    ("POST /products/by-ids", ["", ""], r#"{"product_ids":[1]}"#),
-    ("POST /products/by-skus", ["", ""], r#"{"skus":["B-1"]}"#),
-    ("GET /products/{id}", ["1", ""], ""),
-    ("POST /products/{id}/views", ["1", ""], ""),
-    ("GET /storefronts/{id}/stats", ["3", ""], ""),
-    ("POST /stock/decrement", ["", ""], ITEMS),
-    ("POST /stock/rollback", ["", ""], ITEMS),
-    ("POST /stock/check", ["", ""], ITEMS),
-    ("POST /stock/movements", ["", ""], MOVEMENT),
-    (
+const SUCCESSES: [RouteRequest<'_>; 29] = [
+    to("POST ", ["", ""], BIKE),
+    to("GET ?user_id=7", ["", ""], ""),
+    to("GET /search?query=bike", ["", ""], ""),
+    to("GET /{id}", ["1", ""], ""),
+    to("PATCH /{id}", ["1", ""], r#"{"user_id":7,"price":6}"#),
+    to("POST ", ["", ""], BIKE),
+    to("GET /{id}/similar", ["1", ""], ""),
+    to("PUT /{id}/favorites/{user_id}", ["1", "7"], ""),
+    to("GET /{id}/favorites", ["1", ""], ""),
+    to("GET /{id}/favorites/{user_id}", ["1", "7"], ""),
+    to("GET /favorites?user_id=7", ["", ""], ""),
+    to("DELETE /{id}/favorites/{user_id}", ["1", "7"], ""),
+    to("GET /categories", ["", ""], ""),
+    to("GET /categories/roots", ["", ""], ""),
+    to("GET /categories/popular", ["", ""], ""),
+    to("GET /categories/{id}", ["20", ""], ""),
+    to("GET /categories/{id}/tree", ["1", ""], ""),
+    to("GET /products?storefront_id=3", ["", ""], ""),
+    to("POST /products/by-ids", ["", ""], r#"{"product_ids":[1]}"#),
+    to("POST /products/by-skus", ["", ""], r#"{"skus":["B-1"]}"#),
+    to("GET /products/{id}", ["1", ""], ""),
+    to("POST /products/{id}/views", ["1", ""], ""),
+    to("GET /storefronts/{id}/stats", ["3", ""], ""),
+    to("POST /stock/decrement", ["", ""], ITEMS),
+    to("POST /stock/rollback", ["", ""], ITEMS),
+    to("POST /stock/check", ["", ""], ITEMS),
+    to("POST /stock/movements", ["", ""], MOVEMENT),
+    to(
         "POST /stock/batch",
         ["", ""],
         r#"{"storefront_id":3,"user_id":7,"items":[{"product_id":1,"quantity":2}]}"#,
     ),
-    ("DELETE /{id}?user_id=7", ["2", ""], ""),
+    to("DELETE /{id}?user_id=7", ["2", ""], ""),
 ];
 
 /// What user 8 may not do with what belongs to user 7.
-const FORBIDDEN: [(&str, [&str; 2], &str); 13] = [
-    ("POST ", ["", ""], BIKE),
-    ("PATCH /{id}", ["1", ""], r#"{"user_id":7,"price":6}"#),
-    ("DELETE /{id}?user_id=7", ["1", ""], ""),
-    ("GET /{id}/favorites", ["1", ""], ""),
-    ("GET /{id}/favorites/{user_id}", ["1", "7"], ""),
-    ("PUT /{id}/favorites/{user_id}", ["1", "7"], ""),
-    ("DELETE /{id}/favorites/{user_id}", ["1", "7"], ""),
-    ("GET /favorites?user_id=7", ["", ""], ""),
-    ("GET /storefronts/{id}/stats", ["3", ""], ""),
-    ("POST /stock/decrement", ["", ""], ITEMS),
-    ("POST /stock/rollback", ["", ""], ITEMS),
-    ("POST /stock/movements", ["", ""], MOVEMENT),
-    (
+const FORBIDDEN: [RouteRequest<'_>; 13] = [
+    to("POST ", ["", ""], BIKE),
+    to("PATCH /{id}", ["1", ""], r#"{"user_id":7,"price":6}"#),
+    to("DELETE /{id}?user_id=7", ["1", ""], ""),
+    to("GET /{id}/favorites", ["1", ""], ""),
+    to("GET /{id}/favorites/{user_id}", ["1", "7"], ""),
+    to("PUT /{id}/favorites/{user_id}", ["1", "7"], ""),
+    to("DELETE /{id}/favorites/{user_id}", ["1", "7"], ""),
+    to("GET /favorites?user_id=7", ["", ""], ""),
+    to("GET /storefronts/{id}/stats", ["3", ""], ""),
+    to("POST /stock/decrement", ["", ""], ITEMS),
+    to("POST /stock/rollback", ["", ""], ITEMS),
+    to("POST /stock/movements", ["", ""], MOVEMENT),
+    to(
         "POST /stock/batch",
         ["", ""],
         r#"{"storefront_id":3,"user_id":7,"items":[{"product_id":1,"quantity":2}]}"#,
@@ -281,30 +287,28 @@ async fn every_documented_response_occurs_and_every_response_is_documented() {
     assert_eq!(head.headers["content-type"], "application/json");
     let mut checked =
         CheckedResponses { document: serde_json::from_str(&text).unwrap(), seen: BTreeSet::new() };
-    for (route, ids, body) in SUCCESSES {
-        checked.check(&server, route, ids, "orders", body).await;
+    for request in SUCCESSES {
+        checked.check(&server, "orders", request).await;
     }
-    for (route, ids, body) in FORBIDDEN {
-        checked.check(&server, route, ids, "8", body).await;
+    for request in FORBIDDEN {
+        checked.check(&server, "8", request).await;
     }
     for (route, body) in MISSING {
-        checked.check(&server, route, ["99", "8"], "orders", body).await;
+        checked.check(&server, "orders", to(route, ["99", "8"], body)).await;
     }
-    checked.check(&server, "POST /stock/movements", ["", ""], "orders", TOO_MUCH).await;
+    checked.check(&server, "orders", to("POST /stock/movements", ["", ""], TOO_MUCH)).await;
     let large = format!(r#"{{"x":"{}"}}"#, "y".repeat(300_000));
     for route in all_routes() {
         // Not a number, nothing at all, and no token that is valid.
         checked
             .check(
                 &server,
-                &route,
-                ["x", "x"],
                 "orders",
-                r#"{"user_id":"x","product_ids":1,"skus":1,"items":1}"#,
+                to(&route, ["x", "x"], r#"{"user_id":"x","product_ids":1,"skus":1,"items":1}"#),
             )
             .await;
-        checked.check(&server, &route, ["1", "7"], "unknown", "").await;
-        checked.check(&server, &route, ["1", "7"], "orders", &large).await;
+        checked.check(&server, "unknown", to(&route, ["1", "7"], "")).await;
+        checked.check(&server, "orders", to(&route, ["1", "7"], &large)).await;
     }
     for route in [
         "GET ?limit=-1",
@@ -313,7 +317,7 @@ async fn every_documented_response_occurs_and_every_response_is_documented() {
         "GET /categories/popular?limit=-1",
         "GET /products?page=-1",
     ] {
-        checked.check(&server, route, ["", ""], "orders", "").await;
+        checked.check(&server, "orders", to(route, ["", ""], "")).await;
     }
     refused(&mut checked).await;
     assert_eq!(
@@ -334,7 +338,7 @@ async fn refused(checked: &mut CheckedResponses) {
     let path = format!("{BASE}/categories");
     until("the slot is held", async || full.server.call("GET", &path, "").await.0 == 503).await;
     for route in all_routes() {
-        checked.check(&full, &route, ["1", "7"], "orders", "{}").await;
+        checked.check(&full, "orders", to(&route, ["1", "7"], "{}")).await;
     }
     let rows: Vec<String> =
         methods::METHODS.iter().map(|method| format!("{} = {{ per_minute = 1 }}\n", method.name)).collect();
@@ -346,7 +350,7 @@ async fn refused(checked: &mut CheckedResponses) {
             .await;
     for route in all_routes() {
         for _ in 0..2 {
-            checked.check(&limited, &route, ["x", "x"], "orders", "[]").await;
+            checked.check(&limited, "orders", to(&route, ["x", "x"], "[]")).await;
         }
     }
 }

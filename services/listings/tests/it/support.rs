@@ -96,16 +96,7 @@ pub(crate) struct HttpRequest<'a> {
 }
 
 impl HttpRequest<'_> {
-    /// The status of the response.
-    pub(crate) async fn get(self, address: SocketAddr) -> StatusCode {
-        let mut request = Request::get(self.path);
-        if let Some(token) = self.token {
-            request = request.header("authorization", token);
-        }
-        exchange(address, request.body(Body::empty()).unwrap()).await.0.status
-    }
-
-    /// The head of the response, and its JSON; null for none.
+    /// The head of the response, and its JSON; null for none, a text for anything else.
     pub(crate) async fn send(self, address: SocketAddr) -> (Parts, Value) {
         let mut request = Request::builder().method(self.method).uri(self.path);
         if let Some(token) = self.token {
@@ -113,7 +104,13 @@ impl HttpRequest<'_> {
         }
         let request = request.body(Body::from(self.body.to_owned())).unwrap();
         let (head, body) = exchange(address, request).await;
-        (head, if body.is_empty() { Value::Null } else { serde_json::from_str(&body).expect(&body) })
+        let is_json = head.headers.get("content-type").is_some_and(|value| value == "application/json");
+        let answer = match is_json {
+            true => serde_json::from_str(&body).expect(&body),
+            false if body.is_empty() => Value::Null,
+            false => Value::String(body),
+        };
+        (head, answer)
     }
 }
 

@@ -157,7 +157,7 @@ impl Marketplace {
     async fn route(&self, path: &str, kind: &Kind) -> &'static str {
         let token = self.caller(kind).token;
         let request = HttpRequest { method: "GET", path, token: token.as_deref(), body: "" };
-        let status = request.get(self.server.server.running.addresses.http).await;
+        let status = request.send(self.server.server.running.addresses.http).await.0.status;
         if status.is_success() { "yes" } else { panic!("{path}: {status}") }
     }
 }
