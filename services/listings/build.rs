@@ -1,6 +1,8 @@
 //! Compiles the `.proto` file in process, so that a build needs no protoc, and writes the descriptors for reflection:
-//! of the service under its own package and under the older package that some clients still use.
+//! of the service under its own package and under the older package that some clients still use. Messages of requests
+//! can be read from JSON, and those of responses written.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use prost::Message;
@@ -20,8 +22,65 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let older = set.file.iter().filter(|file| file.name() == PROTO_FILE).map(in_older_package);
     let both = FileDescriptorSet { file: set.file.iter().cloned().chain(older).collect() };
     std::fs::write(Path::new(&out).join("listings.bin"), both.encode_to_vec())?;
-    tonic_prost_build::configure().build_transport(false).compile_fds(set)?;
+    let json = json_attributes(&set);
+    let mut builder = tonic_prost_build::configure().build_transport(false);
+    for (message, attribute) in json.of_messages {
+        builder = builder.message_attribute(message, attribute);
+    }
+    for (field, attribute) in json.of_fields {
+        builder = builder.field_attribute(field, attribute);
+    }
+    builder.compile_fds(set)?;
     Ok(())
+}
+
+/// Attributes by the path of a message or a field.
+#[derive(Default)]
+struct JsonAttributes {
+    of_messages: Vec<(String, &'static str)>,
+    of_fields: Vec<(String, &'static str)>,
+}
+
+/// Absent members have their default; absent values are not written, and neither are `Struct`s, which are always empty.
+fn json_attributes(set: &FileDescriptorSet) -> JsonAttributes {
+    let mut attributes = JsonAttributes::default();
+    let Some(file) = set.file.iter().find(|file| file.name() == PROTO_FILE) else { return attributes };
+    let methods = || file.service.iter().flat_map(|service| &service.method);
+    let read = reached(file, methods().map(|method| method.input_type()));
+    let written = reached(file, methods().map(|method| method.output_type()));
+    for message in &file.message_type {
+        let path = format!("{CURRENT_PACKAGE}{}", message.name());
+        if read.contains(&path) {
+            attributes.of_messages.push((path.clone(), "#[derive(serde::Deserialize)] #[serde(default)]"));
+        }
+        if !written.contains(&path) {
+            continue;
+        }
+        attributes.of_messages.push((path.clone(), "#[derive(serde::Serialize)]"));
+        for field in &message.field {
+            let attribute = match field.type_name() {
+                ".google.protobuf.Struct" => "#[serde(skip)]",
+                ".google.protobuf.Timestamp" => "#[serde(serialize_with = \"write_timestamp\")]",
+                _ if field.proto3_optional() => "#[serde(skip_serializing_if = \"Option::is_none\")]",
+                _ => continue,
+            };
+            attributes.of_fields.push((format!("{path}.{}", field.name()), attribute));
+        }
+    }
+    attributes
+}
+
+/// The messages of the file in these messages, directly or not, and these.
+fn reached<'a>(file: &'a FileDescriptorProto, from: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+    let (mut reached, mut open) = (BTreeSet::new(), from.map(str::to_owned).collect::<Vec<_>>());
+    while let Some(path) = open.pop() {
+        let message =
+            file.message_type.iter().find(|one| path.strip_prefix(CURRENT_PACKAGE) == Some(one.name()));
+        let Some(message) = message.filter(|_| reached.insert(path.clone())) else { continue };
+        let entries = message.nested_type.iter().flat_map(|entry| &entry.field);
+        open.extend(message.field.iter().chain(entries).map(|field| field.type_name().to_owned()));
+    }
+    reached
 }
 
 /// The same file in the older package.

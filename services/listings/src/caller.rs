@@ -3,14 +3,20 @@
 use http::HeaderMap;
 use kit::auth::{Credential, Denied, Identity, Role};
 
-use crate::listing::Listing;
+use crate::listing::{Listing, Visibility};
+use crate::methods::Access;
 use crate::refusal::Refusal;
 
-/// The caller of an rpc.
+/// The id of no user: users have ids above 0.
+const NOBODY: i64 = 0;
+
+/// The caller of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     /// Not identified; may act as anyone.
     Unverified,
+    /// Without a token where tokens are verified; may only read what everyone may see.
+    Anonymous,
     /// A user, who may act for themselves.
     User(i64),
     /// A service, by name; may act for every user.
@@ -24,10 +30,11 @@ impl Caller {
     /// service or an administrator.
     ///
     /// # Errors
-    /// When a valid token is required and missing.
-    pub async fn of(identity: &Identity, metadata: &HeaderMap) -> Result<Self, Denied> {
+    /// When a token is required and missing, or there is one that is not valid.
+    pub async fn of(identity: &Identity, metadata: &HeaderMap, access: Access) -> Result<Self, Denied> {
         let (role, claims) = match identity.credential(metadata).await? {
             Credential::Unverified => return Ok(Self::Unverified),
+            Credential::Missing if access == Access::Public => return Ok(Self::Anonymous),
             Credential::Missing => return Err(Denied::Unauthenticated("a bearer token is required")),
             Credential::Token { role, claims } => (role, claims),
         };
@@ -47,8 +54,8 @@ impl Caller {
     /// # Errors
     /// When the caller is another user.
     pub fn require_user(&self, user_id: i64) -> Result<(), Refusal> {
-        match self {
-            Self::User(id) if *id != user_id => Err(Refusal::Forbidden("the token belongs to another user")),
+        match self.owner() {
+            Some(id) if id != user_id => Err(Refusal::Forbidden("the token belongs to another user")),
             _ => Ok(()),
         }
     }
@@ -59,7 +66,7 @@ impl Caller {
     /// When the caller is a user.
     pub fn require_service(&self) -> Result<(), Refusal> {
         match self {
-            Self::User(_) => Err(Refusal::Forbidden("only services may do this")),
+            Self::Anonymous | Self::User(_) => Err(Refusal::Forbidden("only services may do this")),
             _ => Ok(()),
         }
     }
@@ -70,8 +77,8 @@ impl Caller {
     /// When the caller is a user or a service.
     pub fn require_admin(&self) -> Result<(), Refusal> {
         match self {
-            Self::User(_) | Self::Service(_) => Err(Refusal::Forbidden("only administrators may do this")),
-            _ => Ok(()),
+            Self::Unverified | Self::Admin(_) => Ok(()),
+            _ => Err(Refusal::Forbidden("only administrators may do this")),
         }
     }
 
@@ -80,7 +87,8 @@ impl Caller {
     pub fn owner(&self) -> Option<i64> {
         match self {
             Self::User(id) => Some(*id),
-            _ => None,
+            Self::Anonymous => Some(NOBODY),
+            Self::Unverified | Self::Service(_) | Self::Admin(_) => None,
         }
     }
 
@@ -93,6 +101,14 @@ impl Caller {
             Some(user) if owner != Some(user) => Err(Refusal::Forbidden("it belongs to another user")),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the caller finds a listing by what it does not name alone: by words, filters, a stock-keeping unit.
+    #[must_use]
+    pub fn may_find(&self, listing: &Listing) -> bool {
+        self.may_see(listing)
+            && (listing.visibility == Visibility::Public
+                || self.owner().is_none_or(|user| user == listing.user_id))
     }
 
     /// Whether the caller may see a listing.

@@ -34,6 +34,8 @@ pub struct Filters {
     pub max_price: Option<Price>,
     /// Whether drafts are left out.
     pub hides_drafts: bool,
+    /// Whether private and unlisted listings are left out; searches for words find only public ones.
+    pub only_public: bool,
 }
 
 /// A part of the listings found, newest first.
@@ -98,6 +100,12 @@ impl Filters {
         }
     }
 
+    /// Whether they name the owner of the listings, by user or by storefront.
+    #[must_use]
+    pub fn names_owner(&self) -> bool {
+        self.user_id.is_some() || self.storefront_id.is_some()
+    }
+
     /// Whether drafts could be among the listings.
     #[must_use]
     pub fn may_match_drafts(&self) -> bool {
@@ -113,10 +121,11 @@ impl Filters {
         let number = |id: &Option<i64>| id.map(|id| id.to_string()).unwrap_or_default();
         let numbers = [user_id, storefront_id, category_id, &min, &max].map(number).join(",");
         let drafts = if self.hides_drafts { ";published" } else { "" };
-        format!("{};{numbers};{status};{},{}{drafts}", words.join(" "), range.limit, range.offset)
+        let public = if self.only_public { ";public" } else { "" };
+        format!("{};{numbers};{status};{},{}{drafts}{public}", words.join(" "), range.limit, range.offset)
     }
 
-    /// Whether the stored counts by category and status contain the total.
+    /// Whether the stored counts by category, status and visibility contain the total.
     #[must_use]
     pub fn has_stored_count(&self) -> bool {
         let Self { words, user_id, storefront_id, min_price, max_price, .. } = self;
@@ -150,7 +159,7 @@ impl Filters {
         if self.has_stored_count() {
             let text = "SELECT coalesce(sum(listings), 0) FROM category_counts WHERE 1 = 1".to_owned();
             let mut sql = Sql { text, values: Vec::new(), placeholder, preceding_values };
-            self.add_category_and_status(&mut sql);
+            self.add_counted_columns(&mut sql);
             return sql;
         }
         self.matching("count(*)", placeholder, preceding_values)
@@ -161,7 +170,7 @@ impl Filters {
         let mut sql = Sql { text, values: Vec::new(), placeholder, preceding_values };
         if self.words.is_empty() {
             sql.text += "listings WHERE deleted_at IS NULL";
-            self.add_category_and_status(&mut sql);
+            self.add_counted_columns(&mut sql);
             for (column, id) in [("user_id", self.user_id), ("storefront_id", self.storefront_id)] {
                 if let Some(id) = id {
                     sql.add(&format!(" AND {column} = "), SqlValue::Int(id));
@@ -194,7 +203,7 @@ impl Filters {
         }
     }
 
-    fn add_category_and_status(&self, sql: &mut Sql) {
+    fn add_counted_columns(&self, sql: &mut Sql) {
         if let Some(id) = self.category_id {
             sql.add(" AND category_id = ", SqlValue::Int(id));
         }
@@ -203,6 +212,9 @@ impl Filters {
         }
         if self.hides_drafts {
             sql.text += " AND status <> 'draft'";
+        }
+        if self.only_public {
+            sql.text += " AND visibility = 'public'";
         }
     }
 }
@@ -249,6 +261,15 @@ mod tests {
     }
 
     #[test]
+    fn listings_that_are_not_public_are_neither_in_the_statement_nor_the_count() {
+        let filters = Filters { category_id: Some(3), only_public: true, ..Filters::default() };
+        for sql in [filters.select(RANGE, '?'), filters.count('?')] {
+            assert!(sql.text.contains(" AND category_id = ?1 AND visibility = 'public'"), "{}", sql.text);
+        }
+        assert_ne!(filters.cache_key(RANGE), Filters { only_public: false, ..filters }.cache_key(RANGE));
+    }
+
+    #[test]
     fn a_search_reads_the_entries_of_its_words() {
         let words = vec!["bike".to_owned(), "red".to_owned()];
         let filters = Filters { words, category_id: Some(3), ..Filters::default() };
@@ -262,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_by_category_and_status_is_read_from_the_stored_counts() {
+    fn a_total_by_category_status_and_visibility_is_read_from_the_stored_counts() {
         let filters = Filters { category_id: Some(3), ..Filters::default() };
         assert_eq!(
             filters.count('?').text,

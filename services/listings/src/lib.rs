@@ -1,8 +1,11 @@
-//! Marketplace listings over gRPC, on a database and a cache.
+//! Marketplace listings over gRPC and HTTP, on a database and a cache.
 //!
-//! `write` decides what a write changes, `store` persists it, `cache` holds answers of reads, `operations` is called by
-//! every rpc, `grpc` translates messages, `server` assembles a process. Start at [`write`] for the service's semantics.
+//! `write` decides what a write changes, `store` persists it, `cache` holds answers of reads, `operations` reads and
+//! writes, `api` does it in the messages of the interface, `grpc` and `http` carry them, `server` assembles a process.
+//! Start at [`write`] for the service's semantics.
 
+pub mod admission;
+pub mod api;
 pub mod cache;
 pub mod caller;
 pub mod categories;
@@ -10,9 +13,11 @@ pub mod categories;
 pub mod faults;
 pub mod find;
 pub mod grpc;
+pub mod http;
 pub mod limiter;
 pub mod listing;
 pub mod listing_uuid;
+pub mod methods;
 pub mod operations;
 pub mod price;
 pub mod proto;

@@ -11,7 +11,7 @@ pub use settings::{LimitSettings, OnFailure, SettingsError};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-use http::Request;
+use http::{HeaderMap, Request};
 use kit::metrics::Metrics;
 use kit::serve::Peer;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -20,7 +20,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::caller::Caller;
-use crate::grpc::{Method, RateLimitKey};
+use crate::methods::{Method, RateLimitKey};
 use crate::redis_link::{COUNT_CALL, RedisLink, RedisUnreachable};
 use local::LocalCounts;
 
@@ -43,6 +43,23 @@ struct MethodLabel {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct DecisionLabel {
     decision: &'static str,
+}
+
+/// What a request says about where it comes from.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    /// Its headers, or the metadata of a call as headers.
+    pub headers: &'a HeaderMap,
+    peer: Option<IpAddr>,
+}
+
+impl<'a> Origin<'a> {
+    /// The origin of a request that a port has received.
+    #[must_use]
+    pub fn of<B>(request: &'a Request<B>) -> Self {
+        let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+        Self { headers: request.headers(), peer }
+    }
 }
 
 /// Where calls are counted.
@@ -114,7 +131,7 @@ impl Limiter {
 
     /// The key under which a caller's calls of a method are counted.
     #[must_use]
-    pub fn caller_key<B>(&self, method: &Method, caller: &Caller, request: &Request<B>) -> String {
+    pub fn caller_key(&self, method: &Method, caller: &Caller, origin: Origin<'_>) -> String {
         if !self.settings.is_on {
             return String::new();
         }
@@ -122,7 +139,7 @@ impl Limiter {
             (RateLimitKey::User, Caller::User(id)) => format!("user:{id}"),
             (RateLimitKey::User, Caller::Service(name) | Caller::Admin(name)) => format!("service:{name}"),
             _ => {
-                let address = address(request, self.settings.trusted_proxies);
+                let address = address(origin, self.settings.trusted_proxies);
                 address.map_or_else(|| "unknown".to_owned(), address_key)
             }
         }
@@ -176,16 +193,15 @@ async fn count_in_redis(
 
 /// The caller's address: the peer of the connection, or behind trusted proxies the entry of `x-forwarded-for` that the
 /// outermost of them has added. Earlier entries come from the caller and are ignored.
-fn address<B>(request: &Request<B>, trusted_proxies: usize) -> Option<IpAddr> {
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+fn address(origin: Origin<'_>, trusted_proxies: usize) -> Option<IpAddr> {
     if trusted_proxies == 0 {
-        return peer;
+        return origin.peer;
     }
-    let values = request.headers().get_all("x-forwarded-for").iter();
+    let values = origin.headers.get_all("x-forwarded-for").iter();
     let entries = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
     let entries: Vec<&str> = entries.map(str::trim).collect();
     let seen = entries.len().checked_sub(trusted_proxies).and_then(|index| entries[index].parse().ok());
-    seen.or(peer)
+    seen.or(origin.peer)
 }
 
 /// The key of an address; for IPv6, of its /64 network, which belongs to one caller.
@@ -213,7 +229,7 @@ mod tests {
     }
 
     fn seen(forwarded: &[&str], trusted_proxies: usize) -> String {
-        address_key(address(&request(forwarded), trusted_proxies).unwrap())
+        address_key(address(Origin::of(&request(forwarded)), trusted_proxies).unwrap())
     }
 
     #[test]

@@ -133,6 +133,8 @@ pub struct Listing {
     pub original_language: String,
     /// In their order.
     pub images: Vec<Image>,
+    /// In the order in which its owner gave them.
+    pub tags: Vec<String>,
 }
 
 impl Listing {
@@ -155,7 +157,8 @@ impl Listing {
         if !self.is_searchable() {
             return BTreeSet::new();
         }
-        words_of([self.title.as_str(), self.description.as_deref().unwrap_or_default()])
+        let texts = [self.title.as_str(), self.description.as_deref().unwrap_or_default()];
+        words_of(texts.into_iter().chain(self.tags.iter().map(String::as_str)))
     }
 
     /// Its storefront and its contribution to the statistics there; `None` without a storefront, or when it was
@@ -175,6 +178,13 @@ impl Listing {
             sold: i64::from(self.sold),
         };
         self.storefront_id.map(|storefront| (storefront, stats))
+    }
+
+    /// The tags as databases keep them; `None` without any.
+    #[must_use]
+    pub fn tags_json(&self) -> Option<String> {
+        let has_tags = !self.tags.is_empty();
+        has_tags.then(|| serde_json::to_string(&self.tags).unwrap_or_default())
     }
 
     /// The stock status as messages name it.
@@ -214,6 +224,7 @@ pub(crate) fn example(id: i64) -> Listing {
         translations: BTreeMap::new(),
         original_language: "sr".to_owned(),
         images: Vec::new(),
+        tags: Vec::new(),
     }
 }
 

@@ -8,10 +8,10 @@ use kit::metrics::Metrics;
 use kit::process::{self, Failure};
 use listings::seed::{self, SeedSize};
 use listings::server;
-use listings::settings::{PREFIXES, Settings, http_address};
+use listings::settings::{PREFIXES, Settings, operators_address};
 
 #[derive(Parser)]
-#[command(about = "Marketplace listings over gRPC", version)]
+#[command(about = "Marketplace listings over gRPC and HTTP", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     let env = Env::of_process().with_prefixes(&PREFIXES);
     let outcome = match Arguments::parse().command {
         Command::Serve => serve(&env),
-        Command::Health => process::health(http_address(&env)),
+        Command::Health => process::health(operators_address(&env)),
         Command::Seed(size) => seed(&env, size.seed_size()),
         Command::Popularity { size, rows } => process::print(&seed::popularity(size.seed_size(), rows)),
     };

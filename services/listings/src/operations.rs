@@ -1,4 +1,4 @@
-//! The operations of the service. Every rpc calls these and nothing else.
+//! The operations of the service. The interface calls these and nothing else.
 
 mod reads;
 mod writes;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
+use crate::listing::Visibility;
 use crate::price::Price;
 use crate::store::{Store, WriteError};
 use crate::write::{NewListing, Write};
@@ -64,6 +65,8 @@ fn listing(number: u32, size: SeedSize) -> NewListing {
         sku: Some(format!("SKU-{number}")),
         translations: BTreeMap::new(),
         original_language: "en".to_owned(),
+        visibility: Visibility::Public,
+        tags: Vec::new(),
         images: (0..2).map(|index| format!("https://img.example/{number}/{index}.jpg")).collect(),
         owner: None,
     }

@@ -18,14 +18,20 @@ use kit::serve::{BindError, Bounds, Gate, GatePolicy, Port, Protocol, listen};
 use kit::servers::Servers;
 use tokio::task::JoinSet;
 
+use crate::admission::Admission;
+use crate::api::Api;
 use crate::cache::{Cache, CachedReads, LocalCache, SharedCache};
-use crate::grpc::{self, Admission};
+use crate::grpc;
+use crate::http;
 use crate::limiter::Limiter;
 use crate::operations::Operations;
 use crate::settings::Settings;
 use crate::store::{Store, StoreOpenError, StoreOptions};
 use crate::views::ViewCounter;
 
+/// Of the HTTP port, where operators have a port of their own.
+const HTTP_GATE: GatePolicy =
+    GatePolicy { metric: "http_refused_early", is_exempt: |_path| false, refusal: http::overloaded };
 const GATE: GatePolicy = gate_policy("grpc_refused_early", grpc::refusal_for_overload);
 
 /// Why a process could not start.
@@ -44,13 +50,16 @@ pub enum StartError {
 pub struct Addresses {
     /// The gRPC port.
     pub grpc: SocketAddr,
-    /// The operators' HTTP port.
+    /// The HTTP port: the API, and without a port of their own the operators' routes.
     pub http: SocketAddr,
+    /// The operators' port.
+    pub admin: Option<SocketAddr>,
 }
 
 impl fmt::Display for Addresses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "grpc={} http={}", self.grpc, self.http)
+        write!(f, "grpc={} http={}", self.grpc, self.http)?;
+        self.admin.map_or(Ok(()), |admin| write!(f, " admin={admin}"))
     }
 }
 
@@ -84,7 +93,7 @@ pub async fn open(settings: &Settings, metrics: &Metrics) -> Result<(Arc<Store>,
     if let Some(link) = &settings.redis {
         link.warm_up().await;
     }
-    let store = Store::open(&settings.store, cache.clone(), metrics).await?;
+    let store = Store::open(&settings.store, &settings.categories, cache.clone(), metrics).await?;
     Ok((Arc::new(store), cache))
 }
 
@@ -94,8 +103,16 @@ pub async fn open(settings: &Settings, metrics: &Metrics) -> Result<(Arc<Store>,
 /// When the database or a port cannot be used.
 pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let grpc_port = listen("gRPC (GRPC_PORT)", settings.grpc).await?;
-    let http_port = listen("health and metrics (HTTP_PORT)", settings.http).await?;
-    let addresses = Addresses { grpc: grpc_port.address, http: http_port.address };
+    let http_port = listen("the HTTP API (HTTP_PORT)", settings.http).await?;
+    let admin_port = match settings.admin {
+        Some(address) => Some(listen("health and metrics (ADMIN_PORT)", address).await?),
+        None => None,
+    };
+    let addresses = Addresses {
+        grpc: grpc_port.address,
+        http: http_port.address,
+        admin: admin_port.as_ref().map(|port| port.address),
+    };
     let metrics = Metrics::new("listings");
     let (store, cache) = open(settings, &metrics).await?;
     let mut callers = Servers::default();
@@ -108,11 +125,16 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
 
     let limit = Limit::new(settings.in_flight);
     metrics.watch("in_flight", "Calls in progress", &limit);
-    let gate = Gate::new(&Backlog::watch(settings.wait_target), &limit, GATE, &metrics);
+    let backlog = Backlog::watch(settings.wait_target);
+    let gate = Gate::new(&backlog, &limit, GATE, &metrics);
+    let http_gate = Gate::new(&backlog, &limit, HTTP_GATE, &metrics);
     let cached_reads = CachedReads::new(cache.clone(), &metrics);
     let operations = Operations::new(Arc::clone(&store), cached_reads, Arc::clone(&views));
+    let api = Api::new(Arc::new(operations));
     let admission = Admission { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
-    let (routes, grpc_health) = grpc::router(Arc::new(operations), admission, &metrics).await;
+    let admission = Arc::new(admission);
+    let http = http::router(api.clone(), Arc::clone(&admission), &metrics);
+    let (routes, grpc_health) = grpc::router(api, admission, &metrics).await;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
     callers.serve(grpc_port, Protocol::Http2, Port { routes, gate: Some(gate), bounds });
 
@@ -124,7 +146,14 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         cache,
     };
     let routes = kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources));
-    let operators = Servers::of_operators(http_port, routes, bounds);
+    let operators = match admin_port {
+        Some(admin_port) => {
+            callers.serve(http_port, Protocol::Http1, Port { routes: http, gate: Some(http_gate), bounds });
+            Servers::of_operators(admin_port, routes, bounds)
+        }
+        // The operators' routes answer at any load, so there is no gate before the port that has them.
+        None => Servers::of_operators(http_port, routes.merge(http), bounds),
+    };
     health.set_ready();
     Ok(Running {
         addresses,
@@ -158,7 +187,7 @@ impl Service for Running {
     }
 
     /// Stops accepting calls, finishes those in progress within the drain timeout, writes counted views and closes the
-    /// store. The operators' port answers until the end.
+    /// store. The operators' routes answer until the end.
     async fn stop(self) {
         self.health.set_draining();
         self.grpc_health.stop_serving().await;

@@ -2,7 +2,7 @@
 //! prefixes that existing deployments use; the newer prefix takes precedence, and the bare name comes last.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kit::auth::Roles;
@@ -10,6 +10,7 @@ use kit::env::{Env, EnvError};
 use kit::exposure::{self, Callers, Exposure};
 use kit::postgres::ServerOptions;
 
+use crate::categories::{self, CategoriesError, RequiredCategories};
 use crate::limiter::{LimitSettings, SettingsError as LimitError};
 use crate::redis_link::RedisLink;
 use crate::store::{PostgresOptions, SqliteOptions, StoreOptions, Sync};
@@ -29,6 +30,9 @@ pub enum SettingsError {
     /// The limits cannot be used.
     #[error(transparent)]
     Limits(#[from] LimitError),
+    /// The categories cannot be used.
+    #[error(transparent)]
+    Categories(#[from] CategoriesError),
     /// Callers could not be identified.
     #[error(
         "callers cannot be identified: set AUTH_JWKS_URL to the keys of bearer tokens, or AUTH_ENABLED=false to trust \
@@ -48,10 +52,14 @@ pub struct Settings {
     pub roles: Roles,
     /// The address of the gRPC port.
     pub grpc: SocketAddr,
-    /// The address of the operators' HTTP port.
+    /// The address of the HTTP port: the API, and without a port of their own the operators' routes.
     pub http: SocketAddr,
+    /// The address of the operators' port: health and metrics.
+    pub admin: Option<SocketAddr>,
     /// The store.
     pub store: StoreOptions,
+    /// The categories that it must have.
+    pub categories: RequiredCategories,
     /// The Redis that replicas share for cached answers and rate limits.
     pub redis: Option<RedisLink>,
     /// Bytes of answers cached in the process; 0 turns caching off.
@@ -82,16 +90,22 @@ impl Settings {
             return Err(SettingsError::NoIdentity);
         }
         let (grpc, http) = (env.address("GRPC_PORT", 50_053)?, http_address(env)?);
+        let admin = admin_address(env)?;
         let callers = if tokens.is_some() { Callers::Verified } else { Callers::Trusted };
         Ok(Self {
-            exposure: Exposure::read(env, callers, &[grpc, http])?,
+            exposure: Exposure::read(env, callers, &[[grpc, http].as_slice(), admin.as_slice()].concat())?,
             tokens,
             roles: Roles::read(env),
             grpc,
             http,
+            admin,
             store: match ServerOptions::read(env, "listings")? {
                 Some(server) => StoreOptions::Postgres(postgres(env, server)?),
                 None => StoreOptions::Sqlite(sqlite(env)?),
+            },
+            categories: match env.text("CATEGORIES_FILE") {
+                Some(path) => RequiredCategories::These(categories::read(Path::new(path))?),
+                None => RequiredCategories::Stored,
             },
             redis: redis(env)?,
             cache_bytes: usize::try_from(env.within("CACHE_MB", 128, 0..=65_536)?).unwrap_or(0) << 20,
@@ -145,12 +159,20 @@ fn count(env: &Env, name: &'static str, default: u64, max: u64) -> Result<usize,
     env.within(name, default, 1..=max).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-/// The address of the operators' port of a process with this environment.
+fn http_address(env: &Env) -> Result<SocketAddr, EnvError> {
+    env.address("HTTP_PORT", 8086)
+}
+
+fn admin_address(env: &Env) -> Result<Option<SocketAddr>, EnvError> {
+    env.text("ADMIN_PORT").map(|_| env.address("ADMIN_PORT", 0)).transpose()
+}
+
+/// The address at which a process with this environment says whether it is ready.
 ///
 /// # Errors
 /// When a variable cannot be used.
-pub fn http_address(env: &Env) -> Result<SocketAddr, EnvError> {
-    env.address("HTTP_PORT", 8086)
+pub fn operators_address(env: &Env) -> Result<SocketAddr, EnvError> {
+    admin_address(env)?.map_or_else(|| http_address(env), Ok)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use kit::postgres::ConnectError;
 use tokio::sync::oneshot;
 
 use crate::cache::Cache;
-use crate::categories::Category;
+use crate::categories::{Category, CategoryInUse, RequiredCategories};
 use crate::find::{Filters, Page, PageRange, SimilarQuery};
 use crate::listing::Listing;
 use crate::stats::StorefrontStats;
@@ -69,6 +69,9 @@ pub enum StoreOpenError {
     /// PostgreSQL.
     #[error(transparent)]
     Postgres(#[from] ConnectError),
+    /// The categories that it must have.
+    #[error(transparent)]
+    Categories(#[from] CategoryInUse),
 }
 
 type Reply = oneshot::Receiver<Result<WriteOutcome, WriteError>>;
@@ -95,20 +98,23 @@ macro_rules! dispatch {
 }
 
 impl Store {
-    /// Opens the store and migrates its schema. A write invalidates the scopes that it affects in `cache` before it is
+    /// Opens the store, migrates its schema, and gives it the required categories. A write invalidates the scopes that it affects in `cache` before it is
     /// answered.
     ///
     /// # Errors
-    /// When the database cannot be used, or was written by a newer version.
+    /// When the database cannot be used, was written by a newer version, or has listings in other categories.
     pub async fn open(
         options: &StoreOptions,
+        categories: &RequiredCategories,
         cache: Cache,
         metrics: &Metrics,
     ) -> Result<Self, StoreOpenError> {
         let backend = match options {
-            StoreOptions::Sqlite(options) => Backend::Sqlite(Sqlite::open(options, cache, metrics)?),
+            StoreOptions::Sqlite(options) => {
+                Backend::Sqlite(Sqlite::open(options, categories, cache, metrics)?)
+            }
             StoreOptions::Postgres(options) => {
-                Backend::Postgres(Box::new(Postgres::open(options, cache, metrics).await?))
+                Backend::Postgres(Box::new(Postgres::open(options, categories, cache, metrics).await?))
             }
         };
         let queued = Limit::new(MAX_QUEUED_WRITES);

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use kit::clock::UtcMs;
 
-use crate::listing::{Listing, Status, Translation};
+use crate::listing::{Listing, Status, Translation, Visibility};
 use crate::price::Price;
 
 /// Why a write was refused. A refused write changes nothing.
@@ -62,6 +62,10 @@ pub struct NewListing {
     pub original_language: String,
     /// URLs of its images, in their order.
     pub images: Vec<String>,
+    /// Users who may see it.
+    pub visibility: Visibility,
+    /// Words by which searches find it, besides those of its texts.
+    pub tags: Vec<String>,
     /// When given, the storefront must belong to this user, or have no owner yet.
     pub owner: Option<i64>,
 }
@@ -83,6 +87,10 @@ pub struct ListingEdit {
     pub quantity: Option<i32>,
     /// The new status.
     pub status: Option<Status>,
+    /// The new visibility.
+    pub visibility: Option<Visibility>,
+    /// The new tags.
+    pub tags: Option<Vec<String>>,
 }
 
 /// The caller who deletes a listing.
@@ -287,8 +295,8 @@ impl Write {
             Self::RemoveFavorite(key) => Ok(favorites::remove(loaded, *key)),
             Self::Move(movement) => stock::move_one(loaded, movement, now),
             Self::Set(set) => Ok(stock::set_all(loaded, set, now)),
-            Self::Take(order) => stock::take(loaded, order, now),
-            Self::Return(order) => stock::give_back(loaded, order, now),
+            Self::Take(order) => Ok(stock::take(loaded, order, now)),
+            Self::Return(order) => Ok(stock::give_back(loaded, order, now)),
             Self::View(views) => Ok(favorites::view(loaded, views)),
         }
     }

@@ -39,6 +39,12 @@ impl Checker<'_> {
                     .unwrap()
                     .iter()
                     .all(|name| value.get(name.as_str().unwrap()).is_some()),
+                "additionalProperties" if argument.is_object() => {
+                    for (name, member) in value.as_object().into_iter().flatten() {
+                        self.check(argument, member, &format!("{path}.{name}"));
+                    }
+                    true
+                }
                 "additionalProperties" => has_no_others(schema, value),
                 "properties" => {
                     for (name, member) in argument.as_object().unwrap() {
@@ -101,6 +107,8 @@ fn every_difference_is_found() {
                         "l": { "type": "array", "items": { "type": ["string", "null"] } } } } });
     let count = |value: Value| differences(&document, &serde_json::json!({ "$ref": "#/o" }), &value).len();
     assert_eq!(count(serde_json::json!({ "n": 1, "w": "a", "l": ["x", null] })), 0);
+    let texts = serde_json::json!({ "type": "object", "additionalProperties": { "type": "string" } });
+    assert_eq!(differences(&document, &texts, &serde_json::json!({ "a": "x", "b": 1 })).len(), 1);
     for (value, expect) in [
         (serde_json::json!({}), 1),
         (serde_json::json!({ "n": 0, "w": "b" }), 2),

@@ -34,12 +34,13 @@ impl CachedValue {
             Self::Nothing | Self::Owner(_) => 32,
             Self::Stats(_) => 128,
             Self::Page(page) => 64 + page.ids.len() * 8,
-            Self::Categories(all) => all.len() * 160,
+            Self::Categories(all) => all.iter().map(Category::weight).sum(),
             Self::Listing(listing) => {
                 let texts = listing.title.len() + listing.description.as_ref().map_or(0, String::len);
                 let images: usize = listing.images.iter().map(|image| 80 + image.url.len()).sum();
                 let translation = |t: &crate::listing::Translation| 96 + t.title.len() + t.description.len();
-                512 + texts + images + listing.translations.values().map(translation).sum::<usize>()
+                let tags: usize = listing.tags.iter().map(|tag| 24 + tag.len()).sum();
+                512 + texts + images + tags + listing.translations.values().map(translation).sum::<usize>()
             }
         }
     }

@@ -13,6 +13,7 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::Uri;
 use kit::grpc::{outcome, requested_timeout};
+use kit::limit::Permit;
 use kit::metrics::{Metrics, seconds_histogram};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -22,11 +23,10 @@ use tonic::codegen::Service;
 use tonic::server::NamedService;
 use tonic::{Code, Status};
 
-use super::Admission;
-use super::methods::{METHODS, Method};
-use super::status::{OVERLOADED, SERVICE_REFUSAL_KEY, denied, rate_limited, refused};
-use crate::caller::Caller;
-use crate::limiter::RateLimitDecision;
+use super::status::{SERVICE_REFUSAL_KEY, refused};
+use crate::admission::{Admission, Admitted};
+use crate::limiter::Origin;
+use crate::methods::{METHODS, Method, TIMED_OUT};
 use crate::proto::SERVICE_NAMES;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -57,13 +57,13 @@ struct InstrumentedMethod {
 }
 
 pub(super) struct Middleware {
-    admission: Admission,
+    admission: Arc<Admission>,
     methods: HashMap<&'static str, InstrumentedMethod>,
     counters: CallCounters,
 }
 
 impl Middleware {
-    pub(super) fn new(admission: Admission, metrics: &Metrics) -> Self {
+    pub(super) fn new(admission: Arc<Admission>, metrics: &Metrics) -> Self {
         let counters = CallCounters::default();
         let seconds: Family<MethodLabel, Histogram, fn() -> Histogram> =
             Family::new_with_constructor(seconds_histogram);
@@ -94,20 +94,10 @@ impl Middleware {
     }
 
     /// Identifies the caller and admits or refuses the call.
-    async fn admit(&self, method: &Method, request: &mut InnerRequest) -> Result<kit::limit::Permit, Status> {
-        let caller = Caller::of(&self.admission.identity, request.headers()).await.map_err(denied)?;
-        let caller_key = self.admission.limiter.caller_key(method, &caller, request);
+    async fn admit(&self, method: &Method, request: &mut InnerRequest) -> Result<Permit, Status> {
+        let Admitted { caller, permit } = self.admission.admit(method, Origin::of(request)).await?;
         request.extensions_mut().insert(caller);
-        match self.admission.limiter.admit(method, &caller_key).await {
-            RateLimitDecision::Admitted => {}
-            RateLimitDecision::Refused(retry_after) => {
-                return Err(rate_limited("rate limit exceeded; retry later", retry_after));
-            }
-            RateLimitDecision::Unknown => {
-                return Err(refused(Code::Unavailable, "the rate limit cannot be checked now; retry later"));
-            }
-        }
-        self.admission.limit.enter().ok_or_else(|| refused(Code::ResourceExhausted, OVERLOADED))
+        Ok(permit)
     }
 
     fn count(&self, instrumented: &InstrumentedMethod, response: &Response, duration: Duration) {
@@ -127,8 +117,7 @@ impl Middleware {
 
     fn timed_out(&self, method: &Method) -> Response {
         self.counters.timeouts.get_or_create(&MethodLabel { method: method.name }).inc();
-        let message = "the deadline has passed; the operation may have been carried out";
-        refused(Code::DeadlineExceeded, message).into_http::<Body>()
+        refused(Code::DeadlineExceeded, TIMED_OUT).into_http::<Body>()
     }
 }
 

@@ -10,13 +10,11 @@ use prost::Message;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
 
+use crate::admission::{NotAdmitted, OVERLOADED};
 use crate::refusal::Refusal;
 
 /// The metadata key that marks refusals of this service; errors of tonic's framing do not have it.
 pub(super) const SERVICE_REFUSAL_KEY: &str = "error-code";
-
-/// The message of a refusal because too many calls are in progress.
-pub(super) const OVERLOADED: &str = "too many requests at once; try again";
 
 pub(super) fn refused(code: Code, message: &str) -> Status {
     let mut metadata = MetadataMap::new();
@@ -43,13 +41,17 @@ impl From<Refusal> for Status {
     }
 }
 
-pub(super) fn denied(denied: Denied) -> Status {
-    let code = match denied {
-        Denied::Unauthenticated(_) => Code::Unauthenticated,
-        Denied::Forbidden(_) => Code::PermissionDenied,
-        Denied::Unavailable(_) => Code::Unavailable,
-    };
-    refused(code, &denied.to_string())
+impl From<NotAdmitted> for Status {
+    fn from(reason: NotAdmitted) -> Self {
+        let code = match &reason {
+            NotAdmitted::RateLimited(retry_after) => return rate_limited(&reason.to_string(), *retry_after),
+            NotAdmitted::Denied(Denied::Unauthenticated(_)) => Code::Unauthenticated,
+            NotAdmitted::Denied(Denied::Forbidden(_)) => Code::PermissionDenied,
+            NotAdmitted::Denied(Denied::Unavailable(_)) | NotAdmitted::RateUnknown => Code::Unavailable,
+            NotAdmitted::Overloaded => Code::ResourceExhausted,
+        };
+        refused(code, &reason.to_string())
+    }
 }
 
 /// `google.rpc.Status`, the details of a refusal.
@@ -71,7 +73,7 @@ struct RetryInfo {
 }
 
 /// A refusal by the rate limiter, with the time until a retry as details and as pushback.
-pub(super) fn rate_limited(message: &str, retry_after: Duration) -> Status {
+fn rate_limited(message: &str, retry_after: Duration) -> Status {
     let delay = prost_types::Duration {
         seconds: i64::try_from(retry_after.as_secs()).unwrap_or(i64::MAX),
         nanos: i32::try_from(retry_after.subsec_nanos()).unwrap_or_default(),

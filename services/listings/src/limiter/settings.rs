@@ -6,7 +6,7 @@ use std::path::Path;
 use kit::env::{Env, EnvError};
 use serde::Deserialize;
 
-use crate::grpc::{METHODS, Method, MethodLimit, RateLimitKey};
+use crate::methods::{METHODS, Method, MethodLimit, RateLimitKey};
 
 /// What happens to a call when Redis, which counts the calls, does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

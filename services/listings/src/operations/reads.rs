@@ -95,7 +95,7 @@ impl Operations {
         Ok(products)
     }
 
-    /// The products that have one of these stock-keeping units and that the caller may see.
+    /// The products that have one of these stock-keeping units and that the caller may find.
     ///
     /// # Errors
     /// When the store fails.
@@ -116,10 +116,13 @@ impl Operations {
         }
         ids.sort_unstable();
         ids.dedup();
-        self.products(caller, &ids, storefront_id).await
+        let mut products = self.products(caller, &ids, storefront_id).await?;
+        products.retain(|product| caller.may_find(product));
+        Ok(products)
     }
 
-    /// A range of the listings that pass the filters and that the caller may see, and their total.
+    /// A range of the listings that pass the filters and that the caller may find, and their total. Lists that name no
+    /// owner have public listings only, whoever the caller is.
     ///
     /// # Errors
     /// When the store fails.
@@ -129,7 +132,9 @@ impl Operations {
         mut filters: Filters,
         range: PageRange,
     ) -> Result<(Vec<Arc<Listing>>, i64), Refusal> {
-        filters.hides_drafts = filters.may_match_drafts() && self.must_hide_drafts(caller, &filters).await?;
+        let is_complete = self.is_complete(caller, &filters).await?;
+        filters.hides_drafts = filters.may_match_drafts() && !is_complete;
+        filters.only_public |= filters.words.is_empty() && !(is_complete && filters.names_owner());
         let filters = &filters;
         let query = async { Ok(CachedValue::Page(Arc::new(self.store.page(filters, range).await?))) };
         let key = filters.cache_key(range);
@@ -137,22 +142,25 @@ impl Operations {
         Ok((self.listings(caller, &page.ids).await?, page.total))
     }
 
-    /// Drafts are in the lists of their owner, by user or by storefront.
-    async fn must_hide_drafts(&self, caller: &Caller, filters: &Filters) -> Result<bool, Refusal> {
-        let Some(user) = caller.owner() else { return Ok(false) };
+    /// Whether the caller is shown also what others may not see: in the lists of their own listings, by user or by
+    /// storefront.
+    async fn is_complete(&self, caller: &Caller, filters: &Filters) -> Result<bool, Refusal> {
+        let Some(user) = caller.owner() else { return Ok(true) };
         let owner = match filters.storefront_id {
             Some(id) if filters.user_id.is_none() => self.storefront_owner(id).await?,
             _ => filters.user_id,
         };
-        Ok(owner != Some(user))
+        Ok(owner == Some(user))
     }
 
-    /// At most `limit` listings similar to one.
+    /// At most `limit` listings similar to one; none when there is no such listing that the caller may see.
     ///
     /// # Errors
-    /// When there is no such listing, or the store fails.
+    /// When the store fails.
     pub async fn similar(&self, caller: &Caller, id: i64, limit: i64) -> Result<Vec<Arc<Listing>>, Refusal> {
-        let similar = SimilarQuery::to(&*self.listing(caller, id).await?);
+        let listing = self.find_listing(id).await?.filter(|listing| caller.may_see(listing));
+        let Some(listing) = listing else { return Ok(Vec::new()) };
+        let similar = SimilarQuery::to(&listing);
         let query = async {
             let ids = self.store.similar(&similar, limit).await?;
             Ok(CachedValue::Page(Arc::new(Page { total: ids.len() as i64, ids })))

@@ -15,11 +15,13 @@ impl Operations {
     /// Creates a listing.
     ///
     /// # Errors
-    /// When its category does not exist, the storefront belongs to another user, or the store fails.
+    /// When its category does not exist or is not active, the storefront belongs to another user, or the store fails.
     pub async fn create(&self, new: NewListing) -> Result<Listing, Refusal> {
         let all = self.categories().await?;
-        if categories::find(&all, new.category_id).is_none() {
-            return Err(Refusal::NotFound("category", new.category_id));
+        let id = new.category_id;
+        let category = categories::find(&all, id).ok_or(Refusal::NotFound("category", id))?;
+        if !category.is_active {
+            return Err(Refusal::Precondition(format!("category {id} is not active and takes no listings")));
         }
         self.listing_written(Write::Create(Box::new(new))).await
     }
@@ -94,7 +96,7 @@ impl Operations {
     /// Takes all of an order's items, or none of them.
     ///
     /// # Errors
-    /// When a product does not exist, the order was taken with other items or rolled back, or the store fails.
+    /// When the store fails.
     pub async fn take(&self, order: OrderItems) -> Result<Vec<ItemOutcome>, Refusal> {
         self.items_written(Write::Take(Box::new(order))).await
     }

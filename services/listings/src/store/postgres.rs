@@ -4,6 +4,7 @@
 //! Any number of processes may share a database: every writer locks the rows of its listings first, in the order of
 //! ids. Start at [`Postgres::open`].
 
+mod categories;
 mod columns;
 #[cfg(feature = "faults")]
 mod faults;
@@ -22,14 +23,14 @@ use std::time::Duration;
 
 use kit::group_commit::{GroupCommit, GroupMetrics, GroupOptions, GroupQueue};
 use kit::metrics::Metrics;
-use kit::postgres::{ConnectError, Connected, Connector, ServerOptions, connect_with_retry, migrate};
+use kit::postgres::{ConnectError, Connector, ServerOptions, connect_with_retry, migrate};
 use tokio::task::JoinSet;
 
-use super::StoreError;
 use super::queued_write::QueuedWrite;
 use super::writer_metrics::WriterMetrics;
-use crate::cache::Cache;
-use crate::categories::{Category, insert_built_in};
+use super::{StoreError, StoreOpenError};
+use crate::cache::{Cache, wait_for_generation_expiry};
+use crate::categories::{Category, RequiredCategories};
 use crate::find::{Filters, Page, PageRange, SimilarQuery};
 use crate::listing::Listing;
 use crate::stats::StorefrontStats;
@@ -64,16 +65,20 @@ pub(super) struct Postgres {
 }
 
 impl Postgres {
-    /// Connects, migrates the schema, and opens every connection.
+    /// Connects, migrates the schema, gives it the required categories, and opens every connection.
     pub(super) async fn open(
         options: &PostgresOptions,
+        required: &RequiredCategories,
         cache: Cache,
         metrics: &Metrics,
-    ) -> Result<Self, ConnectError> {
+    ) -> Result<Self, StoreOpenError> {
         let connector = Connector::new(&options.server)?;
         let first = connect_with_retry(&connector).await?;
         migrate(&first, &options.server, &schema::MIGRATIONS).await?;
-        insert_categories(&first).await.map_err(|error| options.server.refused(&error))?;
+        let replaced = categories::require(&first.client, required).await;
+        if replaced.map_err(|error| options.server.refused(&error))?? && matches!(cache, Cache::Shared(_)) {
+            wait_for_generation_expiry().await;
+        }
         drop(first);
         let at = options.server.at();
         let refused = |error: StoreError| ConnectError::Refused { at: at.clone(), why: error.to_string() };
@@ -195,13 +200,4 @@ fn first_listing(write: &Write) -> Option<i64> {
         Write::Take(order) | Write::Return(order) => order.items.first().map(|item| item.product_id),
         Write::View(views) => views.first().map(|view| view.product_id),
     }
-}
-
-/// Inserts the built-in categories into a new database; replicas that start at once insert them once.
-async fn insert_categories(first: &Connected) -> Result<(), tokio_postgres::Error> {
-    let has_categories = first.client.query_one("SELECT EXISTS (SELECT 1 FROM categories)", &[]).await?;
-    if has_categories.try_get(0)? {
-        return Ok(());
-    }
-    first.client.batch_execute(&format!("{} ON CONFLICT DO NOTHING", insert_built_in())).await
 }

@@ -2,6 +2,7 @@
 //!
 //! Only one process may open the database. Start at [`Sqlite::open`].
 
+mod categories;
 mod rows;
 mod save;
 mod schema;
@@ -14,13 +15,13 @@ use std::time::Duration;
 
 use kit::group_commit::GroupQueue;
 use kit::metrics::Metrics;
-use kit::sqlite::{DatabaseFile, OpenError, Readers, Sync, open_writer};
+use kit::sqlite::{DatabaseFile, Readers, Sync, open_writer};
 use rusqlite::Connection;
 
-use super::StoreError;
 use super::queued_write::QueuedWrite;
+use super::{StoreError, StoreOpenError};
 use crate::cache::Cache;
-use crate::categories::{Category, insert_built_in};
+use crate::categories::{Category, RequiredCategories};
 use crate::find::{Filters, Page, PageRange, SimilarQuery};
 use crate::listing::Listing;
 use crate::stats::StorefrontStats;
@@ -50,11 +51,16 @@ pub(super) struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens the file, migrates its schema and starts the writer.
-    pub(super) fn open(options: &SqliteOptions, cache: Cache, metrics: &Metrics) -> Result<Self, OpenError> {
+    /// Opens the file, migrates its schema, gives it the required categories, and starts the writer.
+    pub(super) fn open(
+        options: &SqliteOptions,
+        required: &RequiredCategories,
+        cache: Cache,
+        metrics: &Metrics,
+    ) -> Result<Self, StoreOpenError> {
         let file = DatabaseFile::acquire(options.path.as_deref(), "listings.db")?;
         let connection = open_writer(&file, options.sync, &schema::MIGRATIONS)?;
-        insert_categories(&connection)?;
+        categories::require(&connection, required)?;
         let readers = Arc::new(Readers::open(&file, options.readers)?);
         let (writes, handle) =
             Writer::new(connection, cache, metrics)?.start(options.batching_delay, metrics)?;
@@ -150,16 +156,6 @@ impl Sqlite {
 /// SQLite steps between two checks whether the caller still waits: about a tenth of a millisecond.
 const STEPS_BETWEEN_CHECKS: i32 = 10_000;
 
-/// Inserts the built-in categories into a new database.
-fn insert_categories(connection: &Connection) -> Result<(), OpenError> {
-    let has_categories: bool =
-        connection.query_row("SELECT EXISTS (SELECT 1 FROM categories)", [], |row| row.get(0))?;
-    if !has_categories {
-        connection.execute_batch(&insert_built_in())?;
-    }
-    Ok(())
-}
-
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.close();
@@ -177,7 +173,8 @@ mod tests {
     async fn the_query_of_a_disconnected_caller_is_ended() {
         let batching_delay = Duration::ZERO;
         let options = SqliteOptions { path: None, sync: Sync::Normal, readers: 1, batching_delay };
-        let store = Sqlite::open(&options, Cache::Off, &Metrics::new("listings")).unwrap();
+        let required = RequiredCategories::Stored;
+        let store = Sqlite::open(&options, &required, Cache::Off, &Metrics::new("listings")).unwrap();
         let endless =
             "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
         let (started, wait_for_start) = oneshot::channel();

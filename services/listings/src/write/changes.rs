@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::loaded_rows::RowVersions;
 use super::{FavoriteKey, KeyedOrderLine, LoadedRows, MovementRecord};
-use crate::listing::{Listing, Status};
+use crate::listing::{Listing, Status, Visibility};
 use crate::scope::CacheScope;
 use crate::stats::StorefrontStats;
 
@@ -35,8 +35,8 @@ pub struct Changes {
     pub search_entry_changes: Vec<SearchEntryChange>,
     /// Differences to the statistics of storefronts.
     pub stats: BTreeMap<i64, StorefrontStats>,
-    /// Differences to the numbers of listings by category and status.
-    pub counts: BTreeMap<(i64, Status), i64>,
+    /// Differences to the numbers of listings by category, status and visibility.
+    pub counts: BTreeMap<(i64, Status, Visibility), i64>,
     /// New favourites.
     pub added_favorites: Vec<FavoriteKey>,
     /// Removed favourites.
@@ -115,9 +115,11 @@ impl Changes {
             let storefronts = before.and_then(storefront).into_iter().chain(storefront(now));
             self.invalidated.extend(storefronts.map(CacheScope::Stats));
         }
-        let category_and_status =
-            |listing: &Listing| listing.deleted_at.is_none().then_some((listing.category_id, listing.status));
-        let (old, new) = (before.and_then(category_and_status), category_and_status(now));
+        let counted = |listing: &Listing| {
+            let key = (listing.category_id, listing.status, listing.visibility);
+            listing.deleted_at.is_none().then_some(key)
+        };
+        let (old, new) = (before.and_then(counted), counted(now));
         if old != new {
             old.into_iter().for_each(|old| *self.counts.entry(old).or_default() -= 1);
             new.into_iter().for_each(|new| *self.counts.entry(new).or_default() += 1);
@@ -125,10 +127,12 @@ impl Changes {
         }
     }
 
-    /// Lists depend on a listing's owner, category, status and price; similar listings on its price while it is for
+    /// Lists depend on a listing's owner, category, status, visibility and price; similar listings on its price while it is for
     /// sale; searches also on its words. No write changes a category.
     fn invalidate_lists(&mut self, before: Option<&Listing>, now: &Listing) {
-        let listed = |listing: &Listing| (listing.deleted_at.is_some(), listing.status, listing.price);
+        let listed = |listing: &Listing| {
+            (listing.deleted_at.is_some(), listing.status, listing.visibility, listing.price)
+        };
         if before.map(listed) != Some(listed(now)) {
             self.invalidated.extend([
                 CacheScope::All,

@@ -4,7 +4,7 @@ use kit::clock::UtcMs;
 
 use super::loaded_rows::RowVersions;
 use super::{Deleter, ListingEdit, LoadedRows, NewListing, WriteOutcome, WriteRefusal};
-use crate::listing::{Image, Listing, Status, Visibility};
+use crate::listing::{Image, Listing, Status};
 use crate::listing_uuid::listing_uuid;
 
 /// A new listing is active at once. A storefront belongs to the user of its first product.
@@ -39,7 +39,7 @@ pub(super) fn create(
         currency: new.currency.clone(),
         category_id: new.category_id,
         status: Status::Active,
-        visibility: Visibility::Public,
+        visibility: new.visibility,
         quantity: new.quantity,
         sku: new.sku.clone(),
         views: 0,
@@ -52,6 +52,7 @@ pub(super) fn create(
         translations: new.translations.clone(),
         original_language: new.original_language.clone(),
         images,
+        tags: new.tags.clone(),
     };
     loaded.listings.insert(id, RowVersions { before: None, now: listing.clone() });
     Ok(WriteOutcome::Listing(Box::new(listing)))
@@ -75,6 +76,10 @@ pub(super) fn update(
     listing.price = edit.price.unwrap_or(listing.price);
     listing.quantity = edit.quantity.unwrap_or(listing.quantity);
     listing.status = edit.status.unwrap_or(listing.status);
+    listing.visibility = edit.visibility.unwrap_or(listing.visibility);
+    if let Some(tags) = &edit.tags {
+        listing.tags.clone_from(tags);
+    }
     if listing.status == Status::Active {
         listing.published_at.get_or_insert(now);
     }

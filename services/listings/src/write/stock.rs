@@ -1,5 +1,7 @@
 //! Stock. A movement changes the row that was locked and read, so that no movement can be lost.
 
+use std::collections::{BTreeMap, HashSet};
+
 use kit::clock::UtcMs;
 
 use super::loaded_rows::OrderLine;
@@ -75,97 +77,106 @@ pub(super) fn set_all(loaded: &mut LoadedRows, set: &StockSet, now: UtcMs) -> Wr
 }
 
 /// Takes all items or none. An order that was taken before is not taken again.
-pub(super) fn take(
-    loaded: &mut LoadedRows,
-    order: &OrderItems,
-    now: UtcMs,
-) -> Result<WriteOutcome, WriteRefusal> {
-    order.items.iter().try_for_each(no_variant)?;
-    if let Some(answer) = taken_before(loaded, order)? {
-        return Ok(answer);
-    }
-    let mut outcomes = Vec::new();
-    for item in &order.items {
-        let stock = product(loaded, item.product_id, None)?.quantity;
-        let error = (item.quantity > stock).then(|| insufficient(stock, item.quantity));
-        outcomes.push(ItemOutcome { item: *item, stock: StockLevels::unchanged(stock), error });
+pub(super) fn take(loaded: &mut LoadedRows, order: &OrderItems, now: UtcMs) -> WriteOutcome {
+    let mut outcomes = checked(loaded, order, |item, stock| {
+        (item.quantity > stock).then(|| insufficient(stock, item.quantity))
+    });
+    let lines = order.order_id.as_ref().and_then(|id| loaded.orders.get(id));
+    if let Some(lines) = lines.filter(|lines| !lines.is_empty()) {
+        return WriteOutcome::Items(taken_before(lines, &outcomes));
     }
     if outcomes.iter().any(|outcome| outcome.error.is_some()) {
-        return Ok(WriteOutcome::Items(outcomes));
+        return WriteOutcome::Items(outcomes);
     }
     for outcome in &mut outcomes {
         let item = outcome.item;
-        let product = product(loaded, item.product_id, None)?;
+        let Ok(product) = product(loaded, item.product_id, None) else { continue };
         outcome.stock.after = product.quantity - item.quantity;
         product.quantity = outcome.stock.after;
         product.sold = product.sold.saturating_add(item.quantity);
         product.updated_at = now;
         record(loaded, order, outcome, Direction::Out);
     }
-    Ok(WriteOutcome::Items(outcomes))
+    WriteOutcome::Items(outcomes)
 }
 
-/// The earlier outcome, when the order has taken exactly these items.
-fn taken_before(loaded: &LoadedRows, order: &OrderItems) -> Result<Option<WriteOutcome>, WriteRefusal> {
-    let lines =
-        order.order_id.as_ref().and_then(|id| loaded.orders.get(id)).filter(|lines| !lines.is_empty());
-    let Some(lines) = lines else { return Ok(None) };
-    if lines.values().any(|line| line.is_returned) {
-        return Err(WriteRefusal::Precondition("the order was rolled back".to_owned()));
-    }
-    let again = |item: &ProductQuantity| {
-        let line = lines.get(&item.product_id).filter(|line| line.quantity == item.quantity)?;
-        Some(ItemOutcome { item: *item, stock: line.stock, error: None })
-    };
-    let outcomes: Option<Vec<_>> = order.items.iter().map(again).collect();
-    match outcomes.filter(|outcomes| outcomes.len() == lines.len()) {
-        Some(outcomes) => Ok(Some(WriteOutcome::Items(outcomes))),
-        None => Err(WriteRefusal::Precondition("the order has taken other items before".to_owned())),
-    }
-}
-
-/// Gives back what the order took and has not given back; without an order id, the given items.
-pub(super) fn give_back(
+/// Every item with its stock, and why it cannot be moved: because it is invalid, or for the given reason.
+fn checked(
     loaded: &mut LoadedRows,
     order: &OrderItems,
-    now: UtcMs,
-) -> Result<WriteOutcome, WriteRefusal> {
-    order.items.iter().try_for_each(no_variant)?;
-    let mut outcomes = Vec::new();
-    for item in &order.items {
-        let stock = product(loaded, item.product_id, None)?.quantity;
-        let error = match line_of(loaded, order, item) {
-            Some(None) => Some("the order has not taken it".to_owned()),
-            Some(Some(line)) if line.quantity != item.quantity => {
-                Some(format!("the order took {} of it", line.quantity))
-            }
-            _ if stock.checked_add(item.quantity).is_none() => Some("more than can be in stock".to_owned()),
-            _ => None,
-        };
-        outcomes.push(ItemOutcome { item: *item, stock: StockLevels::unchanged(stock), error });
+    refuse: impl Fn(&ProductQuantity, i32) -> Option<String>,
+) -> Vec<ItemOutcome> {
+    let mut seen = HashSet::new();
+    let mut outcome = |item: &ProductQuantity| match stock_of(loaded, item) {
+        Ok(stock) => {
+            let is_repeated = !seen.insert(item.product_id);
+            let error = if is_repeated { Some("occurs twice".to_owned()) } else { refuse(item, stock) };
+            ItemOutcome { item: *item, stock: StockLevels::unchanged(stock), error }
+        }
+        Err(why) => failed(*item, why),
+    };
+    order.items.iter().map(&mut outcome).collect()
+}
+
+fn stock_of(loaded: &mut LoadedRows, item: &ProductQuantity) -> Result<i32, String> {
+    if item.product_id <= 0 {
+        return Err("product_id: must be above 0".to_owned());
     }
+    if item.quantity <= 0 {
+        return Err("quantity: must be above 0".to_owned());
+    }
+    let found = no_variant(item).and_then(|()| product(loaded, item.product_id, None));
+    found.map(|product| product.quantity).map_err(|refused| refused.to_string())
+}
+
+/// The earlier outcome, when the order has taken exactly these items; otherwise an error of each.
+fn taken_before(lines: &BTreeMap<i64, OrderLine>, items: &[ItemOutcome]) -> Vec<ItemOutcome> {
+    let refused = |why: &str| -> Vec<ItemOutcome> {
+        items.iter().map(|one| ItemOutcome { error: Some(why.to_owned()), ..one.clone() }).collect()
+    };
+    if lines.values().any(|line| line.is_returned) {
+        return refused("the order was rolled back");
+    }
+    let again = |ItemOutcome { item, .. }: &ItemOutcome| {
+        let is_same = |line: &&OrderLine| line.quantity == item.quantity && item.variant_id.is_none();
+        let line = lines.get(&item.product_id).filter(is_same)?;
+        Some(ItemOutcome { item: *item, stock: line.stock, error: None })
+    };
+    let outcomes: Option<Vec<_>> = items.iter().map(again).collect();
+    match outcomes.filter(|outcomes| outcomes.len() == lines.len()) {
+        Some(outcomes) => outcomes,
+        None => refused("the order has taken other items before"),
+    }
+}
+
+/// Gives back all items or none: what the order took and has not given back; without an order id, the given items.
+pub(super) fn give_back(loaded: &mut LoadedRows, order: &OrderItems, now: UtcMs) -> WriteOutcome {
+    let lines = order.order_id.as_ref().map(|id| loaded.orders.get(id).cloned().unwrap_or_default());
+    let line_of = |item: &ProductQuantity| lines.as_ref().map(|lines| lines.get(&item.product_id));
+    let mut outcomes = checked(loaded, order, |item, stock| match line_of(item) {
+        Some(None) => Some("the order has not taken it".to_owned()),
+        Some(Some(line)) if line.quantity != item.quantity => {
+            Some(format!("the order took {} of it", line.quantity))
+        }
+        _ if stock.checked_add(item.quantity).is_none() => Some("more than can be in stock".to_owned()),
+        _ => None,
+    });
     if outcomes.iter().any(|outcome| outcome.error.is_some()) {
-        return Ok(WriteOutcome::Items(outcomes));
+        return WriteOutcome::Items(outcomes);
     }
     for outcome in &mut outcomes {
         let item = outcome.item;
-        if line_of(loaded, order, &item).flatten().is_some_and(|line| line.is_returned) {
+        if line_of(&item).flatten().is_some_and(|line| line.is_returned) {
             continue;
         }
-        let product = product(loaded, item.product_id, None)?;
+        let Ok(product) = product(loaded, item.product_id, None) else { continue };
         outcome.stock.after = product.quantity + item.quantity;
         product.quantity = outcome.stock.after;
         product.sold = (product.sold - item.quantity).max(0);
         product.updated_at = now;
         record(loaded, order, outcome, Direction::In);
     }
-    Ok(WriteOutcome::Items(outcomes))
-}
-
-/// `None` without an order, `Some(None)` when the order has no such line.
-fn line_of(loaded: &LoadedRows, order: &OrderItems, item: &ProductQuantity) -> Option<Option<OrderLine>> {
-    let id = order.order_id.as_ref()?;
-    Some(loaded.orders.get(id).and_then(|lines| lines.get(&item.product_id)).copied())
+    WriteOutcome::Items(outcomes)
 }
 
 fn record(loaded: &mut LoadedRows, order: &OrderItems, outcome: &ItemOutcome, direction: Direction) {

@@ -60,16 +60,44 @@ fn a_product_of_another_storefront_and_a_listing_that_is_no_product_are_not_foun
     }
 }
 
+fn items(written: Result<WriteOutcome, WriteRefusal>) -> Vec<ItemOutcome> {
+    match written.unwrap() {
+        WriteOutcome::Items(outcomes) => outcomes,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_order_says_of_each_item_why_it_is_not_carried_out() {
+    let none = Listing { storefront_id: None, ..example(3) };
+    let request = order(None, &[(0, 1), (-5, 1), (1, 0), (1, 2), (1, 2), (2, 11), (3, 1), (9, 1)]);
+    let errors = [
+        Some("product_id: must be above 0"),
+        Some("product_id: must be above 0"),
+        Some("quantity: must be above 0"),
+        None,
+        Some("occurs twice"),
+        Some("11 requested, 10 in stock"),
+        Some("no product has the id 3"),
+        Some("no product has the id 9"),
+    ];
+    let mut loaded = loaded(vec![example(1), example(2), none]);
+    let outcomes = items(Write::Take(request).apply(&mut loaded, NOW));
+    assert_eq!(outcomes.iter().map(|outcome| outcome.error.as_deref()).collect::<Vec<_>>(), errors);
+    let variant = ProductQuantity { product_id: 1, variant_id: Some(4), quantity: 1 };
+    let request = Box::new(OrderItems { items: vec![variant], order_id: None });
+    let outcomes = items(Write::Return(request).apply(&mut loaded, NOW));
+    assert_eq!(outcomes[0].error.as_deref(), Some("no variant has the id 4"));
+    assert!(Changes::of(loaded).is_empty());
+}
+
 #[test]
 fn an_order_takes_all_items_or_none_and_once_and_gives_back_once() {
     let mut loaded = loaded(vec![example(1), example(2)]);
     let mut done = |write: Write| write.apply(&mut loaded, NOW);
-    let stocks = |written: Result<WriteOutcome, WriteRefusal>| match written.unwrap() {
-        WriteOutcome::Items(outcomes) => outcomes
-            .into_iter()
-            .map(|o| ((o.stock.before, o.stock.after), o.error.is_none()))
-            .collect::<Vec<_>>(),
-        other => panic!("{other:?}"),
+    let stocks = |written: Result<WriteOutcome, WriteRefusal>| {
+        let of = |o: ItemOutcome| ((o.stock.before, o.stock.after), o.error.is_none());
+        items(written).into_iter().map(of).collect::<Vec<_>>()
     };
     let short = done(Write::Take(order(Some("a"), &[(1, 3), (2, 11)])));
     assert_eq!(stocks(short), [((10, 10), true), ((10, 10), false)]);
@@ -80,7 +108,7 @@ fn an_order_takes_all_items_or_none_and_once_and_gives_back_once() {
         taken,
         "a repeated order takes nothing"
     );
-    assert!(done(Write::Take(order(Some("a"), &[(1, 3)]))).is_err(), "other items");
+    assert_eq!(stocks(done(Write::Take(order(Some("a"), &[(1, 3)])))), [((7, 7), false)], "other items");
     assert_eq!(
         stocks(done(Write::Return(order(Some("a"), &[(1, 9)])))),
         [((7, 7), false)],
@@ -93,7 +121,8 @@ fn an_order_takes_all_items_or_none_and_once_and_gives_back_once() {
     );
     assert_eq!(stocks(done(Write::Return(order(Some("a"), &[(1, 3)])))), [((7, 10), true)]);
     assert_eq!(stocks(done(Write::Return(order(Some("a"), &[(1, 3)])))), [((10, 10), true)], "once");
-    assert!(done(Write::Take(order(Some("a"), &[(1, 3), (2, 4)]))).is_err(), "rolled back");
+    let again = done(Write::Take(order(Some("a"), &[(1, 3), (2, 4)])));
+    assert_eq!(stocks(again), [((10, 10), false), ((6, 6), false)], "rolled back");
     assert_eq!(stocks(done(Write::Take(order(None, &[(1, 1)])))), [((10, 9), true)]);
     let changes = Changes::of(loaded);
     let stocks: Vec<_> = changes.updated.iter().map(|listing| (listing.quantity, listing.sold)).collect();
@@ -167,8 +196,22 @@ fn a_write() -> impl Strategy<Value = Write> {
             price: Some(Price::from_hundredths(price)),
             ..ListingEdit::default()
         }))),
+        (id.clone(), 0..3_usize).prop_map(|(id, at)| Write::Update(Box::new(ListingEdit {
+            id,
+            user_id: 7,
+            visibility: Some([Visibility::Public, Visibility::Private, Visibility::Unlisted][at]),
+            ..ListingEdit::default()
+        }))),
+        (id.clone(), prop::collection::vec("[a-c]", 0..3)).prop_map(|(id, tags)| Write::Update(Box::new(
+            ListingEdit { id, user_id: 7, tags: Some(tags), ..ListingEdit::default() }
+        ))),
         id.prop_map(|id| Write::Delete(id, Deleter::Admin)),
     ]
+}
+
+/// A product, or none; a quantity that may be invalid.
+fn an_item() -> impl Strategy<Value = (i64, i32)> {
+    (-1..6_i64, -1..13_i32)
 }
 
 proptest! {
@@ -187,7 +230,77 @@ proptest! {
         let changes = Changes::of(loaded);
         let moved = changes.stats.get(&3).copied().unwrap_or_default();
         prop_assert_eq!(before + moved, sum(&now));
-        let active = changes.counts.iter().filter(|((_, status), _)| *status == Status::Active).map(|(_, n)| n);
+        let active = changes.counts.iter().filter(|((_, status, _), _)| *status == Status::Active).map(|(_, n)| n);
         prop_assert_eq!(4 + active.sum::<i64>(), sum(&now).active);
+    }
+
+    /// Of an order all items are carried out, or none, and then an item has an error.
+    #[test]
+    fn an_order_is_carried_out_or_changes_nothing(
+        requested in prop::collection::vec(an_item(), 1..5),
+        is_return: bool,
+        id in prop::option::of("[ab]"),
+    ) {
+        let mut loaded = loaded((1..5).map(example).collect());
+        Write::Take(order(Some("a"), &[(1, 2), (2, 10)])).apply(&mut loaded, NOW).unwrap();
+        let stocks = |loaded: &LoadedRows| -> Vec<(i32, i32)> {
+            loaded.listings.values().map(|row| (row.now.quantity, row.now.sold)).collect()
+        };
+        let (before, movements) = (stocks(&loaded), loaded.movements.len());
+        let request = order(id.as_deref(), &requested);
+        let write = if is_return { Write::Return(request) } else { Write::Take(request) };
+        let outcomes = items(write.apply(&mut loaded, NOW));
+        prop_assert_eq!(outcomes.len(), requested.len());
+        if outcomes.iter().any(|outcome| outcome.error.is_some()) {
+            prop_assert!(outcomes.iter().all(|outcome| outcome.stock.before == outcome.stock.after));
+            prop_assert_eq!((stocks(&loaded), loaded.movements.len()), (before, movements));
+        } else {
+            let moved: i32 = outcomes.iter().map(|outcome| outcome.stock.after - outcome.stock.before).sum();
+            let sum: i32 = requested.iter().map(|(_, quantity)| *quantity).sum();
+            prop_assert_eq!(moved, if is_return { sum } else { -sum });
+        }
+        prop_assert!(stocks(&loaded).iter().all(|(stock, sold)| *stock >= 0 && *sold >= 0));
+    }
+
+    /// Every page that a listing is on, before or after, is invalidated: pages that it enters, leaves, or moves on.
+    #[test]
+    fn every_page_that_changes_is_invalidated(writes in prop::collection::vec(a_write(), 1..8)) {
+        let mut loaded = loaded((1..5).map(example).collect());
+        let before: Vec<Listing> = loaded.listings.values().map(|row| row.now.clone()).collect();
+        for write in &writes {
+            let _refused = write.apply(&mut loaded, NOW);
+        }
+        let now: Vec<Listing> = loaded.listings.values().map(|row| row.now.clone()).collect();
+        let invalidated = Changes::of(loaded).invalidated;
+        // What a page shows of a listing that passes its filters, besides the listing itself, which has its own scope.
+        let on = |all: &[Listing], passes: &dyn Fn(&Listing) -> bool| -> Vec<(i64, i64)> {
+            let on = all.iter().filter(|listing| listing.deleted_at.is_none() && passes(listing));
+            on.map(|listing| (listing.id, listing.price.hundredths())).collect()
+        };
+        let changes = |passes: &dyn Fn(&Listing) -> bool| on(&before, passes) != on(&now, passes);
+        for status in [Status::Active, Status::Sold] {
+            for is_public in [true, false] {
+                let passes =
+                    |one: &Listing| one.status == status && (one.visibility == Visibility::Public || !is_public);
+                if changes(&passes) {
+                    for scope in [
+                        CacheScope::All, CacheScope::OfUser(7), CacheScope::OfStorefront(3), CacheScope::OfCategory(1),
+                    ] {
+                        prop_assert!(invalidated.contains(&scope), "{:?} {:?}", scope, invalidated);
+                    }
+                }
+            }
+        }
+        if changes(&Listing::is_searchable) {
+            prop_assert!(invalidated.contains(&CacheScope::Offers(1)));
+        }
+        for word in ["red", "bike", "a", "b", "c"] {
+            if changes(&|one: &Listing| one.search_words().contains(word)) {
+                prop_assert!(invalidated.contains(&CacheScope::Word(word.to_owned())), "{}", word);
+            }
+        }
+        for (before, now) in before.iter().zip(&now).filter(|(before, now)| before != now) {
+            prop_assert!(invalidated.contains(&CacheScope::Listing(now.id)), "{:?}", before);
+        }
     }
 }

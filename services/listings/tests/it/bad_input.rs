@@ -3,14 +3,13 @@
 use axum::http::uri::PathAndQuery;
 use listings::proto::{
     BatchUpdateStockRequest, CreateListingRequest, DecrementStockRequest, GetListingRequest,
-    GetProductsByIDsRequest, ListListingsRequest, SearchListingsRequest, StockItem, StockUpdateItem,
-    UpdateListingRequest,
+    GetProductsByIDsRequest, ListListingsRequest, RollbackStockRequest, SearchListingsRequest, StockItem,
+    StockUpdateItem, UpdateListingRequest,
 };
-use prost::bytes::{Buf, BufMut};
 use tonic::client::Grpc;
-use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
-use tonic::{Code, Request, Status};
+use tonic::{Code, Request};
 
+use crate::raw::Raw;
 use crate::support::{Server, a_product, code, connect};
 
 #[tokio::test]
@@ -76,7 +75,7 @@ async fn invalid_filters_and_edits_are_refused() {
     }
     let request = GetListingRequest { id: i64::MAX, lang: None };
     assert_eq!(code(client.rpc.get_listing(request).await), Code::NotFound);
-    let many = GetProductsByIDsRequest { product_ids: vec![1; 1_001], storefront_id: None };
+    let many = GetProductsByIDsRequest { product_ids: vec![1; 1_001], ..Default::default() };
     assert_eq!(code(client.rpc.get_products_by_i_ds(many).await), Code::InvalidArgument);
     let edit = || UpdateListingRequest { id, user_id: 7, ..UpdateListingRequest::default() };
     for request in [
@@ -101,17 +100,30 @@ async fn invalid_stock_requests_change_nothing() {
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
     let item = |product_id, quantity| StockItem { product_id, variant_id: None, quantity };
-    for (items, expect) in [
-        (vec![], Code::InvalidArgument),
-        (vec![item(id, 0)], Code::InvalidArgument),
-        (vec![item(id, -3)], Code::InvalidArgument),
-        (vec![item(id, 1), item(id, 1)], Code::InvalidArgument),
-        (vec![item(id, 1), item(999, 1)], Code::NotFound),
-        (vec![StockItem { variant_id: Some(4), ..item(id, 1) }], Code::NotFound),
+    for (items, failed) in [
+        (vec![], None),
+        (vec![item(id, 0)], Some(0)),
+        (vec![item(id, -3)], Some(0)),
+        (vec![item(id, 1), item(-id, 1)], Some(1)),
+        (vec![item(id, 1), item(id, 1)], Some(1)),
+        (vec![item(id, 1), item(999, 1)], Some(1)),
+        (vec![StockItem { variant_id: Some(4), ..item(id, 1) }], Some(0)),
     ] {
-        let request = DecrementStockRequest { items, order_id: None };
-        assert_eq!(code(client.rpc.decrement_stock(request).await), expect);
+        let request = DecrementStockRequest { items: items.clone(), order_id: None };
+        let taken = client.rpc.decrement_stock(request).await.unwrap().into_inner();
+        let request = RollbackStockRequest { items: items.clone(), order_id: None };
+        let returned = client.rpc.rollback_stock(request).await.unwrap().into_inner();
+        for (success, error, results) in [
+            (taken.success, taken.error, taken.results),
+            (returned.success, returned.error, returned.results),
+        ] {
+            assert!(!success && error.is_some_and(|error| !error.is_empty()), "{items:?}");
+            let position = results.iter().position(|result| !result.success && result.error.is_some());
+            assert_eq!((results.len(), position), (items.len(), failed), "{items:?}");
+        }
     }
+    let request = DecrementStockRequest { items: vec![item(id, 1); 1_001], order_id: None };
+    assert_eq!(code(client.rpc.decrement_stock(request).await), Code::InvalidArgument);
     for (movement_type, quantity) in [("in", 0), ("out", -1), ("adjustment", -1), ("sideways", 1), ("", 1)] {
         let refused = client.move_stock(id, movement_type, quantity).await;
         assert_eq!(code(refused), Code::InvalidArgument, "{movement_type} {quantity}");
@@ -126,46 +138,6 @@ async fn invalid_stock_requests_change_nothing() {
     assert_eq!(code(client.rpc.batch_update_stock(request).await), Code::InvalidArgument);
     assert_eq!(client.product(id).await.unwrap().stock_quantity, 10);
     assert_eq!(server.count("SELECT count(*) FROM inventory_movements"), 0);
-}
-
-/// A codec that passes bytes through.
-#[derive(Default)]
-struct Raw;
-
-impl Codec for Raw {
-    type Encode = Vec<u8>;
-    type Decode = Vec<u8>;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for Raw {
-    type Item = Vec<u8>;
-    type Error = Status;
-
-    fn encode(&mut self, item: Vec<u8>, into: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        into.put_slice(&item);
-        Ok(())
-    }
-}
-
-impl Decoder for Raw {
-    type Item = Vec<u8>;
-    type Error = Status;
-
-    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, Status> {
-        let mut bytes = vec![0; from.remaining()];
-        from.copy_to_slice(&mut bytes);
-        Ok(Some(bytes))
-    }
 }
 
 /// Random bytes, invalid UTF-8, truncated messages, endlessly nested groups.

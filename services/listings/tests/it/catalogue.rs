@@ -53,12 +53,16 @@ async fn products_are_the_listings_of_storefronts() {
     let other = GetProductRequest { product_id: first, storefront_id: Some(4), lang: None };
     assert_eq!(code(client.rpc.get_product(other).await), Code::NotFound);
     let request =
-        GetProductsByIDsRequest { product_ids: vec![second, 999, private, first], storefront_id: None };
+        GetProductsByIDsRequest { product_ids: vec![second, 999, private, first], ..Default::default() };
     let found = client.rpc.get_products_by_i_ds(request).await.unwrap().into_inner();
     let ids: Vec<i64> = found.products.iter().map(|product| product.id).collect();
     assert_eq!((ids, found.total_count), (vec![second, first], 2));
     for (storefront_id, expect) in [(None, vec![first, second]), (Some(4), vec![second])] {
-        let request = GetProductsBySkUsRequest { skus: vec!["A".to_owned(), "B".to_owned()], storefront_id };
+        let request = GetProductsBySkUsRequest {
+            skus: vec!["A".to_owned(), "B".to_owned()],
+            storefront_id,
+            lang: None,
+        };
         let found = client.rpc.get_products_by_sk_us(request).await.unwrap().into_inner();
         assert_eq!(found.products.iter().map(|product| product.id).collect::<Vec<_>>(), expect);
     }
@@ -74,18 +78,47 @@ async fn products_are_listed_by_storefront_newest_first() {
         ids.push(client.create(request).await.id);
     }
     for _ in 0..2 {
-        for (storefront_id, limit, offset, expect) in
-            [(3, 0, 0, vec![ids[3], ids[1], ids[0]]), (3, 1, 1, vec![ids[1]]), (9, 0, 0, vec![])]
-        {
-            let request = ListProductsRequest { storefront_id, limit, offset };
+        for (storefront_id, page, page_size, expect) in [
+            (3, 0, 0, vec![ids[3], ids[1], ids[0]]),
+            (3, 1, 2, vec![ids[3], ids[1]]),
+            (3, 2, 2, vec![ids[0]]),
+            (3, 3, 2, vec![]),
+            (3, 2, 1, vec![ids[1]]),
+            (9, 1, 0, vec![]),
+        ] {
+            let request = ListProductsRequest { storefront_id, page, page_size, is_active_only: None };
             let found = client.rpc.list_products(request).await.unwrap().into_inner();
             let total = if storefront_id == 3 { 3 } else { 0 };
             assert_eq!(found.products.iter().map(|product| product.id).collect::<Vec<_>>(), expect);
-            assert_eq!(found.total, total);
+            assert_eq!(found.total_count, total);
         }
     }
-    let request = ListProductsRequest { storefront_id: 0, limit: 0, offset: 0 };
-    assert_eq!(code(client.rpc.list_products(request).await), Code::InvalidArgument);
+    for (storefront_id, page, page_size) in [(0, 1, 0), (3, -1, 0), (3, 1, -1), (3, i32::MAX, 100)] {
+        let request = ListProductsRequest { storefront_id, page, page_size, is_active_only: None };
+        assert_eq!(code(client.rpc.list_products(request).await), Code::InvalidArgument);
+    }
+}
+
+#[tokio::test]
+async fn of_a_storefronts_products_those_that_are_active_are_listed_alone_on_request() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let [sold, active] = [client.create(a_product()).await.id, client.create(a_product()).await.id];
+    let edit = listings::proto::UpdateListingRequest {
+        id: sold,
+        user_id: 7,
+        status: Some("sold".to_owned()),
+        ..Default::default()
+    };
+    client.rpc.update_listing(edit).await.unwrap();
+    for (is_active_only, expect) in
+        [(None, vec![active, sold]), (Some(false), vec![active, sold]), (Some(true), vec![active])]
+    {
+        let request = ListProductsRequest { storefront_id: 3, is_active_only, ..Default::default() };
+        let found = client.rpc.list_products(request).await.unwrap().into_inner();
+        let ids: Vec<i64> = found.products.iter().map(|product| product.id).collect();
+        assert_eq!((found.total_count as usize, ids), (expect.len(), expect));
+    }
 }
 
 #[tokio::test]

@@ -110,7 +110,7 @@ async fn a_deleted_listing_is_neither_found_nor_counted() {
     let category = client.rpc.get_category(category).await.unwrap().into_inner().category.unwrap();
     assert_eq!(category.listing_count, 1);
     let request =
-        listings::proto::GetProductsBySkUsRequest { skus: vec!["gone".to_owned()], storefront_id: None };
+        listings::proto::GetProductsBySkUsRequest { skus: vec!["gone".to_owned()], ..Default::default() };
     assert_eq!(client.rpc.get_products_by_sk_us(request).await.unwrap().into_inner().total_count, 0);
     assert_eq!(code(client.move_stock(gone, "in", 1).await), Code::NotFound);
     assert_eq!(server.count("SELECT count(*) FROM listings"), 2, "the row is kept");

@@ -58,5 +58,5 @@ pub(crate) fn serve_command(store: &TestStore) -> Command {
 fn parse_addresses(line: &str) -> Option<Addresses> {
     let words: Vec<&str> = line.trim().strip_prefix("ready ")?.split(' ').collect();
     let address = |name: &str| words.iter().find_map(|word| word.strip_prefix(name))?.parse().ok();
-    Some(Addresses { grpc: address("grpc=")?, http: address("http=")? })
+    Some(Addresses { grpc: address("grpc=")?, http: address("http=")?, admin: None })
 }

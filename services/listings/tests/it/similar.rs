@@ -16,7 +16,7 @@ async fn priced(client: &mut Client, prices: &[f64]) -> Vec<i64> {
 }
 
 async fn similar(client: &mut Client, listing_id: i64, limit: i32) -> Vec<i64> {
-    let request = GetSimilarListingsRequest { listing_id, limit };
+    let request = GetSimilarListingsRequest { listing_id, limit: Some(limit) };
     let found = client.rpc.get_similar_listings(request).await.unwrap().into_inner();
     assert_eq!(found.total as usize, found.listings.len());
     found.listings.iter().map(|listing| listing.id).collect()
@@ -69,13 +69,18 @@ async fn every_write_shows_in_similar_listings() {
 }
 
 #[tokio::test]
-async fn invalid_and_unknown_listings_are_refused() {
+async fn to_an_unknown_listing_none_is_similar_and_at_most_twenty_are_shown() {
     let server = Server::start().await;
     let mut client = server.client().await;
-    for (listing_id, limit, expect) in
-        [(0, 0, Code::InvalidArgument), (1, -1, Code::InvalidArgument), (999, 0, Code::NotFound)]
-    {
-        let request = GetSimilarListingsRequest { listing_id, limit };
-        assert_eq!(code(client.rpc.get_similar_listings(request).await), expect);
+    let ids = priced(&mut client, &(1..=23).map(f64::from).collect::<Vec<_>>()).await;
+    for (limit, expect) in [(None, 10), (Some(0), 10), (Some(3), 3), (Some(20), 20), (Some(i32::MAX), 20)] {
+        let request = GetSimilarListingsRequest { listing_id: ids[0], limit };
+        let found = client.rpc.get_similar_listings(request).await.unwrap().into_inner();
+        assert_eq!((found.listings.len(), found.total), (expect, expect as i32), "{limit:?}");
+    }
+    assert!(similar(&mut client, 999, 0).await.is_empty());
+    for (listing_id, limit) in [(0, 0), (1, -1)] {
+        let request = GetSimilarListingsRequest { listing_id, limit: Some(limit) };
+        assert_eq!(code(client.rpc.get_similar_listings(request).await), Code::InvalidArgument);
     }
 }

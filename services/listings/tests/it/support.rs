@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, to_bytes};
+use axum::http::HeaderValue;
+use axum::http::response::Parts;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use kit::process::Service;
@@ -13,6 +15,7 @@ use listings::proto::{
     ProductStats, RecordInventoryMovementRequest, SearchListingsRequest,
 };
 use listings::server::{Running, start};
+use serde_json::Value;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 
@@ -50,7 +53,14 @@ impl Server {
         Client::connect(self.running.addresses.grpc).await
     }
 
-    /// A response of the operators' port.
+    /// The status and the JSON of a response of the HTTP API.
+    pub(crate) async fn call(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let request = HttpRequest { method, path, token: None, body };
+        let (head, answer) = request.send(self.running.addresses.http).await;
+        (head.status.as_u16(), answer)
+    }
+
+    /// A response of the HTTP port.
     pub(crate) async fn get(&self, path: &str) -> (StatusCode, String) {
         get(self.running.addresses.http, path).await
     }
@@ -62,14 +72,47 @@ impl Server {
 }
 
 pub(crate) async fn get(address: SocketAddr, path: &str) -> (StatusCode, String) {
+    let (head, body) = exchange(address, Request::get(path).body(Body::empty()).unwrap()).await;
+    (head.status, body)
+}
+
+/// The head and the body of the response to a request.
+pub(crate) async fn exchange(address: SocketAddr, mut request: Request<Body>) -> (Parts, String) {
     let stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
-    let request = Request::get(path).header("host", "test").body(Body::empty()).unwrap();
-    let response = sender.send_request(request).await.unwrap();
-    let status = response.status();
-    let bytes = to_bytes(Body::new(response.into_body()), usize::MAX).await.unwrap();
-    (status, String::from_utf8(bytes.to_vec()).unwrap())
+    request.headers_mut().insert("host", HeaderValue::from_static("test"));
+    let (head, body) = sender.send_request(request).await.unwrap().into_parts();
+    let bytes = to_bytes(Body::new(body), usize::MAX).await.unwrap();
+    (head, String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+/// A request of the HTTP API; `token` is the value of the header `authorization`.
+#[derive(Clone, Copy)]
+pub(crate) struct HttpRequest<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) token: Option<&'a str>,
+    pub(crate) body: &'a str,
+}
+
+impl HttpRequest<'_> {
+    /// The head of the response, and its JSON; null for none, a text for anything else.
+    pub(crate) async fn send(self, address: SocketAddr) -> (Parts, Value) {
+        let mut request = Request::builder().method(self.method).uri(self.path);
+        if let Some(token) = self.token {
+            request = request.header("authorization", token);
+        }
+        let request = request.body(Body::from(self.body.to_owned())).unwrap();
+        let (head, body) = exchange(address, request).await;
+        let is_json = head.headers.get("content-type").is_some_and(|value| value == "application/json");
+        let answer = match is_json {
+            true => serde_json::from_str(&body).expect(&body),
+            false if body.is_empty() => Value::Null,
+            false => Value::String(body),
+        };
+        (head, answer)
+    }
 }
 
 /// Longer than any condition takes on a busy machine.

@@ -21,12 +21,17 @@ pub(crate) struct AuthenticatedServer {
 
 impl AuthenticatedServer {
     pub(crate) async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    pub(crate) async fn start_with(more: &[(&str, &str)]) -> Self {
         let signer = Signer::ec("k1");
         let keys = KeyServer::start(&[&signer]).await;
         let mut settings = vec![("AUTH_ENABLED", "true"), ("ADMIN_SUBJECTS", "support, root")];
         let own = keys.settings();
         settings.extend(own);
         settings.extend([("SERVICE_SUBJECTS", "orders"), ("AUTH_NAMESPACE_CLAIM", "none")]);
+        settings.extend(more);
         let server = Server::start_with(&settings).await;
         let client = server.client().await;
         Self { server, signer, client, _keys: keys }
@@ -67,7 +72,8 @@ impl AuthenticatedServer {
         self.create(a_product()).await
     }
 
-    async fn create(&self, request: CreateListingRequest) -> i64 {
+    /// The id of a new listing of user 7.
+    pub(crate) async fn create(&self, request: CreateListingRequest) -> i64 {
         let mut rpc = self.client.rpc.clone();
         let made = rpc.create_listing(self.request_by("7", request)).await.unwrap().into_inner();
         made.listing.unwrap().id
@@ -89,11 +95,12 @@ impl AuthenticatedServer {
 }
 
 #[tokio::test]
-async fn without_a_valid_token_only_health_is_answered() {
+async fn without_a_valid_token_only_what_is_public_is_answered() {
     let server = AuthenticatedServer::start().await;
     let mut rpc = server.client.rpc.clone();
     let request = || GetListingRequest { id: 1, lang: None };
-    assert_eq!(code(rpc.get_listing(request()).await), Code::Unauthenticated);
+    assert_eq!(code(rpc.get_listing(request()).await), Code::NotFound);
+    assert_eq!(code(rpc.create_listing(a_product()).await), Code::Unauthenticated);
     let mut forged = Request::new(request());
     let stranger = Signer::ec("k1").token(&claims_with("7", json!({})));
     forged.metadata_mut().insert("authorization", format!("Bearer {stranger}").parse().unwrap());
@@ -112,6 +119,8 @@ async fn without_a_valid_token_only_health_is_answered() {
     }
     assert_eq!(code(rpc.get_listing(server.request_by("7", request())).await), Code::NotFound);
     assert!(server.server.get("/health/ready").await.0.is_success());
+    let id = server.product().await;
+    assert!(rpc.get_listing(GetListingRequest { id, lang: None }).await.is_ok());
 }
 
 #[tokio::test]
@@ -180,7 +189,7 @@ async fn shown(server: &AuthenticatedServer, caller: &str, id: i64) -> Vec<bool>
     let mut rpc = server.client.rpc.clone();
     let get = GetListingRequest { id, lang: None };
     let product = GetProductRequest { product_id: id, ..GetProductRequest::default() };
-    let by_ids = GetProductsByIDsRequest { product_ids: vec![id], storefront_id: None };
+    let by_ids = GetProductsByIDsRequest { product_ids: vec![id], ..Default::default() };
     let of_user = ListListingsRequest { user_id: Some(7), ..ListListingsRequest::default() };
     let all = ListListingsRequest::default();
     let drafts = ListListingsRequest { status: Some("draft".to_owned()), ..ListListingsRequest::default() };
@@ -201,8 +210,8 @@ async fn shown(server: &AuthenticatedServer, caller: &str, id: i64) -> Vec<bool>
         shown.push(found.total == 1);
     }
     let found = rpc.list_products(server.request_by(caller, of_storefront)).await.unwrap().into_inner();
-    assert_eq!(found.total as usize, found.products.len());
-    shown.push(found.total == 1);
+    assert_eq!(found.total_count as usize, found.products.len());
+    shown.push(found.total_count == 1);
     let checked = rpc.check_stock_availability(server.request_by(caller, check)).await.unwrap();
     shown.push(checked.into_inner().all_available);
     shown.push(rpc.increment_product_views(server.request_by(caller, view)).await.is_ok());

@@ -11,11 +11,15 @@ const STORE: StoreKind = StoreKind::Postgres;
 mod bad_input;
 #[path = "../it/catalogue.rs"]
 mod catalogue;
+#[path = "../it/categories.rs"]
+mod categories;
 #[path = "../it/clock.rs"]
 mod clock;
 mod disconnects;
 #[path = "../it/favorites.rs"]
 mod favorites;
+#[path = "../it/http.rs"]
+mod http;
 #[cfg(feature = "faults")]
 mod injected_faults;
 #[path = "../it/interfaces.rs"]
@@ -34,6 +38,8 @@ mod lost_commit;
 mod outages;
 #[path = "../it/process.rs"]
 mod process;
+#[path = "../it/raw.rs"]
+mod raw;
 #[path = "../it/rejected.rs"]
 mod rejected;
 mod replicas;
@@ -53,3 +59,5 @@ mod test_store;
 #[path = "../it/tokens.rs"]
 #[allow(dead_code, reason = "the tests of the embedded store use more of it")]
 mod tokens;
+#[path = "../it/visibility.rs"]
+mod visibility;

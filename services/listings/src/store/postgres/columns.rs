@@ -81,6 +81,7 @@ async fn insert(client: &Client, statements: &WriterStatements, new: &[Listing])
                 &stamps(new, |l| l.deleted_at),
                 &column(new, translations),
                 &column(new, |l| l.original_language.as_str()),
+                &column(new, Listing::tags_json),
             ],
         )
         .await
@@ -119,6 +120,8 @@ async fn update(client: &Client, statements: &WriterStatements, rows: &[Listing]
                 &column(rows, |l| Stamp(l.updated_at)),
                 &stamps(rows, |l| l.published_at),
                 &stamps(rows, |l| l.deleted_at),
+                &column(rows, |l| l.visibility.as_str()),
+                &column(rows, Listing::tags_json),
             ],
         )
         .await
@@ -281,5 +284,9 @@ async fn update_counts(
     let rows: Vec<_> = changes.counts.iter().collect();
     let (categories, differences) = (column(&rows, |row| row.0.0), column(&rows, |row| *row.1));
     let statuses = column(&rows, |row| row.0.1.as_str());
-    client.execute(&statements.update_counts, &[&categories, &statuses, &differences]).await.map(drop)
+    let visibilities = column(&rows, |row| row.0.2.as_str());
+    client
+        .execute(&statements.update_counts, &[&categories, &statuses, &visibilities, &differences])
+        .await
+        .map(drop)
 }

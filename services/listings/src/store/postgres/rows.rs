@@ -44,6 +44,8 @@ fn listing(row: &Row) -> Result<Option<Listing>, Error> {
     let (Some(status), Some(visibility)) = (status, visibility) else { return Ok(None) };
     let translations: Option<&str> = row.try_get(19)?;
     let Ok(translations) = serde_json::from_str(translations.unwrap_or("{}")) else { return Ok(None) };
+    let tags: Option<&str> = row.try_get(21)?;
+    let Ok(tags) = serde_json::from_str(tags.unwrap_or("[]")) else { return Ok(None) };
     let at = |column: usize| Ok::<UtcMs, Error>(row.try_get::<_, Stamp>(column)?.0);
     Ok(Some(Listing {
         id: row.try_get(0)?,
@@ -69,6 +71,7 @@ fn listing(row: &Row) -> Result<Option<Listing>, Error> {
         translations,
         original_language: row.try_get(20)?,
         images: Vec::new(),
+        tags,
     }))
 }
 
@@ -99,6 +102,7 @@ pub(super) fn stats(row: Option<&Row>) -> Result<StorefrontStats, Error> {
 
 pub(super) fn categories(rows: &[Row]) -> Result<Vec<Category>, Error> {
     let category = |row: &Row| {
+        let translations: Option<&str> = row.try_get(9)?;
         Ok(Category {
             id: row.try_get(0)?,
             name: row.try_get(1)?,
@@ -106,6 +110,12 @@ pub(super) fn categories(rows: &[Row]) -> Result<Vec<Category>, Error> {
             parent_id: row.try_get(3)?,
             sort_order: row.try_get(4)?,
             listings: row.try_get(5)?,
+            icon: row.try_get(6)?,
+            description: row.try_get(7)?,
+            is_active: row.try_get(8)?,
+            // Without names that cannot be read, clients show the category's own.
+            translations: serde_json::from_str(translations.unwrap_or("{}")).unwrap_or_default(),
+            custom_ui_component: row.try_get(10)?,
         })
     };
     rows.iter().map(category).collect()

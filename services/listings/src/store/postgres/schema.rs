@@ -10,7 +10,7 @@ use kit::store::Migrations;
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "listings", first_table: "categories", steps: &STEPS };
 
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     "
     CREATE TABLE categories (
         id BIGINT PRIMARY KEY,
@@ -130,5 +130,21 @@ const STEPS: [&str; 3] = [
     ) WITH (fillfactor = 50);
     INSERT INTO storefronts SELECT storefront_id, user_id FROM listings
         WHERE id IN (SELECT min(id) FROM listings WHERE storefront_id IS NOT NULL GROUP BY storefront_id);
+",
+    "
+    ALTER TABLE listings ADD COLUMN tags TEXT;
+    ALTER TABLE categories ADD COLUMN icon TEXT, ADD COLUMN description TEXT,
+        ADD COLUMN is_active BOOLEAN NOT NULL DEFAULT true, ADD COLUMN translations TEXT,
+        ADD COLUMN custom_ui_component TEXT;
+    DROP TABLE category_counts;
+    CREATE TABLE category_counts (
+        category_id BIGINT NOT NULL,
+        status TEXT NOT NULL,
+        visibility TEXT NOT NULL,
+        listings BIGINT NOT NULL,
+        PRIMARY KEY (category_id, status, visibility)
+    ) WITH (fillfactor = 70);
+    INSERT INTO category_counts SELECT category_id, status, visibility, count(*) FROM listings
+        WHERE deleted_at IS NULL GROUP BY category_id, status, visibility;
 ",
 ];

@@ -10,7 +10,7 @@ macro_rules! listing_columns {
     () => {
         "id, uuid::text, user_id, storefront_id, title, description, price_hundredths, currency, category_id, status,
          visibility, quantity, sku, view_count, favorites_count, sold_count, created_at, updated_at, published_at,
-         translations, original_language"
+         translations, original_language, tags"
     };
 }
 
@@ -30,8 +30,10 @@ pub(super) const STATS: &str = "
     WHERE storefront_id = $1";
 pub(super) const STOREFRONT_OWNER: &str = "SELECT user_id FROM storefronts WHERE storefront_id = $1";
 pub(super) const CATEGORIES: &str = "
-    SELECT id, name, slug, parent_id, sort_order, coalesce(listings, 0) FROM categories
-    LEFT JOIN category_counts ON category_id = id AND status = 'active' ORDER BY sort_order, id";
+    SELECT id, name, slug, parent_id, sort_order, coalesce(listings, 0), icon, description, is_active, translations,
+        custom_ui_component
+    FROM categories LEFT JOIN category_counts ON category_id = id AND status = 'active' AND visibility = 'public'
+    ORDER BY sort_order, id";
 /// The page and the total in one statement, so that both read the same snapshot.
 pub(super) const FAVORITES: &str = "
     SELECT array(SELECT listing_id FROM listing_favorites WHERE user_id = $1
@@ -61,14 +63,16 @@ const NEW_IMAGE_IDS: &str = "SELECT nextval('listing_images_id_seq') FROM genera
 const INSERT: &str = "
     INSERT INTO listings (id, uuid, user_id, storefront_id, title, description, price_hundredths, currency, category_id,
         status, visibility, quantity, sku, view_count, favorites_count, sold_count, created_at, updated_at, published_at,
-        deleted_at, translations, original_language)
+        deleted_at, translations, original_language, tags)
     SELECT id, uuid::uuid, user_id, storefront_id, title, description, price, currency, category_id, status, visibility,
-        quantity, sku, views, favorites, sold, created_at, updated_at, published_at, deleted_at, translations, language
+        quantity, sku, views, favorites, sold, created_at, updated_at, published_at, deleted_at, translations, language,
+        tags
     FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[],
         $9::bigint[], $10::text[], $11::text[], $12::int[], $13::text[], $14::int[], $15::int[], $16::int[],
-        $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::timestamptz[], $21::text[], $22::text[])
+        $17::timestamptz[], $18::timestamptz[], $19::timestamptz[], $20::timestamptz[], $21::text[], $22::text[],
+        $23::text[])
         AS new (id, uuid, user_id, storefront_id, title, description, price, currency, category_id, status, visibility,
-        quantity, sku, views, favorites, sold, created_at, updated_at, published_at, deleted_at, translations, language)";
+        quantity, sku, views, favorites, sold, created_at, updated_at, published_at, deleted_at, translations, language, tags)";
 const INSERT_IMAGES: &str = "
     INSERT INTO listing_images (listing_id, display_order, id, url, is_primary)
     SELECT * FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::text[], $5::bool[])";
@@ -79,11 +83,11 @@ const UPDATE: &str = "
     UPDATE listings AS row SET title = new.title, description = new.description, price_hundredths = new.price,
         status = new.status, quantity = new.quantity, view_count = new.views, favorites_count = new.favorites,
         sold_count = new.sold, updated_at = new.updated_at, published_at = new.published_at,
-        deleted_at = new.deleted_at
+        deleted_at = new.deleted_at, visibility = new.visibility, tags = new.tags
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::int[], $7::int[], $8::int[],
-        $9::int[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[])
+        $9::int[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::text[])
         AS new (id, title, description, price, status, quantity, views, favorites, sold, updated_at, published_at,
-        deleted_at)
+        deleted_at, visibility, tags)
     WHERE row.id = new.id";
 const DELETE_WORDS: &str = "
     DELETE FROM listing_words WHERE (word, listing_id) IN (SELECT * FROM unnest($1::text[], $2::bigint[]))";
@@ -121,10 +125,11 @@ const UPDATE_STATS: &str = "
         low_stock = kept.low_stock + excluded.low_stock,
         value_hundredths = kept.value_hundredths + excluded.value_hundredths, sold = kept.sold + excluded.sold";
 const UPDATE_COUNTS: &str = "
-    INSERT INTO category_counts AS kept (category_id, status, listings)
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS new (category_id, status, listings)
-    ORDER BY category_id, status
-    ON CONFLICT (category_id, status) DO UPDATE SET listings = kept.listings + excluded.listings";
+    INSERT INTO category_counts AS kept (category_id, status, visibility, listings)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
+        AS new (category_id, status, visibility, listings)
+    ORDER BY category_id, status, visibility
+    ON CONFLICT (category_id, status, visibility) DO UPDATE SET listings = kept.listings + excluded.listings";
 pub(super) const NEW_GENERATION: &str = "UPDATE cache_generation SET generation = generation + 1";
 const GENERATION: &str = "SELECT generation FROM cache_generation";
 

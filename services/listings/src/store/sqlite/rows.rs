@@ -17,7 +17,7 @@ use crate::write::{FavoriteKey, KeyedOrderLine, OrderLine, StockLevels};
 
 const COLUMNS: &str = "id, uuid, user_id, storefront_id, title, description, price_hundredths, currency, category_id, \
      status, visibility, quantity, sku, view_count, favorites_count, sold_count, created_at, updated_at, published_at, \
-     translations, original_language";
+     translations, original_language, tags";
 
 /// The listings with these ids that are not deleted, in no order: two queries for any number of ids.
 pub(super) fn listings(connection: &Connection, ids: &[i64]) -> Result<Vec<Listing>> {
@@ -59,6 +59,10 @@ fn listing(row: &Row<'_>) -> Result<Listing> {
         Some(json) => serde_json::from_str(json).map_err(|_| unknown())?,
         None => BTreeMap::new(),
     };
+    let tags = match row.get_ref(21)?.as_str_or_null()? {
+        Some(json) => serde_json::from_str(json).map_err(|_| unknown())?,
+        None => Vec::new(),
+    };
     Ok(Listing {
         id: row.get(0)?,
         uuid: row.get(1)?,
@@ -83,6 +87,7 @@ fn listing(row: &Row<'_>) -> Result<Listing> {
         translations,
         original_language: row.get(20)?,
         images: Vec::new(),
+        tags,
     })
 }
 
@@ -143,9 +148,12 @@ pub(super) fn storefront_owner(connection: &Connection, storefront_id: i64) -> R
 
 pub(super) fn categories(connection: &Connection) -> Result<Vec<Category>> {
     let text = "SELECT id, name, slug, parent_id, sort_order,
-                    coalesce((SELECT listings FROM category_counts WHERE category_id = id AND status = 'active'), 0)
+                    coalesce((SELECT listings FROM category_counts
+                              WHERE category_id = id AND status = 'active' AND visibility = 'public'), 0),
+                    icon, description, is_active, translations, custom_ui_component
                 FROM categories ORDER BY sort_order, id";
     let category = |row: &Row<'_>| {
+        let translations = row.get_ref(9)?.as_str_or_null()?.unwrap_or("{}");
         Ok(Category {
             id: row.get(0)?,
             name: row.get(1)?,
@@ -153,6 +161,11 @@ pub(super) fn categories(connection: &Connection) -> Result<Vec<Category>> {
             parent_id: row.get(3)?,
             sort_order: row.get(4)?,
             listings: row.get(5)?,
+            icon: row.get(6)?,
+            description: row.get(7)?,
+            is_active: row.get(8)?,
+            translations: serde_json::from_str(translations).map_err(|_| FromSqlError::InvalidType)?,
+            custom_ui_component: row.get(10)?,
         })
     };
     connection.prepare_cached(text)?.query_map([], category)?.collect()

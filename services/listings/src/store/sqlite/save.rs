@@ -25,7 +25,7 @@ fn translations(listing: &Listing) -> Option<String> {
 fn insert(connection: &Connection, listing: &Listing) -> Result<()> {
     let text =
         "INSERT INTO listings VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-                ?17, ?18, ?19, ?20, ?21, ?22)";
+                ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
     connection.prepare_cached(text)?.execute(params![
         listing.id,
         listing.uuid,
@@ -49,6 +49,7 @@ fn insert(connection: &Connection, listing: &Listing) -> Result<()> {
         listing.deleted_at.map(|at| at.0),
         translations(listing),
         listing.original_language,
+        listing.tags_json(),
     ])?;
     let text = "INSERT INTO listing_images (listing_id, display_order, id, url, is_primary)
                 VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -72,7 +73,7 @@ fn update(connection: &Connection, listing: &Listing) -> Result<()> {
     let text =
         "UPDATE listings SET title = ?2, description = ?3, price_hundredths = ?4, status = ?5, quantity = ?6,
                 view_count = ?7, favorites_count = ?8, sold_count = ?9, updated_at = ?10, published_at = ?11,
-                deleted_at = ?12 WHERE id = ?1";
+                deleted_at = ?12, visibility = ?13, tags = ?14 WHERE id = ?1";
     connection.prepare_cached(text)?.execute(params![
         listing.id,
         listing.title,
@@ -86,6 +87,8 @@ fn update(connection: &Connection, listing: &Listing) -> Result<()> {
         listing.updated_at.0,
         listing.published_at.map(|at| at.0),
         listing.deleted_at.map(|at| at.0),
+        listing.visibility.as_str(),
+        listing.tags_json(),
     ])?;
     Ok(())
 }
@@ -166,10 +169,11 @@ fn stats(connection: &Connection, changes: &Changes) -> Result<()> {
             stats.sold,
         ])?;
     }
-    let text = "INSERT INTO category_counts VALUES (?1, ?2, ?3)
-                ON CONFLICT (category_id, status) DO UPDATE SET listings = listings + excluded.listings";
-    for ((category, status), difference) in &changes.counts {
-        connection.prepare_cached(text)?.execute(params![category, status.as_str(), difference])?;
+    let text = "INSERT INTO category_counts VALUES (?1, ?2, ?3, ?4)
+                ON CONFLICT (category_id, status, visibility) DO UPDATE SET listings = listings + excluded.listings";
+    for ((category, status, visibility), difference) in &changes.counts {
+        let row = params![category, status.as_str(), visibility.as_str(), difference];
+        connection.prepare_cached(text)?.execute(row)?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use kit::store::Migrations;
 pub(super) const MIGRATIONS: Migrations =
     Migrations { service: "listings", first_table: "categories", steps: &STEPS };
 
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     "
     CREATE TABLE categories (
         id INTEGER PRIMARY KEY,
@@ -121,5 +121,33 @@ const STEPS: [&str; 3] = [
     ) STRICT;
     INSERT INTO storefronts SELECT storefront_id, user_id FROM listings
         WHERE id IN (SELECT min(id) FROM listings WHERE storefront_id IS NOT NULL GROUP BY storefront_id);
+",
+    "
+    ALTER TABLE listings ADD COLUMN tags TEXT;
+    ALTER TABLE categories ADD COLUMN icon TEXT;
+    ALTER TABLE categories ADD COLUMN description TEXT;
+    ALTER TABLE categories ADD COLUMN is_active INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE categories ADD COLUMN translations TEXT;
+    ALTER TABLE categories ADD COLUMN custom_ui_component TEXT;
+    DROP TABLE category_counts;
+    CREATE TABLE category_counts (
+        category_id INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        visibility TEXT NOT NULL,
+        listings INTEGER NOT NULL,
+        PRIMARY KEY (category_id, status, visibility)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO category_counts SELECT category_id, status, visibility, count(*) FROM listings
+        WHERE deleted_at IS NULL GROUP BY category_id, status, visibility;
+    DROP INDEX listings_of_storefront;
+    DROP INDEX listings_of_user;
+    DROP INDEX listings_of_category;
+    CREATE INDEX listings_of_storefront
+        ON listings (storefront_id, id, status, category_id, price_hundredths, visibility)
+        WHERE deleted_at IS NULL AND storefront_id IS NOT NULL;
+    CREATE INDEX listings_of_user ON listings (user_id, id, status, category_id, price_hundredths, visibility)
+        WHERE deleted_at IS NULL;
+    CREATE INDEX listings_of_category ON listings (category_id, status, id, price_hundredths, visibility)
+        WHERE deleted_at IS NULL;
 ",
 ];

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::find::{Filters, PageRange};
-use crate::listing::{Status as ListingStatus, Translation};
+use crate::listing::{Status as ListingStatus, Translation, Visibility};
 use crate::price::Price;
 use crate::proto;
 use crate::refusal::Refusal;
@@ -20,8 +20,12 @@ const MAX_QUERY_WORDS: usize = 16;
 const MAX_SHORT_CHARS: usize = 100;
 const MAX_NOTES_CHARS: usize = 1_000;
 const MAX_TRANSLATIONS: usize = 20;
+const MAX_TAGS: usize = 20;
+const MAX_TAG_CHARS: usize = 50;
 const DEFAULT_LIMIT: i32 = 20;
 const MAX_LIMIT: i32 = 100;
+const DEFAULT_SIMILAR: i32 = 10;
+const MAX_SIMILAR: i32 = 20;
 const MAX_OFFSET: i32 = 1_000_000;
 const MAX_ITEMS: usize = 1_000;
 const DEFAULT_CURRENCY: &str = "RSD";
@@ -101,6 +105,39 @@ pub(super) fn range(limit: i32, offset: i32) -> Validated<PageRange> {
     Ok(PageRange { limit: limit.into(), offset: offset.into() })
 }
 
+pub(super) fn similar_limit(given: Option<i32>) -> Validated<i64> {
+    match given.unwrap_or_default() {
+        0 => Ok(DEFAULT_SIMILAR.into()),
+        limit @ 1.. => Ok(limit.min(MAX_SIMILAR).into()),
+        _ => Err(invalid("limit", "must not be negative")),
+    }
+}
+
+/// Pages are numbered from 1; 0 is the first, too.
+fn page(number: i32, size: i32) -> Validated<PageRange> {
+    if number < 0 {
+        return Err(invalid("page", "must not be negative"));
+    }
+    if size < 0 {
+        return Err(invalid("page_size", "must not be negative"));
+    }
+    let limit = if size == 0 { DEFAULT_LIMIT } else { size.min(MAX_LIMIT) };
+    let offset = i64::from(limit) * i64::from((number - 1).max(0));
+    if offset > MAX_OFFSET.into() {
+        return Err(invalid("page", format!("must begin at product {MAX_OFFSET} or before")));
+    }
+    Ok(PageRange { limit: limit.into(), offset })
+}
+
+pub(super) fn list_products(message: proto::ListProductsRequest) -> Validated<(Filters, PageRange)> {
+    let filters = Filters {
+        storefront_id: Some(id("storefront_id", message.storefront_id)?),
+        status: message.is_active_only.unwrap_or_default().then_some(ListingStatus::Active),
+        ..Filters::default()
+    };
+    Ok((filters, page(message.page, message.page_size)?))
+}
+
 /// The default is ten.
 pub(super) fn count(limit: i32) -> Validated<usize> {
     match limit {
@@ -133,6 +170,8 @@ pub(super) fn create(message: proto::CreateListingRequest) -> Validated<NewListi
         translations: translations(message.translations)?,
         original_language: language("original_language", original.as_deref().unwrap_or(DEFAULT_LANGUAGE))?,
         images: Vec::new(),
+        visibility: maybe_visibility(message.visibility)?.unwrap_or(Visibility::Public),
+        tags: tags(message.tags)?,
         owner: None,
     })
 }
@@ -163,7 +202,33 @@ pub(super) fn edit(message: proto::UpdateListingRequest) -> Validated<ListingEdi
         price: message.price.map(listing_price).transpose()?,
         quantity: message.quantity.map(|quantity| stock("quantity", quantity)).transpose()?,
         status,
+        visibility: maybe_visibility(message.visibility)?,
+        tags: message.tags.map(|given| tags(given.tags)).transpose()?,
     })
+}
+
+fn maybe_visibility(given: Option<String>) -> Validated<Option<Visibility>> {
+    let unknown = || invalid("visibility", "must be public, private or unlisted");
+    let parse = |name: String| Visibility::parse(&name).ok_or_else(unknown);
+    given.filter(|name| !name.is_empty()).map(parse).transpose()
+}
+
+/// Without spaces around them, and each once.
+fn tags(given: Vec<String>) -> Validated<Vec<String>> {
+    if given.len() > MAX_TAGS {
+        return Err(invalid("tags", format!("must be at most {MAX_TAGS}")));
+    }
+    let mut tags = Vec::with_capacity(given.len());
+    for tag in given {
+        let tag = text("tags", tag, MAX_TAG_CHARS)?.trim().to_owned();
+        if tag.is_empty() {
+            return Err(invalid("tags", "must not be empty"));
+        }
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    Ok(tags)
 }
 
 fn parse_status(name: String) -> Validated<ListingStatus> {
@@ -179,6 +244,7 @@ pub(super) fn search(message: proto::SearchListingsRequest) -> Validated<(Filter
     }
     let filters = Filters {
         status: words.is_empty().then_some(ListingStatus::Active),
+        only_public: words.is_empty(),
         words,
         category_id: maybe_id("category_id", message.category_id)?,
         ..prices(message.min_price, message.max_price)?
@@ -274,9 +340,20 @@ pub(super) fn items(message: Vec<proto::StockItem>) -> Validated<Vec<ProductQuan
     distinct(&items).map(|()| items)
 }
 
-pub(super) fn order(message: Vec<proto::StockItem>, order_id: Option<String>) -> Validated<OrderItems> {
+/// `None` without items. Each item is checked when the order is carried out, and has an error of its own.
+pub(super) fn order(
+    message: Vec<proto::StockItem>,
+    order_id: Option<String>,
+) -> Validated<Option<OrderItems>> {
     let order_id = maybe_text("order_id", order_id, MAX_SHORT_CHARS)?.filter(|id| !id.is_empty());
-    Ok(OrderItems { items: items(message)?, order_id })
+    at_most("items", message.len())?;
+    let item = |message: &proto::StockItem| ProductQuantity {
+        product_id: message.product_id,
+        variant_id: message.variant_id,
+        quantity: message.quantity,
+    };
+    let items: Vec<ProductQuantity> = message.iter().map(item).collect();
+    Ok((!items.is_empty()).then_some(OrderItems { items, order_id }))
 }
 
 pub(super) fn stock_set(message: proto::BatchUpdateStockRequest) -> Validated<StockSet> {

@@ -54,7 +54,7 @@ pub(super) fn listing(listing: &Listing, lang: Option<&str>) -> proto::Listing {
         is_deleted: listing.deleted_at.is_some(),
         images: listing.images.iter().map(|one| image(listing, one)).collect(),
         attributes: Vec::new(),
-        tags: Vec::new(),
+        tags: listing.tags.clone(),
         location: None,
         variants: Vec::new(),
         translations: listing.translations.iter().map(translation).collect(),
@@ -128,7 +128,7 @@ pub(super) fn stats(stats: &StorefrontStats) -> proto::ProductStats {
     }
 }
 
-/// Categories are part of the schema and have its date.
+/// Categories come with the service or from a file, and have the date of the first version.
 const CATEGORIES_CREATED_AT: &str = "2026-01-01T00:00:00Z";
 
 pub(super) fn category(all: &[Category], category: &Category) -> proto::Category {
@@ -137,12 +137,16 @@ pub(super) fn category(all: &[Category], category: &Category) -> proto::Category
         name: category.name.clone(),
         slug: category.slug.clone(),
         parent_id: category.parent_id,
-        is_active: true,
+        icon: category.icon.clone(),
+        description: category.description.clone(),
+        is_active: category.is_active,
         listing_count: to_i32(category.listings),
         sort_order: category.sort_order,
         level: level(all, category),
+        translations: category.translations.clone().into_iter().collect(),
+        has_custom_ui: category.custom_ui_component.is_some(),
+        custom_ui_component: category.custom_ui_component.clone(),
         created_at: CATEGORIES_CREATED_AT.to_owned(),
-        ..proto::Category::default()
     }
 }
 
@@ -151,19 +155,33 @@ pub(super) fn node(node: &CategoryNode<'_>) -> proto::CategoryTreeNode {
         id: node.category.id,
         name: node.category.name.clone(),
         slug: node.category.slug.clone(),
+        icon: node.category.icon.clone(),
         parent_id: node.category.parent_id,
         level: node.level,
         path: node.path.clone(),
         listing_count: to_i32(node.category.listings),
         children_count: to_i32(node.children.len() as i64),
         children: node.children.iter().map(self::node).collect(),
+        translations: node.category.translations.clone().into_iter().collect(),
+        has_custom_ui: node.category.custom_ui_component.is_some(),
+        custom_ui_component: node.category.custom_ui_component.clone(),
         created_at: CATEGORIES_CREATED_AT.to_owned(),
-        ..proto::CategoryTreeNode::default()
     }
 }
 
 pub(super) fn stock_result(outcome: &ItemOutcome) -> proto::StockResult {
     proto::StockResult {
+        product_id: outcome.item.product_id,
+        variant_id: outcome.item.variant_id,
+        stock_before: outcome.stock.before,
+        stock_after: outcome.stock.after,
+        success: outcome.error.is_none(),
+        error: outcome.error.clone(),
+    }
+}
+
+pub(super) fn stock_update_result(outcome: &ItemOutcome) -> proto::StockUpdateResult {
+    proto::StockUpdateResult {
         product_id: outcome.item.product_id,
         variant_id: outcome.item.variant_id,
         stock_before: outcome.stock.before,
