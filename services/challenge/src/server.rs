@@ -119,7 +119,8 @@ impl Core {
         );
         let probed = Arc::clone(&store);
         let tokens = auth::Identity::start(settings.tokens.clone(), settings.roles.clone(), &metrics);
-        let identity = Arc::new(Identity { test_header: settings.test_header, tokens });
+        let identity = Identity { test_header: settings.test_header, tokens: Arc::new(tokens) };
+        let identity = Arc::new(identity);
         let identified = Arc::clone(&identity);
         let probe =
             move || probed.probe().map_err(|e| e.to_string()).and_then(|()| identified.tokens.probe());
@@ -215,7 +216,8 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         let draining = players_and_publishers.draining();
         players_and_publishers.spawn(Arc::clone(&core.claims).run_maintenance(draining));
     }
-    let admin_routes = kit::admin::router(Arc::clone(&core.health), core.metrics);
+    let profiles = kit::profiling::routes(Arc::clone(&core.identity.tokens));
+    let admin_routes = kit::admin::router(Arc::clone(&core.health), core.metrics).merge(profiles);
     let admin = Servers::of_operators(listeners.admin, admin_routes, bounds);
     core.health.set_ready();
     Ok(Running {

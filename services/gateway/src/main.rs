@@ -35,6 +35,7 @@ fn main() -> ExitCode {
 
 fn serve(env: &Env) -> Result<(), Failure> {
     kit::logs::start(env)?;
+    kit::profiling::start(env)?;
     #[cfg(feature = "faults")]
     kit::faults::start(env, gateway::faults::FAULTS)?;
     let settings = Settings::read(env)?;

@@ -23,6 +23,8 @@ pub mod postgres;
 pub mod private_files;
 pub mod probe;
 pub mod process;
+mod process_metrics;
+pub mod profiling;
 pub mod serve;
 pub mod servers;
 pub mod sqlite;

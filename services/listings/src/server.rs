@@ -128,7 +128,9 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         limiter,
         cache,
     };
-    let routes = kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources));
+    let profiles = kit::profiling::routes(Arc::clone(&identity));
+    let routes =
+        kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources)).merge(profiles);
     let operators = Servers::of_operators(http_port, routes, bounds);
     health.set_ready();
     Ok(Running {
