@@ -10,6 +10,7 @@ use axum::Router;
 use kit::auth;
 use kit::backlog::Backlog;
 use kit::clock::UtcMs;
+use kit::grpc_metrics::GrpcMetrics;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
@@ -26,6 +27,7 @@ use crate::grpc::{self, Players};
 use crate::http::{self, Api};
 use crate::identity::Identity;
 use crate::operations::Operations;
+use crate::proto;
 use crate::rewards::{HttpRewards, Ledger, RewardClient};
 use crate::role::Role;
 use crate::seeds::Seeds;
@@ -191,6 +193,7 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
     let addresses = listeners.addresses();
     let core = Core::open(settings, role).await?;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
+    let grpc_metrics = GrpcMetrics::register(&core.metrics);
     let mut reporters = Vec::new();
     let mut players_and_publishers = Servers::default();
     let mut serve = |listener: Listener, protocol: Protocol, (routes, gate): (Router, Gate)| {
@@ -201,7 +204,8 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         let limit = Limit::new(settings.http_in_flight);
         let routes = core.players(settings, &limit).await;
         serve(http, Protocol::Http1, (routes.http, core.gate(&limit, gates::HTTP)));
-        serve(grpc, Protocol::Http2, (routes.grpc, core.gate(&limit, gates::GRPC)));
+        let counted = grpc_metrics.count(routes.grpc, &[proto::PLAYERS, kit::grpc::HEALTH]);
+        serve(grpc, Protocol::Http2, (counted, core.gate(&limit, gates::GRPC)));
         reporters.push(Reporter { reporter: routes.grpc_health, services: &["", grpc::NAME] });
     }
     if let Some(events) = listeners.events {
@@ -209,7 +213,8 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         let gate = core.gate(&buffer, gates::EVENTS);
         let intake = Arc::new(core.intake(settings, buffer));
         let (routes, reporter) = events::grpc::router(intake, &core.identity, &core.metrics).await;
-        serve(events, Protocol::Http2, (routes, gate));
+        let counted = grpc_metrics.count(routes, &[proto::EVENTS, kit::grpc::HEALTH]);
+        serve(events, Protocol::Http2, (counted, gate));
         reporters.push(Reporter { reporter, services: &events::grpc::HEALTH_NAMES });
     }
     if role.serves_players() {

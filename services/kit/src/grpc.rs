@@ -8,6 +8,9 @@ use tonic::Status;
 use tonic::service::Routes;
 use tonic_reflection::server::Builder;
 
+/// The descriptors of the health service, as an encoded `FileDescriptorSet`.
+pub const HEALTH: &[u8] = tonic_health::pb::FILE_DESCRIPTOR_SET;
+
 const DESCRIPTORS: &str = "the build wrote the descriptors";
 
 /// Adds both versions of server reflection, so that tools such as `grpcurl` need no files. They describe `services` (an

@@ -15,6 +15,7 @@ pub mod exposure;
 pub mod faults;
 pub mod group_commit;
 pub mod grpc;
+pub mod grpc_metrics;
 pub mod health;
 pub mod limit;
 pub mod logs;

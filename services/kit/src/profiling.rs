@@ -34,26 +34,28 @@ use crate::env::{Env, EnvError};
 /// The variable that switches profiles on.
 pub const VARIABLE: &str = "PROFILING";
 
-/// Reads `PROFILING` (`on` or `off`, which is the default). With `on`, allocations are sampled from now on, and the start
-/// is logged. Called before a service's threads run.
+/// Reads `PROFILING` (`on` or `off`, which is the default) and `PROFILING_BYTES`. With `on`, allocations are sampled from
+/// now on, and the start is logged. Called before a service's threads run.
 ///
 /// # Errors
-/// When the variable has another value, or profiles are wanted of a build that cannot take them.
+/// When a variable has another value, or profiles are wanted of a build that cannot take them.
 pub fn start(env: &Env) -> Result<(), EnvError> {
     if !env.choice(VARIABLE, &[("off", false), ("on", true)])? {
         return Ok(());
     }
-    switch_on()?;
+    let bytes = env.within("PROFILING_BYTES", 512 << 10, 1_024..=1 << 30)?;
+    switch_on(bytes)?;
     tracing::warn!(
+        bytes,
         "PROFILING=on: the admin port serves /debug/pprof to programs on this machine and to administrators, and one \
-         allocation of every 512 KiB is recorded"
+         allocation of every so many bytes is recorded"
     );
     Ok(())
 }
 
 #[cfg(feature = "profiling")]
-fn switch_on() -> Result<(), EnvError> {
-    heap::start().map_err(|error| EnvError {
+fn switch_on(bytes: u64) -> Result<(), EnvError> {
+    heap::start(bytes).map_err(|error| EnvError {
         name: VARIABLE,
         value: "on".to_owned(),
         expected: format!("off: this system allows no profiles ({error})"),
@@ -61,7 +63,7 @@ fn switch_on() -> Result<(), EnvError> {
 }
 
 #[cfg(not(feature = "profiling"))]
-fn switch_on() -> Result<(), EnvError> {
+fn switch_on(_bytes: u64) -> Result<(), EnvError> {
     let expected = "off: this build takes no profiles; build with `--features profiling`".to_owned();
     Err(EnvError { name: VARIABLE, value: "on".to_owned(), expected })
 }

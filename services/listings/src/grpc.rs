@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use kit::auth::Identity;
+use kit::grpc_metrics::GrpcMetrics;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
 use tonic::service::Routes;
@@ -66,7 +67,8 @@ pub async fn router(
         .add_service(MiddlewareService::<_, CurrentName>::new(service.clone(), Arc::clone(&middleware)))
         .add_service(MiddlewareService::<_, OlderName>::new(service, middleware));
     let routes = kit::grpc::with_reflection(routes, DESCRIPTORS);
-    (routes.prepare().into_axum_router(), reporter)
+    let routes = routes.prepare().into_axum_router();
+    (GrpcMetrics::register(metrics).count(routes, &[DESCRIPTORS, kit::grpc::HEALTH]), reporter)
 }
 
 type RpcResult<T> = Result<Response<T>, Status>;

@@ -44,7 +44,7 @@ mod built_in {
 
     #[tokio::test]
     async fn profiles_under_load_name_the_functions_of_the_service_for_go_tool_pprof() {
-        let process = Process::start(&[("PROFILING", "on")]);
+        let process = Process::start(&[("PROFILING", "on"), ("PROFILING_BYTES", "4096")]);
         let (admin, is_over) = (process.admin.address, Arc::new(AtomicBool::new(false)));
         let ends = Arc::clone(&is_over);
         let profiles = tokio::task::spawn_blocking(move || {

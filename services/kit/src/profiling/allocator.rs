@@ -1,11 +1,11 @@
-//! The allocator of builds that can take profiles: the system's, which reports one allocation of every
-//! [`RATE_BYTES`] once profiles are switched on. Until then it costs one check.
+//! The allocator of builds that can take profiles: the system's, which reports one allocation of
+//! every so many bytes once profiles are switched on. Until then it costs one check.
 #![allow(unsafe_code, reason = "a global allocator; every test of such a build runs on it")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use super::heap::{self, RATE_BYTES};
+use super::heap;
 use super::unsampled::{is_unsampled, unsampled};
 
 #[global_allocator]
@@ -66,7 +66,7 @@ fn distance() -> i64 {
     });
     // In (0, 1].
     let uniform = ((drawn.unwrap_or(1) >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-    (-uniform.ln() * RATE_BYTES as f64) as i64 + 1
+    (-uniform.ln() * heap::rate_bytes() as f64) as i64 + 1
 }
 
 // SAFETY: every call is passed to the system's allocator with the arguments that came; what is done beside it neither

@@ -1,9 +1,9 @@
-//! What memory is allocated by, and what of it is in use. One allocation of every 512 KiB is recorded with its callers:
-//! each byte with the same probability, so that the numbers of all can be estimated.
+//! What memory is allocated by, and what of it is in use. One allocation of every 512 KiB, or of the number of bytes that
+//! is set, is recorded with its callers: each byte with the same probability, so that the numbers of all can be estimated.
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -14,7 +14,12 @@ use super::unsampled::unsampled;
 use crate::clock::UtcMs;
 
 /// The mean number of bytes between two samples.
-pub(super) const RATE_BYTES: u64 = 512 << 10;
+static RATE_BYTES: AtomicU64 = AtomicU64::new(512 << 10);
+
+/// The mean number of bytes between two samples.
+pub(super) fn rate_bytes() -> u64 {
+    RATE_BYTES.load(Ordering::Relaxed)
+}
 
 static IS_ON: AtomicBool = AtomicBool::new(false);
 static SAMPLES: OnceLock<Sampler> = OnceLock::new();
@@ -24,11 +29,12 @@ pub(super) fn is_on() -> bool {
     IS_ON.load(Ordering::Relaxed)
 }
 
-/// Samples allocations from now on.
+/// Samples allocations from now on, one of every `rate_bytes`.
 ///
 /// # Errors
 /// When the system does not say what is loaded, or gives no memory file.
-pub(super) fn start() -> io::Result<()> {
+pub(super) fn start(rate_bytes: u64) -> io::Result<()> {
+    RATE_BYTES.store(rate_bytes, Ordering::Relaxed);
     let sampler = Sampler {
         program: Program::load()?,
         copies: CopyFile::new()?,
@@ -84,7 +90,7 @@ impl Amount {
             return [0, 0];
         }
         let mean = self.bytes as f64 / self.objects as f64;
-        let scale = 1.0 / -(-mean / RATE_BYTES as f64).exp_m1();
+        let scale = 1.0 / -(-mean / rate_bytes() as f64).exp_m1();
         [self.objects, self.bytes].map(|sampled| (sampled as f64 * scale) as i64)
     }
 }
@@ -167,7 +173,7 @@ pub(super) fn profile(shown: Shown) -> io::Result<Vec<u8>> {
             ],
             shown: if shown == Shown::InUse { "inuse_space" } else { "alloc_space" },
             period_type: ["space", "bytes"],
-            period: RATE_BYTES as i64,
+            period: rate_bytes() as i64,
             time_ns: UtcMs::now().0.saturating_mul(1_000_000),
             duration_ns: pprof::nanoseconds(sampler.since.elapsed()),
             comment: "",
@@ -183,7 +189,7 @@ pub(super) fn text() -> String {
         let line = |values: &[i64]| format!("{}: {} [{}: {}]", values[2], values[3], values[0], values[1]);
         let total = |index: usize| samples.iter().map(|sample| sample.values[index]).sum::<i64>();
         let mut text =
-            format!("heap profile: {} @ heap/{}\n", line(&[0, 1, 2, 3].map(total)), RATE_BYTES * 2);
+            format!("heap profile: {} @ heap/{}\n", line(&[0, 1, 2, 3].map(total)), rate_bytes() * 2);
         for sample in &samples {
             let addresses: String = sample.addresses.iter().map(|address| format!(" {address:#x}")).collect();
             text.push_str(&format!("{} @{addresses}\n", line(&sample.values)));
@@ -240,7 +246,7 @@ mod tests {
     /// The only test of this process that samples.
     #[test]
     fn memory_in_use_and_allocated_is_attributed_to_the_function_that_asked_for_it() {
-        start().unwrap();
+        start(512 << 10).unwrap();
         assert!(is_on());
         let kept = keeps_memory();
         drop(keeps_memory());

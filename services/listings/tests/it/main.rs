@@ -23,6 +23,7 @@ mod limits;
 mod listings;
 mod plans;
 mod process;
+mod profiles;
 mod rejected;
 mod search;
 mod similar;
