@@ -51,6 +51,20 @@ impl Toolchain {
         self.run(command)
     }
 
+    /// What `go tool pprof -top` prints of the profile that a server has at `path`: every function, the most expensive
+    /// with its callees first.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn top_of(&self, address: SocketAddr, path: &str) -> Result<String, PeerError> {
+        let profile = get(address, path)?;
+        let mut file =
+            tempfile::NamedTempFile::with_prefix("profile-").tried(|| "make a temporary file".to_owned())?;
+        file.write_all(&profile).tried(|| "write a temporary file".to_owned())?;
+        let options = ["-top", "-cum", "-nodecount=100000", "-nodefraction=0"].map(OsStr::new);
+        self.pprof(&[&options[..], &[file.path().as_os_str()]].concat())
+    }
+
     fn build(&self, output: &Path) -> Result<(), PeerError> {
         let mut command = self.command();
         command.current_dir(SOURCE).arg("build").arg("-o").arg(output).arg(".");
@@ -158,21 +172,29 @@ impl Target {
     /// # Errors
     /// When it cannot be reached, or answers with anything but success.
     pub fn get(&self, path: &str) -> Result<Vec<u8>, PeerError> {
-        let tried = || format!("request {path} of the target in Go");
-        let mut stream = TcpStream::connect(self.address).tried(tried)?;
-        stream.set_read_timeout(Some(ANSWER_WITHIN)).tried(tried)?;
-        // In HTTP/1.0 a body ends with its connection.
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", self.address).tried(tried)?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).tried(tried)?;
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
-        let head = String::from_utf8_lossy(&answer[..end.unwrap_or(answer.len())]).into_owned();
-        match end {
-            Some(end) if head.split(' ').nth(1).is_some_and(|status| status.starts_with('2')) => {
-                Ok(answer.split_off(end + 4))
-            }
-            _ => Err(PeerError::Server { what: format!("the target in Go failed at {path}"), log: head }),
+        get(self.address, path)
+    }
+}
+
+/// The body of a server's response at `path`.
+///
+/// # Errors
+/// When it cannot be reached, or answers with anything but success; with the head of its response.
+pub fn get(address: SocketAddr, path: &str) -> Result<Vec<u8>, PeerError> {
+    let tried = || format!("request {path} of {address}");
+    let mut stream = TcpStream::connect(address).tried(tried)?;
+    stream.set_read_timeout(Some(ANSWER_WITHIN)).tried(tried)?;
+    // In HTTP/1.0 a body ends with its connection.
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").tried(tried)?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).tried(tried)?;
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+    let head = String::from_utf8_lossy(&answer[..end.unwrap_or(answer.len())]).into_owned();
+    match end {
+        Some(end) if head.split(' ').nth(1).is_some_and(|status| status.starts_with('2')) => {
+            Ok(answer.split_off(end + 4))
         }
+        _ => Err(PeerError::Server { what: format!("{address} failed at {path}"), log: head }),
     }
 }
 

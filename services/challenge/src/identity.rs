@@ -1,5 +1,7 @@
 //! Authentication of callers, the same for every transport. It must not depend on one.
 
+use std::sync::Arc;
+
 use http::HeaderMap;
 use kit::auth::{self, Credential, Denied, Role, single_header};
 
@@ -23,7 +25,7 @@ pub struct Identity {
     /// Whether a header names users, for tests.
     pub test_header: TestHeader,
     /// Verifies tokens.
-    pub tokens: auth::Identity,
+    pub tokens: Arc<auth::Identity>,
 }
 
 impl Identity {
@@ -97,7 +99,7 @@ mod tests {
             })
             .collect();
         let tokens = auth::Identity::start(None, auth::Roles::default(), &Metrics::new("test"));
-        let named = Identity { test_header, tokens }.of_headers(&headers).await;
+        let named = Identity { test_header, tokens: Arc::new(tokens) }.of_headers(&headers).await;
         let named = named.map(|user| user.to_string()).map_err(|denied| denied.to_string());
         match expect {
             Ok(user) => assert_eq!(named.as_deref(), Ok(user), "{headers:?}"),

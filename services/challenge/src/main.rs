@@ -93,6 +93,7 @@ fn write_generated(size: CatalogSize) -> Result<(), Failure> {
 
 fn serve(env: &Env, role: Role) -> Result<(), Failure> {
     kit::logs::start(env)?;
+    kit::profiling::start(env)?;
     #[cfg(feature = "faults")]
     kit::faults::start(env, challenge::faults::FAULTS)?;
     let settings = Settings::read(env, role)?;

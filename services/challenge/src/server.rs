@@ -11,6 +11,7 @@ use kit::auth;
 use kit::backlog::Backlog;
 use kit::clock::UtcMs;
 use kit::grpc::PortHealth;
+use kit::grpc_metrics::GrpcMetrics;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
@@ -26,6 +27,7 @@ use crate::grpc::{self, Players};
 use crate::http::{self, Api};
 use crate::identity::Identity;
 use crate::operations::Operations;
+use crate::proto;
 use crate::rewards::{HttpRewards, Ledger, RewardClient};
 use crate::role::Role;
 use crate::seeds::Seeds;
@@ -105,7 +107,8 @@ impl Core {
         );
         let probed = Arc::clone(&store);
         let tokens = auth::Identity::start(settings.tokens.clone(), settings.roles.clone(), &metrics);
-        let identity = Arc::new(Identity { test_header: settings.test_header, tokens });
+        let identity = Identity { test_header: settings.test_header, tokens: Arc::new(tokens) };
+        let identity = Arc::new(identity);
         let identified = Arc::clone(&identity);
         let probe =
             move || probed.probe().map_err(|e| e.to_string()).and_then(|()| identified.tokens.probe());
@@ -176,6 +179,7 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
     let addresses = listeners.addresses();
     let core = Core::open(settings, role).await?;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
+    let grpc_metrics = GrpcMetrics::register(&core.metrics);
     let mut grpc_health = Vec::new();
     let mut players_and_publishers = Servers::default();
     let mut serve = |listener: Listener, protocol: Protocol, (routes, gate): (Router, Gate)| {
@@ -186,7 +190,8 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         let limit = Limit::new(settings.http_in_flight);
         let routes = core.players(settings, &limit).await;
         serve(http, Protocol::Http1, (routes.http, core.gate(&limit, gates::HTTP)));
-        serve(grpc, Protocol::Http2, (routes.grpc, core.gate(&limit, gates::GRPC)));
+        let counted = grpc_metrics.count(routes.grpc, &[proto::PLAYERS, kit::grpc::HEALTH]);
+        serve(grpc, Protocol::Http2, (counted, core.gate(&limit, gates::GRPC)));
         grpc_health.push(routes.grpc_health);
     }
     if let Some(events) = listeners.events {
@@ -194,14 +199,16 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
         let gate = core.gate(&buffer, gates::EVENTS);
         let intake = Arc::new(core.intake(settings, buffer));
         let (routes, health) = events::grpc::router(intake, &core.identity, &core.metrics).await;
-        serve(events, Protocol::Http2, (routes, gate));
+        let counted = grpc_metrics.count(routes, &[proto::EVENTS, kit::grpc::HEALTH]);
+        serve(events, Protocol::Http2, (counted, gate));
         grpc_health.push(health);
     }
     if role.serves_players() {
         let draining = players_and_publishers.draining();
         players_and_publishers.spawn(Arc::clone(&core.claims).run_maintenance(draining));
     }
-    let admin_routes = kit::admin::router(Arc::clone(&core.health), core.metrics);
+    let profiles = kit::profiling::routes(Arc::clone(&core.identity.tokens));
+    let admin_routes = kit::admin::router(Arc::clone(&core.health), core.metrics).merge(profiles);
     let admin = Servers::of_operators(listeners.admin, admin_routes, bounds);
     core.health.set_ready();
     Ok(Running {

@@ -34,7 +34,7 @@ pub struct Api {
     /// Accepts samples.
     pub acceptor: Acceptor,
     /// Identifies callers.
-    pub identity: Identity,
+    pub identity: Arc<Identity>,
     /// The devices.
     pub devices: Arc<Devices>,
     /// The device of a request that names none.

@@ -1,7 +1,7 @@
 //! The telemetry gateway: accepts samples of devices and hands them on.
 //!
 //! `caller` knows the caller, `intake` parses a body, `accept` is the path of every sample, `queue` bounds the tasks in memory, `journal` keeps
-//! them on disk, `pool` hands them to the `sink`, `server` assembles a process. Start at [`server::start`] for how a
+//! them on disk, `pool` hands them to the `sink`, `server` assembles a process; `simulate` is a client. Start at [`server::start`] for how a
 //! process runs, at [`accept`] for what the service does.
 
 pub mod accept;
@@ -23,5 +23,6 @@ pub mod queue;
 pub mod sample;
 pub mod server;
 pub mod settings;
+pub mod simulate;
 pub mod sink;
 pub mod task;

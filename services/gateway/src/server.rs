@@ -94,7 +94,8 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let ConnectionOptions { max_connections, head_timeout } = settings.connections;
     let bounds = Bounds { connections: max_connections, header: head_timeout, ..Bounds::default() };
     let routes = http::router(Arc::clone(&api));
-    let admin_routes = kit::admin::router(Arc::clone(&health), metrics);
+    let profiles = kit::profiling::routes(Arc::clone(&api.identity));
+    let admin_routes = kit::admin::router(Arc::clone(&health), metrics).merge(profiles);
     let mut for_devices = Servers::default();
     for_devices.serve(devices, Protocol::Http1, Port { routes, gate: Some(gate), bounds });
     let running = Running {
@@ -137,7 +138,7 @@ fn core(
     };
     let meters = Meters::new(Arc::clone(&queue), settings.workers);
     let devices = Arc::new(Devices::new(settings.devices.max_devices, settings.devices.fault_after));
-    let identity = Identity::start(settings.tokens.clone(), settings.roles.clone(), metrics);
+    let identity = Arc::new(Identity::start(settings.tokens.clone(), settings.roles.clone(), metrics));
     let api = Arc::new(Api {
         acceptor: Acceptor {
             limits: settings.limits,

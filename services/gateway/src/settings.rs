@@ -1,5 +1,7 @@
 //! The settings of one process, read from the environment. The table in `docs/gateway.md` lists every variable.
 
+mod names;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,6 +15,7 @@ use crate::intake::Limits;
 use crate::journal::JournalOptions;
 use crate::sample;
 use crate::sink::{ListOptions, SinkOptions};
+pub use names::without_effect;
 
 /// What an acknowledgement promises.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,6 +109,7 @@ impl Settings {
     /// # Errors
     /// When a variable cannot be used.
     pub fn read(env: &Env) -> Result<Self, EnvError> {
+        let env = &names::translated(env)?;
         let batch = count(env, "MAX_BATCH", 1_000, 1..=10_000)?;
         let body_bytes = count(env, "MAX_BODY_BYTES", 1 << 20, 1_024..=64 << 20)?;
         let durability = durability(env)?;
@@ -298,7 +302,9 @@ mod tests {
         let documentation = include_str!("../../../docs/gateway.md");
         let sources = [
             include_str!("settings.rs"),
+            include_str!("settings/names.rs"),
             include_str!("main.rs"),
+            include_str!("../../kit/src/profiling.rs"),
             include_str!("../../kit/src/auth/roles.rs"),
             include_str!("../../kit/src/auth/settings.rs"),
             include_str!("../../kit/src/logs.rs"),

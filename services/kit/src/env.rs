@@ -60,6 +60,45 @@ impl Env {
         self
     }
 
+    /// The same environment in which names of other programs have set ours, where ours are not set: each pair is their name
+    /// and ours.
+    #[must_use]
+    pub fn with_names_of_others(mut self, names: &[(&str, &str)]) -> Self {
+        for (theirs, ours) in names {
+            if let Some(value) = self.text(theirs).map(str::to_owned) {
+                self = self.with_default(ours, &value);
+            }
+        }
+        self
+    }
+
+    /// The same environment in which `REDIS_HOST`, `REDIS_PORT`, `REDIS_PASSWORD` and `REDIS_DB` have set `REDIS_URL`,
+    /// unless it is set.
+    ///
+    /// # Errors
+    /// When the port or the number of the database cannot be used.
+    pub fn with_redis_url(self) -> Result<Self, EnvError> {
+        let Some(host) = self.text("REDIS_HOST") else { return Ok(self) };
+        let port = self.port("REDIS_PORT", 6379)?;
+        let database = self.within("REDIS_DB", 0, 0..=1_000_000)?;
+        let password = self.text("REDIS_PASSWORD").map(|password| {
+            format!(
+                ":{}@",
+                percent_encoding::utf8_percent_encode(password, percent_encoding::NON_ALPHANUMERIC)
+            )
+        });
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        let url = format!("redis://{}{host}:{port}/{database}", password.unwrap_or_default());
+        Ok(self.with_default("REDIS_URL", &url))
+    }
+
+    /// A line for each of these variables that is set: its name, and why it has no effect.
+    #[must_use]
+    pub fn without_effect(&self, names: &[(&str, &str)]) -> Vec<String> {
+        let set = names.iter().filter(|(name, _)| self.text(name).is_some());
+        set.map(|(name, why)| format!("{name} is set and has no effect: {why}")).collect()
+    }
+
     /// The names of all variables that are set, in any order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
@@ -108,13 +147,19 @@ impl Env {
         Ok(u16::try_from(number).unwrap_or(default))
     }
 
-    /// The address of a port: the IP address in `BIND_ADDRESS` or else in `HOST`, by default that of the loopback
-    /// interface, with the port as in [`Env::port`].
+    /// The address of a port: the IP address in `BIND_ADDRESS`, else in the variable of this port (`HTTP_HOST` for
+    /// `HTTP_PORT`), else in `HOST`, by default that of the loopback interface; with the port as in [`Env::port`].
     ///
     /// # Errors
-    /// When one of the two cannot be used.
+    /// When one of them cannot be used.
     pub fn address(&self, port: &'static str, default: u16) -> Result<SocketAddr, EnvError> {
-        let variable = if self.text("BIND_ADDRESS").is_some() { "BIND_ADDRESS" } else { "HOST" };
+        let of_port = match port {
+            "HTTP_PORT" => "HTTP_HOST",
+            "GRPC_PORT" => "GRPC_HOST",
+            _ => "HOST",
+        };
+        let variables = ["BIND_ADDRESS", of_port, "HOST"];
+        let variable = variables.into_iter().find(|name| self.text(name).is_some()).unwrap_or("HOST");
         let ip: IpAddr = self.parsed(variable, Ipv4Addr::LOCALHOST.into())?;
         Ok(SocketAddr::new(ip, self.port(port, default)?))
     }
@@ -161,7 +206,42 @@ mod tests {
         assert_eq!(address(&[("HOST", "::"), ("PORT", "8")]), Ok("[::]:8".to_owned()));
         assert_eq!(address(&[("HOST", "::"), ("BIND_ADDRESS", "0.0.0.0")]), Ok("0.0.0.0:80".to_owned()));
         assert_eq!(address(&[("HOST", "localhost")]), Err("HOST"));
+        let of_http = |pairs: &[(&str, &str)]| {
+            Env::of(pairs.iter().copied()).address("HTTP_PORT", 80).map(|address| address.to_string())
+        };
+        assert_eq!(of_http(&[("HOST", "::"), ("HTTP_HOST", "10.0.0.1")]), Ok("10.0.0.1:80".to_owned()));
+        assert_eq!(of_http(&[("GRPC_HOST", "::")]), Ok("127.0.0.1:80".to_owned()));
+        let both = [("BIND_ADDRESS", "::1"), ("HTTP_HOST", "10.0.0.1")];
+        assert_eq!(of_http(&both), Ok("[::1]:80".to_owned()));
         assert_eq!(address(&[("HOST", "::"), ("BIND_ADDRESS", "localhost")]), Err("BIND_ADDRESS"));
+    }
+
+    #[test]
+    fn names_of_others_set_ours_and_ours_decide() {
+        let names = [("CONFIG_PATH", "OUR_CONFIG")];
+        let env = Env::of([("CONFIG_PATH", "a")]).with_names_of_others(&names);
+        assert_eq!(env.text("OUR_CONFIG"), Some("a"));
+        let env = Env::of([("CONFIG_PATH", "a"), ("OUR_CONFIG", "b")]).with_names_of_others(&names);
+        assert_eq!(env.text("OUR_CONFIG"), Some("b"));
+        let lines = Env::of([("A", "1")]).without_effect(&[("A", "b decides"), ("C", "never")]);
+        assert_eq!(lines, ["A is set and has no effect: b decides"]);
+    }
+
+    #[test]
+    fn the_parts_of_a_redis_make_its_url() {
+        let url = |pairs: &[(&str, &str)]| {
+            let env = Env::of(pairs.iter().copied()).with_redis_url();
+            env.map(|env| env.text("REDIS_URL").map(str::to_owned)).map_err(|error| error.name)
+        };
+        let host = ("REDIS_HOST", "cache");
+        assert_eq!(url(&[host]), Ok(Some("redis://cache:6379/0".to_owned())));
+        let all = [host, ("REDIS_PORT", "7000"), ("REDIS_PASSWORD", "p@s/s"), ("REDIS_DB", "2")];
+        assert_eq!(url(&all), Ok(Some("redis://:p%40s%2Fs@cache:7000/2".to_owned())));
+        assert_eq!(url(&[host, ("REDIS_URL", "redis://other/")]), Ok(Some("redis://other/".to_owned())));
+        assert_eq!(url(&[("REDIS_HOST", "::1")]), Ok(Some("redis://[::1]:6379/0".to_owned())));
+        assert_eq!(url(&[("REDIS_PORT", "x")]), Ok(None));
+        assert_eq!(url(&[host, ("REDIS_PORT", "x")]), Err("REDIS_PORT"));
+        assert_eq!(url(&[host, ("REDIS_DB", "-1")]), Err("REDIS_DB"));
     }
 
     #[test]

@@ -14,6 +14,9 @@ use tonic_reflection::server::Builder;
 
 use crate::serve::GatePolicy;
 
+/// The descriptors of the health service, as an encoded `FileDescriptorSet`.
+pub const HEALTH: &[u8] = tonic_health::pb::FILE_DESCRIPTOR_SET;
+
 const DESCRIPTORS: &str = "the build wrote the descriptors";
 
 /// The health that a port reports of its services.

@@ -12,6 +12,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::limit::Limit;
+use crate::process_metrics::ProcessMetrics;
 
 /// The content type of [`Metrics::encode`].
 pub const OPEN_METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -43,12 +44,14 @@ struct CallLabels {
 #[derive(Clone)]
 pub struct Metrics {
     registry: Arc<Mutex<Registry>>,
+    /// Metrics whose names are the same for every program.
+    customary: Arc<Mutex<Registry>>,
     calls: Family<CallLabels, Counter>,
     durations: Family<EndpointLabel, Histogram, fn() -> Histogram>,
 }
 
 impl Metrics {
-    /// An empty registry whose names all begin with `prefix`.
+    /// Metrics whose names begin with `prefix`, besides those of the process, which begin with `process_`.
     #[must_use]
     pub fn new(prefix: &str) -> Self {
         let mut registry = Registry::with_prefix(prefix);
@@ -60,12 +63,20 @@ impl Metrics {
             "Time from a request's head to its response's head",
             durations.clone(),
         );
-        Self { registry: Arc::new(Mutex::new(registry)), calls, durations }
+        let mut customary = Registry::default();
+        customary.register_collector(Box::new(ProcessMetrics));
+        let [registry, customary] = [registry, customary].map(|registry| Arc::new(Mutex::new(registry)));
+        Self { registry, customary, calls, durations }
     }
 
     /// Adds metrics of the service's own.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Adds metrics whose names are prescribed by custom, without the service's prefix.
+    pub fn register_customary(&self, add: impl FnOnce(&mut Registry)) {
+        add(&mut self.customary.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Adds a gauge of a limit's taken slots, read at each scrape.
@@ -84,9 +95,11 @@ impl Metrics {
     /// The registry as OpenMetrics text.
     #[must_use]
     pub fn encode(&self) -> String {
-        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = String::new();
-        match text::encode(&mut out, &registry) {
+        let encoded = [&self.registry, &self.customary].into_iter().try_for_each(|registry| {
+            text::encode_registry(&mut out, &registry.lock().unwrap_or_else(PoisonError::into_inner))
+        });
+        match encoded.and_then(|()| text::encode_eof(&mut out)) {
             Ok(()) => out,
             Err(error) => format!("# metrics could not be written: {error}\n"),
         }
@@ -140,5 +153,28 @@ mod tests {
         assert!(text.contains("demo_depth 1"), "{text}");
         assert!(text.contains("demo_requests_total{endpoint=\"list\",outcome=\"ok\"} 1"), "{text}");
         assert!(text.contains("demo_request_seconds_count{endpoint=\"list\"} 1"), "{text}");
+        assert!(text.contains("\nprocess_open_fds ") && text.ends_with("# EOF\n"), "{text}");
+    }
+
+    #[test]
+    fn the_process_is_described() {
+        let text = Metrics::new("demo").encode();
+        let value = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
+            line.unwrap_or_else(|| panic!("{name} is not in {text}"))
+                .split(' ')
+                .nth(1)
+                .unwrap()
+                .parse::<f64>()
+                .unwrap()
+        };
+        assert!(value("process_cpu_seconds_total") >= 0.0);
+        let resident = value("process_resident_memory_bytes");
+        assert!(resident > 1e5 && resident < value("process_virtual_memory_bytes"));
+        assert!(value("process_threads") >= 1.0);
+        assert!(value("process_open_fds") >= 3.0 && value("process_open_fds") < value("process_max_fds"));
+        let now = crate::clock::UtcMs::now().0 as f64 / 1e3;
+        let age = now - value("process_start_time_seconds");
+        assert!((-2.0..86_400.0).contains(&age), "{age}");
     }
 }

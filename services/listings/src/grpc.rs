@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use kit::grpc::PortHealth;
+use kit::grpc_metrics::GrpcMetrics;
 use kit::metrics::Metrics;
 use tonic::service::Routes;
 
@@ -31,5 +32,6 @@ pub async fn router(api: Api, admission: Arc<Admission>, metrics: &Metrics) -> (
         .add_service(MiddlewareService::<_, CurrentName>::new(service.clone(), Arc::clone(&middleware)))
         .add_service(MiddlewareService::<_, OlderName>::new(service, middleware));
     let routes = kit::grpc::with_reflection(routes, DESCRIPTORS);
-    (routes.prepare().into_axum_router(), health)
+    let routes = routes.prepare().into_axum_router();
+    (GrpcMetrics::register(metrics).count(routes, &[DESCRIPTORS, kit::grpc::HEALTH]), health)
 }

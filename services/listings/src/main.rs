@@ -8,7 +8,7 @@ use kit::metrics::Metrics;
 use kit::process::{self, Failure};
 use listings::seed::{self, SeedSize};
 use listings::server;
-use listings::settings::{PREFIXES, Settings, operators_address};
+use listings::settings::{PREFIXES, Settings, operators_address, without_effect};
 
 #[derive(Parser)]
 #[command(about = "Marketplace listings over gRPC and HTTP", version)]
@@ -64,9 +64,13 @@ fn main() -> ExitCode {
 
 fn serve(env: &Env) -> Result<(), Failure> {
     kit::logs::start(env)?;
+    kit::profiling::start(env)?;
     #[cfg(feature = "faults")]
     kit::faults::start(env, listings::faults::FAULTS)?;
     let settings = Settings::read(env)?;
+    for line in without_effect(env) {
+        tracing::warn!("{line}");
+    }
     settings.exposure.warn();
     if !settings.limits.is_on {
         tracing::warn!("RATE_LIMIT_ENABLED is false: calls are not limited");

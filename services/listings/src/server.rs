@@ -145,7 +145,9 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         limiter,
         cache,
     };
-    let routes = kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources));
+    let profiles = kit::profiling::routes(Arc::clone(&identity));
+    let routes =
+        kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources)).merge(profiles);
     let operators = match admin_port {
         Some(admin_port) => {
             callers.serve(http_port, Protocol::Http1, Port { routes: http, gate: Some(http_gate), bounds });

@@ -1,6 +1,8 @@
 //! Settings of one process, from the environment. The README lists every variable. A variable may have one of two
 //! prefixes that existing deployments use; the newer prefix takes precedence, and the bare name comes last.
 
+mod names;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,6 +16,8 @@ use crate::categories::{self, CategoriesError, RequiredCategories};
 use crate::limiter::{LimitSettings, SettingsError as LimitError};
 use crate::redis_link::RedisLink;
 use crate::store::{PostgresOptions, SqliteOptions, StoreOptions, Sync};
+
+pub use names::without_effect;
 
 /// Prefixes of variables, in order of precedence.
 pub const PREFIXES: [&str; 2] = ["SVETULISTINGS_", "VONDILISTINGS_"];
@@ -82,6 +86,7 @@ impl Settings {
     /// # Errors
     /// When a variable cannot be used, or callers could not be identified.
     pub fn read(env: &Env) -> Result<Self, SettingsError> {
+        let env = &names::translated(env)?;
         let is_on =
             env.choice("AUTH_ENABLED", &[("true", true), ("false", false)])? && !exposure::is_off(env)?;
         let namespace = env.text("AUTH_NAMESPACE").unwrap_or("listings");
@@ -132,10 +137,14 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
 }
 
 fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvError> {
+    // One more connection is for maintenance.
+    let most = kit::postgres::max_connections(env)?;
+    let writers = count(env, "DB_WRITERS", (most - 2).min(4), 64)?;
+    let left = (most - 1).saturating_sub(writers as u64);
     Ok(PostgresOptions {
         server,
-        writers: count(env, "DB_WRITERS", 4, 64)?,
-        readers: count(env, "DB_READERS", 8, 64)?,
+        writers,
+        readers: count(env, "DB_READERS", left.clamp(1, 8), 64)?,
         batching_delay: batching_delay(env)?,
     })
 }
@@ -217,7 +226,9 @@ mod tests {
         let documentation = include_str!("../README.md");
         let sources = [
             include_str!("settings.rs"),
+            include_str!("settings/names.rs"),
             include_str!("limiter/settings.rs"),
+            include_str!("../../kit/src/profiling.rs"),
             include_str!("main.rs"),
             include_str!("../../kit/src/logs.rs"),
             include_str!("../../kit/src/auth/roles.rs"),

@@ -11,7 +11,7 @@ const SAME: [(&str, &str); 3] = [
 ];
 
 /// Their name, and why it has no effect.
-const WITHOUT_EFFECT: [(&str, &str); 11] = [
+const WITHOUT_EFFECT: [(&str, &str); 15] = [
     (
         "AB_BASE_URL",
         "tokens are verified with AUTH_JWKS_URL and AUTH_ISSUER, and rewards granted by REWARD_URL",
@@ -29,19 +29,20 @@ const WITHOUT_EFFECT: [(&str, &str); 11] = [
     ("MIGRATIONS_PATH", "the schema is part of the program"),
     ("OTEL_EXPORTER_ZIPKIN_ENDPOINT", "no traces are sent"),
     ("OTEL_SERVICE_NAME", "no traces are sent"),
+    ("REDIS_DB", NO_REDIS),
+    ("REDIS_HOST", NO_REDIS),
+    ("REDIS_PASSWORD", NO_REDIS),
+    ("REDIS_PORT", NO_REDIS),
 ];
+
+const NO_REDIS: &str = "everything is in the database";
 
 /// The beginning of names that no service reads.
 const UNREAD: &str = "MOCK_AGS";
 
 /// The environment in which their names have set ours.
 pub(super) fn translated(env: &Env) -> Result<Env, EnvError> {
-    let mut ours = env.clone();
-    for (theirs, own) in SAME {
-        if let Some(value) = env.text(theirs) {
-            ours = ours.with_default(own, value);
-        }
-    }
+    let ours = env.clone().with_names_of_others(&SAME);
     let is_verified = env.choice("PLUGIN_GRPC_SERVER_AUTH_ENABLED", &[("true", true), ("false", false)])?;
     Ok(if is_verified { ours } else { ours.with_default("TEST_IDENTITY_HEADER", "on") })
 }
@@ -49,9 +50,7 @@ pub(super) fn translated(env: &Env) -> Result<Env, EnvError> {
 /// A line for each variable that is set and has no effect.
 #[must_use]
 pub fn without_effect(env: &Env) -> Vec<String> {
-    let listed = WITHOUT_EFFECT.iter().filter(|(name, _)| env.text(name).is_some());
-    let mut lines: Vec<String> =
-        listed.map(|(name, why)| format!("{name} is set and has no effect: {why}")).collect();
+    let mut lines = env.without_effect(&WITHOUT_EFFECT);
     let mut unread: Vec<&str> = env.names().filter(|name| name.starts_with(UNREAD)).collect();
     unread.sort_unstable();
     lines.extend(unread.iter().map(|name| format!("{name} is set and has no effect: nothing is mocked")));

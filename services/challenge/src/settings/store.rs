@@ -40,16 +40,7 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
 
 fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvError> {
     // One more connection is for maintenance.
-    let most = match env.within("DB_MAX_OPEN_CONNS", 0, 0..=100_000)? {
-        0 => u64::MAX,
-        most @ 3.. => most,
-        few => {
-            let expected =
-                "0 for no limit, or at least 3: one connection each to write, to read and for maintenance";
-            let (value, expected) = (few.to_string(), expected.to_owned());
-            return Err(EnvError { name: "DB_MAX_OPEN_CONNS", value, expected });
-        }
-    };
+    let most = kit::postgres::max_connections(env)?;
     let writers = count(env, "DB_WRITERS", (most - 2).min(4), 64)?;
     Ok(PostgresOptions {
         server,

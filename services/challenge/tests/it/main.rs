@@ -28,6 +28,7 @@ mod openapi;
 mod pitfalls;
 mod players;
 mod process;
+mod profiles;
 mod published;
 mod publishers;
 mod recovery;

@@ -19,6 +19,7 @@ mod killed;
 mod openapi;
 mod pitfalls;
 mod process;
+mod profiles;
 mod redis;
 mod replicas;
 #[path = "../../../challenge/tests/it/schema.rs"]

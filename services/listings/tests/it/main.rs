@@ -28,6 +28,7 @@ mod listings;
 mod openapi;
 mod plans;
 mod process;
+mod profiles;
 mod published;
 mod raw;
 mod rejected;
