@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod coverage;
 pub mod delivered;
 pub mod exemplar;
+pub mod capacity;
 pub mod experiment;
 pub mod histogram;
 pub mod instance;

@@ -5,7 +5,7 @@
 //! not equal in the two arms; the verdict is made here. Nothing is left out for what happened after it began.
 
 mod conditions;
-mod cut;
+pub(crate) mod cut;
 pub mod decide;
 mod invalidating;
 mod slot;

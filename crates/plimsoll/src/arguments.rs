@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 mod ab;
 mod adhoc;
+mod capacity;
 mod compare;
 mod connect;
 mod foreign;
@@ -22,6 +23,7 @@ mod watching;
 
 pub(crate) use ab::{AbArguments, AbOutputArguments};
 pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
+pub(crate) use capacity::{BetterNumber, CapacityArguments, CapacityOutputArguments, SearchArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
 pub(crate) use generate::{CompletionsArguments, ManArguments, command};
@@ -123,6 +125,9 @@ pub(crate) enum Verb {
     /// Compare two versions: pairs of runs in random order, until it is decided whether B is worse than A
     #[command(after_help = ab::EXAMPLES, after_long_help = ab::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Ab(Box<AbArguments>),
+    /// Find the highest load at which objectives hold, with its interval, and what happens beyond it
+    #[command(after_help = capacity::EXAMPLES, after_long_help = capacity::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    Capacity(Box<CapacityArguments>),
     /// Write parts of a run file in the formats that other tools read
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),

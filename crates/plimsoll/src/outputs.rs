@@ -4,12 +4,15 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use ::report::capacity::{self, CapacitySummary};
 use ::report::experiment::{self, ExperimentSummary};
 use ::report::summary::Comparison;
 use ::report::{Detail, Style, Summary, comparison};
 use evidence::{TerminalText, Verdict};
 
-use crate::arguments::{AbOutputArguments, CompareArguments, OnInconclusive, OutputArguments};
+use crate::arguments::{
+    AbOutputArguments, CapacityOutputArguments, CompareArguments, OnInconclusive, OutputArguments,
+};
 use crate::failure::{CommandResult, Failure};
 use crate::screen::{self, Stream};
 
@@ -100,6 +103,32 @@ pub(crate) fn write_experiment(
     if !asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-"))) {
         let (style, width) = terminal();
         print(&experiment::terminal(summary, style, width))?;
+    }
+    for (path, render) in asked {
+        if let Some(path) = path {
+            opened.put(path, &render(summary))?;
+        }
+    }
+    Ok(())
+}
+
+/// Write every report of a capacity search that was asked for, and the one for the terminal unless standard output is taken.
+pub(crate) fn write_capacity(
+    summary: &CapacitySummary,
+    asked: &CapacityOutputArguments,
+    opened: &PreopenedReports,
+) -> CommandResult<()> {
+    type Render = fn(&CapacitySummary) -> String;
+    let CapacityOutputArguments { html, md, json, junit, inconclusive: _ } = asked;
+    let asked: [(&Option<PathBuf>, Render); 4] = [
+        (html, capacity::html),
+        (md, capacity::markdown),
+        (json, capacity::json),
+        (junit, capacity::junit),
+    ];
+    if !asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-"))) {
+        let (style, width) = terminal();
+        print(&capacity::terminal(summary, style, width))?;
     }
     for (path, render) in asked {
         if let Some(path) = path {

@@ -35,7 +35,7 @@ pub(crate) fn engine(arguments: &SelftestEngineArguments) -> CommandResult<u8> {
     let seconds = arguments.seconds;
     let offer = |rate, delay| {
         outputs::note(format_args!("offering {rate} arrivals/s for {seconds} s"));
-        stage::offer(Load { rate, delay, seconds }).map_err(Failure::own)
+        stage::offer(Load { rate, delay, seconds, loops: 1 }).map_err(Failure::own)
     };
     let mut stages = Vec::new();
     for rate in RATES {
@@ -55,6 +55,13 @@ pub(crate) fn engine(arguments: &SelftestEngineArguments) -> CommandResult<u8> {
         outputs::put(path, &selftest.json())?;
     }
     Ok(0)
+}
+
+/// Whether this machine's generator with so many loops offers this rate for a second, in time and completely, to a server in
+/// this process that answers at once.
+pub(crate) fn reaches(rate: u32, loops: u16) -> CommandResult<bool> {
+    let load = Load { rate, delay: Duration::ZERO, seconds: 1, loops };
+    Ok(stage::offer(load).map_err(Failure::own)?.is_reached())
 }
 
 /// Find the highest rate that is reached: double until one is not, then bisect.

@@ -4,6 +4,7 @@
 //! computes every number once and the renderers only lay it out, so that two reports of one run cannot disagree.
 //! Nothing here judges: verdicts come from the judgement. Start reading at [`summary`].
 
+pub mod capacity;
 mod card;
 pub mod comparison;
 pub mod experiment;

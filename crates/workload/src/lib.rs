@@ -8,6 +8,7 @@
 pub mod address;
 pub mod adhoc;
 pub mod call;
+pub mod capacity;
 pub mod connection;
 mod constant_load;
 pub mod data;

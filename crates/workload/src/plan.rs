@@ -18,12 +18,14 @@ pub use crate::address::{authority_of, scheme_of};
 pub use crate::connection::TlsFiles;
 pub use crate::files::Files;
 pub use crate::http::MAX_REDIRECTS;
+pub use capacity::{load_capacity, searched_in, slos_for};
 pub use errors::{PlanError, PlanErrors};
 pub use experiment::{ExperimentOverrides, load_experiment, metrics_for};
 pub use objectives::asked;
 pub use policy::{Policy, load_policy};
 
 mod call;
+mod capacity;
 mod connecting;
 mod data;
 mod errors;

@@ -17,7 +17,7 @@ use crate::tables::Tables;
 
 /// The second of the run from which each phase is measured, by the phase's name.
 #[derive(Debug, Default)]
-pub(super) struct Cuts(BTreeMap<String, u32>);
+pub(crate) struct Cuts(BTreeMap<String, u32>);
 
 /// Where the later of two runs is steady. A phase in which this is not known of both is measured whole.
 pub(super) fn cuts(sides: [&Side<'_>; 2]) -> Result<Cuts, ReadError> {
@@ -58,12 +58,17 @@ pub(super) fn finding(number: u32, cuts: &Cuts) -> Option<ExperimentFinding> {
 }
 
 impl Cuts {
+    /// A phase without what comes before this second of the run.
+    pub(crate) fn until(phase: &str, second: u32) -> Cuts {
+        Cuts([(phase.to_owned(), second)].into())
+    }
+
     fn of(&self, phase: &str) -> u32 {
         self.0.get(phase).copied().unwrap_or(0)
     }
 
     /// The workload, whose phases begin where they are cut.
-    pub(super) fn applied_to(&self, workload: &Workload) -> Workload {
+    pub(crate) fn applied_to(&self, workload: &Workload) -> Workload {
         let mut workload = workload.clone();
         for phase in &mut workload.phases {
             let cut = Duration::from_secs(self.of(&phase.name).into());
@@ -74,9 +79,9 @@ impl Cuts {
 }
 
 /// A run without the seconds that are cut.
-pub(super) struct CutRun<'a> {
-    pub(super) run: &'a dyn Run,
-    pub(super) cuts: &'a Cuts,
+pub(crate) struct CutRun<'a> {
+    pub(crate) run: &'a dyn Run,
+    pub(crate) cuts: &'a Cuts,
 }
 
 impl CutRun<'_> {

@@ -32,6 +32,8 @@ pub(super) struct Load {
     /// How long the target delays each response.
     pub(super) delay: Duration,
     pub(super) seconds: u64,
+    /// Loops that offer it.
+    pub(super) loops: u16,
 }
 
 /// What was measured.
@@ -92,10 +94,10 @@ pub(super) fn offer(load: Load) -> Result<Stage> {
     let program = Program::compile(plan(load, &target)?)?;
     let clock = Clock::starting_in(LEAD);
     let options = RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
-    let (outlet, inlet) = tick_channel();
+    let (outlets, inlets): (Vec<_>, Vec<_>) = (0..load.loops).map(|_| tick_channel()).unzip();
     let mut stage = std::thread::scope(|scope| {
-        let engine = scope.spawn(|| engine::run(&options, vec![outlet]));
-        let stage = record(&inlet, load.rate);
+        let engine = scope.spawn(|| engine::run(&options, outlets));
+        let stage = record(&inlets, load.rate);
         engine.join().map_err(|_| anyhow!("the engine panicked"))??;
         Ok::<_, anyhow::Error>(stage)
     })?;
@@ -103,19 +105,26 @@ pub(super) fn offer(load: Load) -> Result<Stage> {
     Ok(stage)
 }
 
-fn record(inlet: &TickReceiver, rate: u32) -> Stage {
+fn record(inlets: &[TickReceiver], rate: u32) -> Stage {
     let mut stage = Stage { rate, ..Stage::default() };
-    let mut keys = Vec::new();
-    loop {
-        match inlet.take() {
+    let mut open: Vec<(&TickReceiver, Vec<Key>)> = inlets.iter().map(|inlet| (inlet, Vec::new())).collect();
+    while !open.is_empty() {
+        let mut is_idle = true;
+        open.retain_mut(|(inlet, keys)| match inlet.take() {
             Received::Tick(tick) => {
-                stage.take(&tick, &mut keys);
+                stage.take(&tick, keys);
                 inlet.give_back(tick);
+                is_idle = false;
+                true
             }
-            Received::Empty => std::thread::sleep(POLL_INTERVAL),
-            Received::Closed => return stage,
+            Received::Empty => true,
+            Received::Closed => false,
+        });
+        if is_idle && !open.is_empty() {
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
+    stage
 }
 
 /// A plan that is the only file.
@@ -145,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_small_rate_is_offered_completely_and_measured_on_both_sides() {
-        let stage = offer(Load { rate: 50, delay: Duration::from_millis(3), seconds: 1 }).unwrap();
+        let stage = offer(Load { rate: 50, delay: Duration::from_millis(3), seconds: 1, loops: 1 }).unwrap();
         assert_eq!((stage.scheduled, stage.started, stage.succeeded), (50, 50, 50));
         assert_eq!((stage.lag.count(), stage.held.count()), (50, 50));
         let (measured, held) = (stage.service.min_us().unwrap(), stage.held.min_us().unwrap());

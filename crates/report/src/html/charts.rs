@@ -1,5 +1,6 @@
 //! The plots of a report.
 
+mod load;
 mod overlaid;
 
 use super::plot::{Axis, Band, Bar, Fill, Plot, Trace, Unit};
@@ -10,6 +11,7 @@ use crate::summary::{
     PhaseDistribution, Summary, Timeline,
 };
 
+pub(crate) use load::of as by_load;
 pub(crate) use overlaid::of as overlaid;
 
 /// How many colours the style sheet has; further lines repeat them dashed.

@@ -88,7 +88,7 @@ fn arms(root: &Section<'_>, workload: Option<&Workload>) -> [Arm; 2] {
     arms
 }
 
-fn arm(section: &Section<'_>, workload: Option<&Workload>) -> Option<Arm> {
+pub(super) fn arm(section: &Section<'_>, workload: Option<&Workload>) -> Option<Arm> {
     let usual = Arm::default();
     let command = |key| {
         let item = section.get(key)?;

@@ -1,0 +1,135 @@
+//! What of the target is near its limit, and which of it is at its limit where the objectives break.
+
+use std::collections::BTreeMap;
+
+use evidence::capacity::{CapacityProbe, LimitingResource, ProbeStage, ResourceUse};
+use evidence::run::ReadError;
+use evidence::{Coverage, Run, SeriesKey, Window};
+
+use super::grid::GridAnswer;
+
+/// From this share of its limit on something is at it.
+const AT_LIMIT: f64 = 0.90;
+/// What a pool has in use …
+const IN_USE: &str = "_in_use";
+/// … and how much it may have.
+const LIMITS: [&str; 3] = ["_limit", "_max", "_size"];
+/// The machine's series.
+const HOST: &str = "host";
+
+/// What each target and the machine used in `window`, where its limit is known too.
+pub(super) fn uses(run: &dyn Run, window: Window) -> Result<Vec<ResourceUse>, ReadError> {
+    let observed = ObservedRun { run, window };
+    let mut targets: Vec<&str> = run.series().iter().map(|series| &*series.target).collect();
+    targets.sort_unstable();
+    targets.dedup();
+    let mut uses = Vec::new();
+    for target in targets.into_iter().filter(|target| *target != SeriesKey::GENERATOR && *target != HOST) {
+        uses.extend(observed.processors(target)?);
+        uses.extend(observed.pools(target)?);
+    }
+    uses.extend(observed.machine()?);
+    Ok(uses)
+}
+
+struct ObservedRun<'a> {
+    run: &'a dyn Run,
+    window: Window,
+}
+
+impl ObservedRun<'_> {
+    /// The mean of the sum of a series' parts.
+    fn mean(&self, target: &str, name: &str) -> Result<Option<f64>, ReadError> {
+        let mut sum = None;
+        for series in self.run.series().iter().filter(|key| &*key.target == target && &*key.name == name) {
+            let integral = Coverage::of(self.run, series)?.integral(self.window);
+            if integral.covered_s > 0.0 {
+                sum = Some(sum.unwrap_or(0.0) + integral.sum / integral.covered_s);
+            }
+        }
+        Ok(sum)
+    }
+
+    fn cores(&self) -> Option<f64> {
+        let environment = &self.run.manifest().environment;
+        ["cores_usable", "cores"].into_iter().find_map(|name| environment.get(name)?.parse().ok())
+    }
+
+    fn processors(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
+        let mut uses = Vec::new();
+        let quota = self.mean(target, "cgroup_cpu_limit")?;
+        for (series, limit, what) in
+            [("cgroup_cpu", quota, "CPU quota of"), ("cpu", quota.or(self.cores()), "CPU of")]
+        {
+            if let (Some(used), Some(limit)) = (self.mean(target, series)?, limit.filter(|limit| *limit > 0.0)) {
+                uses.push(ResourceUse { name: format!("{what} {target}"), series: series.to_owned(), used, limit });
+            }
+        }
+        Ok(uses)
+    }
+
+    fn pools(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
+        let mut names: Vec<&str> =
+            self.run.series().iter().filter(|key| &*key.target == target).map(|key| &*key.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut uses = Vec::new();
+        for name in names {
+            let Some(pool) = name.strip_suffix(IN_USE) else { continue };
+            let mut limit = None;
+            for suffix in LIMITS {
+                limit = limit.or(self.mean(target, &format!("{pool}{suffix}"))?);
+            }
+            if let (Some(used), Some(limit)) = (self.mean(target, name)?, limit.filter(|limit| *limit > 0.0)) {
+                uses.push(ResourceUse { name: format!("{pool} of {target}"), series: name.to_owned(), used, limit });
+            }
+        }
+        Ok(uses)
+    }
+
+    /// The processors of the machine, which the generator uses too.
+    fn machine(&self) -> Result<Option<ResourceUse>, ReadError> {
+        let used = self.mean(HOST, "host_cpu")?;
+        let limit = ["cores", "cores_usable"].into_iter().find_map(|name| {
+            self.run.manifest().environment.get(name)?.parse::<f64>().ok()
+        });
+        Ok(used.zip(limit).map(|(used, limit)| ResourceUse {
+            name: "CPU of the machine, the generator's included".to_owned(),
+            series: "host_cpu".to_owned(),
+            used,
+            limit,
+        }))
+    }
+}
+
+/// What is at its limit at the level that breaks, and less used at the easiest level; none: not found.
+pub(super) fn limiting(answer: &GridAnswer, probes: &[CapacityProbe]) -> Option<LimitingResource> {
+    let breaks = answer.breaks?;
+    let easiest = answer.levels.first()?.level;
+    let at = |level: f64| -> BTreeMap<&str, ResourceUse> {
+        let its = probes.iter().filter(|probe| {
+            probe.stage == ProbeStage::Grid && probe.unusable.is_none() && (probe.level / level - 1.0).abs() < 1e-6
+        });
+        let mut means: BTreeMap<&str, (ResourceUse, f64)> = BTreeMap::new();
+        for resource in its.flat_map(|probe| &probe.uses) {
+            let entry = means.entry(&resource.name).or_insert_with(|| (ResourceUse { used: 0.0, ..resource.clone() }, 0.0));
+            entry.0.used += resource.used;
+            entry.1 += 1.0;
+        }
+        means.into_iter().map(|(name, (sum, n))| (name, ResourceUse { used: sum.used / n, ..sum })).collect()
+    };
+    let below = at(easiest);
+    let mut found: Vec<LimitingResource> = at(breaks)
+        .into_iter()
+        .filter(|(_, resource)| resource.share() >= AT_LIMIT)
+        .map(|(name, at_break)| LimitingResource {
+            share_below: below.get(name).map_or(0.0, ResourceUse::share),
+            at_break,
+        })
+        .filter(|resource| resource.at_break.share() >= resource.share_below)
+        .collect();
+    // The narrowest: a quota of the target comes before the machine that it shares.
+    found.sort_by(|a, b| b.at_break.share().total_cmp(&a.at_break.share()));
+    let is_targets = |resource: &LimitingResource| resource.at_break.series != "host_cpu";
+    found.iter().position(is_targets).map(|at| found.swap_remove(at)).or_else(|| found.into_iter().next())
+}

@@ -1,0 +1,168 @@
+//! One probe, measured.
+
+use evidence::capacity::{CapacityProbe, ProbeStage};
+use evidence::run::ReadError;
+use evidence::{Ending, Finding, Judgement, RuleId, Severity, Verdict, Window};
+use workload::{Filter, Measure, Objective, Statistic};
+
+use super::CapacityRules;
+use super::limits;
+use super::margin::{CLIP, Measured};
+use crate::compare::Side;
+use crate::experiment::cut::{CutRun, Cuts};
+use crate::measure::{self, DisturbedTime, MeasureSource, Value};
+use crate::tables::Tables;
+
+/// Rules on a single run that leave nothing of a probe: what it offered or counted is not what was asked for.
+const SPOILS: [RuleId; 4] = [RuleId::A1, RuleId::L1, RuleId::L5, RuleId::L6];
+/// Arrivals that the generator dropped, above which the load was another.
+const MOST_LATE: f64 = 0.01;
+/// Arrivals at random vary by so much around their mean.
+const PROVEN_TOLERANCE: f64 = 1.02;
+
+/// Which probe it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProbePlace {
+    /// Its number, from 1.
+    pub number: u32,
+    /// What it was for.
+    pub stage: ProbeStage,
+    /// Its level.
+    pub level: f64,
+}
+
+/// Measures a probe.
+///
+/// # Errors
+/// [`ReadError`] when its evidence cannot be read.
+pub fn measure_probe(
+    rules: &CapacityRules<'_>,
+    place: ProbePlace,
+    side: &Side<'_>,
+) -> Result<CapacityProbe, ReadError> {
+    let measured = side.workload.measured_phase(rules.slos);
+    let phase = measured.map(|phase| phase.name.clone()).unwrap_or_default();
+    let begin_s = measured.map_or(0, |phase| phase.start.as_secs() as u32);
+    let cuts = Cuts::until(&phase, begin_s + rules.warm_up_s);
+    let run = CutRun { run: side.run, cuts: &cuts };
+    let workload = cuts.applied_to(side.workload);
+    let tables = Tables::of(&run, &workload)?;
+    let disturbed = DisturbedTime::of(&run, &workload)?;
+    let source = MeasureSource { run: &run, workload: &workload, tables: &tables, disturbed: &disturbed };
+    let window = tables.phases.iter().find(|window| window.name == phase);
+    let seconds = window.map_or(0.0, |window| window.length_s());
+    let has_collapsed = side.run.end().is_some_and(|end| matches!(end.ending, Ending::Stopped(_)));
+    let judged = crate::judge(side.run, side.workload, side.provenance);
+    let judged = judged.map_err(|crate::JudgeError::Read(error)| error)?;
+    let mut probe = CapacityProbe {
+        number: place.number,
+        stage: place.stage,
+        level: place.level,
+        seconds,
+        values: Vec::new(),
+        margins: Vec::new(),
+        errors: Vec::new(),
+        has_collapsed,
+        is_doubtful: false,
+        unusable: spoilt(&judged, &tables),
+        goodput: 0.0,
+        offered: workload.phases.iter().find(|p| p.name == phase).map_or(0.0, |p| workload.requests_per_s(p)),
+        failed: 0.0,
+        p50_ms: None,
+        p99_ms: None,
+        uses: limits::uses(side.run, window.map_or_else(|| Window::of(&side.run.whole()), |w| w.window()))?,
+    };
+    for slo in rules.slos {
+        add_margin(rules, &source, slo, &mut probe, seconds)?;
+    }
+    let of_phase = Filter { phase: Some(phase), ..Filter::default() };
+    let value = |measure, filter: &Filter| -> Result<Option<f64>, ReadError> {
+        Ok(known(&measure::value(&source, &asked(measure, filter))?.value))
+    };
+    probe.goodput = value(Measure::Goodput { within: None }, &of_phase)?.unwrap_or(0.0);
+    if let Some(proven) = rules.proven_per_s.filter(|proven| probe.goodput > PROVEN_TOLERANCE * proven) {
+        let why = format!("{:.0} requests/s are more than the {proven:.0} that the generator is proven for", probe.goodput);
+        probe.unusable = probe.unusable.take().or(Some(why));
+    }
+    probe.is_doubtful = is_doubtful(&judged, &probe);
+    probe.failed = value(Measure::ErrorRate, &of_phase)?.unwrap_or(0.0);
+    let filter = rules.slos.first().map_or(&of_phase, |slo| &slo.filter);
+    probe.p50_ms = value(Measure::ResponseTime(Statistic::Quantile(0.5)), filter)?;
+    probe.p99_ms = value(Measure::ResponseTime(Statistic::Quantile(0.99)), filter)?;
+    Ok(probe)
+}
+
+fn add_margin(
+    rules: &CapacityRules<'_>,
+    source: &MeasureSource<'_>,
+    slo: &Objective,
+    probe: &mut CapacityProbe,
+    seconds: f64,
+) -> Result<(), ReadError> {
+    let found = measure::value(source, slo)?;
+    let phase = source.workload.phases.iter().find(|phase| slo.filter.phase.as_ref().is_none_or(|name| phase.name == *name));
+    let offered = phase.map(|phase| source.workload.selected_per_s(&slo.filter, phase)).filter(|rate| *rate > 0.0);
+    let measured = Measured {
+        slo,
+        value: &found.value,
+        samples: found.samples,
+        offered_per_s: offered,
+        factor: rules.factor(probe.level),
+        seconds,
+    };
+    let (margin, error) = match measured.margin() {
+        Ok(margin) if probe.has_collapsed => (margin.margin.min(0.0), margin.error),
+        Ok(margin) => (margin.margin, margin.error),
+        // It was ended before anything was measured.
+        Err(_) if probe.has_collapsed => (-CLIP, 0.0),
+        Err(why) => {
+            probe.unusable = probe.unusable.take().or(Some(format!("{}: {why}", slo.name)));
+            (0.0, 0.0)
+        }
+    };
+    probe.values.push(known(&found.value));
+    probe.margins.push(margin);
+    probe.errors.push(error);
+    Ok(())
+}
+
+fn known(value: &Value) -> Option<f64> {
+    match value {
+        Value::Finite(value) => Some(*value),
+        Value::Infinite | Value::Missing(_) => None,
+    }
+}
+
+/// An objective that only measures.
+fn asked(measure: Measure, filter: &Filter) -> Objective {
+    Objective {
+        name: String::new(),
+        source: String::new(),
+        measure,
+        filter: filter.clone(),
+        comparison: workload::Comparison::Below,
+        bound: 0.0,
+        abort_after: None,
+    }
+}
+
+/// Why the run says nothing of its level.
+fn spoilt(judged: &Judgement, tables: &Tables) -> Option<String> {
+    let scheduled: u64 = tables.scenario_phases.iter().map(|row| row.scheduled).sum();
+    let late: u64 = tables.scenario_phases.iter().map(|row| row.dropped_generator_late).sum();
+    if late as f64 > MOST_LATE * scheduled as f64 {
+        let share = late as f64 / scheduled.max(1) as f64 * 100.0;
+        return Some(format!("the generator was late: {share:.1} % of the arrivals never started"));
+    }
+    let spoils =
+        |finding: &&Finding| SPOILS.contains(&finding.rule) && finding.severity == Severity::Invalid;
+    let finding = judged.findings.iter().find(spoils)?;
+    Some(format!("{} {}: {}", finding.rule, finding.title, finding.what))
+}
+
+/// Whether an objective is violated that delays of the generator alone may have violated: the judge does not call it.
+fn is_doubtful(judged: &Judgement, probe: &CapacityProbe) -> bool {
+    probe.margins.iter().any(|margin| *margin <= 0.0)
+        && judged.claims.iter().any(|claim| claim.verdict == Verdict::Invalid)
+        && !judged.claims.iter().any(|claim| claim.verdict == Verdict::Fail)
+}

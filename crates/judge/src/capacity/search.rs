@@ -1,0 +1,277 @@
+//! Which probe comes next: a pure function of the probes so far, so that a search can be resumed, judged again and simulated.
+//!
+//! From the plan's own level in steps of half until one level breaks and one holds; bisection of what is between them; a grid
+//! around it, probed repeatedly in random order and extended where the answer is not inside; then the answer held, and the
+//! overload.
+
+use evidence::capacity::{CapacityProbe, ProbeStage};
+use workload::draw::mix;
+
+use super::CapacityRules;
+use super::grid::GridAnswer;
+
+/// The factor from one level of the bracket to the next.
+const BRACKET: f64 = 1.5;
+/// Bisection ends where levels that hold and break are no further apart than by this factor.
+const COARSE: f64 = 1.12;
+/// How often the grid is extended.
+const EXTENSIONS: u32 = 4;
+/// By how many levels, and how many levels there are where the answer is at an end of what may be tried.
+const EDGE_LEVELS: usize = 3;
+/// How many levels are tried for the hold.
+const HOLDS: usize = 3;
+
+/// Where a capacity is searched. Levels are ordered from easy to hard, which of a number such as threads is from high to low.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchRange {
+    /// The easiest level.
+    pub easiest: f64,
+    /// The hardest.
+    pub hardest: f64,
+    /// Where the search begins.
+    pub start: f64,
+    /// Whether levels are whole numbers.
+    pub is_whole: bool,
+    /// Whether a higher level is easier.
+    pub is_more_better: bool,
+}
+
+/// A probe that is to be made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlannedProbe {
+    /// What it is for.
+    pub stage: ProbeStage,
+    /// Its level.
+    pub level: f64,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NextProbe {
+    /// This probe.
+    Make(PlannedProbe),
+    /// Nothing: the search is complete.
+    Complete,
+    /// The probes so far are not those of this search.
+    Unknown,
+}
+
+/// The next probe after those that were made.
+pub fn next_probe(rules: &CapacityRules<'_>, made: &[CapacityProbe]) -> NextProbe {
+    match (Walk { rules, made, at: 0 }).search() {
+        Ok(()) => NextProbe::Complete,
+        Err(Pause::Make(planned)) => NextProbe::Make(planned),
+        Err(Pause::Unknown) => NextProbe::Unknown,
+    }
+}
+
+/// Why a walk along the probes ends.
+enum Pause {
+    Make(PlannedProbe),
+    Unknown,
+}
+
+/// Where levels hold and break, as hardness.
+struct Between {
+    holds: Option<f64>,
+    breaks: Option<f64>,
+}
+
+struct Walk<'a> {
+    rules: &'a CapacityRules<'a>,
+    made: &'a [CapacityProbe],
+    at: usize,
+}
+
+impl SearchRange {
+    /// How hard a level is, on a scale on which equal factors are equal distances.
+    pub(super) fn hardness(&self, level: f64) -> f64 {
+        if self.is_more_better { -level.ln() } else { level.ln() }
+    }
+
+    /// The level of a hardness, within the range.
+    fn level(&self, hardness: f64) -> f64 {
+        let hardness = hardness.clamp(self.hardness(self.easiest), self.hardness(self.hardest));
+        let level = if self.is_more_better { (-hardness).exp() } else { hardness.exp() };
+        if self.is_whole { level.round().max(1.0) } else { level }
+    }
+
+    /// The neighbour of a level, by `spacing` harder or, if that is negative, easier; none beyond the range.
+    fn neighbour(&self, level: f64, spacing: f64) -> Option<f64> {
+        let exact = self.hardness(level) + spacing.signum() * spacing.abs().ln_1p();
+        let ends = (self.hardness(self.easiest) - 1e-9, self.hardness(self.hardest) + 1e-9);
+        let is_upwards = (spacing > 0.0) != self.is_more_better;
+        let level = match self.is_whole {
+            true if is_upwards => exact_level(self, exact).round().max(level + 1.0),
+            true => exact_level(self, exact).round().min(level - 1.0),
+            false => exact_level(self, exact),
+        };
+        (level > 0.0 && (ends.0..=ends.1).contains(&self.hardness(level))).then_some(level)
+    }
+}
+
+fn exact_level(range: &SearchRange, hardness: f64) -> f64 {
+    if range.is_more_better { (-hardness).exp() } else { hardness.exp() }
+}
+
+impl<'a> Walk<'a> {
+    fn ask(&mut self, stage: ProbeStage, level: f64) -> Result<&'a CapacityProbe, Pause> {
+        let Some(probe) = self.made.get(self.at) else {
+            return Err(Pause::Make(PlannedProbe { stage, level }));
+        };
+        self.at += 1;
+        let is_it = probe.stage == stage && (probe.level / level - 1.0).abs() < 1e-6;
+        if is_it { Ok(probe) } else { Err(Pause::Unknown) }
+    }
+
+    fn search(&mut self) -> Result<(), Pause> {
+        let mut between = self.bracket()?;
+        self.bisect(&mut between)?;
+        let answer = self.grid(&between)?;
+        self.hold(&answer)?;
+        self.overload(&answer)
+    }
+
+    fn bracket(&mut self) -> Result<Between, Pause> {
+        let range = &self.rules.range;
+        let ends = [range.easiest, range.hardest].map(|level| range.hardness(level));
+        let mut between = Between { holds: None, breaks: None };
+        let mut level = range.start;
+        loop {
+            let is_held = passes(self.ask(ProbeStage::Bracket, level)?);
+            let hardness = range.hardness(level);
+            let (to, is_end) = match is_held {
+                true => {
+                    between.holds = Some(hardness);
+                    (hardness + BRACKET.ln(), hardness >= ends[1] - 1e-9)
+                }
+                false => {
+                    between.breaks = Some(hardness);
+                    (hardness - BRACKET.ln(), hardness <= ends[0] + 1e-9)
+                }
+            };
+            let next = range.level(to);
+            if is_end || (next / level - 1.0).abs() < 1e-9 || between.holds.is_some() && between.breaks.is_some() {
+                return Ok(between);
+            }
+            level = next;
+        }
+    }
+
+    fn bisect(&mut self, between: &mut Between) -> Result<(), Pause> {
+        let range = &self.rules.range;
+        while let (Some(holds), Some(breaks)) = (between.holds, between.breaks) {
+            let level = range.level(f64::midpoint(holds, breaks));
+            let hardness = range.hardness(level);
+            let is_new = hardness > holds + 1e-9 && hardness < breaks - 1e-9;
+            if breaks - holds <= COARSE.ln() || !is_new {
+                break;
+            }
+            match passes(self.ask(ProbeStage::Coarse, level)?) {
+                true => between.holds = Some(hardness),
+                false => between.breaks = Some(hardness),
+            }
+        }
+        Ok(())
+    }
+
+    fn grid(&mut self, between: &Between) -> Result<GridAnswer, Pause> {
+        let mut levels = self.first_levels(between);
+        let begin = self.at;
+        self.probe_in_random_order(&levels, 0)?;
+        let mut answer = GridAnswer::of(self.rules, &self.made[begin..self.at]);
+        for extension in 1..=EXTENSIONS {
+            let more = self.more_levels(&levels, &answer);
+            if more.is_empty() || answer.disorder.is_some() {
+                break;
+            }
+            self.probe_in_random_order(&more, extension)?;
+            levels.extend(more);
+            answer = GridAnswer::of(self.rules, &self.made[begin..self.at]);
+        }
+        Ok(answer)
+    }
+
+    /// The levels of the grid before it is extended.
+    fn first_levels(&self, between: &Between) -> Vec<f64> {
+        let (range, most) = (&self.rules.range, self.rules.levels as usize);
+        match (between.holds, between.breaks) {
+            (Some(holds), Some(breaks)) => {
+                let mut levels = vec![range.level(f64::midpoint(holds, breaks))];
+                while levels.len() < most {
+                    let ends = [(0, -self.rules.spacing), (levels.len() - 1, self.rules.spacing)];
+                    let [easier, harder] = ends.map(|(at, spacing)| range.neighbour(levels[at], spacing));
+                    if easier.is_none() && harder.is_none() {
+                        break;
+                    }
+                    easier.into_iter().for_each(|level| levels.insert(0, level));
+                    levels.extend(harder);
+                }
+                levels
+            }
+            (Some(_), None) => self.levels_from(range.hardest, -self.rules.spacing, EDGE_LEVELS),
+            (None, _) => self.levels_from(range.easiest, self.rules.spacing, EDGE_LEVELS),
+        }
+    }
+
+    /// So many levels from an end of the grid on, that end included.
+    fn levels_from(&self, end: f64, spacing: f64, count: usize) -> Vec<f64> {
+        let next = |level: &f64| self.rules.range.neighbour(*level, spacing);
+        std::iter::successors(Some(end), next).take(count).collect()
+    }
+
+    /// Levels beyond the grid on the side on which the answer is not inside.
+    fn more_levels(&self, levels: &[f64], answer: &GridAnswer) -> Vec<f64> {
+        let range = &self.rules.range;
+        let by_hardness = |a: &&f64, b: &&f64| range.hardness(**a).total_cmp(&range.hardness(**b));
+        let ends = [levels.iter().min_by(by_hardness), levels.iter().max_by(by_hardness)];
+        let beyond = |end: Option<&f64>, spacing: f64| -> Vec<f64> {
+            let all = end.map(|end| self.levels_from(*end, spacing, EDGE_LEVELS + 1)).unwrap_or_default();
+            all.into_iter().skip(1).collect()
+        };
+        let mut more = Vec::new();
+        if answer.holds.is_none() {
+            more.extend(beyond(ends[0], -self.rules.spacing));
+        }
+        // Where the generator cannot follow, a higher load shows nothing.
+        if answer.breaks.is_none() && !answer.is_limited_by_generator {
+            more.extend(beyond(ends[1], self.rules.spacing));
+        }
+        more
+    }
+
+    fn probe_in_random_order(&mut self, levels: &[f64], extension: u32) -> Result<(), Pause> {
+        for repeat in 0..self.rules.repeats {
+            let seed = mix(self.rules.seed ^ u64::from(extension) << 32 ^ u64::from(repeat));
+            let mut order: Vec<usize> = (0..levels.len()).collect();
+            order.sort_by_key(|at| mix(seed.wrapping_add(*at as u64)));
+            for at in order {
+                self.ask(ProbeStage::Grid, levels[at])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hold the answer; where it does not hold, what is easier.
+    fn hold(&mut self, answer: &GridAnswer) -> Result<(), Pause> {
+        let candidates = answer.held().take(HOLDS).filter(|_| self.rules.is_held && answer.disorder.is_none());
+        for level in candidates.collect::<Vec<f64>>() {
+            if passes(self.ask(ProbeStage::Hold, level)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn overload(&mut self, answer: &GridAnswer) -> Result<(), Pause> {
+        if let Some(estimate) = answer.estimate().filter(|_| self.rules.is_overloaded && answer.disorder.is_none()) {
+            self.ask(ProbeStage::Overload, estimate)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a probe meets every objective.
+pub(super) fn passes(probe: &CapacityProbe) -> bool {
+    probe.unusable.is_none() && !probe.has_collapsed && probe.margins.iter().all(|margin| *margin > 0.0)
+}

@@ -1,0 +1,144 @@
+//! The arguments of `plimsoll capacity`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::OnInconclusive;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  plimsoll capacity experiment.toml
+  plimsoll capacity plan.toml --start ./service --slo 'p95(list) < 50ms'
+  plimsoll capacity plan.toml --running --slo 'p95(list) < 50ms' --slo 'error_rate(all) < 0.1%'
+  plimsoll capacity plan.toml --start './service --threads ${level}' --slo 'p95(list) < 50ms' --better higher --to 32
+  plimsoll capacity plan.toml --start ./service --slo 'p95(list) < 50ms' --at-least 300/s --junit capacity.xml
+  plimsoll capacity experiment.toml --step 20s --hold 0s --overload 10s --budget 20m
+  plimsoll capacity experiment.toml --resume experiment-2026-03-01T10-00-00Z.capacity
+  plimsoll capacity --judge experiment-2026-03-01T10-00-00Z.capacity --html capacity.html";
+
+/// What is searched, and where it is reported.
+#[derive(Debug, Args)]
+pub(crate) struct CapacityArguments {
+    /// The experiment; with --start or --running the plan
+    #[arg(required_unless_present = "judge", conflicts_with = "judge")]
+    pub(crate) file: Option<PathBuf>,
+    /// What must hold, such as `p95(list) < 50ms`; may be given again
+    #[arg(long, value_name = "OBJECTIVE")]
+    pub(crate) slo: Vec<String>,
+    /// The command that starts the target, with a plan; run by sh. `${level}` in it is a number that is searched
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["running", "judge"])]
+    pub(crate) start: Option<String>,
+    /// The plan's targets run already
+    #[arg(long, conflicts_with = "judge")]
+    pub(crate) running: bool,
+    /// With --start: the URL that answers 2xx once it is ready
+    #[arg(long, value_name = "URL", requires = "start")]
+    pub(crate) ready: Option<String>,
+    /// With --start or --running: the command that sets the state back before each probe
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) reset: Option<String>,
+    #[command(flatten)]
+    pub(crate) search: SearchArguments,
+    /// The folder for the run files and their list [default: the name with the time, `.capacity`]
+    #[arg(short, long, value_name = "DIR", conflicts_with_all = ["judge", "resume"])]
+    pub(crate) output: Option<PathBuf>,
+    /// Go on with the search of this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "judge")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Judge the search of this folder again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) judge: Option<PathBuf>,
+    /// Loops that offer the load
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) loops: u16,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) outputs: CapacityOutputArguments,
+}
+
+/// How it is searched, instead of the file's `[search]`.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArguments {
+    /// The lowest level [default: a twentieth of the plan's]
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(crate) from: Option<f64>,
+    /// The highest level [default: what the generator is proven for]
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(crate) to: Option<f64>,
+    /// The level that must hold: PASS or FAIL instead of MEASURED
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    pub(crate) at_least: Option<f64>,
+    /// With `${level}`: whether a higher or a lower number makes it easier [default: lower]
+    #[arg(long, value_name = "WHICH", value_enum)]
+    pub(crate) better: Option<BetterNumber>,
+    /// The time under load of each probe [default: what the objectives need, at least 60s]
+    #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
+    pub(crate) step: Option<Duration>,
+    /// How long the answer must hold; 0s: not tested [default: 10m]
+    #[arg(long, value_name = "DURATION", value_parser = workload::units::duration)]
+    pub(crate) hold: Option<Duration>,
+    /// How long each overload lasts; 0s: none [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = workload::units::duration)]
+    pub(crate) overload: Option<Duration>,
+    /// Levels of the grid [default: 9]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(5..=15))]
+    pub(crate) levels: Option<u32>,
+    /// Probes of each of them [default: 3]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=10))]
+    pub(crate) repeats: Option<u32>,
+    /// The longest that all of it may take
+    #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
+    pub(crate) budget: Option<Duration>,
+    /// Seed of the order of probes and of the load
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// Which numbers make the objectives easier to meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum BetterNumber {
+    /// As of tenants
+    Lower,
+    /// As of threads
+    Higher,
+}
+
+/// Where a search is reported.
+#[derive(Debug, Args)]
+pub(crate) struct CapacityOutputArguments {
+    /// Write the report as one self-contained HTML file, with the plot of load against response time
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the report as Markdown, for a CI job's summary
+    #[arg(long, value_name = "FILE")]
+    pub(crate) md: Option<PathBuf>,
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the answer as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// The exit code of an INCONCLUSIVE verdict: 4, or 0 with a note
+    #[arg(long, value_enum, value_name = "MODE", default_value = "fail")]
+    pub(crate) inconclusive: OnInconclusive,
+}
+
+fn longer_than_0(text: &str) -> Result<Duration, String> {
+    match workload::units::duration(text) {
+        Ok(zero) if zero.is_zero() => Err("expected a duration longer than 0".to_owned()),
+        result => result,
+    }
+}
+
+/// A rate such as `300/s`, or a number.
+fn level(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().or_else(|_| workload::units::rate(text))?;
+    match number.is_finite() && number > 0.0 {
+        true => Ok(number),
+        false => Err("expected a level above 0, such as 300/s or 64".to_owned()),
+    }
+}

@@ -1,0 +1,94 @@
+//! What is searched: from an experiment file, or from a plan and the command line.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use sha2::{Digest as _, Sha256};
+use workload::Workload;
+use workload::capacity::{CapacityExperiment, PLACEHOLDER, Search, Searched};
+use workload::experiment::Arm;
+use workload::plan::{load_capacity, searched_in, slos_for};
+
+use crate::arguments::{BetterNumber, CapacityArguments, OverrideArguments, SearchArguments};
+use crate::environment::environment;
+use crate::failure::{CommandResult, Failure};
+use crate::plan::{self, Disk};
+
+/// The search that the arguments ask for.
+pub(super) fn read(arguments: &CapacityArguments) -> CommandResult<CapacityExperiment> {
+    let file = arguments.file.as_deref().ok_or_else(|| Failure::usage(anyhow!("name an experiment")))?;
+    let mut experiment = match arguments.start.is_some() || arguments.running {
+        true => of_plan(file, arguments)?,
+        false => load_capacity(file, &Disk, &environment).map_err(Failure::usage)?,
+    };
+    if !arguments.slo.is_empty() {
+        let workload = plan::resolve(&experiment.plan, &OverrideArguments::default())?.workload;
+        experiment.slos =
+            slos_for(&workload, &arguments.slo).map_err(|wrong| Failure::usage(anyhow!("--slo {wrong}")))?;
+    }
+    override_search(&mut experiment.search, &arguments.search);
+    check(&experiment)?;
+    Ok(experiment)
+}
+
+fn of_plan(file: &Path, arguments: &CapacityArguments) -> CommandResult<CapacityExperiment> {
+    let workload = plan::resolve(file, &OverrideArguments::default())?.workload;
+    let arm = Arm {
+        start: arguments.start.clone(),
+        ready: arguments.ready.clone(),
+        reset: arguments.reset.clone(),
+        ..Arm::default()
+    };
+    let search = Search { searched: searched_in(&workload, &arm), ..Search::default() };
+    let (plan, folder) = (file.to_owned(), ".".into());
+    Ok(CapacityExperiment { name: workload.name, plan, folder, arm, search, slos: Vec::new() })
+}
+
+fn override_search(search: &mut Search, given: &SearchArguments) {
+    search.from = given.from.or(search.from);
+    search.to = given.to.or(search.to);
+    search.at_least = given.at_least.or(search.at_least);
+    search.is_more_better =
+        given.better.map_or(search.is_more_better, |better| better == BetterNumber::Higher);
+    search.step = given.step.or(search.step);
+    search.hold = given.hold.unwrap_or(search.hold);
+    search.overload = given.overload.unwrap_or(search.overload);
+    search.levels = given.levels.unwrap_or(search.levels);
+    search.repeats = given.repeats.unwrap_or(search.repeats);
+    search.budget = given.budget.or(search.budget);
+    search.seed = given.seed.unwrap_or(search.seed);
+}
+
+fn check(experiment: &CapacityExperiment) -> CommandResult<()> {
+    let refused = |what: String| Err(Failure::usage(anyhow!(what)));
+    let search = &experiment.search;
+    if experiment.slos.is_empty() {
+        return refused("name what must hold: --slo 'p95(list) < 50ms', or `[slo]` in the file".to_owned());
+    }
+    if let (Some(from), Some(to)) = (search.from, search.to)
+        && from >= to
+    {
+        return refused(format!("levels from {from} to {to} are none: the lowest is below the highest"));
+    }
+    match search.searched {
+        Searched::Number if search.to.is_none() => refused(format!(
+            "`{PLACEHOLDER}` is a number that is searched: name the highest, `to = 64` or --to 64"
+        )),
+        Searched::Number if search.is_more_better && search.at_least.is_some() => refused(
+            "a level that must hold is about what is carried; of numbers that make it easier the lowest is searched"
+                .to_owned(),
+        ),
+        Searched::Rate | Searched::Users if search.is_more_better => {
+            refused(format!("more load is never better; `better` is for `{PLACEHOLDER}` in the start command"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A digest of what makes two sessions the same search: everything but the time that it may take, and what it is compared
+/// with.
+pub(super) fn digest(experiment: &CapacityExperiment, workload: &Workload) -> CommandResult<String> {
+    let search = Search { budget: None, at_least: None, ..experiment.search.clone() };
+    let text = serde_json::to_string(&(&experiment.arm, &search, &experiment.slos, workload)).map_err(Failure::own)?;
+    Ok(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect())
+}
