@@ -20,7 +20,7 @@ mod script;
 mod selftest;
 mod watching;
 
-pub(crate) use ab::{AbArguments, AbOutputArguments};
+pub(crate) use ab::{AbArguments, AbOutputArguments, CalibrateArguments};
 pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
@@ -123,6 +123,9 @@ pub(crate) enum Verb {
     /// Compare two versions: pairs of runs in random order, until it is decided whether B is worse than A
     #[command(after_help = ab::EXAMPLES, after_long_help = ab::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Ab(Box<AbArguments>),
+    /// Find out how much runs of the same program differ on this host, and so what `ab` can see in 10, 20, 60 or 90 minutes
+    #[command(after_help = ab::CALIBRATE_EXAMPLES)]
+    Calibrate(Box<CalibrateArguments>),
     /// Write parts of a run file in the formats that other tools read
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),

@@ -6,6 +6,7 @@
 mod ab;
 mod adhoc;
 mod arguments;
+mod calibrate;
 mod check;
 mod clock;
 mod compare;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Compare(arguments) => compare::compare(&arguments),
         Verb::Ab(arguments) => ab::ab(&arguments),
+        Verb::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Profile(arguments) => profile::profile(&arguments),
         Verb::Import(arguments) => import::import(&arguments),

@@ -1,7 +1,7 @@
 //! Experiments whose truth is known: how often pairs show a difference that is not there, and one that is.
 
 use evidence::MetricVerdict;
-use judge::experiment::{Bounds, Compared, Decision, decisions};
+use judge::experiment::{Bounds, Compared, Decision, Levels, decisions};
 use stats::Looks;
 use workload::experiment::{GateMetric, MOST_METRICS};
 use workload::objective::parse_quantity;
@@ -151,7 +151,7 @@ impl ExperimentKind {
                     Some(Compared { bounds: design.bounds[at], differences, least: least(at) })
                 })
                 .collect();
-            let found = decisions(&design.looks, LEVEL, &compared);
+            let found = decisions(&design.looks, Levels::of(LEVEL), &compared);
             let has = |verdict| found.iter().any(|decision| decision.verdict == verdict);
             let is_over = has(MetricVerdict::Regressed) || !has(MetricVerdict::Inconclusive);
             if is_over || made == design.looks.last() {

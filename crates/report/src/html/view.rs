@@ -69,7 +69,7 @@ impl ClaimView {
 }
 
 /// The class of a verdict.
-pub(super) fn verdict_class(verdict: Verdict) -> &'static str {
+pub(crate) fn verdict_class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "pass",
         Verdict::Fail => "fail",
