@@ -4,9 +4,7 @@
 //! keeps the generator from running would hide behind that.
 
 use evidence::run::{ReadError, select};
-use evidence::{
-    ExperimentFinding, Histogram, Metric, MetricAnswer, MetricVerdict, Mover, Run, Severity,
-};
+use evidence::{ExperimentFinding, Histogram, Metric, MetricAnswer, MetricVerdict, Mover, Run, Severity};
 use stats::Paired;
 
 use super::JudgedPair;

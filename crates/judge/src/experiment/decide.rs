@@ -147,8 +147,7 @@ pub fn decisions(looks: &Looks, levels: Levels, metrics: &[Option<Compared<'_>>]
         for ((decision, adjusted), seen) in found.iter_mut().zip(stats::holm(&reached)).zip(&seen) {
             decision.adjusted = adjusted;
             let Some((bounds, paired)) = seen else { continue };
-            let verdict =
-                verdict(*bounds, &Seen { paired, is_shown: adjusted <= levels.alarm, one_sided });
+            let verdict = verdict(*bounds, &Seen { paired, is_shown: adjusted <= levels.alarm, one_sided });
             let is_open = matches!(decision.verdict, MetricVerdict::Inconclusive)
                 || (decision.verdict == MetricVerdict::NoRegression
                     && verdict.verdict() == evidence::Verdict::Pass);
@@ -345,7 +344,8 @@ fn chance(rules: &Rulebook<'_>, metric: &GateMetric, answer: &MetricAnswer) -> (
     let degrees = rules.looks.last().saturating_sub(1);
     let nominal = rules.looks.nominal(rules.levels.alarm / rules.metrics.len().max(1) as f64);
     let needed = stats::t_quantile(1.0 - nominal / 2.0, degrees) * error;
-    let within = bounds.above - stats::t_quantile(1.0 - rules.looks.one_sided(rules.levels.exclusion), degrees) * error;
+    let within = bounds.above
+        - stats::t_quantile(1.0 - rules.looks.one_sided(rules.levels.exclusion), degrees) * error;
     let shown = stats::normal_below((mean - needed) / spread);
     let improved = stats::normal_below((-mean - needed) / spread);
     let excluded = stats::normal_below((within - mean) / spread);

@@ -3,10 +3,10 @@
 use evidence::{EffectScale, MetricNoise};
 use workload::experiment::GateMetric;
 
+use super::JudgedPair;
 use super::blocks::MetricBlocks;
 use super::decide::{Differences, scale};
 use super::slot::SlotValue;
-use super::JudgedPair;
 
 /// The parts of a run, by metric; none where they are too short.
 pub type RunBlocks = Option<Vec<MetricBlocks>>;
@@ -20,17 +20,14 @@ pub fn noise(
     let of = |(at, metric): (usize, &GateMetric)| {
         let values: Vec<[SlotValue; 2]> =
             pairs.iter().filter_map(|pair| pair.values.get(at).cloned()).collect();
-        let within: Vec<f64> = parts.iter().flatten().filter_map(|run| within_run(metric, &run[at])).collect();
+        let within: Vec<f64> =
+            parts.iter().flatten().filter_map(|run| within_run(metric, &run[at])).collect();
         one(metric, &values, stats::mean(&within))
     };
     metrics.iter().enumerate().map(of).collect()
 }
 
-fn one(
-    metric: &GateMetric,
-    values: &[[SlotValue; 2]],
-    within: Option<f64>,
-) -> Result<MetricNoise, String> {
+fn one(metric: &GateMetric, values: &[[SlotValue; 2]], within: Option<f64>) -> Result<MetricNoise, String> {
     let Differences { values: differences, least } = Differences::of(metric, values)?;
     let deviation = stats::standard_deviation(&differences)
         .ok_or_else(|| "Fewer than two pairs know no deviation.".to_owned())?
@@ -103,11 +100,14 @@ mod tests {
 
     #[test]
     fn what_varies_within_runs_and_between_starts_adds_up_to_the_deviation_of_pairs() {
-        let pairs: Vec<JudgedPair> =
-            [0.03, -0.02, 0.05, -0.06].iter().enumerate().map(|(i, d): (usize, &f64)| {
+        let pairs: Vec<JudgedPair> = [0.03, -0.02, 0.05, -0.06]
+            .iter()
+            .enumerate()
+            .map(|(i, d): (usize, &f64)| {
                 let level = 10.0 * (1.0 + i as f64 / 10.0);
                 pair(i as u32 + 1, [level, level * d.exp()])
-            }).collect();
+            })
+            .collect();
         let parts = vec![Some(vec![[9.9, 10.1, 9.8, 10.2].map(known).to_vec()]); 8];
         let found = noise(&[metric()], &pairs, &parts).remove(0).unwrap();
         let (within, between) = (found.within_run.unwrap(), found.between_starts.unwrap());

@@ -123,7 +123,8 @@ fn rates_that_never_vary_are_compared_by_what_counting_allows() {
 fn arms_under_different_conditions_are_not_equivalent() {
     let mut pairs = shifted(6, 1.0, 0.01);
     for (pair, lag) in pairs.iter_mut().zip([5.0, 6.0, 5.5, 6.5, 5.2, 6.1]) {
-        pair.conditions = [Some(0.2), Some(lag)].map(|lag_ms| Conditions { lag_ms, steal: Some(0.0), others_cores: None });
+        pair.conditions =
+            [Some(0.2), Some(lag)].map(|lag_ms| Conditions { lag_ms, steal: Some(0.0), others_cores: None });
     }
     let found = judged(&[metric("p95(list)")], &pairs);
     assert_eq!(found.metrics[0].verdict, MetricVerdict::Inconclusive);
@@ -137,6 +138,50 @@ fn what_is_carried_over_is_reported() {
     let found = judged(&[metric("p95(list)")], &pairs(values.collect()));
     assert!(found.findings.iter().any(|finding| finding.name == "order-effect"), "{:?}", found.findings);
     assert!(judged(&[metric("p95(list)")], &shifted(10, 1.1, 0.01)).findings.is_empty());
+}
+
+#[test]
+fn an_arm_that_leaves_something_to_the_next_run_is_not_equivalent() {
+    use PairOrder::{Ab, Ba};
+    // Whichever arm follows B is slower by a tenth.
+    let orders = [Ab, Ba, Ba, Ab, Ba, Ab, Ba, Ab, Ab, Ba, Ba, Ab, Ab, Ba, Ba, Ab];
+    let mut before = 'a';
+    let mut made = pairs(Vec::new());
+    for (i, order) in orders.into_iter().enumerate() {
+        let mut run = |arm: char| {
+            let slower = if before == 'b' { 1.10 } else { 1.0 };
+            before = arm;
+            known(20.0 * slower)
+        };
+        let noise = (0.002 * NOISE[i]).exp();
+        let (a, b) = match order {
+            Ab => (run('a'), run('b')),
+            Ba => {
+                let b = run('b');
+                (run('a'), b)
+            }
+        };
+        let b = known(b.known().unwrap() * noise);
+        made.extend(pairs(vec![vec![[a, b]]]).into_iter().map(|pair| JudgedPair {
+            number: i as u32 + 1,
+            order,
+            ..pair
+        }));
+    }
+    let found = judged(&[metric("p95(list)")], &made);
+    assert!(found.findings.iter().any(|finding| finding.name == "carry-over"), "{:?}", found.findings);
+    assert!(!matches!(found.metrics[0].verdict, MetricVerdict::Equivalent | MetricVerdict::NoRegression));
+}
+
+#[test]
+fn a_state_that_grows_from_slot_to_slot_is_reported() {
+    let values = (0..16).map(|i| {
+        let grown = 20.0 * 1.02_f64.powi(i as i32);
+        vec![[known(grown), known(grown * (0.002 * NOISE[i]).exp())]]
+    });
+    let found = judged(&[metric("p95(list)")], &pairs(values.collect()));
+    assert!(found.findings.iter().any(|finding| finding.name == "session-drift"), "{:?}", found.findings);
+    assert_eq!(found.metrics[0].verdict, MetricVerdict::Equivalent, "pairs remove it");
 }
 
 #[test]

@@ -30,7 +30,10 @@ const MAX_BYTES: u64 = 1 << 20;
 const DIGITS: usize = 12;
 
 /// What the pairs of a calibration show; a metric without noise is left out, with the reason.
-pub(crate) fn of(experiment: &Experiment, made: &Made) -> CommandResult<(Calibration, Vec<(String, String)>)> {
+pub(crate) fn of(
+    experiment: &Experiment,
+    made: &Made,
+) -> CommandResult<(Calibration, Vec<(String, String)>)> {
     let metrics = &experiment.metrics;
     let mut parts: Vec<RunBlocks> = Vec::new();
     for run in made.record.pairs().iter().flat_map(|pair| pair.runs) {
@@ -67,7 +70,9 @@ pub(crate) fn keep(calibration: &Calibration, asked: Option<&Path>) -> CommandRe
     let path = match asked {
         Some(path) => path.to_owned(),
         None => usual_path(&calibration.host, &calibration.workload).ok_or_else(|| {
-            Failure::usage(anyhow!("there is no cache folder (HOME is not set); name a file by --calibration"))
+            Failure::usage(anyhow!(
+                "there is no cache folder (HOME is not set); name a file by --calibration"
+            ))
         })?,
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

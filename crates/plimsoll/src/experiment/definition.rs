@@ -57,14 +57,16 @@ pub(crate) fn of_calibration(arguments: &CalibrateArguments) -> CommandResult<Ex
     let CalibrateArguments { file, start, ready, reset, pairs, slot, seed, gate, .. } = arguments;
     let mut experiment = if is_experiment(file) {
         if start.is_some() || reset.is_some() {
-            return Err(Failure::usage(anyhow!("{}: the experiment has commands of its own", file.display())));
+            return Err(Failure::usage(anyhow!(
+                "{}: the experiment has commands of its own",
+                file.display()
+            )));
         }
         let given =
             ExperimentOverrides { arms: ArmsAsked::Baseline, check_looks: &check_looks, env: &environment };
         load_experiment(file, &Disk, &given).map_err(Failure::usage)?
     } else {
-        let arm =
-            Arm { start: start.clone(), ready: ready.clone(), reset: reset.clone(), ..Arm::default() };
+        let arm = Arm { start: start.clone(), ready: ready.clone(), reset: reset.clone(), ..Arm::default() };
         of_plan(file, [arm.clone(), arm])?
     };
     let design = &mut experiment.design;

@@ -54,12 +54,7 @@ pub(crate) fn costs(sides: [&dyn Run; 2]) -> CommandResult<Vec<Cost>> {
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let cost = |name: &String| {
         let [a, b] = [&a, &b].map(|side| side.get(name).copied().unwrap_or_default());
-        Cost {
-            place: CostPlace::Function,
-            name: name.clone(),
-            ms: [a.0, b.0],
-            samples: Some([a.1, b.1]),
-        }
+        Cost { place: CostPlace::Function, name: name.clone(), ms: [a.0, b.0], samples: Some([a.1, b.1]) }
     };
     Ok(names.into_iter().map(cost).collect())
 }

@@ -14,7 +14,7 @@ use judge::experiment::{
 };
 use stats::Looks;
 use workload::Redactor;
-use workload::experiment::Experiment;
+use workload::experiment::{Arm, Experiment};
 
 use super::arm::NotBegun;
 use super::definition;
@@ -176,18 +176,12 @@ fn begun(
 ) -> CommandResult<(PathBuf, Record)> {
     let started_at = clock::rfc3339(clock::now());
     let folder = make_folder(options.folder.as_deref(), &experiment.name, &started_at)?;
-    let shown = |arm: usize| {
-        let arm = &experiment.arms[arm];
-        let targets: Vec<String> = arm.targets.iter().map(|(name, at)| format!("{name} at {at}")).collect();
-        let what = arm.start.clone().unwrap_or_else(|| "what runs already".to_owned());
-        let words: Vec<String> = what.split_whitespace().map(str::to_owned).collect();
-        let what = identity.redactor.command_line(&words);
-        if targets.is_empty() { what } else { format!("{what}, {}", targets.join(", ")) }
-    };
+    let [a, b] = &experiment.arms;
+    let shown = |arm: &Arm, other: &Arm| shown(arm, other, &identity.redactor);
     let record = Record {
         version: Record::version(),
         name: experiment.name.clone(),
-        arms: [shown(0), shown(1)],
+        arms: [shown(a, b), shown(b, a)],
         started_at,
         definition: identity.definition.clone(),
         design: experiment.design.clone(),
@@ -198,6 +192,17 @@ fn begun(
     };
     record.write(&folder)?;
     Ok((folder, record))
+}
+
+/// What an arm is: the variables that the other has not, its command, its targets; without secrets.
+fn shown(arm: &Arm, other: &Arm, redactor: &Redactor) -> String {
+    let own = arm.env.iter().filter(|(name, value)| other.env.get(*name) != Some(value));
+    let own = own.map(|(name, value)| format!("{name}={value}"));
+    let command = arm.start.clone().unwrap_or_else(|| "what runs already".to_owned());
+    let words: Vec<String> = own.chain(command.split_whitespace().map(str::to_owned)).collect();
+    let targets: Vec<String> = arm.targets.iter().map(|(name, at)| format!("{name} at {at}")).collect();
+    let what = redactor.command_line(&words);
+    if targets.is_empty() { what } else { format!("{what}, {}", targets.join(", ")) }
 }
 
 fn resumed(folder: &std::path::Path, definition: &str) -> CommandResult<Record> {

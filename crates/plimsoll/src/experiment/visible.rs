@@ -56,7 +56,13 @@ pub(crate) fn shown(change: Option<f64>, scale: EffectScale) -> String {
     let unit = if scale == EffectScale::Points { "pp" } else { "%" };
     change.map_or("–".to_owned(), |change| {
         let percent = change * 100.0;
-        let digits = if percent >= 10.0 { 0 } else if percent >= 1.0 { 1 } else { 2 };
+        let digits = if percent >= 10.0 {
+            0
+        } else if percent >= 1.0 {
+            1
+        } else {
+            2
+        };
         format!("{percent:.digits$} {unit}")
     })
 }
@@ -64,7 +70,9 @@ pub(crate) fn shown(change: Option<f64>, scale: EffectScale) -> String {
 /// Say what the experiment can see, before it begins.
 pub(crate) fn announce(experiment: &Experiment, calibration: Option<&Calibration>) {
     let Some(calibration) = calibration else {
-        note("no calibration of this host and workload (`plimsoll calibrate`): the first pairs will say what can be seen");
+        note(
+            "no calibration of this host and workload (`plimsoll calibrate`): the first pairs will say what can be seen",
+        );
         return;
     };
     note(format_args!(
@@ -89,14 +97,14 @@ pub(crate) fn announce(experiment: &Experiment, calibration: Option<&Calibration
     }
 }
 
-/// That the last look cannot see the margin (rule S3).
+/// That the last look cannot see the margin.
 fn warn(experiment: &Experiment, metric: &workload::experiment::GateMetric, known: KnownDeviation) {
     let Ok(looks) = Looks::new(&experiment.design.looks) else { return };
     let level = looks.nominal(experiment.design.level / experiment.metrics.len().max(1) as f64);
     let Some(smallest) = known.smallest(looks.last(), level) else { return };
     if smallest > metric.margin {
         note(format_args!(
-            "  warning: S3 mde-exceeds-margin: after {} pairs a change of {} below {} may be missed; its margin is {}. Make \
+            "  warning: margin-not-visible: after {} pairs a change of {} below {} may be missed; its margin is {}. Make \
              slots longer, plan more pairs, use a quieter machine, or widen the margin.",
             looks.last(),
             metric.name,

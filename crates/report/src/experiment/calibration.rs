@@ -42,10 +42,7 @@ pub fn calibration(summary: &CalibrationSummary<'_>, style: Style, width: usize)
         Label::new("CALIBRATED", 12),
         Tone::Good,
         Tone::Strong,
-        &format!(
-            "{}: {} pairs of A against A, {} s under load each",
-            found.name, found.pairs, found.slot_s
-        ),
+        &format!("{}: {} pairs of A against A, {} s under load each", found.name, found.pairs, found.slot_s),
     );
     page.paragraph(Label::indent(3), Tone::Dim, &host(found));
     page.gap();
@@ -65,7 +62,7 @@ pub fn calibration(summary: &CalibrationSummary<'_>, style: Style, width: usize)
         let best = visible.smallest[3];
         if best.is_none_or(|best| best > visible.margin) {
             let text = format!(
-                "S3 mde-exceeds-margin: {}: even in {} min a change of {} may be missed; its margin is {}.",
+                "margin-not-visible: {}: even in {} min a change of {} may be missed; its margin is {}.",
                 noise.name,
                 summary.minutes[3],
                 best.map_or("any size".to_owned(), |best| percent(best, noise.scale)),
@@ -92,11 +89,11 @@ fn host(found: &Calibration) -> String {
 }
 
 fn noise(metrics: &[MetricNoise]) -> Table {
-    let heads = [("median", 4), ("within pairs", 0), ("within a run", 1), ("between starts", 2), ("session", 3)];
+    let heads =
+        [("median", 4), ("within pairs", 0), ("within a run", 1), ("between starts", 2), ("session", 3)];
     let row = |metric: &MetricNoise| {
-        let deviation = |value: Option<f64>| {
-            number::or_not_measured(value, |value| percent(value, metric.scale))
-        };
+        let deviation =
+            |value: Option<f64>| number::or_not_measured(value, |value| percent(value, metric.scale));
         let median = match metric.scale {
             EffectScale::Points => number::percent(metric.median, 1.0),
             EffectScale::Relative => number::with_unit(Some(metric.median), &metric.unit),
@@ -132,7 +129,12 @@ fn smallest(summary: &CalibrationSummary<'_>) -> Table {
     };
     let mut rows = vec![(
         "pairs".to_owned(),
-        summary.pairs.map(|pairs| Cell::plain(pairs.to_string())).into_iter().chain([Cell::plain(String::new())]).collect(),
+        summary
+            .pairs
+            .map(|pairs| Cell::plain(pairs.to_string()))
+            .into_iter()
+            .chain([Cell::plain(String::new())])
+            .collect(),
     )];
     rows.extend(summary.calibration.metrics.iter().zip(&summary.visible).map(row));
     Table { label: "metric", columns, rows }

@@ -33,4 +33,3 @@ pub(super) fn line(moved: &MovedCost) -> String {
         moved.pairs
     )
 }
-
