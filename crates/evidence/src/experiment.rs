@@ -138,6 +138,40 @@ pub struct Mover {
     pub p: f64,
 }
 
+/// What time is spent in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostPlace {
+    /// A function: processor time of its own, without what it calls.
+    Function,
+    /// A statement of a database: its time there.
+    Statement,
+}
+
+impl fmt::Display for CostPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CostPlace::Function => "function",
+            CostPlace::Statement => "statement",
+        })
+    }
+}
+
+/// A function or statement in which B spends another time on a request than A.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MovedCost {
+    /// What it is.
+    pub place: CostPlace,
+    /// Its name, or the text of the statement.
+    pub name: String,
+    /// Milliseconds of a request in A and in B, in the mean of the pairs.
+    pub ms: [f64; 2],
+    /// In how many pairs it was observed.
+    pub pairs: u32,
+    /// The chance of a mean difference as far from none; of those listed one in twenty is expected to be luck.
+    pub p: f64,
+}
+
 /// Why an experiment has no more pairs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "how", content = "why")]
@@ -179,6 +213,60 @@ pub struct ExperimentJudgement {
     pub metrics: Vec<MetricAnswer>,
     /// What limits it, the gravest first.
     pub findings: Vec<ExperimentFinding>,
+    /// In what the time of a request moved, the largest differences first.
+    #[serde(default)]
+    pub moved_most: Vec<MovedCost>,
     /// What also moved, the surest first.
     pub also_moved: Vec<Mover>,
+}
+
+/// How much a metric varies between runs of the same program: what pairs of A against A show.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricNoise {
+    /// The metric's name.
+    pub name: String,
+    /// Its text, by which it is recognised.
+    pub of: String,
+    /// The unit of its values.
+    pub unit: String,
+    /// On which scale the deviations are: of logarithms where it is relative, of shares otherwise.
+    pub scale: EffectScale,
+    /// The median of all runs.
+    pub median: f64,
+    /// The standard deviation of the differences within pairs: the noise floor.
+    pub deviation: f64,
+    /// The standard deviation of a run's value by what varies within the run; none where its parts were too short.
+    pub within_run: Option<f64>,
+    /// The standard deviation of a run's value by what varies between starts; none where the one above is.
+    pub between_starts: Option<f64>,
+    /// The standard deviation of the means of pairs, which pairs remove from a comparison.
+    pub between_pairs: f64,
+}
+
+/// Pairs of runs of the same program on one machine under one load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// The version of this format.
+    pub version: u32,
+    /// The name of the plan or experiment.
+    pub name: String,
+    /// When it was made, in RFC 3339.
+    pub made_at: String,
+    /// The machine.
+    pub host: std::collections::BTreeMap<String, String>,
+    /// A digest of the load.
+    pub workload: String,
+    /// How many pairs it is made of.
+    pub pairs: u32,
+    /// The time under load of each run, in seconds.
+    pub slot_s: f64,
+    /// What a pair takes with its resets and starts, in seconds.
+    pub pair_s: f64,
+    /// Its metrics.
+    pub metrics: Vec<MetricNoise>,
+}
+
+impl Calibration {
+    /// The version that this crate writes.
+    pub const VERSION: u32 = 1;
 }

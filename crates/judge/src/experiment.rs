@@ -2,12 +2,17 @@
 //!
 //! The observation is the pair. [`slot`] measures each run, after both are cut where the later of them is steady
 //! ([`cut`]); [`decide`] answers each metric from the differences of all pairs at each look; [`conditions`] reports what was
-//! not equal in the two arms; the verdict is made here. Nothing is left out for what happened after it began.
+//! not equal in the two arms, [`carried`] what one run leaves to the next, [`costs`] in what the time of a request moved; the
+//! verdict is made here. Nothing is left out for what happened after it began.
 
+mod blocks;
+mod carried;
 mod conditions;
+mod costs;
 pub(crate) mod cut;
 pub mod decide;
 mod invalidating;
+mod noise;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -21,8 +26,11 @@ use workload::experiment::GateMetric;
 use crate::compare::Side;
 use crate::rules::RULES_VERSION;
 
+pub use blocks::{MetricBlocks, blocks};
 pub use conditions::Conditions;
-pub use decide::{Bounds, Compared, Decision, Futility, decisions, futility};
+pub use costs::Cost;
+pub use decide::{Bounds, Compared, Decision, Differences, Futility, Levels, decisions, futility};
+pub use noise::{RunBlocks, noise};
 pub use slot::SlotValue;
 
 /// The two runs of a pair, measured.
@@ -36,6 +44,8 @@ pub struct JudgedPair {
     pub values: Vec<[SlotValue; 2]>,
     /// What is compared and decides nothing: names with values of A and B.
     pub others: Vec<(String, [f64; 2])>,
+    /// In what its requests spent time, where that was observed.
+    pub costs: Vec<Cost>,
     /// Under which conditions each arm ran.
     pub conditions: [Conditions; 2],
     /// What the rules found, with the pair's number.
@@ -49,8 +59,8 @@ pub struct Rulebook<'a> {
     pub metrics: &'a [GateMetric],
     /// When it is looked at.
     pub looks: &'a Looks,
-    /// The chance of any false alarm, 0 to 1.
-    pub level: f64,
+    /// The chances of being wrong.
+    pub levels: Levels,
     /// Rules whose findings do not invalidate it.
     pub accept: &'a [String],
 }
@@ -82,6 +92,7 @@ pub fn judge_pair(
         let (_, b) = b.others.iter().find(|(other, _)| *other == name)?;
         Some((name, [a, *b]))
     });
+    let costs = costs::paired(a.statements, b.statements);
     let mut findings = invalidating::findings(number, sides)?;
     findings.extend(cut::finding(number, &cuts));
     Ok(JudgedPair {
@@ -89,6 +100,7 @@ pub fn judge_pair(
         order,
         values,
         others: others.collect(),
+        costs,
         conditions: [a.conditions, b.conditions],
         findings,
     })
@@ -107,6 +119,7 @@ pub fn judge_experiment(
     let values: Vec<Vec<[SlotValue; 2]>> = (0..rules.metrics.len()).map(of_metric).collect();
     let mut metrics = decide::answers(rules, &values);
     conditions::apply(pairs, &mut metrics, &mut findings);
+    carried::apply(pairs, &mut metrics, &mut findings);
     verdict::refuse_times_beside_errors(rules, &mut metrics, &mut findings);
     findings.sort_by_key(|finding| finding.severity);
     let (verdict, because) = verdict::whole(&metrics, &findings, &end);
@@ -117,12 +130,13 @@ pub fn judge_experiment(
         rules_version: RULES_VERSION,
         verdict,
         because,
-        level: rules.level,
+        level: rules.levels.alarm,
         looks: rules.looks.at().to_vec(),
         pairs: pairs.len() as u32,
         end,
         metrics,
         findings,
+        moved_most: costs::moved_most(pairs),
         also_moved: conditions::also_moved(pairs),
     }
 }

@@ -2,10 +2,12 @@
 //! that were made before, judged.
 
 use crate::arguments::AbArguments;
-use crate::experiment::{definition, given, session};
+use crate::experiment::session::{self, SessionOptions, summary};
+use crate::experiment::{bisect, calibration, definition, given, visible};
 use crate::failure::CommandResult;
 use crate::outputs;
 use crate::signals::Listener;
+use workload::experiment::Experiment;
 
 pub(crate) fn ab(arguments: &AbArguments) -> CommandResult<u8> {
     if !arguments.from.is_empty() {
@@ -14,9 +16,26 @@ pub(crate) fn ab(arguments: &AbArguments) -> CommandResult<u8> {
     if let Some(folder) = &arguments.judge {
         return given::again(folder, arguments);
     }
+    if arguments.bisect {
+        return Ok(bisect::step(arguments));
+    }
     let listener = Listener::start()?;
     let experiment = definition::read(arguments)?;
-    let summary = session::run(&listener, &experiment, arguments)?;
+    let options = options(arguments, &experiment)?;
+    visible::announce(&experiment, options.calibration.as_ref());
+    let made = session::run(&listener, &experiment, &options)?;
+    let summary = summary(&made.record, made.judgement);
     outputs::write_experiment(&summary, &arguments.outputs, &outputs::PreopenedReports::default())?;
     Ok(outputs::exit_code(summary.judgement.verdict, arguments.outputs.inconclusive))
+}
+
+/// How the runs are made.
+pub(crate) fn options(arguments: &AbArguments, experiment: &Experiment) -> CommandResult<SessionOptions> {
+    Ok(SessionOptions {
+        resume: arguments.resume.clone(),
+        folder: arguments.output.clone(),
+        loops: arguments.loops,
+        is_quiet: arguments.quiet,
+        calibration: calibration::find(experiment, arguments.calibration.as_deref())?,
+    })
 }

@@ -21,7 +21,7 @@ mod script;
 mod selftest;
 mod watching;
 
-pub(crate) use ab::{AbArguments, AbOutputArguments};
+pub(crate) use ab::{AbArguments, AbOutputArguments, CalibrateArguments};
 pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
 pub(crate) use capacity::{BetterNumber, CapacityArguments, CapacityOutputArguments, SearchArguments};
 pub(crate) use compare::CompareArguments;
@@ -128,6 +128,9 @@ pub(crate) enum Verb {
     /// Find the highest load at which objectives hold, with its interval, and what happens beyond it
     #[command(after_help = capacity::EXAMPLES, after_long_help = capacity::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Capacity(Box<CapacityArguments>),
+    /// Find out how much runs of the same program differ on this host, and so what `ab` can see in 10, 20, 60 or 90 minutes
+    #[command(after_help = ab::CALIBRATE_EXAMPLES)]
+    Calibrate(Box<CalibrateArguments>),
     /// Write parts of a run file in the formats that other tools read
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArguments),

@@ -1,12 +1,17 @@
 //! Experiments: what they are made of ([`definition`]), how their arms are started and stopped ([`arm`]), the order of
-//! their runs ([`order`]), each run ([`slot`]), all of them ([`session`]), and their list on disk ([`record`]). Pairs that
-//! were made before are read by [`given`].
+//! their runs ([`order`]), which of them are profiled ([`sampled`]), each run ([`slot`]), all of them ([`session`]), and their
+//! list on disk ([`record`]). Pairs that were made before are read by [`given`]. [`calibration`] is what pairs of A against A
+//! show, [`visible`] the changes that can be found with it; [`bisect`] answers `git bisect`.
 
 pub(crate) mod arm;
+pub(crate) mod bisect;
+pub(crate) mod calibration;
 pub(crate) mod definition;
 pub(crate) mod given;
 pub(crate) mod group;
 pub(crate) mod order;
 pub(crate) mod record;
+pub(crate) mod sampled;
 pub(crate) mod session;
 pub(crate) mod slot;
+pub(crate) mod visible;

@@ -6,6 +6,7 @@
 mod ab;
 mod adhoc;
 mod arguments;
+mod calibrate;
 mod capacity;
 mod check;
 mod clock;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => compare::compare(&arguments),
         Verb::Ab(arguments) => ab::ab(&arguments),
         Verb::Capacity(arguments) => capacity::capacity(&arguments),
+        Verb::Calibrate(arguments) => calibrate::calibrate(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Profile(arguments) => profile::profile(&arguments),
         Verb::Import(arguments) => import::import(&arguments),

@@ -97,9 +97,13 @@ pub(crate) fn write_experiment(
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
     type Render = fn(&ExperimentSummary) -> String;
-    let AbOutputArguments { md, json, junit, inconclusive: _ } = asked;
-    let asked: [(&Option<PathBuf>, Render); 3] =
-        [(md, experiment::markdown), (json, experiment::json), (junit, experiment::junit)];
+    let AbOutputArguments { html, md, json, junit, inconclusive: _ } = asked;
+    let asked: [(&Option<PathBuf>, Render); 4] = [
+        (html, experiment::html),
+        (md, experiment::markdown),
+        (json, experiment::json),
+        (junit, experiment::junit),
+    ];
     if !asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-"))) {
         let (style, width) = terminal();
         print(&experiment::terminal(summary, style, width))?;
@@ -139,7 +143,7 @@ pub(crate) fn write_capacity(
 }
 
 /// How text for standard output is laid out: colours on terminals alone, and its width.
-fn terminal() -> (Style, usize) {
+pub(crate) fn terminal() -> (Style, usize) {
     let is_coloured = Stream::Output.is_terminal() && std::env::var_os("NO_COLOR").is_none();
     (if is_coloured { Style::Colour } else { Style::Plain }, Stream::Output.width())
 }

@@ -1,7 +1,11 @@
 //! An experiment as text, HTML, Markdown, JSON and JUnit: the verdict, the effect on each metric with its interval and what
 //! could have been seen, what limits it, what else moved, and every pair.
 
+mod calibration;
+mod costs;
+mod dots;
 mod format;
+mod html;
 mod json;
 mod junit;
 mod markdown;
@@ -10,6 +14,8 @@ mod terminal;
 use evidence::{ExperimentJudgement, PairOrder};
 use serde::Serialize;
 
+pub use calibration::{CalibrationSummary, VisibleChanges, calibration};
+pub use html::html;
 pub use json::{SCHEMA, json};
 pub use junit::junit;
 pub use markdown::markdown;

@@ -1,7 +1,7 @@
 //! Experiments whose truth is known: how often pairs show a difference that is not there, and one that is.
 
 use evidence::MetricVerdict;
-use judge::experiment::{Bounds, Compared, Decision, decisions};
+use judge::experiment::{Bounds, Compared, Decision, Levels, decisions};
 use stats::Looks;
 use workload::experiment::{GateMetric, MOST_METRICS};
 use workload::objective::parse_quantity;
@@ -9,7 +9,7 @@ use workload::objective::parse_quantity;
 use crate::random::Random;
 
 /// The chance of a false alarm that experiments promise at most.
-const LEVEL: f64 = 0.005;
+pub(crate) const LEVEL: f64 = 0.005;
 /// Requests of a run.
 const REQUESTS: f64 = 24_000.0;
 /// The error of a time by its digits alone.
@@ -116,7 +116,7 @@ impl ExperimentKind {
     /// So many experiments, which begin with this seed.
     pub fn run(&self, experiments: u64, seed: u64) -> ExperimentTally {
         let bounds = self.metrics().iter().map(Bounds::of).collect();
-        let design = SimulatedDesign { looks: Looks::default(), bounds };
+        let design = SimulatedDesign { looks: Looks::default(), levels: Levels::of(LEVEL), bounds };
         let mut tally = ExperimentTally::default();
         for number in 0..experiments {
             self.one(&design, &mut Random::new(seed.wrapping_add(number)), &mut tally);
@@ -133,31 +133,16 @@ impl ExperimentKind {
         times.chain([of("error_rate(all)")]).collect()
     }
 
-    /// Pair after pair, as an experiment is made, until it is decided.
     fn one(&self, design: &SimulatedDesign, random: &mut Random, tally: &mut ExperimentTally) {
-        let mut differences: Vec<Vec<f64>> = vec![Vec::new(); self.metrics];
-        let mut squares = 0.0;
-        for made in 1..=design.looks.last() {
-            squares += self.pair(&mut differences, random);
-            if !design.looks.at().contains(&made) {
-                continue;
-            }
-            let least = |metric: usize| match metric + 1 == self.metrics {
-                true => (squares / f64::from(made)).sqrt(),
-                false => TIME_ERROR,
-            };
-            let compared: Vec<Option<Compared<'_>>> = (differences.iter().enumerate())
-                .map(|(at, differences)| {
-                    Some(Compared { bounds: design.bounds[at], differences, least: least(at) })
-                })
-                .collect();
-            let found = decisions(&design.looks, LEVEL, &compared);
-            let has = |verdict| found.iter().any(|decision| decision.verdict == verdict);
-            let is_over = has(MetricVerdict::Regressed) || !has(MetricVerdict::Inconclusive);
-            if is_over || made == design.looks.last() {
-                return tally.add(made, &found);
-            }
-        }
+        let (mut squares, mut made) = (0.0, 0.0_f64);
+        let (pairs, found) = until_decided(design, |differences| {
+            squares += self.pair(differences, random);
+            made += 1.0;
+            let mut least = vec![TIME_ERROR; self.metrics];
+            least[self.metrics - 1] = (squares / made).sqrt();
+            least
+        });
+        tally.add(pairs, &found);
     }
 
     /// Another pair; returns the variance of its error rates by counting.
@@ -191,13 +176,40 @@ impl ExperimentKind {
 }
 
 /// What all experiments of a kind share.
-struct SimulatedDesign {
-    looks: Looks,
-    bounds: Vec<Bounds>,
+pub(crate) struct SimulatedDesign {
+    pub(crate) looks: Looks,
+    pub(crate) levels: Levels,
+    pub(crate) bounds: Vec<Bounds>,
+}
+
+/// Pair after pair, as an experiment is made, until it is decided: after how many, and how. `next` adds the differences of a
+/// pair to those of each metric and returns the least deviation of each that may be taken for known.
+pub(crate) fn until_decided(
+    design: &SimulatedDesign,
+    mut next: impl FnMut(&mut [Vec<f64>]) -> Vec<f64>,
+) -> (u32, Vec<Decision>) {
+    let mut differences: Vec<Vec<f64>> = vec![Vec::new(); design.bounds.len()];
+    let mut found = Vec::new();
+    for made in 1..=design.looks.last() {
+        let least = next(&mut differences);
+        if !design.looks.at().contains(&made) {
+            continue;
+        }
+        let compared = design.bounds.iter().zip(&differences).zip(least);
+        let compared: Vec<Option<Compared<'_>>> = compared
+            .map(|((bounds, differences), least)| Some(Compared { bounds: *bounds, differences, least }))
+            .collect();
+        found = decisions(&design.looks, design.levels, &compared);
+        let has = |verdict| found.iter().any(|decision| decision.verdict == verdict);
+        if has(MetricVerdict::Regressed) || !has(MetricVerdict::Inconclusive) {
+            return (made, found);
+        }
+    }
+    (design.looks.last(), found)
 }
 
 impl ExperimentTally {
-    fn add(&mut self, pairs: u32, found: &[Decision]) {
+    pub(crate) fn add(&mut self, pairs: u32, found: &[Decision]) {
         let is_alarm = |verdict| matches!(verdict, MetricVerdict::Regressed | MetricVerdict::Improved);
         let first = found[0].verdict;
         self.experiments += 1;
@@ -235,12 +247,19 @@ impl ExperimentTally {
         self.count(promise) as f64 / self.experiments.max(1) as f64
     }
 
-    fn count(&self, promise: Promise) -> u64 {
+    /// How many the promise is about.
+    pub fn count(&self, promise: Promise) -> u64 {
         match promise {
             Promise::AlarmsAtMost(_) => self.alarms,
             Promise::FoundAtLeast(_) => self.regressed,
             Promise::MissedAtMost(_) | Promise::ClearedAtLeast(_) => self.cleared,
         }
+    }
+
+    /// The limits of the share at 95 %, each one-sided (Clopper and Pearson).
+    pub fn limits(&self, promise: Promise) -> (f64, f64) {
+        let limits = stats::share_limits(self.count(promise) as f64, self.experiments as f64, 0.95);
+        (limits.lower, limits.upper)
     }
 
     /// Whether the promise is kept, as far as chance allows to say: the exact one-sided limit at 99.9 % does not contradict

@@ -5,9 +5,11 @@
 //! steady state and of leaks are simulated beside them. Pure and seeded: the same seed gives the same answers. Start reading
 //! at [`catalogue`], then `verdicts`.
 
+mod bisections;
 mod catalogue;
 mod episodes;
 mod experiments;
+mod flipped;
 mod generator;
 mod leaks;
 #[cfg(test)]
@@ -22,8 +24,10 @@ mod target;
 mod truth;
 mod verdicts;
 
+pub use bisections::{BisectionKind, BisectionTally, RIGHT_AT_LEAST, bisections};
 pub use catalogue::{Subject, catalogue};
 pub use experiments::{ExperimentKind, ExperimentTally, Promise, experiments};
+pub use flipped::{Experiments, LivePairs, Unusable};
 pub use question::{GivenVerdict, Limits, Question, Tally, Truth};
 
 /// Runs or series of one kind, and what is asked of each.

@@ -72,8 +72,10 @@ mod tests {
                 let ratio = known.nominal(level) / simulated.two_sided(level);
                 assert!((ratio - 1.0).abs() < within, "{looks:?} at {level}: {ratio}");
             }
-            let ratio = known.one_sided() / simulated.one_sided(0.05);
+            let ratio = known.one_sided(0.05) / simulated.one_sided(0.05);
             assert!((ratio - 1.0).abs() < 0.06, "{looks:?}, one-sided: {ratio}");
+            let ratio = known.one_sided(0.005) / simulated.one_sided(0.005);
+            assert!((ratio - 1.0).abs() < 0.25, "{looks:?}, one-sided at 0.5 %: {ratio}");
         }
     }
 }

@@ -21,7 +21,7 @@ pub use inversion::{Inversion, InversionRules, LevelMargin};
 pub use line::residuals;
 pub use looks::{Looks, UnknownLooks};
 pub use paired::{Paired, benjamini_hochberg, holm, sign_flip};
-pub use power::{normal_below, power, smallest_effect};
+pub use power::{deviation_limit, normal_below, power, smallest_effect};
 pub use sample::{mean, quantile, standard_deviation};
 pub use steady::{NotSteady, Steady, mser_5, steady};
 pub use student::{t_quantile, t_two_sided};

@@ -1,6 +1,6 @@
 //! How large a difference pairs can show.
 
-use crate::gamma::{ln_gamma, upper};
+use crate::gamma::{ln_gamma, lower_quantile, upper};
 use crate::student::t_quantile;
 
 /// Steps of the integral over the estimated deviation.
@@ -59,6 +59,21 @@ pub fn smallest_effect(deviation: f64, pairs: u32, nominal: f64, wanted: f64) ->
         }
     }
     high * deviation
+}
+
+/// How many times as large as a standard deviation of so many values the true one is at most, with this confidence (0 to 1):
+/// the upper limit of the chi-square distribution. Infinite for fewer than two values.
+///
+/// ```
+/// // Eight pairs know a deviation to × 1.35, at 80 %.
+/// assert!((stats::deviation_limit(8, 0.8) - 1.35).abs() < 0.005);
+/// ```
+pub fn deviation_limit(values: u32, confidence: f64) -> f64 {
+    let degrees = f64::from(values.saturating_sub(1));
+    if degrees < 1.0 {
+        return f64::INFINITY;
+    }
+    (degrees / 2.0 / lower_quantile(1.0 - confidence, degrees / 2.0)).sqrt()
 }
 
 /// The probability that a standard normal value is below `z`.

@@ -75,14 +75,44 @@ pub struct Design {
     pub seed: u64,
     /// The chance of any false alarm, 0 to 1.
     pub level: f64,
+    /// The chance that a change as large as the margin is called none, 0 to 1.
+    #[serde(default = "usual_exclusion")]
+    pub exclusion: f64,
     /// Rules whose findings do not invalidate the comparison: the difference is meant.
     pub accept: Vec<String>,
+    /// Processor profiles of both arms; none where it has none besides those of the plan.
+    #[serde(default)]
+    pub profiles: Option<SlotProfiles>,
+}
+
+/// Processor profiles in random slots: of both runs of a pair, from the same second on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SlotProfiles {
+    /// The target, by name.
+    pub target: String,
+    /// How long each is; none: half of the longest phase, at most 30 s.
+    pub length: Option<Duration>,
+    /// The share of the pairs, above 0 to 1.
+    pub share: f64,
 }
 
 impl Default for Design {
     fn default() -> Design {
-        Design { slot: None, looks: vec![6, 10, 16], budget: None, seed: 1, level: 0.005, accept: Vec::new() }
+        Design {
+            slot: None,
+            looks: vec![6, 10, 16],
+            budget: None,
+            seed: 1,
+            level: 0.005,
+            exclusion: usual_exclusion(),
+            accept: Vec::new(),
+            profiles: None,
+        }
     }
+}
+
+fn usual_exclusion() -> f64 {
+    0.05
 }
 
 /// Something that decides an experiment.

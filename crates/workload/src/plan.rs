@@ -20,7 +20,7 @@ pub use crate::files::Files;
 pub use crate::http::MAX_REDIRECTS;
 pub use capacity::{load_capacity, searched_in, slos_for};
 pub use errors::{PlanError, PlanErrors};
-pub use experiment::{ExperimentOverrides, load_experiment, metrics_for};
+pub use experiment::{ArmsAsked, ExperimentOverrides, load_experiment, metrics_for};
 pub use objectives::asked;
 pub use policy::{Policy, load_policy};
 
@@ -42,6 +42,7 @@ mod policy;
 mod request;
 mod scenarios;
 mod section;
+mod slot_profiles;
 mod step_reader;
 mod steps;
 mod targets;

@@ -4,12 +4,11 @@
 //! keeps the generator from running would hide behind that.
 
 use evidence::run::{ReadError, select};
-use evidence::{
-    ExperimentFinding, Histogram, Metric, MetricAnswer, MetricVerdict, Mover, PairOrder, Run, Severity,
-};
+use evidence::{ExperimentFinding, Histogram, Metric, MetricAnswer, MetricVerdict, Mover, Run, Severity};
 use stats::Paired;
 
 use super::JudgedPair;
+use super::carried::differences;
 use crate::compare::Side;
 use crate::facts::Host;
 use crate::tables::Tables;
@@ -20,12 +19,12 @@ const LEVEL: f64 = 0.01;
 const LAG_MS: f64 = 1.0;
 /// The smallest difference of stolen processor time that matters, as a share.
 const STEAL: f64 = 0.01;
+/// The smallest difference of what other programs use that matters, in processors.
+const OTHERS_CORES: f64 = 0.1;
 /// Of what also moved: how many of those listed may be luck.
 const FALSE_DISCOVERIES: f64 = 0.05;
 /// The most that is listed.
 const MOST_MOVERS: usize = 10;
-/// Pairs of each order that are needed to compare them.
-const FEWEST_OF_ORDER: usize = 3;
 
 /// Under which conditions a run was made.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -34,6 +33,8 @@ pub struct Conditions {
     pub lag_ms: Option<f64>,
     /// The share of processor time that neighbours took, 0 to 1.
     pub steal: Option<f64>,
+    /// How many processors others used: neither the generator nor an observed target.
+    pub others_cores: Option<f64>,
 }
 
 impl Conditions {
@@ -42,9 +43,14 @@ impl Conditions {
         let whole = seconds.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end));
         let host = crate::facts::host_of(side.run)?;
         let steal = |host: &Host| host.steal(&whole.clone()?).map(|steal| steal.mean);
+        let others = |host: &Host| {
+            let cores: Vec<f64> = host.others(&whole.clone()?).map(|others| others.cores).collect();
+            stats::mean(&cores)
+        };
         Ok(Conditions {
             lag_ms: quantile_ms(side.run, Metric::StartLag, 0.99)?,
             steal: host.as_ref().and_then(steal),
+            others_cores: host.as_ref().and_then(others),
         })
     }
 }
@@ -79,6 +85,13 @@ pub(super) fn apply(
             least: STEAL,
             of: |conditions| conditions.steal,
         },
+        Condition {
+            name: "others-differ",
+            what: "the use of processors by other programs",
+            unit: " cores",
+            least: OTHERS_CORES,
+            of: |conditions| conditions.others_cores,
+        },
     ];
     let differing = conditions.map(|condition| condition.unequal(pairs));
     for finding in differing.into_iter().flatten() {
@@ -91,7 +104,6 @@ pub(super) fn apply(
         }
         findings.push(finding);
     }
-    findings.extend(metrics.iter().filter_map(|metric| order_effect(pairs, metric)));
     findings.extend(metrics.iter().filter_map(one_pair_decides));
 }
 
@@ -127,60 +139,6 @@ impl Condition {
             next: "Give the generator a processor of its own, or use a quieter machine.".to_owned(),
         })
     }
-}
-
-/// The differences of a metric, by pair; none where one has none.
-fn differences(metric: &MetricAnswer) -> Option<Vec<f64>> {
-    let difference = |[a, b]: &[Option<f64>; 2]| match metric.scale {
-        evidence::EffectScale::Points => Some((*b)? - (*a)?),
-        evidence::EffectScale::Relative => Some((*b)?.ln() - (*a)?.ln()),
-    };
-    metric.values.iter().map(difference).collect()
-}
-
-/// That what ran second differs from what ran first: something is carried over from one slot to the next.
-fn order_effect(pairs: &[JudgedPair], metric: &MetricAnswer) -> Option<ExperimentFinding> {
-    let all = differences(metric)?;
-    let of = |order: PairOrder| -> Vec<f64> {
-        pairs.iter().zip(&all).filter(|(pair, _)| pair.order == order).map(|(_, d)| *d).collect()
-    };
-    let (ab, ba) = (of(PairOrder::Ab), of(PairOrder::Ba));
-    if ab.len() < FEWEST_OF_ORDER || ba.len() < FEWEST_OF_ORDER {
-        return None;
-    }
-    let p = two_samples(&ab, &ba)?;
-    let effect = (stats::mean(&ab)? - stats::mean(&ba)?) / 2.0;
-    let bound =
-        if metric.scale == evidence::EffectScale::Points { metric.margin } else { metric.margin.ln_1p() };
-    (p < LEVEL && effect.abs() > bound / 2.0).then(|| ExperimentFinding {
-        name: "order-effect".to_owned(),
-        severity: Severity::Caution,
-        pairs: Vec::new(),
-        what: format!(
-            "{}: the run that comes second in a pair differs from the first by {:+.1} %, whichever arm it is. The order is \
-             balanced, so that this does not favour an arm, but something is carried over.",
-            metric.name,
-            effect.exp_m1() * 100.0
-        ),
-        next: "Reset the state before every slot (`reset`), or make slots longer.".to_owned(),
-    })
-}
-
-/// The two-sided probability of two means as far apart, if the true ones are equal: Student's t test with the pooled
-/// deviation.
-fn two_samples(one: &[f64], other: &[f64]) -> Option<f64> {
-    let (n, m) = (one.len() as f64, other.len() as f64);
-    let squares =
-        |values: &[f64]| Some(stats::standard_deviation(values)?.powi(2) * (values.len() - 1) as f64);
-    let pooled = (squares(one)? + squares(other)?) / (n + m - 2.0);
-    let error = (pooled * (1.0 / n + 1.0 / m)).sqrt();
-    let degrees = (one.len() + other.len()).saturating_sub(2) as u32;
-    (error > 0.0).then(|| {
-        stats::t_two_sided(
-            (stats::mean(one).unwrap_or(0.0) - stats::mean(other).unwrap_or(0.0)) / error,
-            degrees,
-        )
-    })
 }
 
 /// That one pair lies far from all others: whether it decides can be seen in the plot.

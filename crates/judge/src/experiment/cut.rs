@@ -15,9 +15,9 @@ use crate::compare::Side;
 use crate::facts::steady_state;
 use crate::tables::Tables;
 
-/// The second of the run from which each phase is measured, by the phase's name.
+/// The seconds of the run in which each phase is measured, by the phase's name; a phase without any is measured whole.
 #[derive(Debug, Default)]
-pub(crate) struct Cuts(BTreeMap<String, u32>);
+pub(crate) struct Cuts(BTreeMap<String, Seconds>);
 
 /// Where the later of two runs is steady. A phase in which this is not known of both is measured whole.
 pub(super) fn cuts(sides: [&Side<'_>; 2]) -> Result<Cuts, ReadError> {
@@ -26,7 +26,7 @@ pub(super) fn cuts(sides: [&Side<'_>; 2]) -> Result<Cuts, ReadError> {
     let (a, b) = (a?, b?);
     for (phase, start) in a {
         if let (Some(a), Some(Some(b))) = (start, b.get(&phase)) {
-            cuts.insert(phase, a.max(*b));
+            cuts.insert(phase, a.max(*b)..u32::MAX);
         }
     }
     Ok(Cuts(cuts))
@@ -47,7 +47,7 @@ fn starts(side: &Side<'_>) -> Result<BTreeMap<String, Option<u32>>, ReadError> {
 /// That something was cut.
 pub(super) fn finding(number: u32, cuts: &Cuts) -> Option<ExperimentFinding> {
     let shown: Vec<String> =
-        cuts.0.iter().map(|(phase, second)| format!("{phase} from second {second}")).collect();
+        cuts.0.iter().map(|(phase, seconds)| format!("{phase} from second {}", seconds.start)).collect();
     (!shown.is_empty()).then(|| ExperimentFinding {
         name: "warm-up-cut".to_owned(),
         severity: Severity::Info,
@@ -60,19 +60,25 @@ pub(super) fn finding(number: u32, cuts: &Cuts) -> Option<ExperimentFinding> {
 impl Cuts {
     /// A phase without what comes before this second of the run.
     pub(crate) fn until(phase: &str, second: u32) -> Cuts {
-        Cuts([(phase.to_owned(), second)].into())
+        Cuts([(phase.to_owned(), second..u32::MAX)].into())
     }
 
-    fn of(&self, phase: &str) -> u32 {
-        self.0.get(phase).copied().unwrap_or(0)
+    /// Only these seconds of phases count.
+    pub(super) fn within(seconds: BTreeMap<String, Seconds>) -> Cuts {
+        Cuts(seconds)
+    }
+
+    fn of(&self, phase: &str) -> Seconds {
+        self.0.get(phase).cloned().unwrap_or(0..u32::MAX)
     }
 
     /// The workload, whose phases begin where they are cut.
     pub(crate) fn applied_to(&self, workload: &Workload) -> Workload {
         let mut workload = workload.clone();
         for phase in &mut workload.phases {
-            let cut = Duration::from_secs(self.of(&phase.name).into());
-            phase.start = phase.start.max(cut).min(phase.end);
+            let kept = self.of(&phase.name);
+            phase.end = phase.end.min(Duration::from_secs(kept.end.into()));
+            phase.start = phase.start.max(Duration::from_secs(kept.start.into())).min(phase.end);
         }
         workload
     }
@@ -88,8 +94,9 @@ impl CutRun<'_> {
     fn window(&self, key: KeyId, window: Seconds) -> Seconds {
         let phase =
             self.run.keys().iter().find(|(id, _)| *id == key).map(|(_, key)| self.cuts.of(&key.phase));
-        let start = window.start.max(phase.unwrap_or(0));
-        start..window.end.max(start)
+        let kept = phase.unwrap_or(0..u32::MAX);
+        let start = window.start.max(kept.start);
+        start..window.end.min(kept.end).max(start)
     }
 }
 

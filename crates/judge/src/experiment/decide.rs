@@ -20,17 +20,37 @@ const SIGN_FLIP_PAIRS: usize = 8;
 /// Of the 95 % interval over all looks.
 const INTERVAL: f64 = 0.05;
 
+/// The chances of being wrong, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Levels {
+    /// Of any false alarm in all metrics and looks.
+    pub alarm: f64,
+    /// Of excluding a change that is as large as the margin, for each metric over all looks.
+    pub exclusion: f64,
+}
+
+impl Levels {
+    /// The level of an experiment, whose exclusions hold at 95 %.
+    pub fn of(alarm: f64) -> Levels {
+        Levels { alarm, exclusion: 0.05 }
+    }
+}
+
 /// The differences of one metric.
-pub(super) struct Differences {
-    /// One for each pair, more is positive.
-    values: Vec<f64>,
+#[derive(Debug, Clone, PartialEq)]
+pub struct Differences {
+    /// One for each pair, more is positive: of logarithms, or of shares.
+    pub values: Vec<f64>,
     /// The least deviation that may be taken for known.
-    least: f64,
+    pub least: f64,
 }
 
 impl Differences {
-    /// The differences of these pairs, or why there are none.
-    fn of(metric: &GateMetric, pairs: &[[SlotValue; 2]]) -> Result<Differences, String> {
+    /// The differences of these pairs.
+    ///
+    /// # Errors
+    /// Why there are none, in a sentence.
+    pub fn of(metric: &GateMetric, pairs: &[[SlotValue; 2]]) -> Result<Differences, String> {
         let (mut values, mut squares) = (Vec::new(), 0.0);
         for (index, sides) in pairs.iter().enumerate() {
             let [a, b] = [(&sides[0], "A"), (&sides[1], "B")].map(|(value, arm)| {
@@ -109,7 +129,8 @@ impl Compared<'_> {
 ///
 /// Once a difference, an improvement or equivalence is shown it stays; what is only not a regression may still be shown to be
 /// more.
-pub fn decisions(looks: &Looks, level: f64, metrics: &[Option<Compared<'_>>]) -> Vec<Decision> {
+pub fn decisions(looks: &Looks, levels: Levels, metrics: &[Option<Compared<'_>>]) -> Vec<Decision> {
+    let one_sided = looks.one_sided(levels.exclusion);
     let mut found = vec![OPEN; metrics.len()];
     for look in looks.at() {
         let paired = |metric: &Option<Compared<'_>>| metric.and_then(|m| Some((m.bounds, m.first(*look)?)));
@@ -122,12 +143,11 @@ pub fn decisions(looks: &Looks, level: f64, metrics: &[Option<Compared<'_>>]) ->
                 decision.level = decision.level.min(looks.level(paired.p()));
             }
         }
-        let levels: Vec<f64> = found.iter().map(|decision| decision.level).collect();
-        for ((decision, adjusted), seen) in found.iter_mut().zip(stats::holm(&levels)).zip(&seen) {
+        let reached: Vec<f64> = found.iter().map(|decision| decision.level).collect();
+        for ((decision, adjusted), seen) in found.iter_mut().zip(stats::holm(&reached)).zip(&seen) {
             decision.adjusted = adjusted;
             let Some((bounds, paired)) = seen else { continue };
-            let verdict =
-                verdict(*bounds, &Seen { paired, is_shown: adjusted <= level, one_sided: looks.one_sided() });
+            let verdict = verdict(*bounds, &Seen { paired, is_shown: adjusted <= levels.alarm, one_sided });
             let is_open = matches!(decision.verdict, MetricVerdict::Inconclusive)
                 || (decision.verdict == MetricVerdict::NoRegression
                     && verdict.verdict() == evidence::Verdict::Pass);
@@ -172,9 +192,9 @@ pub(super) fn answers(rules: &Rulebook<'_>, values: &[Vec<[SlotValue; 2]>]) -> V
         Some(Compared { bounds: Bounds::of(metric), differences: values, least: *least })
     });
     let inputs: Vec<Option<Compared<'_>>> = compared.collect();
-    let decisions = decisions(rules.looks, rules.level, &inputs);
+    let decisions = decisions(rules.looks, rules.levels, &inputs);
     // In standard deviations it is the same for every metric.
-    let nominal = rules.looks.nominal(rules.level / rules.metrics.len().max(1) as f64);
+    let nominal = rules.looks.nominal(rules.levels.alarm / rules.metrics.len().max(1) as f64);
     let smallest = stats::smallest_effect(1.0, rules.looks.last(), nominal, POWER);
     let mut answers = Vec::new();
     for (index, differences) in differences.into_iter().enumerate() {
@@ -193,9 +213,14 @@ struct MetricPairs<'a> {
     smallest: f64,
 }
 
+/// How the sides of a metric are compared.
+pub(super) fn scale(metric: &GateMetric) -> EffectScale {
+    if metric.quantity.is_share() { EffectScale::Points } else { EffectScale::Relative }
+}
+
 fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> MetricAnswer {
     let MetricPairs { metric, values, differences, smallest } = of;
-    let scale = if metric.quantity.is_share() { EffectScale::Points } else { EffectScale::Relative };
+    let scale = scale(metric);
     let side = |side: usize| {
         let known: Vec<f64> = values.iter().filter_map(|pair| pair[side].known().ok()).collect();
         stats::quantile(&known, 0.5)
@@ -244,9 +269,10 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
 }
 
 fn because(rules: &Rulebook<'_>, answer: &MetricAnswer) -> String {
-    let (first, level) = (rules.looks.at()[0], rules.level * 100.0);
+    let (first, level) = (rules.looks.at()[0], rules.levels.alarm * 100.0);
+    let excluded = 100.0 - rules.levels.exclusion * 100.0;
     let direction = |effect: f64| if (effect > 0.0) == answer.is_better_higher { "better" } else { "worse" };
-    let shown = answer.p.is_some_and(|p| p <= rules.level);
+    let shown = answer.p.is_some_and(|p| p <= rules.levels.alarm);
     let small = || match answer.effect {
         Some(effect) if shown && effect != 0.0 => format!(" It is {} by less.", direction(effect)),
         _ => String::new(),
@@ -257,10 +283,10 @@ fn because(rules: &Rulebook<'_>, answer: &MetricAnswer) -> String {
         ),
         MetricVerdict::Improved => format!("A difference is shown at {level} % for all metrics together."),
         MetricVerdict::NoRegression => {
-            format!("A change for the worse beyond the margin is excluded at 95 %.{}", small())
+            format!("A change for the worse beyond the margin is excluded at {excluded} %.{}", small())
         }
         MetricVerdict::Equivalent => {
-            format!("A change beyond the margin in either direction is excluded at 95 %.{}", small())
+            format!("A change beyond the margin in either direction is excluded at {excluded} %.{}", small())
         }
         MetricVerdict::Inconclusive if answer.pairs < first => {
             format!("{} of {first} pairs for the first look.", answer.pairs)
@@ -316,9 +342,10 @@ fn chance(rules: &Rulebook<'_>, metric: &GateMetric, answer: &MetricAnswer) -> (
     let spread = (deviation * left.max(0.0).sqrt() / last).max(f64::MIN_POSITIVE);
     let error = deviation / last.sqrt();
     let degrees = rules.looks.last().saturating_sub(1);
-    let nominal = rules.looks.nominal(rules.level / rules.metrics.len().max(1) as f64);
+    let nominal = rules.looks.nominal(rules.levels.alarm / rules.metrics.len().max(1) as f64);
     let needed = stats::t_quantile(1.0 - nominal / 2.0, degrees) * error;
-    let within = bounds.above - stats::t_quantile(1.0 - rules.looks.one_sided(), degrees) * error;
+    let within = bounds.above
+        - stats::t_quantile(1.0 - rules.looks.one_sided(rules.levels.exclusion), degrees) * error;
     let shown = stats::normal_below((mean - needed) / spread);
     let improved = stats::normal_below((-mean - needed) / spread);
     let excluded = stats::normal_below((within - mean) / spread);

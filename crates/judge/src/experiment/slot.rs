@@ -1,5 +1,7 @@
 //! One run of an experiment, measured.
 
+use std::collections::BTreeMap;
+
 use evidence::coverage::covered_seconds;
 use evidence::run::{ReadError, select};
 use evidence::{Coverage, Metric, Outcome, Run, Seconds, SeriesKey, Window};
@@ -20,6 +22,10 @@ const OTHER_ERROR: f64 = 0.000_1;
 const CLUSTERED: f64 = 10.0;
 /// Below this covered share of a phase there is no cost per request.
 const ENOUGH_COVERAGE: f64 = 0.9;
+/// The time that statements of a database take, in seconds a second.
+const STATEMENT_TIME: &str = "pg_statement_busy";
+/// Series of single statements.
+const OF_STATEMENTS: &str = "pg_statement_";
 
 /// The value of a metric in one run.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +69,8 @@ impl SlotValue {
 pub(super) struct Slot {
     pub(super) values: Vec<SlotValue>,
     pub(super) others: Vec<(String, f64)>,
+    /// Milliseconds of a request in each statement, by its text.
+    pub(super) statements: BTreeMap<String, f64>,
     pub(super) conditions: Conditions,
 }
 
@@ -73,13 +81,30 @@ impl Slot {
         let tables = Tables::of(&run, &workload)?;
         let disturbed = DisturbedTime::of(&run, &workload)?;
         let source = MeasureSource { run: &run, workload: &workload, tables: &tables, disturbed: &disturbed };
-        let measured = |metric: &GateMetric| value(&source, &metric.quantity);
         Ok(Slot {
-            values: metrics.iter().map(measured).collect::<Result<_, _>>()?,
+            values: values(&source, metrics)?,
             others: others(&source)?,
+            statements: statements(&source)?,
             conditions: Conditions::of(side, &tables)?,
         })
     }
+}
+
+/// The values of metrics in a run that is cut.
+pub(super) fn cut_values(
+    side: &Side<'_>,
+    cuts: &Cuts,
+    metrics: &[GateMetric],
+) -> Result<Vec<SlotValue>, ReadError> {
+    let run = CutRun { run: side.run, cuts };
+    let workload = cuts.applied_to(side.workload);
+    let tables = Tables::of(&run, &workload)?;
+    let disturbed = DisturbedTime::of(&run, &workload)?;
+    values(&MeasureSource { run: &run, workload: &workload, tables: &tables, disturbed: &disturbed }, metrics)
+}
+
+fn values(source: &MeasureSource<'_>, metrics: &[GateMetric]) -> Result<Vec<SlotValue>, ReadError> {
+    metrics.iter().map(|metric| value(source, &metric.quantity)).collect()
 }
 
 fn value(source: &MeasureSource<'_>, quantity: &Quantity) -> Result<SlotValue, ReadError> {
@@ -205,16 +230,39 @@ fn others(source: &MeasureSource<'_>) -> Result<Vec<(String, f64)>, ReadError> {
         }
     }
     let window = whole(workload);
-    for series in run.series().iter().filter(|series| &*series.target != SeriesKey::GENERATOR) {
+    let is_other =
+        |key: &&SeriesKey| &*key.target != SeriesKey::GENERATOR && !key.name.starts_with(OF_STATEMENTS);
+    for series in run.series().iter().filter(is_other) {
         let integral = Coverage::of(run, series)?.integral(window);
         if integral.covered_s > 0.0 && integral.sum > 0.0 {
+            let part = if series.part.is_empty() { String::new() } else { format!(" {}", series.part) };
             others.push((
-                format!("mean {} of {}", series.name, series.target),
+                format!("mean {}{part} of {}", series.name, series.target),
                 integral.sum / integral.covered_s,
             ));
         }
     }
     Ok(others)
+}
+
+/// The time that requests spend in each statement of the observed databases. A statement is named by its text: its id
+/// differs between databases.
+fn statements(source: &MeasureSource<'_>) -> Result<BTreeMap<String, f64>, ReadError> {
+    let MeasureSource { run, workload, .. } = *source;
+    let mut statements = BTreeMap::new();
+    let window = whole(workload);
+    let seconds = source.window(&Filter::default());
+    let rate = ended(run, &seconds)? as f64 / (seconds.len() as f64).max(1.0);
+    for series in run.series().iter().filter(|series| &*series.name == STATEMENT_TIME) {
+        let integral = Coverage::of(run, series)?.integral(window);
+        if integral.covered_s <= 0.0 || rate <= 0.0 {
+            continue;
+        }
+        let part = &*series.part;
+        let text = part.split_once(' ').map_or(part, |(_, text)| text);
+        *statements.entry(text.to_owned()).or_default() += integral.sum / integral.covered_s / rate * 1_000.0;
+    }
+    Ok(statements)
 }
 
 /// From the first phase's beginning to the last one's end.

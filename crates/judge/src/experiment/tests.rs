@@ -6,7 +6,7 @@ use stats::Looks;
 use workload::experiment::GateMetric;
 use workload::objective::parse_quantity;
 
-use super::{Conditions, Futility, JudgedPair, Rulebook, SlotValue, futility, judge_experiment};
+use super::{Conditions, Futility, JudgedPair, Levels, Rulebook, SlotValue, futility, judge_experiment};
 
 const NOISE: [f64; 16] =
     [0.3, -0.9, 1.1, -0.2, 0.7, -1.3, 0.1, 0.9, -0.6, -0.4, 1.4, -1.1, 0.5, 0.2, -0.8, 0.6];
@@ -26,6 +26,7 @@ fn pairs(values: Vec<Vec<[SlotValue; 2]>>) -> Vec<JudgedPair> {
         order: if number % 2 == 1 { PairOrder::Ab } else { PairOrder::Ba },
         values,
         others: Vec::new(),
+        costs: Vec::new(),
         conditions: [Conditions::default(); 2],
         findings: Vec::new(),
     };
@@ -41,7 +42,7 @@ fn shifted(count: usize, shift: f64, deviation: f64) -> Vec<JudgedPair> {
 
 fn judged(metrics: &[GateMetric], pairs: &[JudgedPair]) -> ExperimentJudgement {
     let looks = Looks::default();
-    let rules = Rulebook { metrics, looks: &looks, level: 0.005, accept: &[] };
+    let rules = Rulebook { metrics, looks: &looks, levels: Levels::of(0.005), accept: &[] };
     judge_experiment(&rules, pairs, ExperimentEnd::LastLook)
 }
 
@@ -122,7 +123,8 @@ fn rates_that_never_vary_are_compared_by_what_counting_allows() {
 fn arms_under_different_conditions_are_not_equivalent() {
     let mut pairs = shifted(6, 1.0, 0.01);
     for (pair, lag) in pairs.iter_mut().zip([5.0, 6.0, 5.5, 6.5, 5.2, 6.1]) {
-        pair.conditions = [Some(0.2), Some(lag)].map(|lag_ms| Conditions { lag_ms, steal: Some(0.0) });
+        pair.conditions =
+            [Some(0.2), Some(lag)].map(|lag_ms| Conditions { lag_ms, steal: Some(0.0), others_cores: None });
     }
     let found = judged(&[metric("p95(list)")], &pairs);
     assert_eq!(found.metrics[0].verdict, MetricVerdict::Inconclusive);
@@ -139,6 +141,50 @@ fn what_is_carried_over_is_reported() {
 }
 
 #[test]
+fn an_arm_that_leaves_something_to_the_next_run_is_not_equivalent() {
+    use PairOrder::{Ab, Ba};
+    // Whichever arm follows B is slower by a tenth.
+    let orders = [Ab, Ba, Ba, Ab, Ba, Ab, Ba, Ab, Ab, Ba, Ba, Ab, Ab, Ba, Ba, Ab];
+    let mut before = 'a';
+    let mut made = pairs(Vec::new());
+    for (i, order) in orders.into_iter().enumerate() {
+        let mut run = |arm: char| {
+            let slower = if before == 'b' { 1.10 } else { 1.0 };
+            before = arm;
+            known(20.0 * slower)
+        };
+        let noise = (0.002 * NOISE[i]).exp();
+        let (a, b) = match order {
+            Ab => (run('a'), run('b')),
+            Ba => {
+                let b = run('b');
+                (run('a'), b)
+            }
+        };
+        let b = known(b.known().unwrap() * noise);
+        made.extend(pairs(vec![vec![[a, b]]]).into_iter().map(|pair| JudgedPair {
+            number: i as u32 + 1,
+            order,
+            ..pair
+        }));
+    }
+    let found = judged(&[metric("p95(list)")], &made);
+    assert!(found.findings.iter().any(|finding| finding.name == "carry-over"), "{:?}", found.findings);
+    assert!(!matches!(found.metrics[0].verdict, MetricVerdict::Equivalent | MetricVerdict::NoRegression));
+}
+
+#[test]
+fn a_state_that_grows_from_slot_to_slot_is_reported() {
+    let values = (0..16).map(|i| {
+        let grown = 20.0 * 1.02_f64.powi(i as i32);
+        vec![[known(grown), known(grown * (0.002 * NOISE[i]).exp())]]
+    });
+    let found = judged(&[metric("p95(list)")], &pairs(values.collect()));
+    assert!(found.findings.iter().any(|finding| finding.name == "session-drift"), "{:?}", found.findings);
+    assert_eq!(found.metrics[0].verdict, MetricVerdict::Equivalent, "pairs remove it");
+}
+
+#[test]
 fn a_rule_invalidates_where_it_fires_in_half_of_the_pairs_unless_the_difference_is_meant() {
     let with_rule = |pairs_with: usize, accept: &[String]| {
         let mut pairs = shifted(6, 1.0, 0.01);
@@ -152,7 +198,7 @@ fn a_rule_invalidates_where_it_fires_in_half_of_the_pairs_unless_the_difference_
             });
         }
         let (looks, metrics) = (Looks::default(), [metric("p95(list)")]);
-        let rules = Rulebook { metrics: &metrics, looks: &looks, level: 0.005, accept };
+        let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::of(0.005), accept };
         judge_experiment(&rules, &pairs, ExperimentEnd::Decided)
     };
     let found = with_rule(6, &[]);
@@ -166,7 +212,7 @@ fn a_rule_invalidates_where_it_fires_in_half_of_the_pairs_unless_the_difference_
 fn what_cannot_be_decided_is_given_up() {
     let metrics = [metric("p95(list)")];
     let looks = Looks::default();
-    let rules = Rulebook { metrics: &metrics, looks: &looks, level: 0.005, accept: &[] };
+    let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::of(0.005), accept: &[] };
     let of = |pairs: &[JudgedPair]| {
         let found = judge_experiment(&rules, pairs, ExperimentEnd::Decided);
         futility(&rules, &found.metrics)

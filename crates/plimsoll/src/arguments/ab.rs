@@ -1,4 +1,4 @@
-//! The arguments of `plimsoll ab`.
+//! The arguments of `plimsoll ab` and `plimsoll calibrate`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,8 @@ Examples:
   plimsoll ab --a ./old --b ./new plan.toml --slot 30s --budget 20m --gate 'p95(list)'
   plimsoll ab experiment.toml --resume experiment-2026-03-01T10-00-00Z.ab
   plimsoll ab --judge experiment-2026-03-01T10-00-00Z.ab --md ab.md
-  plimsoll ab --from old*.plimsoll --against new*.plimsoll";
+  plimsoll ab --from old*.plimsoll --against new*.plimsoll
+  git bisect run plimsoll ab --bisect --build 'cargo build --release' ../experiment.toml";
 
 /// What an experiment is made of, and where it is reported.
 #[derive(Debug, Args)]
@@ -58,6 +59,15 @@ pub(crate) struct AbArguments {
     /// Judge the experiment of this folder again
     #[arg(long, value_name = "DIR", conflicts_with = "from")]
     pub(crate) judge: Option<PathBuf>,
+    /// Answer `git bisect run`: exit code 0 good, 1 bad, 125 cannot tell; more pairs than otherwise
+    #[arg(long, conflicts_with_all = ["from", "judge", "resume"])]
+    pub(crate) bisect: bool,
+    /// With --bisect: the command that builds what is checked out; a commit that does not build is skipped
+    #[arg(long, value_name = "COMMAND", requires = "bisect")]
+    pub(crate) build: Option<String>,
+    /// The calibration to use [default: that of this host and workload, by `plimsoll calibrate`]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "judge"])]
+    pub(crate) calibration: Option<PathBuf>,
     /// Run files of A that were made elsewhere
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "against")]
     pub(crate) from: Vec<PathBuf>,
@@ -77,6 +87,9 @@ pub(crate) struct AbArguments {
 /// Where an experiment is reported.
 #[derive(Debug, Args)]
 pub(crate) struct AbOutputArguments {
+    /// Write the report as one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Write the report as Markdown, for a CI job's summary
     #[arg(long, value_name = "FILE")]
     pub(crate) md: Option<PathBuf>,
@@ -90,6 +103,55 @@ pub(crate) struct AbOutputArguments {
     #[arg(long, value_enum, value_name = "MODE", default_value = "fail")]
     pub(crate) inconclusive: OnInconclusive,
 }
+
+/// What a calibration is made of.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArguments {
+    /// The plan, whose targets run already unless --start is given; or an experiment, of which arm A is calibrated
+    pub(crate) file: PathBuf,
+    /// With a plan: the command that starts its targets; run by sh
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) start: Option<String>,
+    /// With --start: the URL that answers 2xx once it is ready
+    #[arg(long, value_name = "URL", requires = "start")]
+    pub(crate) ready: Option<String>,
+    /// With a plan: the command that sets the state back before each run
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) reset: Option<String>,
+    /// How many pairs
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(5..=200))]
+    pub(crate) pairs: u32,
+    /// The time under load of each run, instead of the plan's
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) slot: Option<Duration>,
+    /// Seed of the order within pairs and of the load
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// What is calibrated, such as `p95(list)`; may be given again [default: what `ab` decides by]
+    #[arg(long, value_name = "MEASURE")]
+    pub(crate) gate: Vec<String>,
+    /// The folder for the run files and their list [default: the name with the time, `.ab`]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Where the calibration is kept [default: by host and workload, in the user's cache folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) calibration: Option<PathBuf>,
+    /// Write the calibration as JSON; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Loops that offer the load
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) loops: u16,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+pub(super) const CALIBRATE_EXAMPLES: &str = "\
+Examples:
+  plimsoll calibrate experiment.toml              eight pairs of arm A against itself
+  plimsoll calibrate plan.toml --start ./service --slot 60s
+  plimsoll calibrate plan.toml --pairs 20 --calibration noise.json";
 
 fn duration(text: &str) -> Result<Duration, String> {
     match workload::units::duration(text) {

@@ -11,7 +11,8 @@ Examples:
   taskset -c 1 plimsoll selftest engine           on the processor that runs will use
   plimsoll selftest verdicts                      how often verdicts are wrong, by simulation
   plimsoll selftest verdicts --runs 1000 --only leak,neighbours
-  plimsoll selftest experiments                   the same of `plimsoll ab`";
+  plimsoll selftest experiments                   the same of `plimsoll ab`
+  plimsoll selftest experiments --live same.ab    and of live pairs of a program against itself";
 
 /// What is tested.
 #[derive(Debug, Subcommand)]
@@ -58,6 +59,9 @@ pub(crate) struct SelftestExperimentsArguments {
     /// The seed of the first; the next one has the next number
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Also of live pairs: the folder of an experiment in which a program was compared with itself
+    #[arg(long, value_name = "DIR")]
+    pub(crate) live: Option<PathBuf>,
     /// Write the figures as JSON too; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

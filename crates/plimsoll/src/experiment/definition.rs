@@ -7,12 +7,17 @@ use sha2::{Digest as _, Sha256};
 use stats::Looks;
 use workload::Workload;
 use workload::experiment::{Arm, Design, Experiment};
-use workload::plan::{ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
+use workload::plan::{ArmsAsked, ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
 
-use crate::arguments::AbArguments;
+use crate::arguments::{AbArguments, CalibrateArguments};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::plan::Disk;
+
+/// The looks of a step of a bisection, unless others are asked for: seven answers in a row must be right.
+const BISECT_LOOKS: [u32; 6] = [8, 12, 16, 20, 30, 40];
+/// The chance that a step of a bisection calls a change as large as the margin none.
+const BISECT_EXCLUSION: f64 = 0.005;
 
 /// The experiment that the arguments ask for.
 pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
@@ -20,7 +25,8 @@ pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
     let mut experiment = match (&arguments.a, &arguments.b) {
         (Some(a), Some(b)) => of_commands(file, [a, b], arguments)?,
         _ => {
-            let given = ExperimentOverrides { check_looks: &check_looks, env: &environment };
+            let given =
+                ExperimentOverrides { arms: ArmsAsked::Both, check_looks: &check_looks, env: &environment };
             load_experiment(file, &Disk, &given).map_err(Failure::usage)?
         }
     };
@@ -28,6 +34,12 @@ pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
     design.slot = arguments.slot.or(design.slot);
     design.budget = arguments.budget.or(design.budget);
     design.seed = arguments.seed.unwrap_or(design.seed);
+    if arguments.bisect {
+        design.exclusion = BISECT_EXCLUSION;
+        if design.looks == Design::default().looks {
+            design.looks = BISECT_LOOKS.to_vec();
+        }
+    }
     if !arguments.looks.is_empty() {
         check_looks(&arguments.looks).map_err(|wrong| Failure::usage(anyhow!("--looks: {wrong}")))?;
         design.looks.clone_from(&arguments.looks);
@@ -40,19 +52,59 @@ pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
     Ok(experiment)
 }
 
+/// The experiment in which arm A is compared with itself: of an experiment, or of a plan.
+pub(crate) fn of_calibration(arguments: &CalibrateArguments) -> CommandResult<Experiment> {
+    let CalibrateArguments { file, start, ready, reset, pairs, slot, seed, gate, .. } = arguments;
+    let mut experiment = if is_experiment(file) {
+        if start.is_some() || reset.is_some() {
+            return Err(Failure::usage(anyhow!(
+                "{}: the experiment has commands of its own",
+                file.display()
+            )));
+        }
+        let given =
+            ExperimentOverrides { arms: ArmsAsked::Baseline, check_looks: &check_looks, env: &environment };
+        load_experiment(file, &Disk, &given).map_err(Failure::usage)?
+    } else {
+        let arm = Arm { start: start.clone(), ready: ready.clone(), reset: reset.clone(), ..Arm::default() };
+        of_plan(file, [arm.clone(), arm])?
+    };
+    let design = &mut experiment.design;
+    design.slot = slot.or(design.slot);
+    design.seed = seed.unwrap_or(design.seed);
+    design.looks = vec![*pairs];
+    design.budget = None;
+    if !gate.is_empty() {
+        experiment.metrics = metrics_for(&plan(&experiment.plan)?, gate)
+            .map_err(|wrong| Failure::usage(anyhow!("--gate {wrong}")))?;
+    }
+    Ok(experiment)
+}
+
+/// An experiment names its plan; a plan names none.
+fn is_experiment(file: &Path) -> bool {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut root = text.lines().map(str::trim).take_while(|line| !line.starts_with('['));
+    root.any(|line| line.strip_prefix("plan").is_some_and(|rest| rest.trim_start().starts_with('=')))
+}
+
 fn of_commands(file: &Path, starts: [&String; 2], arguments: &AbArguments) -> CommandResult<Experiment> {
-    let workload = plan(file)?;
     let arm = |start: &String| Arm {
         start: Some(start.clone()),
         ready: arguments.ready.clone(),
         reset: arguments.reset.clone(),
         ..Arm::default()
     };
+    of_plan(file, starts.map(arm))
+}
+
+fn of_plan(file: &Path, arms: [Arm; 2]) -> CommandResult<Experiment> {
+    let workload = plan(file)?;
     Ok(Experiment {
         name: workload.name.clone(),
         plan: file.to_owned(),
         folder: ".".into(),
-        arms: starts.map(arm),
+        arms,
         design: Design::default(),
         metrics: metrics_for(&workload, &[]).map_err(|wrong| Failure::usage(anyhow!(wrong)))?,
     })

@@ -6,7 +6,7 @@ use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::anyhow;
 use archive::Stored;
 use evidence::{ExperimentEnd, ExperimentFinding, PairOrder, Run as _, Severity, Verdict};
-use judge::experiment::{PairPlace, Rulebook, judge_experiment};
+use judge::experiment::{JudgedPair, Levels, PairPlace, Rulebook, judge_experiment};
 use stats::Looks;
 use workload::experiment::Design;
 use workload::plan::metrics_for;
@@ -22,10 +22,23 @@ use crate::received::Received;
 /// Judge the experiment in `folder` again. Its files may come from others.
 pub(crate) fn again(folder: &Path, arguments: &AbArguments) -> CommandResult<u8> {
     let record = Record::read(folder)?;
+    let reports = reports(arguments)?;
+    let judged = stored_pairs(folder, &record)?;
+    let Design { looks, level, exclusion, accept, .. } = &record.design;
+    let looks = looks_of(looks)?;
+    let levels = Levels { alarm: *level, exclusion: *exclusion };
+    let rules = Rulebook { metrics: &record.metrics, looks: &looks, levels, accept };
+    let end = record.end.clone().unwrap_or(ExperimentEnd::Interrupted);
+    let judgement = judge_experiment(&rules, &judged, end);
+    report(&summary(&record, judgement), arguments, &reports)
+}
+
+/// The pairs of the experiment in `folder`, measured. Their files may come from others: from then on the command can do
+/// nothing else.
+pub(crate) fn stored_pairs(folder: &Path, record: &Record) -> CommandResult<Vec<JudgedPair>> {
     let pairs = record.pairs();
     let files: Vec<PathBuf> =
         pairs.iter().flat_map(|pair| pair.runs.map(|run| folder.join(&run.file))).collect();
-    let reports = reports(arguments)?;
     let mut runs = read(&files)?.into_iter();
     let mut judged = Vec::new();
     for pair in &pairs {
@@ -42,18 +55,10 @@ pub(crate) fn again(folder: &Path, arguments: &AbArguments) -> CommandResult<u8>
             NamedRun { name: &pair.runs[0].file, stored: &a },
             NamedRun { name: &pair.runs[1].file, stored: &b },
         ];
-        judged.push(measured_pair(
-            &record.metrics,
-            PairPlace { number: pair.number, order: pair.order },
-            sides,
-        )?);
+        let place = PairPlace { number: pair.number, order: pair.order };
+        judged.push(measured_pair(&record.metrics, place, sides)?);
     }
-    let looks = looks_of(&record.design.looks)?;
-    let level = record.design.level;
-    let rules = Rulebook { metrics: &record.metrics, looks: &looks, level, accept: &record.design.accept };
-    let end = record.end.clone().unwrap_or(ExperimentEnd::Interrupted);
-    let judgement = judge_experiment(&rules, &judged, end);
-    report(&summary(&record, judgement), arguments, &reports)
+    Ok(judged)
 }
 
 /// Judge run files that were made elsewhere.
@@ -94,8 +99,8 @@ pub(crate) fn from_files(arguments: &AbArguments) -> CommandResult<u8> {
         let digests = [a, b].map(|run| run.run.digest().unwrap_or_default().to_owned());
         pairs.push(PairOfRuns { number, order, files: [file_a, file_b], digests });
     }
-    let level = Design::default().level;
-    let rules = Rulebook { metrics: &metrics, looks: &looks, level, accept: &[] };
+    let levels = Levels::of(Design::default().level);
+    let rules = Rulebook { metrics: &metrics, looks: &looks, levels, accept: &[] };
     let mut judgement = judge_experiment(&rules, &judged, ExperimentEnd::Given);
     let times: Vec<[String; 2]> = runs.iter().zip(&of_b).map(|(a, b)| [by_time(a), by_time(b)]).collect();
     if let Some(finding) = confounded(&times) {
@@ -149,7 +154,7 @@ fn read(files: &[PathBuf]) -> CommandResult<Vec<StoredRun>> {
 
 fn reports(arguments: &AbArguments) -> CommandResult<PreopenedReports> {
     let outputs = &arguments.outputs;
-    PreopenedReports::all([&outputs.md, &outputs.json, &outputs.junit].map(Option::as_deref))
+    PreopenedReports::all([&outputs.html, &outputs.md, &outputs.json, &outputs.junit].map(Option::as_deref))
 }
 
 fn report(

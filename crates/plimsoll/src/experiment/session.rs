@@ -1,25 +1,28 @@
 //! An experiment while it is made: pair after pair, judged at each look, until it is decided or may not go on.
 
+use std::error::Error;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::anyhow;
 use archive::Stored;
-use evidence::{ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
+use evidence::{Calibration, ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
 use judge::experiment::{
-    Futility, JudgedPair, PairPlace, Rulebook, SlotValue, futility, judge_experiment, judge_pair,
+    Futility, JudgedPair, Levels, PairPlace, Rulebook, SlotValue, futility, judge_experiment, judge_pair,
 };
 use stats::Looks;
 use workload::Redactor;
-use workload::experiment::Experiment;
+use workload::experiment::{Arm, Experiment};
 
 use super::arm::NotBegun;
 use super::definition;
 use super::order::order;
 use super::record::{Record, RecordedPair, RecordedRun, make_folder};
 use super::slot::{Slot, planned_s};
-use crate::arguments::{AbArguments, OverrideArguments};
+use super::{sampled, visible};
+use crate::arguments::OverrideArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
 use crate::outputs::note;
@@ -29,10 +32,47 @@ use crate::{clock, plan};
 /// What a run takes besides its load, before any was made.
 const OVERHEAD: Duration = Duration::from_secs(2);
 
+/// How the runs of an experiment are made and kept.
+#[derive(Debug, Default)]
+pub(crate) struct SessionOptions {
+    /// The folder to go on with.
+    pub(crate) resume: Option<PathBuf>,
+    /// The folder for the runs; none: by name and time.
+    pub(crate) folder: Option<PathBuf>,
+    /// Loops that offer the load.
+    pub(crate) loops: u16,
+    /// Without progress.
+    pub(crate) is_quiet: bool,
+    /// What was found by pairs of A against A.
+    pub(crate) calibration: Option<Calibration>,
+}
+
+/// That an arm could not be made ready in the first pair; why.
+#[derive(Debug)]
+pub(crate) struct NotReady(String);
+
+impl fmt::Display for NotReady {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for NotReady {}
+
+/// An experiment that was made.
+pub(crate) struct Made {
+    pub(crate) folder: PathBuf,
+    pub(crate) record: Record,
+    pub(crate) pairs: Vec<JudgedPair>,
+    pub(crate) judgement: ExperimentJudgement,
+    /// What a pair takes.
+    pub(crate) pair_takes: Duration,
+}
+
 /// An experiment under way.
 struct Session<'a> {
     experiment: &'a Experiment,
-    arguments: &'a AbArguments,
+    options: &'a SessionOptions,
     listener: &'a Listener,
     folder: PathBuf,
     record: Record,
@@ -47,8 +87,8 @@ struct Session<'a> {
 pub(crate) fn run(
     listener: &Listener,
     experiment: &Experiment,
-    arguments: &AbArguments,
-) -> CommandResult<ExperimentSummary> {
+    options: &SessionOptions,
+) -> CommandResult<Made> {
     let looks = looks_of(&experiment.design.looks)?;
     let slot = match experiment.design.slot {
         Some(slot) => slot,
@@ -59,15 +99,15 @@ pub(crate) fn run(
     let plan = plan::resolve(&experiment.plan, &OverrideArguments::default())?;
     let redactor = Redactor::new(&plan.workload, &plan.env);
     let definition = definition::digest(experiment, &plan.workload)?;
-    let (folder, record) = match &arguments.resume {
+    let (folder, record) = match &options.resume {
         Some(folder) => (folder.clone(), resumed(folder, &definition)?),
-        None => begun(experiment, arguments, &Identity { definition, redactor })?,
+        None => begun(experiment, options, &Identity { definition, redactor })?,
     };
     listener.between_slots();
     let began = Instant::now();
     let mut session = Session {
         experiment,
-        arguments,
+        options,
         listener,
         folder,
         record,
@@ -131,23 +171,17 @@ struct Identity {
 
 fn begun(
     experiment: &Experiment,
-    arguments: &AbArguments,
+    options: &SessionOptions,
     identity: &Identity,
 ) -> CommandResult<(PathBuf, Record)> {
     let started_at = clock::rfc3339(clock::now());
-    let folder = make_folder(arguments.output.as_deref(), &experiment.name, &started_at)?;
-    let shown = |arm: usize| {
-        let arm = &experiment.arms[arm];
-        let targets: Vec<String> = arm.targets.iter().map(|(name, at)| format!("{name} at {at}")).collect();
-        let what = arm.start.clone().unwrap_or_else(|| "what runs already".to_owned());
-        let words: Vec<String> = what.split_whitespace().map(str::to_owned).collect();
-        let what = identity.redactor.command_line(&words);
-        if targets.is_empty() { what } else { format!("{what}, {}", targets.join(", ")) }
-    };
+    let folder = make_folder(options.folder.as_deref(), &experiment.name, &started_at)?;
+    let [a, b] = &experiment.arms;
+    let shown = |arm: &Arm, other: &Arm| shown(arm, other, &identity.redactor);
     let record = Record {
         version: Record::version(),
         name: experiment.name.clone(),
-        arms: [shown(0), shown(1)],
+        arms: [shown(a, b), shown(b, a)],
         started_at,
         definition: identity.definition.clone(),
         design: experiment.design.clone(),
@@ -158,6 +192,17 @@ fn begun(
     };
     record.write(&folder)?;
     Ok((folder, record))
+}
+
+/// What an arm is: the variables that the other has not, its command, its targets; without secrets.
+fn shown(arm: &Arm, other: &Arm, redactor: &Redactor) -> String {
+    let own = arm.env.iter().filter(|(name, value)| other.env.get(*name) != Some(value));
+    let own = own.map(|(name, value)| format!("{name}={value}"));
+    let command = arm.start.clone().unwrap_or_else(|| "what runs already".to_owned());
+    let words: Vec<String> = own.chain(command.split_whitespace().map(str::to_owned)).collect();
+    let targets: Vec<String> = arm.targets.iter().map(|(name, at)| format!("{name} at {at}")).collect();
+    let what = redactor.command_line(&words);
+    if targets.is_empty() { what } else { format!("{what}, {}", targets.join(", ")) }
 }
 
 fn resumed(folder: &std::path::Path, definition: &str) -> CommandResult<Record> {
@@ -182,7 +227,7 @@ impl Session<'_> {
         Rulebook {
             metrics: &self.experiment.metrics,
             looks: &self.looks,
-            level: design.level,
+            levels: Levels { alarm: design.level, exclusion: design.exclusion },
             accept: &design.accept,
         }
     }
@@ -207,7 +252,7 @@ impl Session<'_> {
             match self.make_pair(made + 1) {
                 Ok(()) => self.pair_takes = began.elapsed().max(Duration::from_secs(1)),
                 Err(NotBegun::Interrupted) => return Ok(ExperimentEnd::Interrupted),
-                Err(NotBegun::NotReady(why)) if made == 0 => return Err(Failure::usage(anyhow!(why))),
+                Err(NotBegun::NotReady(why)) if made == 0 => return Err(Failure::usage(NotReady(why))),
                 Err(NotBegun::NotReady(why)) => return Ok(ExperimentEnd::Broken(why)),
                 Err(NotBegun::Failed(failure)) => return Err(failure),
             }
@@ -227,6 +272,9 @@ impl Session<'_> {
             let rules = self.rules();
             let judgement = judge_experiment(&rules, &self.pairs, ExperimentEnd::Decided);
             show_look(&judgement);
+            if made == self.looks.at()[0] && self.looks.last() > made && self.options.calibration.is_none() {
+                visible::after_first_look(self.experiment, &judgement, self.pair_takes);
+            }
             if judgement.verdict != Verdict::Inconclusive {
                 return Some(ExperimentEnd::Decided);
             }
@@ -262,7 +310,7 @@ impl Session<'_> {
             note(format_args!("pair {number} of {next}: {letter}"));
             let slot = Slot {
                 experiment: self.experiment,
-                arguments: self.arguments,
+                options: self.options,
                 listener: self.listener,
                 folder: &self.folder,
                 pair: number,
@@ -299,7 +347,7 @@ impl Session<'_> {
         note(format_args!("pair {}: {}", pair.number, shown.join(", ")));
     }
 
-    fn end(mut self, end: ExperimentEnd) -> CommandResult<ExperimentSummary> {
+    fn end(mut self, end: ExperimentEnd) -> CommandResult<Made> {
         let judgement = judge_experiment(&self.rules(), &self.pairs, end.clone());
         self.record.end = Some(end);
         self.record.judgement = Some(judgement.clone());
@@ -311,7 +359,8 @@ impl Session<'_> {
             }
             _ => note(format_args!("the runs are in {folder}")),
         }
-        Ok(summary(&self.record, judgement))
+        let Session { folder, record, pairs, pair_takes, .. } = self;
+        Ok(Made { folder, record, pairs, judgement, pair_takes })
     }
 }
 
@@ -353,11 +402,14 @@ pub(crate) fn measured_pair(
     place: PairPlace,
     [a, b]: [NamedRun<'_>; 2],
 ) -> CommandResult<JudgedPair> {
+    let costs = sampled::costs([&a.stored.run, &b.stored.run])?;
     let (a, b) = (side(a.name, a.stored), side(b.name, b.stored));
-    judge_pair(metrics, place, [&a, &b]).map_err(Failure::own)
+    let mut judged = judge_pair(metrics, place, [&a, &b]).map_err(Failure::own)?;
+    judged.costs.extend(costs);
+    Ok(judged)
 }
 
-fn side<'a>(name: &'a str, stored: &'a StoredRun) -> judge::Side<'a> {
+pub(crate) fn side<'a>(name: &'a str, stored: &'a StoredRun) -> judge::Side<'a> {
     let StoredRun { run, workload, provenance } = stored;
     judge::Side { name, run, workload, provenance: *provenance }
 }

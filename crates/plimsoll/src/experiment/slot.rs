@@ -9,7 +9,9 @@ use workload::plan::LoadedPlan;
 
 use super::arm::{ArmPlace, NotBegun, addresses};
 use super::order::load_seed;
-use crate::arguments::{AbArguments, OutputArguments, OverrideArguments, RunOptionArguments};
+use super::sampled;
+use super::session::SessionOptions;
+use crate::arguments::{OutputArguments, OverrideArguments, RunOptionArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::plan;
 use crate::prepare::prepare;
@@ -31,7 +33,7 @@ pub(crate) struct MadeRun {
 /// What one run needs.
 pub(crate) struct Slot<'a> {
     pub(crate) experiment: &'a Experiment,
-    pub(crate) arguments: &'a AbArguments,
+    pub(crate) options: &'a SessionOptions,
     pub(crate) listener: &'a Listener,
     /// The folder of the experiment's runs.
     pub(crate) folder: &'a Path,
@@ -100,7 +102,9 @@ impl Slot<'_> {
             seed: Some(load_seed(experiment.design.seed, self.pair)),
             ..OverrideArguments::default()
         };
-        plan::resolve(&experiment.plan, &overrides)
+        let mut plan = plan::resolve(&experiment.plan, &overrides)?;
+        plan.workload.profiles.extend(sampled::mark(&experiment.design, &plan.workload, self.pair));
+        Ok(plan)
     }
 
     fn load(&self, plan: LoadedPlan, file: PathBuf) -> Result<MadeRun, NotBegun> {
@@ -108,13 +112,13 @@ impl Slot<'_> {
             once: false,
             no_precheck: false,
             force: true,
-            loops: self.arguments.loops,
+            loops: self.options.loops,
             outs: Vec::new(),
             outputs: OutputArguments::default(),
         };
         let request = RunRequest {
             keep: Keep::At(&file),
-            progress: Progress::unless(self.arguments.quiet),
+            progress: Progress::unless(self.options.is_quiet),
             options: &options,
             address_hint: |name| format!(", or name its address in the arm's `targets`: {name} = \"…\""),
             origin_rules: None,

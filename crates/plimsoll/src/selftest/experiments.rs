@@ -1,40 +1,109 @@
 //! `plimsoll selftest experiments`: how often experiments whose truth is known are decided wrongly, and how many pairs they
-//! need.
+//! need: simulated ones, bisections, and live pairs of a program against itself, of which a coin decides which run is A.
 
-use evidence::TerminalText;
-use serde_json::{Value, json};
-use simulation::{ExperimentKind, ExperimentTally, Promise, experiments};
+use std::path::Path;
+
+use anyhow::anyhow;
+use evidence::{TerminalText, visible};
+use judge::experiment::SlotValue;
+use serde::Serialize;
+use serde_json::json;
+use simulation::{
+    BisectionKind, BisectionTally, ExperimentKind, ExperimentTally, Experiments, LivePairs, Promise,
+    RIGHT_AT_LEAST, Unusable, bisections, experiments,
+};
 
 use crate::arguments::SelftestExperimentsArguments;
-use crate::failure::CommandResult;
+use crate::experiment::given::stored_pairs;
+use crate::experiment::record::Record;
+use crate::failure::{CommandResult, Failure};
 use crate::outputs;
 
 /// Where a promise is broken.
 const BROKEN: u8 = 1;
+/// What is planted into live pairs.
+const PLANTED: [f64; 3] = [0.05, 0.10, 0.20];
+/// Nothing is planted.
+const NOTHING: f64 = 0.0;
+/// Of bisections a step has seven times the pairs: fewer of them take as long.
+const FEWER_BISECTIONS: u64 = 10;
 
 /// What became of the experiments of a kind.
-struct Row {
-    kind: ExperimentKind,
-    tally: ExperimentTally,
+#[derive(Debug, Serialize)]
+struct Figure {
+    /// What it is of.
+    simulated: String,
+    description: String,
+    counted: &'static str,
+    /// How many there were.
+    experiments: u64,
+    share: f64,
+    /// Its limits at 95 %, each one-sided; of live pairs they are those of the draws and not of the pairs.
+    lower: f64,
+    upper: f64,
+    /// What is promised; none where a host decides.
+    limit: Option<String>,
+    mean_pairs: f64,
+    is_kept: bool,
 }
 
 pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8> {
+    // Files of others are opened before anything else is done with them.
+    let live = match &arguments.live {
+        Some(folder) => Some(live_pairs(folder)?),
+        None => None,
+    };
+    let many = Experiments { count: arguments.experiments, seed: arguments.seed };
+    let mut figures = Vec::new();
     let kinds = experiments();
-    let mut rows = Vec::new();
     for (number, kind) in (1..).zip(&kinds) {
         outputs::note(format_args!("{number} of {}: {}", kinds.len(), kind.name));
-        let tally = kind.run(arguments.experiments, arguments.seed);
-        rows.push(Row { kind: *kind, tally });
+        figures.push(of_kind(kind, &kind.run(many.count, many.seed)));
+    }
+    let fewer = Experiments { count: many.count.div_ceil(FEWER_BISECTIONS), ..many };
+    figures.extend(bisections().iter().map(|kind| of_bisection(kind, &kind.run(fewer))));
+    if let Some(live) = &live {
+        outputs::note("live pairs, signs flipped");
+        figures.extend(of_live(live, many));
     }
     match &arguments.json {
         Some(path) if path.as_os_str() == "-" => {}
-        _ => outputs::print(&text(&rows, arguments))?,
+        _ => outputs::print(&text(&figures, arguments))?,
     }
     if let Some(path) = &arguments.json {
-        outputs::put(path, &json(&rows, arguments))?;
+        let value =
+            json!({ "experiments": arguments.experiments, "seed": arguments.seed, "figures": figures });
+        outputs::put(path, &format!("{value:#}\n"))?;
     }
-    let is_kept = rows.iter().all(|row| row.tally.keeps(row.kind.promise));
-    Ok(if is_kept { 0 } else { BROKEN })
+    Ok(if figures.iter().all(|figure| figure.is_kept) { 0 } else { BROKEN })
+}
+
+/// Pairs of A against A that were made on this host.
+struct Live {
+    pairs: LivePairs,
+    names: Vec<String>,
+    count: usize,
+}
+
+fn live_pairs(folder: &Path) -> CommandResult<Live> {
+    let record = Record::read(folder)?;
+    if record.arms[0] != record.arms[1] {
+        return Err(Failure::usage(anyhow!(
+            "{}: the arms differ (`{}` and `{}`), and only pairs of a program against itself have no difference",
+            folder.display(),
+            visible(&record.arms[0]),
+            visible(&record.arms[1])
+        )));
+    }
+    let judged = stored_pairs(folder, &record)?;
+    let of = |at: usize| -> Vec<[SlotValue; 2]> {
+        judged.iter().filter_map(|pair| pair.values.get(at).cloned()).collect()
+    };
+    let values: Vec<Vec<[SlotValue; 2]>> = (0..record.metrics.len()).map(of).collect();
+    let pairs = LivePairs::of(&record.metrics, &values)
+        .map_err(|Unusable(why)| Failure::usage(anyhow!("{}: {why}", folder.display())))?;
+    let names = record.metrics.iter().map(|metric| metric.name.clone()).collect();
+    Ok(Live { pairs, names, count: judged.len() })
 }
 
 /// What is counted, and its limit.
@@ -48,50 +117,96 @@ fn promised(promise: Promise) -> (&'static str, String) {
     }
 }
 
-fn text(rows: &[Row], arguments: &SelftestExperimentsArguments) -> TerminalText {
-    let mut text = TerminalText::default();
-    let SelftestExperimentsArguments { experiments, seed, .. } = arguments;
-    text.line(format_args!(
-        "Simulated experiments whose truth is known, {experiments} of each kind from seed {seed}"
-    ));
-    text.line("");
-    for Row { kind, tally } in rows {
-        let (what, limit) = promised(kind.promise);
-        let pairs = tally.pairs as f64 / tally.experiments.max(1) as f64;
-        let mark = if tally.keeps(kind.promise) { "" } else { "  BROKEN" };
-        text.line(format_args!("{}: {}", kind.name, kind.description()));
-        text.line(format_args!(
-            "  {what} {:.2} % ({limit}), {pairs:.1} pairs in the mean{mark}",
-            tally.share(kind.promise) * 100.0
-        ));
+fn figure(what: [String; 2], promise: Promise, tally: &ExperimentTally) -> Figure {
+    let (counted, limit) = promised(promise);
+    let (lower, upper) = tally.limits(promise);
+    let [simulated, description] = what;
+    Figure {
+        simulated,
+        description,
+        counted,
+        experiments: tally.experiments,
+        share: tally.share(promise),
+        lower,
+        upper,
+        limit: Some(limit),
+        mean_pairs: tally.pairs as f64 / tally.experiments.max(1) as f64,
+        is_kept: tally.keeps(promise),
     }
-    let broken = rows.iter().filter(|row| !row.tally.keeps(row.kind.promise)).count();
-    text.line("").line(match broken {
-        0 => format!("PASS: none of {} promises is broken by more than chance explains.", rows.len()),
-        _ => format!("FAIL: {broken} of {} promises are broken.", rows.len()),
-    });
-    text
 }
 
-fn json(rows: &[Row], arguments: &SelftestExperimentsArguments) -> String {
-    let row = |Row { kind, tally }: &Row| -> Value {
-        let (what, limit) = promised(kind.promise);
-        json!({
-            "simulated": kind.name,
-            "description": kind.description(),
-            "counted": what,
-            "share": tally.share(kind.promise),
-            "limit": limit,
-            "mean_pairs": tally.pairs as f64 / tally.experiments.max(1) as f64,
-            "is_kept": tally.keeps(kind.promise),
-        })
-    };
-    let value = json!({
-        "experiments": arguments.experiments,
-        "seed": arguments.seed,
-        "figures": rows.iter().map(row).collect::<Vec<_>>(),
+fn of_kind(kind: &ExperimentKind, tally: &ExperimentTally) -> Figure {
+    figure([kind.name.to_owned(), kind.description()], kind.promise, tally)
+}
+
+fn of_bisection(kind: &BisectionKind, tally: &BisectionTally) -> Figure {
+    let limits = stats::share_limits(tally.right as f64, tally.bisections as f64, 0.95);
+    let bisections = tally.bisections.max(1) as f64;
+    Figure {
+        simulated: format!("bisection, {} % slower from one commit on", kind.effect * 100.0),
+        description: format!(
+            "seven steps with a margin of 5 %, standard deviation within pairs {} %; {:.2} % name another commit, {:.2} % skip \
+             one",
+            kind.deviation * 100.0,
+            tally.wrong as f64 / bisections * 100.0,
+            tally.skipped as f64 / bisections * 100.0
+        ),
+        counted: "all steps right",
+        experiments: tally.bisections,
+        share: tally.right as f64 / bisections,
+        lower: limits.lower,
+        upper: limits.upper,
+        limit: Some(format!("≥ {:.1} %", RIGHT_AT_LEAST * 100.0)),
+        mean_pairs: tally.pairs as f64 / bisections,
+        is_kept: tally.is_kept(),
+    }
+}
+
+fn of_live(live: &Live, many: Experiments) -> Vec<Figure> {
+    let description = format!("{} live pairs, {} metrics, signs flipped", live.count, live.names.len());
+    let same = live.pairs.run(0, NOTHING, many);
+    let mut figures =
+        vec![figure(["A against A, live".to_owned(), description], Promise::AlarmsAtMost(0.01), &same)];
+    let fewer = Experiments { count: many.count.div_ceil(FEWER_BISECTIONS), ..many };
+    for (at, (name, deviation)) in live.names.iter().zip(live.pairs.deviations()).enumerate() {
+        for planted in PLANTED.iter().filter(|_| deviation > 0.0) {
+            let tally = live.pairs.run(at, *planted, fewer);
+            let what = [
+                format!("{} % more of {}, live", planted * 100.0, visible(name)),
+                format!("standard deviation within pairs {:.1} %", deviation * 100.0),
+            ];
+            let found = figure(what, Promise::FoundAtLeast(0.0), &tally);
+            // What a host allows is measured and not promised.
+            figures.push(Figure { limit: None, is_kept: true, ..found });
+        }
+    }
+    figures
+}
+
+fn text(figures: &[Figure], arguments: &SelftestExperimentsArguments) -> TerminalText {
+    let mut text = TerminalText::default();
+    let SelftestExperimentsArguments { experiments, seed, .. } = arguments;
+    text.line(format_args!("Experiments whose truth is known, {experiments} of each kind from seed {seed}"));
+    text.line("");
+    for figure in figures {
+        let mark = if figure.is_kept { "" } else { "  BROKEN" };
+        let limit = figure.limit.as_deref().map(|limit| format!(", {limit}")).unwrap_or_default();
+        text.line(format_args!("{}: {}", figure.simulated, figure.description));
+        text.line(format_args!(
+            "  {} {:.2} % ({:.2} to {:.2} %{limit}), {:.1} pairs in the mean{mark}",
+            figure.counted,
+            figure.share * 100.0,
+            figure.lower * 100.0,
+            figure.upper * 100.0,
+            figure.mean_pairs
+        ));
+    }
+    let broken = figures.iter().filter(|figure| !figure.is_kept).count();
+    text.line("").line(match broken {
+        0 => format!("PASS: none of {} promises is broken by more than chance explains.", figures.len()),
+        _ => format!("FAIL: {broken} of {} promises are broken.", figures.len()),
     });
-    format!("{value:#}\n")
+    text
 }
 
 #[cfg(test)]
@@ -100,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_broken_promise_is_marked() {
-        let arguments = SelftestExperimentsArguments { experiments: 1_000, seed: 1, json: None };
+        let arguments = SelftestExperimentsArguments { experiments: 1_000, seed: 1, live: None, json: None };
         let kind = experiments()[0];
         let tally = |alarms| ExperimentTally {
             experiments: 1_000,
@@ -108,10 +223,13 @@ mod tests {
             pairs: 8_000,
             ..ExperimentTally::default()
         };
-        let rows = [4, 40].map(|alarms| Row { kind, tally: tally(alarms) });
-        let text = text(&rows, &arguments).to_string();
-        assert!(text.contains("false alarms 0.40 % (≤ 1.0 %), 8.0 pairs in the mean\n"), "{text}");
-        assert!(text.contains("false alarms 4.00 % (≤ 1.0 %), 8.0 pairs in the mean  BROKEN"), "{text}");
+        let figures = [4, 40].map(|alarms| of_kind(&kind, &tally(alarms)));
+        let text = text(&figures, &arguments).to_string();
+        assert!(
+            text.contains("false alarms 0.40 % (0.14 to 0.91 %, ≤ 1.0 %), 8.0 pairs in the mean\n"),
+            "{text}"
+        );
+        assert!(text.contains("8.0 pairs in the mean  BROKEN"), "{text}");
         assert!(text.contains("FAIL: 1 of 2 promises are broken."), "{text}");
     }
 }

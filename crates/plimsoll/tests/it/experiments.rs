@@ -201,6 +201,8 @@ fn an_unusable_file_is_refused_with_line_and_key() {
         ("p50(get)", "cpu_per_request(target = db)", "there is no target `db`"),
         ("targets = { api", "targets = { db", "the plan has no target `db`; there are `api`"),
         ("plan = \"plan.toml\"", "plan = \"none.toml\"", "none.toml: cannot be read"),
+        ("[gate]", "[profiles]\ntarget = \"api\"\n[gate]", "target `api` cannot be profiled"),
+        ("[gate]", "[profiles]\nshare = \"200%\"\n[gate]", "`share` is a share of the pairs"),
     ] {
         folder.write("ex.toml", text.replacen(from, to, 1));
         folder.plimsoll(&["ab", "ex.toml"]).exits_with(2).stderr_contains(&[message]);
@@ -233,4 +235,33 @@ fn a_list_of_runs_from_others_names_no_file_elsewhere() {
         .plimsoll(&["ab", "--judge", "out.ab"])
         .exits_with(2)
         .stderr_contains(&["cannot be one of its runs"]);
+}
+
+#[test]
+fn an_arm_that_dies_under_load_leaves_the_experiment_invalid_with_its_pairs() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let mortal = testbed::http(Behaviour::ok()).unwrap();
+    let folder = experiment([target.addr(), mortal.addr()], GATE);
+    let mut run = folder.start(&["ab", "ex.toml", "-o", "out.ab", "--quiet", "--html", "r.html"]);
+    let third = |arm: &str| folder.path(&format!("out.ab/pair-03-{arm}.plimsoll"));
+    run.until("the third pair began", || third("a").exists() || third("b").exists());
+    drop(mortal);
+    let ran = run.end();
+    ran.exits_with(5).stdout_contains(&["INVALID"]);
+    let pairs = ran.stdout.contains("2 pairs;") || ran.stdout.contains("has no value");
+    assert!(pairs, "{}", ran.stdout);
+    assert!(folder.read("r.html").contains("<svg class=\"plot dots\""));
+}
+
+#[test]
+fn a_full_disk_ends_the_experiment_with_an_error_and_it_can_be_judged_and_resumed() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = experiment([target.addr(); 2], GATE);
+    // The kernel's limit on the size of a file replaces a full disk: the write-ahead log exceeds it.
+    let ran =
+        folder.plimsoll_after("trap '' XFSZ; ulimit -f 100", &["ab", "ex.toml", "-o", "out.ab", "--quiet"]);
+    ran.exits_with(1).stderr_contains(&["space"]);
+    folder.plimsoll(&["ab", "--judge", "out.ab"]).exits_with(4).stdout_contains(&["0 pairs"]);
+    let resumed = folder.plimsoll(&["ab", "ex.toml", "--resume", "out.ab", "--quiet"]);
+    assert!(matches!(resumed.code, Some(0 | 4)), "{resumed:?}");
 }

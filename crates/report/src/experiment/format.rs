@@ -43,6 +43,13 @@ pub(super) fn smallest_visible(metric: &MetricAnswer) -> String {
     })
 }
 
+/// The standard deviation of the pairs.
+pub(super) fn deviation(metric: &MetricAnswer) -> String {
+    number::or_not_measured(metric.deviation, |deviation| {
+        effect(metric, deviation).trim_start_matches('+').to_owned()
+    })
+}
+
 /// A value of one side.
 pub(super) fn value(metric: &MetricAnswer, value: Option<f64>) -> String {
     match metric.scale {

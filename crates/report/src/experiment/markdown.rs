@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{ExperimentSummary, format};
+use super::{ExperimentSummary, costs, format};
 use crate::markdown::{MAX_BYTES, MAX_NAME, MAX_TEXT, fitted, text};
 
 /// The experiment as Markdown.
@@ -37,6 +37,12 @@ pub fn markdown(experiment: &ExperimentSummary) -> String {
     for finding in &judgement.findings {
         let (name, what) = (text(&finding.name, MAX_NAME), text(&finding.what, MAX_TEXT));
         let _ = writeln!(out, "\n**{} {name}**: {what} {}", finding.severity, text(&finding.next, MAX_TEXT));
+    }
+    if !judgement.moved_most.is_empty() {
+        let _ = writeln!(out, "\n### {} ({})\n", costs::HEAD, costs::NOTE);
+        for moved in &judgement.moved_most {
+            let _ = writeln!(out, "- {}", text(&costs::line(moved), MAX_TEXT));
+        }
     }
     if !judgement.also_moved.is_empty() {
         let _ = writeln!(out, "\n### Also moved (decides nothing)\n");

@@ -2,7 +2,7 @@
 
 use evidence::{ExperimentFinding, MetricAnswer, Severity, TerminalText, Verdict};
 
-use super::{ExperimentSummary, format};
+use super::{ExperimentSummary, costs, format};
 use crate::terminal::Style;
 use crate::terminal::line::Tone;
 use crate::terminal::page::{Label, Page};
@@ -34,6 +34,12 @@ pub fn terminal(experiment: &ExperimentSummary, style: Style, width: usize) -> T
     if !judgement.findings.is_empty() {
         page.heading("Findings", "");
         judgement.findings.iter().for_each(|found| finding(&mut page, found));
+    }
+    if !judgement.moved_most.is_empty() {
+        page.heading(costs::HEAD, &format!("  {}", costs::NOTE));
+        for moved in &judgement.moved_most {
+            page.paragraph(Label::indent(2), Tone::Normal, &costs::line(moved));
+        }
     }
     if !judgement.also_moved.is_empty() {
         page.heading("Also moved", "  decides nothing; of those listed one in twenty may be luck");

@@ -5,14 +5,25 @@ use std::path::Path;
 
 use super::objectives::KnownNames;
 use super::section::{Item, Section};
-use super::{Overrides, PlanErrors, check_version, load, parsed};
+use super::{Overrides, PlanErrors, check_version, load, parsed, slot_profiles};
 use crate::experiment::{Arm, Design, Experiment, GateMetric, MOST_METRICS};
 use crate::files::Files;
 use crate::model::Workload;
 use crate::objective::{self, Measure, Quantity, Statistic};
 
+/// Which arms an experiment needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArmsAsked {
+    /// Both.
+    Both,
+    /// `a`, which stands for both; a `b` is read and left out.
+    Baseline,
+}
+
 /// What the reader of an experiment is given besides the file.
 pub struct ExperimentOverrides<'a> {
+    /// Which arms it needs.
+    pub arms: ArmsAsked,
     /// What is wrong with a list of looks, if anything is.
     pub check_looks: &'a dyn Fn(&[u32]) -> Result<(), String>,
     /// Looks up environment variables, which the plan may use.
@@ -39,8 +50,9 @@ pub fn load_experiment(
     parsed(path, files, "the experiment", |root, _| {
         check_version(root);
         root.need("plan", "`plan = \"plan.toml\"`").and_then(|item| item.text());
-        let arms = arms(root, workload.as_ref());
-        let design = design(root, given);
+        let arms = arms(root, workload.as_ref(), given.arms);
+        let mut design = design(root, given);
+        design.profiles = workload.as_ref().and_then(|workload| slot_profiles::read(root, workload));
         let metrics = metrics(root, workload.as_ref());
         root.finish();
         let name = path.file_stem().map_or("experiment".into(), |stem| stem.to_string_lossy().into_owned());
@@ -74,7 +86,7 @@ fn plan_name(root: &Section<'_>) -> Option<String> {
     root.get("plan").filter(Item::is_text).and_then(|item| item.text()).map(str::to_owned)
 }
 
-fn arms(root: &Section<'_>, workload: Option<&Workload>) -> [Arm; 2] {
+fn arms(root: &Section<'_>, workload: Option<&Workload>, asked: ArmsAsked) -> [Arm; 2] {
     let Some(item) = root.need("arms", "`[arms.a]` and `[arms.b]`, each with `start = \"./service\"`") else {
         return Default::default();
     };
@@ -83,7 +95,14 @@ fn arms(root: &Section<'_>, workload: Option<&Workload>) -> [Arm; 2] {
         let item = section.need(key, "a comparison has the arms `a`, the baseline, and `b`")?;
         arm(&item.section(&format!("arm `{key}`"))?, workload)
     };
-    let arms = [read("a"), read("b")].map(Option::unwrap_or_default);
+    let a = read("a").unwrap_or_default();
+    let arms = match asked {
+        ArmsAsked::Both => [a, read("b").unwrap_or_default()],
+        ArmsAsked::Baseline => {
+            section.get("b");
+            [a.clone(), a]
+        }
+    };
     section.finish();
     arms
 }
@@ -160,7 +179,9 @@ fn design(root: &Section<'_>, given: &ExperimentOverrides<'_>) -> Design {
         budget: longer_than_0("budget"),
         seed: section.get("seed").and_then(|item| item.whole(0..=u64::MAX)).unwrap_or(usual.seed),
         level: section.get("level").and_then(|item| level(&item)).unwrap_or(usual.level),
+        exclusion: usual.exclusion,
         accept: accept.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
+        profiles: None,
     };
     section.finish();
     design

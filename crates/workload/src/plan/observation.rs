@@ -192,7 +192,7 @@ fn read_kind(item: &Item<'_>) -> Option<ProfileKind> {
     item.issues.check(&item.span(), text.parse().map_err(unknown))
 }
 
-fn named_target(item: &Item<'_>, targets: &BTreeMap<String, Target>) -> Option<String> {
+pub(super) fn named_target(item: &Item<'_>, targets: &BTreeMap<String, Target>) -> Option<String> {
     let name = item.text()?;
     match targets.get(name) {
         Some(target) if can_be_profiled(target) => return Some(name.to_owned()),
@@ -204,7 +204,7 @@ fn named_target(item: &Item<'_>, targets: &BTreeMap<String, Target>) -> Option<S
     None
 }
 
-fn only_target(section: &Section<'_>, targets: &BTreeMap<String, Target>) -> Option<String> {
+pub(super) fn only_target(section: &Section<'_>, targets: &BTreeMap<String, Target>) -> Option<String> {
     let with_pprof = |target: &&Target| target.observe.pprof.is_some();
     let mut found: Vec<&String> =
         targets.iter().filter(|(_, target)| with_pprof(target)).map(|(name, _)| name).collect();
@@ -229,6 +229,6 @@ fn only_target(section: &Section<'_>, targets: &BTreeMap<String, Target>) -> Opt
 }
 
 /// Whether the target has profiling endpoints, or a process to sample.
-fn can_be_profiled(target: &Target) -> bool {
+pub(super) fn can_be_profiled(target: &Target) -> bool {
     target.observe.pprof.is_some() || target.process.is_some()
 }

@@ -1,0 +1,71 @@
+//! `plimsoll calibrate`: how much runs of the same program differ on this host under this load, and so which changes an
+//! experiment can see.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ::report::experiment::{CalibrationSummary, VisibleChanges, calibration as render};
+use evidence::ExperimentEnd;
+
+use crate::arguments::CalibrateArguments;
+use crate::experiment::calibration;
+use crate::experiment::definition;
+use crate::experiment::session::{self, SessionOptions};
+use crate::experiment::visible::{self, KnownDeviation};
+use crate::failure::{CommandResult, Failure};
+use crate::outputs::{self, note};
+use crate::signals::Listener;
+
+/// The pairs were not made.
+const INTERRUPTED: u8 = 4;
+
+pub(crate) fn calibrate(arguments: &CalibrateArguments) -> CommandResult<u8> {
+    let listener = Listener::start()?;
+    let experiment = definition::of_calibration(arguments)?;
+    let options = SessionOptions {
+        folder: arguments.output.clone(),
+        loops: arguments.loops,
+        is_quiet: arguments.quiet,
+        ..SessionOptions::default()
+    };
+    let made = session::run(&listener, &experiment, &options)?;
+    if matches!(made.judgement.end, ExperimentEnd::Interrupted | ExperimentEnd::Broken(_))
+        && (made.pairs.len() as u32) < arguments.pairs
+    {
+        note("no calibration is kept: not all pairs were made");
+        return Ok(INTERRUPTED);
+    }
+    let (found, unknown) = calibration::of(&experiment, &made)?;
+    let path = calibration::keep(&found, arguments.calibration.as_deref())?;
+    let pair_takes = Duration::from_secs_f64(found.pair_s.max(1.0));
+    let level = experiment.design.level / experiment.metrics.len().max(1) as f64;
+    let visible = found.metrics.iter().map(|noise| {
+        let known = KnownDeviation { deviation: noise.deviation, pairs: found.pairs, scale: noise.scale };
+        VisibleChanges {
+            margin: margin_of(&experiment, &noise.of),
+            smallest: known.in_minutes(pair_takes, level),
+        }
+    });
+    let summary = CalibrationSummary {
+        calibration: &found,
+        error: visible::error(found.pairs),
+        minutes: visible::MINUTES,
+        pairs: visible::MINUTES.map(|minutes| visible::pairs_in(minutes, pair_takes)),
+        visible: visible.collect(),
+        unknown: &unknown,
+    };
+    if arguments.json.as_deref() != Some(Path::new("-")) {
+        let (style, width) = outputs::terminal();
+        outputs::print(&render(&summary, style, width))?;
+    }
+    if let Some(json) = &arguments.json {
+        let text = serde_json::to_string_pretty(&found).map_err(Failure::own)?;
+        outputs::put(json, &format!("{text}\n"))?;
+    }
+    note(format_args!("`plimsoll ab` uses it from now on; it is kept in {}", path.display()));
+    Ok(0)
+}
+
+fn margin_of(experiment: &workload::experiment::Experiment, of: &str) -> f64 {
+    experiment.metrics.iter().find(|metric| metric.source == of).map_or(0.0, |metric| metric.margin)
+}

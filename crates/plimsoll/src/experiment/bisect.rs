@@ -1,0 +1,80 @@
+//! One step of `git bisect run`: is what is checked out worse than the baseline?
+//!
+//! Git takes 0 for good, 1 to 124 for bad, 125 for a commit that cannot be told, and ends the bisection from 128 on.
+
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, anyhow};
+use evidence::{ExperimentEnd, ExperimentJudgement, Verdict};
+
+use super::definition;
+use super::session::{self, NotReady, summary};
+use crate::ab::options;
+use crate::arguments::AbArguments;
+use crate::failure::{CommandResult, Failure};
+use crate::outputs::{self, note};
+use crate::screen;
+use crate::signals::Listener;
+
+const GOOD: u8 = 0;
+const BAD: u8 = 1;
+const CANNOT_TELL: u8 = 125;
+/// The bisection cannot go on.
+const ENDS: u8 = 128;
+
+/// What is checked out, by its exit code.
+pub(crate) fn step(arguments: &AbArguments) -> u8 {
+    answer(arguments).unwrap_or_else(|failure| {
+        // That standard error was closed changes no exit code.
+        let _ = screen::print(&failure.text());
+        match &failure {
+            Failure::Usage(error) if error.is::<NotReady>() => CANNOT_TELL,
+            _ => ENDS,
+        }
+    })
+}
+
+fn answer(arguments: &AbArguments) -> CommandResult<u8> {
+    let experiment = definition::read(arguments)?;
+    if let Some(build) = &arguments.build
+        && !builds(build)?
+    {
+        note(format_args!("`{build}` failed: this commit cannot be told"));
+        return Ok(CANNOT_TELL);
+    }
+    let listener = Listener::start()?;
+    let made = session::run(&listener, &experiment, &options(arguments, &experiment)?)?;
+    let summary = summary(&made.record, made.judgement);
+    outputs::write_experiment(&summary, &arguments.outputs, &outputs::PreopenedReports::default())?;
+    let judgement = &summary.judgement;
+    if judgement.end == ExperimentEnd::Interrupted {
+        return Err(Failure::usage(anyhow!("the step was interrupted, and the bisection ends")));
+    }
+    let code = code(judgement);
+    note(match code {
+        GOOD => "this commit is good",
+        BAD => "this commit is bad",
+        _ => "this commit cannot be told",
+    });
+    Ok(code)
+}
+
+fn code(judgement: &ExperimentJudgement) -> u8 {
+    match judgement.verdict {
+        Verdict::Pass | Verdict::Measured => GOOD,
+        Verdict::Fail => BAD,
+        Verdict::Inconclusive | Verdict::Invalid => CANNOT_TELL,
+    }
+}
+
+/// Whether the command ends well. What it prints is shown.
+fn builds(command: &str) -> CommandResult<bool> {
+    let status = Command::new("sh")
+        .args(["-c", command])
+        .stdin(Stdio::null())
+        .stdout(std::io::stderr())
+        .status()
+        .with_context(|| format!("cannot start `{command}`"))
+        .map_err(Failure::own)?;
+    Ok(status.success())
+}

@@ -1,0 +1,95 @@
+//! `plimsoll calibrate`, what `plimsoll ab` does with it, and `plimsoll ab --bisect`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::Value;
+use testbed::Behaviour;
+
+use crate::command::{TestFolder, closed, refusal};
+
+/// Long enough to exceed the noise on a busy machine.
+const SLOW: Duration = Duration::from_millis(150);
+
+/// A plan, and an experiment with arms at these addresses, which run already.
+fn experiment(addresses: [SocketAddr; 2], gate: &str) -> TestFolder {
+    let folder = TestFolder::new(&closed(addresses[0], 1));
+    let [a, b] = addresses.map(|address| format!("targets = {{ api = \"http://{address}\" }}"));
+    folder.write(
+        "ex.toml",
+        format!(
+            "version = 1\nplan = \"plan.toml\"\n[arms.a]\n{a}\n[arms.b]\n{b}\n[design]\nlooks = [5]\nbudget = \"5s\"\n[gate]\n{gate}\n"
+        ),
+    );
+    folder
+}
+
+#[test]
+fn a_calibration_is_kept_and_says_what_an_experiment_can_see_before_it_begins() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = experiment([target.addr(); 2], "p50 = \"p50(get)\"");
+    let home = format!("export XDG_CACHE_HOME={}", folder.path("cache").display());
+    let calibrated = folder.plimsoll_after(
+        &home,
+        &["calibrate", "ex.toml", "--pairs", "5", "-o", "a.ab", "--json", "noise.json", "--quiet"],
+    );
+    calibrated
+        .exits_with(0)
+        .stdout_contains(&[
+            "CALIBRATED",
+            "5 pairs of A against A",
+            "5 pairs know a standard deviation to × 1.",
+            "60 min",
+        ])
+        .stderr_contains(&["`plimsoll ab` uses it from now on"]);
+    let noise = folder.json("noise.json");
+    assert_eq!(noise["metrics"][0]["of"], "p50(get)");
+    assert!(noise["metrics"][0]["deviation"].as_f64().unwrap() > 0.0, "{noise}");
+    assert_eq!(noise["metrics"][0]["within_run"], Value::Null, "a second has no parts");
+
+    // Both are refused for their budget, after what they could see.
+    let told = folder.plimsoll_after(&home, &["ab", "ex.toml"]);
+    told.exits_with(2).stderr_contains(&["by 5 pairs, which know a deviation to × 1.", "  p50: "]);
+    let other = folder.plimsoll_after(&home, &["ab", "ex.toml", "--slot", "2s"]);
+    other.exits_with(2).stderr_contains(&["no calibration of this host and workload"]);
+
+    let old = noise.to_string().replace(noise["made_at"].as_str().unwrap(), "2020-01-01T00:00:00.000Z");
+    folder.write("old.json", old);
+    let old = folder.plimsoll(&["ab", "ex.toml", "--calibration", "old.json"]);
+    old.exits_with(2).stderr_contains(&["more than 14 days ago", "no calibration"]);
+    folder.write("old.json", "{}");
+    let none = folder.plimsoll(&["ab", "ex.toml", "--calibration", "old.json"]);
+    none.exits_with(2).stderr_contains(&["old.json is no calibration"]);
+}
+
+#[test]
+fn a_plan_is_calibrated_with_the_command_that_starts_its_targets() {
+    let refused = refusal();
+    let folder = TestFolder::new(&closed(refused.addr(), 1));
+    let ran = folder.plimsoll(&["calibrate", "plan.toml", "--start", "exit 3", "--quiet"]);
+    ran.exits_with(2).stderr_contains(&["could not be made ready in pair 1", "exit status: 3"]);
+    let ex = experiment([refused.addr(); 2], "p50 = \"p50(get)\"");
+    let ran = ex.plimsoll(&["calibrate", "ex.toml", "--start", "x"]);
+    ran.exits_with(2).stderr_contains(&["has commands of its own"]);
+}
+
+#[test]
+fn a_step_of_a_bisection_ends_with_the_exit_code_that_git_takes() {
+    let fast = testbed::http(Behaviour::ok()).unwrap();
+    let slow = testbed::http(Behaviour::after(SLOW)).unwrap();
+    let step = |folder: &TestFolder, more: &[&str]| {
+        let mut arguments = vec!["ab", "--bisect", "ex.toml", "--quiet", "--budget", "10m"];
+        arguments.extend(more);
+        folder.plimsoll(&arguments)
+    };
+    let bad = experiment([fast.addr(), slow.addr()], "p50 = \"p50(get)\"");
+    step(&bad, &["--build", "echo built"]).exits_with(1).stderr_contains(&["built", "this commit is bad"]);
+    let same = experiment([fast.addr(); 2], "errors = \"error_rate(all)\"");
+    step(&same, &[]).exits_with(0).stderr_contains(&["this commit is good"]);
+    step(&same, &["--build", "exit 4"]).exits_with(125).stderr_contains(&["this commit cannot be told"]);
+    let text = same.read("ex.toml").replace("[arms.b]\n", "[arms.b]\nstart = \"exit 7\"\n");
+    same.write("ex.toml", text.replacen("targets", "start = \"exit 7\"\ntargets", 1));
+    step(&same, &["-o", "none.ab"]).exits_with(125).stderr_contains(&["could not be made ready"]);
+    same.write("ex.toml", "version = 2\n");
+    step(&same, &[]).exits_with(128);
+}
