@@ -14,8 +14,8 @@ const SMALL: usize = 24;
 const MIN_SHARED: usize = 3;
 /// As many commands that wait for one writer are too many.
 const MANY_WAITING: usize = 64;
-/// Commands wait, and no group has begun for this long: longer than a commit takes.
-const STALLED: Duration = Duration::from_millis(100);
+/// Commands wait, and no group has begun for this long: longer than a commit takes, also on a busy machine.
+const STALLED: Duration = Duration::from_secs(1);
 
 /// The number of partitions, which follows from the groups. A user's partition changes with it: that two writers have
 /// commands of one user at once is what replicas do as well.
