@@ -2,9 +2,11 @@
 //!
 //! A group costs its round trips and wake-ups whatever is in it. Where commands come so close together that groups of a few
 //! are written at once, fewer writers with larger groups do the same work for less. Where each command is alone, further
-//! writers cost nothing, and it waits for no other's group. Where many wait, all are needed.
+//! writers cost nothing, and it waits for no other's group. Where many wait, all are needed; and where a group does not
+//! end, because another program has locked a row, the others' users must not wait for it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// Groups of fewer commands are worth merging, unless they have fewer than [`MIN_SHARED`].
 const SMALL: usize = 24;
@@ -12,6 +14,8 @@ const SMALL: usize = 24;
 const MIN_SHARED: usize = 3;
 /// As many commands that wait for one writer are too many.
 const MANY_WAITING: usize = 64;
+/// Commands wait, and no group has begun for this long: longer than a commit takes, also on a busy machine.
+const STALLED: Duration = Duration::from_secs(1);
 
 /// The number of partitions, which follows from the groups. A user's partition changes with it: that two writers have
 /// commands of one user at once is what replicas do as well.
@@ -19,13 +23,17 @@ const MANY_WAITING: usize = 64;
 pub(super) struct Partitions {
     most: usize,
     used: AtomicUsize,
+    started: Instant,
+    /// When the last group began, in milliseconds since `started`.
+    last_begun_ms: AtomicU64,
 }
 
 impl Partitions {
     /// As many as there are writers, at least 1.
     pub(super) fn new(writers: usize) -> Self {
         let most = writers.max(1);
-        Self { most, used: AtomicUsize::new(most) }
+        let (used, last_begun_ms) = (AtomicUsize::new(most), AtomicU64::default());
+        Self { most, used, started: Instant::now(), last_begun_ms }
     }
 
     /// The partition of a user.
@@ -37,13 +45,23 @@ impl Partitions {
 
     /// After as many commands have been found waiting for one writer.
     pub(super) fn found_waiting(&self, commands: usize) {
-        if commands >= MANY_WAITING {
+        let since_begun_ms = self.elapsed_ms().saturating_sub(self.last_begun_ms.load(Ordering::Relaxed));
+        self.found(commands, Duration::from_millis(since_begun_ms));
+    }
+
+    fn found(&self, commands: usize, since_begun: Duration) {
+        if commands >= MANY_WAITING || (commands > 0 && since_begun > STALLED) {
             self.add();
         }
     }
 
+    fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
     /// After a writer has begun a group of this many commands.
     pub(super) fn begun(&self, commands: usize) {
+        self.last_begun_ms.store(self.elapsed_ms(), Ordering::Relaxed);
         if commands < 2 {
             self.add();
         } else if (MIN_SHARED..SMALL).contains(&commands) {
@@ -69,7 +87,7 @@ mod tests {
         for _ in 0..rounds {
             let used = partitions.used.load(Ordering::Relaxed);
             for _ in 0..used {
-                partitions.found_waiting(commands / used);
+                partitions.found(commands / used, Duration::ZERO);
                 partitions.begun((commands / used).max(1));
             }
         }
@@ -84,5 +102,16 @@ mod tests {
         }
         assert!((0..100).all(|hash| partitions.of(hash) < 4));
         assert_eq!(used_after(&Partitions::new(1), 5, 1_000), 1);
+    }
+
+    #[test]
+    fn a_group_that_does_not_end_holds_up_the_users_of_its_partition_only() {
+        let partitions = Partitions::new(4);
+        assert_eq!(used_after(&partitions, 20, 16), 1);
+        partitions.found(0, STALLED * 2);
+        partitions.found(5, STALLED);
+        assert_eq!(partitions.used.load(Ordering::Relaxed), 1);
+        (0..3).for_each(|_| partitions.found(5, STALLED * 2));
+        assert_eq!(partitions.used.load(Ordering::Relaxed), 4);
     }
 }

@@ -119,7 +119,11 @@ fn ports_are_those_that_the_settings_open() {
         let scraped = &deployment["spec"]["template"]["metadata"]["annotations"]["prometheus.io/port"];
         assert_eq!(*scraped, opened.admin.port().to_string());
     }
+    let text = serde_json::to_string(&objects).unwrap();
+    assert!(["hostPort", "hostNetwork", "nodePort", "Ingress\""].iter().all(|word| !text.contains(word)));
     for service in of_kind(&objects, "Service") {
+        assert!(service["spec"]["type"].is_null(), "only the cluster reaches it");
+        assert!(service["spec"]["ports"].as_array().unwrap().iter().all(|port| port["name"] != "admin"));
         let to = objects
             .iter()
             .find(|other| other["kind"] == "Deployment" && name(other) == name(service))

@@ -10,6 +10,8 @@ struct Addition {
     tls: &'static str,
     proxy: &'static str,
     replicas: &'static [&'static str],
+    /// Their ports for operators.
+    operators: &'static [&'static str],
 }
 
 const ADDITIONS: [Addition; 3] = [
@@ -18,18 +20,21 @@ const ADDITIONS: [Addition; 3] = [
         tls: "tls.compose.yaml",
         proxy: "proxy/challenge.conf",
         replicas: &["api", "api-two", "events", "events-two"],
+        operators: &["8080", "8081"],
     },
     Addition {
         base: "listings.compose.yaml",
         tls: "listings.tls.compose.yaml",
         proxy: "proxy/listings.conf",
         replicas: &["first", "second"],
+        operators: &["8086"],
     },
     Addition {
         base: "gateway/compose.yaml",
         tls: "gateway/tls.compose.yaml",
         proxy: "proxy/gateway.conf",
         replicas: &["one", "two"],
+        operators: &["8081"],
     },
 ];
 
@@ -40,6 +45,30 @@ fn services(file: &str) -> Value {
 fn environment(service: &Value) -> Variables {
     let pairs = service["environment"].as_object().unwrap().iter();
     pairs.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect()
+}
+
+/// What trusts its network is for this machine: the operators' ports of the files without TLS. A service is started
+/// without credentials by an explicit setting alone.
+#[test]
+fn operators_ports_are_local_and_no_file_switches_verification_off() {
+    for addition in ADDITIONS {
+        let base = services(addition.base);
+        for name in addition.replicas {
+            let ports = base[name]["ports"].as_array().unwrap().iter();
+            let ports = ports.map(|port| port.as_str().unwrap().rsplit_once(':').unwrap());
+            let (operators, others): (Vec<_>, Vec<_>) =
+                ports.partition(|(_, container)| addition.operators.contains(container));
+            assert!(!others.is_empty(), "{name}");
+            assert_eq!(operators.len(), 1, "{name}");
+            assert!(operators[0].0.starts_with("127.0.0.1:"), "{name}");
+            let environment = environment(&base[name]);
+            let variable = |name: &str| environment.get(name).map(String::as_str);
+            assert!(matches!(variable("AUTH"), None | Some("${AUTH:-on}")), "{name}");
+            let header = variable("TEST_IDENTITY_HEADER");
+            assert!(matches!(header, None | Some("${TEST_IDENTITY_HEADER:-off}")), "{name}");
+            assert_eq!(variable("AUTH_ENABLED"), None, "{name}");
+        }
+    }
 }
 
 /// Where each file of a container comes from.
