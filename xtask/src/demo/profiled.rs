@@ -10,9 +10,26 @@ use super::meaning;
 use super::service::{Ports, Service};
 use crate::child::Running;
 use crate::signals;
+use crate::steps;
 use crate::workspace::Workspace;
 
+/// What the verb is for.
+pub(crate) const ABOUT: &str =
+    "a run of `examples/profiled.toml` against a service built with profiles; the run file must have them";
+
 const PLAN: &str = "examples/profiled.toml";
+
+/// Builds what is needed and checks.
+///
+/// # Errors
+/// When something cannot be built, and as [`check`].
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    ensure!(arguments.is_empty(), "profiles takes no arguments");
+    let mut command = workspace.cargo();
+    command.args(["build", "-p", "challenge", "-p", "plimsoll", "--features", "challenge/profiling"]);
+    steps::run(command).context("cannot build the tool and the service")?;
+    check(workspace)
+}
 
 /// Runs the plan against a service that was built with profiles, and checks that the run file has them: with the
 /// functions of the service by name, and their cost for each request.
@@ -24,13 +41,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let folder = workspace.scratch("profiled")?;
     let service =
         Service::start_with(workspace, Ports::Free, &[("PROFILING", "on"), ("PROFILING_BYTES", "16384")])?;
-    let ran = run(workspace, &folder, &service);
+    let ran = profile(workspace, &folder, &service);
     let stopped = service.stop();
     ran?;
     stopped
 }
 
-fn run(workspace: &Workspace, folder: &Path, service: &Service) -> Result<()> {
+fn profile(workspace: &Workspace, folder: &Path, service: &Service) -> Result<()> {
     let (archive, json) = (folder.join("profiled.plimsoll"), folder.join("profiled.json"));
     let mut command = Command::new(workspace.binary("plimsoll"));
     command.current_dir(workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());

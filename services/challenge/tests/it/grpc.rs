@@ -285,8 +285,8 @@ async fn calls_are_counted_under_the_customary_names_by_code() {
     let server = Server::start().await;
     let mut ann = server.caller("ann").await;
     ann.client.initialize_player(ann.call(proto::InitializeRequest {})).await.unwrap();
-    let mut nobody = server.caller("").await;
-    nobody.client.initialize_player(nobody.call(proto::InitializeRequest {})).await.unwrap_err();
+    let mut stranger = server.caller("").await;
+    stranger.client.initialize_player(stranger.call(proto::InitializeRequest {})).await.unwrap_err();
     server.publisher().await.log_in("ann", "1").await.unwrap();
     let metrics = server.metrics().await;
     let method = r#"grpc_type="unary",grpc_service="service.Service",grpc_method="InitializePlayer""#;

@@ -90,7 +90,7 @@ async fn the_published_payload_is_accepted() {
     let server = Server::start(&[]).await;
     let payload = json!({
         "device_id": "device-7", "type": "temperature", "value": 21.5, "unit": "celsius", "priority": "HIGH",
-        "timestamp": "2026-01-31T12:00:00.000Z", "metadata": { "location": "lab", "firmware_version": "1.0.0" },
+        "timestamp": "2026-01-31T12:00:00.000Z", "metadata": { "location": "hall 2", "firmware_version": "1.0.0" },
     });
     let (status, response) = server.client().send(&payload).await;
     assert_eq!((status, &response["ok"]), (StatusCode::ACCEPTED, &Value::Bool(true)), "{response}");

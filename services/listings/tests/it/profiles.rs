@@ -59,14 +59,18 @@ mod built_in {
         let profiles = tokio::task::spawn_blocking(move || {
             let top = |path: &str| Toolchain::find().unwrap().top_of(admin, path);
             let tops =
-                ["profile?seconds=2", "heap", "allocs"].map(|name| top(&format!("/debug/pprof/{name}")));
+                ["profile?seconds=3", "heap", "allocs"].map(|name| top(&format!("/debug/pprof/{name}")));
             ends.store(true, Ordering::Relaxed);
             tops
         });
-        let mut client = Client::connect(process.addresses.grpc).await;
-        while !is_over.load(Ordering::Relaxed) {
-            client.stats(3).await;
-        }
+        let client = Client::connect(process.addresses.grpc).await;
+        let load = async || {
+            let mut client = client.clone();
+            while !is_over.load(Ordering::Relaxed) {
+                client.stats(3).await;
+            }
+        };
+        tokio::join!(load(), load(), load(), load());
         let [cpu, heap, allocated] = profiles.await.unwrap().map(Result::unwrap);
         assert!(cpu.contains("Type: cpu") && cpu.contains("listings::grpc::"), "{cpu}");
         assert!(heap.contains("Type: inuse_space") && heap.contains("listings::"), "{heap}");
