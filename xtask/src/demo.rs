@@ -5,6 +5,7 @@
 mod accounting;
 mod building;
 pub(crate) mod examples;
+pub(crate) mod profiled;
 mod service;
 
 use std::path::{Path, PathBuf};

@@ -39,6 +39,7 @@ const VERBS: &[Verb] = &[
         about: demo::examples::ABOUT,
         run: demo::examples::run,
     },
+    Verb { name: "profiles", usage: "", about: demo::profiled::ABOUT, run: demo::profiled::run },
     Verb { name: "test", usage: "", about: test::ABOUT, run: test::run },
     Verb { name: "ci", usage: "", about: test::ABOUT_CI, run: test::run_ci },
     Verb { name: "tidy", usage: "", about: tidy::ABOUT, run: tidy::run },

@@ -9,11 +9,11 @@ use crate::workspace::Workspace;
 use crate::{demo, dependencies, needs, steps, tidy};
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, dependencies, tests (those with fault injection too), the demo and the plans of `examples/` in a short form; ends with `N passed, N failed`";
+pub(crate) const ABOUT: &str = "all checks: format, tidy, lints, dependencies, tests (those with fault injection and profiles too), the demo and the plans of `examples/` in a short form; ends with `N passed, N failed`";
 /// What its stricter form is for.
 pub(crate) const ABOUT_CI: &str = "the same, with the lock file taken as it is";
 
-/// The services built with fault injection.
+/// The services built with fault injection and profiles.
 const FAULTS: &[&str] = &[
     "--package",
     "kit",
@@ -24,7 +24,8 @@ const FAULTS: &[&str] = &[
     "--package",
     "listings",
     "--features",
-    "kit/faults,challenge/faults,gateway/faults,listings/faults",
+    "kit/faults,challenge/faults,gateway/faults,listings/faults,\
+     kit/profiling,challenge/profiling,gateway/profiling,listings/profiling",
 ];
 
 /// Whether the lock file may be changed.
@@ -78,15 +79,16 @@ fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()>
     let mut tally = steps::step("tests", || {
         tests(cargo(&["test", "--workspace", "--no-fail-fast"]), &mut std::io::stdout())
     })?;
-    // Built again with code that other builds must not contain.
-    tally += steps::step("fault injection", || {
+    // Built again with code that other builds must not contain, or need not.
+    tally += steps::step("fault injection and profiles", || {
         let mut command = cargo(&["clippy", "--all-targets"]);
         command.args(FAULTS).args(["--", "-D", "warnings"]);
         steps::run(command)?;
         let mut command = cargo(&["test", "--no-fail-fast"]);
-        command.args(FAULTS).args(["--", "injected_fault", "faults::tests"]);
+        command.args(FAULTS).args(["--", "injected_fault", "faults::tests", "profil"]);
         tests(command, &mut std::io::stdout())
     })?;
+    steps::step("profiles of a run", || demo::profiled::check(workspace))?;
     steps::step("demo --check", || demo::check(workspace))?;
     steps::step("examples", || demo::examples::all(workspace))?;
     println!("{tally}");

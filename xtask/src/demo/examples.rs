@@ -153,8 +153,8 @@ mod tests {
     #[test]
     fn every_plan_of_the_folder_is_run() {
         let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-        // The demo has a check of its own, and the other shows the shapes of loads that `check` prints.
-        let others = ["demo", "load-shapes"];
+        // The demo and the profiles have checks of their own, and one shows the shapes of loads that `check` prints.
+        let others = ["demo", "load-shapes", "profiled"];
         let files = std::fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path());
         let mut plans: Vec<String> = files
             .filter(|path| path.extension().is_some_and(|end| end == "toml"))

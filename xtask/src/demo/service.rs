@@ -46,6 +46,14 @@ impl Service {
     /// # Errors
     /// When it cannot start, ends, or is not ready in time; with the end of its log.
     pub(super) fn start(workspace: &Workspace, ports: Ports) -> Result<Self> {
+        Self::start_with(workspace, ports, &[])
+    }
+
+    /// The same with further settings.
+    ///
+    /// # Errors
+    /// As [`Service::start`].
+    pub(super) fn start_with(workspace: &Workspace, ports: Ports, settings: &[(&str, &str)]) -> Result<Self> {
         let folder = workspace.scratch(match ports {
             Ports::Default => "demo",
             Ports::Free => "demo-check-service",
@@ -53,6 +61,7 @@ impl Service {
         let mut command = Command::new(workspace.binary("challenge"));
         command.arg("all").current_dir(workspace.root());
         configure(&mut command, ports, &folder);
+        command.envs(settings.iter().copied());
         Ok(Self { served: ServiceProcess::start(command, folder.join("challenge.log"))?, ports })
     }
 
@@ -64,6 +73,14 @@ impl Service {
         let http = self.served.address("http")?;
         let events = self.served.address("events")?;
         Ok(vec![format!("challenge=http://{http}/challenge"), format!("events={events}")])
+    }
+
+    /// The `HOST:PORT` of its admin port.
+    ///
+    /// # Errors
+    /// When its ready line has none.
+    pub(super) fn admin(&self) -> Result<&str> {
+        self.served.address("admin")
     }
 
     /// Stops it with SIGTERM.

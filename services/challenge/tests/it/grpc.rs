@@ -279,3 +279,27 @@ async fn each_rpc_is_counted_by_its_outcome() {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
 }
+
+#[tokio::test]
+async fn calls_are_counted_under_the_customary_names_by_code() {
+    let server = Server::start().await;
+    let mut ann = server.caller("ann").await;
+    ann.client.initialize_player(ann.call(proto::InitializeRequest {})).await.unwrap();
+    let mut stranger = server.caller("").await;
+    stranger.client.initialize_player(stranger.call(proto::InitializeRequest {})).await.unwrap_err();
+    server.publisher().await.log_in("ann", "1").await.unwrap();
+    let metrics = server.metrics().await;
+    let method = r#"grpc_type="unary",grpc_service="service.Service",grpc_method="InitializePlayer""#;
+    let event = r#"grpc_service="accelbyte.iam.account.v1.UserAuthenticationUserLoggedInService",grpc_method="OnMessage""#;
+    for line in [
+        format!("grpc_server_started_total{{{method}}} 2"),
+        format!(r#"grpc_server_handled_total{{{method},grpc_code="OK"}} 1"#),
+        format!(r#"grpc_server_handled_total{{{method},grpc_code="Unauthenticated"}} 1"#),
+        format!("grpc_server_msg_received_total{{{method}}} 2"),
+        format!("grpc_server_msg_sent_total{{{method}}} 1"),
+        format!("grpc_server_handling_seconds_count{{{method}}} 2"),
+        format!(r#"grpc_server_handled_total{{grpc_type="unary",{event},grpc_code="OK"}} 1"#),
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} is not in {metrics}");
+    }
+}

@@ -35,15 +35,17 @@ mod built_in {
         let profiles = tokio::task::spawn_blocking(move || {
             let top = |path: &str| Toolchain::find().unwrap().top_of(admin, path);
             let tops =
-                ["profile?seconds=2", "heap", "allocs"].map(|name| top(&format!("/debug/pprof/{name}")));
+                ["profile?seconds=3", "heap", "allocs"].map(|name| top(&format!("/debug/pprof/{name}")));
             ends.store(true, Ordering::Relaxed);
             tops
         });
         let player = Player::new(process.addresses.http.unwrap(), "ann");
-        player.initialize().await;
-        while !is_over.load(Ordering::Relaxed) {
-            player.get("/challenge/v1/challenges").await;
-        }
+        let load = async || {
+            while !is_over.load(Ordering::Relaxed) {
+                player.get("/challenge/v1/challenges").await;
+            }
+        };
+        tokio::join!(load(), load(), load(), load());
         let [cpu, heap, allocated] = profiles.await.unwrap().map(Result::unwrap);
         assert!(cpu.contains("Type: cpu") && cpu.contains("challenge::http::"), "{cpu}");
         assert!(heap.contains("Type: inuse_space") && heap.contains("challenge::"), "{heap}");

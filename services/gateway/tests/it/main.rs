@@ -20,9 +20,11 @@ mod openapi;
 mod pitfalls;
 mod process;
 mod profiles;
+mod published;
 mod redis;
 mod replicas;
 #[path = "../../../challenge/tests/it/schema.rs"]
 mod schema;
+mod simulate;
 mod support;
 mod telemetry;

@@ -50,13 +50,14 @@ mod built_in {
         let profiles = tokio::task::spawn_blocking(move || {
             let top = |path: &str| Toolchain::find().unwrap().top_of(admin, path);
             let tops =
-                ["profile?seconds=2", "heap", "allocs"].map(|name| top(&format!("/debug/pprof/{name}")));
+                ["profile?seconds=3", "heap", "allocs"].map(|name| top(&format!("/debug/pprof/{name}")));
             ends.store(true, Ordering::Relaxed);
             tops
         });
-        load(&process, &is_over).await;
+        let load = async || load(&process, &is_over).await;
+        tokio::join!(load(), load(), load(), load());
         let [cpu, heap, allocated] = profiles.await.unwrap().map(Result::unwrap);
-        assert!(cpu.contains("Type: cpu") && cpu.contains("Duration: 2"), "{cpu}");
+        assert!(cpu.contains("Type: cpu") && cpu.contains("Duration: 3"), "{cpu}");
         assert!(cpu.contains("gateway::http::"), "{cpu}");
         assert!(heap.contains("Type: inuse_space") && heap.contains("gateway::"), "{heap}");
         assert!(

@@ -1,5 +1,6 @@
 //! Categories from a file.
 
+use kit::process::Service as _;
 use listings::proto::{CategoryIdRequest, CreateListingRequest};
 use listings::server::start;
 use tonic::Code;

@@ -1,4 +1,4 @@
-//! Profiles of the process on the admin port, and what `/metrics` says of it.
+//! Profiles of the process on the operators' port, and what `/metrics` says of it and of calls.
 
 use crate::process::Process;
 use crate::test_store::TestStore;
@@ -13,6 +13,26 @@ fn without_the_variable_there_are_no_profiles_and_the_process_is_described() {
     let metrics = String::from_utf8(peers::go::get(process.addresses.http, "/metrics").unwrap()).unwrap();
     for name in ["process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds "] {
         assert!(metrics.lines().any(|line| line.starts_with(name)), "{name} is not in {metrics}");
+    }
+}
+
+#[tokio::test]
+async fn calls_are_counted_under_the_customary_names_by_code() {
+    let process = Process::start(&TestStore::new());
+    let mut client = crate::support::Client::connect(process.addresses.grpc).await;
+    client.stats(3).await;
+    client.product(1).await.unwrap_err();
+    let metrics = String::from_utf8(peers::go::get(process.addresses.http, "/metrics").unwrap()).unwrap();
+    for (method, code) in [("GetProductStats", "OK"), ("GetProduct", "NotFound")] {
+        let labels = format!(
+            r#"grpc_type="unary",grpc_service="listingssvc.v1.ListingsService",grpc_method="{method}""#
+        );
+        for line in [
+            format!("grpc_server_started_total{{{labels}}} 1"),
+            format!(r#"grpc_server_handled_total{{{labels},grpc_code="{code}"}} 1"#),
+        ] {
+            assert!(metrics.lines().any(|found| found == line), "{line} is not in {metrics}");
+        }
     }
 }
 
@@ -39,14 +59,18 @@ mod built_in {
         let profiles = tokio::task::spawn_blocking(move || {
             let top = |path: &str| Toolchain::find().unwrap().top_of(admin, path);
             let tops =
-                ["profile?seconds=2", "heap", "allocs"].map(|name| top(&format!("/debug/pprof/{name}")));
+                ["profile?seconds=3", "heap", "allocs"].map(|name| top(&format!("/debug/pprof/{name}")));
             ends.store(true, Ordering::Relaxed);
             tops
         });
-        let mut client = Client::connect(process.addresses.grpc).await;
-        while !is_over.load(Ordering::Relaxed) {
-            client.stats(3).await;
-        }
+        let client = Client::connect(process.addresses.grpc).await;
+        let load = async || {
+            let mut client = client.clone();
+            while !is_over.load(Ordering::Relaxed) {
+                client.stats(3).await;
+            }
+        };
+        tokio::join!(load(), load(), load(), load());
         let [cpu, heap, allocated] = profiles.await.unwrap().map(Result::unwrap);
         assert!(cpu.contains("Type: cpu") && cpu.contains("listings::grpc::"), "{cpu}");
         assert!(heap.contains("Type: inuse_space") && heap.contains("listings::"), "{heap}");
