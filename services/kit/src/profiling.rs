@@ -70,7 +70,6 @@ fn switch_on(_bytes: u64) -> Result<(), EnvError> {
 
 /// The routes below `/debug/pprof`; none unless profiles are switched on. They respond to programs on this machine and to
 /// callers with the role of an administrator.
-#[must_use]
 pub fn routes(identity: Arc<Identity>) -> Router {
     #[cfg(feature = "profiling")]
     if heap::is_on() {
