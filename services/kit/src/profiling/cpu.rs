@@ -251,3 +251,51 @@ impl CpuProfile {
         pprof::encode(&header, &samples, &self.program, |_name| false)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::time::{ClockId, clock_gettime};
+
+    use super::*;
+    use crate::profiling::symbols::Symbols;
+
+    fn process_cpu_ms() -> i64 {
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    }
+
+    #[inline(never)]
+    fn burns(until: Instant) -> u64 {
+        let mut sum = 0_u64;
+        while Instant::now() < until {
+            sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(7));
+        }
+        std::hint::black_box(sum)
+    }
+
+    /// Whatever other tests do meanwhile: both numbers are of the whole process.
+    #[test]
+    fn samples_add_up_to_the_cpu_time_of_the_process_and_name_what_used_it() {
+        let mut profile = CpuProfile::start().unwrap();
+        assert!(matches!(CpuProfile::start(), Err(CpuProfileError::Busy)));
+        let before = process_cpu_ms();
+        for _ in 0..10 {
+            burns(Instant::now() + COLLECT_EVERY);
+            profile.collect();
+        }
+        let used = process_cpu_ms() - before;
+        let sampled = profile.counts.values().sum::<i64>() * 10;
+        assert!(used > 50, "{used} ms");
+        assert!((used / 2..=used * 3 / 2 + 50).contains(&sampled), "{sampled} ms of {used} ms were sampled");
+        let symbols = Symbols::of(&profile.program, profile.counts.keys().flatten().copied());
+        let burnt = profile.counts.iter().filter(|(addresses, _)| {
+            addresses
+                .iter()
+                .any(|address| symbols.name(*address).is_some_and(|name| name.ends_with("tests::burns")))
+        });
+        assert!(burnt.map(|(_, count)| count).sum::<i64>() > 0, "{:?}", profile.counts);
+        let bytes = profile.finish().unwrap();
+        assert!(bytes.starts_with(&[0x1f, 0x8b]));
+        assert!(CpuProfile::start().is_ok(), "the next one may begin");
+    }
+}
