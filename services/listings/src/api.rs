@@ -28,4 +28,4 @@ impl Api {
     }
 }
 
-type Answer<T> = Result<T, Refusal>;
+type ApiResult<T> = Result<T, Refusal>;

@@ -8,7 +8,7 @@ use crate::methods::Access;
 use crate::refusal::Refusal;
 
 /// The id of no user: users have ids above 0.
-const NOBODY: i64 = 0;
+const NO_USER: i64 = 0;
 
 /// The caller of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Caller {
     pub fn owner(&self) -> Option<i64> {
         match self {
             Self::User(id) => Some(*id),
-            Self::Anonymous => Some(NOBODY),
+            Self::Anonymous => Some(NO_USER),
             Self::Unverified | Self::Service(_) | Self::Admin(_) => None,
         }
     }

@@ -77,7 +77,7 @@ impl HttpApi {
         #[cfg(feature = "faults")]
         let _injected = kit::faults::inject().await;
         let ids = input::ids(&parameters.map_err(|_| input::not_utf8())?)?;
-        let input = Input::read(routed.route, ids, head.map(|()| body)).await?;
+        let input = Input::read(ids, head.map(|()| body)).await?;
         let response = (routed.route.handle)(self.api.clone(), caller, input).await;
         drop(permit);
         response

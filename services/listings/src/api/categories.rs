@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Answer, Api, messages, requests};
+use super::{Api, ApiResult, messages, requests};
 use crate::caller::Caller;
 use crate::categories;
 use crate::proto;
@@ -13,7 +13,7 @@ impl Api {
         &self,
         _caller: &Caller,
         (): (),
-    ) -> Answer<proto::CategoriesResponse> {
+    ) -> ApiResult<proto::CategoriesResponse> {
         let all = self.operations.categories().await?;
         let roots = all.iter().filter(|category| category.is_active && category.parent_id.is_none());
         let categories = roots.map(|category| messages::category(&all, category)).collect();
@@ -24,7 +24,7 @@ impl Api {
         &self,
         _caller: &Caller,
         (): (),
-    ) -> Answer<proto::CategoriesResponse> {
+    ) -> ApiResult<proto::CategoriesResponse> {
         let all = self.operations.categories().await?;
         let categories = all.iter().map(|category| messages::category(&all, category)).collect();
         Ok(proto::CategoriesResponse { categories })
@@ -34,7 +34,7 @@ impl Api {
         &self,
         _caller: &Caller,
         message: proto::PopularCategoriesRequest,
-    ) -> Answer<proto::CategoriesResponse> {
+    ) -> ApiResult<proto::CategoriesResponse> {
         let count = requests::count(message.limit)?;
         let all = self.operations.categories().await?;
         let mut popular: Vec<_> = all.iter().filter(|category| category.is_active).collect();
@@ -48,7 +48,7 @@ impl Api {
         &self,
         _caller: &Caller,
         message: proto::CategoryIdRequest,
-    ) -> Answer<proto::CategoryResponse> {
+    ) -> ApiResult<proto::CategoryResponse> {
         let id = requests::id("category_id", message.category_id)?;
         let all = self.operations.categories().await?;
         let category = categories::find(&all, id).ok_or(Refusal::NotFound("category", id))?;
@@ -60,7 +60,7 @@ impl Api {
         &self,
         _caller: &Caller,
         message: proto::CategoryIdRequest,
-    ) -> Answer<proto::CategoryTreeResponse> {
+    ) -> ApiResult<proto::CategoryTreeResponse> {
         let id = requests::id("category_id", message.category_id)?;
         let all = self.operations.categories().await?;
         let tree = categories::tree(&all, id).ok_or(Refusal::NotFound("category", id))?;

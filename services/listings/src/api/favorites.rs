@@ -1,6 +1,6 @@
 //! Favourites.
 
-use super::{Answer, Api, messages, requests};
+use super::{Api, ApiResult, messages, requests};
 use crate::caller::Caller;
 use crate::proto;
 
@@ -9,7 +9,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::ListingIdRequest,
-    ) -> Answer<proto::UserIDsResponse> {
+    ) -> ApiResult<proto::UserIDsResponse> {
         let id = requests::id("listing_id", message.listing_id)?;
         let user_ids = self.operations.favored_by(caller, id).await?;
         Ok(proto::UserIDsResponse { user_ids })
@@ -19,7 +19,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::AddToFavoritesRequest,
-    ) -> Answer<()> {
+    ) -> ApiResult<()> {
         let favorite = requests::favorite(message.user_id, message.listing_id)?;
         caller.require_user(favorite.user_id)?;
         self.operations.add_favorite(favorite).await
@@ -29,7 +29,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::RemoveFromFavoritesRequest,
-    ) -> Answer<()> {
+    ) -> ApiResult<()> {
         let favorite = requests::favorite(message.user_id, message.listing_id)?;
         caller.require_user(favorite.user_id)?;
         self.operations.remove_favorite(favorite).await
@@ -39,7 +39,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::GetUserFavoritesRequest,
-    ) -> Answer<proto::GetUserFavoritesResponse> {
+    ) -> ApiResult<proto::GetUserFavoritesResponse> {
         let user_id = requests::id("user_id", message.user_id)?;
         caller.require_user(user_id)?;
         let range = requests::range(message.limit, message.offset)?;
@@ -51,7 +51,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::IsFavoriteRequest,
-    ) -> Answer<proto::IsFavoriteResponse> {
+    ) -> ApiResult<proto::IsFavoriteResponse> {
         let favorite = requests::favorite(message.user_id, message.listing_id)?;
         caller.require_user(favorite.user_id)?;
         let is_favorite = self.operations.is_favorite(favorite).await?;

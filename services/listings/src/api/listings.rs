@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Answer, Api, messages, requests};
+use super::{Api, ApiResult, messages, requests};
 use crate::caller::Caller;
 use crate::listing::Listing;
 use crate::proto;
@@ -13,7 +13,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::GetListingRequest,
-    ) -> Answer<proto::GetListingResponse> {
+    ) -> ApiResult<proto::GetListingResponse> {
         let lang = requests::lang(message.lang.as_deref())?;
         let listing = self.operations.listing(caller, requests::id("id", message.id)?).await?;
         let listing = Some(messages::listing(&listing, lang.as_deref()));
@@ -24,7 +24,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::CreateListingRequest,
-    ) -> Answer<proto::CreateListingResponse> {
+    ) -> ApiResult<proto::CreateListingResponse> {
         let mut new = requests::create(message)?;
         caller.require_user(new.user_id)?;
         new.owner = caller.owner();
@@ -37,7 +37,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::UpdateListingRequest,
-    ) -> Answer<proto::UpdateListingResponse> {
+    ) -> ApiResult<proto::UpdateListingResponse> {
         let edit = requests::edit(message)?;
         caller.require_user(edit.user_id)?;
         let listing = self.operations.update(edit).await?;
@@ -49,7 +49,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::DeleteListingRequest,
-    ) -> Answer<proto::DeleteListingResponse> {
+    ) -> ApiResult<proto::DeleteListingResponse> {
         let id = requests::id("id", message.id)?;
         let deleter = if message.is_admin {
             caller.require_admin()?;
@@ -67,7 +67,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::SearchListingsRequest,
-    ) -> Answer<proto::SearchListingsResponse> {
+    ) -> ApiResult<proto::SearchListingsResponse> {
         let (filters, range) = requests::search(message)?;
         let (found, total) = self.operations.find(caller, filters, range).await?;
         Ok(proto::SearchListingsResponse { listings: several(&found), total: messages::to_i32(total) })
@@ -77,7 +77,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::ListListingsRequest,
-    ) -> Answer<proto::ListListingsResponse> {
+    ) -> ApiResult<proto::ListListingsResponse> {
         let (filters, range) = requests::list(message)?;
         let (found, total) = self.operations.find(caller, filters, range).await?;
         Ok(proto::ListListingsResponse { listings: several(&found), total: messages::to_i32(total) })
@@ -87,7 +87,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::GetSimilarListingsRequest,
-    ) -> Answer<proto::GetSimilarListingsResponse> {
+    ) -> ApiResult<proto::GetSimilarListingsResponse> {
         let id = requests::id("listing_id", message.listing_id)?;
         let limit = requests::similar_limit(message.limit)?;
         let found = self.operations.similar(caller, id, limit).await?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Answer, Api, messages, requests};
+use super::{Api, ApiResult, messages, requests};
 use crate::caller::Caller;
 use crate::listing::Listing;
 use crate::proto;
@@ -12,7 +12,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::GetProductRequest,
-    ) -> Answer<proto::ProductResponse> {
+    ) -> ApiResult<proto::ProductResponse> {
         let lang = requests::lang(message.lang.as_deref())?;
         let id = requests::id("product_id", message.product_id)?;
         let product = self.operations.product(caller, id, message.storefront_id).await?;
@@ -24,7 +24,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::GetProductsBySkUsRequest,
-    ) -> Answer<proto::ProductsResponse> {
+    ) -> ApiResult<proto::ProductsResponse> {
         let lang = requests::lang(message.lang.as_deref())?;
         let skus = requests::skus(message.skus)?;
         let products = self.operations.products_of(caller, &skus, message.storefront_id).await?;
@@ -35,7 +35,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::GetProductsByIDsRequest,
-    ) -> Answer<proto::ProductsResponse> {
+    ) -> ApiResult<proto::ProductsResponse> {
         let lang = requests::lang(message.lang.as_deref())?;
         requests::ids(&message.product_ids)?;
         let products = self.operations.products(caller, &message.product_ids, message.storefront_id).await?;
@@ -46,7 +46,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::ListProductsRequest,
-    ) -> Answer<proto::ProductsResponse> {
+    ) -> ApiResult<proto::ProductsResponse> {
         let (filters, range) = requests::list_products(message)?;
         let (found, total) = self.operations.find(caller, filters, range).await?;
         Ok(several(&found, total, None))
@@ -56,7 +56,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::GetProductStatsRequest,
-    ) -> Answer<proto::GetProductStatsResponse> {
+    ) -> ApiResult<proto::GetProductStatsResponse> {
         let id = requests::id("storefront_id", message.storefront_id)?;
         let stats = Some(messages::stats(&self.operations.stats(caller, id).await?));
         Ok(proto::GetProductStatsResponse { stats })
@@ -66,7 +66,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::IncrementProductViewsRequest,
-    ) -> Answer<()> {
+    ) -> ApiResult<()> {
         self.operations.view(caller, requests::id("product_id", message.product_id)?).await
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::requests::RequestedMovement;
-use super::{Answer, Api, messages, requests};
+use super::{Api, ApiResult, messages, requests};
 use crate::caller::Caller;
 use crate::proto;
 use crate::refusal::Refusal;
@@ -40,7 +40,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::DecrementStockRequest,
-    ) -> Answer<proto::DecrementStockResponse> {
+    ) -> ApiResult<proto::DecrementStockResponse> {
         caller.require_service()?;
         let order = requests::order(message.items, message.order_id)?;
         let OrderResult { success, error, results } = match order {
@@ -54,7 +54,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::RollbackStockRequest,
-    ) -> Answer<proto::RollbackStockResponse> {
+    ) -> ApiResult<proto::RollbackStockResponse> {
         caller.require_service()?;
         let order = requests::order(message.items, message.order_id)?;
         let OrderResult { success, error, results } = match order {
@@ -69,7 +69,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::CheckStockAvailabilityRequest,
-    ) -> Answer<proto::CheckStockAvailabilityResponse> {
+    ) -> ApiResult<proto::CheckStockAvailabilityResponse> {
         let items = requests::items(message.items)?;
         let ids: Vec<i64> = items.iter().map(|item| item.product_id).collect();
         let products = self.operations.products(caller, &ids, None).await?;
@@ -95,7 +95,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::RecordInventoryMovementRequest,
-    ) -> Answer<proto::RecordInventoryMovementResponse> {
+    ) -> ApiResult<proto::RecordInventoryMovementResponse> {
         let RequestedMovement { mut movement, variant_id } = requests::movement(message)?;
         caller.require_user(movement.user_id)?;
         if let Some(id) = variant_id {
@@ -115,7 +115,7 @@ impl Api {
         &self,
         caller: &Caller,
         message: proto::BatchUpdateStockRequest,
-    ) -> Answer<proto::BatchUpdateStockResponse> {
+    ) -> ApiResult<proto::BatchUpdateStockResponse> {
         let mut set = requests::stock_set(message)?;
         caller.require_user(set.user_id)?;
         set.owner = caller.owner();

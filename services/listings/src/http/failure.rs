@@ -11,6 +11,10 @@ use crate::admission::NotAdmitted;
 use crate::methods::{MAX_REQUEST_BYTES, TIMED_OUT};
 use crate::refusal::Refusal;
 
+/// How long a body may take to arrive. It is below the time limit of every route that has a body, so that the caller
+/// learns what took so long.
+pub(super) const BODY_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Why a request has no other response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
@@ -20,7 +24,7 @@ pub(super) enum Failure {
     Refused(#[from] Refusal),
     #[error("the body must arrive and have at most {MAX_REQUEST_BYTES} bytes")]
     TooLarge,
-    #[error("the body did not arrive within {} s", super::input::BODY_TIMEOUT.as_secs())]
+    #[error("the body did not arrive within {} s", BODY_TIMEOUT.as_secs())]
     TooSlow,
     #[error("{TIMED_OUT}")]
     TimedOut,

@@ -122,7 +122,7 @@ impl Operations {
     }
 
     /// A range of the listings that pass the filters and that the caller may find, and their total. Lists that name no
-    /// owner have public listings only, whoever the caller is.
+    /// owner have public listings only, for every caller.
     ///
     /// # Errors
     /// When the store fails.

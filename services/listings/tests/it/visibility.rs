@@ -138,7 +138,7 @@ async fn a_listing_is_shown_to_whom_its_visibility_allows() {
     }
 }
 
-/// Without verification nobody is a stranger, so that lists without an owner show what is public.
+/// Without verification every caller may act as every user; lists without an owner show what is public.
 #[tokio::test]
 async fn a_change_of_visibility_shows_at_once_in_every_read() {
     let server = Server::start().await;

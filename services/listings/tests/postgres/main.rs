@@ -45,6 +45,7 @@ mod rejected;
 mod replicas;
 #[path = "../it/search.rs"]
 mod search;
+mod shared_lists;
 #[path = "../it/similar.rs"]
 mod similar;
 #[path = "../it/stock.rs"]

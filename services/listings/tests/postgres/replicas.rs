@@ -20,7 +20,7 @@ use crate::support::{Client, a_product, until};
 use crate::table_lock::{TableLock, waiting};
 use crate::test_store::TestStore;
 
-async fn replicas(store: &TestStore, count: usize, more: &[(&str, &str)]) -> Vec<Running> {
+pub(crate) async fn replicas(store: &TestStore, count: usize, more: &[(&str, &str)]) -> Vec<Running> {
     let mut starting = JoinSet::new();
     for _ in 0..count {
         let settings = store.settings(more);
@@ -29,7 +29,7 @@ async fn replicas(store: &TestStore, count: usize, more: &[(&str, &str)]) -> Vec
     starting.join_all().await
 }
 
-async fn clients(replicas: &[Running]) -> Vec<Client> {
+pub(crate) async fn clients(replicas: &[Running]) -> Vec<Client> {
     let mut clients = Vec::new();
     for running in replicas {
         clients.push(Client::connect(running.addresses.grpc).await);
@@ -37,13 +37,13 @@ async fn clients(replicas: &[Running]) -> Vec<Client> {
     clients
 }
 
-async fn stop(replicas: Vec<Running>) {
+pub(crate) async fn stop(replicas: Vec<Running>) {
     for running in replicas {
         running.stop().await;
     }
 }
 
-fn url(redis: &Redis) -> String {
+pub(crate) fn url(redis: &Redis) -> String {
     format!("redis://{}", redis.address())
 }
 

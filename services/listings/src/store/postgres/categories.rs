@@ -16,8 +16,8 @@ const INSERT: &str = "
         sort_order integer, icon text, description text, is_active boolean, translations json,
         custom_ui_component text)";
 
-/// Replaces the stored categories, if others are required, and no answer that was cached before is used after that;
-/// returns whether it did. Replicas that start at once wait for each other.
+/// Replaces the stored categories, if others are required. Returns whether there were some, which replicas may have
+/// cached; the generation of cached answers is then a new one. Replicas that start at once wait for each other.
 pub(super) async fn require(
     client: &Client,
     required: &RequiredCategories,
@@ -32,16 +32,19 @@ pub(super) async fn require(
             return Ok(Err(in_use));
         }
     };
+    let may_be_cached = replacement.is_some() && !stored.is_empty();
     if let Some(categories) = &replacement {
         replace(client, categories).await?;
     }
+    if may_be_cached {
+        client.batch_execute(NEW_GENERATION).await?;
+    }
     client.batch_execute("COMMIT").await?;
-    Ok(Ok(replacement.is_some()))
+    Ok(Ok(may_be_cached))
 }
 
 async fn replace(client: &Client, categories: &[Category]) -> Result<(), Error> {
     client.batch_execute("DELETE FROM categories").await?;
     let rows = serde_json::to_string(categories).unwrap_or_default();
-    client.execute(INSERT, &[&rows]).await?;
-    client.batch_execute(NEW_GENERATION).await
+    client.execute(INSERT, &[&rows]).await.map(drop)
 }

@@ -151,3 +151,43 @@ const STEPS: [&str; 4] = [
         WHERE deleted_at IS NULL;
 ",
 ];
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    /// A database of the version before, with listings of every visibility, one of them deleted.
+    #[test]
+    fn an_existing_database_is_counted_by_visibility() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(&STEPS[..3].concat()).unwrap();
+        let rows = [
+            ("public", "NULL"),
+            ("public", "NULL"),
+            ("private", "NULL"),
+            ("unlisted", "NULL"),
+            ("public", "5"),
+        ];
+        for (visibility, deleted_at) in rows {
+            let text = format!(
+                "INSERT INTO listings (uuid, user_id, title, price_hundredths, category_id, status, visibility,
+                    quantity, created_at, updated_at, deleted_at, original_language)
+                 VALUES ('', 7, 'Bike', 1, 20, 'active', '{visibility}', 1, 0, 0, {deleted_at}, 'en')"
+            );
+            connection.execute_batch(&text).unwrap();
+        }
+        connection.execute_batch("INSERT INTO category_counts VALUES (20, 'active', 4)").unwrap();
+        connection.execute_batch(STEPS[3]).unwrap();
+        let mut statement = connection
+            .prepare(
+                "SELECT visibility, listings FROM category_counts WHERE category_id = 20 ORDER BY visibility",
+            )
+            .unwrap();
+        let counts = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let counts: Vec<(String, i64)> = counts.collect::<rusqlite::Result<_>>().unwrap();
+        let expect = [("private", 1), ("public", 2), ("unlisted", 1)];
+        assert_eq!(counts, expect.map(|(visibility, count)| (visibility.to_owned(), count)));
+    }
+}
