@@ -6,6 +6,7 @@ mod accounting;
 mod building;
 pub(crate) mod examples;
 mod service;
+pub(crate) mod session;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
