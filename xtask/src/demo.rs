@@ -7,6 +7,7 @@ mod building;
 pub(crate) mod examples;
 pub(crate) mod profiled;
 mod service;
+pub(crate) mod session;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

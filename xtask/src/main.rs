@@ -11,6 +11,7 @@ mod demo;
 mod dependencies;
 mod dist;
 mod needs;
+mod receivers;
 mod service_process;
 mod signals;
 mod soak;
@@ -40,12 +41,14 @@ const VERBS: &[Verb] = &[
         run: demo::examples::run,
     },
     Verb { name: "profiles", usage: "", about: demo::profiled::ABOUT, run: demo::profiled::run },
+    Verb { name: "session", usage: demo::session::USAGE, about: demo::session::ABOUT, run: demo::session::run },
     Verb { name: "test", usage: "", about: test::ABOUT, run: test::run },
     Verb { name: "ci", usage: "", about: test::ABOUT_CI, run: test::run_ci },
     Verb { name: "tidy", usage: "", about: tidy::ABOUT, run: tidy::run },
     Verb { name: "dependencies", usage: "", about: dependencies::ABOUT, run: dependencies::run },
     Verb { name: "dist", usage: dist::USAGE, about: dist::ABOUT, run: dist::run },
     Verb { name: "bench", usage: bench::USAGE, about: bench::ABOUT, run: bench::run },
+    Verb { name: "receivers", usage: "", about: receivers::ABOUT, run: receivers::run },
     Verb { name: "attacks", usage: "", about: attacks::ABOUT, run: attacks::run },
     Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
 ];

@@ -61,7 +61,7 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
             let sentences = [
                 Some(because),
                 open,
-                partial_pass::sentence(claims),
+                partial_pass::sentence(claims, verdict),
                 claims::assumption(facts, claims),
                 claims::stopped_early(facts),
             ];

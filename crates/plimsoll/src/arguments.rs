@@ -43,10 +43,17 @@ Exit codes:
   0  PASS, or MEASURED where there was no objective
   1  plimsoll itself failed, or could not record the run
   2  the input cannot be used, or the target was not ready at the start
-  3  FAIL: an objective was violated
+  3  FAIL: an objective was violated, or nothing succeeded
   4  INCONCLUSIVE: the evidence is sound but too little to decide
   5  INVALID: the evidence cannot support a verdict
 An interrupt before the load ends the command by that signal (130 in a shell), with nothing recorded.";
+
+const FIRST_COMMANDS: &str = "\
+First commands:
+  plimsoll http://127.0.0.1:8000/                 200 requests, 50 at a time
+  plimsoll http://127.0.0.1:8000/ -r 300 -z 30s --ask 'p95(all) < 50ms'
+  plimsoll new openapi.yaml                       a plan to begin with; then `check`, `run`
+  plimsoll run script.js                          a k6 script, unmodified";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -82,9 +89,14 @@ Examples:
   plimsoll explain L1                             what it tests, why it matters, what to do
   plimsoll explain offered-load-not-reached       the same, by its title";
 
-/// Offers a known load to an HTTP or gRPC service, records what happens, and judges it
+/// Load tests HTTP and gRPC services at the rate you ask for, and answers PASS, FAIL, or why the measurement can't be trusted
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(
+    version,
+    after_help = FIRST_COMMANDS.to_owned() + "\n\n" + EXIT_CODES,
+    max_term_width = 100,
+    override_usage = "plimsoll <COMMAND> [OPTIONS]\n       plimsoll <URL> [OPTIONS]"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -95,7 +107,7 @@ pub(crate) enum Verb {
     /// Write a plan to begin with: from a URL, an OpenAPI description, a recording of a browser (HAR) or a curl command
     #[command(after_help = new::EXAMPLES)]
     New(NewArguments),
-    /// Offer the load of a plan to its targets, judge what was seen, and keep the evidence in one file
+    /// Offer the load of a plan or a k6 script, judge what was seen, and keep the evidence in one file
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Run(Box<RunArguments>),
     /// Run a k6 script, judge what was seen, and keep the evidence in one file

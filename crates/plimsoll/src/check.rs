@@ -91,14 +91,14 @@ fn warning(objective: &ExpectedObservations) -> String {
     };
     if expected < least {
         format!(
-            "cannot be shown by {count} requests: {} are needed even if none is beyond its bound and each is independent, \
-             {needed} if they cluster; {longer}",
+            "cannot be shown by {count} requests: even if none is beyond its bound it needs {}, or {needed} where ten \
+             requests count as one, as they do until a run shows how they vary; {longer}",
             number::count(least)
         )
     } else {
         format!(
-            "may stay undecided: it has {count} requests, and needs {needed} with none beyond its bound, because requests \
-             cluster and ten count as one until the run shows otherwise; {longer}"
+            "may stay undecided: it gets {count} requests and needs {needed}, even if none is beyond its bound: ten requests \
+             count as one until a run shows how they vary; {longer}"
         )
     }
 }

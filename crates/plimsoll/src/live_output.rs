@@ -32,6 +32,7 @@ const OTLP_HEADERS_VARIABLE: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 /// Sends the series of a run to one place.
 pub(crate) struct LiveOutput {
     totals: Totals,
+    clock: Clock,
     sent_s: u32,
     queue: Option<SyncSender<Batch>>,
     /// Batches for which the queue had no space.
@@ -99,7 +100,12 @@ impl LiveOutput {
         let sending = thread.spawn(move || send_all(&destination, &batches))?;
         let start_unix_ms = i64::try_from(clock.epoch_unix_ns() / 1_000_000).unwrap_or_default();
         let totals = Totals::new(run, start_unix_ms);
-        Ok(LiveOutput { totals, sent_s: 0, queue: Some(queue), dropped: 0, sending: Some(sending), name })
+        let (queue, sending) = (Some(queue), Some(sending));
+        Ok(LiveOutput { totals, clock, sent_s: 0, queue, dropped: 0, sending, name })
+    }
+
+    fn batch(&mut self) -> Batch {
+        self.totals.batch(self.clock.now().as_nanos() / 1_000_000)
     }
 
     fn report(&self, delivery: &Delivery) {
@@ -170,11 +176,10 @@ impl Sink for LiveOutput {
 
     fn flush(&mut self) -> Result<(), SinkError> {
         let seconds = self.totals.seconds();
-        if seconds > self.sent_s
-            && let Some(queue) = &self.queue
-        {
+        if seconds > self.sent_s && self.queue.is_some() {
             self.sent_s = seconds;
-            if queue.try_send(self.totals.batch()).is_err() {
+            let batch = self.batch();
+            if self.queue.as_ref().is_some_and(|queue| queue.try_send(batch).is_err()) {
                 self.dropped += 1;
             }
         }
@@ -185,7 +190,7 @@ impl Sink for LiveOutput {
     fn end(&mut self, _end: &RunEnd) -> Result<(), SinkError> {
         if let Some(queue) = self.queue.take() {
             // That its receiver is gone is reported below.
-            let _ = queue.send(Batch { unix_ms: self.totals.end_ms(), ..self.totals.batch() });
+            let _ = queue.send(self.batch());
         }
         if let Some(Ok(delivery)) = self.sending.take().map(JoinHandle::join) {
             self.report(&delivery);

@@ -65,7 +65,7 @@ pub fn terminal(summary: &Summary, style: Style, width: usize, detail: Detail) -
     failures::add(&mut page, summary);
     beside_k6(&mut page, summary);
     if let Some(table) = phases::table(summary) {
-        page.heading("Requests", "  where their time goes: mean, share");
+        page.heading("Parts of a request", "  mean time, share of the whole");
         page.table(&table);
     }
     if let Some(table) = streams::table(summary) {
@@ -292,8 +292,8 @@ fn files(page: &mut Page, summary: &Summary) {
     page.gap();
     let (failed, slowest) = (summary.failed.len(), summary.slowest.len());
     if failed + slowest > 0 {
-        let text = format!("{failed} failed and {slowest} slowest exchanges recorded");
-        page.paragraph(Label::new("exemplars", FOOT), Tone::Normal, &text);
+        let text = format!("{failed} failed and {slowest} of the slowest, in full in the HTML report");
+        page.paragraph(Label::new("exchanges", FOOT), Tone::Normal, &text);
     }
     for profile in &summary.profiles {
         page.paragraph(Label::new("profile", FOOT), Tone::Normal, &captured::one_line(profile));

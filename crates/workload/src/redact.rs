@@ -64,10 +64,8 @@ pub fn env_value(name: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<Str
     let value = env(name).ok_or_else(|| format!("the environment variable `{name}` is not set; set it"))?;
     match value.chars().count() {
         1..MIN_VALUE_CHARS => Err(format!(
-            "the environment variable `{name}` has {} characters: a secret is too short to be hidden with fewer than \
-             {MIN_VALUE_CHARS}; use one of at least {MIN_VALUE_CHARS} characters, and write a value that is no secret in \
-             its place",
-            value.chars().count()
+            "the environment variable `{name}` is too short to be hidden in reports: use a value of at least \
+             {MIN_VALUE_CHARS} characters, or write one that is no secret into the plan"
         )),
         _ => Ok(value),
     }

@@ -161,8 +161,8 @@ pub(super) fn assumes(share: &ShareMeasurement) -> bool {
 }
 
 /// What a pass beside perturbed arrivals assumes.
-pub(super) const ASSUMPTION: &str = "assumes that the target answers requests that arrive one by one no later than \
-     those that a stall of the generator sends together; a target that batches, rate-limits or sheds requests may do otherwise.";
+pub(super) const ASSUMPTION: &str = "assumes that no request was answered faster because a stall of the generator sent several \
+     together; with a target that batches, rate-limits or sheds requests it may have been.";
 
 /// How the decision counts arrivals of which the side is not known.
 fn counted_as(share: &ShareMeasurement) -> &'static str {

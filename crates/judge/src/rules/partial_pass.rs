@@ -17,15 +17,25 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Elsewhere,
 };
 
-/// How many objectives are met where not all are: `4 are met.`; none where none is.
-pub(crate) fn sentence(claims: &[Claim]) -> Option<String> {
-    let met = claims.iter().filter(|claim| claim.verdict == Verdict::Pass).count();
-    match met {
-        0 => None,
-        _ if met == claims.len() => None,
-        1 => Some("1 is met.".to_owned()),
-        met => Some(format!("{met} are met.")),
-    }
+/// What became of the objectives beside those of the run's `verdict`: `1 is not decided: cpu. 4 are met.`; none where all
+/// are like it.
+pub(crate) fn sentence(claims: &[Claim], verdict: Verdict) -> Option<String> {
+    let others =
+        [(Verdict::Invalid, "not answered"), (Verdict::Inconclusive, "not decided"), (Verdict::Pass, "met")];
+    let sentence = |(other, result): (Verdict, &str)| {
+        let its = claims.iter().filter(|claim| claim.verdict == other);
+        let names: Vec<&str> = its.map(|claim| claim.name.as_str()).collect();
+        let are = match names.len() {
+            0 => return None,
+            1 => "1 is".to_owned(),
+            count => format!("{count} are"),
+        };
+        let list = if other == Verdict::Pass { String::new() } else { format!(": {}", names.join(", ")) };
+        Some(format!("{are} {result}{list}."))
+    };
+    let sentences: Vec<String> =
+        others.into_iter().filter(|(other, _)| *other != verdict).filter_map(sentence).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 #[cfg(test)]
@@ -54,6 +64,17 @@ mod tests {
     fn the_verdict_counts_what_is_met_beside_what_is_undecided() {
         let undecided = one_met_objective().with_objective("cpu", "mean(cpu, target = web) < 0.85");
         assert_eq!(because(&undecided), "1 of 2 objectives is not decided by this evidence: cpu. 1 is met.");
+    }
+
+    #[test]
+    fn the_verdict_names_what_is_undecided_beside_what_is_violated() {
+        let mixed = one_met_objective()
+            .with_objective("few_errors", "error_rate(list) < 0.1%")
+            .with_objective("cpu", "mean(cpu, target = web) < 0.85");
+        assert_eq!(
+            because(&mixed),
+            "1 of 3 objectives is violated: few_errors. 1 is not decided: cpu. 1 is met."
+        );
     }
 
     #[test]

@@ -322,7 +322,7 @@ fn passes_with_many_perturbed_arrivals_say_once_what_they_assume() {
         test_run.perturb(second, "list", Load::of(100));
     }
     let because = test_run.judge().because;
-    assert!(because.starts_with("All 2 objectives are met. This assumes that the target"), "{because}");
+    assert!(because.starts_with("All 2 objectives are met. This assumes that no request"), "{because}");
     assert_eq!(assumptions(&test_run), 1);
     let violated = test_run.with_objective("fastest", "p95(list) < 1us");
     let because = violated.judge().because;

@@ -93,8 +93,9 @@ struct NumberDataPoint {
     start_time_unix_nano: u64,
     #[prost(fixed64, tag = "3")]
     time_unix_nano: u64,
-    #[prost(double, tag = "4")]
-    as_double: f64,
+    /// A zero is sent too: a point without it has no value.
+    #[prost(double, optional, tag = "4")]
+    as_double: Option<f64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -171,7 +172,7 @@ fn metric(point: &Point, times: Times) -> MetricData {
         attributes: attributes.clone(),
         start_time_unix_nano: times.start,
         time_unix_nano: times.end,
-        as_double,
+        as_double: Some(as_double),
     };
     let (unit, data) = match &point.value {
         Value::Level(level) => ("1", Data::Gauge(Gauge { data_points: vec![number(*level)] })),

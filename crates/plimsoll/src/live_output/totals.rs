@@ -50,6 +50,8 @@ pub(super) struct Totals {
     loops: BTreeMap<Instance, LoopState>,
     /// One past the last second.
     seconds: u32,
+    /// The date of the last batch, in milliseconds of the run.
+    last_ms: u64,
 }
 
 impl Totals {
@@ -62,6 +64,7 @@ impl Totals {
             points: Vec::new(),
             loops: BTreeMap::new(),
             seconds: 0,
+            last_ms: 0,
         }
     }
 
@@ -91,13 +94,11 @@ impl Totals {
         self.seconds
     }
 
-    /// The time of the last state: a second after that of the last batch, because two of one series may not have the same.
-    pub(super) fn end_ms(&self) -> i64 {
-        self.start_unix_ms + i64::from(self.seconds + 1) * 1_000
-    }
-
-    /// All series as they are now.
-    pub(super) fn batch(&self) -> Batch {
+    /// All series as they are now, `elapsed_ms` after the run's epoch. They are dated with the end of the last second, or
+    /// with now if it has not ended; never in the future, where a receiver does not look, and never twice alike.
+    pub(super) fn batch(&mut self, elapsed_ms: u64) -> Batch {
+        let second_ms = u64::from(self.seconds) * 1_000;
+        self.last_ms = second_ms.min(elapsed_ms).max(self.last_ms + 1);
         let labels: Arc<[Label]> = [("run", self.run.clone())].into();
         let level = |name: &str, of: fn(&LoopState) -> u32| Point {
             name: name.into(),
@@ -111,7 +112,7 @@ impl Totals {
         ];
         Batch {
             start_unix_ms: self.start_unix_ms,
-            unix_ms: self.start_unix_ms + i64::from(self.seconds) * 1_000,
+            unix_ms: self.start_unix_ms.saturating_add_unsigned(self.last_ms),
             points: self.points.iter().cloned().chain(levels).collect(),
         }
     }

@@ -51,9 +51,9 @@ fn each_objective_has_its_requests_and_what_it_needs() {
       buy_tail  300, needs 29,950: 1 h 39 min 50 s at this rate
       rate      1,200
 
-    warning: `tail` may stay undecided: it has 900 requests, and needs 2,990 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 3 min 20 s at this rate, or a higher rate
+    warning: `tail` may stay undecided: it gets 900 requests and needs 2,990, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 3 min 20 s at this rate, or a higher rate
 
-    warning: `buy_tail` cannot be shown by 300 requests: 2,995 are needed even if none is beyond its bound and each is independent, 29,950 if they cluster; plan 1 h 39 min 50 s at this rate, or a higher rate
+    warning: `buy_tail` cannot be shown by 300 requests: even if none is beyond its bound it needs 2,995, or 29,950 where ten requests count as one, as they do until a run shows how they vary; plan 1 h 39 min 50 s at this rate, or a higher rate
     ");
 }
 
@@ -97,15 +97,15 @@ cpu = "mean(cpu, target = web) < 0.5"
       mean        975
       cpu         not about requests
 
-    warning: `service` may stay undecided: it has 300 requests, and needs 2,990 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 9 min 58 s at this rate, or a higher rate
+    warning: `service` may stay undecided: it gets 300 requests and needs 2,990, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 9 min 58 s at this rate, or a higher rate
 
-    warning: `whole` may stay undecided: it has 100 requests, and needs 590 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 59 s at this rate, or a higher rate
+    warning: `whole` may stay undecided: it gets 100 requests and needs 590, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 59 s at this rate, or a higher rate
 
-    warning: `errors` may stay undecided: it has 1,200 requests, and needs 2,990 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 2 min 30 s at this rate, or a higher rate
+    warning: `errors` may stay undecided: it gets 1,200 requests and needs 2,990, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 2 min 30 s at this rate, or a higher rate
 
-    warning: `good_lists` may stay undecided: it has 900 requests, and needs 4,480 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 4 min 59 s at this rate, or a higher rate
+    warning: `good_lists` may stay undecided: it gets 900 requests and needs 4,480, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 4 min 59 s at this rate, or a higher rate
 
-    warning: `checks` may stay undecided: it has 1,300 requests, and needs 2,990 with none beyond its bound, because requests cluster and ten count as one until the run shows otherwise; plan 2 min 41 s at this rate, or a higher rate
+    warning: `checks` may stay undecided: it gets 1,300 requests and needs 2,990, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 2 min 41 s at this rate, or a higher rate
 
     warning: `too_good` cannot be met: it asks for more completions a second than the 20.00/s that the plan offers
 

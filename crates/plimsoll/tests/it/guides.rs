@@ -28,6 +28,7 @@ fn the_first_plan_of_the_reference_has_twelve_lines_and_runs() {
     let plan = plans(&guide("plan.md")).remove(0);
     let lines = plan.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();
     assert_eq!(lines, 12, "{plan}");
+    assert_eq!(plans(&guide("../README.md"))[0], plan, "the README shows another first plan");
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder =
         TestFolder::new(&plan.replace("http://127.0.0.1:8000", &format!("http://{}", target.addr())));

@@ -141,6 +141,9 @@ fn prometheus_remote_write_delivers_the_counts_of_the_run() {
         }
     }
     assert!(received.len() >= 2);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
+    let latest = last.values().flatten().map(|sample| sample.timestamp).max().unwrap();
+    assert!(u128::try_from(latest).unwrap() <= now, "the last state is dated in the future");
     let mut counts = BTreeMap::new();
     for (labels, samples) in &last {
         assert!(samples.is_sorted_by(|a, b| a.timestamp < b.timestamp), "{labels:?}: {samples:?}");
@@ -173,7 +176,9 @@ mod otlp {
     message!(Request { "1" resources: message Resources });
     message!(Resources { "2" scopes: message Scopes });
     message!(Scopes { "2" metrics: message Metric });
-    message!(Metric { "1" name: string String, "9" histograms: message Histogram });
+    message!(Metric { "1" name: string String, "5" gauges: message Gauge, "9" histograms: message Histogram });
+    message!(Gauge { "1" points: message Number });
+    message!(Number { "4" values: double f64 });
     message!(Histogram { "1" points: message Point });
     message!(Point { "9" attributes: message Attribute, "4" counts: fixed64 u64, "6" buckets: fixed64 u64 });
     message!(Attribute { "1" keys: string String, "2" values: message AnyValue });
@@ -190,7 +195,11 @@ fn opentelemetry_receives_the_counts_of_the_run() {
     let last = otlp::Request::decode(&received.last().unwrap().body[..]).unwrap();
     let metrics =
         last.resources.iter().flat_map(|resource| &resource.scopes).flat_map(|scope| &scope.metrics);
-    let times: Vec<_> = metrics.filter(|metric| metric.name == ["plimsoll_response_time_seconds"]).collect();
+    let metrics: Vec<_> = metrics.collect();
+    let in_flight = metrics.iter().find(|metric| metric.name == ["plimsoll_in_flight"]).unwrap();
+    assert_eq!(in_flight.gauges[0].points[0].values, [0.0], "a level of 0 is a value");
+    let times: Vec<_> =
+        metrics.into_iter().filter(|metric| metric.name == ["plimsoll_response_time_seconds"]).collect();
     assert_eq!(times.len(), 1, "one metric of a name");
     let mut counts = BTreeMap::new();
     for point in times[0].histograms.iter().flat_map(|histogram| &histogram.points) {

@@ -71,7 +71,7 @@ fn endpoint_row(row: &Row) -> EndpointRow {
         scheduled: number::count_or_none(row.arrivals.map(|a| a.scheduled)),
         dropped: number::count_or_none(dropped),
         requests: number::count_or_none(outcomes.requests),
-        rate: number::rate_or_none(row.throughput_per_s),
+        rate: number::or_not_measured(row.throughput_per_s, number::rate),
         failed: outcomes.failed_share(),
         failed_count: outcomes.count_text(outcomes.failed()),
         times: time_cells(row.times()).into(),

@@ -16,12 +16,17 @@ impl Labels {
         self.0.entry(endpoint.clone()).or_default().insert(scenario.clone());
     }
 
-    /// The endpoint's name, with its scenario's where several scenarios of the run have an endpoint of that name.
+    /// The endpoint's name, with its scenario's where several scenarios of the run have an endpoint of that name. Whole
+    /// iterations are named after their scenario as soon as there are two.
     pub(super) fn of(&self, scenario: &str, endpoint: &str) -> String {
-        let name = if endpoint.is_empty() { WHOLE_ITERATION } else { endpoint };
-        match self.0.get(endpoint) {
-            Some(scenarios) if scenarios.len() > 1 => format!("{scenario} / {name}"),
-            _ => name.to_owned(),
+        if endpoint.is_empty() {
+            let all: BTreeSet<&Name> = self.0.values().flatten().collect();
+            return label(scenario, WHOLE_ITERATION, all.len());
         }
+        label(scenario, endpoint, self.0.get(endpoint).map_or(0, BTreeSet::len))
     }
+}
+
+fn label(scenario: &str, name: &str, scenarios: usize) -> String {
+    if scenarios > 1 { format!("{scenario} / {name}") } else { name.to_owned() }
 }

@@ -8,14 +8,14 @@ use crate::summary::{Row, quantile_text, time_cells};
 const COLUMNS: [Column; 12] = [
     Column { head: "dropped", rank: 5 },
     Column { head: "requests", rank: 0 },
-    Column { head: "throughput", rank: 4 },
+    Column { head: "throughput", rank: 3 },
     Column { head: "failed", rank: 0 },
     Column { head: "avg", rank: 9 },
     Column { head: "p50", rank: 2 },
     Column { head: "p90", rank: 8 },
     Column { head: "p95", rank: 0 },
     Column { head: "p99", rank: 1 },
-    Column { head: "max", rank: 3 },
+    Column { head: "max", rank: 4 },
     Column { head: "svc p50", rank: 11 },
     Column { head: "svc p95", rank: 10 },
 ];
@@ -38,7 +38,7 @@ fn cells(row: &Row) -> Vec<Cell> {
     let mut cells = vec![
         warn(number::count_or_none(dropped), dropped.unwrap_or(0)),
         Cell::plain(number::count_or_none(outcomes.requests)),
-        Cell::plain(number::rate_or_none(row.throughput_per_s)),
+        Cell::plain(number::or_not_measured(row.throughput_per_s, number::rate)),
         warn(outcomes.failed_share(), outcomes.known_failures()),
     ];
     cells.extend(time_cells(row.times()).map(Cell::plain));

@@ -36,18 +36,18 @@ fn findings_of_a_rule_are_one_card_with_their_places() {
     }
     let (_, card) = terminal.split_once("\nFindings\n").expect("it has findings");
     insta::assert_snapshot!(card, @r"
-invalid  L4 closed-loop-or-capped
-  –   phase gameplay · endpoint endpoint 0: Numbers of place 0.
-  –   caution · phase gameplay · endpoint endpoint 1: Numbers of place 1.
-  –   caution · phase gameplay · endpoint endpoint 2: Numbers of place 2.
-  –   caution · phase gameplay · endpoint endpoint 3: Numbers of place 3.
-  –   caution · phase gameplay · endpoint endpoint 4: Numbers of place 4.
-  –   and 3 more
-why   While arrivals are dropped at the VU limit, the load is not the planned load, and the longest waits are missing.
-next  Raise max_vus to at least rate × timeout, or find what stalled the target at 1:11.
+    invalid  L4 closed-loop-or-capped
+      –   phase gameplay · endpoint endpoint 0: Numbers of place 0.
+      –   caution · phase gameplay · endpoint endpoint 1: Numbers of place 1.
+      –   caution · phase gameplay · endpoint endpoint 2: Numbers of place 2.
+      –   caution · phase gameplay · endpoint endpoint 3: Numbers of place 3.
+      –   caution · phase gameplay · endpoint endpoint 4: Numbers of place 4.
+      –   and 3 more
+    why   While arrivals are dropped at the VU limit, the load is not the planned load, and the longest waits are missing.
+    next  Raise max_vus to at least rate × timeout, or find what stalled the target at 1:11.
 
-exemplars  3 failed and 3 slowest exchanges recorded
-");
+    exchanges  3 failed and 3 of the slowest, in full in the HTML report
+    ");
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn the_terminal_starts_with_the_numbers_and_fits_80_columns() {
 
     Phase initialize  10 to 30 s
     endpoint    requests  throughput  failed      p50      p95      p99     max
-    initialize     6,000       300.0  0.02 %  9.08 ms  17.3 ms  23.7 ms  142 ms
+    initialize     6,000     300.0/s  0.02 %  9.08 ms  17.3 ms  23.7 ms  142 ms
 
     Phase gameplay  30 to 105 s
     endpoint         dropped  requests  failed      p50      p95      p99     max
@@ -114,7 +114,7 @@ fn the_terminal_ends_with_the_totals_the_verdict_and_the_findings() {
     next  Raise max_vus to at least rate × timeout, or find what stalled the target
           at 1:11.
 
-    exemplars  3 failed and 3 slowest exchanges recorded
+    exchanges  3 failed and 3 of the slowest, in full in the HTML report
     evidence   demo.plimsoll
     digest     3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
     ");
@@ -133,7 +133,7 @@ fn findings_are_a_line_each_unless_they_are_asked_for_in_full() {
           phase gameplay: For 1.9 s all 200 virtual users were in use and 30
           arrivals were dropped.
 
-    exemplars  3 failed and 3 slowest exchanges recorded
+    exchanges  3 failed and 3 of the slowest, in full in the HTML report
     evidence   demo.plimsoll
     digest     3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
     ");

@@ -62,7 +62,7 @@ fn read_scenario(section: &Section<'_>, phases: &[Phase], targets: &Targets) -> 
     if section.get("steps").is_none() {
         section.issues.add(&section.span, "a scenario needs one step or more: `[[scenarios.steps]]`");
     }
-    section.finish();
+    section.finish_beside(steps::KEYS, "a step: `[[scenarios.steps]]`");
     ScenarioDraft {
         name,
         span: section.span.clone(),

@@ -128,6 +128,11 @@ impl<'a> Section<'a> {
 
     /// Report every key that was not read.
     pub(super) fn finish(&self) {
+        self.finish_beside(&[], "");
+    }
+
+    /// Report every key that was not read; of those that belong to another table, where that is.
+    pub(super) fn finish_beside(&self, others: &[&str], place: &str) {
         let known = self.known.borrow();
         for (key, _) in self.table.iter() {
             let name = key.get_ref().as_ref();
@@ -135,6 +140,7 @@ impl<'a> Section<'a> {
                 continue;
             }
             let hint = match nearest(name, known.iter().copied()) {
+                _ if others.contains(&name) => format!("it belongs to {place}"),
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known are {}", listed(&known)),
             };

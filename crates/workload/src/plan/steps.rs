@@ -14,6 +14,15 @@ use crate::think::Think;
 /// The default time limit of a request.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Keys that are easily written into the scenario instead.
+pub(super) const KEYS: &[&str] = &[
+    "get", "post", "put", "patch", "delete", "head", "url", "grpc", "method", "headers", "json", "body",
+    "message", "expect", "extract", "timeout", "think", "weight",
+];
+/// Keys of scenarios that are easily written into a step instead.
+const KEYS_OF_SCENARIOS: &[&str] =
+    &["executor", "rate", "stages", "vus", "iterations", "duration", "max_vus", "phases", "arrivals"];
+
 /// A step, and what the checks of the whole plan need to know of it.
 pub(super) struct StepDraft {
     /// None if the step has an error. The other fields are set all the same, so that one error causes no others.
@@ -58,7 +67,7 @@ fn read_step(section: &Section<'_>, targets: &Targets) -> StepDraft {
         })
     });
     let think = section.get("think").map_or(Some(Think::default()), |item| think::read(&item));
-    section.finish();
+    section.finish_beside(KEYS_OF_SCENARIOS, "the scenario: write it before its steps");
     let step = name.clone().zip(request).zip(timeout).zip(think).zip(expect);
     let step = step.map(|((((name, request), timeout), think), expect)| Step {
         name,

@@ -217,7 +217,9 @@ pub(super) fn label_of(report: &Value, scenario: &str, endpoint: &str) -> String
         return label_of(report, scenario, step);
     }
     let name = if endpoint.is_empty() { "(whole iteration)" } else { endpoint };
-    let is_other = |other: &&Value| other["endpoint"] == endpoint && other["scenario"] != scenario;
+    // Whole iterations are named after their scenario as soon as there are two.
+    let has_its_name = |other: &Value| endpoint.is_empty() || other["endpoint"] == endpoint;
+    let is_other = |other: &&Value| has_its_name(other) && other["scenario"] != scenario;
     match ["endpoints", "checks"].iter().flat_map(|list| array(&report[list])).any(|other| is_other(&other)) {
         true => format!("{scenario} / {name}"),
         false => name.to_owned(),

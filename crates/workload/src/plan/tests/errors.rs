@@ -33,6 +33,28 @@ zzz = 1
 }
 
 #[test]
+fn keys_of_steps_and_scenarios_are_sent_to_their_places() {
+    let plan = r#"version = 1
+[targets.shop]
+url = "http://127.0.0.1:8000"
+[[scenarios]]
+name = "browse"
+executor = "constant-arrival-rate"
+duration = "1s"
+think = "1s"
+[[scenarios.steps]]
+name = "list"
+get = "${shop.url}/"
+rate = "3/s"
+"#;
+    assert_snapshot!(errors(plan, &[]), @r#"
+    plan.toml:4:1: a scenario needs `rate`: `rate = "300/s"`
+    plan.toml:8:1: a scenario has no key `think`; it belongs to a step: `[[scenarios.steps]]`
+    plan.toml:12:1: a step has no key `rate`; it belongs to the scenario: write it before its steps
+    "#);
+}
+
+#[test]
 fn all_errors_are_reported_together() {
     let plan = r#"version = 2
 [targets.shop]

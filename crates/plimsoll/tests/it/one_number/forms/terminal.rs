@@ -31,7 +31,7 @@ pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
             source(&mut form, body);
         } else if heading.starts_with("Phase ") {
             phase(&mut form, heading, body);
-        } else if heading.starts_with("Requests  ") {
+        } else if heading.starts_with("Parts of a request  ") {
             request_phases(&mut form, body);
         } else {
             foot_lines.extend(lines.iter().copied());
@@ -206,8 +206,9 @@ fn foot(form: &mut Form, lines: &[&str], scenarios: &[&str]) {
                 form.show("generator/requests during stalls", perturbed);
                 form.show("all/ended", ended);
             }
-            "exemplars" => {
-                let [failed, slowest] = parts("{} failed and {} slowest exchanges recorded", &text);
+            "exchanges" => {
+                let [failed, slowest] =
+                    parts("{} failed and {} of the slowest, in full in the HTML report", &text);
                 form.show("exemplars/failed", failed);
                 form.show("exemplars/slowest", slowest);
             }
