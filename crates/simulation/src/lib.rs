@@ -5,6 +5,7 @@
 //! steady state and of leaks are simulated beside them. Pure and seeded: the same seed gives the same answers. Start reading
 //! at [`catalogue`], then `verdicts`.
 
+mod capacity;
 mod catalogue;
 mod episodes;
 mod experiments;
@@ -22,6 +23,7 @@ mod target;
 mod truth;
 mod verdicts;
 
+pub use capacity::{CapacityKind, CapacityTally, capacity_kinds};
 pub use catalogue::{Subject, catalogue};
 pub use experiments::{ExperimentKind, ExperimentTally, Promise, experiments};
 pub use question::{GivenVerdict, Limits, Question, Tally, Truth};

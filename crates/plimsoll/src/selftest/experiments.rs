@@ -5,6 +5,7 @@ use evidence::TerminalText;
 use serde_json::{Value, json};
 use simulation::{ExperimentKind, ExperimentTally, Promise, experiments};
 
+use super::capacities;
 use crate::arguments::SelftestExperimentsArguments;
 use crate::failure::CommandResult;
 use crate::outputs;
@@ -26,14 +27,19 @@ pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8>
         let tally = kind.run(arguments.experiments, arguments.seed);
         rows.push(Row { kind: *kind, tally });
     }
+    let searches = capacities::run(arguments);
     match &arguments.json {
         Some(path) if path.as_os_str() == "-" => {}
-        _ => outputs::print(&text(&rows, arguments))?,
+        _ => {
+            let mut text = text(&rows, arguments);
+            capacities::add_text(&mut text, &searches, arguments);
+            outputs::print(&text)?;
+        }
     }
     if let Some(path) = &arguments.json {
-        outputs::put(path, &json(&rows, arguments))?;
+        outputs::put(path, &json(&rows, &searches, arguments))?;
     }
-    let is_kept = rows.iter().all(|row| row.tally.keeps(row.kind.promise));
+    let is_kept = rows.iter().all(|row| row.tally.keeps(row.kind.promise)) && capacities::are_kept(&searches);
     Ok(if is_kept { 0 } else { BROKEN })
 }
 
@@ -73,7 +79,7 @@ fn text(rows: &[Row], arguments: &SelftestExperimentsArguments) -> TerminalText 
     text
 }
 
-fn json(rows: &[Row], arguments: &SelftestExperimentsArguments) -> String {
+fn json(rows: &[Row], searches: &[capacities::Row], arguments: &SelftestExperimentsArguments) -> String {
     let row = |Row { kind, tally }: &Row| -> Value {
         let (what, limit) = promised(kind.promise);
         json!({
@@ -90,6 +96,7 @@ fn json(rows: &[Row], arguments: &SelftestExperimentsArguments) -> String {
         "experiments": arguments.experiments,
         "seed": arguments.seed,
         "figures": rows.iter().map(row).collect::<Vec<_>>(),
+        "capacity": capacities::json(searches),
     });
     format!("{value:#}\n")
 }
@@ -100,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_broken_promise_is_marked() {
-        let arguments = SelftestExperimentsArguments { experiments: 1_000, seed: 1, json: None };
+        let arguments = SelftestExperimentsArguments { experiments: 1_000, searches: 0, seed: 1, json: None };
         let kind = experiments()[0];
         let tally = |alarms| ExperimentTally {
             experiments: 1_000,

@@ -6,6 +6,7 @@ mod adhoc;
 mod adhoc_connections;
 mod adhoc_options;
 mod archives;
+mod capacity;
 mod check;
 mod ci_examples;
 mod command;
