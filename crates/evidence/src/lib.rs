@@ -3,12 +3,12 @@
 //! The other crates exchange these types: the engine fills [`tick::Tick`]s, observers yield [`series`], the archive
 //! keeps both, and the judge reads them back through [`run::Run`]. This crate is pure: no clock, no files, no threads of its own. Start reading at [`tick`], then [`run`].
 
+pub mod capacity;
 pub mod claim_share;
 pub mod comparison;
 pub mod coverage;
 pub mod delivered;
 pub mod exemplar;
-pub mod capacity;
 pub mod experiment;
 pub mod histogram;
 pub mod instance;

@@ -14,10 +14,10 @@ mod search;
 mod tests;
 mod verdict;
 
+use evidence::Verdict;
 use evidence::capacity::{
     CapacityJudgement, CapacityProbe, CapacitySlo, Ceiling, HoldAnswer, OverloadAnswer, ProbeStage, SearchEnd,
 };
-use evidence::Verdict;
 use workload::Objective;
 use workload::capacity::step_needed;
 

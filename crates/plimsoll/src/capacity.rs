@@ -1,11 +1,12 @@
 //! `plimsoll capacity`: the highest load at which objectives hold, found by probes and shown with its interval; or the probes of
-//! an earlier search, judged. Its parts: what is searched ([`definition`]), what the generator can do ([`proof`]), each run
+//! an earlier search, judged. Its parts: what is searched ([`definition`], [`range`]), what the generator can do ([`proof`]), each run
 //! ([`probe`]), all of them ([`session`]), their list on disk ([`record`]), and that list read again ([`given`]).
 
 mod definition;
 mod given;
 mod probe;
 mod proof;
+mod range;
 mod record;
 mod session;
 

@@ -124,12 +124,8 @@ pub(crate) fn write_capacity(
 ) -> CommandResult<()> {
     type Render = fn(&CapacitySummary) -> String;
     let CapacityOutputArguments { html, md, json, junit, inconclusive: _ } = asked;
-    let asked: [(&Option<PathBuf>, Render); 4] = [
-        (html, capacity::html),
-        (md, capacity::markdown),
-        (json, capacity::json),
-        (junit, capacity::junit),
-    ];
+    let asked: [(&Option<PathBuf>, Render); 4] =
+        [(html, capacity::html), (md, capacity::markdown), (json, capacity::json), (junit, capacity::junit)];
     if !asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-"))) {
         let (style, width) = terminal();
         print(&capacity::terminal(summary, style, width))?;

@@ -3,6 +3,7 @@
 //! The engine offers load at rising rates to a server in this process whose behaviour is known. What it did is compared
 //! with what was asked; the server is not what is tested.
 
+mod capacities;
 mod experiments;
 mod stage;
 mod target;
@@ -57,11 +58,22 @@ pub(crate) fn engine(arguments: &SelftestEngineArguments) -> CommandResult<u8> {
     Ok(0)
 }
 
-/// Whether this machine's generator with so many loops offers this rate for a second, in time and completely, to a server in
-/// this process that answers at once.
-pub(crate) fn reaches(rate: u32, loops: u16) -> CommandResult<bool> {
-    let load = Load { rate, delay: Duration::ZERO, seconds: 1, loops };
-    Ok(stage::offer(load).map_err(Failure::own)?.is_reached())
+/// What a generator is asked to reach.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reach {
+    /// Arrivals a second.
+    pub(crate) rate: u32,
+    /// Loops that offer them.
+    pub(crate) loops: u16,
+    /// How late 99 of 100 may start.
+    pub(crate) lag: Duration,
+}
+
+/// Whether the generator offers this for a second, in time and completely, to a server in this process that answers at once.
+pub(crate) fn reaches(asked: Reach) -> CommandResult<bool> {
+    let Reach { rate, loops, lag } = asked;
+    let stage = stage::offer(Load { rate, delay: Duration::ZERO, seconds: 1, loops });
+    Ok(stage.map_err(Failure::own)?.is_reached_within(lag))
 }
 
 /// Find the highest rate that is reached: double until one is not, then bisect.

@@ -6,6 +6,7 @@
 //! at [`catalogue`], then `verdicts`.
 
 mod bisections;
+mod capacity;
 mod catalogue;
 mod episodes;
 mod experiments;
@@ -25,6 +26,7 @@ mod truth;
 mod verdicts;
 
 pub use bisections::{BisectionKind, BisectionTally, RIGHT_AT_LEAST, bisections};
+pub use capacity::{CapacityKind, CapacityTally, capacity_kinds};
 pub use catalogue::{Subject, catalogue};
 pub use experiments::{ExperimentKind, ExperimentTally, Promise, experiments};
 pub use flipped::{Experiments, LivePairs, Unusable};

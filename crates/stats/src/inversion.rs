@@ -46,7 +46,8 @@ impl Inversion {
     /// From the margins of each level's probes, the lowest stress first; none where nothing was probed twice.
     pub fn of(levels: &[Vec<f64>], rules: InversionRules) -> Option<Inversion> {
         let (deviation, degrees) = pooled(levels, rules)?;
-        let limits = [rules.holds, rules.breaks].map(|confidence| t_quantile(confidence, degrees) * deviation);
+        let limits =
+            [rules.holds, rules.breaks].map(|confidence| t_quantile(confidence, degrees) * deviation);
         let level = |margins: &Vec<f64>| {
             let mean = crate::mean(margins)?;
             let root = (margins.len() as f64).sqrt();
@@ -128,8 +129,7 @@ mod tests {
     fn a_higher_level_with_a_larger_margin_is_seen_beyond_noise() {
         let rising = vec![vec![-0.5, -0.6, -0.55], vec![0.5, 0.6, 0.55]];
         let noise = vec![vec![0.0, -0.1, 0.1], vec![0.05, 0.15, -0.05]];
-        let disorder =
-            |levels: &[Vec<f64>]| Inversion::of(levels, RULES).unwrap().disorder(levels, 0.99);
+        let disorder = |levels: &[Vec<f64>]| Inversion::of(levels, RULES).unwrap().disorder(levels, 0.99);
         assert_eq!(disorder(&rising), Some((0, 1)));
         assert_eq!(disorder(&noise), None);
     }

@@ -186,7 +186,8 @@ impl Workload {
             }
             flow => flow.steps().filter(|step| is_it(&step.name)).count() as f64,
         };
-        let selected = |scenario: &&Scenario| filter.scenario.as_ref().is_none_or(|name| *name == scenario.name);
+        let selected =
+            |scenario: &&Scenario| filter.scenario.as_ref().is_none_or(|name| *name == scenario.name);
         self.scenarios.iter().filter(selected).map(|scenario| scenario.rate_in(phase) * share(scenario)).sum()
     }
 }

@@ -34,7 +34,8 @@ impl GridAnswer {
     /// What these probes show; those of other stages are left out.
     pub fn of(rules: &CapacityRules<'_>, probes: &[CapacityProbe]) -> GridAnswer {
         let mut grid = by_level(rules, probes);
-        let usable = |level: &Vec<&CapacityProbe>| level.iter().filter(|probe| probe.unusable.is_none()).count();
+        let usable =
+            |level: &Vec<&CapacityProbe>| level.iter().filter(|probe| probe.unusable.is_none()).count();
         let is_limited_by_generator = grid.last().is_some_and(|(_, level)| 2 * usable(level) < level.len());
         for (_, level) in &mut grid {
             level.retain(|probe| probe.unusable.is_none());
@@ -52,8 +53,11 @@ impl GridAnswer {
             disorder = disorder.or(found.map(|(low, high)| (grid[low].0, grid[high].0, slo)));
             inversions.push(inversion);
         }
-        let levels: Vec<CapacityLevel> =
-            grid.iter().enumerate().map(|(at, (level, probes))| answer(*level, probes, &of_level(&inversions, at))).collect();
+        let levels: Vec<CapacityLevel> = grid
+            .iter()
+            .enumerate()
+            .map(|(at, (level, probes))| answer(*level, probes, &of_level(&inversions, at)))
+            .collect();
         let is = |verdict| move |level: &&CapacityLevel| level.verdict == verdict;
         let holds = levels.iter().take_while(is(LevelVerdict::Holds)).last();
         let breaks = levels.iter().rev().take_while(is(LevelVerdict::Breaks)).last();
@@ -132,8 +136,10 @@ fn answer(level: f64, probes: &[&CapacityProbe], margins: &[Option<(f64, f64, f6
         () => LevelVerdict::Open,
     };
     let median = |slo: usize| {
-        let values: Vec<f64> =
-            probes.iter().map(|probe| probe.values.get(slo).copied().flatten().unwrap_or(f64::INFINITY)).collect();
+        let values: Vec<f64> = probes
+            .iter()
+            .map(|probe| probe.values.get(slo).copied().flatten().unwrap_or(f64::INFINITY))
+            .collect();
         stats::quantile(&values, 0.5).filter(|value| value.is_finite())
     };
     let goodput: Vec<f64> = probes.iter().map(|probe| probe.goodput).collect();

@@ -61,8 +61,15 @@ impl ObservedRun<'_> {
         for (series, limit, what) in
             [("cgroup_cpu", quota, "CPU quota of"), ("cpu", quota.or(self.cores()), "CPU of")]
         {
-            if let (Some(used), Some(limit)) = (self.mean(target, series)?, limit.filter(|limit| *limit > 0.0)) {
-                uses.push(ResourceUse { name: format!("{what} {target}"), series: series.to_owned(), used, limit });
+            if let (Some(used), Some(limit)) =
+                (self.mean(target, series)?, limit.filter(|limit| *limit > 0.0))
+            {
+                uses.push(ResourceUse {
+                    name: format!("{what} {target}"),
+                    series: series.to_owned(),
+                    used,
+                    limit,
+                });
             }
         }
         Ok(uses)
@@ -80,8 +87,14 @@ impl ObservedRun<'_> {
             for suffix in LIMITS {
                 limit = limit.or(self.mean(target, &format!("{pool}{suffix}"))?);
             }
-            if let (Some(used), Some(limit)) = (self.mean(target, name)?, limit.filter(|limit| *limit > 0.0)) {
-                uses.push(ResourceUse { name: format!("{pool} of {target}"), series: name.to_owned(), used, limit });
+            if let (Some(used), Some(limit)) = (self.mean(target, name)?, limit.filter(|limit| *limit > 0.0))
+            {
+                uses.push(ResourceUse {
+                    name: format!("{pool} of {target}"),
+                    series: name.to_owned(),
+                    used,
+                    limit,
+                });
             }
         }
         Ok(uses)
@@ -90,9 +103,9 @@ impl ObservedRun<'_> {
     /// The processors of the machine, which the generator uses too.
     fn machine(&self) -> Result<Option<ResourceUse>, ReadError> {
         let used = self.mean(HOST, "host_cpu")?;
-        let limit = ["cores", "cores_usable"].into_iter().find_map(|name| {
-            self.run.manifest().environment.get(name)?.parse::<f64>().ok()
-        });
+        let limit = ["cores", "cores_usable"]
+            .into_iter()
+            .find_map(|name| self.run.manifest().environment.get(name)?.parse::<f64>().ok());
         Ok(used.zip(limit).map(|(used, limit)| ResourceUse {
             name: "CPU of the machine, the generator's included".to_owned(),
             series: "host_cpu".to_owned(),
@@ -108,11 +121,15 @@ pub(super) fn limiting(answer: &GridAnswer, probes: &[CapacityProbe]) -> Option<
     let easiest = answer.levels.first()?.level;
     let at = |level: f64| -> BTreeMap<&str, ResourceUse> {
         let its = probes.iter().filter(|probe| {
-            probe.stage == ProbeStage::Grid && probe.unusable.is_none() && (probe.level / level - 1.0).abs() < 1e-6
+            probe.stage == ProbeStage::Grid
+                && probe.unusable.is_none()
+                && (probe.level / level - 1.0).abs() < 1e-6
         });
         let mut means: BTreeMap<&str, (ResourceUse, f64)> = BTreeMap::new();
         for resource in its.flat_map(|probe| &probe.uses) {
-            let entry = means.entry(&resource.name).or_insert_with(|| (ResourceUse { used: 0.0, ..resource.clone() }, 0.0));
+            let entry = means
+                .entry(&resource.name)
+                .or_insert_with(|| (ResourceUse { used: 0.0, ..resource.clone() }, 0.0));
             entry.0.used += resource.used;
             entry.1 += 1.0;
         }

@@ -80,7 +80,9 @@ impl Measured<'_> {
 
 fn error_of(measure: &Measure) -> f64 {
     match measure {
-        Measure::ResponseTime(Statistic::Max) | Measure::ServiceTime(_) | Measure::ResponseTime(_) => TIME_ERROR,
+        Measure::ResponseTime(Statistic::Max) | Measure::ServiceTime(_) | Measure::ResponseTime(_) => {
+            TIME_ERROR
+        }
         Measure::IterationTime(_) => TIME_ERROR,
         _ => OTHER_ERROR,
     }
@@ -103,7 +105,10 @@ fn odds(share: Share, bound: f64) -> Margin {
     let part = (value.clamp(0.0, 1.0) * of + 0.5) / (of + 1.0);
     let logit = |share: f64| (share / (1.0 - share)).ln();
     let clustered = if value <= 0.0 || value >= 1.0 { CLUSTERED } else { 1.0 };
-    Margin { margin: logit(bound) - logit(part), error: (clustered / (of * bound * (1.0 - bound)).max(1e-9)).sqrt() }
+    Margin {
+        margin: logit(bound) - logit(part),
+        error: (clustered / (of * bound * (1.0 - bound)).max(1e-9)).sqrt(),
+    }
 }
 
 #[cfg(test)]
@@ -113,8 +118,14 @@ mod tests {
 
     fn margin(text: &str, value: Value, samples: u64) -> f64 {
         let slo = parse("slo", text).unwrap();
-        let measured =
-            Measured { slo: &slo, value: &value, samples, offered_per_s: Some(200.0), factor: 2.0, seconds: 50.0 };
+        let measured = Measured {
+            slo: &slo,
+            value: &value,
+            samples,
+            offered_per_s: Some(200.0),
+            factor: 2.0,
+            seconds: 50.0,
+        };
         measured.margin().unwrap().margin
     }
 

@@ -69,7 +69,8 @@ impl OverloadRun<'_> {
         for (id, key) in select(self.run.keys(), Metric::ResponseTime, |key| *key.phase == *phase.name) {
             if key.outcome.is_some_and(is_refusal) {
                 let times = self.run.histogram(id, self.run.whole())?;
-                quick += times.buckets().filter(|(_, high, _)| *high <= QUICK_US).map(|(.., n)| n).sum::<u64>();
+                quick +=
+                    times.buckets().filter(|(_, high, _)| *high <= QUICK_US).map(|(.., n)| n).sum::<u64>();
             }
         }
         let answered = self.answered(phase.seconds(), &|_| true)?;
@@ -89,7 +90,9 @@ impl OverloadRun<'_> {
     /// Response times of correct answers that ended in these seconds, whenever they were due, of selected phases.
     fn answered(&self, seconds: Seconds, of: &dyn Fn(&str) -> bool) -> Result<Histogram, ReadError> {
         let mut times = Histogram::new();
-        let is_it = |key: &evidence::Key| key.outcome == Some(Outcome::Ok) && &*key.phase != "setup" && of(&key.phase);
+        let is_it = |key: &evidence::Key| {
+            key.outcome == Some(Outcome::Ok) && &*key.phase != "setup" && of(&key.phase)
+        };
         for (id, _) in select(self.run.keys(), Metric::ResponseTime, is_it) {
             times.merge(&self.run.histogram(id, seconds.clone())?);
         }
@@ -98,7 +101,8 @@ impl OverloadRun<'_> {
 
     /// The share of the correct answers of a phase that is within the bound of an objective on times.
     fn in_time(&self, phase: &PhaseWindow) -> Result<Option<f64>, ReadError> {
-        let of_times = |slo: &&Objective| matches!(slo.measure, Measure::ResponseTime(_)) && slo.comparison.is_upper();
+        let of_times =
+            |slo: &&Objective| matches!(slo.measure, Measure::ResponseTime(_)) && slo.comparison.is_upper();
         let Some(slo) = self.slos.iter().find(of_times) else { return Ok(None) };
         let bound_us = (slo.bound * 1_000.0) as u64;
         let is_it = |key: &evidence::Key| {
@@ -129,7 +133,11 @@ impl OverloadRun<'_> {
     }
 
     /// Whether the times after the overload are those before it.
-    fn recovery(&self, [before, after]: [&PhaseWindow; 2], answer: &mut OverloadAnswer) -> Result<(), ReadError> {
+    fn recovery(
+        &self,
+        [before, after]: [&PhaseWindow; 2],
+        answer: &mut OverloadAnswer,
+    ) -> Result<(), ReadError> {
         let warm = before.seconds();
         // The first third of what comes before is warm-up.
         let steady = warm.start + (warm.end - warm.start) / 3..warm.end;
@@ -181,7 +189,9 @@ impl OverloadRun<'_> {
 fn is_refusal(outcome: Outcome) -> bool {
     match outcome {
         Outcome::Http429 | Outcome::Http503 => true,
-        Outcome::Grpc(code) => ["RESOURCE_EXHAUSTED", "UNAVAILABLE"].iter().any(|name| GrpcCode::from_name(name) == Some(code)),
+        Outcome::Grpc(code) => {
+            ["RESOURCE_EXHAUSTED", "UNAVAILABLE"].iter().any(|name| GrpcCode::from_name(name) == Some(code))
+        }
         _ => false,
     }
 }

@@ -81,7 +81,10 @@ pub fn measure_probe(
     };
     probe.goodput = value(Measure::Goodput { within: None }, &of_phase)?.unwrap_or(0.0);
     if let Some(proven) = rules.proven_per_s.filter(|proven| probe.goodput > PROVEN_TOLERANCE * proven) {
-        let why = format!("{:.0} requests/s are more than the {proven:.0} that the generator is proven for", probe.goodput);
+        let why = format!(
+            "{:.0} requests/s are more than the {proven:.0} that the generator is proven for",
+            probe.goodput
+        );
         probe.unusable = probe.unusable.take().or(Some(why));
     }
     probe.is_doubtful = is_doubtful(&judged, &probe);
@@ -100,8 +103,13 @@ fn add_margin(
     seconds: f64,
 ) -> Result<(), ReadError> {
     let found = measure::value(source, slo)?;
-    let phase = source.workload.phases.iter().find(|phase| slo.filter.phase.as_ref().is_none_or(|name| phase.name == *name));
-    let offered = phase.map(|phase| source.workload.selected_per_s(&slo.filter, phase)).filter(|rate| *rate > 0.0);
+    let phase = source
+        .workload
+        .phases
+        .iter()
+        .find(|phase| slo.filter.phase.as_ref().is_none_or(|name| phase.name == *name));
+    let offered =
+        phase.map(|phase| source.workload.selected_per_s(&slo.filter, phase)).filter(|rate| *rate > 0.0);
     let measured = Measured {
         slo,
         value: &found.value,
@@ -154,8 +162,7 @@ fn spoilt(judged: &Judgement, tables: &Tables) -> Option<String> {
         let share = late as f64 / scheduled.max(1) as f64 * 100.0;
         return Some(format!("the generator was late: {share:.1} % of the arrivals never started"));
     }
-    let spoils =
-        |finding: &&Finding| SPOILS.contains(&finding.rule) && finding.severity == Severity::Invalid;
+    let spoils = |finding: &&Finding| SPOILS.contains(&finding.rule) && finding.severity == Severity::Invalid;
     let finding = judged.findings.iter().find(spoils)?;
     Some(format!("{} {}: {}", finding.rule, finding.title, finding.what))
 }

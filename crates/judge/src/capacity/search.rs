@@ -151,7 +151,10 @@ impl<'a> Walk<'a> {
                 }
             };
             let next = range.level(to);
-            if is_end || (next / level - 1.0).abs() < 1e-9 || between.holds.is_some() && between.breaks.is_some() {
+            if is_end
+                || (next / level - 1.0).abs() < 1e-9
+                || between.holds.is_some() && between.breaks.is_some()
+            {
                 return Ok(between);
             }
             level = next;
@@ -254,7 +257,8 @@ impl<'a> Walk<'a> {
 
     /// Hold the answer; where it does not hold, what is easier.
     fn hold(&mut self, answer: &GridAnswer) -> Result<(), Pause> {
-        let candidates = answer.held().take(HOLDS).filter(|_| self.rules.is_held && answer.disorder.is_none());
+        let candidates =
+            answer.held().take(HOLDS).filter(|_| self.rules.is_held && answer.disorder.is_none());
         for level in candidates.collect::<Vec<f64>>() {
             if passes(self.ask(ProbeStage::Hold, level)?) {
                 break;
@@ -264,7 +268,9 @@ impl<'a> Walk<'a> {
     }
 
     fn overload(&mut self, answer: &GridAnswer) -> Result<(), Pause> {
-        if let Some(estimate) = answer.estimate().filter(|_| self.rules.is_overloaded && answer.disorder.is_none()) {
+        if let Some(estimate) =
+            answer.estimate().filter(|_| self.rules.is_overloaded && answer.disorder.is_none())
+        {
             self.ask(ProbeStage::Overload, estimate)?;
         }
         Ok(())

@@ -39,14 +39,20 @@ pub(super) fn whole(
             () if is_within(judgement.breaks, true) => {
                 (Verdict::Fail, format!("It {}; {asked} were asked for.", range()))
             }
-            () => (Verdict::Inconclusive, format!("Whether {asked} hold is not shown: it {}.{}", range(), ended(judgement))),
+            () => (
+                Verdict::Inconclusive,
+                format!("Whether {asked} hold is not shown: it {}.{}", range(), ended(judgement)),
+            ),
         };
     }
     match (judgement.holds, judgement.breaks) {
         (Some(_), Some(_)) => (Verdict::Measured, format!("It {}.", range())),
         (None, Some(level)) if answer.holds.is_none() && is_easiest(rules, level) => {
             let level = shown(level, &judgement.unit);
-            (Verdict::Fail, format!("The objectives are violated at {level}, the easiest level that may be tried."))
+            (
+                Verdict::Fail,
+                format!("The objectives are violated at {level}, the easiest level that may be tried."),
+            )
         }
         (None, Some(_)) if judgement.hold.is_some() => (
             Verdict::Inconclusive,
@@ -123,7 +129,13 @@ fn disorder(answer: &GridAnswer, judgement: &CapacityJudgement) -> Option<Experi
 }
 
 fn unusable(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
-    let spoilt: Vec<_> = judgement.probes.iter().filter_map(|probe| Some((probe, probe.unusable.as_ref()?))).collect();
+    let spoilt: Vec<_> =
+        judgement
+        .probes
+        .iter()
+        .filter(|probe| probe.stage != ProbeStage::Overload)
+        .filter_map(|probe| Some((probe, probe.unusable.as_ref()?)))
+        .collect();
     let (first, why) = spoilt.first()?;
     Some(finding(
         "probes-left-out",
@@ -212,15 +224,22 @@ fn beyond(judgement: &CapacityJudgement) -> Vec<ExperimentFinding> {
     let Some(overload) = &judgement.overload else { return Vec::new() };
     let mut found = Vec::new();
     let over = overload.parts.iter().filter(|part| part.factor > 1.0);
-    if let Some(worst) = over.min_by(|a, b| a.kept.total_cmp(&b.kept)).filter(|worst| worst.kept < KEPT_WELL) {
+    if let Some(worst) = over.min_by(|a, b| a.kept.total_cmp(&b.kept)).filter(|worst| worst.kept < KEPT_WELL)
+    {
         let what = format!(
             "At {} times the capacity {:.0} % of its goodput is kept.",
             worst.factor,
             worst.kept * 100.0
         );
         let (name, next) = match worst.kept < COLLAPSED {
-            true => ("congestion-collapse", "Refuse early what cannot be served: bound the queue, and answer 503 at once."),
-            false => ("degraded", "Look for work that is done and thrown away: time limits, retries, lock contention."),
+            true => (
+                "congestion-collapse",
+                "Refuse early what cannot be served: bound the queue, and answer 503 at once.",
+            ),
+            false => (
+                "degraded",
+                "Look for work that is done and thrown away: time limits, retries, lock contention.",
+            ),
         };
         found.push(finding(name, Severity::Caution, what, next));
     }

@@ -89,6 +89,7 @@ fn check(experiment: &CapacityExperiment) -> CommandResult<()> {
 /// with.
 pub(super) fn digest(experiment: &CapacityExperiment, workload: &Workload) -> CommandResult<String> {
     let search = Search { budget: None, at_least: None, ..experiment.search.clone() };
-    let text = serde_json::to_string(&(&experiment.arm, &search, &experiment.slos, workload)).map_err(Failure::own)?;
+    let text = serde_json::to_string(&(&experiment.arm, &search, &experiment.slos, workload))
+        .map_err(Failure::own)?;
     Ok(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect())
 }

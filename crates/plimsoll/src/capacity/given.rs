@@ -21,8 +21,9 @@ pub(super) fn again(folder: &Path, arguments: &CapacityArguments) -> CommandResu
     let mut record = Record::read(folder)?;
     record.search.at_least = arguments.search.at_least.or(record.search.at_least);
     let outputs = &arguments.outputs;
-    let reports =
-        PreopenedReports::all([&outputs.html, &outputs.md, &outputs.json, &outputs.junit].map(Option::as_deref))?;
+    let reports = PreopenedReports::all(
+        [&outputs.html, &outputs.md, &outputs.json, &outputs.junit].map(Option::as_deref),
+    )?;
     let files: Vec<PathBuf> = record.runs.iter().map(|run| folder.join(&run.file)).collect();
     let runs = read(&files)?;
     let (mut probes, mut beyond) = (Vec::new(), None);

@@ -149,7 +149,11 @@ impl Probe<'_> {
         let Probe { experiment, resolved, planned, .. } = self;
         let targets = &experiment.arm.targets;
         let length = length(experiment, resolved.step_s, planned.stage);
-        let length = if planned.stage == ProbeStage::Overload { Duration::from_secs_f64(resolved.step_s) } else { length };
+        let length = if planned.stage == ProbeStage::Overload {
+            Duration::from_secs_f64(resolved.step_s)
+        } else {
+            length
+        };
         let overrides = OverrideArguments {
             targets: targets.iter().map(|(name, address)| (name.clone(), address.clone())).collect(),
             time_scale: Some(length.as_secs_f64() / planned_s(&experiment.plan)?),

@@ -2,9 +2,13 @@
 //! process that answers at once. A generator counts as proven for half of what it reached there, because a target that works
 //! leaves it less of the machine.
 
+use std::time::Duration;
+
+use workload::Objective;
+
 use crate::failure::CommandResult;
 use crate::outputs::note;
-use crate::selftest;
+use crate::selftest::{self, Reach};
 
 /// More than a search asks for.
 const HIGHEST: u32 = 320_000;
@@ -15,14 +19,39 @@ const RESERVE: f64 = 2.0;
 const HALVINGS: u32 = 3;
 /// Neighbours may take the processor for a moment: that is not what the generator can do.
 const ATTEMPTS: u32 = 3;
+/// Of the bound on a time, how late requests may start.
+const LAG_SHARE: f64 = 0.05;
+/// The same where no time is a bound, in milliseconds.
+const LAG_OF_SHARES_MS: f64 = 10.0;
 
-/// Requests a second that the generator with so many loops is proven for. It is asked for `needed` first, where that is known,
-/// and for no more.
-pub(super) fn prove(needed: Option<f64>, begin_per_s: f64, loops: u16) -> CommandResult<f64> {
+/// What is to be proven.
+pub(super) struct Asked {
+    /// Requests a second that are needed, and no more; none: as many as there can be.
+    pub(super) needed_per_s: Option<f64>,
+    /// Where it begins otherwise.
+    pub(super) begin_per_s: f64,
+    /// Loops that offer them.
+    pub(super) loops: u16,
+    /// How late 99 of 100 may start.
+    pub(super) lag: Duration,
+}
+
+/// How late requests may start where these objectives are judged: a twentieth of the shortest time that is a bound (rule L2),
+/// and at least a millisecond.
+pub(super) fn allowed_lag(slos: &[Objective]) -> Duration {
+    let bounds = slos.iter().filter(|slo| slo.measure.unit() == "ms").map(|slo| slo.bound);
+    let shortest_ms = bounds.fold(f64::INFINITY, f64::min);
+    let allowed_ms = if shortest_ms.is_finite() { shortest_ms * LAG_SHARE } else { LAG_OF_SHARES_MS };
+    Duration::from_secs_f64(allowed_ms.clamp(1.0, 1_000.0) / 1_000.0)
+}
+
+/// Requests a second that the generator is proven for.
+pub(super) fn prove(asked: &Asked) -> CommandResult<f64> {
+    let Asked { needed_per_s: needed, begin_per_s, loops, lag } = *asked;
     note(format_args!("the generator is tested against a server that answers at once"));
     let reaches = |rate: u32| -> CommandResult<bool> {
         for _ in 0..ATTEMPTS {
-            if selftest::reaches(rate, loops)? {
+            if selftest::reaches(Reach { rate, loops, lag })? {
                 return Ok(true);
             }
         }
@@ -53,6 +82,23 @@ pub(super) fn prove(needed: Option<f64>, begin_per_s: f64, loops: u16) -> Comman
         }
     }
     let proven = f64::from(reached) / RESERVE;
-    note(format_args!("it is proven for {proven:.0} requests/s: half of the {reached} that it offered in time"));
+    note(format_args!(
+        "it is proven for {proven:.0} requests/s: half of the {reached} that it offered in time"
+    ));
     Ok(proven)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_may_start_a_twentieth_of_the_shortest_bound_late() {
+        let slo = |text| workload::objective::parse("slo", text).unwrap();
+        let of =
+            |texts: &[&str]| allowed_lag(&texts.iter().map(|text| slo(text)).collect::<Vec<_>>()).as_millis();
+        assert_eq!(of(&["p95(list) < 200ms", "p50(list) < 80ms"]), 4);
+        assert_eq!(of(&["p95(list) < 5ms"]), 1);
+        assert_eq!(of(&["error_rate(all) < 1%"]), 10);
+    }
 }

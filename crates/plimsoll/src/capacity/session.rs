@@ -7,15 +7,17 @@ use ::report::capacity::{CapacityRun, CapacitySummary};
 use anyhow::anyhow;
 use archive::Stored;
 use evidence::capacity::{
-    CapacityJudgement, CapacityProbe, Ceiling, OverloadAnswer, ProbeStage, SearchEnd, shown_level,
+    CapacityJudgement, CapacityProbe, OverloadAnswer, ProbeStage, SearchEnd, shown_level,
 };
-use judge::capacity::{NextProbe, OverloadRun, PlannedProbe, ProbePlace, judge_capacity, measure_probe, next_probe};
+use judge::capacity::{
+    NextProbe, OverloadRun, PlannedProbe, ProbePlace, judge_capacity, measure_probe, next_probe,
+};
 use workload::Redactor;
-use workload::capacity::{CapacityExperiment, Searched, step_needed};
+use workload::capacity::{CapacityExperiment, Searched};
 
 use super::definition;
 use super::probe::{OVERLOADS, Probe, UNDERLOAD, length};
-use super::proof::prove;
+use super::range::{ProbesOf, resolve, step_s};
 use super::record::{Record, RecordedProbe, Resolved, make_folder};
 use crate::arguments::{CapacityArguments, OverrideArguments};
 use crate::experiment::arm::NotBegun;
@@ -27,14 +29,8 @@ use crate::{clock, plan};
 
 /// What a run takes besides its load, before any was made.
 const OVERHEAD: Duration = Duration::from_secs(2);
-/// The lowest level that is tried without being asked for, as a share of the plan's.
-const LOWEST: f64 = 0.05;
 /// Probes of the bracket and of the bisection that a search has at least.
 const SEARCHING: u32 = 4;
-/// Of a plan with one phase this share of a probe is warm-up.
-const WARM_UP: f64 = 1.0 / 6.0;
-/// By so much a level is lowered until the plan can be run at it.
-const LOWERED: f64 = 1.25;
 
 /// A search under way.
 struct Session<'a> {
@@ -68,23 +64,14 @@ pub(super) fn run(
         }
     };
     listener.between_slots();
-    let overhead = OVERHEAD + if experiment.arm.start.is_none() { experiment.search.rest } else { Duration::ZERO };
+    let overhead =
+        OVERHEAD + if experiment.arm.start.is_none() { experiment.search.rest } else { Duration::ZERO };
     let began = Instant::now();
     let mut session =
         Session { experiment, arguments, listener, folder, record, probes: Vec::new(), began, overhead };
     session.read_probes()?;
     let end = session.go_on()?;
     session.end(end)
-}
-
-/// How long each probe is, in seconds.
-fn step_s(experiment: &CapacityExperiment, workload: &workload::Workload) -> CommandResult<f64> {
-    let phase = workload
-        .measured_phase(&experiment.slos)
-        .ok_or_else(|| Failure::usage(anyhow!("the plan has no phase that could be measured")))?;
-    let per_s = experiment.slos.iter().map(|slo| (slo, workload.selected_per_s(&slo.filter, phase)));
-    let needed = per_s.map(|(slo, per_s)| step_needed(slo, per_s, per_s)).max().unwrap_or_default();
-    Ok(experiment.search.step.unwrap_or(needed).as_secs_f64())
 }
 
 /// Say what it will take; a budget that is too short is refused before anything is started.
@@ -112,83 +99,6 @@ fn announce(experiment: &CapacityExperiment, step_s: f64) -> CommandResult<()> {
             (all.as_secs_f64() / 60.0).ceil()
         ))),
         _ => Ok(()),
-    }
-}
-
-/// How probes are made.
-struct ProbesOf {
-    step_s: f64,
-    loops: u16,
-}
-
-/// The levels between which is searched, as far as the generator is proven.
-fn resolve(
-    experiment: &CapacityExperiment,
-    workload: &workload::Workload,
-    probes: ProbesOf,
-) -> CommandResult<Resolved> {
-    let search = &experiment.search;
-    let Some(phase) = workload.measured_phase(&experiment.slos) else {
-        return Err(Failure::usage(anyhow!("the plan has no phase that could be measured")));
-    };
-    let plan_level = workload.level(search.searched, phase);
-    if plan_level <= 0.0 {
-        let what = if search.searched == Searched::Rate { "arrivals" } else { "virtual users" };
-        return Err(Failure::usage(anyhow!("the plan offers no {what} in its phase `{}`", phase.name)));
-    }
-    let requests_per_s = workload.requests_per_s(phase);
-    let is_scaled = search.searched != Searched::Number;
-    let factor = |level: f64| if is_scaled { level / plan_level } else { 1.0 };
-    let needed = search.to.map(|to| requests_per_s * factor(to)).filter(|needed| *needed > 0.0);
-    let proven_per_s = prove(needed, requests_per_s, probes.loops)?;
-    let proven_level = match search.searched {
-        Searched::Rate => plan_level * proven_per_s / requests_per_s,
-        // How fast virtual users and numbers are is seen probe by probe.
-        Searched::Users | Searched::Number => f64::INFINITY,
-    };
-    let asked = search.to.unwrap_or(if is_scaled { proven_level } else { 1.0 });
-    let highest = asked.min(proven_level).min(if search.to.is_none() { MOST_USERS * plan_level } else { f64::INFINITY });
-    let highest = if is_scaled { runnable(experiment, highest, plan_level)? } else { highest };
-    let lowest = search.from.unwrap_or(if is_scaled { plan_level * LOWEST } else { 1.0 });
-    let lowest = if search.searched.is_whole() { lowest.round().max(1.0) } else { lowest };
-    if lowest >= highest {
-        return Err(Failure::usage(anyhow!(
-            "the generator is proven for {proven_per_s:.0} requests/s on this machine, and {lowest:.1} {} need more: offer \
-             the load from another machine",
-            search.searched.unit()
-        )));
-    }
-    let ceiling = if highest < asked || search.to.is_none() { Ceiling::Generator } else { Ceiling::Asked };
-    let start = if is_scaled { plan_level } else { (lowest * highest).sqrt().round() };
-    let (easiest, hardest) = if search.is_more_better { (highest, lowest) } else { (lowest, highest) };
-    let is_single = workload.phases.len() == 1;
-    let warm_up = search.warm_up.map_or(if is_single { probes.step_s * WARM_UP } else { 0.0 }, |warm| warm.as_secs_f64());
-    Ok(Resolved {
-        easiest,
-        hardest,
-        start: start.clamp(lowest, highest),
-        ceiling,
-        plan_level: is_scaled.then_some(plan_level),
-        proven_per_s,
-        per_s: experiment.slos.iter().map(|slo| workload.selected_per_s(&slo.filter, phase)).collect(),
-        step_s: probes.step_s,
-        warm_up_s: warm_up.round() as u32,
-    })
-}
-
-/// Virtual users are not raised by more than this without being asked for.
-const MOST_USERS: f64 = 1_000.0;
-
-/// The highest level, not above `highest`, at which the plan can be run: it may need more data than it has.
-fn runnable(experiment: &CapacityExperiment, highest: f64, plan_level: f64) -> CommandResult<f64> {
-    let mut level = highest;
-    loop {
-        let overrides = OverrideArguments { load: Some(level / plan_level), ..OverrideArguments::default() };
-        match plan::resolve(&experiment.plan, &overrides) {
-            Ok(_) => return Ok(level),
-            Err(failure) if level <= plan_level => return Err(failure),
-            Err(_) => level = (level / LOWERED).max(plan_level),
-        }
     }
 }
 
@@ -276,7 +186,9 @@ impl Session<'_> {
             match self.make(planned) {
                 Ok(()) => {}
                 Err(NotBegun::Interrupted) => return Ok(SearchEnd::Interrupted),
-                Err(NotBegun::NotReady(why)) if self.probes.is_empty() => return Err(Failure::usage(anyhow!(why))),
+                Err(NotBegun::NotReady(why)) if self.probes.is_empty() => {
+                    return Err(Failure::usage(anyhow!(why)));
+                }
                 Err(NotBegun::NotReady(why)) => return Ok(SearchEnd::Broken(why)),
                 Err(NotBegun::Failed(failure)) => return Err(failure),
             }
@@ -371,7 +283,11 @@ fn stored(folder: &Path, run: &RecordedProbe) -> CommandResult<StoredRun> {
 }
 
 /// A probe, measured from its run file.
-pub(super) fn measured(record: &Record, run: &RecordedProbe, stored: &StoredRun) -> CommandResult<CapacityProbe> {
+pub(super) fn measured(
+    record: &Record,
+    run: &RecordedProbe,
+    stored: &StoredRun,
+) -> CommandResult<CapacityProbe> {
     let StoredRun { run: evidence, workload, provenance } = stored;
     let side = judge::Side { name: &run.file, run: evidence, workload, provenance: *provenance };
     let place = ProbePlace { number: run.number, stage: run.stage, level: run.level };

@@ -13,6 +13,7 @@ use simulation::{
     RIGHT_AT_LEAST, Unusable, bisections, experiments,
 };
 
+use super::capacities;
 use crate::arguments::SelftestExperimentsArguments;
 use crate::experiment::given::stored_pairs;
 use crate::experiment::record::Record;
@@ -66,16 +67,26 @@ pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8>
         outputs::note("live pairs, signs flipped");
         figures.extend(of_live(live, many));
     }
+    let searches = capacities::run(arguments);
     match &arguments.json {
         Some(path) if path.as_os_str() == "-" => {}
-        _ => outputs::print(&text(&figures, arguments))?,
+        _ => {
+            let mut text = text(&figures, arguments);
+            capacities::add_text(&mut text, &searches, arguments);
+            outputs::print(&text)?;
+        }
     }
     if let Some(path) = &arguments.json {
-        let value =
-            json!({ "experiments": arguments.experiments, "seed": arguments.seed, "figures": figures });
+        let value = json!({
+            "experiments": arguments.experiments,
+            "seed": arguments.seed,
+            "figures": figures,
+            "capacity": capacities::json(&searches),
+        });
         outputs::put(path, &format!("{value:#}\n"))?;
     }
-    Ok(if figures.iter().all(|figure| figure.is_kept) { 0 } else { BROKEN })
+    let is_kept = figures.iter().all(|figure| figure.is_kept) && capacities::are_kept(&searches);
+    Ok(if is_kept { 0 } else { BROKEN })
 }
 
 /// Pairs of A against A that were made on this host.
@@ -215,7 +226,8 @@ mod tests {
 
     #[test]
     fn a_broken_promise_is_marked() {
-        let arguments = SelftestExperimentsArguments { experiments: 1_000, seed: 1, live: None, json: None };
+        let arguments =
+            SelftestExperimentsArguments { experiments: 1_000, searches: 0, seed: 1, live: None, json: None };
         let kind = experiments()[0];
         let tally = |alarms| ExperimentTally {
             experiments: 1_000,

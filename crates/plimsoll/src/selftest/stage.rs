@@ -57,8 +57,12 @@ pub(super) struct Stage {
 impl Stage {
     /// Whether the rate was offered as asked, punctually, and answered.
     pub(super) fn is_reached(&self) -> bool {
-        let within =
-            self.lag.quantile(0.99).finite_us().is_some_and(|us| us <= REACHED_WITHIN.as_micros() as f64);
+        self.is_reached_within(REACHED_WITHIN)
+    }
+
+    /// The same, where 99 of 100 arrivals may start so much after their instant.
+    pub(super) fn is_reached_within(&self, lag: Duration) -> bool {
+        let within = self.lag.quantile(0.99).finite_us().is_some_and(|us| us <= lag.as_micros() as f64);
         self.scheduled > 0 && self.started == self.scheduled && self.succeeded == self.started && within
     }
 

@@ -7,6 +7,7 @@ mod adhoc_connections;
 mod adhoc_options;
 mod archives;
 mod calibrations;
+mod capacity;
 mod check;
 mod ci_examples;
 mod command;

@@ -1,8 +1,8 @@
 //! The words and numbers that all reports of a capacity search share.
 
 use evidence::capacity::{
-    CapacityJudgement, CapacityLevel, CapacitySlo, LevelVerdict, OverloadPart, Recovery, ResourceUse, SearchEnd,
-    shown_level,
+    CapacityJudgement, CapacityLevel, CapacitySlo, LevelVerdict, OverloadPart, Recovery, ResourceUse,
+    SearchEnd, shown_level,
 };
 
 use super::CapacitySummary;
@@ -10,7 +10,8 @@ use crate::number;
 
 /// The answer in one line: `holds 306.2, breaks 331.1 arrivals/s, 95 % [306.2, 331.1]`.
 pub(super) fn answer(judgement: &CapacityJudgement) -> String {
-    let level = |level: Option<f64>| level.map_or_else(|| "not shown".to_owned(), |level| shown_level(level, ""));
+    let level =
+        |level: Option<f64>| level.map_or_else(|| "not shown".to_owned(), |level| shown_level(level, ""));
     let (holds, breaks) = (level(judgement.holds), level(judgement.breaks));
     let unit = if judgement.unit.is_empty() { String::new() } else { format!(" {}", judgement.unit) };
     let interval = match (judgement.holds, judgement.breaks) {
@@ -124,11 +125,16 @@ pub(super) fn recovery(judgement: &CapacityJudgement) -> Option<String> {
     let overload = judgement.overload.as_ref()?;
     let seconds = |s: Option<f64>| number::or_not_measured(s, number::length);
     let after = seconds(overload.recovered_after_s);
-    let drain = overload.drain_s.map(|s| format!("; its backlog takes {}", number::length(s))).unwrap_or_default();
+    let drain =
+        overload.drain_s.map(|s| format!("; its backlog takes {}", number::length(s))).unwrap_or_default();
     Some(match overload.recovery {
         Recovery::Recovered => format!("back to its response times {after} after the load drops{drain}."),
-        Recovery::Slower => format!("back {after} after the load drops{drain}, and slower than before afterwards."),
-        Recovery::NotRecovered => format!("not back to its response times{drain}: a metastable state is suspected."),
+        Recovery::Slower => {
+            format!("back {after} after the load drops{drain}, and slower than before afterwards.")
+        }
+        Recovery::NotRecovered => {
+            format!("not back to its response times{drain}: a metastable state is suspected.")
+        }
         Recovery::TooShort => format!("not seen: the run ended before{drain}."),
         Recovery::Unknown => "not known: there is nothing to compare with.".to_owned(),
     })

@@ -61,12 +61,8 @@ fn levels(search: &CapacitySummary) -> Table {
         };
         let values = judgement.slos.iter().zip(&level.medians);
         let values: Vec<String> = values.map(|(slo, value)| format::of_slo(slo, *value)).collect();
-        let cells = [
-            values.join(", "),
-            format::margin(level),
-            number::rate(level.goodput),
-            level.probes.to_string(),
-        ];
+        let cells =
+            [values.join(", "), format::margin(level), number::rate(level.goodput), level.probes.to_string()];
         let cells = std::iter::once(verdict).chain(cells.map(Cell::plain)).collect();
         (shown_level(level.level, &judgement.unit), cells)
     };

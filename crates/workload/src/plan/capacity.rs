@@ -121,7 +121,10 @@ fn search(root: &Section<'_>, usual: Searched, arm: &Arm) -> Search {
         searched,
         from: at("from"),
         to: at("to"),
-        is_more_better: section.get("better").and_then(|item| is_more_better(&item, searched)).unwrap_or(false),
+        is_more_better: section
+            .get("better")
+            .and_then(|item| is_more_better(&item, searched))
+            .unwrap_or(false),
         step: section.get("step").and_then(|item| longer_than_0(&item)),
         warm_up: section.get("warm_up").and_then(|item| item.duration()),
         spacing: section.get("spacing").and_then(|item| item.margin()).unwrap_or(defaults.spacing),
@@ -223,7 +226,10 @@ fn wrong(slo: &Objective, known: &KnownNames) -> Vec<String> {
     let mut wrong = known.check_names(&slo.measure, &slo.filter);
     let is_share = matches!(slo.measure, Measure::ErrorRate | Measure::CheckRate { .. });
     if is_share && !(slo.bound > 0.0 && slo.bound < 1.0) {
-        wrong.push("a share that is searched for is above 0 % and below 100 %: no number of requests shows 0 %".to_owned());
+        wrong.push(
+            "a share that is searched for is above 0 % and below 100 %: no number of requests shows 0 %"
+                .to_owned(),
+        );
     }
     if !is_share && slo.bound <= 0.0 {
         wrong.push("its bound is above 0".to_owned());
@@ -239,7 +245,10 @@ fn of_one_phase(workload: &Workload, mut slos: Vec<Objective>) -> Result<Vec<Obj
     for slo in &mut slos {
         match &slo.filter.phase {
             Some(other) if *other != phase.name => {
-                return Err(format!("all objectives are about one phase: `{other}` and `{}` are two", phase.name));
+                return Err(format!(
+                    "all objectives are about one phase: `{other}` and `{}` are two",
+                    phase.name
+                ));
             }
             Some(_) => {}
             None => {

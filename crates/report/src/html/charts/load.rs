@@ -36,7 +36,8 @@ struct Plotted<'a> {
 
 impl<'a> Plotted<'a> {
     fn of(judgement: &'a CapacityJudgement) -> Plotted<'a> {
-        let is_shown = |probe: &&CapacityProbe| probe.stage != ProbeStage::Overload && probe.unusable.is_none();
+        let is_shown =
+            |probe: &&CapacityProbe| probe.stage != ProbeStage::Overload && probe.unusable.is_none();
         let probes: Vec<&CapacityProbe> = judgement.probes.iter().filter(is_shown).collect();
         let mut levels: Vec<f64> = probes.iter().map(|probe| probe.level).collect();
         levels.sort_by(f64::total_cmp);
@@ -57,7 +58,8 @@ impl<'a> Plotted<'a> {
         let names = if *is_more_better { ["breaks", "95 %", "holds"] } else { ["holds", "95 %", "breaks"] };
         let (first, last) = (easy.unwrap_or(low), hard.unwrap_or(high));
         let ends = [(low, first), (first, last), (last, high)];
-        let bands = names.into_iter().zip(ends).map(|(name, (from, to))| Band { label: name.to_owned(), from, to });
+        let bands =
+            names.into_iter().zip(ends).map(|(name, (from, to))| Band { label: name.to_owned(), from, to });
         bands.filter(|band| band.to > band.from).collect()
     }
 
@@ -78,7 +80,8 @@ impl<'a> Plotted<'a> {
     }
 
     fn chart(&self, title: &str, unit: &str, y: Axis, traces: Vec<Trace>) -> Chart {
-        let legend = traces.iter().filter(|t| !t.label.is_empty()).map(|t| (t.class.clone(), t.label.clone()));
+        let legend =
+            traces.iter().filter(|t| !t.label.is_empty()).map(|t| (t.class.clone(), t.label.clone()));
         let legend = legend.collect();
         let x = self.x();
         let plot = Plot {
@@ -103,10 +106,8 @@ impl<'a> Plotted<'a> {
         let value = |probe: &CapacityProbe| probe.values.get(slo?).copied().flatten();
         let p50 = |probe: &CapacityProbe| probe.p50_ms;
         let p99 = |probe: &CapacityProbe| probe.p99_ms;
-        let mut traces = vec![
-            trace("p99", "p99", self.medians(&p99)),
-            trace("p50", "p50", self.medians(&p50)),
-        ];
+        let mut traces =
+            vec![trace("p99", "p99", self.medians(&p99)), trace("p50", "p50", self.medians(&p50))];
         if let Some(slo) = slo.map(|at| &self.judgement.slos[at]) {
             traces.push(trace(&slo.name, "p95", self.medians(&value)));
             traces.push(trace("single probes", &format!("p95 {DOTS}"), self.dots(&value)));
@@ -149,7 +150,12 @@ impl<'a> Plotted<'a> {
         }
         traces.push(self.horizontal("limit", WHOLE));
         let high = traces.iter().flat_map(|t| &t.points).flatten().map(|(_, y)| *y).fold(WHOLE, f64::max);
-        Some(self.chart("Resources", "used share of their limits by load, %", linear(high * HEADROOM, Unit::One), traces))
+        Some(self.chart(
+            "Resources",
+            "used share of their limits by load, %",
+            linear(high * HEADROOM, Unit::One),
+            traces,
+        ))
     }
 
     fn failures(&self) -> Option<Chart> {
