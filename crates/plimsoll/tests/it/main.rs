@@ -63,3 +63,4 @@ mod tonic_peer;
 mod trouble;
 mod until_decided;
 mod watching;
+mod workers;
