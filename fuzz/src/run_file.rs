@@ -227,6 +227,7 @@ fn write_sealed(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         environment: BTreeMap::new(),
         generator: BTreeMap::new(),
         source: None,
+        workers: Vec::new(),
     };
     let mut writer = Writer::create(path, &manifest, Overwrite::Refuse)?;
     let of = |metric| Key::of(metric).scenario("play").endpoint("list").phase("steady");

@@ -118,6 +118,11 @@ impl Accounting {
         }
     }
 
+    /// Keys that are met from now on have numbers from this one on.
+    pub(crate) fn number_keys_from(&mut self, first: u32) {
+        self.keys = first;
+    }
+
     /// Count what the run's setup has counted of its requests, in the first second. Its one iteration is no load.
     pub(crate) fn add_setup(&mut self) {
         let program = self.program.clone();

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use evidence::Instant;
-use workload::schedule::Schedule;
+use workload::schedule::{Schedule, Segment};
 use workload::timetable::{ArrivalSpacing, Timetable};
 
 use crate::index::{ScenarioIndex, VuSlotIndex};
 use crate::program::{ONCE, Program};
-use crate::vu_slots::{ScenarioShare, ScheduledArrival, VuSlots};
+use crate::vu_slots::{BegunIterations, ScenarioShare, ScheduledArrival, VuSlots};
 
 /// The arrivals of one scenario that this loop starts.
 #[derive(Debug)]
@@ -47,6 +47,14 @@ impl ArrivalSource {
         let mut source = ArrivalSource { model, start, end, graceful_stop, next: None };
         source.look_ahead();
         source
+    }
+
+    /// The open scenarios of a load, with the arrivals that belong to this segment.
+    pub(crate) fn open_in(program: &Program, segment: Segment) -> Vec<(ScenarioIndex, ArrivalSource)> {
+        let share = ScenarioShare { segment, begun: BegunIterations::of(Segment::WHOLE) };
+        let is_open = |index: &ScenarioIndex| program.scenario(*index).executor.is_open();
+        let source = |index| (index, ArrivalSource::new(program, index, &share));
+        program.shape.load().filter(is_open).map(source).collect()
     }
 
     /// One arrival at `start`, whose iteration may take as long as it does.

@@ -24,6 +24,11 @@ impl Clock {
         }
     }
 
+    /// A clock whose epoch is this reading of `CLOCK_MONOTONIC`, which another machine has dated.
+    pub fn with_epoch(epoch_ns: u64, epoch_unix_ns: i128) -> Self {
+        Clock { epoch_ns, epoch_unix_ns }
+    }
+
     /// The epoch in nanoseconds since 1970, UTC: read once, when the clock is made. It dates the run; durations never
     /// come from it.
     pub fn epoch_unix_ns(&self) -> i128 {
@@ -46,6 +51,11 @@ impl Clock {
     pub fn monotonic_ns(&self, instant: Instant) -> u64 {
         self.epoch_ns.saturating_add(instant.as_nanos())
     }
+}
+
+/// The reading of `CLOCK_MONOTONIC`, in nanoseconds.
+pub fn monotonic_ns() -> u64 {
+    read(ClockId::Monotonic)
 }
 
 /// The CPU time of the calling thread, in nanoseconds.

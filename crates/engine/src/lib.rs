@@ -6,6 +6,7 @@
 //! events, a timer descriptor, and protocols as state machines. Start reading at [`run`], then `event_loop`;
 //! what one virtual user does is in [`iteration`].
 
+mod absent;
 mod accounting;
 mod arrivals;
 mod body_budget;
@@ -32,13 +33,14 @@ use std::sync::Arc;
 use evidence::Instant;
 use evidence::tick_channel::TickSender;
 
+pub use absent::AbsentLoop;
 pub use body_budget::BODY_BUDGET_BYTES;
 pub use clock::Clock;
 pub use control::{Command, Control};
 pub use dry_run::{DryRun, DryRunError, LeftOut};
 pub use event_loop::LATE_AFTER;
 pub use index::{CheckIndex, CheckNameIndex, EndpointIndex, OriginIndex};
-pub use loops::Loops;
+pub use loops::{LoopGroup, Loops};
 pub use metrics::NotFinite;
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
@@ -99,6 +101,6 @@ pub struct Totals {
 /// # Errors
 /// [`EngineError`] when the measurement has become impossible; the other loops are then stopped too.
 pub fn run(options: &RunOptions, outlets: Vec<TickSender>) -> Result<Totals, EngineError> {
-    let count = u32::try_from(outlets.len()).unwrap_or(u32::MAX);
-    Loops::make(&options.program, options.behaviour.as_ref(), count)?.run(options, outlets)
+    let group = LoopGroup::whole(u16::try_from(outlets.len()).unwrap_or(u16::MAX));
+    Loops::make(&options.program, options.behaviour.as_ref(), &group)?.run(options, outlets)
 }

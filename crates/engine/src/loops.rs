@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use evidence::Instance;
 use evidence::tick_channel::TickSender;
 use workload::schedule::Segment;
 
@@ -13,6 +14,49 @@ use crate::event_loop::{EventLoop, LoopLinks, LoopLoad, LoopShare, LoopTotals, S
 use crate::iteration::Behaviour;
 use crate::vu_slots::BegunIterations;
 use crate::{Control, EngineError, Program, RunOptions, Totals};
+
+/// Which loops of the run this process has: the load is divided among all, whichever process they are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopGroup {
+    /// The group's position among the groups of the run, from 0.
+    pub index: u32,
+    /// How many groups there are; all have equally many loops.
+    pub groups: u32,
+    /// How many loops are in each.
+    pub loops: u16,
+    /// The machine and process by which evidence names this one.
+    pub place: Instance,
+}
+
+impl LoopGroup {
+    /// All loops of a run of one process.
+    pub fn whole(loops: u16) -> LoopGroup {
+        LoopGroup { index: 0, groups: 1, loops, place: Instance::default() }
+    }
+
+    /// The share of the load that a loop of the group has, by its number in the group.
+    pub fn segment(&self, loop_index: u16) -> Segment {
+        let loops = u32::from(self.loops);
+        Segment {
+            index: self.index.saturating_mul(loops) + u32::from(loop_index),
+            count: self.groups.saturating_mul(loops),
+        }
+    }
+
+    /// How evidence names a loop of the group.
+    pub fn instance(&self, loop_index: u16) -> Instance {
+        Instance { loop_index, ..self.place }
+    }
+
+    /// Which of the iterations that all virtual users share this group makes, where there are so many users: a group
+    /// without any makes none.
+    fn of_shared(&self, users: u32) -> Segment {
+        let with_users = users.div_ceil(u32::from(self.loops).max(1)).min(self.groups);
+        Segment { index: self.index, count: self.groups }
+            .among_first(with_users)
+            .unwrap_or(Segment { index: self.index, count: self.index.saturating_add(1) })
+    }
+}
 
 /// The loops of a run that has not begun, which make their virtual users.
 #[derive(Debug)]
@@ -37,20 +81,22 @@ struct Begin {
 }
 
 impl Loops {
-    /// So many loops, which make their virtual users from now on.
+    /// The loops of this group, which make their virtual users from now on.
     ///
     /// # Errors
     /// [`EngineError::Loop`] when a thread cannot be started.
     pub fn make(
         program: &Arc<Program>,
         behaviour: Option<&Arc<dyn Behaviour>>,
-        count: u32,
+        group: &LoopGroup,
     ) -> Result<Loops, EngineError> {
-        let begun: Arc<[_]> = program.shape.all().map(|_| BegunIterations::default()).collect();
+        let of_scenario = |index| BegunIterations::of(group.of_shared(program.scenario(index).max_vus));
+        let begun: Arc<[_]> = program.shape.all().map(of_scenario).collect();
         let made = Arc::new(AtomicU32::new(0));
         let (makes, being_made) = channel();
-        let thread = |index: u32| {
-            let share = LoopShare { segment: Segment { index, count }, begun: begun.clone() };
+        let thread = |index: u16| {
+            let (segment, instance) = (group.segment(index), group.instance(index));
+            let share = LoopShare { segment, instance, begun: begun.clone() };
             let (begin, begins) = channel::<Begin>();
             let (program, behaviour) = (program.clone(), behaviour.cloned());
             let (made, makes) = (made.clone(), makes.clone());
@@ -70,8 +116,9 @@ impl Loops {
             let ended = started.map_err(|error| EngineError::Loop(error.to_string()))?;
             Ok(LoopThread { begin, ended })
         };
-        let threads = (0..count).map(thread).collect::<Result<_, EngineError>>()?;
-        let to_make = early_users(program, behaviour.is_some());
+        let threads = (0..group.loops).map(thread).collect::<Result<_, EngineError>>()?;
+        let segments = (0..group.loops).map(|index| group.segment(index));
+        let to_make = segments.map(|segment| early_users(program, behaviour.is_some(), segment)).sum();
         Ok(Loops { threads, made, to_make, being_made })
     }
 

@@ -343,6 +343,23 @@ impl Program {
         compile::tls_of(&plan.workload, &plan.tls)
     }
 
+    /// What the run's setup extracted, by variable, and what it has counted.
+    pub fn setup(&self) -> (&[Arc<[u8]>], &[Tick]) {
+        (&self.steps.setup_variables, &self.steps.setup_ticks)
+    }
+
+    /// The same, where another process made the run's setup: it extracted these values, and counted this. None where the
+    /// values are not those of this plan.
+    #[must_use]
+    pub fn set_up_elsewhere(mut self, variables: Vec<Arc<[u8]>>, ticks: Vec<Tick>) -> Option<Program> {
+        if variables.len() != self.steps.setup_variables.len() {
+            return None;
+        }
+        self.steps.setup_variables = variables;
+        self.steps.setup_ticks = ticks;
+        Some(self)
+    }
+
     /// Redacts exchanges wherever they are shown.
     pub fn redactor(&self) -> &Redactor {
         &self.redactor

@@ -38,16 +38,24 @@ impl PlanUsers {
     }
 }
 
+impl Program {
+    /// The endpoint that an arrival is counted for: the step drawn from a mix. None where arrivals are counted for the
+    /// whole iteration, and of scripts.
+    pub(crate) fn endpoint_of(&self, scenario: ScenarioIndex, arrival: u64) -> Option<EndpointIndex> {
+        let flow = &self.steps.scenarios.get(scenario.0)?.flow;
+        let (FlowProgram::Mix { steps, .. } | FlowProgram::InTurn { steps, .. }) = flow else { return None };
+        let draw = Draw::new(self.shape.seed, scenario.0, arrival);
+        Some(steps[drawn_step(flow, &draw)].endpoint)
+    }
+}
+
 impl UserMaker for PlanUsers {
     fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         Box::new(PlanIteration::of_scenario(self.program.clone(), self.scenario))
     }
 
     fn endpoint_of(&self, arrival: u64) -> Option<EndpointIndex> {
-        let flow = &self.program.steps.scenarios[self.scenario.0].flow;
-        let (FlowProgram::Mix { steps, .. } | FlowProgram::InTurn { steps, .. }) = flow else { return None };
-        let draw = Draw::new(self.program.shape.seed, self.scenario.0, arrival);
-        Some(steps[drawn_step(flow, &draw)].endpoint)
+        self.program.endpoint_of(self.scenario, arrival)
     }
 
     fn time_limit_of(&self, arrival: u64) -> Option<Duration> {

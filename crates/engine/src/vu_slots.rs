@@ -56,22 +56,31 @@ enum IterationQuota {
     Unlimited,
     /// So many in each slot.
     PerSlot(u64),
-    /// So many in all slots of all loops together.
+    /// So many in all slots of all loops together; each process of a run makes a fixed share of them.
     Shared { iterations: u64, begun: BegunIterations },
 }
 
-/// How many iterations of a scenario the loops of this process have begun together.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct BegunIterations(Arc<AtomicU64>);
+/// How many iterations of a scenario the loops of this process have begun together, of its share of them.
+#[derive(Debug, Clone)]
+pub(crate) struct BegunIterations {
+    count: Arc<AtomicU64>,
+    /// Which of the shared iterations this process makes.
+    process: Segment,
+}
 
 impl BegunIterations {
-    fn count(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+    pub(crate) fn of(process: Segment) -> Self {
+        BegunIterations { count: Arc::default(), process }
     }
 
-    /// Begin one more; its number, from 0.
+    /// Whether all of this process's share of so many iterations have begun.
+    fn are_all(&self, iterations: u64) -> bool {
+        self.count.load(Ordering::Relaxed) >= self.process.share(iterations)
+    }
+
+    /// Begin one more; its number in the run, from 0.
     fn begin(&self) -> u64 {
-        self.0.fetch_add(1, Ordering::Relaxed)
+        self.process.nth(self.count.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -85,7 +94,7 @@ pub(crate) struct ScenarioShare {
 impl ScenarioShare {
     /// All of a scenario, in one loop.
     pub(crate) fn whole() -> ScenarioShare {
-        ScenarioShare { segment: Segment::WHOLE, begun: BegunIterations::default() }
+        ScenarioShare { segment: Segment::WHOLE, begun: BegunIterations::of(Segment::WHOLE) }
     }
 }
 
@@ -226,7 +235,7 @@ impl VuSlots {
             IterationQuota::PerSlot(each) => self.taken >= each.saturating_mul(self.slots.len() as u64),
             // A loop without slots has nothing to wait for.
             IterationQuota::Shared { iterations, begun } => {
-                self.slots.is_empty() || begun.count() >= *iterations
+                self.slots.is_empty() || begun.are_all(*iterations)
             }
         }
     }

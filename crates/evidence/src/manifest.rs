@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::instance::Instance;
+
 /// The version of the archive's tables and of the manifest; readers refuse newer ones.
 pub const SCHEMA_VERSION: u32 = 5;
 
@@ -31,6 +33,32 @@ pub struct Manifest {
     /// Of a run that another tool made: what is known of that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// The processes that offered the load, where those were others than the one that recorded it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<Worker>,
+}
+
+/// A process that offered a part of the load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Worker {
+    /// Its machine and process; its loops are counted from 0.
+    pub place: Instance,
+    /// Where it was connected to.
+    pub address: String,
+    /// How many loops it has.
+    pub loops: u16,
+    /// The version of its program.
+    pub version: String,
+    /// The digest of the workload that it read, which is the run's.
+    pub workload_digest: String,
+    /// Its machine, as [`Manifest::environment`].
+    pub environment: BTreeMap<String, String>,
+    /// The process.
+    pub pid: u32,
+    /// Its monotonic clock less that of the process that recorded, in nanoseconds, before the load.
+    pub clock_offset_ns: i64,
+    /// The true difference is within so many nanoseconds of it.
+    pub clock_error_ns: u64,
 }
 
 impl Manifest {

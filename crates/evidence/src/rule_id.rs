@@ -27,6 +27,12 @@ pub enum RuleId {
     L8,
     /// `sent-again`
     L9,
+    /// `worker-vanished`
+    W1,
+    /// `worker-clock`
+    W2,
+    /// `worker-differs`
+    W3,
     /// `error-rates-differ`
     C1,
     /// `workload-mismatch`

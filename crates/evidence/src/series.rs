@@ -33,6 +33,11 @@ impl SeriesKey {
     /// The name of the generator's series of the CPU that the code of a script used, which is part of `loop_cpu`.
     pub const SCRIPT_CPU: &'static str = "script_cpu";
 
+    /// The name of the generator's series of how far a worker's clock is ahead of where it was when the load began.
+    pub const CLOCK_DRIFT: &'static str = "clock_drift";
+    /// The name of the generator's series of how far from the truth that may be.
+    pub const CLOCK_ERROR: &'static str = "clock_error";
+
     /// A series of which there is one for the target.
     pub fn new(name: &str, target: &str, unit: &str) -> Self {
         let [name, target, unit] = [name, target, unit].map(Name::from);

@@ -9,6 +9,7 @@ mod last_second;
 mod observers;
 mod profiles;
 pub(crate) mod steady_state;
+mod workers;
 
 use evidence::run::{ReadError, stopped_at};
 use evidence::{
@@ -33,6 +34,7 @@ pub(crate) use last_second::LastSecond;
 pub(crate) use observers::ObserverNotices;
 pub(crate) use profiles::CapturedProfile;
 pub(crate) use steady_state::{NotSteadyReason, SteadyState, SteadyStateAnalysis, WindowTimes, times_from};
+pub(crate) use workers::{WorkerState, Workers};
 
 /// The window in which a short disturbance is looked for, in seconds.
 pub(crate) const WINDOW_S: u32 = 10;
@@ -62,6 +64,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) has_observed_targets: bool,
     pub(crate) tables: Tables,
     pub(crate) generator: Generator,
+    /// The processes that offered the load, where those were others.
+    pub(crate) workers: Workers,
     /// Observers that reported anything.
     pub(crate) observer_notices: Vec<ObserverNotices>,
     /// Profiles that were captured over a window.
@@ -137,6 +141,7 @@ impl<'a> Facts<'a> {
             has_observed_targets: run.series().iter().any(|s| &*s.target != SeriesKey::GENERATOR),
             tables,
             generator,
+            workers: Workers::of(run)?,
             observer_notices: observers::notices(run)?,
             profiles: profiles::captured(run)?,
             last_second: last_second::last_second(run)?,

@@ -41,6 +41,9 @@ mod survivors_only;
 mod too_few_tail_samples;
 mod waited_for_connection;
 mod warm_up_included;
+mod worker_clock;
+mod worker_differs;
+mod worker_vanished;
 mod workload_mismatch;
 
 use evidence::{Finding, RuleId};
@@ -51,10 +54,10 @@ use crate::rule::{Check, Rule};
 
 /// Increased whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement can be
 /// distinguished from one that today's rules would give.
-pub const RULES_VERSION: u32 = 9;
+pub const RULES_VERSION: u32 = 10;
 
 /// Every rule, in the order in which findings of one severity are shown.
-pub const RULES: [&Rule; 37] = [
+pub const RULES: [&Rule; 40] = [
     &evidence_changed::RULE,
     &offered_load_not_reached::RULE,
     &dropped_or_late::RULE,
@@ -65,6 +68,9 @@ pub const RULES: [&Rule; 37] = [
     &end_of_run_cutoff::RULE,
     &waited_for_connection::RULE,
     &sent_again::RULE,
+    &worker_vanished::RULE,
+    &worker_clock::RULE,
+    &worker_differs::RULE,
     &error_rates_differ::RULE,
     &workload_mismatch::RULE,
     &load_shape_mismatch::RULE,

@@ -15,8 +15,8 @@ use workload::{Executor, Flow, Phase, Workload};
 
 use crate::facts::Facts;
 
-pub(crate) use fixtures::workload;
 use fixtures::{copy_of, end, manifest, steps};
+pub(crate) use fixtures::{worker, workload};
 
 /// Name, first second and end of each phase.
 const PHASES: [(&str, u32, u32); 2] = [("warm-up", 0, 10), ("steady", 10, 70)];

@@ -36,7 +36,7 @@ pub use error::ObserveError;
 pub use host::Host;
 pub use identity::{ProcessIdentity, identify};
 pub use limits::{OpenFiles, limits, raise_open_files};
-pub use machine::environment;
+pub use machine::{boot_id, environment};
 pub use observer::{Clock, Observer};
 pub use own::OwnProcess;
 pub use postgres::{identify_postgres, postgres};

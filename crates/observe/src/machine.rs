@@ -29,6 +29,11 @@ pub fn environment() -> BTreeMap<String, String> {
     facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
+/// What distinguishes the running kernel of this machine from any other; empty where the system does not say.
+pub fn boot_id() -> String {
+    trimmed(Path::new("/proc/sys/kernel/random/boot_id")).unwrap_or_default()
+}
+
 /// The value of the first line `name : value`.
 fn value_of(text: &str, name: &str) -> Option<String> {
     text.lines().find_map(|line| {

@@ -51,6 +51,7 @@ pub(crate) fn conduct(
         keep: arguments.output.as_deref().map_or(Keep::Nothing, Keep::At),
         progress: Progress::unless(arguments.quiet),
         options: &arguments.options,
+        workers: 0,
         address_hint: |_| String::new(),
         origin_rules: None,
     };

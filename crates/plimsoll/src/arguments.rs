@@ -20,6 +20,7 @@ mod profile;
 mod script;
 mod selftest;
 mod watching;
+mod workers;
 
 pub(crate) use ab::{AbArguments, AbOutputArguments, CalibrateArguments};
 pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
@@ -37,6 +38,7 @@ pub(crate) use selftest::{
     SelftestEngineArguments, SelftestExperimentsArguments, SelftestPart, SelftestVerdictsArguments,
 };
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
+pub(crate) use workers::{WorkerArguments, WorkersArguments};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -125,6 +127,9 @@ pub(crate) enum Verb {
     /// Load a gRPC method without a plan: one call, repeated
     #[command(after_help = adhoc::GRPC_EXAMPLES, after_long_help = adhoc::GRPC_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Grpc(Box<GrpcArguments>),
+    /// Offer a part of a run's load for a coordinator: `plimsoll run PLAN --worker HOST:PORT`
+    #[command(after_help = workers::WORKER_EXAMPLES)]
+    Worker(WorkerArguments),
     /// Validate a plan and print what would be offered, second by second, without sending anything
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
@@ -228,6 +233,8 @@ pub(crate) struct RunArguments {
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) workers: WorkersArguments,
     #[command(flatten)]
     pub(crate) options: RunOptionArguments,
 }

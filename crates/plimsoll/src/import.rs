@@ -168,6 +168,7 @@ impl Imported {
             environment: Default::default(),
             generator: Default::default(),
             source: Some(self.source.clone()),
+            workers: Vec::new(),
         })
     }
 

@@ -55,6 +55,8 @@ mod signals;
 mod stop_watch;
 mod tick_readers;
 mod watching;
+mod worker;
+mod workers;
 mod writable;
 
 use std::process::ExitCode;
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Verb::Script(arguments) => script::script(*arguments),
         Verb::Http(arguments) => http::http(&arguments),
         Verb::Grpc(arguments) => grpc::grpc(&arguments),
+        Verb::Worker(arguments) => worker::worker(&arguments),
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Compare(arguments) => compare::compare(&arguments),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::Manifest;
-use evidence::manifest::SCHEMA_VERSION;
+use evidence::manifest::{SCHEMA_VERSION, Worker};
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use workload::Workload;
@@ -23,6 +23,8 @@ pub(crate) struct RunDescription<'a> {
     pub(crate) identities: &'a Identities,
     /// 0 where no load is offered.
     pub(crate) loops: u16,
+    /// The processes that offer the load, where those are others.
+    pub(crate) workers: &'a [Worker],
 }
 
 /// The manifest of a run that has no clock yet. To identify targets takes time, which must not be the run's.
@@ -37,12 +39,13 @@ impl UndatedManifest {
 
 /// The manifest of a run but for its time.
 pub(crate) fn manifest(run: &RunDescription<'_>) -> CommandResult<UndatedManifest> {
-    let RunDescription { workload, identities, loops } = *run;
+    let RunDescription { workload, identities, loops, workers } = *run;
     let resolved = serde_json::to_value(workload).map_err(Failure::own)?;
+    let digest = sha256_hex(resolved.to_string().as_bytes());
     Ok(UndatedManifest(Manifest {
         schema_version: SCHEMA_VERSION,
         name: workload.name.clone(),
-        workload_digest: sha256_hex(resolved.to_string().as_bytes()),
+        workload_digest: digest,
         workload: resolved,
         seed: workload.seed,
         started_at: String::new(),
@@ -54,7 +57,14 @@ pub(crate) fn manifest(run: &RunDescription<'_>) -> CommandResult<UndatedManifes
         environment: observe::environment(),
         generator: generator(loops),
         source: None,
+        workers: workers.to_vec(),
     }))
+}
+
+/// The digest of a workload without secrets.
+pub(crate) fn workload_digest(workload: &Workload) -> CommandResult<String> {
+    let resolved = serde_json::to_value(workload).map_err(Failure::own)?;
+    Ok(sha256_hex(resolved.to_string().as_bytes()))
 }
 
 fn with_addresses(

@@ -100,7 +100,7 @@ pub(crate) fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) 
     workload.phases = vec![Phase { name: "watch".to_owned(), start: Duration::ZERO, end }];
     let listener = Listener::start()?;
     listener.control_watch();
-    let run = RunDescription { workload: &workload, identities: &identities, loops: 0 };
+    let run = RunDescription { workload: &workload, identities: &identities, loops: 0, workers: &[] };
     let manifest = manifest::manifest(&run)?.dated(clock::now());
     let file = keep.file(&manifest)?;
     let mut writer = Writer::create(file.path(), &manifest, Overwrite::Refuse).map_err(Failure::usage)?;

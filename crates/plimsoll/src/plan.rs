@@ -20,12 +20,16 @@ impl Files for Disk {
 
 /// The plan at `path`, resolved.
 pub(crate) fn resolve(path: &Path, arguments: &OverrideArguments) -> CommandResult<LoadedPlan> {
-    let overrides = Overrides {
+    load(path, &Disk, &environment, &overrides(arguments)).map_err(Failure::usage)
+}
+
+/// The changes that the command line asks for.
+pub(crate) fn overrides(arguments: &OverrideArguments) -> Overrides {
+    Overrides {
         targets: arguments.targets.iter().cloned().collect(),
         time_scale: arguments.time_scale,
         load: arguments.load,
         seed: arguments.seed,
         until_decided: arguments.until_decided,
-    };
-    load(path, &Disk, &environment, &overrides).map_err(Failure::usage)
+    }
 }

@@ -14,6 +14,7 @@ use crate::manifest::Identities;
 use crate::run_request::RunRequest;
 use crate::tick_readers::MakeReaders;
 use crate::watching::{self, Watchers};
+use crate::workers::ConnectedWorkers;
 use crate::{once, outputs, ready, reflection};
 
 /// Descriptors that are not connections: the run file, timers, standard streams, observers.
@@ -41,6 +42,8 @@ pub(crate) struct PreparedRun {
     pub(crate) watchers: Watchers,
     /// What answers at each target.
     pub(crate) identities: Identities,
+    /// The processes that offer the load, where those are others.
+    pub(crate) workers: Option<ConnectedWorkers>,
 }
 
 /// Describe what the targets serve, check that this process may open enough files, wait for the targets, send the run's
@@ -53,7 +56,9 @@ pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Command
         // Only scripts have rules, and scripts keep what they receive.
         program = program.with_origin_rules(rules.clone()).with_body_budget(k6::BODY_BUDGET_BYTES);
     }
-    require_descriptors(&program, request.options.loops)?;
+    if request.workers == 0 {
+        require_descriptors(&program, request.options.loops)?;
+    }
     for (name, _) in program.workload().targets.iter().filter(|(_, target)| target.connecting.tls.insecure) {
         outputs::note(format_args!("target `{name}`: any certificate is trusted (`insecure = true`)"));
     }
@@ -77,7 +82,7 @@ impl ReachableRun {
         }
         let program = Arc::new(dry_run.into_program());
         let identities = watching::identities(program.workload(), program.env());
-        Ok(PreparedRun { program, behaviour: None, readers: None, watchers, identities })
+        Ok(PreparedRun { program, behaviour: None, readers: None, watchers, identities, workers: None })
     }
 }
 
@@ -94,7 +99,8 @@ fn refused(error: DryRunError, next: &'static str) -> Failure {
     Failure::Steps { names, exchanges, next }
 }
 
-fn require_descriptors(program: &Program, loops: u16) -> CommandResult<()> {
+/// This process may open as many files as so many loops of the program need.
+pub(crate) fn require_descriptors(program: &Program, loops: u16) -> CommandResult<()> {
     let connections = program.max_connections(loops);
     let needed = connections + OTHER_DESCRIPTORS;
     let limit = observe::raise_open_files().map_err(Failure::own)?;

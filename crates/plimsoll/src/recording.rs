@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use archive::{Overwrite, RecordError, Recorder, Sinks, Writer};
 use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
+use evidence::manifest::Worker;
 use evidence::sink::Sink;
 use evidence::tick_channel::{TickSender, tick_channel};
 use evidence::{Ending, Instant, Notice, NoticeKind, Observed, RunEnd};
@@ -29,6 +30,9 @@ use crate::tick_readers::{MakeReaders, RunHandles};
 /// Between the beginning of the archive and the run's epoch: long enough for its first commit, and for every loop to be at
 /// its start.
 const LEAD: Duration = Duration::from_millis(150);
+
+/// The same, where workers must hear of it first.
+const WORKERS_LEAD: Duration = Duration::from_secs(1);
 
 /// Who reads the ticks of a run, besides its file.
 pub(crate) struct TickReaders {
@@ -65,12 +69,13 @@ impl Recording {
         prepared: &PreparedRun,
         request: &RunRequest<'_>,
         readers: TickReaders,
+        workers: &[Worker],
     ) -> CommandResult<Recording> {
-        let loops = request.options.loops;
+        let loops = request.loops();
         let workload = &prepared.program.redactor().stored(prepared.program.workload());
         let identities = &prepared.identities;
-        let manifest = manifest(&RunDescription { workload, identities, loops })?;
-        let clock = Clock::starting_in(LEAD);
+        let manifest = manifest(&RunDescription { workload, identities, loops, workers })?;
+        let clock = Clock::starting_in(if workers.is_empty() { LEAD } else { WORKERS_LEAD });
         let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
         let manifest = manifest.dated(epoch);
         let file = request.keep.file(&manifest)?;
@@ -114,8 +119,8 @@ impl Recording {
 
     /// Record how many names of endpoints were folded, and that checks failed for lack of memory: nothing else shows that
     /// the generator was the reason.
-    pub(crate) fn note_limits(&mut self, program: &Program) {
-        self.folded_endpoints = program.folded_endpoints();
+    pub(crate) fn note_limits(&mut self, program: &Program, folded_endpoints: u64) {
+        self.folded_endpoints = folded_endpoints;
         let Some((count, why)) = program.cut_bodies() else { return };
         let notice = Notice {
             at: self.clock.now(),

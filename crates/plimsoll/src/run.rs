@@ -8,6 +8,7 @@ use crate::arguments::RunArguments;
 use crate::failure::CommandResult;
 use crate::live::Live;
 use crate::live_output::{self, LiveOutput};
+use crate::making::Offering;
 use crate::outputs::PreopenedReports;
 use crate::prepare::{PreparedRun, prepare};
 use crate::recording::{Recording, SealedRun, TickReaders};
@@ -16,27 +17,41 @@ use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
 use crate::stop_watch::StopWatch;
 use crate::tick_readers::MakeReaders;
-use crate::{judged, making, once, outputs, plan};
+use crate::workers::{self, ConnectedWorkers};
+use crate::{judged, once, outputs};
 
 pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
+    let (plan, workers) = workers::resolve(arguments)?; // 1
     let request = RunRequest {
         keep: arguments.output.as_deref().map_or(Keep::ByName, Keep::At),
         progress: Progress::unless(arguments.quiet),
         options: &arguments.options,
+        workers: workers.as_ref().map_or(0, ConnectedWorkers::count),
         address_hint: |name| format!(", or give its address: --target {name}=ADDRESS"),
         origin_rules: None,
     };
-    let plan = plan::resolve(&arguments.plan, &arguments.overrides)?; // 1
-    conduct(&listener, plan, &request)
+    conduct_with(&listener, (plan, workers), &request)
 }
 
 /// From a workload to the exit code of its verdict.
 pub(crate) fn conduct(listener: &Listener, plan: LoadedPlan, request: &RunRequest<'_>) -> CommandResult<u8> {
+    conduct_with(listener, (plan, None), request)
+}
+
+fn conduct_with(
+    listener: &Listener,
+    offered: (LoadedPlan, Option<ConnectedWorkers>),
+    request: &RunRequest<'_>,
+) -> CommandResult<u8> {
+    let (plan, workers) = offered;
     if request.options.once {
         return once::once(&prepare(plan, request)?.dry_run);
     }
-    let mut sealed = prepare_and_record(listener, plan, request)?; // 2 to 7
+    request.require_writable()?;
+    let mut prepared = prepare(plan, request)?.precheck_and_identify(request.options)?; // 2
+    prepared.workers = workers;
+    let mut sealed = record(listener, prepared, request)?; // 3 to 7
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
     let reports = request.options.outputs.files(sealed.kept());
@@ -88,18 +103,20 @@ pub(crate) fn record(
     mut prepared: PreparedRun,
     request: &RunRequest<'_>,
 ) -> CommandResult<SealedRun> {
+    let offering = Offering::ready(&mut prepared, request)?;
     let more = with_live_outputs(prepared.readers.take(), &prepared, request)?;
-    let (workload, loops) = (prepared.program.workload(), request.options.loops);
+    let (workload, loops) = (prepared.program.workload(), request.loops());
     let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops));
-    let made = making::made_loops(&prepared, request)?;
     // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
     let control = listener.control_run();
     let stop_watch = StopWatch::new(workload, loops, control.clone());
-    let mut recording = Recording::begin(&prepared, request, TickReaders { live, stop_watch, more })?; // 3
+    let workers = offering.workers(request.options.loops);
+    let mut recording =
+        Recording::begin(&prepared, request, TickReaders { live, stop_watch, more }, &workers)?; // 3
     let options = recording.run_options(&prepared, control);
     let watchers = prepared.watchers.start(recording.clock(), recording.observed())?; // 4
-    let totals = made.run(&options, recording.take_outlets()); // 5
-    recording.note_limits(&options.program);
+    let offered = offering.run(&options, recording.take_outlets(), &recording.observed().clone()); // 5
+    recording.note_limits(&options.program, offered.folded_endpoints);
     watchers.stop(); // 6
-    recording.seal(totals, listener.interrupted()) // 7
+    recording.seal(offered.totals, listener.interrupted()) // 7
 }

@@ -14,6 +14,8 @@ pub(crate) struct RunRequest<'a> {
     pub(crate) keep: Keep<'a>,
     pub(crate) progress: Progress,
     pub(crate) options: &'a RunOptionArguments,
+    /// How many other processes offer the load; 0: this one does.
+    pub(crate) workers: u16,
     /// How the command line names another address for a target, from its name; the end of "start it…".
     pub(crate) address_hint: fn(&str) -> String,
     /// How origins are connected to that are no targets; none: as by default.
@@ -21,6 +23,11 @@ pub(crate) struct RunRequest<'a> {
 }
 
 impl RunRequest<'_> {
+    /// How many loops offer the load, in all processes together.
+    pub(crate) fn loops(&self) -> u16 {
+        self.options.loops.saturating_mul(self.workers.max(1))
+    }
+
     /// Before anything is sent: the run file and all reports can be written, and no run file is replaced unasked.
     pub(crate) fn require_writable(&self) -> CommandResult<()> {
         if !self.options.force {

@@ -81,6 +81,7 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
         keep: arguments.evidence.as_deref().map_or(Keep::ByName, Keep::At),
         progress: Progress::unless(arguments.quiet),
         options: &options,
+        workers: 0,
         address_hint: |_| String::new(),
         origin_rules: Some(loaded.network.clone()),
     };

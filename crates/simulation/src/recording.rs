@@ -102,6 +102,7 @@ pub(crate) fn manifest(name: &str, seed: u64) -> Manifest {
         environment: BTreeMap::new(),
         generator: BTreeMap::new(),
         source: None,
+        workers: Vec::new(),
     }
 }
 

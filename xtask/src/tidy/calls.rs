@@ -58,7 +58,13 @@ const CALLS: &[Call] = &[
     },
     Call {
         tokens: &["thread_rng", "rand::", "getrandom", "fastrand"],
-        home: Home::Under(&["crates/k6/src/modules/crypto.rs", "crates/testbed/", "services/", "xtask/"]),
+        home: Home::Under(&[
+            "crates/cluster/src/handshake.rs",
+            "crates/k6/src/modules/crypto.rs",
+            "crates/testbed/",
+            "services/",
+            "xtask/",
+        ]),
         in_tests: InTests::Free,
         wrong: "draws random numbers outside its home",
         instead: "make the choice a pure function of the run's seed and the arrival's number",

@@ -46,6 +46,7 @@ const CRATES: &[CrateRule] = &[
     tool_crate("import", Nature::Pure, &["evidence"]),
     tool_crate("wire", Nature::OnTheLoop, &["evidence"]),
     tool_crate("engine", Nature::OnTheLoop, &["workload", "evidence", "wire"]),
+    tool_crate("cluster", Nature::OnTheLoop, &["workload", "evidence", "engine"]),
     tool_crate("k6", Nature::OnTheLoop, &["workload", "evidence", "engine", "wire"]),
     tool_crate("observe", Nature::Free, &["evidence"]),
     tool_crate("archive", Nature::Free, &["evidence"]),
@@ -65,6 +66,7 @@ const CRATES: &[CrateRule] = &[
             "wire",
             "engine",
             "k6",
+            "cluster",
             "observe",
             "archive",
             "judge",
@@ -79,7 +81,10 @@ const CRATES: &[CrateRule] = &[
     service("gateway", &["kit"]),
     beside(
         "fuzz",
-        &["archive", "draft", "evidence", "import", "k6", "observe", "profile", "wire", "workload"],
+        &[
+            "archive", "cluster", "draft", "evidence", "import", "k6", "observe", "profile", "wire",
+            "workload",
+        ],
     ),
     beside("peers", &[]),
     beside("xtask", &["peers"]),

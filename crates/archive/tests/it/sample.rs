@@ -26,6 +26,7 @@ pub(crate) fn manifest() -> Manifest {
         environment: facts("cpu_model", "Example 3000"),
         generator: facts("version", "0.1.0"),
         source: None,
+        workers: Vec::new(),
     }
 }
 

@@ -52,7 +52,8 @@ pub(crate) enum LoopLoad {
 #[derive(Debug, Clone)]
 pub(crate) struct LoopShare {
     pub(crate) segment: Segment,
-    /// By scenario, shared by all loops.
+    pub(crate) instance: Instance,
+    /// By scenario, shared by all loops of the process.
     pub(crate) begun: Arc<[BegunIterations]>,
 }
 
@@ -84,6 +85,13 @@ impl LoopLoad {
         match self {
             LoopLoad::Share(share) => share.segment,
             LoopLoad::Once(_) => Segment::WHOLE,
+        }
+    }
+
+    fn instance(&self) -> Instance {
+        match self {
+            LoopLoad::Share(share) => share.instance,
+            LoopLoad::Once(_) => Instance::default(),
         }
     }
 
@@ -151,12 +159,13 @@ impl LoopShare {
     }
 }
 
-/// How many virtual users are made before a run, by all loops.
-pub(crate) fn early_users(program: &Program, has_behaviour: bool) -> u32 {
+/// How many virtual users are made before a run, by the loop of this segment.
+pub(crate) fn early_users(program: &Program, has_behaviour: bool, segment: Segment) -> u32 {
     let early = |index| {
         let scenario = program.scenario(index);
         let is_made_whole = has_behaviour && !scenario.executor.is_open();
-        if is_made_whole { scenario.max_vus } else { scenario.preallocated_vus }
+        let all = if is_made_whole { scenario.max_vus } else { scenario.preallocated_vus };
+        segment.among_first(scenario.max_vus).map_or(0, |part| part.share(u64::from(all)) as u32)
     };
     program.shape.load().map(early).sum()
 }
@@ -187,7 +196,7 @@ impl EventLoop {
         let LoopLinks { outlet, shared } = links;
         let RunOptions { program, clock, control, .. } = options;
         let (segment, ledger) = (load.segment(), load.ledger());
-        let instance = Instance::of_loop(u16::try_from(segment.index).unwrap_or(u16::MAX));
+        let instance = load.instance();
         let poll = Poll::new().map_err(EngineError::Poll)?;
         let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?);

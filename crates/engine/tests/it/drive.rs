@@ -153,5 +153,6 @@ pub(crate) fn empty_run() -> MemoryRun {
         environment: Default::default(),
         generator: Default::default(),
         source: None,
+        workers: Vec::new(),
     })
 }

@@ -17,6 +17,7 @@ fn empty() -> MemoryRun {
         environment: BTreeMap::new(),
         generator: BTreeMap::new(),
         source: None,
+        workers: Vec::new(),
     })
 }
 

@@ -66,6 +66,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
     use crate::rules::survivors_only::SURVIVORS_CAUTION;
     use crate::rules::waited_for_connection::WAITED_INVALID;
     use crate::rules::warm_up_included::WARM_UP_MOVES;
+    use crate::rules::worker_clock::CLOCK_MS;
     use crate::rules::workload_mismatch::{BYTES_APART, MIX_APART, MIX_CHANCE};
     use crate::shares::{BATCH_S, CONFIDENCE, LEAST_BATCHES};
     let expected = [
@@ -78,6 +79,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
         ("L7", vec![percent(CUTOFF_NEAR), significant(CUTOFF_FAILURES as f64)]),
         ("L8", vec![percent(WAITED_INVALID)]),
         ("L9", vec![percent(SENT_AGAIN)]),
+        ("W2", vec![ms(CLOCK_MS)]),
         ("C1", vec![significant(ERRORS_APART * 100.0), significant(ERRORS_CHANCE)]),
         ("C2", vec![percent(MIX_APART), significant(MIX_CHANCE), percent(BYTES_APART)]),
         ("C6", vec![percent(STATE_APART)]),

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use evidence::manifest::Worker;
 use evidence::memory::MemoryRun;
-use evidence::{Ending, Manifest, Run, RunEnd};
+use evidence::{Ending, Instance, Manifest, Run, RunEnd};
 use workload::{
     Arrivals, Executor, Expect, Flow, Phase, Request, Scenario, Step, Template, Weighted, Workload,
 };
@@ -41,6 +42,21 @@ pub(super) fn end(ending: Ending) -> RunEnd {
     }
 }
 
+/// A worker of one loop on this machine.
+pub(crate) fn worker(process: u16) -> Worker {
+    Worker {
+        place: Instance { machine: 0, process, loop_index: 0 },
+        address: format!("127.0.0.1:740{process}"),
+        loops: 1,
+        version: String::new(),
+        workload_digest: String::new(),
+        environment: BTreeMap::new(),
+        pid: 1,
+        clock_offset_ns: 0,
+        clock_error_ns: 20_000,
+    }
+}
+
 pub(super) fn manifest() -> Manifest {
     Manifest {
         schema_version: evidence::manifest::SCHEMA_VERSION,
@@ -53,6 +69,7 @@ pub(super) fn manifest() -> Manifest {
         environment: BTreeMap::new(),
         generator: BTreeMap::new(),
         source: None,
+        workers: Vec::new(),
     }
 }
 

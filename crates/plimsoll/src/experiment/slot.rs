@@ -120,6 +120,7 @@ impl Slot<'_> {
             keep: Keep::At(&file),
             progress: Progress::unless(self.options.is_quiet),
             options: &options,
+            workers: 0,
             address_hint: |name| format!(", or name its address in the arm's `targets`: {name} = \"…\""),
             origin_rules: None,
         };

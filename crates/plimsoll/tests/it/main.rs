@@ -65,3 +65,4 @@ mod tonic_peer;
 mod trouble;
 mod until_decided;
 mod watching;
+mod workers;

@@ -245,6 +245,7 @@ pub(crate) fn manifest() -> Manifest {
         ]),
         generator: map(&[("version", "0.1.0"), ("loops", "1"), ("open_files_limit", "65536")]),
         source: None,
+        workers: Vec::new(),
     }
 }
 

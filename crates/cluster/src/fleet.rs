@@ -1,0 +1,359 @@
+//! The coordinator's side: workers are connected, handed the run, made ready and started at one instant; then their ticks reach
+//! the recorder as those of loops of this process would.
+
+mod absent;
+mod pump;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::Duration;
+
+use engine::clock::monotonic_ns;
+use engine::{EngineError, LoopGroup, RunOptions, Totals};
+use evidence::tick_channel::TickSender;
+use evidence::{Instance, Observed, Tick};
+
+use crate::ClusterError;
+use crate::clock::{Exchange, OffsetEstimate};
+use crate::frame::{FrameKind, PROTOCOL};
+use crate::handshake::{Nonces, Side, nonce};
+use crate::keys::Secret;
+use crate::link::Link;
+use crate::message::{Assignment, HandedFile, Hello, ToCoordinator, ToWorker, WorkerIdentity};
+use crate::tick;
+use crate::worker::within;
+use absent::Others;
+use pump::Pump;
+
+/// How much of a file one message contains.
+const PART_BYTES: usize = 1 << 20;
+/// How often a worker is asked for its clock before the load and after it: of so many exchanges one meets no other work.
+const EXCHANGES: usize = 64;
+/// How long a worker has to answer that.
+const CLOCK_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long workers are waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Until a worker is connected and has proved that it belongs to the run.
+    pub connect: Duration,
+    /// Until it could begin: it reads the plan, resolves names and makes its virtual users.
+    pub ready: Duration,
+    /// A worker that sends nothing for so long during the run has vanished.
+    pub silence: Duration,
+}
+
+/// What all workers are handed.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// What is run, in a form that only the command knows.
+    pub job: serde_json::Value,
+    /// How many loops each worker has.
+    pub loops: u16,
+    /// The files that belong to it, with their content.
+    pub files: Vec<(HandedFile, Arc<[u8]>)>,
+    /// The digest of the workload that each worker must read from it.
+    pub workload_digest: String,
+    /// What the run's setup extracted, by variable.
+    pub setup_variables: Vec<Arc<[u8]>>,
+}
+
+/// What is known of a worker before the load.
+#[derive(Debug, Clone)]
+pub struct WorkerFacts {
+    /// Its address.
+    pub address: String,
+    /// Its machine and process, as evidence names them; the coordinator is process 0 of machine 0.
+    pub place: Instance,
+    /// Which process it is.
+    pub identity: WorkerIdentity,
+    /// The version of its program.
+    pub version: String,
+    /// The digest of the workload that it read.
+    pub workload_digest: String,
+    /// Its clock.
+    pub clock: OffsetEstimate,
+}
+
+/// The workers of one run.
+#[derive(Debug)]
+pub struct Fleet {
+    members: Vec<Member>,
+    limits: Limits,
+    loops: u16,
+}
+
+/// One worker.
+#[derive(Debug)]
+struct Member {
+    link: Link,
+    facts: WorkerFacts,
+}
+
+impl Fleet {
+    /// Connect to the workers at these addresses; `own_boot` identifies this machine, `version` this program.
+    ///
+    /// # Errors
+    /// [`ClusterError::Worker`] for the first that cannot be used.
+    pub fn gather(
+        addresses: &[String],
+        secret: &Secret,
+        own: (&str, &str),
+        limits: Limits,
+    ) -> Result<Fleet, ClusterError> {
+        let (own_boot, version) = own;
+        let connect = |address: &str| greet(address, secret, version, limits.connect);
+        let mut members = each(addresses.to_vec(), String::clone, |address| connect(&address))?;
+        let mut machines = vec![own_boot.to_owned()];
+        for (index, member) in members.iter_mut().enumerate() {
+            let boot = &member.facts.identity.boot;
+            let machine = machines.iter().position(|known| known == boot).unwrap_or_else(|| {
+                machines.push(boot.clone());
+                machines.len() - 1
+            });
+            let narrow = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
+            member.facts.place =
+                Instance { machine: narrow(machine), process: narrow(index + 1), loop_index: 0 };
+        }
+        Ok(Fleet { members, limits, loops: 0 })
+    }
+
+    /// How many workers there are.
+    pub fn workers(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Hand the run over and wait until every worker could begin; then measure their clocks. `setup_ticks` is what the run's
+    /// setup counted.
+    ///
+    /// # Errors
+    /// [`ClusterError::Worker`] for the first that cannot be used.
+    pub fn make_ready(&mut self, job: &Job, setup_ticks: &[Tick]) -> Result<(), ClusterError> {
+        self.loops = job.loops;
+        let (workers, limit) = (self.members.len() as u32, self.limits.ready);
+        let ready = |(index, member): (usize, &mut Member)| {
+            let group = LoopGroup {
+                index: index as u32,
+                groups: workers,
+                loops: job.loops,
+                place: member.facts.place,
+            };
+            // The setup is counted once, by the loop that would count it in a run of one process.
+            let ticks = if index == 0 { setup_ticks } else { &[] };
+            member.make_ready(job, group, ticks, limit)
+        };
+        let members = self.members.iter_mut().enumerate().collect();
+        each(members, |(_, member)| member.facts.address.clone(), ready).map(drop)
+    }
+
+    /// What is known of each worker.
+    pub fn facts(&self) -> Vec<WorkerFacts> {
+        self.members.iter().map(|member| member.facts.clone()).collect()
+    }
+
+    /// Begin the load at the epoch of the clock in `options`, and hand what the workers see to the recorder: `outlets` has one
+    /// channel for each of their loops, those of the first worker first. Returns when every worker has ended or vanished.
+    ///
+    /// # Errors
+    /// [`EngineError`] when the measurement has become impossible: the recorder is gone, a worker could not measure, or all
+    /// have vanished.
+    pub fn run(
+        self,
+        options: &RunOptions,
+        outlets: Vec<TickSender>,
+        observed: &Sender<Observed>,
+    ) -> Result<(Totals, u64), EngineError> {
+        let workers = self.members.len() as u32;
+        let others = Others::of(self.members.len());
+        let mut outlets = outlets.into_iter();
+        let (loops, silence) = (self.loops, self.limits.silence);
+        let mut pumps = Vec::new();
+        for (index, member) in self.members.into_iter().enumerate() {
+            let group = LoopGroup { index: index as u32, groups: workers, loops, place: member.facts.place };
+            let own: Vec<TickSender> = outlets.by_ref().take(usize::from(loops)).collect();
+            pumps.push(Pump::new(member, group, own, observed.clone()));
+        }
+        let ends: Vec<_> = thread::scope(|scope| {
+            let others = &others;
+            let work = |pump: Pump| scope.spawn(move || pump.work(options, others, silence));
+            let running: Vec<_> = pumps.into_iter().map(work).collect();
+            let panicked = || Err(EngineError::Loop("the thread of a worker panicked".into()));
+            running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+        });
+        let (mut totals, mut folded_endpoints) = (Totals::default(), 0);
+        let mut vanished = Vec::new();
+        for end in ends {
+            let end = end?;
+            end.totals.add_to(&mut totals);
+            folded_endpoints += end.totals.folded_endpoints;
+            vanished.extend(end.vanished);
+        }
+        if vanished.len() == workers as usize {
+            let first = vanished.into_iter().next().unwrap_or_default();
+            return Err(EngineError::Loop(format!("every worker has vanished; the first: {first}")));
+        }
+        Ok((totals, folded_endpoints))
+    }
+
+    /// The run is not started.
+    pub fn dismiss(mut self) {
+        for member in &mut self.members {
+            // A worker that is gone needs no dismissal.
+            let _ = member.link.say(&ToWorker::Bye);
+            let _ = member.link.pump(Duration::ZERO);
+        }
+    }
+}
+
+/// Do something with each of several workers at once, each on a thread of its own.
+fn each<T: Send, R: Send>(
+    all: Vec<T>,
+    address: impl Fn(&T) -> String,
+    work: impl Fn(T) -> Result<R, ClusterError> + Sync,
+) -> Result<Vec<R>, ClusterError> {
+    let addresses: Vec<String> = all.iter().map(address).collect();
+    let results: Vec<Result<R, ClusterError>> = thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = all.into_iter().map(|one| scope.spawn(move || work(one))).collect();
+        let panicked =
+            || Err(ClusterError::Refused("its thread panicked. This is a bug in plimsoll".to_owned()));
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+    });
+    let numbered = results.into_iter().enumerate();
+    numbered
+        .map(|(index, result)| result.map_err(|error| error.of_worker(index, &addresses[index])))
+        .collect()
+}
+
+/// Connect to a worker, prove to be its coordinator, and have it proved.
+fn greet(address: &str, secret: &Secret, version: &str, limit: Duration) -> Result<Member, ClusterError> {
+    let until = within(limit);
+    let mut link = Link::connect(address, secret, limit)?;
+    let own = Hello { protocol: PROTOCOL, version: version.to_owned(), nonce: nonce()? };
+    link.say(&ToWorker::Hello(own.clone()))?;
+    let ToCoordinator::Hello(theirs, proof) = link.hear(until)? else {
+        return Err(ClusterError::malformed("its first message is no greeting"));
+    };
+    let nonces = Nonces { coordinator: &own.nonce, worker: &theirs.nonce };
+    if let Some(token) = secret.token()
+        && !token.is_proof(Side::Worker, nonces, &proof)
+    {
+        return Err(ClusterError::Stranger);
+    }
+    let proof = secret.token().map(|token| token.proof(Side::Coordinator, nonces)).unwrap_or_default();
+    link.say(&ToWorker::Proof(proof))?;
+    link.drain(until)?;
+    if (theirs.protocol, &theirs.version) != (own.protocol, &own.version) {
+        return Err(ClusterError::Version { ours: own.version, theirs: theirs.version });
+    }
+    link.trust();
+    let ToCoordinator::Identity(identity) = link.hear(until)? else {
+        return Err(ClusterError::malformed("its identity was expected"));
+    };
+    let facts = WorkerFacts {
+        address: address.to_owned(),
+        place: Instance::default(),
+        identity,
+        version: theirs.version,
+        workload_digest: String::new(),
+        clock: OffsetEstimate { offset_ns: 0, error_ns: u64::MAX },
+    };
+    Ok(Member { link, facts })
+}
+
+impl Member {
+    fn make_ready(
+        &mut self,
+        job: &Job,
+        group: LoopGroup,
+        setup_ticks: &[Tick],
+        limit: Duration,
+    ) -> Result<(), ClusterError> {
+        let until = within(limit);
+        let assignment = Assignment {
+            worker: group.index,
+            workers: group.groups,
+            loops: group.loops,
+            place: group.place,
+            job: job.job.clone(),
+            files: job.files.iter().map(|(file, _)| file.clone()).collect(),
+        };
+        self.link.say(&ToWorker::Assignment(assignment))?;
+        let wanted = match self.link.hear(until)? {
+            ToCoordinator::Wanted(wanted) => wanted,
+            ToCoordinator::Refused(why) => return Err(ClusterError::Refused(why)),
+            _ => return Err(ClusterError::malformed("the names of files were expected")),
+        };
+        self.hand_over(job, &wanted, until)?;
+        for tick in setup_ticks {
+            self.link.send(FrameKind::SetupTick, |to| tick::write(tick, to))?;
+        }
+        self.link.say(&ToWorker::HandedOver)?;
+        self.facts.workload_digest = match self.link.hear(until)? {
+            ToCoordinator::Ready(digest) => digest,
+            ToCoordinator::Refused(why) => return Err(ClusterError::Refused(why)),
+            _ => return Err(ClusterError::malformed("its readiness was expected")),
+        };
+        if self.facts.workload_digest != job.workload_digest {
+            let why = "it read another workload from the same files: use one build of plimsoll for all";
+            return Err(ClusterError::Refused(why.to_owned()));
+        }
+        self.facts.clock = self.measure_clock()?;
+        Ok(())
+    }
+
+    fn hand_over(&mut self, job: &Job, wanted: &[String], until: u64) -> Result<(), ClusterError> {
+        let by_digest: BTreeMap<&str, &Arc<[u8]>> =
+            job.files.iter().map(|(file, content)| (file.digest.as_str(), content)).collect();
+        for digest in wanted {
+            let content = by_digest.get(digest.as_str());
+            let content =
+                content.ok_or_else(|| ClusterError::malformed("it wants a file that there is not"))?;
+            for part in content.chunks(PART_BYTES) {
+                self.link.send(FrameKind::FilePart, |to| to.extend_from_slice(part))?;
+                self.link.drain(until)?;
+            }
+        }
+        for value in &job.setup_variables {
+            self.link.send(FrameKind::SetupVariable, |to| to.extend_from_slice(value))?;
+        }
+        Ok(())
+    }
+
+    /// Ask for its clock many times.
+    fn measure_clock(&mut self) -> Result<OffsetEstimate, ClusterError> {
+        let until = within(CLOCK_LIMIT);
+        let mut exchanges = Vec::with_capacity(EXCHANGES);
+        for _ in 0..EXCHANGES {
+            ask_for_clock(&mut self.link)?;
+            self.link.pump(Duration::ZERO)?;
+            loop {
+                let frame = self.link.next(until)?;
+                if frame.kind == FrameKind::Pong {
+                    exchanges.push(exchange(&frame.content)?);
+                    break;
+                }
+            }
+        }
+        OffsetEstimate::of(&exchanges).ok_or_else(|| ClusterError::malformed("its clock is out of range"))
+    }
+}
+
+fn ask_for_clock(link: &mut Link) -> Result<(), ClusterError> {
+    let now = monotonic_ns();
+    link.send(FrameKind::Ping, |to| to.extend_from_slice(&now.to_be_bytes()))
+}
+
+/// The exchange that ends with this answer, now.
+fn exchange(pong: &[u8]) -> Result<Exchange, ClusterError> {
+    let received = monotonic_ns();
+    let instant = |bytes: &[u8]| bytes.try_into().ok().map(u64::from_be_bytes);
+    let both =
+        pong.split_at_checked(8).and_then(|(asked, answered)| Some((instant(asked)?, instant(answered)?)));
+    let Some((asked, answered)) = both.filter(|(asked, _)| *asked <= received) else {
+        return Err(ClusterError::malformed("an answer about its clock"));
+    };
+    Ok(Exchange { asked, answered, received })
+}

@@ -1,0 +1,294 @@
+//! One worker during the run: its ticks to the recorder, commands to it, its clock once a second.
+
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use engine::{Command, EngineError, LoopGroup, RunOptions};
+use evidence::tick::LoopState;
+use evidence::tick_channel::{Offer, TickSender};
+use evidence::{Instance, Instant, Notice, NoticeKind, Observed, Sample, SeriesKey, Tick};
+
+use super::absent::{LostLoop, Others, stand_in};
+use super::{Member, ask_for_clock, exchange};
+use crate::ClusterError;
+use crate::clock::{Exchange, OffsetEstimate};
+use crate::frame::{Frame, FrameKind};
+use crate::link::message;
+use crate::message::{Begin, Ended, ToCoordinator, ToWorker, WorkerTotals};
+use crate::observed;
+use crate::tick::{TickReader, loop_of};
+use crate::worker::within;
+
+/// Between two looks at commands.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// Between two questions for the clock.
+const CLOCK_INTERVAL_NS: u64 = 1_000_000_000;
+/// Of so many the best is recorded.
+const CLOCK_WINDOW: usize = 10;
+/// How long the last message may take.
+const BYE_LIMIT: Duration = Duration::from_secs(5);
+
+/// How a worker's part of the run ended.
+pub(super) struct WorkerEnd {
+    pub(super) totals: WorkerTotals,
+    /// Why it vanished, if it did.
+    pub(super) vanished: Option<String>,
+}
+
+/// A loop of the worker.
+struct Lane {
+    outlet: TickSender,
+    reader: TickReader,
+    /// The second after its last tick.
+    next_second: u32,
+    state: LoopState,
+}
+
+/// Why a worker is no longer there.
+enum Stop {
+    /// It ended as it should.
+    Ended(Ended),
+    /// It is gone, for this reason.
+    Vanished(ClusterError),
+    /// The recorder is.
+    RecorderGone,
+}
+
+impl From<ClusterError> for Stop {
+    fn from(error: ClusterError) -> Stop {
+        Stop::Vanished(error)
+    }
+}
+
+pub(super) struct Pump {
+    member: Member,
+    group: LoopGroup,
+    lanes: Vec<Lane>,
+    observed: Sender<Observed>,
+    /// A tick that the recorder has not taken yet.
+    waiting: Option<(usize, Box<Tick>)>,
+    spare: Box<Tick>,
+    command: Command,
+    asked_ns: u64,
+    exchanges: Vec<Exchange>,
+}
+
+impl Pump {
+    pub(super) fn new(
+        member: Member,
+        group: LoopGroup,
+        outlets: Vec<TickSender>,
+        observed: Sender<Observed>,
+    ) -> Pump {
+        let lane = |outlet| Lane {
+            outlet,
+            reader: TickReader::default(),
+            next_second: 0,
+            state: LoopState::default(),
+        };
+        Pump {
+            member,
+            group,
+            lanes: outlets.into_iter().map(lane).collect(),
+            observed,
+            waiting: None,
+            spare: Box::default(),
+            command: Command::Run,
+            asked_ns: 0,
+            exchanges: Vec::new(),
+        }
+    }
+
+    /// From the beginning of the load to its end in this worker.
+    pub(super) fn work(
+        mut self,
+        options: &RunOptions,
+        others: &Others,
+        silence: Duration,
+    ) -> Result<WorkerEnd, EngineError> {
+        let stop = match self.relay(options, silence) {
+            Ok(ended) => Stop::Ended(ended),
+            Err(stop) => stop,
+        };
+        match stop {
+            Stop::Ended(Ended::Over(totals)) => {
+                self.part(options);
+                others.leave();
+                Ok(WorkerEnd { totals, vanished: None })
+            }
+            Stop::Ended(Ended::Failed(why)) => {
+                options.control.abandon();
+                others.leave();
+                Err(EngineError::Loop(format!("worker {}: {why}", self.name())))
+            }
+            Stop::RecorderGone => {
+                options.control.abandon();
+                let _ = self.member.link.say(&ToWorker::Abandon);
+                let _ = self.member.link.pump(Duration::ZERO);
+                others.leave();
+                Err(EngineError::RecorderGone)
+            }
+            Stop::Vanished(error) => self.vanish(&error, options, others),
+        }
+    }
+
+    /// `2 (127.0.0.1:7400)`
+    fn name(&self) -> String {
+        format!("{} ({})", self.group.index + 1, self.member.facts.address)
+    }
+
+    fn relay(&mut self, options: &RunOptions, silence: Duration) -> Result<Ended, Stop> {
+        let epoch_ns = self.member.facts.clock.on_worker(options.clock.monotonic_ns(Instant::EPOCH));
+        let epoch_unix_ns = i64::try_from(options.clock.epoch_unix_ns()).unwrap_or(i64::MAX);
+        self.member.link.say(&ToWorker::Begin(Begin { epoch_ns, epoch_unix_ns }))?;
+        self.record_clock(Instant::EPOCH, self.member.facts.clock);
+        loop {
+            self.pass_commands(options)?;
+            self.ask_for_clock(options)?;
+            self.offer_waiting()?;
+            while self.waiting.is_none()
+                && let Some(frame) = self.member.link.take()?
+            {
+                if let Some(ended) = self.receive(&frame)? {
+                    return Ok(ended);
+                }
+            }
+            if self.member.link.silence() > silence {
+                return Err(Stop::Vanished(ClusterError::Silent(silence.as_secs())));
+            }
+            self.member.link.pump(LOOK_INTERVAL)?;
+        }
+    }
+
+    fn pass_commands(&mut self, options: &RunOptions) -> Result<(), ClusterError> {
+        let command = options.control.command();
+        if command == self.command {
+            return Ok(());
+        }
+        self.command = command;
+        match command {
+            Command::Run => Ok(()),
+            Command::Drain => self.member.link.say(&ToWorker::Drain),
+            Command::Abandon => self.member.link.say(&ToWorker::Abandon),
+        }
+    }
+
+    fn ask_for_clock(&mut self, options: &RunOptions) -> Result<(), ClusterError> {
+        let now = options.clock.now();
+        let ns = options.clock.monotonic_ns(now);
+        if ns.saturating_sub(self.asked_ns) < CLOCK_INTERVAL_NS {
+            return Ok(());
+        }
+        self.asked_ns = ns;
+        if self.exchanges.len() >= CLOCK_WINDOW
+            && let Some(estimate) = OffsetEstimate::of(&std::mem::take(&mut self.exchanges))
+        {
+            self.record_clock(now, estimate);
+        }
+        ask_for_clock(&mut self.member.link)
+    }
+
+    /// Record by how much the clock has moved against what the run assumes, and how sure that is.
+    fn record_clock(&self, at: Instant, estimate: OffsetEstimate) {
+        let series = |name| SeriesKey::new(name, SeriesKey::GENERATOR, "s").instance(self.group.place);
+        let seconds = |ns: f64| ns / 1e9;
+        let drift = seconds(self.member.facts.clock.drift_ns(&estimate) as f64);
+        let error = seconds(estimate.error_ns as f64);
+        let samples = vec![
+            (series(SeriesKey::CLOCK_DRIFT), Sample { at, value: drift }),
+            (series(SeriesKey::CLOCK_ERROR), Sample { at, value: error }),
+        ];
+        // A recorder that is gone has reported why itself.
+        let _ = self.observed.send(Observed { samples, ..Observed::default() });
+    }
+
+    fn offer_waiting(&mut self) -> Result<(), Stop> {
+        let Some((lane, tick)) = self.waiting.take() else { return Ok(()) };
+        match self.lanes[lane].outlet.offer(tick) {
+            Offer::Accepted(empty) => self.spare = empty,
+            Offer::Later(tick) => self.waiting = Some((lane, tick)),
+            Offer::Gone => return Err(Stop::RecorderGone),
+        }
+        Ok(())
+    }
+
+    /// Hand on what was received; how it ended, if it did.
+    fn receive(&mut self, frame: &Frame) -> Result<Option<Ended>, Stop> {
+        match frame.kind {
+            FrameKind::Tick => self.receive_tick(&frame.content)?,
+            FrameKind::Observed => {
+                let seen = observed::read(&frame.content, self.group.place)?;
+                let _ = self.observed.send(seen);
+            }
+            FrameKind::Pong => self.exchanges.push(exchange(&frame.content)?),
+            _ => match message(frame)? {
+                ToCoordinator::Ended(ended) => return Ok(Some(ended)),
+                _ => return Err(ClusterError::malformed("the end of its load was expected").into()),
+            },
+        }
+        Ok(None)
+    }
+
+    fn receive_tick(&mut self, content: &[u8]) -> Result<(), Stop> {
+        let lane = usize::from(loop_of(content)?);
+        let own = self.lanes.get_mut(lane);
+        let own = own.ok_or_else(|| ClusterError::malformed(format!("it has no loop {lane}")))?;
+        let mut tick = std::mem::take(&mut self.spare);
+        tick.clear();
+        own.reader.read(content, self.group.place, &mut tick)?;
+        own.next_second = tick.second.saturating_add(1);
+        own.state = tick.state;
+        self.waiting = Some((lane, tick));
+        self.offer_waiting()
+    }
+
+    /// The load of this worker is over: look at its clock once more, and let it go.
+    fn part(&mut self, options: &RunOptions) {
+        // What it measured is here. A worker that is lost from now on loses nothing.
+        if let Ok(estimate) = self.member.measure_clock() {
+            self.record_clock(options.clock.now(), estimate);
+        }
+        let _ = self.member.link.say(&ToWorker::Bye);
+        let _ = self.member.link.drain(within(BYE_LIMIT));
+    }
+
+    fn vanish(
+        self,
+        error: &ClusterError,
+        options: &RunOptions,
+        others: &Others,
+    ) -> Result<WorkerEnd, EngineError> {
+        let from_second = self.lanes.iter().map(|lane| lane.next_second).min().unwrap_or(0);
+        let why = format!(
+            "worker {} vanished: {error}; what it had from second {from_second} on is lost, and its arrivals of an open \
+             model count as dropped by the generator",
+            self.name()
+        );
+        self.note(options.clock.now(), &why);
+        others.leave();
+        let states = self.lanes.iter().map(|lane| &lane.state);
+        let totals = WorkerTotals {
+            last_second: from_second.saturating_sub(1),
+            requests_in_flight: states.clone().map(|state| u64::from(state.in_flight)).sum(),
+            iterations_in_flight: states.map(|state| u64::from(state.iterations)).sum(),
+            folded_ticks: 0,
+            stopped_at: None,
+            folded_endpoints: 0,
+        };
+        let lost = |lane: Lane| LostLoop {
+            from: Instant::at(Duration::from_secs(lane.next_second.into())),
+            first_key: lane.reader.known_keys(),
+            outlet: lane.outlet,
+        };
+        let lost = self.lanes.into_iter().map(lost).collect();
+        stand_in(lost, &self.group, options, others)?;
+        Ok(WorkerEnd { totals, vanished: Some(why) })
+    }
+
+    fn note(&self, at: Instant, text: &str) {
+        let instance: Option<Instance> = Some(self.group.place);
+        let (observer, kind) = (SeriesKey::GENERATOR.to_owned(), NoticeKind::Gone);
+        let notice = Notice { at, observer, instance, kind, text: text.to_owned() };
+        let _ = self.observed.send(Observed { notices: vec![notice], ..Observed::default() });
+    }
+}

@@ -1,0 +1,26 @@
+//! Workers: processes elsewhere whose loops belong to one run.
+//!
+//! A worker is more loops. What it offers is its segment of the load, and its ticks come over a socket into the same exchange
+//! that joins a loop to the recorder, so that nothing after the recorder knows of it. [`Fleet`] is the coordinator's side,
+//! [`Listening`] and [`Session`] are the worker's; between them are [`frame`]s, whose content is in [`message`] and [`tick`].
+
+mod clock;
+mod error;
+mod fields;
+mod fleet;
+pub mod frame;
+mod handshake;
+mod keys;
+mod link;
+pub mod message;
+mod observed;
+pub mod tick;
+mod worker;
+
+pub use clock::{Exchange, OffsetEstimate};
+pub use error::ClusterError;
+pub use fleet::{Fleet, Job, Limits, WorkerFacts};
+pub use handshake::{Token, UnusableToken};
+pub use keys::{RunKeys, Secret};
+pub use message::{Assignment, HandedFile, WorkerIdentity};
+pub use worker::{Listening, Session};

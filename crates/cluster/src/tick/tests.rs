@@ -1,0 +1,129 @@
+use std::time::Duration;
+
+use evidence::exemplar::ExemplarKind;
+use evidence::metric::MetricHandle;
+use evidence::{Metric, Outcome};
+use proptest::prelude::*;
+
+use super::*;
+
+fn exemplar() -> Exemplar {
+    Exemplar {
+        kind: ExemplarKind::Failed,
+        scenario: "play".into(),
+        endpoint: "list".into(),
+        phase: "steady".into(),
+        outcome: Outcome::Timeout,
+        due: Instant::at(Duration::from_millis(1_500)),
+        response_time_ns: 30_000_000_000,
+        service_time_ns: 0,
+        request: "GET http://127.0.0.1/".to_owned(),
+        request_headers: vec![("accept".to_owned(), "*/*".to_owned())],
+        request_body: String::new(),
+        status: Some(503),
+        response_headers: Vec::new(),
+        response_body: "späť".to_owned(),
+        detail: "no complete response".to_owned(),
+        trace_id: None,
+    }
+}
+
+fn key(metric: Metric) -> Key {
+    let key = Key::of(metric).scenario("play").endpoint("list").phase("steady").tag("a", "b");
+    key.outcome(Outcome::Ok).instance(Instance { machine: 0, process: 2, loop_index: 1 })
+}
+
+/// A tick with something of everything.
+fn tick(times_ns: &[u64], counts: &[(u32, u64)], values: &[f64]) -> Tick {
+    let mut tick = Tick::default();
+    tick.instance.loop_index = 1;
+    tick.second = 7;
+    tick.is_last = true;
+    tick.new_keys = vec![(KeyId(0), key(Metric::ResponseTime)), (KeyId(1), key(Metric::Scheduled))];
+    tick.state =
+        LoopState { in_flight: 3, covered_ns: 1_000_000_000, script_cpu_ns: Some(0), ..LoopState::default() };
+    let scenario = Name::from("play");
+    tick.scenarios.push(ScenarioState { scenario, active_mean: 1.5, active_max: 3, cap: 10, at_cap: 0.25 });
+    times_ns.iter().for_each(|ns| tick.record_ns(KeyId(0), *ns));
+    counts.iter().for_each(|(second, value)| tick.add(KeyId(1), *second, *value));
+    let kind = MetricKind::Trend;
+    let (name, phase) = (Name::from("waits"), Name::from("steady"));
+    tick.metrics
+        .new
+        .push((MetricId(0), MetricKey { kind, name, tags: [("k".into(), "v".into())].into(), phase }));
+    for value in values {
+        tick.metrics.add(MetricHandle { id: MetricId(0), kind }, *value, Instant::from_nanos(5));
+    }
+    tick.exemplars.push(exemplar());
+    tick
+}
+
+fn same(a: &Tick, b: &Tick) {
+    let parts = |t: &Tick| {
+        let histograms: std::collections::BTreeMap<_, _> =
+            t.histograms().map(|(key, h)| (key, h.to_v2())).collect();
+        let mut counts: Vec<_> = t.counts().to_vec();
+        counts.sort_by_key(|count| (count.key, count.second));
+        let sums: Vec<_> = t.metrics.sums().into_iter().map(|(id, sums)| (id, sums.clone())).collect();
+        (histograms, counts, sums)
+    };
+    assert_eq!((a.second, a.is_last, a.state), (b.second, b.is_last, b.state));
+    assert_eq!(
+        (&a.new_keys, &a.scenarios, &a.metrics.new, &a.exemplars),
+        (&b.new_keys, &b.scenarios, &b.metrics.new, &b.exemplars)
+    );
+    assert_eq!(parts(a), parts(b));
+}
+
+proptest! {
+    #[test]
+    fn a_tick_is_read_as_it_was_written(
+        times_ns in proptest::collection::vec(0_u64..4_000_000_000_000, 0..40),
+        counts in proptest::collection::vec((0_u32..9, 0_u64..1 << 40), 0..20),
+        values in proptest::collection::vec(-1e9_f64..1e9, 0..20),
+    ) {
+        let tick = tick(&times_ns, &counts, &values);
+        let mut message = Vec::new();
+        write(&tick, &mut message);
+        let mut read = Tick::default();
+        let worker = Instance { machine: 4, process: 2, loop_index: 0 };
+        TickReader::default().read(&message, worker, &mut read).unwrap();
+        same(&tick, &read);
+        prop_assert_eq!(read.instance, Instance { loop_index: 1, ..worker });
+        for cut in 0..message.len() {
+            prop_assert!(TickReader::default().read(&message[..cut], worker, &mut Tick::default()).is_err());
+        }
+    }
+}
+
+#[test]
+fn keys_are_announced_once_and_known_later() {
+    let mut first = Vec::new();
+    write(&tick(&[5_000], &[(7, 1)], &[1.0]), &mut first);
+    let mut later = tick(&[6_000], &[(8, 2)], &[]);
+    (later.new_keys, later.metrics.new) = (Vec::new(), Vec::new());
+    let mut second = Vec::new();
+    write(&later, &mut second);
+    let worker = Instance::default();
+    assert!(TickReader::default().read(&second, worker, &mut Tick::default()).is_err());
+    let mut reader = TickReader::default();
+    reader.read(&first, worker, &mut Tick::default()).unwrap();
+    let mut read = Tick::default();
+    reader.read(&second, worker, &mut read).unwrap();
+    same(&later, &read);
+    assert_eq!(reader.known_keys(), 2);
+}
+
+#[test]
+fn a_key_of_another_shape_is_refused() {
+    let mut tick = Tick::default();
+    tick.new_keys = vec![(KeyId(0), key(Metric::Scheduled))];
+    tick.record_ns(KeyId(0), 5);
+    let mut message = Vec::new();
+    write(&tick, &mut message);
+    let refused = TickReader::default().read(&message, Instance::default(), &mut Tick::default());
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "what it sent is not understood: key 0 was not announced for this"
+    );
+}

@@ -1,0 +1,281 @@
+//! The worker's side: it waits for one coordinator, is handed its part of a run, and hands its ticks on.
+
+mod relay;
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use std::{io, thread};
+
+use engine::clock::monotonic_ns;
+use engine::{Clock, Loops, RunOptions};
+use evidence::tick_channel::tick_channel;
+use evidence::{Instance, Observed, Tick};
+use sha2::{Digest as _, Sha256};
+use workload::plan::Files;
+
+use crate::ClusterError;
+use crate::frame::{Frame, FrameKind, PROTOCOL};
+use crate::handshake::{Nonces, Side, hexadecimal, nonce};
+use crate::keys::Secret;
+use crate::link::{Link, Role, message};
+use crate::message::{
+    Assignment, Begin, Ended, Hello, ToCoordinator, ToWorker, WorkerIdentity, WorkerTotals,
+};
+use crate::tick::TickReader;
+use relay::Relay;
+
+/// How long a peer has to prove that it is the coordinator.
+const PROOF_LIMIT: Duration = Duration::from_secs(3);
+/// How long the coordinator may take for anything before the load: it waits for the slowest worker.
+const PREPARATION_LIMIT: Duration = Duration::from_secs(600);
+/// How long a last message may take to be sent.
+const LAST_WORDS_LIMIT: Duration = Duration::from_secs(5);
+
+pub(crate) fn within(limit: Duration) -> u64 {
+    monotonic_ns().saturating_add(limit.as_nanos() as u64)
+}
+
+/// A worker that waits for its coordinator.
+#[derive(Debug)]
+pub struct Listening {
+    listener: TcpListener,
+    secret: Secret,
+    version: String,
+}
+
+impl Listening {
+    /// Listen at `address`; `version` is that of the program.
+    ///
+    /// # Errors
+    /// [`ClusterError::Io`] when nothing can listen there, [`ClusterError::Refused`] when the address can be reached from
+    /// elsewhere and there are no keys.
+    pub fn bind(address: &str, secret: Secret, version: &str) -> Result<Listening, ClusterError> {
+        let listener = TcpListener::bind(address)?;
+        let own = listener.local_addr()?;
+        if secret.token().is_some() && !own.ip().is_loopback() {
+            let why =
+                format!("{own} can be reached from other machines: a worker listens there only with keys");
+            return Err(ClusterError::Refused(why));
+        }
+        Ok(Listening { listener, secret, version: version.to_owned() })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Wait for the one coordinator, and for its assignment. Whoever does not prove to be it is reported to `refused`, and
+    /// the wait goes on.
+    ///
+    /// # Errors
+    /// [`ClusterError`] when the coordinator is there and its assignment cannot be received.
+    pub fn accept(
+        self,
+        identity: &WorkerIdentity,
+        mut refused: impl FnMut(SocketAddr, &ClusterError),
+    ) -> Result<Session, ClusterError> {
+        let link = loop {
+            let (stream, from) = self.listener.accept()?;
+            let link = Link::over(stream, &self.secret, Role::Accepts);
+            match link.and_then(|link| self.prove(link)) {
+                Ok(link) => break link,
+                Err(error) => refused(from, &error),
+            }
+        };
+        // Nobody else is listened to from here on.
+        drop(self.listener);
+        Session::receive(link, identity)
+    }
+
+    fn prove(&self, mut link: Link) -> Result<Link, ClusterError> {
+        let limit = within(PROOF_LIMIT);
+        let ToWorker::Hello(theirs) = link.hear(limit)? else {
+            return Err(ClusterError::malformed("its first message is no greeting"));
+        };
+        let own = Hello { protocol: PROTOCOL, version: self.version.clone(), nonce: nonce()? };
+        let nonces = Nonces { coordinator: &theirs.nonce, worker: &own.nonce };
+        let proof = self.secret.token().map(|token| token.proof(Side::Worker, nonces)).unwrap_or_default();
+        link.say(&ToCoordinator::Hello(own.clone(), proof))?;
+        let ToWorker::Proof(proof) = link.hear(limit)? else { return Err(ClusterError::Stranger) };
+        if let Some(token) = self.secret.token()
+            && !token.is_proof(Side::Coordinator, nonces, &proof)
+        {
+            return Err(ClusterError::Stranger);
+        }
+        if (theirs.protocol, &theirs.version) != (own.protocol, &own.version) {
+            return Err(ClusterError::Version { ours: own.version, theirs: theirs.version });
+        }
+        link.trust();
+        Ok(link)
+    }
+}
+
+/// A worker with an assignment.
+#[derive(Debug)]
+pub struct Session {
+    link: Link,
+    /// What it is to do.
+    pub assignment: Assignment,
+    /// The files that it was handed.
+    pub files: ReceivedFiles,
+    /// What the run's setup extracted, by variable.
+    pub setup_variables: Vec<Arc<[u8]>>,
+    /// What the run's setup counted, if this worker hands it on.
+    pub setup_ticks: Vec<Tick>,
+}
+
+/// Files that were handed over, by the names under which the coordinator read them.
+#[derive(Debug, Clone, Default)]
+pub struct ReceivedFiles(BTreeMap<String, Arc<[u8]>>);
+
+impl Files for ReceivedFiles {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let found = path.to_str().and_then(|path| self.0.get(path));
+        found.map(|content| content.to_vec()).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Session {
+    fn receive(mut link: Link, identity: &WorkerIdentity) -> Result<Session, ClusterError> {
+        link.say(&ToCoordinator::Identity(identity.clone()))?;
+        let assignment = loop {
+            match link.hear(within(PREPARATION_LIMIT))? {
+                ToWorker::Assignment(assignment) => break assignment,
+                ToWorker::Bye => return Err(ClusterError::Refused("the run was not started".to_owned())),
+                _ => return Err(ClusterError::malformed("an assignment was expected")),
+            }
+        };
+        let mut wanted: Vec<String> = assignment.files.iter().map(|file| file.digest.clone()).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        link.say(&ToCoordinator::Wanted(wanted.clone()))?;
+        let mut by_digest = BTreeMap::new();
+        for digest in wanted {
+            let file = assignment.files.iter().find(|file| file.digest == digest);
+            let content = receive_file(&mut link, &digest, file.map_or(0, |file| file.bytes))?;
+            by_digest.insert(digest, content);
+        }
+        let named =
+            |file: &crate::HandedFile| Some((file.path.clone(), by_digest.get(&file.digest)?.clone()));
+        let files = ReceivedFiles(assignment.files.iter().filter_map(named).collect());
+        let mut session =
+            Session { link, assignment, files, setup_variables: Vec::new(), setup_ticks: Vec::new() };
+        session.receive_setup()?;
+        Ok(session)
+    }
+
+    fn receive_setup(&mut self) -> Result<(), ClusterError> {
+        let mut reader = TickReader::default();
+        loop {
+            let frame = self.link.next(within(PREPARATION_LIMIT))?;
+            match frame.kind {
+                FrameKind::SetupVariable => self.setup_variables.push(frame.content.into()),
+                FrameKind::SetupTick => {
+                    let mut tick = Tick::default();
+                    reader.read(&frame.content, Instance::default(), &mut tick)?;
+                    self.setup_ticks.push(tick);
+                }
+                _ => match message(&frame)? {
+                    ToWorker::HandedOver => return Ok(()),
+                    _ => return Err(ClusterError::malformed("the end of the hand-over was expected")),
+                },
+            }
+        }
+    }
+
+    /// Say why this worker does not take part.
+    pub fn refuse(mut self, why: &str) {
+        // The coordinator may be gone: it does not start the run then either.
+        let _ = self.link.say(&ToCoordinator::Refused(why.to_owned()));
+        let _ = self.link.drain(within(LAST_WORDS_LIMIT));
+    }
+
+    /// Say that the load can begin, of the workload with this digest, and wait until it does. The coordinator may ask for
+    /// the clock meanwhile.
+    ///
+    /// # Errors
+    /// [`ClusterError`] when the coordinator is gone, or does not start the run.
+    pub fn wait_to_begin(&mut self, workload_digest: &str) -> Result<Clock, ClusterError> {
+        self.link.say(&ToCoordinator::Ready(workload_digest.to_owned()))?;
+        loop {
+            let frame = self.link.next(within(PREPARATION_LIMIT))?;
+            if frame.kind == FrameKind::Ping {
+                answer(&mut self.link, &frame)?;
+                continue;
+            }
+            match message(&frame)? {
+                ToWorker::Begin(Begin { epoch_ns, epoch_unix_ns }) => {
+                    return Ok(Clock::with_epoch(epoch_ns, epoch_unix_ns.into()));
+                }
+                ToWorker::Bye | ToWorker::Abandon | ToWorker::Drain => {
+                    return Err(ClusterError::Refused("the run was not started".to_owned()));
+                }
+                _ => return Err(ClusterError::malformed("the beginning of the load was expected")),
+            }
+        }
+    }
+
+    /// Offer the load of `loops`, and hand on what they and the observers see. `stop_observing` ends the observers, whose
+    /// channel `observed` is.
+    ///
+    /// # Errors
+    /// [`ClusterError`] when the coordinator is gone, which ends the load.
+    pub fn offer(
+        self,
+        loops: Loops,
+        options: &RunOptions,
+        observed: Receiver<Observed>,
+        stop_observing: impl FnOnce(),
+    ) -> Result<(), ClusterError> {
+        let (outlets, inlets) = (0..self.assignment.loops).map(|_| tick_channel()).unzip();
+        let (ends, ended) = channel();
+        let relay = Relay::new(self.link, inlets, observed, ended);
+        thread::scope(|scope| {
+            let relaying = scope.spawn(|| relay.work(&options.control));
+            let totals = loops.run(options, outlets);
+            stop_observing();
+            let end = match totals {
+                Ok(totals) => Ended::Over(WorkerTotals::of(totals, options.program.folded_endpoints())),
+                Err(error) => Ended::Failed(error.to_string()),
+            };
+            // A relay that has ended says why itself.
+            let _ = ends.send(end);
+            let panicked =
+                || Err(ClusterError::Refused("the relay panicked. This is a bug in plimsoll".to_owned()));
+            relaying.join().unwrap_or_else(|_| panicked())
+        })
+    }
+}
+
+fn receive_file(link: &mut Link, digest: &str, bytes: u64) -> Result<Arc<[u8]>, ClusterError> {
+    let mut content = Vec::new();
+    while (content.len() as u64) < bytes {
+        let frame = link.next(within(PREPARATION_LIMIT))?;
+        if frame.kind != FrameKind::FilePart {
+            return Err(ClusterError::malformed("a part of a file was expected"));
+        }
+        content.extend_from_slice(&frame.content);
+    }
+    if hexadecimal(&Sha256::digest(&content)) != digest {
+        return Err(ClusterError::malformed("a file has another digest than was announced"));
+    }
+    Ok(content.into())
+}
+
+/// Answer the question for the clock at once.
+fn answer(link: &mut Link, ping: &Frame) -> Result<(), ClusterError> {
+    let now = monotonic_ns();
+    link.send(FrameKind::Pong, |to| {
+        to.extend_from_slice(&ping.content);
+        to.extend_from_slice(&now.to_be_bytes());
+    })?;
+    link.pump(Duration::ZERO)
+}

@@ -1,0 +1,106 @@
+//! Between the loops of a worker and the coordinator: ticks one way, commands the other.
+
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use engine::Control;
+use evidence::Observed;
+use evidence::tick_channel::{Received, TickReceiver};
+
+use super::answer;
+use crate::ClusterError;
+use crate::frame::FrameKind;
+use crate::link::{Link, message};
+use crate::message::{Ended, ToCoordinator, ToWorker};
+use crate::{observed, tick};
+
+/// Between two looks at the loops.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// A coordinator that sends nothing for so long is gone: it asks for the clock once a second.
+const SILENCE_LIMIT: Duration = Duration::from_secs(15);
+
+/// Takes what the loops hand over, only as fast as the coordinator does: what it does not take is merged in the loops.
+pub(super) struct Relay {
+    link: Link,
+    inlets: Vec<Option<TickReceiver>>,
+    observed: Option<Receiver<Observed>>,
+    ended: Receiver<Ended>,
+    has_said_end: bool,
+}
+
+impl Relay {
+    pub(super) fn new(
+        link: Link,
+        inlets: Vec<TickReceiver>,
+        observed: Receiver<Observed>,
+        ended: Receiver<Ended>,
+    ) -> Relay {
+        let inlets = inlets.into_iter().map(Some).collect();
+        Relay { link, inlets, observed: Some(observed), ended, has_said_end: false }
+    }
+
+    /// Until the coordinator has everything, or is gone; then the load is abandoned.
+    pub(super) fn work(mut self, control: &Control) -> Result<(), ClusterError> {
+        let end = self.work_until_bye(control);
+        if end.is_err() {
+            control.abandon();
+        }
+        end
+    }
+
+    fn work_until_bye(&mut self, control: &Control) -> Result<(), ClusterError> {
+        loop {
+            while let Some(frame) = self.link.take()? {
+                if frame.kind == FrameKind::Ping {
+                    answer(&mut self.link, &frame)?;
+                    continue;
+                }
+                match message(&frame)? {
+                    ToWorker::Drain => control.drain(),
+                    ToWorker::Abandon => control.abandon(),
+                    ToWorker::Bye => return Ok(()),
+                    _ => return Err(ClusterError::malformed("a command was expected")),
+                }
+            }
+            if self.link.backlog() == 0 {
+                self.hand_on()?;
+            }
+            if self.link.silence() > SILENCE_LIMIT {
+                return Err(ClusterError::Silent(SILENCE_LIMIT.as_secs()));
+            }
+            self.link.pump(LOOK_INTERVAL)?;
+        }
+    }
+
+    /// One tick of each loop, and what was observed; the end when there is nothing more.
+    fn hand_on(&mut self) -> Result<(), ClusterError> {
+        for slot in &mut self.inlets {
+            let Some(inlet) = slot else { continue };
+            match inlet.take() {
+                Received::Empty => {}
+                Received::Closed => *slot = None,
+                Received::Tick(full) => {
+                    self.link.send(FrameKind::Tick, |to| tick::write(&full, to))?;
+                    inlet.give_back(full);
+                }
+            }
+        }
+        loop {
+            let seen = self.observed.as_ref().map(Receiver::try_recv);
+            match seen {
+                Some(Ok(seen)) => self.link.send(FrameKind::Observed, |to| observed::write(&seen, to))?,
+                Some(Err(TryRecvError::Disconnected)) => self.observed = None,
+                Some(Err(TryRecvError::Empty)) | None => break,
+            }
+        }
+        let is_all = self.observed.is_none() && self.inlets.iter().all(Option::is_none);
+        if is_all
+            && !self.has_said_end
+            && let Ok(end) = self.ended.try_recv()
+        {
+            self.link.say(&ToCoordinator::Ended(end))?;
+            self.has_said_end = true;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! A run over workers: the same load, and what becomes of it when the coordinator is slow or a worker is lost.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use cluster::Fleet;
+use engine::{Clock, Control, EngineError, RunOptions, Totals};
+use evidence::tick_channel::{TickReceiver, tick_channel};
+use evidence::{NoticeKind, Observed};
+
+use crate::parts::{LIMITS, PLAN, Sums, job, listening, program, record, token, total, worker};
+
+const SCHEDULED_A_SECOND: u64 = 90;
+
+fn options(plan: &str) -> RunOptions {
+    let clock = Clock::starting_in(Duration::from_millis(200));
+    RunOptions { program: program(plan), clock, control: Control::new(), behaviour: None }
+}
+
+/// What became of a run over workers at these addresses, read by this recorder.
+fn run(
+    addresses: &[String],
+    plan: &str,
+    recorder: impl FnOnce(&[TickReceiver]) -> Sums + Send,
+) -> (Result<Totals, EngineError>, Sums, Vec<Observed>) {
+    let loops = 2;
+    let mut fleet = Fleet::gather(addresses, &token(), ("here", "1.0"), LIMITS).unwrap();
+    fleet.make_ready(&job(loops), &[]).unwrap();
+    let count = addresses.len() * usize::from(loops);
+    let (outlets, inlets): (Vec<_>, Vec<_>) = (0..count).map(|_| tick_channel()).unzip();
+    let (observers, observed) = channel();
+    let options = options(plan);
+    thread::scope(|scope| {
+        let recording = scope.spawn(move || recorder(&inlets));
+        let ended = fleet.run(&options, outlets, &observers);
+        drop(observers);
+        (ended.map(|(totals, _)| totals), recording.join().unwrap(), observed.iter().collect())
+    })
+}
+
+fn started(plan: &'static str, workers: usize) -> Vec<String> {
+    let start = |_| {
+        let (listening, address) = listening(token());
+        worker(listening, plan);
+        address
+    };
+    (0..workers).map(start).collect()
+}
+
+fn arrivals(sums: &Sums) -> Sums {
+    sums.iter().filter(|((metric, ..), _)| metric == "scheduled").map(|(key, n)| (key.clone(), *n)).collect()
+}
+
+#[test]
+fn three_workers_of_two_loops_count_what_six_loops_here_do() {
+    let (outlets, inlets): (Vec<_>, Vec<_>) = (0..6).map(|_| tick_channel()).unzip();
+    let here = thread::scope(|scope| {
+        let recording = scope.spawn(move || record(&inlets));
+        engine::run(&options(PLAN), outlets).unwrap();
+        recording.join().unwrap()
+    });
+    let (ended, there, observed) = run(&started(PLAN, 3), PLAN, record);
+    assert_eq!(arrivals(&there), arrivals(&here));
+    assert_eq!(total(&there, "scheduled"), 2 * SCHEDULED_A_SECOND);
+    assert_eq!(total(&there, "started") + total(&there, "dropped_late"), 2 * SCHEDULED_A_SECOND);
+    assert_eq!(ended.unwrap().requests_in_flight, 0);
+    let clocks =
+        observed.iter().flat_map(|seen| &seen.samples).filter(|(key, _)| &*key.name == "clock_drift");
+    assert_eq!(clocks.count(), 6, "each clock is measured before the load and after it");
+}
+
+const LONG: &str = r#"version = 1
+[targets.api]
+url = "http://127.0.0.1:1"
+[[phases]]
+name = "all"
+duration = "7s"
+[[scenarios]]
+name = "open"
+executor = "constant-arrival-rate"
+rate = "90/s"
+max_vus = 90
+[[scenarios.steps]]
+name = "one"
+get = "${api.url}/one"
+"#;
+
+#[test]
+fn a_coordinator_that_takes_nothing_until_the_load_is_over_loses_no_count() {
+    // The loops' own exchange, the connection and the coordinator's exchange are filled before loops merge seconds.
+    let (ended, sums, _) = run(&started(LONG, 2), LONG, |inlets| {
+        let clock = Clock::starting_in(Duration::ZERO);
+        while clock.now().second() < 8 {
+            thread::yield_now();
+        }
+        record(inlets)
+    });
+    ended.unwrap();
+    assert_eq!(total(&sums, "scheduled"), 7 * SCHEDULED_A_SECOND);
+    assert_eq!(total(&sums, "started") + total(&sums, "dropped_late"), 7 * SCHEDULED_A_SECOND);
+    assert_eq!(total(&sums, "requests"), total(&sums, "started"));
+}
+
+/// A way to a worker that passes on so many bytes of what it says, and then closes.
+fn cut_after(bytes: usize, address: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        let (coordinator, _) = listener.accept().unwrap();
+        let worker = TcpStream::connect(address).unwrap();
+        let (mut from, mut to) = (coordinator.try_clone().unwrap(), worker.try_clone().unwrap());
+        thread::spawn(move || std::io::copy(&mut from, &mut to));
+        let (mut from, mut to, mut left) = (worker, coordinator, bytes);
+        let mut buffer = [0; 1024];
+        while left > 0 {
+            let read = from.read(&mut buffer).unwrap_or(0);
+            let passed = read.min(left);
+            if read == 0 || to.write_all(&buffer[..passed]).is_err() {
+                break;
+            }
+            left -= passed;
+        }
+        let _ = to.shutdown(std::net::Shutdown::Both);
+        let _ = from.shutdown(std::net::Shutdown::Both);
+    });
+    own
+}
+
+#[test]
+fn a_stream_that_is_cut_in_the_middle_of_a_message_loses_the_worker_and_not_the_run() {
+    let mut addresses = started(LONG, 2);
+    // Past the exchanges before the load, and in the middle of a tick.
+    addresses[1] = cut_after(6_500, addresses[1].clone());
+    let (ended, sums, observed) = run(&addresses, LONG, record);
+    ended.unwrap();
+    assert_eq!(total(&sums, "scheduled"), 7 * SCHEDULED_A_SECOND);
+    assert_eq!(total(&sums, "started") + total(&sums, "dropped_late"), 7 * SCHEDULED_A_SECOND);
+    assert!(total(&sums, "dropped_late") > SCHEDULED_A_SECOND, "{}", total(&sums, "dropped_late"));
+    let notices: Vec<_> = observed.iter().flat_map(|seen| &seen.notices).collect();
+    assert_eq!(notices.len(), 1);
+    assert!(
+        notices[0].kind == NoticeKind::Gone && notices[0].text.contains("worker 2"),
+        "{}",
+        notices[0].text
+    );
+    assert!(notices[0].text.contains("in the middle of a message"), "{}", notices[0].text);
+}
+
+#[test]
+fn a_run_that_loses_every_worker_is_broken_off() {
+    let addresses = started(LONG, 1).into_iter().map(|address| cut_after(6_500, address)).collect::<Vec<_>>();
+    let (ended, ..) = run(&addresses, LONG, record);
+    assert!(ended.unwrap_err().to_string().contains("every worker has vanished"));
+}

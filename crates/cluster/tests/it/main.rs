@@ -1,0 +1,7 @@
+//! Coordinator and workers together, over real sockets.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod fleet;
+mod parts;
+mod strangers;

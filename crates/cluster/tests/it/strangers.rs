@@ -1,0 +1,63 @@
+//! A worker serves one coordinator: the one that knows the secret.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::thread;
+
+use cluster::{ClusterError, Fleet, Listening, RunKeys, Secret, Token};
+
+use crate::parts::{LIMITS, accept, job, listening, token};
+
+#[test]
+fn garbage_on_the_port_is_refused_and_the_coordinator_still_served() {
+    let (listening, address) = listening(token());
+    let worker = thread::spawn(move || {
+        let mut refused = 0;
+        let session = listening.accept(&cluster::WorkerIdentity::default(), |_, _| refused += 1);
+        session.unwrap().wait_to_begin("digest").map(drop).unwrap_err();
+        refused
+    });
+    for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0, 0, 0, 3, 1, b'{', b'}'], &[0xff; 300], b""] {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.write_all(garbage).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        // Nothing is answered; an error is a connection that was closed with unread bytes.
+        assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap_or(0), 0);
+    }
+    let mut fleet = Fleet::gather(&[address], &token(), ("here", "1.0"), LIMITS).unwrap();
+    fleet.make_ready(&job(1), &[]).unwrap();
+    fleet.dismiss();
+    assert_eq!(worker.join().unwrap(), 4);
+}
+
+#[test]
+fn a_coordinator_with_another_token_or_version_is_refused() {
+    let (listening, address) = listening(token());
+    let worker = thread::spawn(move || accept(listening).map(drop));
+    let addresses = [address];
+    let other = Secret::Token(Token::given("another token of these tests").unwrap());
+    let refused = Fleet::gather(&addresses, &other, ("here", "1.0"), LIMITS).unwrap_err().to_string();
+    assert!(refused.contains("does not know the token"), "{refused}");
+    let refused = Fleet::gather(&addresses, &token(), ("here", "1.1"), LIMITS).unwrap_err().to_string();
+    assert!(refused.contains("it is plimsoll 1.0, and this is 1.1"), "{refused}");
+    Fleet::gather(&addresses, &token(), ("here", "1.0"), LIMITS).unwrap().dismiss();
+    assert!(matches!(worker.join().unwrap(), Err(ClusterError::Refused(_))));
+}
+
+#[test]
+fn with_keys_both_sides_are_recognised_by_their_certificates() {
+    let keys = || Secret::Keys(RunKeys::read(&RunKeys::make().unwrap()).unwrap());
+    let own = keys();
+    let (listening, address) = listening(own.clone());
+    let worker = thread::spawn(move || accept(listening).map(drop));
+    let addresses = [address];
+    Fleet::gather(&addresses, &keys(), ("here", "1.0"), LIMITS).unwrap_err();
+    Fleet::gather(&addresses, &own, ("here", "1.0"), LIMITS).unwrap().dismiss();
+    worker.join().unwrap().unwrap_err();
+}
+
+#[test]
+fn without_keys_a_worker_listens_on_this_machine_only() {
+    let refused = Listening::bind("0.0.0.0:0", token(), "1.0").unwrap_err().to_string();
+    assert!(refused.contains("can be reached from other machines"), "{refused}");
+}

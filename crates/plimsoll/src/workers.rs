@@ -1,0 +1,136 @@
+//! The workers of a run: started here or found at addresses, connected before the target is prepared, handed the plan, ready
+//! before the archive begins.
+
+mod handed;
+mod local;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use cluster::{Fleet, Job, Limits, RunKeys, Secret, Token, WorkerFacts};
+use evidence::manifest::Worker;
+use workload::plan::LoadedPlan;
+
+use crate::arguments::{RunArguments, WorkersArguments};
+use crate::environment::environment;
+use crate::failure::{CommandResult, Failure};
+use crate::manifest::workload_digest;
+use crate::plan;
+use crate::prepare::PreparedRun;
+use handed::PlanHandOver;
+pub(crate) use handed::received_plan;
+use local::LocalWorkers;
+
+/// The version that coordinator and workers must share.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The environment variable with the token of a run.
+pub(crate) const TOKEN_VARIABLE: &str = "PLIMSOLL_WORKER_TOKEN";
+/// A worker that sends nothing for so long has vanished.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// Workers that are connected and have nothing to do yet.
+pub(crate) struct ConnectedWorkers {
+    fleet: Fleet,
+    hand_over: PlanHandOver,
+    local: Option<LocalWorkers>,
+}
+
+/// Workers that could begin.
+pub(crate) struct ReadyWorkers {
+    pub(crate) fleet: Fleet,
+    /// Those that were started here; they end with this.
+    _local: Option<LocalWorkers>,
+}
+
+/// The plan, and the workers that are to offer its load, if there are any.
+pub(crate) fn resolve(arguments: &RunArguments) -> CommandResult<(LoadedPlan, Option<ConnectedWorkers>)> {
+    let asked = &arguments.workers;
+    if asked.workers.is_none() && asked.addresses.is_empty() {
+        return Ok((plan::resolve(&arguments.plan, &arguments.overrides)?, None));
+    }
+    let (plan, hand_over) = PlanHandOver::resolve(&arguments.plan, &arguments.overrides)?;
+    let connected = ConnectedWorkers::connect(asked, hand_over)?;
+    Ok((plan, Some(connected)))
+}
+
+impl ConnectedWorkers {
+    fn connect(asked: &WorkersArguments, hand_over: PlanHandOver) -> CommandResult<ConnectedWorkers> {
+        let patience = Duration::from_secs(asked.worker_timeout.into());
+        let limits = Limits { connect: patience, ready: patience, silence: SILENCE };
+        let (addresses, secret, local) = match asked.workers {
+            Some(count) => {
+                let token = Token::drawn().map_err(Failure::own)?;
+                let local = LocalWorkers::start(count, &token, patience)?;
+                (local.addresses(), Secret::Token(token), Some(local))
+            }
+            None => {
+                let secret = secret(asked.worker_keys.as_deref(), asked.worker_token_file.as_deref())?;
+                (asked.addresses.clone(), secret, None)
+            }
+        };
+        let boot = observe::boot_id();
+        let fleet = Fleet::gather(&addresses, &secret, (&boot, VERSION), limits).map_err(Failure::usage)?;
+        Ok(ConnectedWorkers { fleet, hand_over, local })
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u16 {
+        u16::try_from(self.fleet.workers()).unwrap_or(u16::MAX)
+    }
+
+    /// Hand the run over, and wait until every worker could begin.
+    pub(crate) fn make_ready(mut self, prepared: &PreparedRun, loops: u16) -> CommandResult<ReadyWorkers> {
+        let program = &prepared.program;
+        let (setup_variables, setup_ticks) = program.setup();
+        let job = Job {
+            job: self.hand_over.job()?,
+            loops,
+            files: self.hand_over.files(),
+            workload_digest: workload_digest(&program.redactor().stored(program.workload()))?,
+            setup_variables: setup_variables.to_vec(),
+        };
+        self.fleet.make_ready(&job, setup_ticks).map_err(Failure::usage)?;
+        Ok(ReadyWorkers { fleet: self.fleet, _local: self.local })
+    }
+}
+
+impl ReadyWorkers {
+    /// What the run file says of each.
+    pub(crate) fn described(&self, loops: u16) -> Vec<Worker> {
+        let described = |facts: WorkerFacts| Worker {
+            place: facts.place,
+            address: facts.address,
+            loops,
+            version: facts.version,
+            workload_digest: facts.workload_digest,
+            environment: facts.identity.environment,
+            pid: facts.identity.pid,
+            clock_offset_ns: facts.clock.offset_ns,
+            clock_error_ns: facts.clock.error_ns,
+        };
+        self.fleet.facts().into_iter().map(described).collect()
+    }
+}
+
+/// By what coordinator and workers recognise each other, from these files or the environment.
+pub(crate) fn secret(keys: Option<&Path>, token_file: Option<&Path>) -> CommandResult<Secret> {
+    let read = |path: &Path| {
+        let text = std::fs::read_to_string(path);
+        text.with_context(|| format!("{} cannot be read", path.display())).map_err(Failure::usage)
+    };
+    if let Some(path) = keys {
+        let keys = RunKeys::read(&read(path)?).with_context(|| format!("{}", path.display()));
+        return keys.map(Secret::Keys).map_err(Failure::usage);
+    }
+    let token = match token_file {
+        Some(path) => read(path)?,
+        None => environment(TOKEN_VARIABLE).ok_or_else(|| {
+            Failure::usage(anyhow!(
+                "a worker serves only the coordinator that knows its secret: give both the same token in \
+                 {TOKEN_VARIABLE} or a file, or keys (`plimsoll worker --make-keys FILE`)"
+            ))
+        })?,
+    };
+    Token::given(&token).map(Secret::Token).map_err(Failure::usage)
+}

@@ -1,0 +1,199 @@
+//! Runs whose load is offered by other processes: the same load, and what becomes of a run that loses one.
+
+use std::time::Duration;
+
+use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
+use testbed::{Behaviour, Target};
+
+use crate::command::{Running, TestFolder, open, recorded_seconds};
+
+/// An open scenario with random arrivals, one of a number of iterations for each virtual user, and one that all share.
+const PLAN: &str = r#"version = 1
+[targets.api]
+url = "http://ADDRESS"
+[data.users]
+generate = "user-{1..1000}"
+pick = "sequential"
+[[phases]]
+name = "all"
+duration = "3s"
+[[setup]]
+name = "begin"
+get = "${api.url}/begin"
+[[scenarios]]
+name = "open"
+executor = "constant-arrival-rate"
+arrivals = "poisson"
+rate = "60/s"
+max_vus = 60
+[[scenarios.steps]]
+name = "open"
+get = "${api.url}/open/${users.id}?n=${random(1, 1000000)}"
+[[scenarios]]
+name = "each"
+executor = "per-vu-iterations"
+vus = 12
+iterations = 5
+max_duration = "3s"
+[[scenarios.steps]]
+name = "each"
+get = "${api.url}/each/${users.id}?n=${random(1, 1000000)}"
+[[scenarios]]
+name = "shared"
+executor = "shared-iterations"
+vus = 5
+iterations = 50
+max_duration = "3s"
+[[scenarios.steps]]
+name = "shared"
+get = "${api.url}/shared/${users.id}"
+"#;
+
+fn target() -> Target {
+    testbed::http(Behaviour::ok()).unwrap()
+}
+
+/// Every request that the target has in its log, and the arrivals that were due in each second.
+fn offered(arguments: &[&str]) -> (Vec<String>, Vec<(String, i64, i64)>) {
+    let target = target();
+    let folder = TestFolder::new(&PLAN.replace("ADDRESS", &target.addr().to_string()));
+    let run = ["run", "plan.toml", "--quiet", "--no-precheck", "-o", "run.plimsoll"];
+    folder.plimsoll(&[&run[..], arguments].concat()).exits_with(0);
+    let mut lines: Vec<_> =
+        target.log().into_iter().map(|served| format!("{}?{:?}", served.path, served.query)).collect();
+    lines.sort();
+    let query = "SELECT scenario, second, sum(value) FROM counts JOIN keys USING (key) \
+                 WHERE metric = 'scheduled' AND scenario = 'open' GROUP BY 1, 2 ORDER BY 1, 2";
+    let file = Connection::open(folder.path("run.plimsoll")).unwrap();
+    let mut statement = file.prepare(query).unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    (lines, rows.map(Result::unwrap).collect())
+}
+
+#[test]
+fn three_workers_of_two_loops_offer_what_one_process_of_six_does() {
+    let one = offered(&["--loops", "6"]);
+    assert!(one.0.len() > 200, "{}", one.0.len());
+    assert_eq!(offered(&["--workers", "3", "--loops", "2"]), one);
+}
+
+/// Wait until the run file has so many seconds, and return the processes of the workers.
+fn workers_of(run: &mut Running, folder: &TestFolder, seconds: i64) -> Vec<Pid> {
+    let path = folder.path("run.plimsoll");
+    run.until("seconds are recorded", || recorded_seconds(&path) >= seconds);
+    let file = Connection::open(&path).unwrap();
+    let question = "SELECT value FROM manifest WHERE name = 'workers'";
+    let workers: String = file.query_row(question, [], |row| row.get(0)).unwrap();
+    let workers: serde_json::Value = serde_json::from_str(&workers).unwrap();
+    let pid = |worker: &serde_json::Value| Pid::from_raw(worker["pid"].as_i64().unwrap() as i32).unwrap();
+    workers.as_array().unwrap().iter().map(pid).collect()
+}
+
+const RUN: [&str; 8] =
+    ["run", "plan.toml", "--quiet", "--workers", "2", "-o", "run.plimsoll", "--json=run.json"];
+
+#[test]
+fn the_arrivals_of_a_killed_worker_are_dropped_by_the_generator() {
+    let target = target();
+    let folder =
+        TestFolder::new(&(open(target.addr(), 6) + "[objectives]\nfew = \"error_rate(all) < 50%\"\n"));
+    let mut run = folder.start(&RUN);
+    let workers = workers_of(&mut run, &folder, 2);
+    kill_process(workers[1], Signal::KILL).unwrap();
+    run.end().stdout_contains(&["W1", "worker 2", "vanished"]);
+    let arrivals = &folder.json("run.json")["accounting"]["arrivals"];
+    let count = |name: &str| arrivals[name].as_u64().unwrap();
+    assert_eq!(count("scheduled"), 300);
+    assert_eq!(count("started") + count("dropped_late"), 300, "{arrivals}");
+    assert!((25..=125).contains(&count("dropped_late")), "{arrivals}");
+}
+
+#[test]
+fn a_worker_that_was_stopped_for_a_while_is_late_and_stays() {
+    let target = target();
+    let folder =
+        TestFolder::new(&(open(target.addr(), 6) + "[objectives]\nfew = \"error_rate(all) < 50%\"\n"));
+    let mut run = folder.start(&RUN);
+    let workers = workers_of(&mut run, &folder, 2);
+    kill_process(workers[0], Signal::STOP).unwrap();
+    // The stop itself is what is tested: until the other worker has had two more seconds.
+    workers_of(&mut run, &folder, 5);
+    kill_process(workers[0], Signal::CONT).unwrap();
+    run.end();
+    let report = folder.json("run.json");
+    let arrivals = &report["accounting"]["arrivals"];
+    let count = |name: &str| arrivals[name].as_u64().unwrap();
+    assert_eq!((count("scheduled"), count("started")), (300, target.requests()), "{arrivals}");
+    assert!(count("dropped_late") > 10, "{arrivals}");
+    let is_w1 = |finding: &serde_json::Value| finding["rule"] == "W1";
+    assert!(!report["findings"].as_array().unwrap().iter().any(is_w1));
+}
+
+#[test]
+fn workers_end_with_a_killed_coordinator_and_its_file_is_readable() {
+    let target = target();
+    let folder = TestFolder::new(&open(target.addr(), 60));
+    let mut run = folder.start(&RUN);
+    let workers = workers_of(&mut run, &folder, 2);
+    run.signal(Signal::KILL);
+    run.end();
+    let mut report = folder.start(&["report", "run.plimsoll"]);
+    report.until("the workers have ended", || {
+        workers.iter().all(|worker| rustix::process::test_kill_process(*worker).is_err())
+    });
+    report.end().stdout_contains(&["killed at second"]);
+}
+
+#[test]
+fn an_interrupted_run_drains_its_workers() {
+    let target = testbed::http(Behaviour::after(Duration::from_millis(200))).unwrap();
+    let folder = TestFolder::new(&open(target.addr(), 60));
+    let mut run = folder.start(&RUN);
+    workers_of(&mut run, &folder, 1);
+    run.signal(Signal::INT);
+    run.end();
+    let report = folder.json("run.json");
+    assert_eq!(report["run"]["end"]["how"], "interrupted");
+    assert_eq!(report["accounting"]["requests_in_flight"], 0);
+    assert_eq!(report["accounting"]["ok"].as_u64(), Some(target.requests()));
+}
+
+#[test]
+fn a_worker_that_is_not_there_leaves_no_run() {
+    let target = target();
+    let folder = TestFolder::new(&open(target.addr(), 1));
+    let refused = testbed::refuse().unwrap().addr().to_string();
+    folder.write("token", "a token of this test, long enough");
+    let worker = ["--worker", &refused, "--worker-token-file", "token"];
+    let ran = folder.plimsoll(&[&["run", "plan.toml", "--quiet"], &worker[..]].concat());
+    ran.exits_with(2).stderr_contains(&["worker 1", &refused, "the run was not started"]);
+    assert!(folder.files(".plimsoll").is_empty());
+    assert_eq!(target.requests(), 0);
+    folder
+        .plimsoll(&["run", "plan.toml", "--worker", &refused])
+        .exits_with(2)
+        .stderr_contains(&["PLIMSOLL_WORKER_TOKEN"]);
+}
+
+#[test]
+fn workers_with_keys_serve_the_coordinator_that_has_them() {
+    let target = target();
+    let folder = TestFolder::new(&open(target.addr(), 1));
+    for keys in ["run.pem", "other.pem"] {
+        folder.plimsoll(&["worker", "--make-keys", keys]).exits_with(0);
+    }
+    let mut worker = folder.start(&["worker", "--listen", "127.0.0.1:0", "--keys", "run.pem"]);
+    worker.until("it listens", || folder.read("stdout.txt").contains('\n'));
+    let address = folder.read("stdout.txt").trim().trim_start_matches("listening on ").to_owned();
+    let other = TestFolder::new(&open(target.addr(), 1));
+    for keys in ["run.pem", "other.pem"] {
+        other.write(keys, folder.read(keys));
+    }
+    let run =
+        |keys| other.plimsoll(&["run", "plan.toml", "--quiet", "--worker", &address, "--worker-keys", keys]);
+    run("other.pem").exits_with(2).stderr_contains(&["worker 1"]);
+    run("run.pem").exits_with(0);
+    worker.end().exits_with(0);
+    assert_eq!(target.requests(), 51, "the precheck and 50 arrivals");
+}
