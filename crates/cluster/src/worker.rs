@@ -146,12 +146,10 @@ impl Files for ReceivedFiles {
 impl Session {
     fn receive(mut link: Link, identity: &WorkerIdentity) -> Result<Session, ClusterError> {
         link.say(&ToCoordinator::Identity(identity.clone()))?;
-        let assignment = loop {
-            match link.hear(within(PREPARATION_LIMIT))? {
-                ToWorker::Assignment(assignment) => break assignment,
-                ToWorker::Bye => return Err(ClusterError::Refused("the run was not started".to_owned())),
-                _ => return Err(ClusterError::malformed("an assignment was expected")),
-            }
+        let assignment = match link.hear(within(PREPARATION_LIMIT))? {
+            ToWorker::Assignment(assignment) => assignment,
+            ToWorker::Bye => return Err(ClusterError::Refused("the run was not started".to_owned())),
+            _ => return Err(ClusterError::malformed("an assignment was expected")),
         };
         let mut wanted: Vec<String> = assignment.files.iter().map(|file| file.digest.clone()).collect();
         wanted.sort_unstable();
