@@ -61,8 +61,7 @@ impl BisectionKind {
     /// So many bisections.
     pub fn run(&self, many: Experiments) -> BisectionTally {
         let quantity = parse_quantity("p50(list)", &|_| true).expect("the text of a metric is a measure");
-        let metric =
-            GateMetric { margin: self.margin(), ..GateMetric::new("p50", "p50(list)", quantity) };
+        let metric = GateMetric { margin: self.margin(), ..GateMetric::new("p50", "p50(list)", quantity) };
         let bounds = vec![Bounds::of(&metric)];
         let looks = Looks::new(&LOOKS).expect("there are constants for these looks");
         let design = SimulatedDesign { looks, levels: Levels { alarm: LEVEL, exclusion: EXCLUSION }, bounds };

@@ -26,7 +26,8 @@ pub(crate) fn mark(design: &Design, workload: &Workload, number: u32) -> Option<
     let phase = workload.phases.iter().max_by_key(|phase| phase.end - phase.start)?;
     // A window that ends with the run is not over before it.
     let run_end = workload.phases.last()?.end.as_secs();
-    let (from, to) = (phase.start.as_secs_f64().ceil() as u64, phase.end.as_secs().min(run_end - run_end.min(1)));
+    let (from, to) =
+        (phase.start.as_secs_f64().ceil() as u64, phase.end.as_secs().min(run_end - run_end.min(1)));
     let length = asked.length.unwrap_or(((phase.end - phase.start) / 2).min(LONGEST));
     let length_s = length.as_secs().clamp(1, to.saturating_sub(from).max(1));
     let slack = to.saturating_sub(from + length_s);
@@ -95,8 +96,8 @@ fn rows(captured: &Profile) -> Option<Vec<profile::Row>> {
 
 #[cfg(test)]
 mod tests {
-    use workload::model::Phase;
     use workload::experiment::SlotProfiles;
+    use workload::model::Phase;
 
     use super::*;
 
@@ -119,7 +120,10 @@ mod tests {
             let mark = mark(&design, &workload(), number).unwrap();
             let Mark::At(begin) = mark.at else { panic!("{mark:?}") };
             assert_eq!(mark.length, Duration::from_secs(8));
-            assert!(begin >= Duration::from_secs(3) && begin + mark.length <= Duration::from_secs(19), "{mark:?}");
+            assert!(
+                begin >= Duration::from_secs(3) && begin + mark.length <= Duration::from_secs(19),
+                "{mark:?}"
+            );
             begins.insert(begin);
         }
         assert_eq!(begins.len(), 9, "{begins:?}");
