@@ -45,18 +45,24 @@ pub struct BisectionTally {
     pub pairs: u64,
 }
 
-/// Every kind that is simulated; one metric with a margin of 5 % decides.
+/// Every kind that is simulated; one metric decides, with a margin of half of the effect.
 pub fn bisections() -> Vec<BisectionKind> {
-    [(0.10, 0.02), (0.10, 0.03), (0.10, 0.04), (0.20, 0.06)]
+    [(0.10, 0.02), (0.10, 0.03), (0.10, 0.04), (0.20, 0.08)]
         .map(|(effect, deviation)| BisectionKind { effect, deviation })
         .to_vec()
 }
 
 impl BisectionKind {
+    /// The change that is accepted, as a share.
+    pub fn margin(&self) -> f64 {
+        self.effect / 2.0
+    }
+
     /// So many bisections.
     pub fn run(&self, many: Experiments) -> BisectionTally {
         let quantity = parse_quantity("p50(list)", &|_| true).expect("the text of a metric is a measure");
-        let bounds = vec![Bounds::of(&GateMetric::new("p50", "p50(list)", quantity))];
+        let metric = GateMetric { margin: self.margin(), ..GateMetric::new("p50", "p50(list)", quantity) };
+        let bounds = vec![Bounds::of(&metric)];
         let looks = Looks::new(&LOOKS).expect("there are constants for these looks");
         let design = SimulatedDesign { looks, levels: Levels { alarm: LEVEL, exclusion: EXCLUSION }, bounds };
         let mut tally = BisectionTally::default();

@@ -11,6 +11,8 @@ use super::JudgedPair;
 const FALSE_DISCOVERIES: f64 = 0.05;
 /// The most that is listed.
 const MOST: usize = 10;
+/// What differs by less than this share of the largest difference is left out.
+const LEAST: f64 = 0.01;
 /// Fewer pairs show nothing.
 const FEWEST_PAIRS: usize = 3;
 /// A function with fewer samples in all pairs is not compared.
@@ -105,6 +107,8 @@ pub(super) fn moved_most(pairs: &[JudgedPair]) -> Vec<MovedCost> {
         moved.into_iter().zip(kept).filter(|(_, is_kept)| *is_kept).map(|(moved, _)| moved).collect();
     let size = |moved: &MovedCost| (moved.ms[1] - moved.ms[0]).abs();
     moved.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    let least = moved.first().map_or(0.0, size) * LEAST;
+    moved.retain(|moved| size(moved) >= least);
     moved.truncate(MOST);
     moved
 }

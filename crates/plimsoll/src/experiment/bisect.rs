@@ -4,11 +4,13 @@
 
 use std::process::{Command, Stdio};
 
+use ::report::experiment::ExperimentSummary;
 use anyhow::{Context, anyhow};
 use evidence::{ExperimentEnd, ExperimentJudgement, Verdict};
+use workload::experiment::Experiment;
 
 use super::definition;
-use super::session::{self, NotReady, summary};
+use super::session::{self, NotReady, SessionOptions, summary};
 use crate::ab::options;
 use crate::arguments::AbArguments;
 use crate::failure::{CommandResult, Failure};
@@ -43,8 +45,13 @@ fn answer(arguments: &AbArguments) -> CommandResult<u8> {
         return Ok(CANNOT_TELL);
     }
     let listener = Listener::start()?;
-    let made = session::run(&listener, &experiment, &options(arguments, &experiment)?)?;
-    let summary = summary(&made.record, made.judgement);
+    let mut options = options(arguments, &experiment)?;
+    let mut summary = made(&listener, &experiment, &options)?;
+    if summary.judgement.verdict == Verdict::Invalid {
+        note("these pairs decide nothing: they are made once more");
+        options.folder = options.folder.map(|folder| folder.with_extension("again.ab"));
+        summary = made(&listener, &experiment, &options)?;
+    }
     outputs::write_experiment(&summary, &arguments.outputs, &outputs::PreopenedReports::default())?;
     let judgement = &summary.judgement;
     if judgement.end == ExperimentEnd::Interrupted {
@@ -57,6 +64,16 @@ fn answer(arguments: &AbArguments) -> CommandResult<u8> {
         _ => "this commit cannot be told",
     });
     Ok(code)
+}
+
+/// The pairs, made and judged.
+fn made(
+    listener: &Listener,
+    experiment: &Experiment,
+    options: &SessionOptions,
+) -> CommandResult<ExperimentSummary> {
+    let made = session::run(listener, experiment, options)?;
+    Ok(summary(&made.record, made.judgement))
 }
 
 fn code(judgement: &ExperimentJudgement) -> u8 {

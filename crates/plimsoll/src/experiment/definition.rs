@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use sha2::{Digest as _, Sha256};
 use stats::Looks;
 use workload::Workload;
-use workload::experiment::{Arm, Design, Experiment};
+use workload::experiment::{Arm, Design, Experiment, GateMetric};
 use workload::plan::{ArmsAsked, ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
 
 use crate::arguments::{AbArguments, CalibrateArguments};
@@ -18,6 +18,11 @@ use crate::plan::Disk;
 const BISECT_LOOKS: [u32; 6] = [8, 12, 16, 20, 30, 40];
 /// The chance that a step of a bisection calls a change as large as the margin none.
 const BISECT_EXCLUSION: f64 = 0.005;
+
+/// The margin of error rates that is usual. Short slots cannot show so little, and a bisection is about something else.
+const USUAL_SHARE: f64 = 0.001;
+/// The one that a bisection takes instead.
+const BISECT_SHARE: f64 = 0.05;
 
 /// The experiment that the arguments ask for.
 pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
@@ -48,6 +53,10 @@ pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
         let workload = plan(&experiment.plan)?;
         experiment.metrics = metrics_for(&workload, &arguments.gate)
             .map_err(|wrong| Failure::usage(anyhow!("--gate {wrong}")))?;
+    }
+    if arguments.bisect {
+        let is_usual = |metric: &&mut GateMetric| metric.quantity.is_share() && metric.margin == USUAL_SHARE;
+        experiment.metrics.iter_mut().filter(is_usual).for_each(|metric| metric.margin = BISECT_SHARE);
     }
     Ok(experiment)
 }

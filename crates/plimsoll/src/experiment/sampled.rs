@@ -24,7 +24,10 @@ pub(crate) fn mark(design: &Design, workload: &Workload, number: u32) -> Option<
         return None;
     }
     let phase = workload.phases.iter().max_by_key(|phase| phase.end - phase.start)?;
-    let (from, to) = (phase.start.as_secs_f64().ceil() as u64, phase.end.as_secs());
+    // A window that ends with the run is not over before it.
+    let run_end = workload.phases.last()?.end.as_secs();
+    let (from, to) =
+        (phase.start.as_secs_f64().ceil() as u64, phase.end.as_secs().min(run_end - run_end.min(1)));
     let length = asked.length.unwrap_or(((phase.end - phase.start) / 2).min(LONGEST));
     let length_s = length.as_secs().clamp(1, to.saturating_sub(from).max(1));
     let slack = to.saturating_sub(from + length_s);
@@ -93,7 +96,39 @@ fn rows(captured: &Profile) -> Option<Vec<profile::Row>> {
 
 #[cfg(test)]
 mod tests {
+    use workload::experiment::SlotProfiles;
+    use workload::model::Phase;
+
     use super::*;
+
+    /// A workload of a warm-up of 3 s and a phase up to second 20.
+    fn workload() -> Workload {
+        let phase = |name: &str, start, end| Phase {
+            name: name.to_owned(),
+            start: Duration::from_secs(start),
+            end: Duration::from_secs(end),
+        };
+        Workload { phases: vec![phase("warm-up", 0, 3), phase("steady", 3, 20)], ..Workload::named("test") }
+    }
+
+    #[test]
+    fn a_profile_lies_in_the_longest_phase_and_ends_before_the_run() {
+        let profiles = SlotProfiles { target: "api".to_owned(), length: None, share: 1.0 };
+        let design = Design { profiles: Some(profiles), ..Design::default() };
+        let mut begins = BTreeSet::new();
+        for number in 1..=100 {
+            let mark = mark(&design, &workload(), number).unwrap();
+            let Mark::At(begin) = mark.at else { panic!("{mark:?}") };
+            assert_eq!(mark.length, Duration::from_secs(8));
+            assert!(
+                begin >= Duration::from_secs(3) && begin + mark.length <= Duration::from_secs(19),
+                "{mark:?}"
+            );
+            begins.insert(begin);
+        }
+        assert_eq!(begins.len(), 9, "{begins:?}");
+        assert_eq!(mark(&Design::default(), &workload(), 1), None);
+    }
 
     #[test]
     fn a_share_of_the_pairs_is_sampled_from_a_random_one_on() {

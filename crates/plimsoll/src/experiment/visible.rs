@@ -33,7 +33,6 @@ impl KnownDeviation {
     /// The smallest change, on the metric's scale, that is found at this two-sided level in so many pairs; none in fewer
     /// than can show anything.
     pub(crate) fn smallest(self, pairs: u32, level: f64) -> Option<f64> {
-        let pairs = pairs.min(MOST_PAIRS);
         let limit = self.deviation * error(self.pairs);
         let smallest = (pairs >= FEWEST_PAIRS && limit.is_finite())
             .then(|| stats::smallest_effect(limit, pairs, level, POWER))?;
@@ -46,9 +45,9 @@ impl KnownDeviation {
     }
 }
 
-/// How many pairs fit into so many minutes.
+/// How many pairs fit into so many minutes; more than can be planned are not counted.
 pub(crate) fn pairs_in(minutes: u32, pair_takes: Duration) -> u32 {
-    (f64::from(minutes) * 60.0 / pair_takes.as_secs_f64().max(1.0)) as u32
+    ((f64::from(minutes) * 60.0 / pair_takes.as_secs_f64().max(1.0)) as u32).min(MOST_PAIRS)
 }
 
 /// A change, as a share or in percentage points.

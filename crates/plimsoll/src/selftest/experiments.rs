@@ -92,7 +92,8 @@ pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8>
 /// Pairs of A against A that were made on this host.
 struct Live {
     pairs: LivePairs,
-    names: Vec<String>,
+    /// The name of each metric; whether its sides are compared by their ratio.
+    metrics: Vec<(String, bool)>,
     count: usize,
 }
 
@@ -113,8 +114,8 @@ fn live_pairs(folder: &Path) -> CommandResult<Live> {
     let values: Vec<Vec<[SlotValue; 2]>> = (0..record.metrics.len()).map(of).collect();
     let pairs = LivePairs::of(&record.metrics, &values)
         .map_err(|Unusable(why)| Failure::usage(anyhow!("{}: {why}", folder.display())))?;
-    let names = record.metrics.iter().map(|metric| metric.name.clone()).collect();
-    Ok(Live { pairs, names, count: judged.len() })
+    let metrics = record.metrics.iter().map(|metric| (metric.name.clone(), !metric.quantity.is_share()));
+    Ok(Live { pairs, metrics: metrics.collect(), count: judged.len() })
 }
 
 /// What is counted, and its limit.
@@ -156,8 +157,9 @@ fn of_bisection(kind: &BisectionKind, tally: &BisectionTally) -> Figure {
     Figure {
         simulated: format!("bisection, {} % slower from one commit on", kind.effect * 100.0),
         description: format!(
-            "seven steps with a margin of 5 %, standard deviation within pairs {} %; {:.2} % name another commit, {:.2} % skip \
-             one",
+            "seven steps with a margin of {} %, standard deviation within pairs {} %; {:.2} % name another commit, {:.2} % \
+             skip one",
+            kind.margin() * 100.0,
             kind.deviation * 100.0,
             tally.wrong as f64 / bisections * 100.0,
             tally.skipped as f64 / bisections * 100.0
@@ -174,13 +176,13 @@ fn of_bisection(kind: &BisectionKind, tally: &BisectionTally) -> Figure {
 }
 
 fn of_live(live: &Live, many: Experiments) -> Vec<Figure> {
-    let description = format!("{} live pairs, {} metrics, signs flipped", live.count, live.names.len());
+    let description = format!("{} live pairs, {} metrics, signs flipped", live.count, live.metrics.len());
     let same = live.pairs.run(0, NOTHING, many);
     let mut figures =
         vec![figure(["A against A, live".to_owned(), description], Promise::AlarmsAtMost(0.01), &same)];
     let fewer = Experiments { count: many.count.div_ceil(FEWER_BISECTIONS), ..many };
-    for (at, (name, deviation)) in live.names.iter().zip(live.pairs.deviations()).enumerate() {
-        for planted in PLANTED.iter().filter(|_| deviation > 0.0) {
+    for (at, ((name, is_ratio), deviation)) in live.metrics.iter().zip(live.pairs.deviations()).enumerate() {
+        for planted in PLANTED.iter().filter(|_| *is_ratio) {
             let tally = live.pairs.run(at, *planted, fewer);
             let what = [
                 format!("{} % more of {}, live", planted * 100.0, visible(name)),

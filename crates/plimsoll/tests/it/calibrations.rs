@@ -84,7 +84,7 @@ fn a_step_of_a_bisection_ends_with_the_exit_code_that_git_takes() {
     };
     let bad = experiment([fast.addr(), slow.addr()], "p50 = \"p50(get)\"");
     step(&bad, &["--build", "echo built"]).exits_with(1).stderr_contains(&["built", "this commit is bad"]);
-    let same = experiment([fast.addr(); 2], "errors = \"error_rate(all)\"");
+    let same = experiment([fast.addr(); 2], "errors = { of = \"error_rate(all)\", margin = \"50%\" }");
     step(&same, &[]).exits_with(0).stderr_contains(&["this commit is good"]);
     step(&same, &["--build", "exit 4"]).exits_with(125).stderr_contains(&["this commit cannot be told"]);
     let text = same.read("ex.toml").replace("[arms.b]\n", "[arms.b]\nstart = \"exit 7\"\n");

@@ -1,6 +1,6 @@
 //! The words and numbers that all reports of an experiment share.
 
-use evidence::{EffectScale, ExperimentEnd, ExperimentJudgement, MetricAnswer};
+use evidence::{EffectScale, ExperimentEnd, ExperimentJudgement, MetricAnswer, MetricVerdict};
 
 use crate::number;
 
@@ -88,9 +88,10 @@ fn end(end: &ExperimentEnd) -> String {
     }
 }
 
-/// What could have been seen, where that is worse than the margin.
+/// What could have been seen, where that is worse than the margin and nothing was seen.
 pub(super) fn too_coarse(metric: &MetricAnswer) -> Option<String> {
-    let smallest = metric.smallest_visible?;
+    let is_shown = matches!(metric.verdict, MetricVerdict::Regressed | MetricVerdict::Improved);
+    let smallest = metric.smallest_visible.filter(|_| !is_shown)?;
     (smallest > metric.margin).then(|| {
         format!(
             "{}: pairs vary by {} (standard deviation), so that a change below {} would not be found with 95 %; the margin \

@@ -4,6 +4,7 @@ mod accounting;
 mod cards;
 mod comparison;
 mod comparison_pages;
+mod experiments;
 mod hostile;
 mod judgements;
 mod live;
