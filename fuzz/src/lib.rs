@@ -7,6 +7,7 @@
 //! also fails when it takes more memory or time than it may; inputs that once failed are in `corpus/` and come first.
 
 mod case;
+mod cluster;
 mod corpus;
 mod draft;
 mod import;
@@ -75,5 +76,7 @@ pub const TARGETS: &[Target] = &[
     network::CODING,
     network::REFLECTION,
     stored::HISTOGRAM,
+    cluster::FRAMES,
+    cluster::TICK,
     run_file::RUN_FILE,
 ];

@@ -45,6 +45,15 @@ pub struct Limits {
     pub silence: Duration,
 }
 
+/// The process that conducts a run.
+#[derive(Debug, Clone)]
+pub struct Coordinator {
+    /// What distinguishes the running kernel of its machine from any other.
+    pub boot: String,
+    /// The version of its program.
+    pub version: String,
+}
+
 /// What all workers are handed.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -93,20 +102,19 @@ struct Member {
 }
 
 impl Fleet {
-    /// Connect to the workers at these addresses; `own_boot` identifies this machine, `version` this program.
+    /// Connect to the workers at these addresses.
     ///
     /// # Errors
     /// [`ClusterError::Worker`] for the first that cannot be used.
     pub fn gather(
         addresses: &[String],
         secret: &Secret,
-        own: (&str, &str),
+        own: &Coordinator,
         limits: Limits,
     ) -> Result<Fleet, ClusterError> {
-        let (own_boot, version) = own;
-        let connect = |address: &str| greet(address, secret, version, limits.connect);
+        let connect = |address: &str| greet(address, secret, &own.version, limits.connect);
         let mut members = each(addresses.to_vec(), String::clone, |address| connect(&address))?;
-        let mut machines = vec![own_boot.to_owned()];
+        let mut machines = vec![own.boot.clone()];
         for (index, member) in members.iter_mut().enumerate() {
             let boot = &member.facts.identity.boot;
             let machine = machines.iter().position(|known| known == boot).unwrap_or_else(|| {

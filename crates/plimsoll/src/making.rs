@@ -37,7 +37,9 @@ impl Offering {
     /// Make the virtual users of the run, here or in its workers.
     pub(crate) fn ready(prepared: &mut PreparedRun, request: &RunRequest<'_>) -> CommandResult<Offering> {
         match prepared.workers.take() {
-            Some(workers) => workers.make_ready(prepared, request.options.loops).map(Offering::Elsewhere),
+            Some(workers) => {
+                workers.make_ready(&prepared.program, request.options.loops).map(Offering::Elsewhere)
+            }
             None => made_loops(prepared, request).map(Offering::Here),
         }
     }

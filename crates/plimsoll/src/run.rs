@@ -17,12 +17,12 @@ use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
 use crate::stop_watch::StopWatch;
 use crate::tick_readers::MakeReaders;
-use crate::workers::{self, ConnectedWorkers};
+use crate::workers::{self, ConnectedWorkers, ResolvedRun};
 use crate::{judged, once, outputs};
 
 pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
-    let (plan, workers) = workers::resolve(arguments)?; // 1
+    let ResolvedRun { plan, workers } = workers::resolve(arguments)?; // 1
     let request = RunRequest {
         keep: arguments.output.as_deref().map_or(Keep::ByName, Keep::At),
         progress: Progress::unless(arguments.quiet),
@@ -31,20 +31,16 @@ pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
         address_hint: |name| format!(", or give its address: --target {name}=ADDRESS"),
         origin_rules: None,
     };
-    conduct_with(&listener, (plan, workers), &request)
+    conduct_with(&listener, ResolvedRun { plan, workers }, &request)
 }
 
 /// From a workload to the exit code of its verdict.
 pub(crate) fn conduct(listener: &Listener, plan: LoadedPlan, request: &RunRequest<'_>) -> CommandResult<u8> {
-    conduct_with(listener, (plan, None), request)
+    conduct_with(listener, ResolvedRun { plan, workers: None }, request)
 }
 
-fn conduct_with(
-    listener: &Listener,
-    offered: (LoadedPlan, Option<ConnectedWorkers>),
-    request: &RunRequest<'_>,
-) -> CommandResult<u8> {
-    let (plan, workers) = offered;
+fn conduct_with(listener: &Listener, resolved: ResolvedRun, request: &RunRequest<'_>) -> CommandResult<u8> {
+    let ResolvedRun { plan, workers } = resolved;
     if request.options.once {
         return once::once(&prepare(plan, request)?.dry_run);
     }

@@ -18,11 +18,8 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::arguments::WorkerArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
-use crate::workers::{VERSION, received_plan, secret};
+use crate::workers::{LISTENING, VERSION, received_plan, secret};
 use crate::{outputs, prepare, reflection, screen};
-
-/// Before the address in a worker's first line.
-pub(crate) const LISTENING: &str = "listening on ";
 
 /// Between two looks at virtual users that are being made.
 const MADE_INTERVAL: Duration = Duration::from_secs(1);

@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use cluster::{Fleet, Job, Limits, RunKeys, Secret, Token, WorkerFacts};
+use cluster::{Coordinator, Fleet, Job, Limits, RunKeys, Secret, Token, WorkerFacts};
+use engine::Program;
 use evidence::manifest::Worker;
 use workload::plan::LoadedPlan;
 
@@ -17,7 +18,6 @@ use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
 use crate::plan;
-use crate::prepare::PreparedRun;
 use handed::PlanHandOver;
 pub(crate) use handed::received_plan;
 use local::LocalWorkers;
@@ -26,6 +26,8 @@ use local::LocalWorkers;
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The environment variable with the token of a run.
 pub(crate) const TOKEN_VARIABLE: &str = "PLIMSOLL_WORKER_TOKEN";
+/// Before the address in a worker's first line.
+pub(crate) const LISTENING: &str = "listening on ";
 /// A worker that sends nothing for so long has vanished.
 const SILENCE: Duration = Duration::from_secs(10);
 
@@ -43,15 +45,22 @@ pub(crate) struct ReadyWorkers {
     _local: Option<LocalWorkers>,
 }
 
-/// The plan, and the workers that are to offer its load, if there are any.
-pub(crate) fn resolve(arguments: &RunArguments) -> CommandResult<(LoadedPlan, Option<ConnectedWorkers>)> {
+/// A plan, and the workers that are to offer its load, if there are any.
+pub(crate) struct ResolvedRun {
+    pub(crate) plan: LoadedPlan,
+    pub(crate) workers: Option<ConnectedWorkers>,
+}
+
+/// The plan that the command line names, and its workers.
+pub(crate) fn resolve(arguments: &RunArguments) -> CommandResult<ResolvedRun> {
     let asked = &arguments.workers;
     if asked.workers.is_none() && asked.addresses.is_empty() {
-        return Ok((plan::resolve(&arguments.plan, &arguments.overrides)?, None));
+        let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
+        return Ok(ResolvedRun { plan, workers: None });
     }
     let (plan, hand_over) = PlanHandOver::resolve(&arguments.plan, &arguments.overrides)?;
     let connected = ConnectedWorkers::connect(asked, hand_over)?;
-    Ok((plan, Some(connected)))
+    Ok(ResolvedRun { plan, workers: Some(connected) })
 }
 
 impl ConnectedWorkers {
@@ -69,8 +78,8 @@ impl ConnectedWorkers {
                 (asked.addresses.clone(), secret, None)
             }
         };
-        let boot = observe::boot_id();
-        let fleet = Fleet::gather(&addresses, &secret, (&boot, VERSION), limits).map_err(Failure::usage)?;
+        let own = Coordinator { boot: observe::boot_id(), version: VERSION.to_owned() };
+        let fleet = Fleet::gather(&addresses, &secret, &own, limits).map_err(Failure::usage)?;
         Ok(ConnectedWorkers { fleet, hand_over, local })
     }
 
@@ -80,8 +89,7 @@ impl ConnectedWorkers {
     }
 
     /// Hand the run over, and wait until every worker could begin.
-    pub(crate) fn make_ready(mut self, prepared: &PreparedRun, loops: u16) -> CommandResult<ReadyWorkers> {
-        let program = &prepared.program;
+    pub(crate) fn make_ready(mut self, program: &Program, loops: u16) -> CommandResult<ReadyWorkers> {
         let (setup_variables, setup_ticks) = program.setup();
         let job = Job {
             job: self.hand_over.job()?,

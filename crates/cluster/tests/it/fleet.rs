@@ -11,7 +11,7 @@ use engine::{Clock, Control, EngineError, RunOptions, Totals};
 use evidence::tick_channel::{TickReceiver, tick_channel};
 use evidence::{NoticeKind, Observed};
 
-use crate::parts::{LIMITS, PLAN, Sums, job, listening, program, record, token, total, worker};
+use crate::parts::{LIMITS, PLAN, Sums, job, listening, own, pause, program, record, token, total, worker};
 
 const SCHEDULED_A_SECOND: u64 = 90;
 
@@ -27,7 +27,7 @@ fn run(
     recorder: impl FnOnce(&[TickReceiver]) -> Sums + Send,
 ) -> (Result<Totals, EngineError>, Sums, Vec<Observed>) {
     let loops = 2;
-    let mut fleet = Fleet::gather(addresses, &token(), ("here", "1.0"), LIMITS).unwrap();
+    let mut fleet = Fleet::gather(addresses, &token(), &own("1.0"), LIMITS).unwrap();
     fleet.make_ready(&job(loops), &[]).unwrap();
     let count = addresses.len() * usize::from(loops);
     let (outlets, inlets): (Vec<_>, Vec<_>) = (0..count).map(|_| tick_channel()).unzip();
@@ -92,10 +92,7 @@ get = "${api.url}/one"
 fn a_coordinator_that_takes_nothing_until_the_load_is_over_loses_no_count() {
     // The loops' own exchange, the connection and the coordinator's exchange are filled before loops merge seconds.
     let (ended, sums, _) = run(&started(LONG, 2), LONG, |inlets| {
-        let clock = Clock::starting_in(Duration::ZERO);
-        while clock.now().second() < 8 {
-            thread::yield_now();
-        }
+        pause(Duration::from_secs(8));
         record(inlets)
     });
     ended.unwrap();

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use cluster::{ClusterError, Job, Limits, Listening, Secret, Session, Token, WorkerIdentity};
+use cluster::{ClusterError, Coordinator, Job, Limits, Listening, Secret, Session, Token, WorkerIdentity};
 use engine::{Control, Loops, Program, RunOptions};
 use evidence::tick_channel::{Received, TickReceiver};
 use evidence::{Instance, Key, KeyId, Tick};
@@ -60,6 +60,11 @@ pub(crate) fn token() -> Secret {
     Secret::Token(Token::given("the token of these tests").unwrap())
 }
 
+/// A coordinator of this version.
+pub(crate) fn own(version: &str) -> Coordinator {
+    Coordinator { boot: "here".to_owned(), version: version.to_owned() }
+}
+
 pub(crate) fn listening(secret: Secret) -> (Listening, String) {
     let listening = Listening::bind("127.0.0.1:0", secret, "1.0").unwrap();
     let address = listening.address().unwrap().to_string();
@@ -97,6 +102,13 @@ pub(crate) fn worker(listening: Listening, plan: &'static str) -> JoinHandle<Res
 /// Sums by metric, endpoint and second, over all loops.
 pub(crate) type Sums = BTreeMap<(String, String, u32), u64>;
 
+/// What a recorder does between two looks.
+pub(crate) fn pause(time: Duration) {
+    let (never, ended) = channel::<()>();
+    let _ = ended.recv_timeout(time);
+    drop(never);
+}
+
 /// Everything that the loops hand over.
 pub(crate) fn record(inlets: &[TickReceiver]) -> Sums {
     let mut sums = Sums::new();
@@ -110,7 +122,7 @@ pub(crate) fn record(inlets: &[TickReceiver]) -> Sums {
                     inlet.give_back(tick);
                 }
                 Received::Closed => *is_open = false,
-                Received::Empty => thread::yield_now(),
+                Received::Empty => pause(Duration::from_millis(5)),
             }
         }
     }

@@ -6,7 +6,7 @@ use std::thread;
 
 use cluster::{ClusterError, Fleet, Listening, RunKeys, Secret, Token};
 
-use crate::parts::{LIMITS, accept, job, listening, token};
+use crate::parts::{LIMITS, accept, job, listening, own, token};
 
 #[test]
 fn garbage_on_the_port_is_refused_and_the_coordinator_still_served() {
@@ -24,7 +24,7 @@ fn garbage_on_the_port_is_refused_and_the_coordinator_still_served() {
         // Nothing is answered; an error is a connection that was closed with unread bytes.
         assert_eq!(stream.read_to_end(&mut Vec::new()).unwrap_or(0), 0);
     }
-    let mut fleet = Fleet::gather(&[address], &token(), ("here", "1.0"), LIMITS).unwrap();
+    let mut fleet = Fleet::gather(&[address], &token(), &own("1.0"), LIMITS).unwrap();
     fleet.make_ready(&job(1), &[]).unwrap();
     fleet.dismiss();
     assert_eq!(worker.join().unwrap(), 4);
@@ -36,23 +36,23 @@ fn a_coordinator_with_another_token_or_version_is_refused() {
     let worker = thread::spawn(move || accept(listening).map(drop));
     let addresses = [address];
     let other = Secret::Token(Token::given("another token of these tests").unwrap());
-    let refused = Fleet::gather(&addresses, &other, ("here", "1.0"), LIMITS).unwrap_err().to_string();
+    let refused = Fleet::gather(&addresses, &other, &own("1.0"), LIMITS).unwrap_err().to_string();
     assert!(refused.contains("does not know the token"), "{refused}");
-    let refused = Fleet::gather(&addresses, &token(), ("here", "1.1"), LIMITS).unwrap_err().to_string();
+    let refused = Fleet::gather(&addresses, &token(), &own("1.1"), LIMITS).unwrap_err().to_string();
     assert!(refused.contains("it is plimsoll 1.0, and this is 1.1"), "{refused}");
-    Fleet::gather(&addresses, &token(), ("here", "1.0"), LIMITS).unwrap().dismiss();
+    Fleet::gather(&addresses, &token(), &own("1.0"), LIMITS).unwrap().dismiss();
     assert!(matches!(worker.join().unwrap(), Err(ClusterError::Refused(_))));
 }
 
 #[test]
 fn with_keys_both_sides_are_recognised_by_their_certificates() {
     let keys = || Secret::Keys(RunKeys::read(&RunKeys::make().unwrap()).unwrap());
-    let own = keys();
-    let (listening, address) = listening(own.clone());
+    let keys_of_run = keys();
+    let (listening, address) = listening(keys_of_run.clone());
     let worker = thread::spawn(move || accept(listening).map(drop));
     let addresses = [address];
-    Fleet::gather(&addresses, &keys(), ("here", "1.0"), LIMITS).unwrap_err();
-    Fleet::gather(&addresses, &own, ("here", "1.0"), LIMITS).unwrap().dismiss();
+    Fleet::gather(&addresses, &keys(), &own("1.0"), LIMITS).unwrap_err();
+    Fleet::gather(&addresses, &keys_of_run, &own("1.0"), LIMITS).unwrap().dismiss();
     worker.join().unwrap().unwrap_err();
 }
 

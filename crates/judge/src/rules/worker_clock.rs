@@ -34,16 +34,16 @@ fn uncertain(worker: &WorkerState) -> Option<Finding> {
         worker.name(),
         numbers::ms(error_ms)
     );
-    (error_ms > CLOCK_MS).then(|| finding(what, ("clock error", error_ms)))
+    (error_ms > CLOCK_MS).then(|| finding(what, "clock error", error_ms))
 }
 
 fn drifting(worker: &WorkerState) -> Option<Finding> {
     let drift_ms = worker.drift_ms;
     let what = format!("The clock of {} changed by {} during the run.", worker.name(), numbers::ms(drift_ms));
-    (drift_ms > CLOCK_MS).then(|| finding(what, ("clock drift", drift_ms)))
+    (drift_ms > CLOCK_MS).then(|| finding(what, "clock drift", drift_ms))
 }
 
-fn finding(what: String, (name, ms): (&str, f64)) -> Finding {
+fn finding(what: String, name: &str, ms: f64) -> Finding {
     let figures = [(name, ms, "ms"), ("threshold", CLOCK_MS, "ms")];
     with_figures(RULE.finding(Severity::Caution, Scope::default(), what), &figures)
 }

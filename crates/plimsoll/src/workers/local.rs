@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow};
 use cluster::Token;
 
-use super::TOKEN_VARIABLE;
+use super::{LISTENING, TOKEN_VARIABLE};
 use crate::failure::{CommandResult, Failure};
-use crate::worker::LISTENING;
 
 /// How long a worker may take to end by itself after the run.
 const END_LIMIT: Duration = Duration::from_secs(5);

@@ -1,0 +1,72 @@
+//! What workers send over the network: frames, and the ticks in them.
+
+use ::cluster::frame::{FrameReader, MOST_BYTES};
+use ::cluster::tick::{TickReader, write};
+use evidence::{Instance, Tick};
+
+use crate::Target;
+
+pub(crate) const FRAMES: Target = Target {
+    name: "frames",
+    seeds: &[b"\x00\x00\x00\x09\x0512345678\x00\x00\x00\x03\x01{}", b"\x00\x00\x00\x09\x0512345678"],
+    words: &[b"\0\0\0\x02", b"\x04\0\0\0", b"\xff\xff\xff\xff"],
+    run: |input| {
+        let whole = frames(&[input]);
+        let middle = input.len() / 2;
+        assert_eq!(
+            whole,
+            frames(&[&input[..middle], &input[middle..]]),
+            "it matters where the stream is cut"
+        );
+        whole.is_some_and(|frames| !frames.is_empty())
+    },
+    ..Target::BASE
+};
+
+/// The kinds and lengths of all frames; none where the stream is not understood.
+fn frames(parts: &[&[u8]]) -> Option<Vec<(u8, usize)>> {
+    let mut reader = FrameReader::new(MOST_BYTES);
+    let mut frames = Vec::new();
+    for part in parts {
+        reader.push(part);
+        while let Some(frame) = reader.take().ok()? {
+            frames.push((frame.kind as u8, frame.content.len()));
+        }
+    }
+    Some(frames)
+}
+
+pub(crate) const TICK: Target = Target {
+    name: "tick",
+    seeds: &[
+        b"\x00\x07\x00\x00?\xf8\x00\x00\x00\x00\x00\x00\x02\x01\x03\x01\xe8\x07\x00\x80\x94\xeb\xdc\x03\x00\x00\x00\x00\x00\x00\x00",
+        b"\x01\x08\x01\x02\x00i{\"metric\":\"scheduled\",\"scenario\":\"s\",\"endpoint\":\"e\",\"phase\":\"p\"\
+          ,\"outcome\":null,\"tags\":{},\"instance\":null}\x01t{\"metric\":\"response_time\",\"scenario\":\"s\
+          \",\"endpoint\":\"e\",\"phase\":\"p\",\"outcome\":\"ok\",\"tags\":{\"a\":\"b\"},\"instance\":null}?\
+          \xf8\x00\x00\x00\x00\x00\x00\x02\x01\x03\x01\xe8\x07\x00\x80\x94\xeb\xdc\x03\x00\x01\x01s?\xe0\x00\
+          \x00\x00\x00\x00\x00\x01\x0a?\xd0\x00\x00\x00\x00\x00\x00\x01\x01+\x1c\x84\x93\x13\x00\x00\x00\x03\
+          \x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\xd6\x93\xa4\x00?\
+          \xf0\x00\x00\x00\x00\x00\x00\x13\x02\x06\x02\x00\x07\x05\x00\x08\x06\x01\x00\x05trend\x05waits\x01p\
+          \x01\x01k\x01v\x01\x00\x02\x02@\x10\x00\x00\x00\x00\x00\x00@\x00\x00\x00\x00\x00\x00\x00@\x00\x00\
+          \x00\x00\x00\x00\x00@\x00\x00\x00\x00\x00\x00\x00\x05\x01\x80\x80@\x02\x00",
+    ],
+    words: &[b"\"instance\":null", b"\x1c\x84\x93\x13", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", b"\x7f\xf0"],
+    run: |input| {
+        let Some(tick) = read(input) else { return false };
+        let mut again = Vec::new();
+        write(&tick, &mut again);
+        let same = read(&again).expect("a tick that was written can be read");
+        let sums = |tick: &Tick| tick.histograms().map(|(key, times)| (key, times.count())).collect::<Vec<_>>();
+        let count = |tick: &Tick| tick.counts().iter().map(|count| count.value).sum::<u64>();
+        assert_eq!((sums(&same), count(&same)), (sums(&tick), count(&tick)));
+        assert_eq!((same.state, same.second), (tick.state, tick.second));
+        true
+    },
+    ..Target::BASE
+};
+
+fn read(input: &[u8]) -> Option<Tick> {
+    let mut tick = Tick::default();
+    TickReader::default().read(input, Instance::default(), &mut tick).ok()?;
+    Some(tick)
+}
