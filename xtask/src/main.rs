@@ -40,7 +40,12 @@ const VERBS: &[Verb] = &[
         about: demo::examples::ABOUT,
         run: demo::examples::run,
     },
-    Verb { name: "session", usage: demo::session::USAGE, about: demo::session::ABOUT, run: demo::session::run },
+    Verb {
+        name: "session",
+        usage: demo::session::USAGE,
+        about: demo::session::ABOUT,
+        run: demo::session::run,
+    },
     Verb { name: "test", usage: "", about: test::ABOUT, run: test::run },
     Verb { name: "ci", usage: "", about: test::ABOUT_CI, run: test::run_ci },
     Verb { name: "tidy", usage: "", about: tidy::ABOUT, run: tidy::run },
