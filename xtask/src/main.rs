@@ -41,7 +41,12 @@ const VERBS: &[Verb] = &[
         run: demo::examples::run,
     },
     Verb { name: "profiles", usage: "", about: demo::profiled::ABOUT, run: demo::profiled::run },
-    Verb { name: "session", usage: demo::session::USAGE, about: demo::session::ABOUT, run: demo::session::run },
+    Verb {
+        name: "session",
+        usage: demo::session::USAGE,
+        about: demo::session::ABOUT,
+        run: demo::session::run,
+    },
     Verb { name: "test", usage: "", about: test::ABOUT, run: test::run },
     Verb { name: "ci", usage: "", about: test::ABOUT_CI, run: test::run_ci },
     Verb { name: "tidy", usage: "", about: tidy::ABOUT, run: tidy::run },

@@ -11,10 +11,10 @@ use super::service::{self, Ports, Service};
 use crate::workspace::Workspace;
 
 /// What may follow the verb.
-pub(crate) const USAGE: &str = "[--wheel FILE]";
+pub(crate) const USAGE: &str = "[--built | --wheel FILE]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "the first five minutes with the tool, recorded in docs/first-five-minutes.md\n\
-    --wheel: with the wheel that `cargo xtask dist` made, installed first";
+    --built: with the programs as they are built\n    --wheel: with the wheel that `cargo xtask dist` made, installed first";
 
 const DOCUMENT: &str = "docs/first-five-minutes.md";
 const HEAD: &str = "# The first five minutes
@@ -48,14 +48,21 @@ const JUDGED: &[i32] = &[0, 4, 5];
 /// When something cannot be built or started, or a command ends in another way than it should.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let wheel = match arguments {
-        [] => None,
-        [flag, file] if flag == "--wheel" => Some(std::path::absolute(file).context("the wheel's path")?),
+        [] => {
+            building::build(workspace, &["plimsoll", "challenge"])?;
+            None
+        }
+        [flag] if flag == "--built" => None,
+        [flag, file] if flag == "--wheel" => {
+            building::build(workspace, &["challenge"])?;
+            Some(std::path::absolute(file).context("the wheel's path")?)
+        }
         _ => bail!("usage: cargo xtask session {USAGE}"),
     };
     service::require_free_ports()?;
-    building::build(workspace, &["plimsoll", "challenge"])?;
     let folder = workspace.scratch("session")?;
-    let mut session = Session { path: std::env::var("PATH").unwrap_or_default(), folder, text: String::new() };
+    let mut session =
+        Session { path: std::env::var("PATH").unwrap_or_default(), folder, text: String::new() };
     session.text.push_str("$ uname -srm; nproc\n");
     session.text.push_str(&session.output("uname -srm; nproc")?.0);
     let began = Instant::now();
@@ -71,7 +78,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         session.text.trim_end(),
         began.elapsed().as_secs_f64()
     );
-    std::fs::write(workspace.root().join(DOCUMENT), &text).with_context(|| format!("cannot write {DOCUMENT}"))?;
+    std::fs::write(workspace.root().join(DOCUMENT), &text)
+        .with_context(|| format!("cannot write {DOCUMENT}"))?;
     println!("{text}");
     Ok(())
 }
@@ -89,7 +97,10 @@ impl Session {
         let name = wheel.file_name().context("the wheel has a name")?.to_string_lossy().into_owned();
         std::fs::copy(wheel, self.folder.join(&name)).context("cannot copy the wheel")?;
         self.type_in("python3 -m venv tools", &[0])?;
-        self.type_in(&format!("tools/bin/pip install --quiet --no-index --disable-pip-version-check ./{name}"), &[0])?;
+        self.type_in(
+            &format!("tools/bin/pip install --quiet --no-index --disable-pip-version-check ./{name}"),
+            &[0],
+        )?;
         self.search(&self.folder.join("tools/bin"));
         self.type_in("export PATH=$PWD/tools/bin:$PATH; plimsoll --version", &[0])
     }
@@ -112,7 +123,11 @@ impl Session {
     /// What a command prints on both streams, and its exit code.
     fn output(&self, command: &str) -> Result<(String, i32)> {
         let mut shell = Command::new("sh");
-        shell.arg("-c").arg(format!("exec 2>&1; {command}")).current_dir(&self.folder).env("PATH", &self.path);
+        shell
+            .arg("-c")
+            .arg(format!("exec 2>&1; {command}"))
+            .current_dir(&self.folder)
+            .env("PATH", &self.path);
         let output = shell.stdin(Stdio::null()).output().context("cannot start sh")?;
         let code = output.status.code().with_context(|| format!("`{command}` was ended by a signal"))?;
         Ok((String::from_utf8_lossy(&output.stdout).into_owned(), code))

@@ -88,6 +88,10 @@ pub(super) fn imported(folder: &Path, export: &str) -> Result<Counts> {
     let mut import = Command::new(TOOL);
     import.current_dir(folder).args(["tsdb", "create-blocks-from", "openmetrics", export, "imported"]);
     printed(&mut import)?;
+    // It dumps no store without these folders of a server.
+    for name in ["wal", "chunks_head"] {
+        std::fs::create_dir_all(folder.join("imported").join(name)).context("cannot complete the store")?;
+    }
     let mut dump = Command::new(TOOL);
     dump.current_dir(folder).args(["tsdb", "dump", "imported"]);
     last_samples(&printed(&mut dump)?)
