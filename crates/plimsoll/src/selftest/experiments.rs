@@ -17,7 +17,7 @@ use crate::arguments::SelftestExperimentsArguments;
 use crate::experiment::given::stored_pairs;
 use crate::experiment::record::Record;
 use crate::failure::{CommandResult, Failure};
-use crate::outputs;
+use crate::outputs::{self, PreopenedReports};
 
 /// Where a promise is broken.
 const BROKEN: u8 = 1;
@@ -48,7 +48,8 @@ struct Figure {
 }
 
 pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8> {
-    // Files of others are opened before anything else is done with them.
+    // Once the files of others are read no other can be opened.
+    let opened = PreopenedReports::all([arguments.json.as_deref()])?;
     let live = match &arguments.live {
         Some(folder) => Some(live_pairs(folder)?),
         None => None,
@@ -73,7 +74,7 @@ pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8>
     if let Some(path) = &arguments.json {
         let value =
             json!({ "experiments": arguments.experiments, "seed": arguments.seed, "figures": figures });
-        outputs::put(path, &format!("{value:#}\n"))?;
+        opened.put(path, &format!("{value:#}\n"))?;
     }
     Ok(if figures.iter().all(|figure| figure.is_kept) { 0 } else { BROKEN })
 }
