@@ -42,7 +42,7 @@ pub(crate) fn mark(design: &Design, workload: &Workload, number: u32) -> Option<
 
 /// Whether a pair is one of this share of all: evenly spread, from a random one on.
 fn is_sampled(seed: u64, number: u32, share: f64) -> bool {
-    let offset = mix(seed ^ 0x7368_6172_65) as f64 / u64::MAX as f64;
+    let offset = mix(seed ^ 0x0073_6861_7265) as f64 / u64::MAX as f64;
     let until = |pairs: u32| (f64::from(pairs) * share + offset).floor();
     until(number) > until(number - 1)
 }
