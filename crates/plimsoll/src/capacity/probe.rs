@@ -197,6 +197,7 @@ impl Probe<'_> {
             options: &options,
             address_hint: |name| format!(", or name its address in the arm's `targets`: {name} = \"…\""),
             origin_rules: None,
+            workers: 0,
         };
         let not_ready = |failure: Failure| match failure {
             Failure::Usage(_) | Failure::Steps { .. } => {

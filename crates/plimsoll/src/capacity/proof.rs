@@ -94,9 +94,11 @@ mod tests {
 
     #[test]
     fn requests_may_start_a_twentieth_of_the_shortest_bound_late() {
-        let slo = |text| workload::objective::parse("slo", text).unwrap();
-        let of =
-            |texts: &[&str]| allowed_lag(&texts.iter().map(|text| slo(text)).collect::<Vec<_>>()).as_millis();
+        fn of(texts: &[&str]) -> u128 {
+            let slos: Vec<_> =
+                texts.iter().map(|text| workload::objective::parse("slo", text).unwrap()).collect();
+            allowed_lag(&slos).as_millis()
+        }
         assert_eq!(of(&["p95(list) < 200ms", "p50(list) < 80ms"]), 4);
         assert_eq!(of(&["p95(list) < 5ms"]), 1);
         assert_eq!(of(&["error_rate(all) < 1%"]), 10);

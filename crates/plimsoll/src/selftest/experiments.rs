@@ -18,7 +18,7 @@ use crate::arguments::SelftestExperimentsArguments;
 use crate::experiment::given::stored_pairs;
 use crate::experiment::record::Record;
 use crate::failure::{CommandResult, Failure};
-use crate::outputs;
+use crate::outputs::{self, PreopenedReports};
 
 /// Where a promise is broken.
 const BROKEN: u8 = 1;
@@ -49,7 +49,8 @@ struct Figure {
 }
 
 pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8> {
-    // Files of others are opened before anything else is done with them.
+    // Once the files of others are read no other can be opened.
+    let opened = PreopenedReports::all([arguments.json.as_deref()])?;
     let live = match &arguments.live {
         Some(folder) => Some(live_pairs(folder)?),
         None => None,
@@ -83,7 +84,7 @@ pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8>
             "figures": figures,
             "capacity": capacities::json(&searches),
         });
-        outputs::put(path, &format!("{value:#}\n"))?;
+        opened.put(path, &format!("{value:#}\n"))?;
     }
     let is_kept = figures.iter().all(|figure| figure.is_kept) && capacities::are_kept(&searches);
     Ok(if is_kept { 0 } else { BROKEN })
