@@ -67,11 +67,8 @@ pub(super) fn resolve(
         Searched::Users | Searched::Number => f64::INFINITY,
     };
     let asked = search.to.unwrap_or(if is_scaled { proven_level } else { 1.0 });
-    let highest = asked.min(proven_level).min(if search.to.is_none() {
-        MOST * plan_level
-    } else {
-        f64::INFINITY
-    });
+    let highest =
+        asked.min(proven_level).min(if search.to.is_none() { MOST * plan_level } else { f64::INFINITY });
     let highest = if is_scaled { runnable(experiment, highest, plan_level)? } else { highest };
     let lowest = search.from.unwrap_or(if is_scaled { plan_level * LOWEST } else { 1.0 });
     let lowest = if search.searched.is_whole() { lowest.round().max(1.0) } else { lowest };
