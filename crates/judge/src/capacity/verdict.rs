@@ -129,8 +129,7 @@ fn disorder(answer: &GridAnswer, judgement: &CapacityJudgement) -> Option<Experi
 }
 
 fn unusable(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
-    let spoilt: Vec<_> =
-        judgement
+    let spoilt: Vec<_> = judgement
         .probes
         .iter()
         .filter(|probe| probe.stage != ProbeStage::Overload)

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn requests_may_start_a_twentieth_of_the_shortest_bound_late() {
-        let slo = |text| workload::objective::parse("slo", text).unwrap();
+        let slo = |text: &str| workload::objective::parse("slo", text).unwrap();
         let of =
             |texts: &[&str]| allowed_lag(&texts.iter().map(|text| slo(text)).collect::<Vec<_>>()).as_millis();
         assert_eq!(of(&["p95(list) < 200ms", "p50(list) < 80ms"]), 4);
