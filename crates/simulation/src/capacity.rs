@@ -20,6 +20,8 @@ const COLLAPSED: f64 = 4.0;
 /// From so many probes at one level it is known where half of them pass.
 const TRUTH_PROBES: u32 = 301;
 const TRUTH_HALVINGS: u32 = 9;
+/// About where a target is warm that is slow before.
+const WARMED: f64 = 130.0;
 
 /// What a simulated target is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +36,7 @@ enum SimulatedTarget {
         /// How many requests are in service at once.
         workers: usize,
     },
-    /// Its times fall with its load, as of a target that load warms and that then breaks.
+    /// Its times are long just below a load, as of a target that only that load warms.
     Warming,
 }
 
@@ -86,14 +88,9 @@ pub fn capacity_kinds() -> Vec<CapacityKind> {
         CapacityKind { width: Some(0.13), ..kind("a knee", curve, [0.05, 0.01]) },
         CapacityKind { width: Some(0.13), ..kind("a knee", curve, [0.10, 0.03]) },
         kind("a knee", curve, [0.20, 0.05]),
-        CapacityKind {
-            width: Some(0.13),
-            ..kind("a queue with one worker", SimulatedTarget::Queue { workers: 1 }, [0.10, 0.03])
-        },
-        CapacityKind {
-            width: Some(0.13),
-            ..kind("a queue with four workers", SimulatedTarget::Queue { workers: 4 }, [0.10, 0.03])
-        },
+        // How wide it is depends on how steep the times of a queue are at the bound: shown, not promised.
+        kind("a queue with one worker", SimulatedTarget::Queue { workers: 1 }, [0.10, 0.03]),
+        kind("a queue with four workers", SimulatedTarget::Queue { workers: 4 }, [0.10, 0.03]),
         CapacityKind {
             is_answered: false,
             ..kind("better under load", SimulatedTarget::Warming, [0.10, 0.0])
@@ -166,9 +163,12 @@ impl CapacityKind {
                 queue_p95(level, workers, rate_of_all, random)
             }
             SimulatedTarget::Warming => {
-                let is_cold = level < CAPACITY * 0.97;
-                let beyond = (level / (CAPACITY * 1.1)).powi(20);
-                BOUND * if is_cold { 1.6_f64.min(level / (CAPACITY * 0.6)) } else { 0.5_f64.max(beyond) }
+                let ratio = match level / WARMED {
+                    0.88..0.97 => 1.5,
+                    0.97..1.03 => 0.5,
+                    other => other.powi(8),
+                };
+                BOUND * ratio
             }
         };
         true_p95 * (self.measured * random.normal()).exp()

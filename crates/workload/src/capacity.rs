@@ -223,13 +223,18 @@ pub fn collapse(slo: &Objective, after: Duration) -> Option<Objective> {
         _ => return None,
     };
     Some(Objective {
-        name: format!("{} collapses", slo.name),
+        name: collapse_name(slo),
         source: format!("{} (ends a probe from {bound} on)", slo.source),
         comparison: Comparison::Below,
         bound,
         abort_after: Some(after),
         ..slo.clone()
     })
+}
+
+/// The name of the objective that ends a probe.
+pub fn collapse_name(slo: &Objective) -> String {
+    format!("{} collapses", slo.name)
 }
 
 /// How long a probe must be so that an objective can be judged where `per_s` requests a second count for it, and of a target

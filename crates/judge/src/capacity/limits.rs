@@ -10,6 +10,8 @@ use super::grid::GridAnswer;
 
 /// From this share of its limit on something is at it.
 const AT_LIMIT: f64 = 0.90;
+/// What is used as much at the easiest level is not what the load brings to its limit.
+const RISES: f64 = 1.05;
 /// What a pool has in use …
 const IN_USE: &str = "_in_use";
 /// … and how much it may have.
@@ -143,7 +145,7 @@ pub(super) fn limiting(answer: &GridAnswer, probes: &[CapacityProbe]) -> Option<
             share_below: below.get(name).map_or(0.0, ResourceUse::share),
             at_break,
         })
-        .filter(|resource| resource.at_break.share() >= resource.share_below)
+        .filter(|resource| resource.at_break.share() >= RISES * resource.share_below)
         .collect();
     // The narrowest: a quota of the target comes before the machine that it shares.
     found.sort_by(|a, b| b.at_break.share().total_cmp(&a.at_break.share()));

@@ -2,7 +2,8 @@
 
 use evidence::capacity::{CapacityProbe, ProbeStage};
 use evidence::run::ReadError;
-use evidence::{Ending, Finding, Judgement, RuleId, Severity, Verdict, Window};
+use evidence::{Ending, Finding, Judgement, RuleId, Run, Severity, Verdict, Window};
+use workload::capacity::collapse_name;
 use workload::{Filter, Measure, Objective, Statistic};
 
 use super::CapacityRules;
@@ -119,7 +120,7 @@ fn add_margin(
         seconds,
     };
     let (margin, error) = match measured.margin() {
-        Ok(margin) if probe.has_collapsed => (margin.margin.min(0.0), margin.error),
+        Ok(margin) if has_ended(source.run, slo) => (margin.margin.min(0.0), margin.error),
         Ok(margin) => (margin.margin, margin.error),
         // It was ended before anything was measured.
         Err(_) if probe.has_collapsed => (-CLIP, 0.0),
@@ -132,6 +133,12 @@ fn add_margin(
     probe.margins.push(margin);
     probe.errors.push(error);
     Ok(())
+}
+
+/// Whether the run was ended because this objective was violated by far.
+fn has_ended(run: &dyn Run, slo: &Objective) -> bool {
+    let is_its = |ending: &Ending| matches!(ending, Ending::Stopped(name) if *name == collapse_name(slo));
+    run.end().is_some_and(|end| is_its(&end.ending))
 }
 
 fn known(value: &Value) -> Option<f64> {

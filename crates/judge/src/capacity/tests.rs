@@ -113,8 +113,9 @@ fn a_capacity_is_bracketed_bisected_and_shown_on_a_grid() {
     let probes = made(&rules, &knee(300.0));
     use ProbeStage::{Bracket, Coarse, Grid, Hold, Overload};
     assert_eq!(stages(&probes), [(Bracket, 4), (Coarse, 2), (Grid, 27), (Hold, 1), (Overload, 1)]);
-    let levels: Vec<f64> = probes.iter().take(4).map(|probe| probe.level.round()).collect();
-    assert_eq!(levels, [100.0, 150.0, 225.0, 338.0]);
+    for (probe, level) in probes.iter().zip([100.0, 150.0, 225.0, 337.5]) {
+        assert!((probe.level - level).abs() < 0.01, "{} {level}", probe.level);
+    }
     let judgement = judged(&rules, &knee(300.0));
     let (holds, breaks) = (judgement.holds.unwrap(), judgement.breaks.unwrap());
     assert!(holds < 300.0 && 300.0 < breaks && breaks / holds < 1.13, "{holds} {breaks}");
@@ -227,11 +228,11 @@ fn what_does_not_hold_for_long_is_lowered_and_said() {
     let slos = [slo()];
     let rules = rules(&slos);
     let tiring = |planned: PlannedProbe, number: usize| match planned.stage {
-        ProbeStage::Hold if planned.level > 265.0 => -0.2,
+        ProbeStage::Hold if planned.level > 270.0 => -0.2,
         _ => knee(300.0)(planned, number),
     };
     let judgement = judged(&rules, &tiring);
-    assert!(judgement.holds.unwrap() < 265.0);
+    assert!(judgement.holds.unwrap() < 270.0);
     assert_eq!(judgement.hold.as_ref().unwrap().verdict, Verdict::Pass);
     assert_eq!(names(&judgement), ["hold-violated"]);
     let never = |planned: PlannedProbe, number: usize| match planned.stage {
@@ -321,9 +322,9 @@ fn a_probe_has_the_margin_of_its_run() {
 
 /// A run at 70 a second, at 120, 150 and 200, and at 70 again, of a target that answers `served` of them a second; the rest
 /// is refused, or waits.
-fn overloaded(after_us: u64, is_refusing: bool) -> (TestRun, Workload) {
+fn overloaded(after_us: u64, refusal: Option<Outcome>) -> (TestRun, Workload) {
     let mut test_run = TestRun::new().offer("steady", "list", Load::of(1));
-    let shape = OverloadShape::around(0.7, &[1.2, 1.5, 2.0], Duration::from_secs(20));
+    let shape = OverloadShape::around(0.7, &[1.2, 1.5, 2.0], Duration::from_secs(10));
     test_run.plan_rate(100.0);
     let measured = test_run.workload.phases[1].clone();
     let workload = shape.of(&test_run.workload, &measured);
@@ -336,18 +337,14 @@ fn overloaded(after_us: u64, is_refusing: bool) -> (TestRun, Workload) {
             let us = if name == "after" { after_us } else { 10_000 };
             test_run.run.add(&key(Metric::Scheduled), second, offered);
             test_run.run.record(&key(Metric::ResponseTime).outcome(Outcome::Ok), second, us, served);
-            if is_refusing && offered > served {
-                test_run.run.record(
-                    &key(Metric::ResponseTime).outcome(Outcome::Http503),
-                    second,
-                    2_000,
-                    offered - served,
-                );
+            if let Some(refusal) = refusal.filter(|_| offered > served) {
+                let refused = key(Metric::ResponseTime).outcome(refusal);
+                test_run.run.record(&refused, second, 2_000, offered - served);
             }
         }
     }
     let in_flight = SeriesKey::new("in_flight", SeriesKey::GENERATOR, "1");
-    test_run.observe(&in_flight, 0..110, 3.0);
+    test_run.observe(&in_flight, 0..70, 3.0);
     (test_run, workload)
 }
 
@@ -360,12 +357,12 @@ fn an_overload_shows_what_is_kept_how_it_is_refused_and_whether_it_comes_back() 
             .answer()
             .unwrap()
     };
-    let good = answer(&overloaded(10_000, true));
+    let good = answer(&overloaded(10_000, Some(Outcome::Http503)));
     assert_eq!(good.parts.len(), 5);
     let double = &good.parts[3];
     assert!((double.kept - 1.0).abs() < 0.05 && (double.offered - 200.0).abs() < 5.0, "{double:?}");
     assert_eq!((double.refused_quickly, double.in_time), (Some(1.0), Some(1.0)));
     assert_eq!((good.recovery, good.recovered_after_s), (Recovery::Recovered, Some(0.0)));
-    let stuck = answer(&overloaded(400_000, false));
+    let stuck = answer(&overloaded(400_000, None));
     assert_eq!((stuck.recovery, stuck.recovered_after_s), (Recovery::NotRecovered, None));
 }

@@ -74,7 +74,8 @@ impl<'a> Plotted<'a> {
             let its = self.probes.iter().filter(|probe| (probe.level / level - 1.0).abs() < 1e-6);
             let mut values: Vec<f64> = its.filter_map(|probe| value(probe)).collect();
             values.sort_by(f64::total_cmp);
-            Some((*level, *values.get(values.len() / 2)?))
+            let (low, high) = (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+            Some((*level, f64::midpoint(*low, *high)))
         };
         self.levels.iter().map(of).collect()
     }
@@ -109,7 +110,7 @@ impl<'a> Plotted<'a> {
         let mut traces =
             vec![trace("p99", "p99", self.medians(&p99)), trace("p50", "p50", self.medians(&p50))];
         if let Some(slo) = slo.map(|at| &self.judgement.slos[at]) {
-            traces.push(trace(&slo.name, "p95", self.medians(&value)));
+            traces.push(trace(&slo.of, "p95", self.medians(&value)));
             traces.push(trace("single probes", &format!("p95 {DOTS}"), self.dots(&value)));
             traces.push(self.horizontal(&format!("bound, {}", number::time(slo.bound)), slo.bound));
         }
