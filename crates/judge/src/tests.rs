@@ -219,8 +219,8 @@ fn series_count_samples_and_never_gaps() {
     test_run.observe(&cpu("web"), 0..10, 1.9);
     test_run.observe(&cpu("web"), 20..30, 0.5);
     test_run.observe(&cpu(SeriesKey::GENERATOR), 0..70, 0.9);
-    insta::assert_snapshot!(test_run.verdict(), @r#"
-    FAIL: 1 of 3 objectives is violated: peak.
+    insta::assert_snapshot!(test_run.verdict(), @r"
+    FAIL: 1 of 3 objectives is violated: peak. 2 are not decided: cpu, memory.
     INCONCLUSIVE cpu
       0.5 cores over 10 samples meets < 0.85 cores.
       O1 observation-gap (inconclusive): `cpu` was not observed for 83.3 % of the time that the objective is about.
@@ -228,7 +228,7 @@ fn series_count_samples_and_never_gaps() {
       1.9 cores over 20 samples violates < 0.85 cores.
     INCONCLUSIVE memory
       `rss` of `web` was not measured: not measured is not zero.
-    "#);
+    ");
     test_run.observe(&cpu("db"), 0..70, 0.1);
     assert_eq!(test_run.judge().claims[0].verdict, Verdict::Inconclusive);
 }

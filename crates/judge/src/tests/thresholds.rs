@@ -200,7 +200,7 @@ fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met(
     let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 50.0));
     let run = asked(run, "http_req_duration", P95, Bound(Comparison::Below, 10.0));
     insta::assert_snapshot!(run.verdict(), @r"
-    FAIL: 1 of 2 thresholds is violated: http_req_duration 2.
+    FAIL: 1 of 2 thresholds is violated: http_req_duration 2. 1 is not answered: http_req_duration 1.
     INVALID http_req_duration 1
       20 ms over 3,600 observations: 0 % took 50 ms or longer (0 % to 43.4 % at 95 % confidence, effective sample size 600; 5 % allowed; 2,400 dropped: VU limit may be on either side).
     FAIL http_req_duration 2
