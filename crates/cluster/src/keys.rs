@@ -1,4 +1,4 @@
-//! Keys made for one run: an authority that signs one certificate, which coordinator and workers both present. Whoever has the
+//! Keys made for one run: an authority that signs one certificate, which coordinator and workers both present. A process with the
 //! file belongs to the run; nothing else is trusted, and no name is checked but the one that the certificate has.
 
 use std::sync::Arc;

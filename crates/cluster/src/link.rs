@@ -1,5 +1,5 @@
 //! One connection between coordinator and worker: frames in both directions, without a thread for each. It never blocks longer
-//! than it is told to, and never waits for a peer that does not read.
+//! than it is asked to, and never waits for a peer that does not read.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};

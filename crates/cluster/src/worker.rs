@@ -72,7 +72,7 @@ impl Listening {
         self.listener.local_addr()
     }
 
-    /// Wait for the one coordinator, and for its assignment. Whoever does not prove to be it is reported to `refused`, and
+    /// Wait for the one coordinator, and for its assignment. A peer that does not prove to be it is reported to `refused`, and
     /// the wait goes on.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Listening {
                 Err(error) => refused(from, &error),
             }
         };
-        // Nobody else is listened to from here on.
+        // No one else is listened to from here on.
         drop(self.listener);
         Session::receive(link, identity)
     }

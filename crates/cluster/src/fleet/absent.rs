@@ -47,7 +47,7 @@ pub(super) struct LostLoop {
 }
 
 /// Count what the lost loops do not offer, second by second, until the others are over or the run is stopped.
-pub(super) fn stand_in(
+pub(super) fn record_absence(
     lost: Vec<LostLoop>,
     group: &LoopGroup,
     options: &RunOptions,
@@ -57,9 +57,9 @@ pub(super) fn stand_in(
         let index = u16::try_from(index).unwrap_or(u16::MAX);
         let absent =
             AbsentLoop::new(&options.program, group, index, lost.from).with_keys_from(lost.first_key);
-        StandIn { absent, outlet: lost.outlet, tick: Box::default() }
+        Absence { absent, outlet: lost.outlet, tick: Box::default() }
     };
-    let mut stand_ins: Vec<StandIn> = lost.into_iter().enumerate().map(make).collect();
+    let mut absences: Vec<Absence> = lost.into_iter().enumerate().map(make).collect();
     loop {
         let second = options.clock.now().second();
         let next = Instant::at(Duration::from_secs(u64::from(second) + 1));
@@ -67,26 +67,26 @@ pub(super) fn stand_in(
         // Of a run that is over everything was due; of one that was stopped nothing more is.
         if options.control.command() != Command::Run {
             let now = options.clock.now();
-            return stand_ins.into_iter().try_for_each(|one| one.finish(now, second));
+            return absences.into_iter().try_for_each(|one| one.finish(now, second));
         }
         if is_over {
-            return stand_ins.into_iter().try_for_each(|one| one.finish(Instant::NEVER, second));
+            return absences.into_iter().try_for_each(|one| one.finish(Instant::NEVER, second));
         }
-        for one in &mut stand_ins {
+        for one in &mut absences {
             one.offer(next, second)?;
         }
     }
 }
 
 /// Hands over what a lost loop does not offer.
-struct StandIn {
+struct Absence {
     absent: AbsentLoop,
     outlet: TickSender,
     /// The next tick; one that the recorder did not take is filled on.
     tick: Box<Tick>,
 }
 
-impl StandIn {
+impl Absence {
     fn offer(&mut self, until: Instant, second: u32) -> Result<(), EngineError> {
         let tick = self.absent.add_dropped(std::mem::take(&mut self.tick), until, second);
         self.tick = match self.outlet.offer(tick) {

@@ -8,7 +8,7 @@ use evidence::tick::LoopState;
 use evidence::tick_channel::{Offer, TickSender};
 use evidence::{Instance, Instant, Notice, NoticeKind, Observed, Sample, SeriesKey, Tick};
 
-use super::absent::{LostLoop, Others, stand_in};
+use super::absent::{LostLoop, Others, record_absence};
 use super::{Member, ask_for_clock, exchange};
 use crate::ClusterError;
 use crate::clock::{Exchange, OffsetEstimate};
@@ -36,7 +36,7 @@ pub(super) struct WorkerEnd {
 }
 
 /// A loop of the worker.
-struct Lane {
+struct LoopStream {
     outlet: TickSender,
     reader: TickReader,
     /// The second after its last tick.
@@ -63,7 +63,7 @@ impl From<ClusterError> for Stop {
 pub(super) struct Pump {
     member: Member,
     group: LoopGroup,
-    lanes: Vec<Lane>,
+    loops: Vec<LoopStream>,
     observed: Sender<Observed>,
     /// A tick that the recorder has not taken yet.
     waiting: Option<(usize, Box<Tick>)>,
@@ -80,7 +80,7 @@ impl Pump {
         outlets: Vec<TickSender>,
         observed: Sender<Observed>,
     ) -> Pump {
-        let lane = |outlet| Lane {
+        let of_loop = |outlet| LoopStream {
             outlet,
             reader: TickReader::default(),
             next_second: 0,
@@ -89,7 +89,7 @@ impl Pump {
         Pump {
             member,
             group,
-            lanes: outlets.into_iter().map(lane).collect(),
+            loops: outlets.into_iter().map(of_loop).collect(),
             observed,
             waiting: None,
             spare: Box::default(),
@@ -203,10 +203,10 @@ impl Pump {
     }
 
     fn offer_waiting(&mut self) -> Result<(), Stop> {
-        let Some((lane, tick)) = self.waiting.take() else { return Ok(()) };
-        match self.lanes[lane].outlet.offer(tick) {
+        let Some((of_loop, tick)) = self.waiting.take() else { return Ok(()) };
+        match self.loops[of_loop].outlet.offer(tick) {
             Offer::Accepted(empty) => self.spare = empty,
-            Offer::Later(tick) => self.waiting = Some((lane, tick)),
+            Offer::Later(tick) => self.waiting = Some((of_loop, tick)),
             Offer::Gone => return Err(Stop::RecorderGone),
         }
         Ok(())
@@ -230,15 +230,15 @@ impl Pump {
     }
 
     fn receive_tick(&mut self, content: &[u8]) -> Result<(), Stop> {
-        let lane = usize::from(loop_of(content)?);
-        let own = self.lanes.get_mut(lane);
-        let own = own.ok_or_else(|| ClusterError::malformed(format!("it has no loop {lane}")))?;
+        let of_loop = usize::from(loop_of(content)?);
+        let own = self.loops.get_mut(of_loop);
+        let own = own.ok_or_else(|| ClusterError::malformed(format!("it has no loop {of_loop}")))?;
         let mut tick = std::mem::take(&mut self.spare);
         tick.clear();
         own.reader.read(content, self.group.place, &mut tick)?;
         own.next_second = tick.second.saturating_add(1);
         own.state = tick.state;
-        self.waiting = Some((lane, tick));
+        self.waiting = Some((of_loop, tick));
         self.offer_waiting()
     }
 
@@ -258,7 +258,7 @@ impl Pump {
         options: &RunOptions,
         others: &Others,
     ) -> Result<WorkerEnd, EngineError> {
-        let from_second = self.lanes.iter().map(|lane| lane.next_second).min().unwrap_or(0);
+        let from_second = self.loops.iter().map(|of_loop| of_loop.next_second).min().unwrap_or(0);
         let why = format!(
             "worker {} vanished: {error}; what it had from second {from_second} on is lost, and its arrivals of an open \
              model count as dropped by the generator",
@@ -266,7 +266,7 @@ impl Pump {
         );
         self.note(options.clock.now(), &why);
         others.leave();
-        let states = self.lanes.iter().map(|lane| &lane.state);
+        let states = self.loops.iter().map(|of_loop| &of_loop.state);
         let totals = WorkerTotals {
             last_second: from_second.saturating_sub(1),
             requests_in_flight: states.clone().map(|state| u64::from(state.in_flight)).sum(),
@@ -275,13 +275,13 @@ impl Pump {
             stopped_at: None,
             folded_endpoints: 0,
         };
-        let lost = |lane: Lane| LostLoop {
-            from: Instant::at(Duration::from_secs(lane.next_second.into())),
-            first_key: lane.reader.known_keys(),
-            outlet: lane.outlet,
+        let lost = |of_loop: LoopStream| LostLoop {
+            from: Instant::at(Duration::from_secs(of_loop.next_second.into())),
+            first_key: of_loop.reader.known_keys(),
+            outlet: of_loop.outlet,
         };
-        let lost = self.lanes.into_iter().map(lost).collect();
-        stand_in(lost, &self.group, options, others)?;
+        let lost = self.loops.into_iter().map(lost).collect();
+        record_absence(lost, &self.group, options, others)?;
         Ok(WorkerEnd { totals, vanished: Some(why) })
     }
 

@@ -34,7 +34,7 @@ impl LocalWorkers {
         let program = std::env::current_exe().context("this program's own file is not known");
         let program = program.map_err(Failure::own)?;
         for _ in 0..count {
-            // A group of its own: a Ctrl-C at the terminal is for the coordinator, which tells its workers.
+            // A group of its own: a Ctrl-C at the terminal is for the coordinator, which drains its workers.
             let process = Command::new(&program)
                 .args(["worker", "--listen", "127.0.0.1:0", "--with-parent"])
                 .env(TOKEN_VARIABLE, token.text())
@@ -66,7 +66,7 @@ impl LocalWorker {
         thread::Builder::new().name("worker-output".to_owned()).spawn(move || {
             let mut line = String::new();
             let read = BufReader::new(output).read_line(&mut line);
-            // Whoever waited for it has given up.
+            // The reader has given up waiting.
             let _ = lines.send(read.map(|_| line));
         })?;
         let line = first
