@@ -7,7 +7,8 @@ use workload::{Measure, Objective, Statistic};
 
 use crate::measure::Value;
 
-/// A margin is cut at this distance beyond the bound: how far a target is that collapsed says nothing.
+/// A margin is cut at this distance on either side of the bound: how far beyond it a target is that collapsed says nothing, nor
+/// how far within it one is that is idle. Cut on one side alone, a target that falls from one to the other is never shown to break.
 pub(super) const CLIP: f64 = 2.0 * std::f64::consts::LN_2;
 /// Times are kept to three digits.
 const TIME_ERROR: f64 = 0.000_5;
@@ -46,7 +47,7 @@ impl Measured<'_> {
     pub(super) fn margin(&self) -> Result<Margin, String> {
         let (value, bound) = match self.value {
             Value::Missing(why) => return Err(why.clone()),
-            Value::Infinite => return Ok(self.signed(Margin { margin: -CLIP, error: TIME_ERROR })),
+            Value::Infinite => return Ok(self.cut(Margin { margin: -CLIP, error: TIME_ERROR })),
             Value::Finite(value) => (*value, self.slo.bound),
         };
         let margin = match &self.slo.measure {
@@ -62,7 +63,7 @@ impl Measured<'_> {
             },
             measure => self.upper(ratio(value, bound, error_of(measure))),
         };
-        Ok(self.signed(margin))
+        Ok(self.cut(margin))
     }
 
     /// Margins are made for upper bounds.
@@ -73,8 +74,8 @@ impl Measured<'_> {
         }
     }
 
-    fn signed(&self, margin: Margin) -> Margin {
-        Margin { margin: margin.margin.max(-CLIP), ..margin }
+    fn cut(&self, margin: Margin) -> Margin {
+        Margin { margin: margin.margin.clamp(-CLIP, CLIP), ..margin }
     }
 }
 
@@ -89,7 +90,7 @@ fn error_of(measure: &Measure) -> f64 {
 }
 
 fn ratio(value: f64, bound: f64, error: f64) -> Margin {
-    let margin = if value > 0.0 { (bound / value).ln().min(2.0 * CLIP) } else { 2.0 * CLIP };
+    let margin = if value > 0.0 { (bound / value).ln() } else { CLIP };
     Margin { margin, error }
 }
 
@@ -135,9 +136,10 @@ mod tests {
         near(margin("p95(list) < 50ms", Value::Finite(25.0), 1_000), 0.693);
         near(margin("p95(list) < 50ms", Value::Finite(100.0), 1_000), -0.693);
         near(margin("p95(list) < 50ms", Value::Infinite, 1_000), -CLIP);
+        near(margin("p95(list) < 50ms", Value::Finite(0.1), 1_000), CLIP);
         near(margin("p95(list) < 50ms", Value::Finite(5_000.0), 1_000), -CLIP);
         near(margin("error_rate(all) < 1%", Value::Finite(0.005), 100_000), 0.698);
-        near(margin("error_rate(all) < 1%", Value::Finite(0.0), 10_000), 5.31);
+        near(margin("error_rate(all) < 1%", Value::Finite(0.0), 10_000), CLIP);
         near(margin("check_rate(all) > 99%", Value::Finite(0.995), 100_000), 0.698);
         // 99/s of the plan's 100/s are 198/s of 200/s at twice its load.
         near(margin("goodput(all) >= 99/s", Value::Finite(199.0), 0), 0.68);
