@@ -73,7 +73,8 @@ async fn table(server: &Server, credentials: &[Option<String>]) -> String {
         let path = route.path.replace("{challenge_id}", "challenge-010").replace("{goal_id}", LOGIN_GOAL);
         (addresses.http.unwrap(), route.method, route.path, format!("/challenge{path}"), "")
     });
-    let operators = OPERATORS.map(|path| (addresses.admin, Method::GET, path, path.to_owned(), "admin port: "));
+    let operators =
+        OPERATORS.map(|path| (addresses.admin, Method::GET, path, path.to_owned(), "admin port: "));
     for (address, method, documented, path, port) in players.chain(operators) {
         let mut cells = Vec::new();
         for authorization in credentials {

@@ -24,10 +24,8 @@ pub(crate) fn paths(descriptors: &[u8]) -> Vec<String> {
 
 /// The rpcs of health and reflection, which every gRPC port has.
 pub(crate) fn paths_of_every_port() -> Vec<String> {
-    let reflection = [
-        tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
-        tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET,
-    ];
+    let reflection =
+        [tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET, tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET];
     [tonic_health::pb::FILE_DESCRIPTOR_SET].into_iter().chain(reflection).flat_map(paths).collect()
 }
 

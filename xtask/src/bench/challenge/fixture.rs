@@ -138,7 +138,12 @@ impl<'a> BenchContext<'a> {
             command.arg("--target").arg(target);
         }
         command.args(["--time-scale", &load.time_scale.to_string(), "--load", &load.load.to_string()]);
-        command.args(["--quiet", "--no-precheck"]).arg("-o").arg(file("plimsoll", number)).arg("--json").arg(&json);
+        command
+            .args(["--quiet", "--no-precheck"])
+            .arg("-o")
+            .arg(file("plimsoll", number))
+            .arg("--json")
+            .arg(&json);
         command.current_dir(self.workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
         print_command(&command);
         let before = self.store.cpu_s()?;

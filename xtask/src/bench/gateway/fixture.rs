@@ -105,7 +105,12 @@ impl Fixture<'_> {
         command.arg("run").arg(format!("examples/{}.toml", load.plan));
         command.args(["--target", &format!("gateway=http://{}", self.gateway.address("http")?)]);
         command.args(["--time-scale", &load.time_scale.to_string(), "--load", &load.load.to_string()]);
-        command.args(["--quiet", "--no-precheck"]).arg("-o").arg(file("plimsoll")).arg("--json").arg(file("json"));
+        command
+            .args(["--quiet", "--no-precheck"])
+            .arg("-o")
+            .arg(file("plimsoll"))
+            .arg("--json")
+            .arg(file("json"));
         command.current_dir(self.context.workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
         print_command(&command);
         let status = Running::start("plimsoll", command)?.wait()?;

@@ -114,7 +114,12 @@ impl<'a> BenchContext<'a> {
         command.arg("run").arg(format!("examples/listings/{}.toml", load.plan));
         command.arg("--target").arg(format!("listings={}", service.address("grpc")?));
         command.args(["--time-scale", &load.time_scale.to_string(), "--load", &load.load.to_string()]);
-        command.args(["--quiet", "--no-precheck"]).arg("-o").arg(file("plimsoll")).arg("--json").arg(file("json"));
+        command
+            .args(["--quiet", "--no-precheck"])
+            .arg("-o")
+            .arg(file("plimsoll"))
+            .arg("--json")
+            .arg(file("json"));
         command.current_dir(self.workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
         print_command(&command);
         let before = self.cpu_s()?;
