@@ -15,7 +15,7 @@ mod overload;
 
 pub use overload::OverloadShape;
 
-/// What stands for the level in the commands and environment of an arm.
+/// Replaced by the level in the commands and environment of an arm.
 pub const PLACEHOLDER: &str = "${level}";
 
 /// A time limit that a quantile exceeds so many times ends a probe.
@@ -209,8 +209,8 @@ impl Scenario {
     }
 }
 
-/// An objective that ends a probe as soon as its target is far beyond `slo`, not before `after`; none where the run cannot
-/// tell.
+/// An objective that ends a probe as soon as its target is far beyond `slo`, not before `after`; none where the run does
+/// not show it.
 pub fn collapse(slo: &Objective, after: Duration) -> Option<Objective> {
     if !slo.comparison.is_upper() {
         return None;

@@ -5,7 +5,7 @@ use evidence::capacity::Ceiling;
 use workload::Workload;
 use workload::capacity::{CapacityExperiment, Searched, step_needed};
 
-use super::proof::{Asked, allowed_lag, prove};
+use super::proof::{AskedProof, allowed_lag, prove};
 use super::record::Resolved;
 use crate::arguments::OverrideArguments;
 use crate::failure::{CommandResult, Failure};
@@ -57,7 +57,7 @@ pub(super) fn resolve(
     let needed = search.to.map(|to| requests_per_s * factor(to)).filter(|needed| *needed > 0.0);
     let lag = allowed_lag(&experiment.slos);
     let proven_per_s =
-        prove(&Asked { needed_per_s: needed, begin_per_s: requests_per_s, loops: probes.loops, lag })?;
+        prove(&AskedProof { needed_per_s: needed, begin_per_s: requests_per_s, loops: probes.loops, lag })?;
     let proven_level = match search.searched {
         Searched::Rate => plan_level * proven_per_s / requests_per_s,
         // How fast virtual users and numbers are is seen probe by probe.

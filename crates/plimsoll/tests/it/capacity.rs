@@ -10,7 +10,7 @@ use testbed::{Behaviour, Target};
 
 use crate::command::{TestFolder, open, refusal};
 
-/// Short probes: of the searches that these tests make, nothing but the course is asserted.
+/// Short probes: of the searches that these tests make, only the sequence of stages is asserted.
 const SEARCH: &str = "step = \"1s\"\nwarm_up = \"0s\"\nlevels = 5\nrepeats = 2\nhold = \"0s\"\noverload = \"0s\"\nrest = \"0s\"\n";
 /// Far more than stalls of a busy machine.
 const SLO: &str = "[slo]\nfast = \"p95(get) < 200ms\"\n";

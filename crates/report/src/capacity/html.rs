@@ -49,7 +49,7 @@ struct Page {
 /// The search as one self-contained HTML file.
 pub fn html(search: &CapacitySummary) -> String {
     let judgement = &search.judgement;
-    let mut charts = charts::by_load(search).into_iter();
+    let mut charts = charts::by_load(&search.judgement).into_iter();
     let findings = judgement.findings.iter().map(|finding| FindingView {
         severity: finding.severity.to_string(),
         name: visible(&finding.name),

@@ -3,7 +3,6 @@
 use evidence::capacity::{CapacityJudgement, CapacityProbe, ProbeStage};
 
 use super::{Chart, HEADROOM, TICKS, class, linear, time_axis, trace};
-use crate::capacity::CapacitySummary;
 use crate::html::plot::{Axis, Band, Plot, Trace, Unit};
 use crate::html::ticks::Scale;
 use crate::number;
@@ -17,8 +16,8 @@ const DOTS: &str = "dots";
 type ProbeValue<'a> = &'a dyn Fn(&CapacityProbe) -> Option<f64>;
 
 /// The plots of a search.
-pub(crate) fn of(search: &CapacitySummary) -> Vec<Chart> {
-    let plotted = Plotted::of(&search.judgement);
+pub(crate) fn of(judgement: &CapacityJudgement) -> Vec<Chart> {
+    let plotted = Plotted::of(judgement);
     let mut charts = vec![plotted.response_times(), plotted.goodput()];
     charts.extend(plotted.resources());
     charts.extend(plotted.failures());
