@@ -256,11 +256,19 @@ fn an_arm_that_dies_under_load_leaves_the_experiment_invalid_with_its_pairs() {
 #[test]
 fn a_full_disk_ends_the_experiment_with_an_error_and_it_can_be_judged_and_resumed() {
     let target = testbed::http(Behaviour::ok()).unwrap();
-    let folder = experiment([target.addr(); 2], GATE);
+    let folder = experiment([target.addr(); 2], "[gate]\np50 = \"p50(all)\"\n");
+    // So many endpoints that a run of a second exceeds what an empty run file takes.
+    let mut plan = folder.read("plan.toml") + "weight = 1\n";
+    for number in 1..=40 {
+        plan += &format!(
+            "[[scenarios.steps]]\nname = \"get {number}\"\nget = \"${{api.url}}/x\"\nthink = \"20ms\"\nweight = 1\n"
+        );
+    }
+    folder.write("plan.toml", plan);
     // The kernel's limit on the size of a file replaces a full disk: the write-ahead log exceeds it.
     let ran =
-        folder.plimsoll_after("trap '' XFSZ; ulimit -f 100", &["ab", "ex.toml", "-o", "out.ab", "--quiet"]);
-    ran.exits_with(1).stderr_contains(&["space"]);
+        folder.plimsoll_after("trap '' XFSZ; ulimit -f 300", &["ab", "ex.toml", "-o", "out.ab", "--quiet"]);
+    ran.exits_with(1).stderr_contains(&["the run was not recorded to its end", "space"]);
     folder.plimsoll(&["ab", "--judge", "out.ab"]).exits_with(4).stdout_contains(&["0 pairs"]);
     let resumed = folder.plimsoll(&["ab", "ex.toml", "--resume", "out.ab", "--quiet"]);
     assert!(matches!(resumed.code, Some(0 | 4)), "{resumed:?}");

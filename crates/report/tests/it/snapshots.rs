@@ -31,24 +31,24 @@ fn the_terminal_starts_with_the_numbers_and_fits_80_columns() {
     FAIL  demo · 2026-11-21T10:40:19Z · 1 min 45 s · completed
 
     Phase ramp  0 to 10 s
-    endpoint         requests  failed      p50       p95       p99      max
-    list challenges     1,051     0 %  2.48 ms   4.66 ms  ~6.11 ms  17.8 ms
-    set active            226     0 %  5.16 ms  ~11.7 ms  ~15.5 ms  31.7 ms
-    initialize            148  0.68 %  8.99 ms  ~17.9 ms  ~24.1 ms  67.6 ms
-    claim                  75     0 %  6.65 ms  ~15.5 ms  ~49.3 ms  49.3 ms
+    endpoint         requests  throughput  failed      p50       p95       p99
+    list challenges     1,051     105.1/s     0 %  2.48 ms   4.66 ms  ~6.11 ms
+    set active            226     22.60/s     0 %  5.16 ms  ~11.7 ms  ~15.5 ms
+    initialize            148     14.80/s  0.68 %  8.99 ms  ~17.9 ms  ~24.1 ms
+    claim                  75     7.500/s     0 %  6.65 ms  ~15.5 ms  ~49.3 ms
 
     Phase initialize  10 to 30 s
     endpoint    requests  throughput  failed      p50      p95      p99     max
     initialize     6,000     300.0/s  0.02 %  9.08 ms  17.3 ms  23.7 ms  142 ms
 
     Phase gameplay  30 to 105 s
-    endpoint         dropped  requests  failed      p50      p95      p99     max
-    list challenges       20    15,730  0.32 %  2.50 ms  5.23 ms   366 ms  666 ms
-    set active             4     3,371  0.12 %  5.29 ms  11.7 ms   395 ms  664 ms
-    initialize             2     2,248  0.49 %  9.41 ms  19.8 ms   362 ms  660 ms
-    claim                  0     1,125  0.27 %  7.00 ms  14.7 ms  ~427 ms  662 ms
-    stat event             0    30,000  0.14 %   975 µs  2.04 ms   423 ms  700 ms
-    login event            0     7,500  0.12 %  1.38 ms  2.89 ms   428 ms  694 ms
+    endpoint         dropped  requests  failed      p50      p95      p99
+    list challenges       20    15,730  0.32 %  2.50 ms  5.23 ms   366 ms
+    set active             4     3,371  0.12 %  5.29 ms  11.7 ms   395 ms
+    initialize             2     2,248  0.49 %  9.41 ms  19.8 ms   362 ms
+    claim                  0     1,125  0.27 %  7.00 ms  14.7 ms  ~427 ms
+    stat event             0    30,000  0.14 %   975 µs  2.04 ms   423 ms
+    login event            0     7,500  0.12 %  1.38 ms  2.89 ms   428 ms
     Response times of successes, from the instant a request was due to its last
     byte. ~ marks a quantile with fewer than 20 samples above it.
 
