@@ -2,12 +2,12 @@
 //! that were made before, judged.
 
 use crate::arguments::AbArguments;
-use crate::experiment::session::{self, SessionOptions, summary};
-use crate::experiment::{bisect, calibration, definition, given, visible};
+use crate::experiment::calibration::options;
+use crate::experiment::session::{self, summary};
+use crate::experiment::{bisect, definition, given, visible};
 use crate::failure::CommandResult;
 use crate::outputs;
 use crate::signals::Listener;
-use workload::experiment::Experiment;
 
 pub(crate) fn ab(arguments: &AbArguments) -> CommandResult<u8> {
     if !arguments.from.is_empty() {
@@ -27,15 +27,4 @@ pub(crate) fn ab(arguments: &AbArguments) -> CommandResult<u8> {
     let summary = summary(&made.record, made.judgement);
     outputs::write_experiment(&summary, &arguments.outputs, &outputs::PreopenedReports::default())?;
     Ok(outputs::exit_code(summary.judgement.verdict, arguments.outputs.inconclusive))
-}
-
-/// How the runs are made.
-pub(crate) fn options(arguments: &AbArguments, experiment: &Experiment) -> CommandResult<SessionOptions> {
-    Ok(SessionOptions {
-        resume: arguments.resume.clone(),
-        folder: arguments.output.clone(),
-        loops: arguments.loops,
-        is_quiet: arguments.quiet,
-        calibration: calibration::find(experiment, arguments.calibration.as_deref())?,
-    })
 }

@@ -9,6 +9,7 @@ pub(crate) mod calibration;
 pub(crate) mod definition;
 pub(crate) mod given;
 pub(crate) mod group;
+pub(crate) mod options;
 pub(crate) mod order;
 pub(crate) mod record;
 pub(crate) mod sampled;

@@ -39,7 +39,7 @@ pub struct BisectionTally {
     pub right: u64,
     /// A step was wrong: another commit is named.
     pub wrong: u64,
-    /// No step was wrong, and one could not be told: git takes another commit.
+    /// No step was wrong, and one had no answer: git takes another commit.
     pub skipped: u64,
     /// Pairs that were made, in all.
     pub pairs: u64,
@@ -115,6 +115,6 @@ mod tests {
         }
         let noisy = BisectionKind { effect: 0.10, deviation: 0.20 };
         let tally = noisy.run(Experiments { count: 200, seed: 1 });
-        assert!(!tally.is_kept() && tally.wrong < 10, "what cannot be told is not called: {tally:?}");
+        assert!(!tally.is_kept() && tally.wrong < 10, "what has no answer is not called: {tally:?}");
     }
 }

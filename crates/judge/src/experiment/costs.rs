@@ -51,7 +51,7 @@ pub(super) fn paired(a: BTreeMap<String, f64>, b: BTreeMap<String, f64>) -> Vec<
 
 /// The costs of one place in all pairs.
 #[derive(Default)]
-struct Place {
+struct PlaceTotals {
     /// B's less A's, of each pair.
     differences: Vec<f64>,
     /// The sums over all pairs.
@@ -61,7 +61,7 @@ struct Place {
     variance: f64,
 }
 
-impl Place {
+impl PlaceTotals {
     fn add(&mut self, cost: &Cost) {
         self.differences.push(cost.ms[1] - cost.ms[0]);
         for side in [0, 1] {
@@ -94,7 +94,7 @@ impl Place {
 /// The places whose time moved, the largest differences first.
 ///
 /// A few pairs do not know the variance of each place. How much more than sampling explains the differences of all places
-/// vary stands for [`PRIOR`] further degrees of freedom (a moderated t test: G. K. Smyth, Statistical Applications in Genetics
+/// vary counts as [`PRIOR`] further degrees of freedom (a moderated t test: G. K. Smyth, Statistical Applications in Genetics
 /// and Molecular Biology 3, 2004, with a prior that is chosen and not fitted); the variance is never below that of sampling.
 pub(super) fn moved_most(pairs: &[JudgedPair]) -> Vec<MovedCost> {
     let mut moved = Vec::new();
@@ -129,9 +129,9 @@ fn tested(pairs: &[JudgedPair], kind: CostPlace) -> Vec<MovedCost> {
         ms: [0.0; 2],
         samples: (kind == CostPlace::Function).then_some([0.0; 2]),
     };
-    let mut places: Vec<(&str, Place)> = Vec::new();
+    let mut places: Vec<(&str, PlaceTotals)> = Vec::new();
     for name in names {
-        let mut place = Place::default();
+        let mut place = PlaceTotals::default();
         for costs in &observed {
             match costs.iter().find(|cost| cost.name == name) {
                 Some(cost) => place.add(cost),
@@ -144,7 +144,7 @@ fn tested(pairs: &[JudgedPair], kind: CostPlace) -> Vec<MovedCost> {
     }
     let count = observed.len() as f64;
     let dispersion = dispersion(&places, count);
-    let answer = |(name, place): (&str, Place)| MovedCost {
+    let answer = |(name, place): (&str, PlaceTotals)| MovedCost {
         place: kind,
         name: name.to_owned(),
         ms: place.ms.map(|sum| sum / count),
@@ -155,13 +155,13 @@ fn tested(pairs: &[JudgedPair], kind: CostPlace) -> Vec<MovedCost> {
 }
 
 /// By how much the differences of all places vary more than sampling explains; at least 1.
-fn dispersion(places: &[(&str, Place)], pairs: f64) -> f64 {
+fn dispersion(places: &[(&str, PlaceTotals)], pairs: f64) -> f64 {
     let ratios: Vec<f64> =
         places.iter().map(|(_, place)| place.squares() / (pairs - 1.0) / place.sampled()).collect();
     stats::quantile(&ratios, 0.5).unwrap_or(1.0).max(1.0)
 }
 
-fn p(place: &Place, dispersion: f64) -> f64 {
+fn p(place: &PlaceTotals, dispersion: f64) -> f64 {
     let count = place.differences.len() as f64;
     let mean = stats::mean(&place.differences).unwrap_or_default();
     let prior = PRIOR * dispersion * place.sampled();

@@ -59,7 +59,7 @@ pub(crate) struct AbArguments {
     /// Judge the experiment of this folder again
     #[arg(long, value_name = "DIR", conflicts_with = "from")]
     pub(crate) judge: Option<PathBuf>,
-    /// Answer `git bisect run`: exit code 0 good, 1 bad, 125 cannot tell; more pairs than otherwise
+    /// Answer `git bisect run`: exit code 0 good, 1 bad, 125 skip; more pairs than otherwise
     #[arg(long, conflicts_with_all = ["from", "judge", "resume"])]
     pub(crate) bisect: bool,
     /// With --bisect: the command that builds what is checked out; a commit that does not build is skipped

@@ -1,6 +1,6 @@
 //! One step of `git bisect run`: is what is checked out worse than the baseline?
 //!
-//! Git takes 0 for good, 1 to 124 for bad, 125 for a commit that cannot be told, and ends the bisection from 128 on.
+//! Git takes 0 for good, 1 to 124 for bad, 125 for a commit to skip, and ends the bisection from 128 on.
 
 use std::process::{Command, Stdio};
 
@@ -9,9 +9,10 @@ use anyhow::{Context, anyhow};
 use evidence::{ExperimentEnd, ExperimentJudgement, Verdict};
 use workload::experiment::Experiment;
 
+use super::calibration::options;
 use super::definition;
-use super::session::{self, NotReady, SessionOptions, summary};
-use crate::ab::options;
+use super::options::SessionOptions;
+use super::session::{self, NotReady, summary};
 use crate::arguments::AbArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::{self, note};
@@ -20,7 +21,7 @@ use crate::signals::Listener;
 
 const GOOD: u8 = 0;
 const BAD: u8 = 1;
-const CANNOT_TELL: u8 = 125;
+const SKIPPED: u8 = 125;
 /// The bisection cannot go on.
 const ENDS: u8 = 128;
 
@@ -30,7 +31,7 @@ pub(crate) fn step(arguments: &AbArguments) -> u8 {
         // That standard error was closed changes no exit code.
         let _ = screen::print(&failure.text());
         match &failure {
-            Failure::Usage(error) if error.is::<NotReady>() => CANNOT_TELL,
+            Failure::Usage(error) if error.is::<NotReady>() => SKIPPED,
             _ => ENDS,
         }
     })
@@ -41,8 +42,8 @@ fn answer(arguments: &AbArguments) -> CommandResult<u8> {
     if let Some(build) = &arguments.build
         && !builds(build)?
     {
-        note(format_args!("`{build}` failed: this commit cannot be told"));
-        return Ok(CANNOT_TELL);
+        note(format_args!("`{build}` failed: this commit is skipped"));
+        return Ok(SKIPPED);
     }
     let listener = Listener::start()?;
     let mut options = options(arguments, &experiment)?;
@@ -61,7 +62,7 @@ fn answer(arguments: &AbArguments) -> CommandResult<u8> {
     note(match code {
         GOOD => "this commit is good",
         BAD => "this commit is bad",
-        _ => "this commit cannot be told",
+        _ => "this commit is skipped",
     });
     Ok(code)
 }
@@ -80,16 +81,16 @@ fn code(judgement: &ExperimentJudgement) -> u8 {
     match judgement.verdict {
         Verdict::Pass | Verdict::Measured => GOOD,
         Verdict::Fail => BAD,
-        Verdict::Inconclusive | Verdict::Invalid => CANNOT_TELL,
+        Verdict::Inconclusive | Verdict::Invalid => SKIPPED,
     }
 }
 
 /// Whether the command ends well. What it prints is shown.
 fn builds(command: &str) -> CommandResult<bool> {
     let status = Command::new("sh")
-        .args(["-c", command])
+        // Standard output is for reports.
+        .args(["-c", &format!("exec >&2; {command}")])
         .stdin(Stdio::null())
-        .stdout(std::io::stderr())
         .status()
         .with_context(|| format!("cannot start `{command}`"))
         .map_err(Failure::own)?;

@@ -12,9 +12,10 @@ use jiff::Timestamp;
 use judge::experiment::{RunBlocks, blocks, noise};
 use workload::experiment::Experiment;
 
+use super::options::SessionOptions;
 use super::session::{Made, side};
 use super::slot::{planned_s, time_scale};
-use crate::arguments::OverrideArguments;
+use crate::arguments::{AbArguments, OverrideArguments};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
@@ -87,8 +88,19 @@ pub(crate) fn keep(calibration: &Calibration, asked: Option<&Path>) -> CommandRe
     Ok(path)
 }
 
+/// How the runs of `plimsoll ab` are made, with the calibration that there is.
+pub(crate) fn options(arguments: &AbArguments, experiment: &Experiment) -> CommandResult<SessionOptions> {
+    Ok(SessionOptions {
+        resume: arguments.resume.clone(),
+        folder: arguments.output.clone(),
+        loops: arguments.loops,
+        is_quiet: arguments.quiet,
+        calibration: find(experiment, arguments.calibration.as_deref())?,
+    })
+}
+
 /// The calibration to use: the one asked for, or the one of this host and workload; none where it is too old.
-pub(crate) fn find(experiment: &Experiment, asked: Option<&Path>) -> CommandResult<Option<Calibration>> {
+fn find(experiment: &Experiment, asked: Option<&Path>) -> CommandResult<Option<Calibration>> {
     let (host, workload) = (observe::environment(), workload_digest(experiment)?);
     let path = match asked {
         Some(path) => path.to_owned(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::anyhow;
 use archive::Stored;
-use evidence::{Calibration, ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
+use evidence::{ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
 use judge::experiment::{
     Futility, JudgedPair, Levels, PairPlace, Rulebook, SlotValue, futility, judge_experiment, judge_pair,
 };
@@ -18,6 +18,7 @@ use workload::experiment::{Arm, Experiment};
 
 use super::arm::NotBegun;
 use super::definition;
+use super::options::SessionOptions;
 use super::order::order;
 use super::record::{Record, RecordedPair, RecordedRun, make_folder};
 use super::slot::{Slot, planned_s};
@@ -31,21 +32,6 @@ use crate::{clock, plan};
 
 /// What a run takes besides its load, before any was made.
 const OVERHEAD: Duration = Duration::from_secs(2);
-
-/// How the runs of an experiment are made and kept.
-#[derive(Debug, Default)]
-pub(crate) struct SessionOptions {
-    /// The folder to go on with.
-    pub(crate) resume: Option<PathBuf>,
-    /// The folder for the runs; none: by name and time.
-    pub(crate) folder: Option<PathBuf>,
-    /// Loops that offer the load.
-    pub(crate) loops: u16,
-    /// Without progress.
-    pub(crate) is_quiet: bool,
-    /// What was found by pairs of A against A.
-    pub(crate) calibration: Option<Calibration>,
-}
 
 /// That an arm could not be made ready in the first pair; why.
 #[derive(Debug)]

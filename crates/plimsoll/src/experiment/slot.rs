@@ -8,9 +8,9 @@ use workload::experiment::Experiment;
 use workload::plan::LoadedPlan;
 
 use super::arm::{ArmPlace, NotBegun, addresses};
+use super::options::SessionOptions;
 use super::order::load_seed;
 use super::sampled;
-use super::session::SessionOptions;
 use crate::arguments::{OutputArguments, OverrideArguments, RunOptionArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::plan;

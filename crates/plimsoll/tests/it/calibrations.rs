@@ -48,8 +48,8 @@ fn a_calibration_is_kept_and_says_what_an_experiment_can_see_before_it_begins() 
     assert_eq!(noise["metrics"][0]["within_run"], Value::Null, "a second has no parts");
 
     // Both are refused for their budget, after what they could see.
-    let told = folder.plimsoll_after(&home, &["ab", "ex.toml"]);
-    told.exits_with(2).stderr_contains(&["by 5 pairs, which know a deviation to × 1.", "  p50: "]);
+    let announced = folder.plimsoll_after(&home, &["ab", "ex.toml"]);
+    announced.exits_with(2).stderr_contains(&["by 5 pairs, which know a deviation to × 1.", "  p50: "]);
     let other = folder.plimsoll_after(&home, &["ab", "ex.toml", "--slot", "2s"]);
     other.exits_with(2).stderr_contains(&["no calibration of this host and workload"]);
 
@@ -86,7 +86,7 @@ fn a_step_of_a_bisection_ends_with_the_exit_code_that_git_takes() {
     step(&bad, &["--build", "echo built"]).exits_with(1).stderr_contains(&["built", "this commit is bad"]);
     let same = experiment([fast.addr(); 2], "errors = { of = \"error_rate(all)\", margin = \"50%\" }");
     step(&same, &[]).exits_with(0).stderr_contains(&["this commit is good"]);
-    step(&same, &["--build", "exit 4"]).exits_with(125).stderr_contains(&["this commit cannot be told"]);
+    step(&same, &["--build", "exit 4"]).exits_with(125).stderr_contains(&["this commit is skipped"]);
     let text = same.read("ex.toml").replace("[arms.b]\n", "[arms.b]\nstart = \"exit 7\"\n");
     same.write("ex.toml", text.replacen("targets", "start = \"exit 7\"\ntargets", 1));
     step(&same, &["-o", "none.ab"]).exits_with(125).stderr_contains(&["could not be made ready"]);

@@ -16,7 +16,7 @@ use crate::objective::{self, Measure, Quantity, Statistic};
 pub enum ArmsAsked {
     /// Both.
     Both,
-    /// `a`, which stands for both; a `b` is read and left out.
+    /// `a`, which is compared with itself; a `b` is read and left out.
     Baseline,
 }
 
