@@ -138,11 +138,11 @@ fn workers_end_with_a_killed_coordinator_and_its_file_is_readable() {
     let workers = workers_of(&mut run, &folder, 2);
     run.signal(Signal::KILL);
     run.end();
-    let mut report = folder.start(&["report", "run.plimsoll"]);
-    report.until("the workers have ended", || {
-        workers.iter().all(|worker| rustix::process::test_kill_process(*worker).is_err())
-    });
-    report.end().stdout_contains(&["killed at second"]);
+    let report = || folder.plimsoll(&["report", "run.plimsoll"]);
+    report().stdout_contains(&["killed at second"]);
+    let have_ended = || workers.iter().all(|worker| rustix::process::test_kill_process(*worker).is_err());
+    // A report takes longer than a look at the workers, so that this waits for some seconds at most.
+    assert!((0..500).any(|_| have_ended() || report().code.is_none()), "a worker outlives its coordinator");
 }
 
 #[test]
@@ -205,5 +205,5 @@ fn workers_with_keys_serve_the_coordinator_that_has_them() {
     run("other.pem").exits_with(2).stderr_contains(&["worker 1"]);
     run("run.pem").exits_with(0);
     worker.end().exits_with(0);
-    assert_eq!(target.requests(), 51, "the precheck and 50 arrivals");
+    assert_eq!(target.requests(), 50);
 }
