@@ -88,7 +88,6 @@ fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()>
         command.args(FAULTS).args(["--", "injected_fault", "faults::tests", "profil"]);
         tests(command, &mut std::io::stdout())
     })?;
-    steps::step("profiles of a run", || demo::profiled::check(workspace))?;
     steps::step("demo --check", || demo::check(workspace))?;
     steps::step("examples", || demo::examples::all(workspace))?;
     println!("{tally}");

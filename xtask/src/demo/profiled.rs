@@ -22,7 +22,7 @@ const PLAN: &str = "examples/profiled.toml";
 /// Builds what is needed and checks.
 ///
 /// # Errors
-/// When something cannot be built, and as [`check`].
+/// When something cannot be built, and when the run has no such profiles.
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     ensure!(arguments.is_empty(), "profiles takes no arguments");
     let mut command = workspace.cargo();
@@ -36,7 +36,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 ///
 /// # Errors
 /// When something cannot be started, the run did not complete, or a profile is missing.
-pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+fn check(workspace: &Workspace) -> Result<()> {
     signals::catch();
     let folder = workspace.scratch("profiled")?;
     let service =
