@@ -17,17 +17,18 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::S9,
     title: "noisy-host",
     severity: Severity::Inconclusive,
-    tests: "Whether other work took processor time: one finding, together with what that did to the \
-            generator in the same phase (late drops of L2, and busy loops of L3 where steal or other \
-            processes were seen). Signs of it: a loop of the generator that used at most 80 % of a core was \
-            stalled for more than 1 % of a phase of 1 s or longer, in pauses of 2 ms or longer that no \
-            script explains (L3); steal was above 1 % on average or above 5 % in any 10 s; where a target is \
-            observed, processes other than the generator and the observed targets used more than 0.25 cores \
-            while a process waited for a processor for more than 5 % of 10 s. Findings of their own: the \
-            processors' mean frequency differs by more than 5 % between windows of 10 s; a process waited \
-            for memory for more than 5 % of any 10 s. Severity: caution; in a comparison too, if both runs \
-            show it, and inconclusive if only one does; unknown if a machine was not observed. Steps of the \
-            system clock change no time: times are from a monotonic clock.",
+    tests: "Whether other work took processor time. Each of three signs shows it. Stalls: the generator paused \
+            for more than 1 % of a phase of 1 s or longer, counting pauses of 2 ms or longer, although its loop \
+            used at most 80 % of a core and no script explains the pauses (L3). Steal: the hypervisor took more \
+            than 1 % of the processors' time on average, or more than 5 % in any 10 s. Other processes: where a \
+            target is observed, processes other than the generator and the observed targets used more than 0.25 \
+            cores while a process waited for a processor for more than 5 % of 10 s. All signs together are one \
+            finding. It also reports late drops (L2) of the same phase, and busy loops (L3) where steal or other \
+            processes were seen. Two more signs are findings of their own: the processors' mean frequency \
+            differs by more than 5 % between windows of 10 s, and a process waited for memory for more than 5 % \
+            of any 10 s. In one run each is a caution. In a comparison it is a caution if both runs show it, \
+            inconclusive if only one does, and unknown if a machine was not observed. Steps of the system clock \
+            change no time: times are from a monotonic clock.",
     affects: "objectives on times, with a caution: they are decided with the range of times that the \
               disturbed arrivals could have had; with late drops or a busy loop, what L2 and L3 affect; \
               differences between runs",

@@ -17,11 +17,12 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::T2,
     title: "not-steady",
     severity: Severity::Inconclusive,
-    tests: "Where T1 looks for a steady state: there is none, because a series drifts (5 % over the steady part, \
-            of which at least 2 % is significant), changes its level in the second half, oscillates, or because in \
-            any 5 s far more requests failed than in the rest (5 percentage points). Where there are too few independent batches to know, as \
-            under slow cycles or noise that wanders, it is a caution. A comparison also reports \
-            which phases are too short to know.",
+    tests: "Whether an endpoint reaches a steady state, where T1 looks for one. It does not if one of T1's series \
+            drifts (by 5 % over its steady part, of which at least 2 % is significant), changes its level in the \
+            second half of the phase, or oscillates. It does not, either, if in any 5 s the share of failed requests \
+            is 5 percentage points higher than over the steady part. If slow cycles or wandering noise leave too few \
+            independent batches to know, that is a caution. A comparison also reports which phases are too short \
+            to know.",
     affects: DIFFERENCES,
     why: "An endpoint that does not reach steady state has no level to compare with another run: the difference \
           depends on the moment.",

@@ -18,14 +18,15 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::T1,
     title: "warm-up-included",
     severity: Severity::Invalid,
-    tests: "For each endpoint of at least 10 requests a second in phases of 60 s and more whose load is planned to \
-            be constant: the second from which p50, p95 (from 40 requests a second on), the rate and the share of \
-            successes all stay at one level within 5 % (segments of least squares; the rest at least 60 s and half \
-            of the phase, without drift). If that is not the first second, it is a caution; where an objective on \
-            a quantile has another result without the seconds before, and its value changes by more than 2.5 %, it \
-            is invalid for that objective. In a comparison both runs are cut at the later of the two, which is \
-            reported with the values from there on; a p50 or p95 that the cut changes by more than 2.5 % is \
-            invalid.",
+    tests: "Whether the target was still warming up when the phase began. The steady state of an endpoint begins \
+            in the second from which p50, p95, the rate and the share of successes each stay at one level: \
+            within 5 %, without drift, for at least 60 s and at least half of the phase. If it does not begin in \
+            the first second, that is a caution. If an objective on a quantile has another result without the \
+            seconds before it, and the quantile changes by more than 2.5 %, that objective is invalid. In a \
+            comparison both runs are cut at the later of their two beginnings, and the values from there on are \
+            reported; a p50 or p95 that the cut changes by more than 2.5 % is invalid. A steady state is looked \
+            for at endpoints of at least 10 requests a second (p95: 40), in phases of 60 s or longer whose load \
+            is planned to be constant. Levels are segments fitted by least squares.",
     affects: "objectives on times of that endpoint and phase; differences between runs there",
     why: "Times during the warm-up of caches, pools and compilers are not those of steady state.",
     next: "Put a warm-up phase before it, and state objectives for the phase after that.",

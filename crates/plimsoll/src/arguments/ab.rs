@@ -38,10 +38,10 @@ pub(crate) struct AbArguments {
     /// The time under load of each run, instead of the plan's
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) slot: Option<Duration>,
-    /// After how many pairs it is looked at [default: 6,10,16]
+    /// After how many pairs the differences are judged [default: 6,10,16]
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub(crate) looks: Vec<u32>,
-    /// The longest that all of it may take
+    /// The longest time that the whole experiment may take
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
     /// Seed of the order within pairs and of the load

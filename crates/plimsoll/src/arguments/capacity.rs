@@ -78,19 +78,19 @@ pub(crate) struct SearchArguments {
     /// The time under load of each probe [default: what the objectives need, at least 60s]
     #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     pub(crate) step: Option<Duration>,
-    /// How long the answer must hold; 0s: not tested [default: 10m]
+    /// How long the load that was found is then offered, to see that it holds; 0s: not at all [default: 10m]
     #[arg(long, value_name = "DURATION", value_parser = workload::units::duration)]
     pub(crate) hold: Option<Duration>,
     /// How long each overload lasts; 0s: none [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = workload::units::duration)]
     pub(crate) overload: Option<Duration>,
-    /// Levels of the grid [default: 9]
+    /// How many levels around the answer are probed [default: 9]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(5..=15))]
     pub(crate) levels: Option<u32>,
-    /// Probes of each of them [default: 3]
+    /// How many probes each level gets [default: 3]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=10))]
     pub(crate) repeats: Option<u32>,
-    /// The longest that all of it may take
+    /// The longest time that the whole search may take
     #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     pub(crate) budget: Option<Duration>,
     /// Seed of the order of probes and of the load
@@ -101,9 +101,9 @@ pub(crate) struct SearchArguments {
 /// Which numbers make the objectives easier to meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum BetterNumber {
-    /// As of tenants
+    /// Fewer are easier, such as tenants
     Lower,
-    /// As of threads
+    /// More are easier, such as threads
     Higher,
 }
 
