@@ -280,7 +280,10 @@ impl ExpectedStatus {
             ExpectedStatus::Http(accepted) if accepted.is_empty() => {
                 format!("status {}, expected 200 to 399", response.status)
             }
-            ExpectedStatus::Http(accepted) => format!("status {}, expected {accepted:?}", response.status),
+            ExpectedStatus::Http(accepted) => {
+                let accepted: Vec<_> = accepted.iter().map(u16::to_string).collect();
+                format!("status {}, expected {}", response.status, accepted.join(" or "))
+            }
             ExpectedStatus::Grpc(..) => {
                 let mut text = format!("gRPC status {}", response.grpc_code());
                 if let Some(status) = wire::grpc::Status::of(&response.headers.view()) {

@@ -46,6 +46,9 @@ fn a_failed_step_is_shown_and_is_exit_3() {
         "out of cheese",
         "1 exchanges, 1 failed",
     ]);
+    folder.write("strict.toml", closed(target.addr(), 1) + "expect = { status = [200, 204] }\n");
+    let ran = folder.plimsoll(&["run", "strict.toml", "--once"]);
+    ran.exits_with(3).stdout_contains(&["status 500, expected 200 or 204"]);
 }
 
 #[test]
