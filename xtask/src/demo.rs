@@ -64,8 +64,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 
 fn show(workspace: &Workspace, extra: Vec<String>) -> Result<()> {
     service::require_free_ports()?;
-    building::build(workspace, &["plimsoll", "challenge"])
-        .context("cannot build the tool and the service")?;
+    building::build_for_demo(workspace).context("cannot build the tool and the service")?;
     let run = Run::into_folder(Path::new(""), extra);
     let code = under_load(workspace, Ports::Default, &run)?;
     let judged = accounting::read(&workspace.binary("plimsoll"), &workspace.root().join(&run.archive))?;

@@ -75,6 +75,12 @@ fn checks(workspace: &Workspace, arguments: &[String], lock: Lock) -> Result<()>
         command.args(["--", "-D", "warnings"]);
         steps::run(command)
     })?;
+    // As the demo builds the tool. The selection of the whole workspace keeps all else as it is.
+    steps::step("clippy without scripts", || {
+        let mut command = cargo(&["clippy", "--workspace", "--no-default-features", "--bin", "plimsoll"]);
+        command.args(["--", "-D", "warnings"]);
+        steps::run(command)
+    })?;
     steps::step("dependencies", || dependencies::check(workspace))?;
     let mut tally = steps::step("tests", || {
         tests(cargo(&["test", "--workspace", "--no-fail-fast"]), &mut std::io::stdout())

@@ -53,7 +53,7 @@ pub(crate) fn conduct(
         options: &arguments.options,
         workers: 0,
         address_hint: |_| String::new(),
-        origin_rules: None,
+        script_rules: None,
     };
     let mut plan = plan.map_err(Failure::usage)?;
     plan.workload.objectives = asked(&plan.workload, &arguments.asks).map_err(Failure::usage)?;

@@ -9,14 +9,20 @@ mod adhoc;
 mod capacity;
 mod compare;
 mod connect;
+#[cfg(feature = "scripts")]
 mod foreign;
 mod generate;
 mod import;
+#[cfg(feature = "scripts")]
 mod k6_variables;
 mod new;
 mod out;
 mod parse;
 mod profile;
+#[cfg(feature = "scripts")]
+mod script;
+#[cfg(not(feature = "scripts"))]
+#[path = "arguments/without_scripts.rs"]
 mod script;
 mod selftest;
 mod watching;
@@ -39,6 +45,12 @@ pub(crate) use selftest::{
 };
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 pub(crate) use workers::{WorkerArguments, WorkersArguments};
+
+/// What `--version` prints after the name.
+const VERSION: &str = match cfg!(feature = "scripts") {
+    true => env!("CARGO_PKG_VERSION"),
+    false => concat!(env!("CARGO_PKG_VERSION"), " (built without k6 scripts)"),
+};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -94,7 +106,7 @@ Examples:
 /// Load tests HTTP and gRPC services at the rate you ask for, and answers PASS, FAIL, or why the measurement can't be trusted
 #[derive(Debug, Parser)]
 #[command(
-    version,
+    version = VERSION,
     after_help = FIRST_COMMANDS.to_owned() + "\n\n" + EXIT_CODES,
     max_term_width = 100,
     override_usage = "plimsoll <COMMAND> [OPTIONS]\n       plimsoll <URL> [OPTIONS]"
@@ -195,8 +207,8 @@ pub(crate) struct OverrideArguments {
     /// Seed of every random choice
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// End the run as soon as every objective is decided: judged after 25, 50 and 75 % of the planned time too, each
-    /// time at 98.1 % instead of 95 %
+    /// End the run as soon as every objective is decided. It is also judged after 25, 50 and 75 % of the planned time,
+    /// each time with a confidence of 98.1 % instead of 95 %
     #[arg(long)]
     pub(crate) until_decided: bool,
 }

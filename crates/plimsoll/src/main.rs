@@ -2,6 +2,7 @@
 //!
 //! Each verb is one file. Start reading at [`run`], which lists the stations of a run. Errors end here:
 //! exit code 1 for our own failures, 2 for input that cannot be used. 3 to 5 are verdicts; 3 is also a failed `--once`.
+#![cfg_attr(not(feature = "scripts"), allow(dead_code, reason = "only scripts use it"))]
 
 mod ab;
 mod adhoc;
@@ -48,6 +49,10 @@ mod run;
 mod run_file;
 mod run_request;
 mod screen;
+#[cfg(feature = "scripts")]
+mod script;
+#[cfg(not(feature = "scripts"))]
+#[path = "without_scripts.rs"]
 mod script;
 mod selftest;
 mod setup_watch;

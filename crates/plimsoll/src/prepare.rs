@@ -52,9 +52,8 @@ pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Command
     reflection::describe(&mut plan)?;
     let watchers = Watchers::new(&plan.workload, &plan.env)?;
     let mut program = Program::compile(plan).map_err(Failure::usage)?;
-    if let Some(rules) = &request.origin_rules {
-        // Only scripts have rules, and scripts keep what they receive.
-        program = program.with_origin_rules(rules.clone()).with_body_budget(k6::BODY_BUDGET_BYTES);
+    if let Some(rules) = &request.script_rules {
+        program = program.with_origin_rules(rules.origins.clone()).with_body_budget(rules.body_budget);
     }
     if request.workers == 0 {
         require_descriptors(&program, request.options.loops)?;

@@ -84,7 +84,7 @@ fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Com
     };
     let address_hint = |_: &str| String::new();
     let (keep, progress) = (Keep::Nothing, Progress::Quiet);
-    let request = RunRequest { keep, progress, options, workers: 0, address_hint, origin_rules: None };
+    let request = RunRequest { keep, progress, options, workers: 0, address_hint, script_rules: None };
     let mut sealed = run::prepare_and_record(listener, plan, &request)?;
     sealed.completed()?;
     if listener.interrupted() {

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
         options: &arguments.options,
         workers: workers.as_ref().map_or(0, ConnectedWorkers::count),
         address_hint: |name| format!(", or give its address: --target {name}=ADDRESS"),
-        origin_rules: None,
+        script_rules: None,
     };
     conduct_with(&listener, ResolvedRun { plan, workers }, &request)
 }

@@ -18,8 +18,16 @@ pub(crate) struct RunRequest<'a> {
     pub(crate) workers: u16,
     /// How the command line names another address for a target, from its name; the end of "start it…".
     pub(crate) address_hint: fn(&str) -> String,
-    /// How origins are connected to that are no targets; none: as by default.
-    pub(crate) origin_rules: Option<Arc<dyn OriginRules>>,
+    /// What only scripts have.
+    pub(crate) script_rules: Option<ScriptRules>,
+}
+
+/// What only scripts have.
+pub(crate) struct ScriptRules {
+    /// How origins are connected to that are no targets.
+    pub(crate) origins: Arc<dyn OriginRules>,
+    /// Bytes of bodies that are kept at once, since scripts keep what they receive.
+    pub(crate) body_budget: usize,
 }
 
 impl RunRequest<'_> {

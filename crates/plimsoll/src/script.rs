@@ -37,7 +37,7 @@ use crate::failure::{CommandResult, Failure};
 use crate::prepare::prepare;
 use crate::run;
 use crate::run_file::Keep;
-use crate::run_request::{Progress, RunRequest};
+use crate::run_request::{Progress, RunRequest, ScriptRules};
 use crate::signals::Listener;
 use crate::{judged, outputs, writable};
 use command_line::{accept, default_import_cache, show_header};
@@ -83,7 +83,10 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
         options: &options,
         workers: 0,
         address_hint: |_| String::new(),
-        origin_rules: Some(loaded.network.clone()),
+        script_rules: Some(ScriptRules {
+            origins: loaded.network.clone(),
+            body_budget: k6::BODY_BUDGET_BYTES,
+        }),
     };
     request.require_writable()?;
     writable::require(arguments.summary_export.as_deref())?;

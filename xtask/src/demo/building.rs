@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Read};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -58,18 +59,48 @@ impl Progress {
     }
 }
 
+/// Builds the tool and the service, and says how far it is on standard error. Where there is no tool yet, it is built
+/// without k6 scripts, whose engine and compiler take as long as half of everything else.
+///
+/// # Errors
+/// As [`build`].
+pub(super) fn build_for_demo(workspace: &Workspace) -> Result<()> {
+    let packages = ["plimsoll", "challenge"];
+    if runs_scripts(&workspace.binary("plimsoll")) {
+        return build(workspace, &packages);
+    }
+    build_with(workspace, &packages, &["--no-default-features"])?;
+    eprintln!(
+        "plimsoll is built without k6 scripts, which the demo does not need; \
+         `cargo build --package plimsoll` adds them, and compiles for some minutes more"
+    );
+    Ok(())
+}
+
+/// Whether this is a tool that was built with scripts.
+fn runs_scripts(plimsoll: &Path) -> bool {
+    let version = Command::new(plimsoll).arg("--version").output();
+    version.is_ok_and(|output| !String::from_utf8_lossy(&output.stdout).contains("without k6 scripts"))
+}
+
 /// Builds these packages' programs, and says how far it is on standard error.
 ///
 /// # Errors
 /// When cargo cannot start or the build fails.
 pub(super) fn build(workspace: &Workspace, packages: &[&str]) -> Result<()> {
+    build_with(workspace, packages, &[])
+}
+
+fn build_with(workspace: &Workspace, packages: &[&str], features: &[&str]) -> Result<()> {
     let began = Instant::now();
     eprintln!("building {}: the first time this takes minutes", packages.join(" and "));
+    let packages: Vec<&str> = packages.iter().flat_map(|package| ["--package", *package]).collect();
+    let selection = [packages.as_slice(), features].concat();
     let mut progress =
-        Progress { packages: count(workspace, packages)?, built: HashSet::new(), compiling: String::new() };
+        Progress { packages: count(workspace, &selection)?, built: HashSet::new(), compiling: String::new() };
     let mut command = workspace.cargo();
     command.args(["build", "--bins", "--color", "never", "--message-format", "json-render-diagnostics"]);
-    command.args(packages.iter().flat_map(|package| ["--package", *package]));
+    command.args(&selection);
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("cannot start cargo")?;
     let (sender, events) = channel();
@@ -124,10 +155,10 @@ fn read(
 }
 
 /// How many packages the programs consist of, with what runs while they are built.
-fn count(workspace: &Workspace, packages: &[&str]) -> Result<usize> {
+fn count(workspace: &Workspace, selection: &[&str]) -> Result<usize> {
     let mut tree: Command = workspace.cargo();
     tree.args(["tree", "--quiet", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"]);
-    tree.args(packages.iter().flat_map(|package| ["--package", *package]));
+    tree.args(selection);
     let output = tree.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
     ensure!(output.status.success(), "cargo tree ended with {}", output.status);
     let text = String::from_utf8_lossy(&output.stdout);
@@ -181,6 +212,21 @@ mod tests {
             progress.line(Duration::from_secs(95)),
             "built 1 of 3 crates, compiling swc_common, 1 min 35 s"
         );
+    }
+
+    #[test]
+    fn a_tool_that_runs_scripts_is_not_replaced_by_one_that_does_not() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let check = |version: &str, expect: bool| {
+            let program = folder.path().join("plimsoll");
+            std::fs::write(&program, format!("#!/bin/sh\necho 'plimsoll {version}'\n")).expect("a script");
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+            assert_eq!(runs_scripts(&program), expect, "{version}");
+        };
+        check("0.1.0", true);
+        check("0.1.0 (built without k6 scripts)", false);
+        assert!(!runs_scripts(&folder.path().join("not built yet")));
     }
 
     #[test]

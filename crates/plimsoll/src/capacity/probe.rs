@@ -196,7 +196,7 @@ impl Probe<'_> {
             progress: Progress::unless(self.arguments.quiet),
             options: &options,
             address_hint: |name| format!(", or name its address in the arm's `targets`: {name} = \"…\""),
-            origin_rules: None,
+            script_rules: None,
             workers: 0,
         };
         let not_ready = |failure: Failure| match failure {

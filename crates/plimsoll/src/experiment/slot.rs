@@ -122,7 +122,7 @@ impl Slot<'_> {
             options: &options,
             workers: 0,
             address_hint: |name| format!(", or name its address in the arm's `targets`: {name} = \"…\""),
-            origin_rules: None,
+            script_rules: None,
         };
         let not_ready = |failure: Failure| match failure {
             Failure::Usage(_) | Failure::Steps { .. } => {

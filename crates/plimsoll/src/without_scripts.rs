@@ -1,0 +1,13 @@
+//! `plimsoll run SCRIPT` in a program that was built without scripts: what to build instead.
+
+use anyhow::anyhow;
+
+use crate::arguments::ScriptArguments;
+use crate::failure::{CommandResult, Failure};
+
+pub(crate) fn script(_: ScriptArguments) -> CommandResult<u8> {
+    Err(Failure::Usage(anyhow!(
+        "this program was built without k6 scripts, as `cargo xtask demo` does to begin sooner; \
+         `cargo build --package plimsoll` builds one that runs them"
+    )))
+}
