@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::components::Components;
 use super::image;
-use super::settings::{self, API, BRIDGE, ETCD, NODE_ADDRESS, NODE_NETWORK};
+use super::settings::{self, BRIDGE, ETCD, NODE_ADDRESS, NODE_NETWORK};
 use crate::child::Running;
 use crate::steps;
 
@@ -51,7 +51,7 @@ impl Node {
         generate.args(["genrsa", "-out"]).arg(&keys).arg("2048").stderr(Stdio::null());
         steps::run(generate)?;
         let mut etcd = Command::new("etcd");
-        etcd.arg("--data-dir").arg(folder.join("etcd")).args(["--listen-client-urls", ETCD, "--advertise-client-urls", ETCD]);
+        etcd.arg("--data-dir").arg(folder.join(settings::STATE).join("etcd")).args(["--listen-client-urls", ETCD, "--advertise-client-urls", ETCD]);
         self.add("etcd", etcd.arg("--unsafe-no-fsync"), folder)?;
         let mut api = Command::new(components.program("kube-apiserver"));
         api.args(["--bind-address=127.0.0.1", "--secure-port=6443", "--service-cluster-ip-range=10.96.0.0/16"]);
@@ -81,7 +81,7 @@ impl Node {
         write(&kubelet, &settings::kubelet(folder))?;
         let mut command = Command::new(components.program("kubelet"));
         command.arg(flag("config", &kubelet)).arg(flag("kubeconfig", &self.kubeconfig));
-        command.arg(flag("root-dir", &folder.join("kubelet"))).arg(flag("cert-dir", &folder.join("kubelet-certificates")));
+        command.arg(flag("root-dir", &folder.join(settings::STATE).join("kubelet"))).arg(flag("cert-dir", &folder.join("kubelet-certificates")));
         command.arg("--hostname-override=node").arg(format!("--node-ip={NODE_ADDRESS}"));
         self.add("kubelet", &mut command, folder)?;
         write(&names, &settings::names(&self.kubeconfig))?;
@@ -158,8 +158,19 @@ impl Node {
     }
 }
 
-/// The network of the pods, and a mount of its own for what the kubelet mounts.
+/// The network of the pods, and memory for what the node stores: it ends with the mounts, and containers can be layered on it
+/// where this tree is on layers itself.
 fn prepare(folder: &Path) -> Result<()> {
+    let mount = |arguments: &[&str]| {
+        let mut command = Command::new("mount");
+        command.args(arguments);
+        steps::run(command)
+    };
+    let state = folder.join(settings::STATE);
+    fs::create_dir_all(&state).context("cannot make a folder")?;
+    mount(&["-t", "tmpfs", "-o", "size=75%", "state", &state.display().to_string()])?;
+    // The kubelet mounts for containers what it was given.
+    mount(&["--make-rshared", "/"])?;
     let cni = folder.join("cni");
     fs::create_dir_all(&cni).context("cannot make a folder")?;
     write(&cni.join("pods.conflist"), &settings::network(folder))?;
@@ -171,10 +182,7 @@ fn prepare(folder: &Path) -> Result<()> {
     ip(&["link", "set", "lo", "up"])?;
     ip(&["link", "add", BRIDGE, "type", "bridge"])?;
     ip(&["address", "add", NODE_NETWORK, "dev", BRIDGE])?;
-    ip(&["link", "set", BRIDGE, "up"])?;
-    let mut shared = Command::new("mount");
-    shared.args(["--make-rshared", "/"]);
-    steps::run(shared).with_context(|| format!("cannot share mounts; {API} is not started"))
+    ip(&["link", "set", BRIDGE, "up"])
 }
 
 fn flag(name: &str, value: &Path) -> String {

@@ -105,9 +105,10 @@ impl Runs<'_> {
     }
 
     /// Waits until the command has printed a line on standard error that contains this.
-    fn said(&self, name: &str, what: &str) -> Result<()> {
-        let has_said = peers::poll::until(RUN_LIMIT, || self.printed(name, "err").contains(what));
-        ensure!(has_said, "`{what}` was not said: {}", self.printed(name, "err"));
+    fn said(&self, running: &mut Running, name: &str, what: &str) -> Result<()> {
+        let has_said = || self.printed(name, "err").contains(what);
+        let is_over = || has_said() || running.ended().is_ok_and(|ended| ended.is_some());
+        ensure!(peers::poll::until(RUN_LIMIT, is_over) && has_said(), "`{what}` was not said: {}", self.printed(name, "err"));
         Ok(())
     }
 
@@ -126,8 +127,8 @@ impl Runs<'_> {
 
     fn judged(&self) -> Result<()> {
         let image = image::reference("plimsoll");
-        let running = self.start(&self.run(&image, "judged.plimsoll"), "judged")?;
-        self.said("judged", "5 of 5 pods started")?;
+        let mut running = self.start(&self.run(&image, "judged.plimsoll"), "judged")?;
+        self.said(&mut running, "judged", "5 of 5 pods started")?;
         let open = self.node.kubectl(&["get", "jobs,pods,configmaps", OF_RUNS, "--output=yaml"])?;
         ensure!(!open.contains(PLAYERS.1), "the secret is outside the Secret:\n{open}");
         let ended = self.ended(running, "judged")?;
@@ -142,8 +143,8 @@ impl Runs<'_> {
 
     fn loses_a_pod(&self) -> Result<()> {
         let image = image::reference("plimsoll");
-        let running = self.start(&self.run(&image, "lost.plimsoll"), "lost")?;
-        self.under_load("lost")?;
+        let mut running = self.start(&self.run(&image, "lost.plimsoll"), "lost")?;
+        self.under_load(&mut running, "lost")?;
         let pod = self.node.kubectl(&[
             "get",
             "pods",
@@ -158,14 +159,14 @@ impl Runs<'_> {
     }
 
     /// Waits until the coordinator has told of the load: it says something every 5 s.
-    fn under_load(&self, name: &str) -> Result<()> {
-        self.said(name, "/s")
+    fn under_load(&self, running: &mut Running, name: &str) -> Result<()> {
+        self.said(running, name, "/s")
     }
 
     fn interrupted(&self) -> Result<()> {
         let image = image::reference("plimsoll");
         let mut running = self.start(&self.run(&image, "interrupted.plimsoll"), "interrupted")?;
-        self.under_load("interrupted")?;
+        self.under_load(&mut running, "interrupted")?;
         kill_process(Pid::from_child(running.child()), Signal::INT).context("it has ended")?;
         let ended = self.ended(running, "interrupted")?;
         println!("{}\n{}exit code {:?}", ended.errors, ended.output, ended.code);
@@ -177,8 +178,8 @@ impl Runs<'_> {
     /// The command is killed in mid-run, and another one fetches what it began.
     fn fetched_later(&self) -> Result<()> {
         let image = image::reference("plimsoll");
-        let running = self.start(&self.run(&image, "unused.plimsoll"), "closed")?;
-        self.under_load("closed")?;
+        let mut running = self.start(&self.run(&image, "unused.plimsoll"), "closed")?;
+        self.under_load(&mut running, "closed")?;
         drop(running);
         let said = self.printed("closed", "err");
         let job = said.split_whitespace().skip_while(|word| *word != "fetch").nth(1).context("no job was named")?;

@@ -6,7 +6,9 @@ use std::path::Path;
 pub(super) const BRIDGE: &str = "plimsoll0";
 pub(super) const NODE_ADDRESS: &str = "10.88.0.1";
 pub(super) const NODE_NETWORK: &str = "10.88.0.1/16";
-pub(super) const API: &str = "https://127.0.0.1:6443";
+/// The folder with what the node stores.
+pub(super) const STATE: &str = "state";
+const API: &str = "https://127.0.0.1:6443";
 pub(super) const ETCD: &str = "http://127.0.0.1:2379";
 
 pub(super) fn kubeconfig(token: &str) -> String {
@@ -21,7 +23,7 @@ pub(super) fn kubeconfig(token: &str) -> String {
 pub(super) fn containerd(folder: &Path, pause: &str) -> String {
     let folder = folder.display();
     format!(
-        "version = 2\nroot = \"{folder}/containerd/root\"\nstate = \"{folder}/containerd/state\"\n[grpc]\n  \
+        "version = 2\nroot = \"{folder}/{STATE}/root\"\nstate = \"{folder}/{STATE}/run\"\n[grpc]\n  \
          address = \"{folder}/containerd.sock\"\n[plugins.\"io.containerd.grpc.v1.cri\"]\n  sandbox_image = \"{pause}\"\n  \
          restrict_oom_score_adj = true\n  [plugins.\"io.containerd.grpc.v1.cri\".cni]\n    bin_dir = \"/usr/lib/cni\"\n    \
          conf_dir = \"{folder}/cni\"\n"

@@ -43,23 +43,23 @@ impl Kubectl {
     pub(super) fn make(&self, objects: &RunObjects) -> CommandResult<()> {
         // Before anything is made.
         let (job, mut belongings) = (objects.job().map_err(Failure::usage)?, objects.belongings().map_err(Failure::usage)?);
-        let made = self.create(&job.0)?;
-        let uid = made["metadata"]["uid"].as_str().context("the Job that was made has no identity");
-        let uid = uid.map_err(Failure::own)?;
-        belongings.iter_mut().for_each(|object| object.belong_to(&objects.name, uid));
+        let uid = self.create(&job.0)?;
+        belongings.iter_mut().for_each(|object| object.belong_to(&objects.name, &uid));
         let items: Vec<Value> = belongings.into_iter().map(|Object(object)| object).collect();
         self.create(&json!({"apiVersion": "v1", "kind": "List", "items": items})).map(drop)
     }
 
-    fn create(&self, object: &Value) -> CommandResult<Value> {
-        let mut child = self.start(&["create", "--filename=-", "--output=json", REQUEST_TIMEOUT], Stdio::piped())?;
+    /// Make an object, and return its identity; or the objects of a list.
+    fn create(&self, object: &Value) -> CommandResult<String> {
+        let identity = "--output=jsonpath={.metadata.uid}";
+        let mut child = self.start(&["create", "--filename=-", identity, REQUEST_TIMEOUT], Stdio::piped())?;
         let mut input = child.stdin.take().context("its input is not there").map_err(Failure::own)?;
         // If it ends before it has read everything, it says why.
         let _ = input.write_all(object.to_string().as_bytes());
         drop(input);
         let output = child.wait_with_output().map_err(Failure::own)?;
         let text = succeeded(output, "the objects of the run cannot be made").map_err(Failure::usage)?;
-        serde_json::from_slice(&text).context("kubectl printed no JSON").map_err(Failure::own)
+        String::from_utf8(text).map_err(Failure::own)
     }
 
     /// Delete a run with everything that belongs to it, and wait until it is gone.
