@@ -31,8 +31,8 @@ pub(crate) use connect::ConnectArguments;
 pub(crate) use generate::{CompletionsArguments, ManArguments, command};
 pub(crate) use import::ImportArguments;
 pub(crate) use kubernetes::{
-    ClusterArguments, FetchArguments, FilesPlace, KubernetesArguments, ManifestArguments, PodArguments, PodPart,
-    PodsArguments,
+    ClusterArguments, FetchArguments, FilesPlace, KubernetesArguments, ManifestArguments, PodArguments,
+    PodPart, PodsArguments,
 };
 pub(crate) use new::NewArguments;
 pub(crate) use out::{OutProtocol, OutTarget};

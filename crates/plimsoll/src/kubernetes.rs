@@ -39,21 +39,20 @@ pub(crate) fn run(arguments: &RunArguments, pods: u16) -> CommandResult<u8> {
     destination.require_writable(&arguments.options.outputs)?;
     let objects = for_command(arguments, pods)?;
     let kubectl = Kubectl::new(&arguments.kubernetes.cluster);
+    kubectl.require()?;
     let listener = Listener::start()?;
     let control = listener.control_run();
     let job = objects.name.clone();
     if let Err(failure) = kubectl.make(&objects) {
-        kubectl.delete(&job)?;
-        return Err(failure);
+        return Err(deleted_after(&kubectl, &job, failure));
     }
+    let fetch = format!("`plimsoll fetch {job}{}`", kubectl.flags_text());
     if arguments.kubernetes.detach {
-        let mut text = TerminalText::default();
-        text.line(&job);
-        outputs::print(&text)?;
-        note(format_args!("the run goes on in the cluster: `plimsoll fetch {job}{}`", kubectl.flags_text()));
+        outputs::print(TerminalText::default().line(&job))?;
+        note(format_args!("the run goes on in the cluster: {fetch}"));
         return Ok(0);
     }
-    note(format_args!("run {job}: {pods} pods; if this command ends early: `plimsoll fetch {job}{}`", kubectl.flags_text()));
+    note(format_args!("run {job}: {pods} pods; if this command ends early: {fetch}"));
     let follower = Follower {
         kubectl: &kubectl,
         job: &job,
@@ -62,13 +61,25 @@ pub(crate) fn run(arguments: &RunArguments, pods: u16) -> CommandResult<u8> {
         patience: Patience::of(arguments.kubernetes.pods.start_timeout),
         control: Some(&control),
     };
-    let fetched = follower.to_the_end().and_then(|run| Ok((destination.fetch(&kubectl, &run)?, run)));
-    // Whatever came of it: nothing is left in the cluster.
+    let run = follower.to_the_end().map_err(|failure| deleted_after(&kubectl, &job, failure))?;
+    let path = destination.fetch(&kubectl, &run).inspect_err(|_| {
+        note(format_args!(
+            "the run file is kept in the cluster for half an hour, and then deleted with the run: {fetch}"
+        ));
+    })?;
     let deleted = kubectl.delete(&job);
+    // A process that reads foreign files is confined before it has threads.
     drop(listener);
-    let (path, run) = fetched?;
-    deleted?;
-    judge(&path, &run, &arguments.options.outputs)
+    let code = judge(&path, &run, &arguments.options.outputs)?;
+    deleted.map(|()| code)
+}
+
+/// The failure, after everything of the run was deleted.
+fn deleted_after(kubectl: &Kubectl, job: &str, failure: Failure) -> Failure {
+    if let Err(left) = kubectl.delete(job) {
+        note(left.text().trim_end());
+    }
+    failure
 }
 
 /// `plimsoll fetch JOB`.

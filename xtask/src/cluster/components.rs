@@ -54,13 +54,20 @@ impl Components {
 fn build_all(source: &Path, folder: &Path) -> Result<()> {
     let version = version(&fs::read_to_string(source.join("go.mod")).context("cannot read the module")?)?;
     let mut parts = version.trim_start_matches('v').split('.');
-    let (major, minor) = (parts.next().context("no major version")?, parts.next().context("no minor version")?);
+    let (major, minor) =
+        (parts.next().context("no major version")?, parts.next().context("no minor version")?);
     let set = |name: &str, value: &str| format!("-X {VERSION}.{name}={value}");
-    let flags = ["-s -w".to_owned(), set("gitVersion", &version), set("gitMajor", major), set("gitMinor", minor)];
+    let flags =
+        ["-s -w".to_owned(), set("gitVersion", &version), set("gitMajor", major), set("gitMinor", minor)];
     for (name, package) in PROGRAMS {
         println!("    {name}");
         let mut build = Toolchain::find()?.with_network();
-        build.current_dir(source).env("CGO_ENABLED", "0").args(["build", "-trimpath", "-ldflags", &flags.join(" ")]);
+        build.current_dir(source).env("CGO_ENABLED", "0").args([
+            "build",
+            "-trimpath",
+            "-ldflags",
+            &flags.join(" "),
+        ]);
         build.arg("-o").arg(folder.join(name)).arg(package);
         steps::run(build)?;
     }
@@ -81,7 +88,8 @@ mod tests {
 
     #[test]
     fn the_version_is_that_of_the_module() {
-        let module = fs::read_to_string(Path::new(peers::kubernetes::MODULE).join("go.mod")).expect("it is there");
+        let module =
+            fs::read_to_string(Path::new(peers::kubernetes::MODULE).join("go.mod")).expect("it is there");
         assert!(version(&module).expect("it is required").starts_with("v1."));
         assert!(version("module x\n").is_err());
     }

@@ -25,9 +25,16 @@ pub(super) fn reference(name: &str) -> String {
 pub(super) fn all(workspace: &Workspace, folder: &Path) -> Result<Vec<PathBuf>> {
     let pause = folder.join("pause");
     let mut compile = Command::new("cc");
-    compile.args(["-static", "-Os", "-o"]).arg(&pause).arg(Path::new(peers::kubernetes::MODULE).join("pause.c"));
+    compile
+        .args(["-static", "-Os", "-o"])
+        .arg(&pause)
+        .arg(Path::new(peers::kubernetes::MODULE).join("pause.c"));
     steps::run(compile)?;
-    let programs = [("pause", pause), ("plimsoll", workspace.binary("plimsoll")), ("challenge", workspace.binary("challenge"))];
+    let programs = [
+        ("pause", pause),
+        ("plimsoll", workspace.binary("plimsoll")),
+        ("challenge", workspace.binary("challenge")),
+    ];
     programs.into_iter().map(|(name, program)| image(name, &program, folder)).collect()
 }
 
@@ -36,23 +43,28 @@ fn image(name: &str, program: &Path, folder: &Path) -> Result<PathBuf> {
     let mut strip = Command::new("install");
     strip.args(["--strip", "--mode=755"]).arg(program).arg(&stripped);
     steps::run(strip)?;
-    let mut tree = FileTree::default().program(format!("usr/bin/{name}"), read(&stripped)?).folder("data", USER, 0o755);
+    let mut tree =
+        FileTree::default().program(format!("usr/bin/{name}"), read(&stripped)?).folder("data", USER, 0o755);
     for library in libraries(&stripped)? {
         tree = tree.program(library.trim_start_matches('/'), read(Path::new(&library))?);
     }
-    let bytes = archive(&[tree], ImageName { reference: &reference(name), tag: TAG, architecture: "amd64" }, |layers| {
-        json!({
-            "architecture": "amd64",
-            "os": "linux",
-            "config": {
-                "User": format!("{USER}:{USER}"),
-                "Entrypoint": [format!("/usr/bin/{name}")],
-                "WorkingDir": "/data",
-                "Env": ["PATH=/usr/bin"],
-            },
-            "rootfs": {"type": "layers", "diff_ids": layers},
-        })
-    })?;
+    let bytes = archive(
+        &[tree],
+        ImageName { reference: &reference(name), tag: TAG, architecture: "amd64" },
+        |layers| {
+            json!({
+                "architecture": "amd64",
+                "os": "linux",
+                "config": {
+                    "User": format!("{USER}:{USER}"),
+                    "Entrypoint": [format!("/usr/bin/{name}")],
+                    "WorkingDir": "/data",
+                    "Env": ["PATH=/usr/bin"],
+                },
+                "rootfs": {"type": "layers", "diff_ids": layers},
+            })
+        },
+    )?;
     let path = folder.join(format!("{name}.tar"));
     fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)

@@ -51,21 +51,41 @@ impl Node {
         generate.args(["genrsa", "-out"]).arg(&keys).arg("2048").stderr(Stdio::null());
         steps::run(generate)?;
         let mut etcd = Command::new("etcd");
-        etcd.arg("--data-dir").arg(folder.join(settings::STATE).join("etcd")).args(["--listen-client-urls", ETCD, "--advertise-client-urls", ETCD]);
+        etcd.arg("--data-dir").arg(folder.join(settings::STATE).join("etcd")).args([
+            "--listen-client-urls",
+            ETCD,
+            "--advertise-client-urls",
+            ETCD,
+        ]);
         self.add("etcd", etcd.arg("--unsafe-no-fsync"), folder)?;
         let mut api = Command::new(components.program("kube-apiserver"));
-        api.args(["--bind-address=127.0.0.1", "--secure-port=6443", "--service-cluster-ip-range=10.96.0.0/16"]);
+        api.args([
+            "--bind-address=127.0.0.1",
+            "--secure-port=6443",
+            "--service-cluster-ip-range=10.96.0.0/16",
+        ]);
         api.arg(format!("--etcd-servers={ETCD}")).arg(format!("--advertise-address={NODE_ADDRESS}"));
-        api.args(["--authorization-mode=Node,RBAC", "--allow-privileged=true", "--service-account-issuer=https://plimsoll"]);
+        api.args([
+            "--authorization-mode=Node,RBAC",
+            "--allow-privileged=true",
+            "--service-account-issuer=https://plimsoll",
+        ]);
         // Logs and commands in pods would otherwise look the node's name up.
-        api.arg("--kubelet-preferred-address-types=InternalIP").arg(flag("cert-dir", &folder.join("certificates")));
+        api.arg("--kubelet-preferred-address-types=InternalIP")
+            .arg(flag("cert-dir", &folder.join("certificates")));
         api.arg(flag("service-account-key-file", &keys)).arg(flag("service-account-signing-key-file", &keys));
         self.add("kube-apiserver", api.arg(flag("token-auth-file", &tokens)), folder)?;
         self.until("the API server answers", &["get", "--raw", "/readyz"], |_| true)?;
         let mut controllers = Command::new(components.program("kube-controller-manager"));
-        controllers.arg(flag("kubeconfig", &self.kubeconfig)).arg(flag("service-account-private-key-file", &keys));
+        controllers
+            .arg(flag("kubeconfig", &self.kubeconfig))
+            .arg(flag("service-account-private-key-file", &keys));
         controllers.args(["--use-service-account-credentials=true", "--leader-elect=false"]);
-        self.add("kube-controller-manager", controllers.arg("--controllers=*,-node-ipam-controller"), folder)?;
+        self.add(
+            "kube-controller-manager",
+            controllers.arg("--controllers=*,-node-ipam-controller"),
+            folder,
+        )?;
         let mut scheduler = Command::new(components.program("kube-scheduler"));
         scheduler.arg(flag("kubeconfig", &self.kubeconfig)).arg("--leader-elect=false");
         self.add("kube-scheduler", &mut scheduler, folder)?;
@@ -73,15 +93,21 @@ impl Node {
     }
 
     fn with_node(mut self, components: &Components, folder: &Path) -> Result<Self> {
-        let [runtime, kubelet, names] = ["containerd.toml", "kubelet.yaml", "Corefile"].map(|name| folder.join(name));
+        let [runtime, kubelet, names] =
+            ["containerd.toml", "kubelet.yaml", "Corefile"].map(|name| folder.join(name));
         write(&runtime, &settings::containerd(folder, &image::reference("pause")))?;
         let mut containerd = Command::new("containerd");
         self.add("containerd", containerd.arg("--config").arg(&runtime), folder)?;
-        ensure!(peers::poll::until(READY_WITHIN, || self.socket.exists()), "containerd is not ready; see its log");
+        ensure!(
+            peers::poll::until(READY_WITHIN, || self.socket.exists()),
+            "containerd is not ready; see its log"
+        );
         write(&kubelet, &settings::kubelet(folder))?;
         let mut command = Command::new(components.program("kubelet"));
         command.arg(flag("config", &kubelet)).arg(flag("kubeconfig", &self.kubeconfig));
-        command.arg(flag("root-dir", &folder.join(settings::STATE).join("kubelet"))).arg(flag("cert-dir", &folder.join("kubelet-certificates")));
+        command
+            .arg(flag("root-dir", &folder.join(settings::STATE).join("kubelet")))
+            .arg(flag("cert-dir", &folder.join("kubelet-certificates")));
         command.arg("--hostname-override=node").arg(format!("--node-ip={NODE_ADDRESS}"));
         self.add("kubelet", &mut command, folder)?;
         write(&names, &settings::names(&self.kubeconfig))?;
@@ -144,7 +170,11 @@ impl Node {
     /// Makes an image known to the node.
     pub(super) fn import(&self, archive: &Path) -> Result<()> {
         let mut import = Command::new("ctr");
-        import.arg("--address").arg(&self.socket).args(["--namespace", "k8s.io", "images", "import"]).arg(archive);
+        import
+            .arg("--address")
+            .arg(&self.socket)
+            .args(["--namespace", "k8s.io", "images", "import"])
+            .arg(archive);
         steps::run(import)
     }
 

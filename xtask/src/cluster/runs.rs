@@ -49,7 +49,9 @@ struct Ended {
 
 /// Everything, one after the other.
 pub(super) fn all(workspace: &Workspace, node: &Node, folder: &Path) -> Result<()> {
-    for (name, text) in [("challenge.yaml", CHALLENGE), ("plan.toml", PLAN), ("players.csv", "id\nanna\nbert\n")] {
+    for (name, text) in
+        [("challenge.yaml", CHALLENGE), ("plan.toml", PLAN), ("players.csv", "id\nanna\nbert\n")]
+    {
         std::fs::write(folder.join(name), text).context("cannot write a file")?;
     }
     let runs = Runs { node, plimsoll: workspace.binary("plimsoll"), folder };
@@ -80,7 +82,9 @@ impl Runs<'_> {
     /// Starts a command whose output goes into files of this name.
     fn start(&self, arguments: &[&str], name: &str) -> Result<Running> {
         let mut command = self.command(arguments);
-        let file = |ending: &str| File::create(self.folder.join(format!("{name}.{ending}"))).context("cannot write a file");
+        let file = |ending: &str| {
+            File::create(self.folder.join(format!("{name}.{ending}"))).context("cannot write a file")
+        };
         command.stdin(Stdio::null()).stdout(file("out")?).stderr(file("err")?).process_group(0);
         Running::start("plimsoll", command)
     }
@@ -108,7 +112,11 @@ impl Runs<'_> {
     fn said(&self, running: &mut Running, name: &str, what: &str) -> Result<()> {
         let has_said = || self.printed(name, "err").contains(what);
         let is_over = || has_said() || running.ended().is_ok_and(|ended| ended.is_some());
-        ensure!(peers::poll::until(RUN_LIMIT, is_over) && has_said(), "`{what}` was not said: {}", self.printed(name, "err"));
+        ensure!(
+            peers::poll::until(RUN_LIMIT, is_over) && has_said(),
+            "`{what}` was not said: {}",
+            self.printed(name, "err")
+        );
         Ok(())
     }
 
@@ -121,7 +129,8 @@ impl Runs<'_> {
 
     /// The report of a run file, as JSON.
     fn report(&self, file: &str) -> Result<Value> {
-        let output = self.command(&["report", file, "--json", "-"]).output().context("cannot start plimsoll")?;
+        let output =
+            self.command(&["report", file, "--json", "-"]).output().context("cannot start plimsoll")?;
         serde_json::from_slice(&output.stdout).context("the report is no JSON")
     }
 
@@ -154,7 +163,10 @@ impl Runs<'_> {
         self.node.kubectl(&["delete", pod.trim(), "--grace-period=1", "--wait=false"])?;
         let ended = self.ended(running, "lost")?;
         println!("{}\n{}exit code {:?}", ended.errors, ended.output, ended.code);
-        ensure!(ended.output.contains("W1") && ended.output.contains("worker 4"), "the verdict does not tell of it");
+        ensure!(
+            ended.output.contains("W1") && ended.output.contains("worker 4"),
+            "the verdict does not tell of it"
+        );
         self.is_nothing_left()
     }
 
@@ -170,7 +182,10 @@ impl Runs<'_> {
         kill_process(Pid::from_child(running.child()), Signal::INT).context("it has ended")?;
         let ended = self.ended(running, "interrupted")?;
         println!("{}\n{}exit code {:?}", ended.errors, ended.output, ended.code);
-        ensure!(ended.code.is_some_and(|code| JUDGED[1..].contains(&code)), "an interrupted run passed, or was lost");
+        ensure!(
+            ended.code.is_some_and(|code| JUDGED[1..].contains(&code)),
+            "an interrupted run passed, or was lost"
+        );
         ensure!(ended.output.contains("interrupted"), "the verdict does not tell of it");
         self.is_nothing_left()
     }
@@ -182,9 +197,11 @@ impl Runs<'_> {
         self.under_load(&mut running, "closed")?;
         drop(running);
         let said = self.printed("closed", "err");
-        let job = said.split_whitespace().skip_while(|word| *word != "fetch").nth(1).context("no job was named")?;
+        let job =
+            said.split_whitespace().skip_while(|word| *word != "fetch").nth(1).context("no job was named")?;
         let job = job.trim_end_matches('`').to_owned();
-        let ended = self.ended(self.start(&["fetch", &job, "--output", "fetched.plimsoll"], "fetched")?, "fetched")?;
+        let ended =
+            self.ended(self.start(&["fetch", &job, "--output", "fetched.plimsoll"], "fetched")?, "fetched")?;
         println!("{}\n{}exit code {:?}", ended.errors, ended.output, ended.code);
         let arrivals = &self.report("fetched.plimsoll")?["accounting"]["arrivals"];
         ensure!(arrivals["scheduled"] == ARRIVALS, "{arrivals} were scheduled, and not {ARRIVALS}");
@@ -205,7 +222,8 @@ impl Runs<'_> {
                 self.node.kubectl(&quota)?;
             }
             let run = ["run", "plan.toml", "--kubernetes", PODS, "--image", image, "--start-timeout", "15"];
-            let arguments = if more.is_empty() { [&run[..], &REQUESTS].concat() } else { [&run[..], more].concat() };
+            let arguments =
+                if more.is_empty() { [&run[..], &REQUESTS].concat() } else { [&run[..], more].concat() };
             let ended = self.ended(self.start(&arguments, "stuck")?, "stuck")?;
             println!("{}exit code {:?}", ended.errors, ended.code);
             ensure!(ended.code == Some(2) && ended.errors.contains(reason), "`{reason}` was not told");
@@ -217,7 +235,8 @@ impl Runs<'_> {
     fn from_repository(&self) -> Result<()> {
         let image = image::reference("plimsoll");
         let run = ["manifest", "plan.toml", "--kubernetes", PODS, "--image", &image, "--name", "nightly"];
-        let output = self.command(&[&run[..], &REQUESTS].concat()).output().context("cannot start plimsoll")?;
+        let output =
+            self.command(&[&run[..], &REQUESTS].concat()).output().context("cannot start plimsoll")?;
         let path = self.folder.join("nightly.yaml").display().to_string();
         std::fs::write(&path, &output.stdout).context("cannot write a file")?;
         let keys = self.folder.join("run.pem");
@@ -226,14 +245,22 @@ impl Runs<'_> {
             make.arg(&keys);
             make
         })?;
-        let (file, literal) = (format!("--from-file={}", keys.display()), format!("--from-literal={}={}", PLAYERS.0, PLAYERS.1));
+        let (file, literal) = (
+            format!("--from-file={}", keys.display()),
+            format!("--from-literal={}={}", PLAYERS.0, PLAYERS.1),
+        );
         self.node.kubectl(&["create", "secret", "generic", "nightly", &file, &literal])?;
         self.node.kubectl(&["apply", "--filename", &path])?;
-        let ended = self.ended(self.start(&["fetch", "nightly", "--output", "nightly.plimsoll"], "nightly")?, "nightly")?;
+        let ended = self.ended(
+            self.start(&["fetch", "nightly", "--output", "nightly.plimsoll"], "nightly")?,
+            "nightly",
+        )?;
         println!("{}\n{}exit code {:?}", ended.errors, ended.output, ended.code);
-        self.node.until("the Job has ended", &["get", "job", "nightly", "--output=jsonpath={.status.conditions[*].type}"], |text| {
-            text.contains("Complete") || text.contains("Failed")
-        })?;
+        self.node.until(
+            "the Job has ended",
+            &["get", "job", "nightly", "--output=jsonpath={.status.conditions[*].type}"],
+            |text| text.contains("Complete") || text.contains("Failed"),
+        )?;
         self.node.kubectl(&["delete", "--filename", &path])?;
         self.node.kubectl(&["delete", "secret", "nightly"])?;
         self.is_nothing_left()

@@ -53,7 +53,8 @@ pub(super) fn image(release: &Release, authorities: &[u8]) -> Result<Vec<u8>> {
     // The first layer changes less often than the second, so registries and machines keep it.
     let trees = [system(authorities), program(release)];
     let reference = format!("docker.io/library/plimsoll:{}", release.version);
-    let name = ImageName { reference: &reference, tag: &release.version, architecture: release.platform.debian };
+    let name =
+        ImageName { reference: &reference, tag: &release.version, architecture: release.platform.debian };
     archive(&trees, name, |uncompressed| configuration(release, uncompressed))
 }
 

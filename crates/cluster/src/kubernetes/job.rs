@@ -70,13 +70,16 @@ fn pod(run: &RunObjects) -> Value {
 
 fn container(run: &RunObjects) -> Value {
     let mut arguments: Vec<String> =
-        ["pod", "offer", "--pods", &run.pods.to_string(), "--service", &run.name, "--keys", KEYS_FILE].map(str::to_owned).into();
+        ["pod", "offer", "--pods", &run.pods.to_string(), "--service", &run.name, "--keys", KEYS_FILE]
+            .map(str::to_owned)
+            .into();
     arguments.extend(["--start-limit".to_owned(), run.start_limit_s.to_string()]);
     arguments.extend(["--fetch-limit".to_owned(), FETCH_LIMIT_S.to_string(), "--".to_owned()]);
     arguments.push(run.files.path(&run.plan));
     arguments.extend(run.arguments.iter().cloned());
     let secret = run.secret.name(&run.name);
-    let of_secret = |name: &&str| json!({"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": name}}});
+    let of_secret =
+        |name: &&str| json!({"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": name}}});
     let mut environment: Vec<Value> = run.secret.variables().iter().map(of_secret).collect();
     environment.push(json!({"name": "TMPDIR", "value": DATA_FOLDER}));
     let keys_folder = KEYS_FILE.trim_end_matches(KEYS_ENTRY).trim_end_matches('/');

@@ -52,7 +52,8 @@ fn egress_to(reached: &Reached) -> Vec<Value> {
         return vec![own];
     }
     let labels: Vec<&str> = host.split('.').collect();
-    let namespace = |name: &str| json!({"to": [{"namespaceSelector": {"matchLabels": {NAMESPACE_LABEL: name}}}]});
+    let namespace =
+        |name: &str| json!({"to": [{"namespaceSelector": {"matchLabels": {NAMESPACE_LABEL: name}}}]});
     match labels.as_slice() {
         [_] => vec![json!({"to": [{"podSelector": {}}]})],
         [_, name, "svc", ..] | [_, _, name, "svc", ..] => {
@@ -83,7 +84,13 @@ mod tests {
         }
         assert_eq!(rules("api.shop"), format!("[{shop},{{{port}}}]"));
         assert_eq!(rules("api.example.com"), format!("[{{{port}}}]"));
-        assert_eq!(rules("10.1.2.3"), format!(r#"[{{{port},"to":[{{"ipBlock":{{"cidr":"10.1.2.3/32"}}}}]}}]"#));
-        assert_eq!(rules("fd00::1"), format!(r#"[{{{port},"to":[{{"ipBlock":{{"cidr":"fd00::1/128"}}}}]}}]"#));
+        assert_eq!(
+            rules("10.1.2.3"),
+            format!(r#"[{{{port},"to":[{{"ipBlock":{{"cidr":"10.1.2.3/32"}}}}]}}]"#)
+        );
+        assert_eq!(
+            rules("fd00::1"),
+            format!(r#"[{{{port},"to":[{{"ipBlock":{{"cidr":"fd00::1/128"}}}}]}}]"#)
+        );
     }
 }

@@ -149,7 +149,10 @@ impl RunObjects {
     /// What the Secret of the run contains, by name; files with their paths.
     pub fn secret_entries(&self) -> Vec<String> {
         let variables = self.secret.variables().into_iter().map(str::to_owned);
-        std::iter::once(KEYS_ENTRY.to_owned()).chain(variables).chain(self.files.secret_entries().into_keys()).collect()
+        std::iter::once(KEYS_ENTRY.to_owned())
+            .chain(variables)
+            .chain(self.files.secret_entries().into_keys())
+            .collect()
     }
 
     pub(super) fn labels(&self) -> Value {

@@ -1,7 +1,5 @@
 //! Values as YAML 1.2 in block style. Text that could be read as anything else is quoted as in JSON, which is YAML.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 /// One document.
@@ -70,7 +68,8 @@ fn line(text: &mut String, content: &str) {
 /// Several lines that a literal block reproduces: the first is not indented itself, and one line end is last.
 fn is_block(string: &str) -> bool {
     let mut lines = string.lines();
-    let is_plain = |c: char| c == '\n' || c == '\t' || (!c.is_control() && c != '\u{feff}' && !is_line_end(c));
+    let is_plain =
+        |c: char| c == '\n' || c == '\t' || (!c.is_control() && c != '\u{feff}' && !is_line_end(c));
     lines.next().is_some_and(|first| first.starts_with(|c: char| !c.is_whitespace()))
         && string.ends_with('\n')
         && !string.ends_with("\n\n")
@@ -109,8 +108,9 @@ fn scalar(string: &str) -> String {
             '"' | '\\' => quoted.extend(['\\', c]),
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
-            // Writing to a string never fails.
-            _ if c.is_control() || is_line_end(c) || c == '\u{feff}' => drop(write!(quoted, "\\u{:04x}", c as u32)),
+            _ if c.is_control() || is_line_end(c) || c == '\u{feff}' => {
+                quoted.push_str(&format!("\\u{:04x}", c as u32));
+            }
             _ => quoted.push(c),
         }
     }

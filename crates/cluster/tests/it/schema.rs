@@ -7,7 +7,8 @@ pub(crate) struct Schema(Value);
 impl Schema {
     pub(crate) fn of_the_api() -> Schema {
         let path = peers::kubernetes::api_schema().unwrap();
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Schema(serde_json::from_str(&text).unwrap())
     }
 
@@ -15,7 +16,8 @@ impl Schema {
     pub(crate) fn complaints(&self, object: &Value) -> Vec<String> {
         let (version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
         let (group, version) = version.rsplit_once('/').unwrap_or(("", version));
-        let is_it = |named: &Value| named["group"] == group && named["version"] == version && named["kind"] == kind;
+        let is_it =
+            |named: &Value| named["group"] == group && named["version"] == version && named["kind"] == kind;
         let names = |definition: &&Value| {
             let named = definition["x-kubernetes-group-version-kind"].as_array();
             // Options of a deletion have the name of every group.
@@ -60,7 +62,9 @@ impl Schema {
         let below = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
         let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
         complaints.extend(
-            required.filter(|name| !entries.contains_key(*name)).map(|name| format!("{}: missing", below(name))),
+            required
+                .filter(|name| !entries.contains_key(*name))
+                .map(|name| format!("{}: missing", below(name))),
         );
         for (name, value) in entries {
             let known = schema["properties"].get(name).or_else(|| schema.get("additionalProperties"));

@@ -21,7 +21,10 @@ fn value<'a>(events: &mut impl Iterator<Item = Event<'a>>) -> Option<Value> {
             let mut entries = Map::new();
             while let Some(name) = value(events) {
                 let name = name.as_str().unwrap().to_owned();
-                assert!(entries.insert(name.clone(), value(events).unwrap()).is_none(), "`{name}` is there twice");
+                assert!(
+                    entries.insert(name.clone(), value(events).unwrap()).is_none(),
+                    "`{name}` is there twice"
+                );
             }
             Some(entries.into())
         }

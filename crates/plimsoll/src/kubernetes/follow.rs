@@ -99,7 +99,10 @@ impl Follower<'_> {
         while Instant::now() < until {
             let now = self.control.map(Control::command);
             if now == Some(Command::Abandon) {
-                return Err(Failure::own(anyhow!("the run {} was ended at once; nothing of it was fetched", self.job)));
+                return Err(Failure::own(anyhow!(
+                    "the run {} was ended at once; nothing of it was fetched",
+                    self.job
+                )));
             }
             if now != before {
                 return Ok(());
@@ -131,7 +134,10 @@ impl Follower<'_> {
             self.still_runs(pod, &log)?;
         }
         if !snapshot.has_job {
-            return Err(Failure::own(anyhow!("the Job {} was deleted by somebody else; nothing of it was fetched", self.job)));
+            return Err(Failure::own(anyhow!(
+                "the Job {} was deleted by somebody else; nothing of it was fetched",
+                self.job
+            )));
         }
         if let Some(why) = &snapshot.failed {
             let why = visible(why).into_owned();
@@ -188,7 +194,12 @@ impl Follower<'_> {
         Failure::own(anyhow!("the run {} was stopped before its load; nothing was recorded", self.job))
     }
 
-    fn require_start(&self, snapshot: &Snapshot, course: &mut Course, refused: Option<&str>) -> CommandResult<()> {
+    fn require_start(
+        &self,
+        snapshot: &Snapshot,
+        course: &mut Course,
+        refused: Option<&str>,
+    ) -> CommandResult<()> {
         let Patience::Limited(limit) = self.patience else { return Ok(()) };
         if snapshot.started() >= usize::from(self.pods) {
             return Ok(());
@@ -199,7 +210,10 @@ impl Follower<'_> {
         if is_stuck || course.began.elapsed() > limit {
             let state = visible(&state(snapshot, self.pods, refused)).into_owned();
             let seconds = course.began.elapsed().as_secs();
-            return Err(Failure::usage(anyhow!("the run {} did not start within {seconds} s: {state}", self.job)));
+            return Err(Failure::usage(anyhow!(
+                "the run {} did not start within {seconds} s: {state}",
+                self.job
+            )));
         }
         Ok(())
     }

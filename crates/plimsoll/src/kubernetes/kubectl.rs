@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Output, Stdio};
 
 use anyhow::{Context as _, anyhow};
-use cluster::kubernetes::{CONTAINER, Object, OWNER, OWNER_LABEL, RUN_LABEL, RunObjects};
+use cluster::kubernetes::{CONTAINER, OWNER, OWNER_LABEL, Object, RUN_LABEL, RunObjects};
 use evidence::visible;
 use serde_json::{Value, json};
 
@@ -29,9 +29,19 @@ pub(super) struct Kubectl {
 impl Kubectl {
     pub(super) fn new(cluster: &ClusterArguments) -> Kubectl {
         let kubeconfig = cluster.kubeconfig.as_ref().map(|path| path.display().to_string());
-        let named = [("namespace", &cluster.namespace), ("context", &cluster.context), ("kubeconfig", &kubeconfig)];
-        let flags = named.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value.as_ref()?)));
+        let named =
+            [("namespace", &cluster.namespace), ("context", &cluster.context), ("kubeconfig", &kubeconfig)];
+        let flags =
+            named.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value.as_ref()?)));
         Kubectl { flags: flags.collect() }
+    }
+
+    /// That there is a kubectl; nothing is asked of the cluster.
+    pub(super) fn require(&self) -> CommandResult<()> {
+        self.start(&["version", "--client"], Stdio::null())?
+            .wait_with_output()
+            .map(drop)
+            .map_err(Failure::own)
     }
 
     /// The flags that name the cluster, as they follow a command.
@@ -42,7 +52,8 @@ impl Kubectl {
     /// Make the Job, and then what belongs to it: Kubernetes deletes that with the Job, however this command ends.
     pub(super) fn make(&self, objects: &RunObjects) -> CommandResult<()> {
         // Before anything is made.
-        let (job, mut belongings) = (objects.job().map_err(Failure::usage)?, objects.belongings().map_err(Failure::usage)?);
+        let (job, mut belongings) =
+            (objects.job().map_err(Failure::usage)?, objects.belongings().map_err(Failure::usage)?);
         let uid = self.create(&job.0)?;
         belongings.iter_mut().for_each(|object| object.belong_to(&objects.name, &uid));
         let items: Vec<Value> = belongings.into_iter().map(|Object(object)| object).collect();
@@ -65,9 +76,13 @@ impl Kubectl {
     /// Delete a run with everything that belongs to it, and wait until it is gone.
     pub(super) fn delete(&self, job: &str) -> CommandResult<()> {
         let selector = format!("--selector={RUN_LABEL}={job},{OWNER_LABEL}={OWNER}");
-        let arguments = ["delete", KINDS, &selector, "--ignore-not-found", "--cascade=foreground", DELETED_WITHIN];
+        let arguments =
+            ["delete", KINDS, &selector, "--ignore-not-found", "--cascade=foreground", DELETED_WITHIN];
         self.text(&arguments).map(drop).map_err(|error| {
-            let hint = format!("{job} is not deleted from the cluster: `kubectl delete job {job}{}` does it", self.flags_text());
+            let hint = format!(
+                "{job} is not deleted from the cluster: `kubectl delete job {job}{}` does it",
+                self.flags_text()
+            );
             Failure::own(error.context(hint))
         })
     }
@@ -112,13 +127,15 @@ impl Kubectl {
     }
 
     fn text(&self, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
-        let child = self.start(arguments, Stdio::null()).map_err(|failure| anyhow!("{}", &*failure.text()))?;
+        let child =
+            self.start(arguments, Stdio::null()).map_err(|failure| anyhow!("{}", &*failure.text()))?;
         succeeded(child.wait_with_output()?, &format!("kubectl {}", arguments[0]))
     }
 
     fn start(&self, arguments: &[&str], input: Stdio) -> CommandResult<Child> {
         // What is after `--` is for the pod.
-        let (own, rest) = arguments.split_at(arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len()));
+        let (own, rest) =
+            arguments.split_at(arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len()));
         let mut command = Command::new(PROGRAM);
         command.args(own).args(&self.flags).args(rest);
         command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);

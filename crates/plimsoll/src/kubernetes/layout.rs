@@ -74,12 +74,18 @@ mod tests {
     #[test]
     fn files_keep_their_places_below_the_folder_that_they_share() {
         let own = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
-        assert_eq!(paths("plan.toml", &["plan.toml", "data/users.csv"]), ("plan.toml".into(), own(&["data/users.csv", "plan.toml"])));
+        assert_eq!(
+            paths("plan.toml", &["plan.toml", "data/users.csv"]),
+            ("plan.toml".into(), own(&["data/users.csv", "plan.toml"]))
+        );
         assert_eq!(
             paths("plans/p.toml", &["plans/p.toml", "plans/../proto/x.proto"]),
             ("plans/p.toml".into(), own(&["plans/p.toml", "proto/x.proto"]))
         );
-        assert_eq!(paths("../p.toml", &["../p.toml", "../../x"]), ("a/p.toml".into(), own(&["a/p.toml", "x"])));
+        assert_eq!(
+            paths("../p.toml", &["../p.toml", "../../x"]),
+            ("a/p.toml".into(), own(&["a/p.toml", "x"]))
+        );
         assert_eq!(paths("/c/p.toml", &["/c/p.toml", "/c/d/x"]), ("p.toml".into(), own(&["d/x", "p.toml"])));
     }
 

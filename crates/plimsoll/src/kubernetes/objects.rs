@@ -73,7 +73,11 @@ fn with_cpu(objects: &mut RunObjects, pods: &PodsArguments, loops: u16) {
 
 /// What a reader of the printed documents must do before they are applied.
 pub(super) fn heading(objects: &RunObjects) -> String {
-    let mut text = format!("# A run of plimsoll over {} pods. It reads the Secret `{}`,", objects.pods, secret_name(objects));
+    let mut text = format!(
+        "# A run of plimsoll over {} pods. It reads the Secret `{}`,",
+        objects.pods,
+        secret_name(objects)
+    );
     text.push_str(" which is not part of this file:\n#   plimsoll worker --make-keys run.pem\n");
     text.push_str(&format!("#   kubectl create secret generic {} --from-file=run.pem", secret_name(objects)));
     for entry in objects.secret_entries().iter().filter(|entry| *entry != KEYS_ENTRY) {
@@ -98,13 +102,19 @@ impl ReadPlan {
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> CommandResult<ReadPlan> {
         let (plan, hand_over) = PlanHandOver::resolve_with(path, overrides, environment)?;
-        let here = std::env::current_dir().context("the current folder is not known").map_err(Failure::own)?;
+        let here =
+            std::env::current_dir().context("the current folder is not known").map_err(Failure::own)?;
         let files = hand_over.files().into_iter().map(|(file, content)| (file.path, content));
         let layout = laid_out(&here, path, files)?;
         Ok(ReadPlan { plan, layout, environment: hand_over.environment().clone() })
     }
 
-    fn objects(self, pods: u16, asked: &PodsArguments, named: (String, SecretFrom)) -> CommandResult<RunObjects> {
+    fn objects(
+        self,
+        pods: u16,
+        asked: &PodsArguments,
+        named: (String, SecretFrom),
+    ) -> CommandResult<RunObjects> {
         let (name, secret) = named;
         let image = asked.image.clone().context("--kubernetes needs --image").map_err(Failure::usage)?;
         let workload = &self.plan.workload;
@@ -148,7 +158,8 @@ fn load_end(workload: &Workload) -> Duration {
 /// The servers of the plan's targets, and those by which they are observed.
 fn reached(plan: &LoadedPlan) -> Vec<Reached> {
     let mut all = Vec::new();
-    let mut add = |server: Option<(String, u16)>| all.extend(server.map(|(host, port)| Reached { host, port }));
+    let mut add =
+        |server: Option<(String, u16)>| all.extend(server.map(|(host, port)| Reached { host, port }));
     for target in plan.workload.targets.values() {
         add(target.http.as_ref().map(|http| (http.host.clone(), http.port)));
         add(target.grpc.as_ref().map(|grpc| (grpc.host.clone(), grpc.port)));

@@ -99,14 +99,23 @@ fn coordinate(arguments: &PodArguments, local: String, signals: &mut HandedOn) -
                 return Err(Failure::own(anyhow!("stopped before the load; nothing was recorded")));
             }
             if Instant::now() > until {
-                return Err(Failure::usage(anyhow!("worker {worker} cannot be reached after {} s", limit.as_secs())));
+                return Err(Failure::usage(anyhow!(
+                    "worker {worker} cannot be reached after {} s",
+                    limit.as_secs()
+                )));
             }
             thread::sleep(LOOK_INTERVAL);
         }
     }
     let report = File::create(data(REPORT)).map_err(Failure::own)?;
     let mut command = this_program()?;
-    command.arg("run").args(&arguments.run).arg("--output").arg(data(RUN_FILE)).arg("--worker-keys").arg(&arguments.keys);
+    command
+        .arg("run")
+        .args(&arguments.run)
+        .arg("--output")
+        .arg(data(RUN_FILE))
+        .arg("--worker-keys")
+        .arg(&arguments.keys);
     command.args(["--worker-timeout", &arguments.start_limit.min(3_600).to_string()]);
     command.args(workers.iter().flat_map(|worker| ["--worker", worker]));
     // The report follows the line about the run file, so that progress ends with it.
@@ -131,7 +140,8 @@ fn this_program() -> CommandResult<Command> {
 fn start_worker(listen: &str, keys: &Path) -> CommandResult<Child> {
     let mut command = this_program()?;
     command.args(["worker", "--with-parent", "--listen", listen, "--keys"]).arg(keys);
-    command.spawn().context("the worker cannot be started").map_err(Failure::own)
+    // Where it listens is known.
+    command.stdout(Stdio::null()).spawn().context("the worker cannot be started").map_err(Failure::own)
 }
 
 /// Wait for a process, and hand on the signals that come meanwhile.

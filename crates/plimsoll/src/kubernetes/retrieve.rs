@@ -39,7 +39,9 @@ impl Destination<'_> {
             match receive(kubectl, run, folder) {
                 Ok(file) => break file,
                 Err(error) if tries < TRIES => {
-                    note(format_args!("the run file was not received whole, and is fetched again: {error:#}"));
+                    note(format_args!(
+                        "the run file was not received whole, and is fetched again: {error:#}"
+                    ));
                     tries += 1;
                     thread::sleep(BETWEEN_TRIES);
                 }
@@ -64,7 +66,8 @@ impl Destination<'_> {
 /// The file, whole, in `folder`.
 fn receive(kubectl: &Kubectl, run: &Followed, folder: &Path) -> anyhow::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix(".fetched-").suffix(".plimsoll").tempfile_in(folder)?;
-    let mut child = kubectl.start_in_pod(&run.pod, "send").map_err(|failure| anyhow!("{}", &*failure.text()))?;
+    let mut child =
+        kubectl.start_in_pod(&run.pod, "send").map_err(|failure| anyhow!("{}", &*failure.text()))?;
     let mut output = child.stdout.take().context("kubectl has no output")?;
     let copied = copy(&mut output, file.as_file_mut(), run.file.bytes);
     drop(output);

@@ -111,10 +111,12 @@ impl Pod {
                 let code = state["terminated"]["exitCode"].as_u64();
                 PodState::Ended(code.and_then(|code| u8::try_from(code).ok()))
             }
-            _ if state["terminated"].is_object() => {
-                PodState::Ended(state["terminated"]["exitCode"].as_u64().and_then(|code| u8::try_from(code).ok()))
-            }
-            _ => PodState::Waiting(waiting(&state["waiting"]).or_else(|| condition(pod, "PodScheduled", "False"))),
+            _ if state["terminated"].is_object() => PodState::Ended(
+                state["terminated"]["exitCode"].as_u64().and_then(|code| u8::try_from(code).ok()),
+            ),
+            _ => PodState::Waiting(
+                waiting(&state["waiting"]).or_else(|| condition(pod, "PodScheduled", "False")),
+            ),
         };
         Some(Pod { name, index, state })
     }
@@ -122,13 +124,17 @@ impl Pod {
 
 fn waiting(waiting: &Value) -> Option<Obstacle> {
     let reason = waiting["reason"].as_str().filter(|reason| !USUAL.contains(reason))?;
-    Some(Obstacle { reason: reason.to_owned(), message: waiting["message"].as_str().unwrap_or_default().to_owned() })
+    Some(Obstacle {
+        reason: reason.to_owned(),
+        message: waiting["message"].as_str().unwrap_or_default().to_owned(),
+    })
 }
 
 /// Reason and message of a condition that has this status.
 fn condition(object: &Value, kind: &str, status: &str) -> Option<Obstacle> {
     let conditions = object["status"]["conditions"].as_array()?;
-    let found = conditions.iter().find(|condition| condition["type"] == kind && condition["status"] == status)?;
+    let found =
+        conditions.iter().find(|condition| condition["type"] == kind && condition["status"] == status)?;
     let text = |name: &str| found[name].as_str().unwrap_or_default().to_owned();
     Some(Obstacle { reason: text("reason"), message: text("message") })
 }
@@ -136,7 +142,8 @@ fn condition(object: &Value, kind: &str, status: &str) -> Option<Obstacle> {
 /// Why no pods are made, by the events of a Job: the last reason.
 pub(super) fn refusal(events: &Value) -> Option<String> {
     let items = events["items"].as_array()?;
-    let last = items.iter().rev().find(|event| event["type"] == "Warning" && event["reason"] == "FailedCreate")?;
+    let last =
+        items.iter().rev().find(|event| event["type"] == "Warning" && event["reason"] == "FailedCreate")?;
     last["message"].as_str().map(str::to_owned)
 }
 
@@ -157,7 +164,10 @@ mod tests {
     #[test]
     fn a_pod_that_does_not_run_has_its_reason() {
         let scheduled = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"});
-        let PodState::Waiting(Some(found)) = only(json!({"phase": "Pending", "conditions": [scheduled]})) else { panic!() };
+        let PodState::Waiting(Some(found)) = only(json!({"phase": "Pending", "conditions": [scheduled]}))
+        else {
+            panic!()
+        };
         assert_eq!((found.text().as_str(), found.is_final()), ("Unschedulable: 0/1 nodes", false));
         let container = |state: Value| json!({"phase": "Pending", "containerStatuses": [{"state": state}]});
         let back_off = json!({"waiting": {"reason": "ImagePullBackOff", "message": "not found"}});
@@ -170,13 +180,17 @@ mod tests {
 
     #[test]
     fn pods_are_in_order_and_ended_ones_have_their_code() {
-        let ended = json!({"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 3}}}]});
+        let ended =
+            json!({"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 3}}}]});
         let runs = json!({"phase": "Running", "containerStatuses": [{"state": {"running": {}}}]});
         let failed = json!({"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": ""});
         let job = json!({"kind": "Job", "metadata": {}, "status": {"conditions": [failed]}});
         let stray = json!({"kind": "Pod", "metadata": {"name": "other"}});
         let snapshot = Snapshot::of(&json!({"items": [pod("1", runs), stray, pod("0", ended), job]}));
-        assert_eq!((snapshot.has_job, snapshot.failed.as_deref(), snapshot.started()), (true, Some("DeadlineExceeded"), 2));
+        assert_eq!(
+            (snapshot.has_job, snapshot.failed.as_deref(), snapshot.started()),
+            (true, Some("DeadlineExceeded"), 2)
+        );
         assert_eq!(snapshot.coordinator().map(|pod| &pod.state), Some(&PodState::Ended(Some(3))));
         let gone = json!({"kind": "Job", "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
         assert!(!Snapshot::of(&json!({"items": [gone]})).has_job);
@@ -184,7 +198,8 @@ mod tests {
 
     #[test]
     fn a_quota_is_told_by_events() {
-        let event = |reason: &str, message: &str| json!({"type": "Warning", "reason": reason, "message": message});
+        let event =
+            |reason: &str, message: &str| json!({"type": "Warning", "reason": reason, "message": message});
         let events = json!({"items": [event("FailedCreate", "exceeded quota: q"), event("Other", "x")]});
         assert_eq!(refusal(&events).as_deref(), Some("exceeded quota: q"));
         assert_eq!(refusal(&json!({"items": []})), None);
