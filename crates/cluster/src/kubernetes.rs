@@ -12,8 +12,9 @@ pub use network::Reached;
 pub use objects::{Object, RunObjects, SecretFrom};
 pub use yaml::to_yaml;
 
-/// The label whose value is the run's name, on everything that belongs to it.
-pub const RUN_LABEL: &str = "app.kubernetes.io/instance";
+/// The label whose value is the run's name, on everything that belongs to it. It is no label that others use: pods are selected by
+/// it.
+pub const RUN_LABEL: &str = "plimsoll/run";
 /// The label that tells who deletes the objects.
 pub const OWNER_LABEL: &str = "app.kubernetes.io/managed-by";
 /// Its value where the command that made them deletes them.

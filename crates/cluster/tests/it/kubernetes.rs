@@ -60,8 +60,8 @@ fn a_run_that_is_kept_in_a_repository() {
     metadata:
       labels:
         app.kubernetes.io/component: load
-        app.kubernetes.io/instance: checkout
         app.kubernetes.io/name: plimsoll
+        plimsoll/run: checkout
       name: checkout
     spec:
       activeDeadlineSeconds: 3090
@@ -86,8 +86,8 @@ fn a_run_that_is_kept_in_a_repository() {
         metadata:
           labels:
             app.kubernetes.io/component: load
-            app.kubernetes.io/instance: checkout
             app.kubernetes.io/name: plimsoll
+            plimsoll/run: checkout
         spec:
           automountServiceAccountToken: false
           containers:
@@ -159,7 +159,7 @@ fn a_run_that_is_kept_in_a_repository() {
           topologySpreadConstraints:
           - labelSelector:
               matchLabels:
-                app.kubernetes.io/instance: checkout
+                plimsoll/run: checkout
             maxSkew: 1
             topologyKey: kubernetes.io/hostname
             whenUnsatisfiable: ScheduleAnyway
@@ -195,8 +195,8 @@ fn a_run_that_is_kept_in_a_repository() {
     metadata:
       labels:
         app.kubernetes.io/component: load
-        app.kubernetes.io/instance: checkout
         app.kubernetes.io/name: plimsoll
+        plimsoll/run: checkout
       name: checkout
     spec:
       clusterIP: None
@@ -205,7 +205,7 @@ fn a_run_that_is_kept_in_a_repository() {
         port: 7400
       publishNotReadyAddresses: true
       selector:
-        app.kubernetes.io/instance: checkout
+        plimsoll/run: checkout
     ---
     apiVersion: v1
     binaryData:
@@ -219,8 +219,8 @@ fn a_run_that_is_kept_in_a_repository() {
     metadata:
       labels:
         app.kubernetes.io/component: load
-        app.kubernetes.io/instance: checkout
         app.kubernetes.io/name: plimsoll
+        plimsoll/run: checkout
       name: checkout
     ---
     apiVersion: networking.k8s.io/v1
@@ -228,8 +228,8 @@ fn a_run_that_is_kept_in_a_repository() {
     metadata:
       labels:
         app.kubernetes.io/component: load
-        app.kubernetes.io/instance: checkout
         app.kubernetes.io/name: plimsoll
+        plimsoll/run: checkout
       name: checkout
     spec:
       egress:
@@ -239,7 +239,7 @@ fn a_run_that_is_kept_in_a_repository() {
         to:
         - podSelector:
             matchLabels:
-              app.kubernetes.io/instance: checkout
+              plimsoll/run: checkout
       - ports:
         - port: 53
           protocol: UDP
@@ -259,13 +259,13 @@ fn a_run_that_is_kept_in_a_repository() {
       - from:
         - podSelector:
             matchLabels:
-              app.kubernetes.io/instance: checkout
+              plimsoll/run: checkout
         ports:
         - port: 7400
           protocol: TCP
       podSelector:
         matchLabels:
-          app.kubernetes.io/instance: checkout
+          plimsoll/run: checkout
       policyTypes:
       - Ingress
       - Egress
@@ -287,9 +287,9 @@ fn secrets_are_in_the_secret_alone_and_the_command_owns_what_it_makes() {
     metadata:
       labels:
         app.kubernetes.io/component: load
-        app.kubernetes.io/instance: checkout
         app.kubernetes.io/managed-by: plimsoll
         app.kubernetes.io/name: plimsoll
+        plimsoll/run: checkout
       name: checkout
       namespace: load
     stringData:

@@ -64,6 +64,8 @@ pub(super) struct Followed {
 struct Course {
     began: Instant,
     told: Told,
+    /// Whether all pods have run: what becomes of them later is told by the run.
+    has_started: bool,
     /// Since when an obstacle is there that does not go away.
     obstacle_since: Option<Instant>,
     is_interrupted: bool,
@@ -75,6 +77,7 @@ impl Follower<'_> {
         let mut course = Course {
             began: Instant::now(),
             told: Told::nothing(self.progress),
+            has_started: false,
             obstacle_since: None,
             is_interrupted: false,
         };
@@ -201,7 +204,8 @@ impl Follower<'_> {
         refused: Option<&str>,
     ) -> CommandResult<()> {
         let Patience::Limited(limit) = self.patience else { return Ok(()) };
-        if snapshot.started() >= usize::from(self.pods) {
+        course.has_started |= snapshot.started() >= usize::from(self.pods);
+        if course.has_started {
             return Ok(());
         }
         let has_final = snapshot.obstacles().any(|(_, obstacle)| obstacle.is_final());

@@ -106,25 +106,40 @@ fn what_was_made_is_deleted_when_the_rest_is_refused() {
     assert!(!folder.read("made").contains("env-5ecret-value"), "the secret is in the Job");
 }
 
+/// A run of one second, as its pod would hand it out: `whole.plimsoll`, and in `log` what the pod has printed.
+fn handed_out(folder: &TestFolder) -> Vec<u8> {
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "whole.plimsoll"]).exits_with(0);
+    let whole = std::fs::read(folder.path("whole.plimsoll")).unwrap();
+    let digest: String = Sha256::digest(&whole).iter().map(|byte| format!("{byte:02x}")).collect();
+    let line = format!("plimsoll-run-file sha256={digest} bytes={} exit=0", whole.len());
+    folder.write("log", format!("0:01 / 0:01\n{line}\n"));
+    whole
+}
+
+/// The Job and so many running pods, as kubectl lists them.
+fn list(pods: usize) -> String {
+    let labels = r#"{"app.kubernetes.io/name": "plimsoll", "app.kubernetes.io/managed-by": "plimsoll"}"#;
+    let job =
+        format!(r#"{{"kind": "Job", "metadata": {{"labels": {labels}}}, "spec": {{"completions": 1}}}}"#);
+    let annotation = "batch.kubernetes.io/job-completion-index";
+    let status = r#"{"phase": "Running", "containerStatuses": [{"state": {"running": {}}}]}"#;
+    let pod = |index: usize| {
+        let metadata =
+            format!(r#"{{"name": "x-{index}-abc", "annotations": {{"{annotation}": "{index}"}}}}"#);
+        format!(r#"{{"kind": "Pod", "metadata": {metadata}, "status": {status}}}"#)
+    };
+    let items: Vec<String> = std::iter::once(job).chain((0..pods).map(pod)).collect();
+    format!(r#"{{"items": [{}]}}"#, items.join(", "))
+}
+
 #[test]
 fn a_file_that_arrives_cut_is_fetched_again_and_judged_here() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new(&open(target.addr(), 1));
-    folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "whole.plimsoll"]).exits_with(0);
-    let whole = std::fs::read(folder.path("whole.plimsoll")).unwrap();
+    let whole = handed_out(&folder);
     folder.write("cut.plimsoll", &whole[..whole.len() / 2]);
-    let digest: String = Sha256::digest(&whole).iter().map(|byte| format!("{byte:02x}")).collect();
-    folder.write(
-        "log",
-        format!("0:01 / 0:01\nplimsoll-run-file sha256={digest} bytes={} exit=0\n", whole.len()),
-    );
-    let labels = r#"{"app.kubernetes.io/name": "plimsoll", "app.kubernetes.io/managed-by": "plimsoll"}"#;
-    let job =
-        format!(r#"{{"kind": "Job", "metadata": {{"labels": {labels}}}, "spec": {{"completions": 1}}}}"#);
-    let pod = r#"{"kind": "Pod", "metadata": {"name": "x-0-abc", "annotations": {"batch.kubernetes.io/job-completion-index": "0"}},
-        "status": {"phase": "Running", "containerStatuses": [{"state": {"running": {}}}]}}"#;
-    folder.write("list", format!(r#"{{"items": [{job}, {pod}]}}"#));
-    folder.write("job", &job);
+    folder.write("list", list(1));
+    folder.write("job", serde_json::from_str::<serde_json::Value>(&list(0)).unwrap()["items"][0].to_string());
     let script = "get) case $2 in job,pod) cat list;; *) cat job;; esac;;\nlogs) cat log;;\n\
                   exec) if [ -e again ]; then cat whole.plimsoll; else touch again; cat cut.plimsoll; fi;;\ndelete) ;;";
     with_kubectl(&folder, script);
@@ -138,4 +153,21 @@ fn a_file_that_arrives_cut_is_fetched_again_and_judged_here() {
         "{calls}"
     );
     assert!(calls.lines().last().unwrap().starts_with("delete "), "{calls}");
+}
+
+/// The time for pods to start is over by the third look at the run, which has lost a pod before the second.
+#[test]
+fn a_pod_that_is_lost_later_does_not_end_the_run() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new(&open(target.addr(), 1));
+    handed_out(&folder);
+    folder.write("list", list(3));
+    folder.write("fewer", list(2));
+    let script = "create) cat > made; echo an-identity;;\nversion) ;;\n\
+                  get) case $2 in job,pod) cat list; cp fewer list; echo >> looks;; *) echo '{}';; esac;;\n\
+                  logs) if [ $(wc -l < looks) -gt 2 ]; then cat log; else head -1 log; fi;;\n\
+                  exec) cat whole.plimsoll;;\ndelete) ;;";
+    with_kubectl(&folder, script);
+    let ran = reached(&folder, &[&RUN[..], &["--start-timeout", "1", "-o", "fetched.plimsoll"]].concat());
+    ran.exits_with(0).stderr_contains(&["3 of 3 pods started", "2 of 3 pods started"]);
 }
