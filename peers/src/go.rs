@@ -65,6 +65,21 @@ impl Toolchain {
         self.pprof(&[&options[..], &[file.path().as_os_str()]].concat())
     }
 
+    /// The folder with the sources of a module, in the version that the module in `folder` requires; fetched if they are not
+    /// here, and checked by its digests.
+    ///
+    /// # Errors
+    /// When they cannot be fetched.
+    pub fn module(&self, folder: &Path, name: &str) -> Result<PathBuf, PeerError> {
+        let go = |arguments: &[&str]| {
+            let mut command = self.with_network();
+            command.current_dir(folder).args(arguments);
+            self.run(command)
+        };
+        go(&["mod", "download", name])?;
+        Ok(go(&["list", "-m", "-f", "{{.Dir}}", name])?.trim_end().into())
+    }
+
     fn build(&self, output: &Path) -> Result<(), PeerError> {
         let mut command = self.command();
         command.current_dir(SOURCE).arg("build").arg("-o").arg(output).arg(".");
@@ -73,9 +88,15 @@ impl Toolchain {
 
     /// Uses the installed toolchain and nothing from the network.
     fn command(&self) -> Command {
+        let mut command = self.with_network();
+        command.env("GOPROXY", "off");
+        command
+    }
+
+    /// Uses the installed toolchain, and fetches modules that are not here.
+    pub fn with_network(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.env("GOTOOLCHAIN", "local").env("GOPROXY", "off").env("GOFLAGS", "-buildvcs=false");
-        command.stdin(Stdio::null());
+        command.env("GOTOOLCHAIN", "local").env("GOFLAGS", "-buildvcs=false").stdin(Stdio::null());
         command
     }
 

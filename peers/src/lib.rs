@@ -10,6 +10,7 @@ mod error;
 pub mod faketime;
 pub mod go;
 mod guard;
+pub mod kubernetes;
 pub mod nginx;
 pub mod poll;
 mod port;

@@ -4,12 +4,12 @@
 mod check;
 mod debian;
 mod elf;
-mod image;
+pub(crate) mod image;
 mod materials;
 mod options;
 mod platform;
 mod release;
-mod tree;
+pub(crate) mod tree;
 mod wheel;
 
 use std::fs;

@@ -7,6 +7,7 @@
 mod attacks;
 mod bench;
 mod child;
+mod cluster;
 mod demo;
 mod dependencies;
 mod dist;
@@ -55,6 +56,7 @@ const VERBS: &[Verb] = &[
     Verb { name: "bench", usage: bench::USAGE, about: bench::ABOUT, run: bench::run },
     Verb { name: "receivers", usage: "", about: receivers::ABOUT, run: receivers::run },
     Verb { name: "attacks", usage: "", about: attacks::ABOUT, run: attacks::run },
+    Verb { name: "cluster", usage: cluster::USAGE, about: cluster::ABOUT, run: cluster::run },
     Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
 ];
 

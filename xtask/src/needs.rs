@@ -20,6 +20,16 @@ pub(crate) struct Need {
     is_there: fn(&str) -> bool,
 }
 
+/// A program in the search path.
+pub(crate) const fn program(binary: &'static str, package: &'static str, why: &'static str) -> Need {
+    Need { binary, package, why, is_there: in_path }
+}
+
+/// A file, by its absolute path.
+pub(crate) const fn file(path: &'static str, package: &'static str, why: &'static str) -> Need {
+    Need { binary: path, package, why, is_there: |path| Path::new(path).exists() }
+}
+
 /// What `cargo xtask test` needs. A browser is not among them: it is needed only to renew the picture in the README
 /// (`docs/style.md`).
 pub(crate) const NEEDS: &[Need] = &[

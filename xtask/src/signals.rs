@@ -28,6 +28,16 @@ pub(crate) fn catch() {
     }
 }
 
+/// From now on a signal ends this process at once, also where it is the first of its namespace, which the kernel protects from
+/// signals without a handler.
+pub(crate) fn end_at_once() {
+    let always = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    for number in [SIGHUP, SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&always))
+            .expect("these three signals can be caught");
+    }
+}
+
 /// The last signal since [`catch`], if there was one.
 pub(crate) fn last_signal() -> Option<StopSignal> {
     match CAUGHT.load(Ordering::SeqCst) {

@@ -54,6 +54,13 @@ impl Workspace {
         Ok(scratch)
     }
 
+    /// A folder for what a chore keeps from one time to the next.
+    pub(crate) fn kept(&self, name: &str) -> Result<PathBuf> {
+        let kept = self.target.join(name);
+        std::fs::create_dir_all(&kept).with_context(|| format!("cannot make {}", kept.display()))?;
+        Ok(kept)
+    }
+
     /// What makes cargo build with the profile that this chore was built with.
     pub(crate) fn profile(&self) -> &'static [&'static str] {
         if self.binaries.ends_with("release") { &["--release"] } else { &[] }

@@ -11,6 +11,7 @@ mod fleet;
 pub mod frame;
 mod handshake;
 mod keys;
+pub mod kubernetes;
 mod link;
 pub mod message;
 mod observed;

@@ -15,6 +15,7 @@ mod generate;
 mod import;
 #[cfg(feature = "scripts")]
 mod k6_variables;
+mod kubernetes;
 mod new;
 mod out;
 mod parse;
@@ -35,6 +36,10 @@ pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
 pub(crate) use generate::{CompletionsArguments, ManArguments, command};
 pub(crate) use import::ImportArguments;
+pub(crate) use kubernetes::{
+    ClusterArguments, FetchArguments, FilesPlace, KubernetesArguments, ManifestArguments, PodArguments,
+    PodPart, PodsArguments,
+};
 pub(crate) use new::NewArguments;
 pub(crate) use out::{OutProtocol, OutTarget};
 pub(crate) use parse::parse;
@@ -76,6 +81,7 @@ Examples:
   plimsoll run plan.toml --time-scale 0.1         try it in a tenth of the time
   plimsoll run plan.toml --target api=http://127.0.0.1:9000/v1
   plimsoll run plan.toml -o today.plimsoll --html today.html --junit today.xml
+  plimsoll run plan.toml --kubernetes 5 --image registry.example/plimsoll:0.1.0
   plimsoll run script.js                          run a k6 script; `plimsoll run script.js --help` has k6's flags";
 
 const CHECK_EXAMPLES: &str = "\
@@ -142,6 +148,15 @@ pub(crate) enum Verb {
     /// Offer a part of a run's load for a coordinator: `plimsoll run PLAN --worker HOST:PORT`
     #[command(after_help = workers::WORKER_EXAMPLES)]
     Worker(WorkerArguments),
+    /// Print a run over pods of a Kubernetes cluster as YAML, for a repository: Job, Service, ConfigMap, NetworkPolicy
+    #[command(after_help = kubernetes::MANIFEST_EXAMPLES)]
+    Manifest(Box<ManifestArguments>),
+    /// Fetch the file of a run in a Kubernetes cluster when it has ended, and judge it
+    #[command(after_help = kubernetes::FETCH_EXAMPLES, after_long_help = kubernetes::FETCH_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    Fetch(Box<FetchArguments>),
+    /// What runs inside the pods of such a run
+    #[command(subcommand, hide = true)]
+    Pod(PodPart),
     /// Validate a plan and print what would be offered, second by second, without sending anything
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
@@ -247,6 +262,8 @@ pub(crate) struct RunArguments {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) workers: WorkersArguments,
+    #[command(flatten)]
+    pub(crate) kubernetes: KubernetesArguments,
     #[command(flatten)]
     pub(crate) options: RunOptionArguments,
 }

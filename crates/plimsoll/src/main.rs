@@ -25,6 +25,7 @@ mod http;
 mod import;
 mod integrity;
 mod judged;
+mod kubernetes;
 mod leaks;
 mod live;
 mod live_output;
@@ -81,6 +82,9 @@ fn main() -> ExitCode {
         Verb::Http(arguments) => http::http(&arguments),
         Verb::Grpc(arguments) => grpc::grpc(&arguments),
         Verb::Worker(arguments) => worker::worker(&arguments),
+        Verb::Manifest(arguments) => kubernetes::manifest(&arguments),
+        Verb::Fetch(arguments) => kubernetes::fetch(&arguments),
+        Verb::Pod(part) => kubernetes::pod(&part),
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Compare(arguments) => compare::compare(&arguments),

@@ -6,7 +6,7 @@
 //! the two never mix; the next update draws it again below.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use evidence::{TerminalText, visible_lines};
@@ -69,6 +69,13 @@ pub(crate) fn write(text: &TerminalText) -> io::Result<()> {
 /// that a report forgot is escaped here.
 pub(crate) fn write_document(text: &str) -> io::Result<()> {
     write_all(&visible_lines(text))
+}
+
+/// Write everything that `from` has to standard output, for a program: it is no text.
+pub(crate) fn write_stream(from: &mut impl Read) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    io::copy(from, &mut stdout)?;
+    stdout.flush()
 }
 
 fn write_all(text: &str) -> io::Result<()> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use engine::Control;
+use rustix::process::Signal;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
@@ -196,6 +197,35 @@ impl Drop for HeldSignals {
             Ok(0) | Err(_) => {}
             Ok(signal) => end(signal),
         }
+    }
+}
+
+/// Ctrl-C and SIGTERM of a process that hands them on to those that it started, and ends after them.
+pub(crate) struct HandedOn {
+    signals: Signals,
+    is_terminated: bool,
+}
+
+impl HandedOn {
+    pub(crate) fn begin() -> CommandResult<HandedOn> {
+        let signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::own)?;
+        Ok(HandedOn { signals, is_terminated: false })
+    }
+
+    /// A signal that came since this was asked last.
+    pub(crate) fn next(&mut self) -> Option<Signal> {
+        let signal = match self.signals.pending().next()? {
+            SIGTERM => Signal::TERM,
+            _ => Signal::INT,
+        };
+        self.is_terminated |= signal == Signal::TERM;
+        Some(signal)
+    }
+
+    /// Whether this process is to end.
+    pub(crate) fn is_terminated(&mut self) -> bool {
+        while self.next().is_some() {}
+        self.is_terminated
     }
 }
 

@@ -38,6 +38,10 @@ pub(crate) fn worker(arguments: &WorkerArguments) -> CommandResult<u8> {
     screen::write(TerminalText::default().line(format_args!("{LISTENING}{address}")))
         .map_err(Failure::own)?;
     let refused = |from, error: &ClusterError| {
+        // A probe of the port says nothing and goes.
+        if matches!(error, ClusterError::Closed { in_mid_message: false }) {
+            return;
+        }
         outputs::note(format_args!("worker {address}: {from} is refused: {error}"));
     };
     let session = listening.accept(&identity(), refused).map_err(gone)?;

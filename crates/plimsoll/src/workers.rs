@@ -18,7 +18,7 @@ use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
 use crate::plan;
-use handed::PlanHandOver;
+pub(crate) use handed::PlanHandOver;
 pub(crate) use handed::received_plan;
 use local::LocalWorkers;
 

@@ -10,7 +10,7 @@ use super::release::{DESCRIPTION, LICENCE, Release, SUMMARY};
 use super::tree::{FileTree, gzip};
 
 /// The unprivileged user `nonroot`, with the number that distroless images gave it.
-pub(super) const USER: u64 = 65532;
+pub(crate) const USER: u64 = 65532;
 /// Where runs leave their files; owned by the user.
 const FOLDER: &str = "data";
 /// What the date of everything is called in JSON.
@@ -52,11 +52,35 @@ impl Blob {
 pub(super) fn image(release: &Release, authorities: &[u8]) -> Result<Vec<u8>> {
     // The first layer changes less often than the second, so registries and machines keep it.
     let trees = [system(authorities), program(release)];
+    let reference = format!("docker.io/library/plimsoll:{}", release.version);
+    let name =
+        ImageName { reference: &reference, tag: &release.version, architecture: release.platform.debian };
+    archive(&trees, name, |uncompressed| configuration(release, uncompressed))
+}
+
+/// What an image is called.
+pub(crate) struct ImageName<'a> {
+    /// With registry and tag.
+    pub(crate) reference: &'a str,
+    pub(crate) tag: &'a str,
+    /// The OCI's name of the processor.
+    pub(crate) architecture: &'a str,
+}
+
+/// An image of these layers; `configuration` is given the digests of their uncompressed archives.
+///
+/// # Errors
+/// When a path does not fit into an archive.
+pub(crate) fn archive(
+    trees: &[FileTree],
+    name: ImageName<'_>,
+    configuration: impl FnOnce(&[String]) -> Value,
+) -> Result<Vec<u8>> {
     let archives = trees.iter().map(FileTree::tar).collect::<Result<Vec<_>>>()?;
     let layers = archives.iter().map(|tar| gzip(tar).map(Blob::new)).collect::<Result<Vec<_>>>()?;
     let uncompressed: Vec<String> =
         archives.iter().map(|tar| format!("sha256:{}", hex(&Sha256::digest(tar)))).collect();
-    let config = Blob::new(configuration(release, &uncompressed).to_string().into_bytes());
+    let config = Blob::new(configuration(&uncompressed).to_string().into_bytes());
     let descriptors: Vec<Value> = layers.iter().map(|layer| layer.descriptor("layer.v1.tar+gzip")).collect();
     let manifest = json!({
         "schemaVersion": 2,
@@ -66,10 +90,10 @@ pub(super) fn image(release: &Release, authorities: &[u8]) -> Result<Vec<u8>> {
     });
     let manifest = Blob::new(manifest.to_string().into_bytes());
     let mut described = manifest.descriptor("manifest.v1+json");
-    described["platform"] = json!({ "architecture": release.platform.debian, "os": "linux" });
+    described["platform"] = json!({ "architecture": name.architecture, "os": "linux" });
     described["annotations"] = json!({
-        "org.opencontainers.image.ref.name": release.version,
-        "io.containerd.image.name": format!("docker.io/library/plimsoll:{}", release.version),
+        "org.opencontainers.image.ref.name": name.tag,
+        "io.containerd.image.name": name.reference,
     });
     let index = json!({
         "schemaVersion": 2,
@@ -78,7 +102,7 @@ pub(super) fn image(release: &Release, authorities: &[u8]) -> Result<Vec<u8>> {
     });
     let docker = json!([{
         "Config": config.path(),
-        "RepoTags": [format!("plimsoll:{}", release.version)],
+        "RepoTags": [name.reference.trim_start_matches("docker.io/library/")],
         "Layers": layers.iter().map(Blob::path).collect::<Vec<_>>(),
     }]);
     let tree = FileTree::default()

@@ -22,21 +22,21 @@ struct Node {
 
 /// Paths relative to the root of what is installed, without a leading slash.
 #[derive(Clone, Debug, Default)]
-pub(super) struct FileTree(BTreeMap<String, Node>);
+pub(crate) struct FileTree(BTreeMap<String, Node>);
 
 impl FileTree {
     /// With a file of root that every user may read.
-    pub(super) fn file(self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn file(self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         self.with(path, Node { kind: EntryType::Regular, mode: 0o644, owner: 0, bytes: bytes.into() })
     }
 
     /// With a file of root that every user may run.
-    pub(super) fn program(self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn program(self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         self.with(path, Node { kind: EntryType::Regular, mode: 0o755, owner: 0, bytes: bytes.into() })
     }
 
     /// With an empty folder of the user with this number.
-    pub(super) fn folder(self, path: impl Into<String>, owner: u64, mode: u32) -> Self {
+    pub(crate) fn folder(self, path: impl Into<String>, owner: u64, mode: u32) -> Self {
         self.with(path, Node { kind: EntryType::Directory, mode, owner, bytes: Vec::new() })
     }
 

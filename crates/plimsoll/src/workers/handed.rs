@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use workload::plan::{Files, LoadedPlan, Overrides, load};
 
 use crate::arguments::OverrideArguments;
-use crate::environment::environment;
+use crate::environment::{Environment, environment};
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::sha256_hex;
 use crate::plan::{Disk, overrides};
@@ -54,6 +54,15 @@ impl PlanHandOver {
         path: &Path,
         arguments: &OverrideArguments,
     ) -> CommandResult<(LoadedPlan, PlanHandOver)> {
+        PlanHandOver::resolve_with(path, arguments, &environment)
+    }
+
+    /// The same, with these environment variables.
+    pub(crate) fn resolve_with(
+        path: &Path,
+        arguments: &OverrideArguments,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> CommandResult<(LoadedPlan, PlanHandOver)> {
         let files = NotedFiles::default();
         let env = RefCell::new(BTreeMap::new());
         let noted = |name: &str| {
@@ -70,6 +79,11 @@ impl PlanHandOver {
         let files =
             files.map(|(path, content)| Ok((named(&path)?, content))).collect::<CommandResult<_>>()?;
         Ok((plan, PlanHandOver { job, files }))
+    }
+
+    /// The environment variables that the plan names, with their values.
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.job.env
     }
 
     pub(crate) fn job(&self) -> CommandResult<serde_json::Value> {

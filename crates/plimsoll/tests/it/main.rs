@@ -37,6 +37,7 @@ mod k6_parts;
 mod k6_scripts;
 mod k6_virtual_hosts;
 mod kept_files;
+mod kubernetes;
 mod live_outputs;
 mod load;
 mod memory;

@@ -1,0 +1,167 @@
+//! Arguments of `run --kubernetes`, `manifest` and `fetch`, and of what runs inside pods.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{OutputArguments, OverrideArguments};
+
+pub(super) const MANIFEST_EXAMPLES: &str = "\
+Examples:
+  plimsoll manifest plan.toml --kubernetes 5 --image registry.example/plimsoll:0.1.0 > run.yaml
+  plimsoll manifest plan.toml --kubernetes 5 --image … --files-in claim:plans --name nightly";
+
+pub(super) const FETCH_EXAMPLES: &str = "\
+Examples:
+  plimsoll run plan.toml --kubernetes 5 --image registry.example/plimsoll:0.1.0 --detach
+  plimsoll fetch checkout-3f9ac                   wait for the run, fetch its file, judge it, delete what it left";
+
+/// How a cluster is reached, as for kubectl.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct ClusterArguments {
+    /// The namespace of the run [default: that of kubectl's context]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// kubectl's configuration [default: as for kubectl]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context of kubectl's configuration
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+/// The pods of a run.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PodsArguments {
+    /// The image of plimsoll for --kubernetes: of this version, with `plimsoll` in its search path
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) image: Option<String>,
+    /// CPUs that are requested for each pod of --kubernetes [default: one for each loop]
+    #[arg(long, value_name = "QUANTITY")]
+    pub(crate) cpu: Option<String>,
+    /// Memory of each pod of --kubernetes
+    #[arg(long, value_name = "QUANTITY", default_value = "512Mi")]
+    pub(crate) memory: String,
+    /// Where pods find the plan and its files instead of in a ConfigMap: /FOLDER of the image, or claim:NAME, a
+    /// PersistentVolumeClaim; at the same paths below it as here below their common folder
+    #[arg(long, value_name = "PLACE", value_parser = files_place)]
+    pub(crate) files_in: Option<FilesPlace>,
+    /// How many seconds pods have to be started and ready
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub(crate) start_timeout: u32,
+}
+
+/// Where files are that no ConfigMap contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FilesPlace {
+    /// This folder of the image.
+    Image(String),
+    /// The volume of this claim.
+    Claim(String),
+}
+
+fn files_place(text: &str) -> Result<FilesPlace, String> {
+    match text.strip_prefix("claim:") {
+        Some(name) if !name.is_empty() => Ok(FilesPlace::Claim(name.to_owned())),
+        None if text.starts_with('/') => Ok(FilesPlace::Image(text.to_owned())),
+        _ => Err("expected /FOLDER of the image, or claim:NAME".to_owned()),
+    }
+}
+
+/// A run in a cluster instead of here.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct KubernetesArguments {
+    /// Offer the load from this many pods of a Kubernetes cluster, each with --loops loops; needs --image and kubectl
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "image", conflicts_with_all = ["once", "workers", "addresses"])]
+    pub(crate) kubernetes: Option<u16>,
+    /// Start the run in the cluster and end; `plimsoll fetch` does the rest
+    #[arg(long, requires = "kubernetes")]
+    pub(crate) detach: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
+    #[command(flatten)]
+    pub(crate) pods: PodsArguments,
+}
+
+/// What is printed for a repository.
+#[derive(Debug, Args)]
+pub(crate) struct ManifestArguments {
+    /// The plan
+    pub(crate) plan: PathBuf,
+    #[command(flatten)]
+    pub(crate) overrides: OverrideArguments,
+    /// How many pods offer the load
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "image")]
+    pub(crate) kubernetes: u16,
+    /// The name of the objects [default: the plan's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The Secret with the run's keys and the values of `${env.…}`, which is not printed [default: the name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) secret: Option<String>,
+    /// The namespace of the objects [default: none is written]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Loops of each pod
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) loops: u16,
+    /// Offer the load without sending each step once before it
+    #[arg(long)]
+    pub(crate) no_precheck: bool,
+    #[command(flatten)]
+    pub(crate) pods: PodsArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FetchArguments {
+    /// The run's Job
+    pub(crate) job: String,
+    /// The run file to write [default: the plan's name with the time, `.plimsoll`]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the run file if it is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArguments,
+    #[command(flatten)]
+    pub(crate) outputs: OutputArguments,
+}
+
+/// What runs inside pods.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PodPart {
+    /// Offer this pod's part of the load, and coordinate if it is the first
+    Offer(PodArguments),
+    /// Write the run file to standard output
+    Send,
+    /// Say that the run file is where it belongs
+    Fetched,
+    /// Stop arrivals and drain
+    Interrupt,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PodArguments {
+    /// How many pods there are
+    #[arg(long)]
+    pub(crate) pods: u16,
+    /// The name of the Job and of the Service that names its pods
+    #[arg(long)]
+    pub(crate) service: String,
+    /// The keys of the run
+    #[arg(long)]
+    pub(crate) keys: PathBuf,
+    /// How many seconds workers have to be there, and then to be ready
+    #[arg(long)]
+    pub(crate) start_limit: u32,
+    /// How many seconds the run file is kept for whoever fetches it
+    #[arg(long)]
+    pub(crate) fetch_limit: u64,
+    /// The plan, and further arguments of `plimsoll run`
+    #[arg(last = true, required = true)]
+    pub(crate) run: Vec<String>,
+}

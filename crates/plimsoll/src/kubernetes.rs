@@ -1,0 +1,141 @@
+//! Runs over pods of a Kubernetes cluster: `plimsoll run --kubernetes`, `manifest` and `fetch`, and what runs inside the pods.
+//!
+//! The cluster is asked through `kubectl`, which users have configured: its plugins for authentication, proxies and
+//! certificates are theirs. What is applied is made by `cluster::kubernetes`.
+
+mod follow;
+mod kubectl;
+mod layout;
+mod log;
+mod objects;
+mod pod;
+mod progress;
+mod retrieve;
+mod snapshot;
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use cluster::kubernetes::{OWNER, OWNER_LABEL, to_yaml};
+use evidence::{TerminalText, visible};
+
+use crate::arguments::{FetchArguments, ManifestArguments, OutputArguments, ReportArguments, RunArguments};
+use crate::failure::{CommandResult, Failure};
+use crate::outputs::{self, note};
+use crate::run_file::Keep;
+use crate::run_request::Progress;
+use crate::signals::Listener;
+use crate::{report, writable};
+use follow::{Followed, Follower, Patience};
+use kubectl::Kubectl;
+use objects::{for_command, for_repository};
+use retrieve::Destination;
+
+pub(crate) use pod::pod;
+
+/// `plimsoll run PLAN --kubernetes N`.
+pub(crate) fn run(arguments: &RunArguments, pods: u16) -> CommandResult<u8> {
+    let destination = Destination { path: arguments.output.as_deref(), force: arguments.options.force };
+    destination.require_writable(&arguments.options.outputs)?;
+    let objects = for_command(arguments, pods)?;
+    let kubectl = Kubectl::new(&arguments.kubernetes.cluster);
+    kubectl.require()?;
+    let listener = Listener::start()?;
+    let control = listener.control_run();
+    let job = objects.name.clone();
+    if let Err(failure) = kubectl.make(&objects) {
+        return Err(deleted_after(&kubectl, &job, failure));
+    }
+    let fetch = format!("`plimsoll fetch {job}{}`", kubectl.flags_text());
+    if arguments.kubernetes.detach {
+        outputs::print(TerminalText::default().line(&job))?;
+        note(format_args!("the run goes on in the cluster: {fetch}"));
+        return Ok(0);
+    }
+    note(format_args!("run {job}: {pods} pods; if this command ends early: {fetch}"));
+    let follower = Follower {
+        kubectl: &kubectl,
+        job: &job,
+        pods,
+        progress: Progress::unless(arguments.quiet),
+        patience: Patience::of(arguments.kubernetes.pods.start_timeout),
+        control: Some(&control),
+    };
+    let run = follower.to_the_end().map_err(|failure| deleted_after(&kubectl, &job, failure))?;
+    let path = destination.fetch(&kubectl, &run).inspect_err(|_| {
+        note(format_args!(
+            "the run file is kept in the cluster for half an hour, and then deleted with the run: {fetch}"
+        ));
+    })?;
+    let deleted = kubectl.delete(&job);
+    // A process that reads foreign files is confined before it has threads.
+    drop(listener);
+    let code = judge(&path, &run, &arguments.options.outputs)?;
+    deleted.map(|()| code)
+}
+
+/// The failure, after everything of the run was deleted.
+fn deleted_after(kubectl: &Kubectl, job: &str, failure: Failure) -> Failure {
+    if let Err(left) = kubectl.delete(job) {
+        note(left.text().trim_end());
+    }
+    failure
+}
+
+/// `plimsoll fetch JOB`.
+pub(crate) fn fetch(arguments: &FetchArguments) -> CommandResult<u8> {
+    let destination = Destination { path: arguments.output.as_deref(), force: arguments.force };
+    destination.require_writable(&arguments.outputs)?;
+    let kubectl = Kubectl::new(&arguments.cluster);
+    let job = kubectl.job(&arguments.job)?;
+    let labels = &job["metadata"]["labels"];
+    let pods = job["spec"]["completions"].as_u64().and_then(|pods| u16::try_from(pods).ok());
+    let Some(pods) = pods.filter(|_| labels["app.kubernetes.io/name"] == "plimsoll") else {
+        return Err(Failure::usage(anyhow!("the Job `{}` is no run of plimsoll", visible(&arguments.job))));
+    };
+    let follower = Follower {
+        kubectl: &kubectl,
+        job: &arguments.job,
+        pods,
+        progress: Progress::unless(arguments.quiet),
+        patience: Patience::Unlimited,
+        control: None,
+    };
+    let run = follower.to_the_end()?;
+    let path = destination.fetch(&kubectl, &run)?;
+    if labels[OWNER_LABEL] == OWNER {
+        kubectl.delete(&arguments.job)?;
+    } else {
+        // What a repository describes is deleted by whoever applied it.
+        kubectl.in_pod(&run.pod, "fetched")?;
+    }
+    judge(&path, &run, &arguments.outputs)
+}
+
+/// `plimsoll manifest PLAN --kubernetes N`.
+pub(crate) fn manifest(arguments: &ManifestArguments) -> CommandResult<u8> {
+    let objects = for_repository(arguments)?;
+    let mut documents = vec![to_yaml(&objects.job().map_err(Failure::usage)?.0)];
+    documents.extend(objects.belongings().map_err(Failure::usage)?.iter().map(|object| to_yaml(&object.0)));
+    let text = format!("{}{}", objects::heading(&objects), documents.join("---\n"));
+    outputs::print_document(&text)?;
+    Ok(0)
+}
+
+/// The report of the file that was fetched, as `plimsoll report` renders it: it was written elsewhere.
+fn judge(path: &Path, run: &Followed, outputs: &OutputArguments) -> CommandResult<u8> {
+    let report = ReportArguments { file: path.to_owned(), outputs: outputs.clone() };
+    let code = report::report(&report)?;
+    // A run that was broken off says so by its exit code, here as there.
+    Ok(if run.exit == 1 { 1 } else { code })
+}
+
+impl Destination<'_> {
+    fn require_writable(&self, outputs: &OutputArguments) -> CommandResult<()> {
+        let keep = self.path.map_or(Keep::ByName, Keep::At);
+        if !self.force {
+            keep.refuse_existing()?;
+        }
+        writable::require(keep.shown_path().into_iter().chain(outputs.named().into_iter().flatten()))
+    }
+}

@@ -1,0 +1,98 @@
+//! Where the plan and its files are in relation to each other, which a pod keeps.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::anyhow;
+
+use crate::failure::{CommandResult, Failure};
+
+/// Files below the folder that they have in common.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// The path of the plan.
+    pub(super) plan: String,
+    /// Content by path, the plan's too.
+    pub(super) files: BTreeMap<String, Arc<[u8]>>,
+}
+
+/// The files that were read with the plan at `plan`, by a command in the folder `here`.
+pub(super) fn laid_out(
+    here: &Path,
+    plan: &Path,
+    files: impl IntoIterator<Item = (String, Arc<[u8]>)>,
+) -> CommandResult<Layout> {
+    let folder = plan.parent().unwrap_or(Path::new(""));
+    let mut absolute = BTreeMap::new();
+    for (path, content) in files {
+        // The plan names it by a path that no pod has.
+        if Path::new(&path).is_absolute() && !Path::new(&path).starts_with(folder) {
+            let why = "is named by an absolute path, which pods do not have: name it relative to the plan";
+            return Err(Failure::usage(anyhow!("`{path}` {why}")));
+        }
+        absolute.insert(without_dots(&here.join(&path)), content);
+    }
+    let plan = without_dots(&here.join(plan));
+    let parents = absolute.keys().chain([&plan]).filter_map(|path| path.parent());
+    let common = parents.map(Path::to_owned).reduce(|a, b| common(&a, &b)).unwrap_or_default();
+    let relative = |path: &Path| {
+        let below = path.strip_prefix(&common).unwrap_or(path).to_str();
+        below.map(str::to_owned).ok_or_else(|| Failure::usage(anyhow!("{} is no UTF-8", path.display())))
+    };
+    let files = absolute.iter().map(|(path, content)| Ok((relative(path)?, content.clone())));
+    Ok(Layout { plan: relative(&plan)?, files: files.collect::<CommandResult<_>>()? })
+}
+
+/// The path without `.` and `..`, as a reader of its text understands it.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+fn common(a: &Path, b: &Path) -> PathBuf {
+    a.components().zip(b.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(plan: &str, files: &[&str]) -> (String, Vec<String>) {
+        let files = files.iter().map(|path| ((*path).to_owned(), b"".as_slice().into()));
+        let layout = laid_out(Path::new("/a/b"), Path::new(plan), files).unwrap();
+        (layout.plan, layout.files.into_keys().collect())
+    }
+
+    #[test]
+    fn files_keep_their_places_below_the_folder_that_they_share() {
+        let own = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            paths("plan.toml", &["plan.toml", "data/users.csv"]),
+            ("plan.toml".into(), own(&["data/users.csv", "plan.toml"]))
+        );
+        assert_eq!(
+            paths("plans/p.toml", &["plans/p.toml", "plans/../proto/x.proto"]),
+            ("plans/p.toml".into(), own(&["plans/p.toml", "proto/x.proto"]))
+        );
+        assert_eq!(
+            paths("../p.toml", &["../p.toml", "../../x"]),
+            ("a/p.toml".into(), own(&["a/p.toml", "x"]))
+        );
+        assert_eq!(paths("/c/p.toml", &["/c/p.toml", "/c/d/x"]), ("p.toml".into(), own(&["d/x", "p.toml"])));
+    }
+
+    #[test]
+    fn a_path_that_no_pod_has_is_refused() {
+        let files = ["/srv/users.csv"].map(|path| (path.to_owned(), b"".as_slice().into()));
+        let refused = laid_out(Path::new("/a"), Path::new("p.toml"), files).unwrap_err().text();
+        assert!(refused.contains("`/srv/users.csv` is named by an absolute path"), "{refused:?}");
+    }
+}

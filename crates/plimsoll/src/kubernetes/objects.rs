@@ -1,0 +1,240 @@
+//! What a run in a cluster is made of, from a plan and a command line.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use cluster::kubernetes::{FilesFrom, KEYS_ENTRY, Reached, RunObjects, SecretFrom, name_of};
+use cluster::{RunKeys, Token};
+use workload::address::authority_of;
+use workload::observation::filled_address;
+use workload::plan::LoadedPlan;
+use workload::{ReadyProbe, Workload};
+
+use super::layout::{Layout, laid_out};
+use crate::arguments::{FilesPlace, ManifestArguments, OverrideArguments, PodsArguments, RunArguments};
+use crate::environment::environment;
+use crate::failure::{CommandResult, Failure};
+use crate::workers::PlanHandOver;
+
+/// Besides its load, a run waits for its target, sends its setup, drains, and is closed and judged.
+const BESIDES_THE_LOAD: Duration = Duration::from_secs(900);
+/// How many digits make the name of a run differ from that of the next.
+const DIGITS: usize = 5;
+
+/// A plan that was read here, with what it was read from.
+struct ReadPlan {
+    plan: LoadedPlan,
+    layout: Layout,
+    environment: BTreeMap<String, String>,
+}
+
+/// The objects that `run --kubernetes` makes, with the secrets of this environment.
+pub(super) fn for_command(arguments: &RunArguments, pods: u16) -> CommandResult<RunObjects> {
+    let read = ReadPlan::at(&arguments.plan, &arguments.overrides, &environment)?;
+    let keys = RunKeys::make().map_err(Failure::own)?;
+    let secret = SecretFrom::Made { keys, environment: read.environment.clone() };
+    let token = Token::drawn().map_err(Failure::own)?;
+    let digits: String = token.text().chars().take(DIGITS).collect();
+    let name = format!("{}-{digits}", name_of(&read.plan.workload.name));
+    let mut objects = read.objects(pods, &arguments.kubernetes.pods, (name, secret))?;
+    objects.namespace.clone_from(&arguments.kubernetes.cluster.namespace);
+    let options = &arguments.options;
+    objects.arguments = run_arguments(&arguments.overrides, options.loops, options.no_precheck);
+    for out in &options.outs {
+        objects.arguments.extend(["--out".to_owned(), format!("{}={}", out.protocol.name(), out.url)]);
+        let server = server_of(&out.url);
+        objects.reached.extend(server.map(|(host, port)| Reached { host, port }));
+    }
+    with_cpu(&mut objects, &arguments.kubernetes.pods, options.loops);
+    Ok(objects)
+}
+
+/// The objects that `manifest` prints: secrets are in a Secret that somebody else makes, and their values need not be here.
+pub(super) fn for_repository(arguments: &ManifestArguments) -> CommandResult<RunObjects> {
+    let named = |name: &str| Some(environment(name).unwrap_or_else(|| name.to_owned()));
+    let read = ReadPlan::at(&arguments.plan, &arguments.overrides, &named)?;
+    let name = arguments.name.clone().unwrap_or_else(|| name_of(&read.plan.workload.name));
+    let secret = SecretFrom::Existing {
+        name: arguments.secret.clone().unwrap_or_else(|| name.clone()),
+        environment: read.environment.keys().cloned().collect(),
+    };
+    let mut objects = read.objects(arguments.kubernetes, &arguments.pods, (name, secret))?;
+    objects.namespace.clone_from(&arguments.namespace);
+    objects.arguments = run_arguments(&arguments.overrides, arguments.loops, arguments.no_precheck);
+    with_cpu(&mut objects, &arguments.pods, arguments.loops);
+    Ok(objects)
+}
+
+fn with_cpu(objects: &mut RunObjects, pods: &PodsArguments, loops: u16) {
+    objects.cpu = pods.cpu.clone().unwrap_or_else(|| loops.to_string());
+}
+
+/// What a reader of the printed documents must do before they are applied.
+pub(super) fn heading(objects: &RunObjects) -> String {
+    let mut text = format!(
+        "# A run of plimsoll over {} pods. It reads the Secret `{}`,",
+        objects.pods,
+        secret_name(objects)
+    );
+    text.push_str(" which is not part of this file:\n#   plimsoll worker --make-keys run.pem\n");
+    text.push_str(&format!("#   kubectl create secret generic {} --from-file=run.pem", secret_name(objects)));
+    for entry in objects.secret_entries().iter().filter(|entry| *entry != KEYS_ENTRY) {
+        let form = if entry.contains('-') { "file" } else { "literal" };
+        text.push_str(&format!(" --from-{form}={entry}=…"));
+    }
+    text.push_str(&format!("\n# When it has ended, within 30 minutes: `plimsoll fetch {}`.\n", objects.name));
+    text
+}
+
+fn secret_name(objects: &RunObjects) -> &str {
+    match &objects.secret {
+        SecretFrom::Existing { name, .. } => name,
+        SecretFrom::Made { .. } => &objects.name,
+    }
+}
+
+impl ReadPlan {
+    fn at(
+        path: &Path,
+        overrides: &OverrideArguments,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> CommandResult<ReadPlan> {
+        let (plan, hand_over) = PlanHandOver::resolve_with(path, overrides, environment)?;
+        let here =
+            std::env::current_dir().context("the current folder is not known").map_err(Failure::own)?;
+        let files = hand_over.files().into_iter().map(|(file, content)| (file.path, content));
+        let layout = laid_out(&here, path, files)?;
+        Ok(ReadPlan { plan, layout, environment: hand_over.environment().clone() })
+    }
+
+    fn objects(
+        self,
+        pods: u16,
+        asked: &PodsArguments,
+        named: (String, SecretFrom),
+    ) -> CommandResult<RunObjects> {
+        let (name, secret) = named;
+        let image = asked.image.clone().context("--kubernetes needs --image").map_err(Failure::usage)?;
+        let workload = &self.plan.workload;
+        let run_limit = load_end(workload) + BESIDES_THE_LOAD;
+        let reached = reached(&self.plan);
+        let keys: Vec<&Vec<u8>> = self.plan.tls.values().filter_map(|files| files.key.as_ref()).collect();
+        let files = match &asked.files_in {
+            Some(FilesPlace::Image(folder)) => FilesFrom::Image(folder.clone()),
+            Some(FilesPlace::Claim(name)) => FilesFrom::Claim(name.clone()),
+            None => {
+                let is_secret = |content: &[u8]| keys.iter().any(|key| key.as_slice() == content);
+                let (secret, open) =
+                    self.layout.files.into_iter().partition(|(_, content)| is_secret(content));
+                FilesFrom::Objects { open, secret }
+            }
+        };
+        Ok(RunObjects {
+            name,
+            namespace: None,
+            image,
+            pods,
+            cpu: String::new(),
+            memory: asked.memory.clone(),
+            plan: self.layout.plan,
+            files,
+            arguments: Vec::new(),
+            secret,
+            reached,
+            start_limit_s: asked.start_timeout,
+            run_limit_s: u32::try_from(run_limit.as_secs()).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+/// When the last scenario or phase ends.
+fn load_end(workload: &Workload) -> Duration {
+    let ends = workload.scenarios.iter().map(|scenario| scenario.start + scenario.executor.duration());
+    ends.chain(workload.phases.iter().map(|phase| phase.end)).max().unwrap_or_default()
+}
+
+/// The servers of the plan's targets, and those by which they are observed.
+fn reached(plan: &LoadedPlan) -> Vec<Reached> {
+    let mut all = Vec::new();
+    let mut add =
+        |server: Option<(String, u16)>| all.extend(server.map(|(host, port)| Reached { host, port }));
+    for target in plan.workload.targets.values() {
+        add(target.http.as_ref().map(|http| (http.host.clone(), http.port)));
+        add(target.grpc.as_ref().map(|grpc| (grpc.host.clone(), grpc.port)));
+        match target.wait_ready.as_ref().map(|ready| &ready.probe) {
+            Some(ReadyProbe::Url(url)) => add(server_of(url)),
+            Some(ReadyProbe::GrpcHealth { authority, .. }) => add(authority_of(authority, None).ok()),
+            None => {}
+        }
+        target.observe.urls().for_each(|url| add(server_of(&filled_address(url, &plan.env))));
+    }
+    all
+}
+
+/// The host and port of a URL of any scheme that a plan knows.
+fn server_of(url: &str) -> Option<(String, u16)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let default = match scheme {
+        "http" => 80,
+        "https" => 443,
+        "redis" | "rediss" => 6379,
+        _ => 5432,
+    };
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (_, server) = authority.rsplit_once('@').unwrap_or(("", authority));
+    authority_of(server, Some(default)).ok()
+}
+
+/// The options of `plimsoll run` that decide what is offered.
+fn run_arguments(overrides: &OverrideArguments, loops: u16, no_precheck: bool) -> Vec<String> {
+    let mut arguments = vec!["--loops".to_owned(), loops.to_string()];
+    for (name, address) in &overrides.targets {
+        arguments.extend(["--target".to_owned(), format!("{name}={address}")]);
+    }
+    let numbers = [
+        ("--time-scale", overrides.time_scale.map(|factor| factor.to_string())),
+        ("--load", overrides.load.map(|factor| factor.to_string())),
+        ("--seed", overrides.seed.map(|seed| seed.to_string())),
+    ];
+    for (name, value) in numbers {
+        arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+    }
+    for (name, is_asked) in [("--until-decided", overrides.until_decided), ("--no-precheck", no_precheck)] {
+        arguments.extend(is_asked.then(|| name.to_owned()));
+    }
+    arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_read_from_urls_of_any_scheme() {
+        for (url, server) in [
+            ("http://api/v1", Some(("api", 80))),
+            ("https://api.example.com:8443/?a=b", Some(("api.example.com", 8443))),
+            ("postgresql://me:p@db.shop.svc/x", Some(("db.shop.svc", 5432))),
+            ("redis://[::1]", Some(("::1", 6379))),
+            ("host=db user=me", None),
+        ] {
+            assert_eq!(server_of(url), server.map(|(host, port)| (host.to_owned(), port)), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_decides_the_load_is_handed_on() {
+        let overrides = OverrideArguments {
+            targets: vec![("api".to_owned(), "http://api:80".to_owned())],
+            time_scale: Some(0.5),
+            load: Some(2.0),
+            seed: Some(7),
+            until_decided: true,
+        };
+        let all = "--loops 2 --target api=http://api:80 --time-scale 0.5 --load 2 --seed 7 --until-decided --no-precheck";
+        assert_eq!(run_arguments(&overrides, 2, true).join(" "), all);
+        assert_eq!(run_arguments(&OverrideArguments::default(), 1, false).join(" "), "--loops 1");
+    }
+}

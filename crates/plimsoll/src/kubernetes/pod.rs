@@ -1,0 +1,213 @@
+//! What runs inside the pods of a run. Each pod has one process that starts others: a worker in every pod, and in the first also
+//! the run, which finds the workers by the names that the Service gives the pods. It hands signals on, and afterwards keeps the
+//! run file until it was fetched.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, anyhow};
+use cluster::kubernetes::{DATA_FOLDER, WORKER_EXIT, WORKER_PORT};
+use evidence::TerminalText;
+use rustix::process::{Pid, Signal, kill_process};
+use sha2::{Digest as _, Sha256};
+
+use super::log::RunFileLine;
+use crate::arguments::{PodArguments, PodPart};
+use crate::environment::environment;
+use crate::failure::{CommandResult, Failure};
+use crate::outputs::{self, note};
+use crate::screen;
+use crate::signals::HandedOn;
+
+/// The variable in which Kubernetes gives a pod its index.
+const INDEX: &str = "JOB_COMPLETION_INDEX";
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// How long one attempt to reach a worker may take.
+const ATTEMPT_LIMIT: Duration = Duration::from_secs(2);
+
+const RUN_FILE: &str = "run.plimsoll";
+const REPORT: &str = "report.txt";
+const FETCHED: &str = "fetched";
+
+fn data(name: &str) -> std::path::PathBuf {
+    Path::new(DATA_FOLDER).join(name)
+}
+
+/// `plimsoll pod …`.
+pub(crate) fn pod(part: &PodPart) -> CommandResult<u8> {
+    match part {
+        PodPart::Offer(arguments) => offer(arguments),
+        PodPart::Send => {
+            let mut file = File::open(data(RUN_FILE)).map_err(Failure::own)?;
+            screen::write_stream(&mut file).map_err(Failure::own)?;
+            Ok(0)
+        }
+        PodPart::Fetched => File::create(data(FETCHED)).map(|_| 0).map_err(Failure::own),
+        PodPart::Interrupt => {
+            kill_process(Pid::INIT, Signal::INT).map_err(Failure::own)?;
+            Ok(0)
+        }
+    }
+}
+
+fn offer(arguments: &PodArguments) -> CommandResult<u8> {
+    let index = environment(INDEX).and_then(|index| index.parse::<u16>().ok());
+    let index = index.with_context(|| format!("{INDEX} is not set: this runs in pods of an Indexed Job"));
+    let index = index.map_err(Failure::usage)?;
+    let mut signals = HandedOn::begin()?;
+    if index > 0 {
+        let listen = format!("0.0.0.0:{WORKER_PORT}");
+        let worker = start_worker(&listen, &arguments.keys).and_then(|worker| ended(worker, &mut signals));
+        return Ok(match worker {
+            Ok(status) if status.success() => 0,
+            // It has said why.
+            Ok(_) => WORKER_EXIT,
+            Err(failure) => {
+                note(failure.text().trim_end());
+                WORKER_EXIT
+            }
+        });
+    }
+    let local = format!("127.0.0.1:{WORKER_PORT}");
+    let worker = start_worker(&local, &arguments.keys)?;
+    let outcome = coordinate(arguments, local, &mut signals);
+    end(worker)?;
+    let status = outcome?;
+    let exit = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+    match sealed_file(exit)? {
+        Some(file) => keep(&file, &mut signals, Duration::from_secs(arguments.fetch_limit))?,
+        None => show_report()?,
+    }
+    Ok(exit)
+}
+
+/// The run itself, when every worker can be reached.
+fn coordinate(arguments: &PodArguments, local: String, signals: &mut HandedOn) -> CommandResult<ExitStatus> {
+    let (service, limit) = (&arguments.service, Duration::from_secs(arguments.start_limit.into()));
+    let others = (1..arguments.pods).map(|index| format!("{service}-{index}.{service}:{WORKER_PORT}"));
+    let workers: Vec<String> = std::iter::once(local).chain(others).collect();
+    let until = Instant::now() + limit;
+    for worker in &workers {
+        while !is_reached(worker) {
+            if signals.next().is_some() {
+                return Err(Failure::own(anyhow!("stopped before the load; nothing was recorded")));
+            }
+            if Instant::now() > until {
+                return Err(Failure::usage(anyhow!(
+                    "worker {worker} cannot be reached after {} s",
+                    limit.as_secs()
+                )));
+            }
+            thread::sleep(LOOK_INTERVAL);
+        }
+    }
+    let report = File::create(data(REPORT)).map_err(Failure::own)?;
+    let mut command = this_program()?;
+    command
+        .arg("run")
+        .args(&arguments.run)
+        .arg("--output")
+        .arg(data(RUN_FILE))
+        .arg("--worker-keys")
+        .arg(&arguments.keys);
+    command.args(["--worker-timeout", &arguments.start_limit.min(3_600).to_string()]);
+    command.args(workers.iter().flat_map(|worker| ["--worker", worker]));
+    // The report follows the line about the run file, so that progress ends with it.
+    let run = command.stdout(report).spawn().context("the run cannot be started").map_err(Failure::own)?;
+    ended(run, signals)
+}
+
+/// Whether anything listens there. The name of a pod is known only once it has an address.
+fn is_reached(address: &str) -> bool {
+    let Ok(mut addresses) = address.to_socket_addrs() else { return false };
+    addresses.any(|address| TcpStream::connect_timeout(&address, ATTEMPT_LIMIT).is_ok())
+}
+
+fn this_program() -> CommandResult<Command> {
+    let program = std::env::current_exe().context("this program's own file is not known");
+    let mut command = Command::new(program.map_err(Failure::own)?);
+    // Signals are handed on by this process.
+    command.stdin(Stdio::null()).process_group(0);
+    Ok(command)
+}
+
+fn start_worker(listen: &str, keys: &Path) -> CommandResult<Child> {
+    let mut command = this_program()?;
+    command.args(["worker", "--with-parent", "--listen", listen, "--keys"]).arg(keys);
+    // Where it listens is known.
+    command.stdout(Stdio::null()).spawn().context("the worker cannot be started").map_err(Failure::own)
+}
+
+/// Wait for a process, and hand on the signals that come meanwhile.
+fn ended(mut process: Child, signals: &mut HandedOn) -> CommandResult<ExitStatus> {
+    loop {
+        if let Some(status) = process.try_wait().map_err(Failure::own)? {
+            return Ok(status);
+        }
+        while let Some(signal) = signals.next() {
+            if let Some(pid) = i32::try_from(process.id()).ok().and_then(Pid::from_raw) {
+                // It may have ended just now.
+                let _ = kill_process(pid, signal);
+            }
+        }
+        thread::sleep(LOOK_INTERVAL);
+    }
+}
+
+/// A worker ends with its run; one that never had a run is ended.
+fn end(mut worker: Child) -> CommandResult<()> {
+    worker.kill().and_then(|()| worker.wait()).map(drop).map_err(Failure::own)
+}
+
+/// The run file, if there is one and it is whole: SQLite keeps a journal beside one that is not.
+fn sealed_file(exit: u8) -> CommandResult<Option<RunFileLine>> {
+    let path = data(RUN_FILE);
+    if !path.exists() || data("run.plimsoll-wal").exists() {
+        return Ok(None);
+    }
+    let digested = || -> io::Result<RunFileLine> {
+        let (mut file, mut digest, mut part) = (File::open(&path)?, Sha256::new(), vec![0; 1 << 16]);
+        let mut bytes = 0;
+        loop {
+            let read = file.read(&mut part)?;
+            if read == 0 {
+                let digits = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+                return Ok(RunFileLine { digest: digits, bytes, exit });
+            }
+            bytes += read as u64;
+            digest.update(&part[..read]);
+        }
+    };
+    digested().map(Some).map_err(Failure::own)
+}
+
+/// Say what can be fetched, and wait until it was.
+fn keep(file: &RunFileLine, signals: &mut HandedOn, limit: Duration) -> CommandResult<()> {
+    let mut text = TerminalText::default();
+    text.line(file.text());
+    outputs::print(&text)?;
+    show_report()?;
+    let until = Instant::now() + limit;
+    while !data(FETCHED).exists() && !signals.is_terminated() {
+        if Instant::now() > until {
+            note(format_args!("the run file was not fetched within {} s", limit.as_secs()));
+            break;
+        }
+        thread::sleep(LOOK_INTERVAL);
+    }
+    Ok(())
+}
+
+fn show_report() -> CommandResult<()> {
+    match std::fs::read_to_string(data(REPORT)) {
+        Ok(report) => outputs::print_document(&report),
+        // The run was not started.
+        Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,78 @@
+//! What is told of a run in a cluster while it goes on: only what has changed.
+
+use evidence::TerminalText;
+
+use super::snapshot::Snapshot;
+use crate::run_request::Progress;
+use crate::screen;
+
+/// How many lines of a log are shown with a failure.
+const LAST_LINES: usize = 20;
+
+/// What was told already.
+pub(super) struct Told {
+    progress: Progress,
+    state: String,
+    log_lines: usize,
+}
+
+impl Told {
+    pub(super) fn nothing(progress: Progress) -> Told {
+        Told { progress, state: String::new(), log_lines: 0 }
+    }
+
+    /// How many pods there are, and what keeps the others.
+    pub(super) fn pods(&mut self, snapshot: &Snapshot, pods: u16, refusal: Option<&str>) {
+        let state = state(snapshot, pods, refusal);
+        if state != self.state && self.progress == Progress::Shown {
+            screen::note(&state);
+        }
+        self.state = state;
+    }
+
+    /// What the coordinator says of the run.
+    pub(super) fn log(&mut self, lines: &[&str]) {
+        if self.progress == Progress::Shown {
+            for line in lines.iter().skip(self.log_lines) {
+                let mut text = TerminalText::default();
+                text.quote("", line);
+                // A failure to draw is none of the run.
+                let _ = screen::print(&text);
+            }
+        }
+        self.log_lines = self.log_lines.max(lines.len());
+    }
+
+    /// A question that had no answer; said once.
+    pub(super) fn no_answer(&mut self, error: &anyhow::Error) {
+        let state = format!("the cluster does not answer, and is asked again; the run goes on: {error:#}");
+        if state != self.state {
+            screen::note(&state);
+        }
+        self.state = state;
+    }
+}
+
+/// How far the pods are, on a line.
+pub(super) fn state(snapshot: &Snapshot, pods: u16, refusal: Option<&str>) -> String {
+    let mut text = format!("{} of {pods} pods started", snapshot.started());
+    // Pods of one Job usually have the same obstacle.
+    let mut told: Vec<String> = Vec::new();
+    for (pod, obstacle) in snapshot.obstacles() {
+        let why = obstacle.text();
+        if !told.contains(&why) {
+            text.push_str(&format!("; {}: {why}", pod.name));
+            told.push(why);
+        }
+    }
+    if let Some(why) = refusal {
+        text.push_str(&format!("; no more pods: {why}"));
+    }
+    text
+}
+
+/// The end of a log, for a message.
+pub(super) fn last_lines(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}
