@@ -37,7 +37,7 @@ fn run(
         let recording = scope.spawn(move || recorder(&inlets));
         let ended = fleet.run(&options, outlets, &observers);
         drop(observers);
-        (ended.map(|(totals, _)| totals), recording.join().unwrap(), observed.iter().collect())
+        (ended.map(|end| end.totals), recording.join().unwrap(), observed.iter().collect())
     })
 }
 

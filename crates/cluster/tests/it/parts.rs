@@ -95,7 +95,10 @@ pub(crate) fn worker(listening: Listening, plan: &'static str) -> JoinHandle<Res
         let clock = session.wait_to_begin("digest")?;
         let options = RunOptions { program, clock, control: Control::new(), behaviour: None };
         let (observers, observed) = channel();
-        session.offer(loops, &options, observed, move || drop(observers))
+        session.offer(loops, &options, observed, move || {
+            drop(observers);
+            serde_json::Value::Null
+        })
     })
 }
 

@@ -36,6 +36,7 @@ mod k6_outputs;
 mod k6_parts;
 mod k6_scripts;
 mod k6_virtual_hosts;
+mod k6_workers;
 mod kept_files;
 mod live_outputs;
 mod load;

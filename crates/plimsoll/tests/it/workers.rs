@@ -177,16 +177,6 @@ fn a_worker_that_is_not_there_leaves_no_run() {
 }
 
 #[test]
-fn a_script_with_workers_is_refused_by_name() {
-    let folder = TestFolder::new("");
-    folder.write("script.js", "export default function () {}");
-    folder
-        .plimsoll(&["run", "script.js", "--workers", "2"])
-        .exits_with(2)
-        .stderr_contains(&["`--workers`: the load of a script"]);
-}
-
-#[test]
 fn workers_with_keys_serve_the_coordinator_that_has_them() {
     let target = target();
     let folder = TestFolder::new(&open(target.addr(), 1));
