@@ -17,7 +17,7 @@ use workload::plan::{Files, Overrides, load};
 pub(crate) const LIMITS: Limits = Limits {
     connect: Duration::from_secs(20),
     ready: Duration::from_secs(20),
-    silence: Duration::from_secs(10),
+    silence: Duration::from_secs(2),
 };
 
 /// A plan of requests that are refused, which is data: no target is needed.
