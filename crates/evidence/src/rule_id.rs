@@ -33,6 +33,8 @@ pub enum RuleId {
     W2,
     /// `worker-differs`
     W3,
+    /// `worker-stands-out`
+    W4,
     /// `error-rates-differ`
     C1,
     /// `workload-mismatch`

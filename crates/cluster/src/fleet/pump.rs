@@ -246,6 +246,13 @@ impl Pump {
         own.reader.read(content, self.group.place, &mut tick)?;
         own.next_second = tick.second.saturating_add(1);
         own.state = tick.state;
+        if tick.state.covered_ns > 0 {
+            let begun = own.reader.begun(&tick) as f64 / (tick.state.covered_ns as f64 / 1e9);
+            let series =
+                SeriesKey::new(SeriesKey::OFFERED, SeriesKey::GENERATOR, "1/s").instance(tick.instance);
+            let sample = Sample { at: tick.last_instant(), value: begun };
+            let _ = self.observed.send(Observed { samples: vec![(series, sample)], ..Observed::default() });
+        }
         self.waiting = Some((of_loop, tick));
         self.offer_waiting()
     }
