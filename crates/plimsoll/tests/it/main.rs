@@ -67,3 +67,4 @@ mod trouble;
 mod until_decided;
 mod watching;
 mod workers;
+mod workers_scale;
