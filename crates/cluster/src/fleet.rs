@@ -25,7 +25,7 @@ use crate::message::{Assignment, HandedFile, Hello, ToCoordinator, ToWorker, Wor
 use crate::tick;
 use crate::worker::within;
 use absent::Others;
-use pump::{Left, Pump};
+use pump::{Pump, WorkerExit};
 
 /// How much of a file one message contains.
 const PART_BYTES: usize = 1 << 20;
@@ -207,9 +207,9 @@ impl Fleet {
             let end = end?;
             end.totals.add_to(&mut all.totals);
             all.folded_endpoints += end.totals.folded_endpoints;
-            match end.left {
-                Left::Ended(outcome) => all.outcomes.push(outcome),
-                Left::Vanished(why) => vanished.push(why),
+            match end.exit {
+                WorkerExit::Ended(outcome) => all.outcomes.push(outcome),
+                WorkerExit::Vanished(why) => vanished.push(why),
             }
         }
         if vanished.len() == workers as usize {

@@ -229,7 +229,7 @@ impl Session {
     }
 
     /// Offer the load of `loops`, and hand on what they and the observers see, whose channel `observed` is. `finish` ends the
-    /// observers, and returns what else the coordinator's command is told of this load.
+    /// observers, and returns what else the coordinator's command learns of this load.
     ///
     /// # Errors
     /// [`ClusterError`] when the coordinator is gone, which ends the load.

@@ -33,7 +33,7 @@ pub enum RuleId {
     W2,
     /// `worker-differs`
     W3,
-    /// `worker-stands-out`
+    /// `worker-unlike-others`
     W4,
     /// `error-rates-differ`
     C1,

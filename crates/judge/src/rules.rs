@@ -43,7 +43,7 @@ mod waited_for_connection;
 mod warm_up_included;
 mod worker_clock;
 mod worker_differs;
-mod worker_stands_out;
+mod worker_unlike_others;
 mod worker_vanished;
 mod workload_mismatch;
 
@@ -72,7 +72,7 @@ pub const RULES: [&Rule; 41] = [
     &worker_vanished::RULE,
     &worker_clock::RULE,
     &worker_differs::RULE,
-    &worker_stands_out::RULE,
+    &worker_unlike_others::RULE,
     &error_rates_differ::RULE,
     &workload_mismatch::RULE,
     &load_shape_mismatch::RULE,

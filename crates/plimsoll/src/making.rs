@@ -68,8 +68,8 @@ impl Offering {
                 let own = options.program.folded_endpoints();
                 let ended = workers.fleet.run(options, outlets, observed);
                 let folded_endpoints = ended.as_ref().map_or(own, |end| own.max(end.folded_endpoints));
-                if let (Ok(end), Some(told)) = (&ended, &workers.told) {
-                    end.outcomes.iter().cloned().for_each(told);
+                if let (Ok(end), Some(read)) = (&ended, &workers.outcome_reader) {
+                    end.outcomes.iter().cloned().for_each(read);
                 }
                 Offered { totals: ended.map(|end| end.totals), folded_endpoints }
             }

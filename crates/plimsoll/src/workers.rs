@@ -37,17 +37,17 @@ pub(crate) struct ConnectedWorkers {
     hand_over: HandOver,
     /// What the setup of a script returned.
     setup_data: Option<Arc<[u8]>>,
-    told: Option<Told>,
+    outcome_reader: Option<OutcomeReader>,
     local: Option<LocalWorkers>,
 }
 
-/// Is told what each worker says of its load when it has ended.
-type Told = Box<dyn Fn(serde_json::Value)>;
+/// Takes what each worker says of its load when it has ended.
+type OutcomeReader = Box<dyn Fn(serde_json::Value)>;
 
 /// Workers that could begin.
 pub(crate) struct ReadyWorkers {
     pub(crate) fleet: Fleet,
-    pub(crate) told: Option<Told>,
+    pub(crate) outcome_reader: Option<OutcomeReader>,
     /// Those that were started here; they end with this.
     _local: Option<LocalWorkers>,
 }
@@ -92,7 +92,7 @@ impl ConnectedWorkers {
         };
         let own = Coordinator { boot: observe::boot_id(), version: VERSION.to_owned() };
         let fleet = Fleet::gather(&addresses, &secret, &own, limits).map_err(Failure::usage)?;
-        Ok(ConnectedWorkers { fleet, hand_over, setup_data: None, told: None, local })
+        Ok(ConnectedWorkers { fleet, hand_over, setup_data: None, outcome_reader: None, local })
     }
 
     /// How many there are.
@@ -105,9 +105,9 @@ impl ConnectedWorkers {
         ConnectedWorkers { setup_data, ..self }
     }
 
-    /// What the workers say of their load at its end is told.
-    pub(crate) fn telling(self, told: Told) -> ConnectedWorkers {
-        ConnectedWorkers { told: Some(told), ..self }
+    /// What the workers say of their load at its end is given to this.
+    pub(crate) fn with_outcome_reader(self, reader: OutcomeReader) -> ConnectedWorkers {
+        ConnectedWorkers { outcome_reader: Some(reader), ..self }
     }
 
     /// Hand the run over, and wait until every worker could begin.
@@ -121,7 +121,7 @@ impl ConnectedWorkers {
             setup_variables: setup_variables.iter().cloned().chain(self.setup_data).collect(),
         };
         self.fleet.make_ready(&job, setup_ticks).map_err(Failure::usage)?;
-        Ok(ReadyWorkers { fleet: self.fleet, told: self.told, _local: self.local })
+        Ok(ReadyWorkers { fleet: self.fleet, outcome_reader: self.outcome_reader, _local: self.local })
     }
 }
 

@@ -31,11 +31,11 @@ const BYE_LIMIT: Duration = Duration::from_secs(5);
 /// How a worker's part of the run ended.
 pub(super) struct WorkerEnd {
     pub(super) totals: WorkerTotals,
-    pub(super) left: Left,
+    pub(super) exit: WorkerExit,
 }
 
 /// How a worker has left the run.
-pub(super) enum Left {
+pub(super) enum WorkerExit {
     /// At the end of its load, with what its command says of it.
     Ended(serde_json::Value),
     /// It vanished, for this reason.
@@ -121,7 +121,7 @@ impl Pump {
             Stop::Ended(Ended::Over(totals, outcome)) => {
                 self.part(options);
                 others.leave();
-                Ok(WorkerEnd { totals, left: Left::Ended(outcome) })
+                Ok(WorkerEnd { totals, exit: WorkerExit::Ended(outcome) })
             }
             Stop::Ended(Ended::Failed(why)) => {
                 options.control.abandon();
@@ -297,7 +297,7 @@ impl Pump {
         };
         let lost = self.loops.into_iter().map(lost).collect();
         record_absence(lost, &self.group, options, others)?;
-        Ok(WorkerEnd { totals, left: Left::Vanished(why) })
+        Ok(WorkerEnd { totals, exit: WorkerExit::Vanished(why) })
     }
 
     fn note(&self, at: Instant, text: &str) {

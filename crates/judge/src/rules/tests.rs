@@ -67,7 +67,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
     use crate::rules::survivors_only::SURVIVORS_CAUTION;
     use crate::rules::waited_for_connection::WAITED_INVALID;
     use crate::rules::warm_up_included::WARM_UP_MOVES;
-    use crate::rules::worker_stands_out::{LEAST_OFFERED, MANY_TIMES};
+    use crate::rules::worker_unlike_others::{LEAST_OFFERED, MANY_TIMES};
     use crate::rules::workload_mismatch::{BYTES_APART, MIX_APART, MIX_CHANCE};
     use crate::shares::{BATCH_S, CONFIDENCE, LEAST_BATCHES};
     let expected = [

@@ -7,37 +7,22 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use engine::iteration::Behaviour;
 use k6::options::thresholds::{MetricThresholds, built_in_kind, compile};
-use k6::options::{ConsolidatedOptions, Layer, Options, consolidate};
+use k6::options::{Layer, Options, consolidate};
 use k6::{
     Bodies, CookieLife, Failures, HttpDefaults, LogSink, NetworkRules, RateLimit, RunSettings, Script,
-    ScriptBehaviour, ScriptScenario, ScriptSource, SubMetric,
+    ScriptBehaviour, ScriptScenario, ScriptSource,
 };
 use workload::plan::LoadedPlan;
 use workload::{Files, Workload};
 
 use super::inputs::ScriptInputs;
+use super::loaded::{LoadedScript, sub_metrics};
 use super::threshold_watch::ThresholdStop;
 use super::value_files::ValueFiles;
 use super::value_output::ValueTarget;
 use super::values::value_files;
 use super::{objectives, policy, standard_input, threw, unusable};
 use crate::failure::{CommandResult, Failure};
-
-/// A script with its options.
-pub(crate) struct LoadedScript {
-    pub(super) script: Script,
-    pub(super) options: ConsolidatedOptions,
-    pub(super) thresholds: Vec<MetricThresholds>,
-    pub(super) network: Arc<NetworkRules>,
-    pub(super) value_targets: Vec<ValueTarget>,
-    /// Of every value, where outputs ask for them.
-    pub(super) values: Option<ValueFiles>,
-    /// Whether thresholds have ended the run.
-    pub(super) threshold_stop: ThresholdStop,
-    /// What it was read from.
-    pub(super) inputs: ScriptInputs,
-    files: Arc<dyn Files + Send + Sync>,
-}
 
 /// Where a script is read.
 pub(super) struct ReadingProcess {
@@ -126,26 +111,6 @@ fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
         rate_limit: None,
         values: None,
     }
-}
-
-/// The parts of metrics that thresholds are about, and the one that the summary always shows.
-pub(super) fn sub_metrics(thresholds: &[MetricThresholds]) -> Vec<SubMetric> {
-    let shown = SubMetric {
-        metric: "http_req_duration".to_owned(),
-        tags: vec![("expected_response".to_owned(), "true".to_owned())],
-    };
-    let parts = thresholds.iter().filter(|of| !of.selector.tags.is_empty());
-    let asked = parts.map(|of| SubMetric {
-        metric: of.selector.name.clone(),
-        tags: of.selector.tags.clone().into_iter().collect(),
-    });
-    let mut all = vec![shown];
-    for part in asked {
-        if !all.contains(&part) {
-            all.push(part);
-        }
-    }
-    all
 }
 
 /// What its virtual users do.

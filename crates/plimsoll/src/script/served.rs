@@ -10,7 +10,8 @@ use engine::iteration::Behaviour;
 use k6::{AskedOfTest, Script};
 
 use super::inputs::ScriptInputs;
-use super::loading::{LoadedScript, ReadingProcess, behaviour, load, plan};
+use super::loaded::LoadedScript;
+use super::loading::{ReadingProcess, behaviour, load, plan};
 use super::log::ScriptLog;
 use crate::failure::{CommandResult, Failure};
 use crate::reflection;
@@ -36,7 +37,7 @@ pub(super) fn hand_over(loaded: &LoadedScript, noted: &NotedFiles) -> CommandRes
 pub(super) fn set_up(workers: ConnectedWorkers, loaded: &LoadedScript) -> ConnectedWorkers {
     let data = loaded.script.setup_data().map(|json| json.as_bytes().into());
     let script = loaded.script.clone();
-    workers.set_up_with(data).telling(Box::new(move |outcome| {
+    workers.set_up_with(data).with_outcome_reader(Box::new(move |outcome| {
         // A worker of this version says nothing else.
         let asked: AskedOfTest = serde_json::from_value(outcome).unwrap_or_default();
         script.requests().ask_too(asked);

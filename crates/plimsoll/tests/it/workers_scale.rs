@@ -110,12 +110,11 @@ fn what_is_sent_and_kept_grows_with_keys_and_no_faster_than_workers() {
     assert!(kept < 2.0, "{kept}");
 }
 
-/// `cargo test --release -p plimsoll --test it -- --ignored --nocapture cost_of_a_fleet`
+/// Its figures are shown by `cargo test -p plimsoll --test it -- --nocapture cost_of_a_fleet`.
 #[test]
-#[ignore = "prints what a fleet costs the coordinator"]
 fn cost_of_a_fleet() {
     for (workers, keys) in [(50, 20), (100, 20), (200, 20), (200, 40)] {
-        let simulated = Simulated { workers, keys, seconds: 30 };
+        let simulated = Simulated { workers, keys, seconds: 4 };
         let cost = record(simulated);
         let status = fs::read_to_string("/proc/self/status").unwrap();
         let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();

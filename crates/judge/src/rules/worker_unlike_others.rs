@@ -9,7 +9,7 @@ use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::W4,
-    title: "worker-stands-out",
+    title: "worker-unlike-others",
     severity: Severity::Caution,
     tests: "For each worker against the median of the others, over the whole run: it began less than 95 % of their arrivals a \
             second, where every scenario is open and has virtual users in every loop; or its start lag (p99), its stalls or its CPU were more than 2 times theirs, and its start lag more than \
@@ -22,9 +22,9 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Run(check),
 };
 
-/// A smaller share of what the others began stands out.
+/// A smaller share of what the others began is unlike them.
 pub(crate) const LEAST_OFFERED: f64 = 0.95;
-/// More than so many times what the others have stands out.
+/// More than so many times what the others have is unlike them.
 pub(crate) const MANY_TIMES: f64 = 2.0;
 
 /// Something of which less is better, and from where on it matters.
