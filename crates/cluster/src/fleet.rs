@@ -25,7 +25,7 @@ use crate::message::{Assignment, HandedFile, Hello, ToCoordinator, ToWorker, Wor
 use crate::tick;
 use crate::worker::within;
 use absent::Others;
-use pump::Pump;
+use pump::{Pump, WorkerExit};
 
 /// How much of a file one message contains.
 const PART_BYTES: usize = 1 << 20;
@@ -84,6 +84,17 @@ pub struct WorkerFacts {
     pub workload_digest: String,
     /// Its clock.
     pub clock: OffsetEstimate,
+}
+
+/// What became of the load of all workers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FleetEnd {
+    /// The totals of all loops.
+    pub totals: Totals,
+    /// How many names of endpoints were folded into others.
+    pub folded_endpoints: u64,
+    /// What the commands of the workers say of their load, in order; none of one that has vanished.
+    pub outcomes: Vec<serde_json::Value>,
 }
 
 /// The workers of one run.
@@ -172,7 +183,7 @@ impl Fleet {
         options: &RunOptions,
         outlets: Vec<TickSender>,
         observed: &Sender<Observed>,
-    ) -> Result<(Totals, u64), EngineError> {
+    ) -> Result<FleetEnd, EngineError> {
         let workers = self.members.len() as u32;
         let others = Others::of(self.members.len());
         let mut outlets = outlets.into_iter();
@@ -190,19 +201,22 @@ impl Fleet {
             let panicked = || Err(EngineError::Loop("the thread of a worker panicked".into()));
             running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
         });
-        let (mut totals, mut folded_endpoints) = (Totals::default(), 0);
+        let mut all = FleetEnd::default();
         let mut vanished = Vec::new();
         for end in ends {
             let end = end?;
-            end.totals.add_to(&mut totals);
-            folded_endpoints += end.totals.folded_endpoints;
-            vanished.extend(end.vanished);
+            end.totals.add_to(&mut all.totals);
+            all.folded_endpoints += end.totals.folded_endpoints;
+            match end.exit {
+                WorkerExit::Ended(outcome) => all.outcomes.push(outcome),
+                WorkerExit::Vanished(why) => vanished.push(why),
+            }
         }
         if vanished.len() == workers as usize {
             let first = vanished.into_iter().next().unwrap_or_default();
             return Err(EngineError::Loop(format!("every worker has vanished; the first: {first}")));
         }
-        Ok((totals, folded_endpoints))
+        Ok(all)
     }
 
     /// The run is not started.

@@ -115,7 +115,7 @@ impl Link {
         self.outgoing.len() - self.sent
     }
 
-    /// For how long nothing was received.
+    /// For how long nothing was received, although this side listened.
     pub(crate) fn silence(&self) -> Duration {
         Duration::from_nanos(monotonic_ns().saturating_sub(self.heard_ns))
     }
@@ -132,6 +132,9 @@ impl Link {
         self.wait(flags, wait)?;
         if reads {
             self.read()?;
+        } else {
+            // A peer that is not listened to is not silent.
+            self.heard_ns = monotonic_ns();
         }
         self.write()
     }

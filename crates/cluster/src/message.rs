@@ -42,6 +42,8 @@ pub enum ToCoordinator {
     Ready(String),
     /// It does not take part, for this reason.
     Refused(String),
+    /// Its load has ended itself, and so the whole run.
+    Stops,
     /// Its load is over.
     Ended(Ended),
 }
@@ -116,8 +118,8 @@ pub struct Begin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// To its end, or stopped.
-    Over(WorkerTotals),
+    /// To its end, or stopped; with what else the command says of it, in a form that only the command knows.
+    Over(WorkerTotals, serde_json::Value),
     /// It could not be measured, for this reason.
     Failed(String),
 }

@@ -9,7 +9,7 @@ use std::str::FromStr as _;
 use evidence::key::{KeyId, Shape};
 use evidence::metric::{Buckets, MetricId, MetricKey, MetricKind, MetricSums, MetricTick};
 use evidence::tick::{LoopState, ScenarioState};
-use evidence::{Exemplar, Histogram, Instance, Instant, Key, Name, Tick};
+use evidence::{Exemplar, Histogram, Instance, Instant, Key, Metric, Name, Tick};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -116,7 +116,7 @@ fn json<T: DeserializeOwned>(fields: &mut Fields<'_>) -> Result<T, ClusterError>
 /// Reads the ticks of one loop.
 #[derive(Debug, Default)]
 pub struct TickReader {
-    keys: Vec<Shape>,
+    keys: Vec<Metric>,
     metrics: Vec<MetricKind>,
 }
 
@@ -134,6 +134,12 @@ impl TickReader {
         self.keys.len() as u32
     }
 
+    /// How many arrivals a tick that was read counts as begun.
+    pub(crate) fn begun(&self, tick: &Tick) -> u64 {
+        let is_begun = |key: KeyId| self.keys.get(key.0 as usize) == Some(&Metric::Started);
+        tick.counts().iter().filter(|count| is_begun(count.key)).map(|count| count.value).sum()
+    }
+
     /// Read a tick into an empty one; it comes from the loop of this worker that it names.
     ///
     /// # Errors
@@ -149,7 +155,7 @@ impl TickReader {
         for _ in 0..fields.count(MOST_KEYS)? {
             let id: u32 = fields.narrow()?;
             let key: Key = json(&mut fields)?;
-            announce(&mut self.keys, id, key.metric.shape())?;
+            announce(&mut self.keys, id, key.metric)?;
             tick.new_keys.push((KeyId(id), key));
         }
         tick.state = state(&mut fields)?;
@@ -174,7 +180,7 @@ impl TickReader {
     fn key(&self, fields: &mut Fields<'_>, shape: Shape) -> Result<KeyId, ClusterError> {
         let id: u32 = fields.narrow()?;
         match self.keys.get(id as usize) {
-            Some(known) if *known == shape => Ok(KeyId(id)),
+            Some(known) if known.shape() == shape => Ok(KeyId(id)),
             _ => Err(ClusterError::malformed(format!("key {id} was not announced for this"))),
         }
     }

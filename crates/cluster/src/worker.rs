@@ -136,6 +136,13 @@ pub struct Session {
 #[derive(Debug, Clone, Default)]
 pub struct ReceivedFiles(BTreeMap<String, Arc<[u8]>>);
 
+impl ReceivedFiles {
+    /// Those whose names begin with `prefix`, by the rest of their names.
+    pub fn named<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+        self.0.iter().filter_map(move |(name, content)| Some((name.strip_prefix(prefix)?, &**content)))
+    }
+}
+
 impl Files for ReceivedFiles {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let found = path.to_str().and_then(|path| self.0.get(path));
@@ -221,8 +228,8 @@ impl Session {
         }
     }
 
-    /// Offer the load of `loops`, and hand on what they and the observers see. `stop_observing` ends the observers, whose
-    /// channel `observed` is.
+    /// Offer the load of `loops`, and hand on what they and the observers see, whose channel `observed` is. `finish` ends the
+    /// observers, and returns what else the coordinator's command learns of this load.
     ///
     /// # Errors
     /// [`ClusterError`] when the coordinator is gone, which ends the load.
@@ -231,7 +238,7 @@ impl Session {
         loops: Loops,
         options: &RunOptions,
         observed: Receiver<Observed>,
-        stop_observing: impl FnOnce(),
+        finish: impl FnOnce() -> serde_json::Value,
     ) -> Result<(), ClusterError> {
         let (outlets, inlets) = (0..self.assignment.loops).map(|_| tick_channel()).unzip();
         let (ends, ended) = channel();
@@ -239,9 +246,11 @@ impl Session {
         thread::scope(|scope| {
             let relaying = scope.spawn(|| relay.work(&options.control));
             let totals = loops.run(options, outlets);
-            stop_observing();
+            let outcome = finish();
             let end = match totals {
-                Ok(totals) => Ended::Over(WorkerTotals::of(totals, options.program.folded_endpoints())),
+                Ok(totals) => {
+                    Ended::Over(WorkerTotals::of(totals, options.program.folded_endpoints()), outcome)
+                }
                 Err(error) => Ended::Failed(error.to_string()),
             };
             // A relay that has ended says why itself.

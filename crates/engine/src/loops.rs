@@ -182,3 +182,76 @@ impl Drop for LoopGuard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+    use workload::schedule::Schedule;
+    use workload::timetable::{ArrivalSpacing, Timetable};
+    use workload::{Arrivals, Executor, Stage};
+
+    use super::*;
+
+    fn groups(count: u32, loops: u16) -> impl Iterator<Item = LoopGroup> {
+        let place = |index| Instance { machine: 0, process: index as u16, loop_index: 0 };
+        (0..count).map(move |index| LoopGroup { index, groups: count, loops, place: place(index) })
+    }
+
+    fn segments(count: u32, loops: u16) -> Vec<Segment> {
+        groups(count, loops).flat_map(|group| (0..loops).map(move |index| group.segment(index))).collect()
+    }
+
+    proptest! {
+        /// Whichever process a loop is in, it has the share of the loop with its number in one process.
+        #[test]
+        fn loops_of_several_processes_are_those_of_one(count in 1_u32..200, loops in 1_u16..9) {
+            let whole = LoopGroup::whole(u16::try_from(count).unwrap() * loops);
+            let of_one: Vec<Segment> = (0..whole.loops).map(|index| whole.segment(index)).collect();
+            prop_assert_eq!(segments(count, loops), of_one);
+        }
+
+        /// The same numbers are due at the same instants, each once, in any number of processes and loops.
+        #[test]
+        fn open_arrivals_are_due_at_the_same_instants_however_they_are_divided(
+            (count, loops) in (1_u32..7, 1_u16..5),
+            (from, to, over_ms) in (0.0_f64..80.0, 0.0_f64..80.0, 1_u64..3_000),
+            seed in any::<u64>(),
+            is_random in any::<bool>(),
+        ) {
+            let over = Duration::from_millis(over_ms);
+            let stages = vec![Stage { to, over }, Stage { to: from, over }];
+            let schedule = Schedule::new(&Executor::RampingArrivalRate { start_rate: from, stages }).unwrap();
+            let arrivals = if is_random { Arrivals::Poisson } else { Arrivals::Even };
+            let spacing = ArrivalSpacing { arrivals, seed, scenario: 1_usize.into() };
+            let due = |segment| Timetable::along(schedule.clone(), spacing, segment).collect::<Vec<_>>();
+            let whole = due(Segment::WHOLE);
+            let mut divided: Vec<_> = segments(count, loops).into_iter().flat_map(due).collect();
+            divided.sort_unstable();
+            prop_assert_eq!(divided, whole);
+        }
+
+        /// Iterations that all virtual users share are made once each, by processes that have virtual users.
+        #[test]
+        fn shared_iterations_are_divided_over_the_processes_with_virtual_users(
+            (count, loops) in (1_u32..12, 1_u16..5),
+            (users, iterations) in (1_u32..40, 0_u64..200),
+        ) {
+            let mut made = BTreeSet::new();
+            for group in groups(count, loops) {
+                let own = group.of_shared(users);
+                let has_users = (0..loops).any(|index| group.segment(index).share(users.into()) > 0);
+                let share = own.share(iterations);
+                if !has_users {
+                    prop_assert!(own.nth(0) >= u64::from(group.index));
+                    continue;
+                }
+                for number in (0..share).map(|number| own.nth(number)) {
+                    prop_assert!(number < iterations && made.insert(number), "{number}");
+                }
+            }
+            prop_assert_eq!(made.len() as u64, iterations);
+        }
+    }
+}

@@ -21,6 +21,11 @@ impl Instance {
     pub const fn of_loop(loop_index: u16) -> Self {
         Instance { machine: 0, process: 0, loop_index }
     }
+
+    /// Whether both are in one process.
+    pub fn is_in_process_of(self, other: Instance) -> bool {
+        (self.machine, self.process) == (other.machine, other.process)
+    }
 }
 
 /// `loop 2`; from the second process or machine on, `machine 1 process 0 loop 2`.

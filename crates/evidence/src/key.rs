@@ -60,7 +60,7 @@ pub enum Metric {
     Started,
     /// Counter: arrivals due and never started because the cap on virtual users was reached.
     DroppedCap,
-    /// Counter: arrivals due and never started through the generator's own fault.
+    /// Counter: arrivals due and never started through the generator's own fault, by instance.
     DroppedLate,
     /// Counter: arrivals never started, in imported runs whose source does not say why.
     Dropped,
@@ -205,7 +205,7 @@ impl Metric {
 
     /// Whether it is about a part of the generator, and each part has keys of its own.
     pub fn is_of_the_generator(self) -> bool {
-        matches!(self, Metric::StartLag | Metric::StepLag | Metric::LoopStall)
+        matches!(self, Metric::StartLag | Metric::StepLag | Metric::LoopStall | Metric::DroppedLate)
     }
 
     /// Distribution or sum.

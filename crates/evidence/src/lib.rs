@@ -29,6 +29,7 @@ pub mod tick;
 pub mod tick_channel;
 pub mod time;
 pub mod visible;
+pub mod worker_load;
 
 pub use claim_share::{ClaimShare, Widening, WideningCause};
 pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};

@@ -33,6 +33,8 @@ pub enum RuleId {
     W2,
     /// `worker-differs`
     W3,
+    /// `worker-unlike-others`
+    W4,
     /// `error-rates-differ`
     C1,
     /// `workload-mismatch`

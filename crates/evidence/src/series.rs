@@ -37,6 +37,8 @@ impl SeriesKey {
     pub const CLOCK_DRIFT: &'static str = "clock_drift";
     /// The name of the generator's series of how far from the truth that may be.
     pub const CLOCK_ERROR: &'static str = "clock_error";
+    /// The name of the generator's series of the arrivals that a worker has begun, per second.
+    pub const OFFERED: &'static str = "offered";
 
     /// A series of which there is one for the target.
     pub fn new(name: &str, target: &str, unit: &str) -> Self {

@@ -178,7 +178,7 @@ impl Tick {
     }
 
     /// The last instant that the tick covers. All ticks but a loop's last one end with their second.
-    fn last_instant(&self) -> Instant {
+    pub fn last_instant(&self) -> Instant {
         let into_second = self.state.covered_ns.saturating_sub(1) % 1_000_000_000;
         Instant::from_nanos(u64::from(self.second) * 1_000_000_000 + into_second)
     }

@@ -34,12 +34,12 @@ pub(crate) use last_second::LastSecond;
 pub(crate) use observers::ObserverNotices;
 pub(crate) use profiles::CapturedProfile;
 pub(crate) use steady_state::{NotSteadyReason, SteadyState, SteadyStateAnalysis, WindowTimes, times_from};
-pub(crate) use workers::{WorkerState, Workers};
+pub(crate) use workers::{CLOCK_MS, WorkerState, Workers};
 
 /// The window in which a short disturbance is looked for, in seconds.
 pub(crate) const WINDOW_S: u32 = 10;
 /// A turn of a loop of this many milliseconds or more is a stall.
-pub(crate) const STALL_MS: f64 = 2.0;
+pub(crate) const STALL_MS: f64 = evidence::worker_load::STALL_US as f64 / 1e3;
 
 /// The facts of one run.
 pub(crate) struct Facts<'a> {

@@ -43,6 +43,7 @@ mod waited_for_connection;
 mod warm_up_included;
 mod worker_clock;
 mod worker_differs;
+mod worker_unlike_others;
 mod worker_vanished;
 mod workload_mismatch;
 
@@ -57,7 +58,7 @@ use crate::rule::{Check, Rule};
 pub const RULES_VERSION: u32 = 10;
 
 /// Every rule, in the order in which findings of one severity are shown.
-pub const RULES: [&Rule; 40] = [
+pub const RULES: [&Rule; 41] = [
     &evidence_changed::RULE,
     &offered_load_not_reached::RULE,
     &dropped_or_late::RULE,
@@ -71,6 +72,7 @@ pub const RULES: [&Rule; 40] = [
     &worker_vanished::RULE,
     &worker_clock::RULE,
     &worker_differs::RULE,
+    &worker_unlike_others::RULE,
     &error_rates_differ::RULE,
     &workload_mismatch::RULE,
     &load_shape_mismatch::RULE,

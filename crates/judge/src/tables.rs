@@ -5,7 +5,7 @@ mod build;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use evidence::{Histogram, Instant, Key, Missing, Name, Outcome, Scope, Seconds, Window};
+use evidence::{Histogram, Instance, Instant, Key, Missing, Name, Outcome, Scope, Seconds, Window};
 use workload::{Filter, Flow, Measure, Step, Workload};
 
 /// The phase, scenario and endpoint that a row of statistics belongs to.
@@ -152,6 +152,8 @@ pub(crate) struct ScenarioPhaseStats {
     pub(crate) started: u64,
     pub(crate) dropped_vu_limit: u64,
     pub(crate) dropped_generator_late: u64,
+    /// The same by the part of the generator, where that was recorded.
+    pub(crate) late_by_instance: BTreeMap<Instance, u64>,
     /// Dropped in an imported run whose source does not give the reason.
     pub(crate) dropped_unknown: u64,
     pub(crate) done: u64,

@@ -57,7 +57,7 @@ impl Script {
             return Ok(dry_run);
         }
         let (ticks, data) = self.call_once(Once::Setup, &dry_run, log)?;
-        self.set_setup_data(data);
+        self.was_set_up(data);
         Ok(dry_run.set_up_by(ticks))
     }
 

@@ -36,6 +36,8 @@ pub struct ScriptSource {
     pub import_cache: Option<PathBuf>,
     /// `__ENV`.
     pub env: BTreeMap<String, String>,
+    /// The elements of each `SharedArray` that another process has made, as JSON, by its name.
+    pub shared_arrays: BTreeMap<String, Arc<[String]>>,
 }
 
 /// A heap, and the virtual user that runs in it now.
@@ -93,7 +95,8 @@ impl Script {
     pub fn load(source: ScriptSource, log: LogSink) -> Result<Script, ScriptError> {
         let script = Script(Arc::new(Inner {
             main: source.path.to_string_lossy().into_owned(),
-            sources: Sources::new(source.files, source.files_under, source.import_cache),
+            sources: Sources::new(source.files, source.files_under, source.import_cache)
+                .with_shared_arrays(source.shared_arrays),
             env: source.env,
             evaluated: OnceLock::new(),
             resolved: OnceLock::new(),

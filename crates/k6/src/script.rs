@@ -20,7 +20,7 @@ use crate::rate_limit::RateLimit;
 
 pub(crate) use files::{Sources, beside};
 pub(crate) use import_cache::is_remote;
-pub use shared_state::TestRequests;
+pub use shared_state::{AskedOfTest, TestRequests};
 pub(crate) use shared_state::{Counted, InstanceCounts};
 
 /// How much a line of the log matters.
@@ -261,9 +261,15 @@ impl Script {
         self.resolved().setup_data.get()?.as_deref()
     }
 
-    pub(crate) fn set_setup_data(&self, json: Option<String>) {
+    /// Another process has called `setup`, which returned this JSON, or nothing.
+    pub fn was_set_up(&self, json: Option<String>) {
         // It is run once.
         let _ = self.resolved().setup_data.set(json);
+    }
+
+    /// The elements of its `SharedArray`s, as JSON, by their names.
+    pub fn shared_arrays(&self) -> BTreeMap<String, Arc<[String]>> {
+        self.sources().shared_arrays()
     }
 
     /// What it asks of its whole test.

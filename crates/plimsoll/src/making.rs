@@ -67,8 +67,11 @@ impl Offering {
             Offering::Elsewhere(workers) => {
                 let own = options.program.folded_endpoints();
                 let ended = workers.fleet.run(options, outlets, observed);
-                let folded_endpoints = ended.as_ref().map_or(own, |(_, folded)| own.max(*folded));
-                Offered { totals: ended.map(|(totals, _)| totals), folded_endpoints }
+                let folded_endpoints = ended.as_ref().map_or(own, |end| own.max(end.folded_endpoints));
+                if let (Ok(end), Some(read)) = (&ended, &workers.outcome_reader) {
+                    end.outcomes.iter().cloned().for_each(read);
+                }
+                Offered { totals: ended.map(|end| end.totals), folded_endpoints }
             }
         }
     }

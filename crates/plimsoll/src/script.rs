@@ -4,11 +4,15 @@
 mod coloured;
 mod command_line;
 mod derived;
+mod inputs;
+mod loaded;
+mod loading;
 mod log;
 mod metric_lines;
 mod objectives;
 mod outcome;
 mod policy;
+mod served;
 mod standard_input;
 mod threshold_watch;
 mod thresholds;
@@ -23,14 +27,8 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use engine::{DryRun, Program};
-use k6::options::thresholds::{MetricThresholds, built_in_kind, compile};
-use k6::options::{ConsolidatedOptions, Flags, Layer, Options, OptionsError, consolidate};
-use k6::{
-    Bodies, CookieLife, Failures, HttpDefaults, LifecycleError, LogSink, NetworkRules, Once, RateLimit,
-    RunSettings, Script, ScriptBehaviour, ScriptError, ScriptScenario, ScriptSource, SubMetric,
-};
-use workload::Workload;
-use workload::plan::LoadedPlan;
+use k6::options::OptionsError;
+use k6::{LifecycleError, LogSink, Once, ScriptError};
 
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
@@ -39,13 +37,15 @@ use crate::run;
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest, ScriptRules};
 use crate::signals::Listener;
+use crate::workers::{ConnectedWorkers, NotedFiles};
 use crate::{judged, outputs, writable};
-use command_line::{accept, default_import_cache, show_header};
+use command_line::{accept, show_header};
+use inputs::ScriptInputs;
+use loaded::{LoadedScript, sub_metrics};
+use loading::{ReadingProcess, behaviour, load, plan};
 use log::ScriptLog;
-use threshold_watch::ThresholdStop;
-use value_files::ValueFiles;
-use value_output::ValueTarget;
-use values::{readers, value_files};
+pub(crate) use served::served;
+use values::readers;
 
 /// A script that threw.
 const THREW: u8 = 107;
@@ -56,32 +56,19 @@ const TEARDOWN_TIMED_OUT: u8 = 101;
 /// A script without any function, or a `setup` whose result is no JSON, as k6 has it.
 const NOTHING_TO_CALL: u8 = 255;
 
-/// A script with its options.
-pub(crate) struct LoadedScript {
-    script: Script,
-    options: ConsolidatedOptions,
-    thresholds: Vec<MetricThresholds>,
-    network: Arc<NetworkRules>,
-    value_targets: Vec<ValueTarget>,
-    /// Of every value, where outputs ask for them.
-    values: Option<ValueFiles>,
-    /// Whether thresholds have ended the run.
-    threshold_stop: ThresholdStop,
-}
-
 pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     accept(&mut arguments)?;
     let arguments = &arguments;
     let listener = Listener::ending_with(outcome::SIGNALLED)?;
     let log = ScriptLog::start()?;
-    let mut loaded = load(arguments, &log.sink())?; // 1
+    let Resolved { mut loaded, workers } = resolve(arguments, &log.sink())?; // 1
     show_header(arguments, &loaded)?;
     let options = arguments.run_options();
     let request = RunRequest {
         keep: arguments.evidence.as_deref().map_or(Keep::ByName, Keep::At),
         progress: Progress::unless(arguments.quiet),
         options: &options,
-        workers: 0,
+        workers: workers.as_ref().map_or(0, ConnectedWorkers::count),
         address_hint: |_| String::new(),
         script_rules: Some(ScriptRules {
             origins: loaded.network.clone(),
@@ -90,13 +77,13 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     };
     request.require_writable()?;
     writable::require(arguments.summary_export.as_deref())?;
-    let mut reachable = prepare(plan(arguments, &loaded)?, &request)?; // 2
+    let mut reachable = prepare(plan(&loaded)?, &request)?; // 2
     if loaded.options.options.no_setup != Some(true) {
         reachable.dry_run = loaded.script.set_up(reachable.dry_run, &log.sink()).map_err(failed)?;
     }
     let mut prepared = reachable.precheck_and_identify(request.options)?;
-    let behaviour = ScriptBehaviour::new(loaded.script.clone(), scenarios(&loaded), log.sink());
-    prepared.behaviour = Some(Arc::new(behaviour.map_err(|error| threw(&error))?));
+    prepared.behaviour = Some(behaviour(&loaded, log.sink())?);
+    prepared.workers = workers.map(|workers| served::set_up(workers, &loaded));
     prepared.readers = Some(readers(&loaded, log.sink()));
     let program = prepared.program.clone();
     let mut sealed = run::record(&listener, prepared, &request)?; // 3 to 7
@@ -120,103 +107,39 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     Ok(outcome.exit_code(&judged.judgement, listener.interrupted(), arguments.k6_exit_codes)) // 10
 }
 
-/// Read the script and everything that says how it is run.
-fn load(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<LoadedScript> {
-    let flags = flags(arguments);
-    let variables: BTreeMap<String, String> = std::env::vars().collect();
-    let from_environment = Layer::of_environment(&variables).map_err(unusable)?;
-    let value_targets = value_output::targets(&arguments.out, &variables)?;
-    let mut env = if arguments.include_system_env_vars == Some(false) { BTreeMap::new() } else { variables };
-    env.extend(flags.variables().map_err(unusable)?);
-    let path = std::path::absolute(&arguments.script).map_err(Failure::usage)?;
-    let files_under =
-        arguments.files_under.as_ref().map(std::path::absolute).transpose().map_err(Failure::usage)?;
-    let import_cache = arguments.import_cache.clone().or_else(default_import_cache);
-    let files = standard_input::files(&arguments.script, &path)?;
-    let source = ScriptSource { path, files, files_under, import_cache, env };
-    let script = Script::load(source, log.clone()).map_err(|error| threw(&error))?;
-    let mut layers = vec![Layer::of_script(script.options()).map_err(unusable)?, from_environment];
-    layers.push(flags.layer().map_err(unusable)?);
-    if let Some(config) = &arguments.config {
-        let text = std::fs::read_to_string(config)
-            .map_err(|error| Failure::usage(anyhow!("cannot read {}: {error}", config.display())))?;
-        layers.push(Layer::of_config_file(&text).map_err(unusable)?);
-    }
-    let options = consolidate(layers).map_err(unusable)?;
-    options.notes.iter().for_each(outputs::note);
-    options.check_functions(|name| script.functions().iter().any(|known| known == name)).map_err(unusable)?;
-    let asked = options.options.thresholds.clone().filter(|_| options.options.no_thresholds != Some(true));
-    let kind_of = |name: &str| {
-        let own = script.metrics().iter().find(|(known, _, _)| known == name);
-        own.map(|(_, kind, _)| *kind).or_else(|| built_in_kind(name))
+/// A script, and the workers that are to offer its load, if there are any.
+struct Resolved {
+    loaded: LoadedScript,
+    workers: Option<ConnectedWorkers>,
+}
+
+/// The script that the command line names, and its workers.
+fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved> {
+    let inputs = ScriptInputs::of(arguments)?;
+    let value_targets = value_output::targets(&arguments.out, &inputs.variables)?;
+    let disk = standard_input::files(&arguments.script, &inputs.path)?;
+    let read = |files, value_targets| {
+        let shared_arrays = BTreeMap::new();
+        let process = ReadingProcess { files, shared_arrays, processes: 1, value_targets };
+        let loaded = load(inputs, process, log)?;
+        loaded.options.notes.iter().for_each(outputs::note);
+        Ok::<_, Failure>(loaded)
     };
-    let thresholds = compile(&asked.unwrap_or_default(), kind_of).map_err(|error| unusable(error.into()))?;
-    options.check_part().map_err(unusable)?;
-    let network = Arc::new(NetworkRules::of(&options.options).map_err(unusable)?);
-    let values = value_files(&value_targets, &script, (&options.options, &thresholds))?;
-    let output = values.as_ref().map(ValueFiles::output);
-    script.resolve(RunSettings { values: output, ..settings(&options.options, &thresholds) });
-    let threshold_stop = ThresholdStop::default();
-    Ok(LoadedScript { script, options, thresholds, network, value_targets, values, threshold_stop })
-}
-
-/// What options say of how a script is run.
-fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
-    let defaults = HttpDefaults::default();
-    let is_discarding = options.discard_response_bodies == Some(true);
-    RunSettings {
-        tags: options.tags.clone().unwrap_or_default(),
-        sub_metrics: sub_metrics(thresholds),
-        http: HttpDefaults {
-            redirects: options.max_redirects(),
-            user_agent: options.user_agent.clone().unwrap_or(defaults.user_agent),
-            bodies: if is_discarding { Bodies::Discarded } else { Bodies::Kept },
-            failures: if options.throw == Some(true) { Failures::Thrown } else { Failures::Returned },
-            cookies: match options.no_cookies_reset {
-                Some(true) => CookieLife::VirtualUser,
-                _ => CookieLife::Iteration,
-            },
-            batch: options.batch(),
-            batch_per_host: options.batch_per_host().unwrap_or(0),
-        },
-        least_iteration: options.min_iteration_duration(),
-        setup_limit: options.setup_timeout(),
-        teardown_limit: options.teardown_timeout(),
-        rate_limit: options.rps().map(|rps| Arc::new(RateLimit::per_second(rps))),
-        values: None,
+    if !arguments.workers.are_asked_for() {
+        return Ok(Resolved { loaded: read(disk, value_targets)?, workers: None });
     }
-}
-
-/// The parts of metrics that thresholds are about, and the one that the summary always shows.
-fn sub_metrics(thresholds: &[MetricThresholds]) -> Vec<SubMetric> {
-    let shown = SubMetric {
-        metric: "http_req_duration".to_owned(),
-        tags: vec![("expected_response".to_owned(), "true".to_owned())],
-    };
-    let parts = thresholds.iter().filter(|of| !of.selector.tags.is_empty());
-    let asked = parts.map(|of| SubMetric {
-        metric: of.selector.name.clone(),
-        tags: of.selector.tags.clone().into_iter().collect(),
-    });
-    let mut all = vec![shown];
-    for part in asked {
-        if !all.contains(&part) {
-            all.push(part);
-        }
+    if !value_targets.is_empty() {
+        return Err(value_output::unusable(
+            "-o writes every value by itself, and workers hand on what each second came to: leave out one of them",
+        ));
     }
-    all
-}
-
-fn scenarios(loaded: &LoadedScript) -> Vec<ScriptScenario> {
-    loaded.options.offered.iter().map(ScriptScenario::from).collect()
-}
-
-/// The script as a workload without steps, in one phase unless a policy divides it.
-fn plan(arguments: &ScriptArguments, loaded: &LoadedScript) -> CommandResult<LoadedPlan> {
-    let stem = arguments.script.file_stem().filter(|stem| *stem != standard_input::STANDARD_INPUT);
-    let name = stem.map_or_else(|| "script".into(), |stem| stem.to_string_lossy());
-    let objectives = objectives::of(loaded);
-    policy::applied(arguments.policy.as_deref(), Workload { objectives, ..loaded.options.workload(&name) })
+    let noted = Arc::new(NotedFiles::over(disk));
+    let loaded = read(noted.clone(), value_targets)?;
+    // What a policy is read from is noted too.
+    plan(&loaded)?;
+    let hand_over = served::hand_over(&loaded, &noted)?;
+    let workers = ConnectedWorkers::connect(&arguments.workers, hand_over)?;
+    Ok(Resolved { loaded, workers: Some(workers) })
 }
 
 /// Call `teardown` after the load, whatever became of it.
@@ -225,47 +148,6 @@ fn tear_down(loaded: &LoadedScript, program: Arc<Program>, log: &LogSink) -> Com
         return Ok(());
     }
     loaded.script.tear_down(&DryRun::new(program), log).map_err(failed)
-}
-
-fn flags(arguments: &ScriptArguments) -> Flags {
-    let set = |flag: bool| flag.then_some(true);
-    let ScriptArguments { vus, iterations, rps, max_redirects, batch, batch_per_host, .. } = *arguments;
-    let given = arguments;
-    Flags {
-        vus,
-        duration: given.duration.clone(),
-        iterations,
-        stages: given.stages.clone(),
-        execution_segment: given.execution_segment.clone(),
-        execution_segment_sequence: given.execution_segment_sequence.clone(),
-        paused: set(given.foreign.paused),
-        http_debug: given.foreign.http_debug.clone(),
-        stay_after_run: set(given.foreign.stay_after_run),
-        no_setup: set(given.no_setup),
-        no_teardown: set(given.no_teardown),
-        max_redirects,
-        batch,
-        batch_per_host,
-        rps,
-        user_agent: given.user_agent.clone(),
-        insecure_skip_tls_verify: set(given.insecure_skip_tls_verify),
-        no_connection_reuse: set(given.no_connection_reuse),
-        no_vu_connection_reuse: set(given.no_vu_connection_reuse),
-        local_ips: given.local_ips.clone(),
-        min_iteration_duration: given.min_iteration_duration.clone(),
-        throw: set(given.throw),
-        blacklist_ips: given.blacklist_ips.clone(),
-        block_hostnames: given.block_hostnames.clone(),
-        summary_trend_stats: given.summary_trend_stats.clone(),
-        summary_time_unit: given.summary_time_unit.clone(),
-        system_tags: given.system_tags.clone(),
-        tags: given.tags.clone(),
-        discard_response_bodies: set(given.discard_response_bodies),
-        dns: given.dns.clone(),
-        no_thresholds: set(given.no_thresholds),
-        no_usage_report: set(given.no_usage_report),
-        env: given.env.clone(),
-    }
 }
 
 fn unusable(error: OptionsError) -> Failure {

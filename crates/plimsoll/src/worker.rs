@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use cluster::{ClusterError, Listening, RunKeys, Session, WorkerIdentity};
+use engine::iteration::Behaviour;
 use engine::{Control, Loops, Program, RunOptions};
 use evidence::TerminalText;
 use observe::{Host, Observer, OwnProcess, Watch};
@@ -18,8 +19,8 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::arguments::WorkerArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
-use crate::workers::{LISTENING, VERSION, received_plan, secret};
-use crate::{outputs, prepare, reflection, screen};
+use crate::workers::{HandedJob, LISTENING, PlanJob, VERSION, received, received_plan, secret};
+use crate::{outputs, prepare, reflection, screen, script};
 
 /// Between two looks at virtual users that are being made.
 const MADE_INTERVAL: Duration = Duration::from_secs(1);
@@ -48,14 +49,26 @@ pub(crate) fn worker(arguments: &WorkerArguments) -> CommandResult<u8> {
     serve(session)
 }
 
+/// What a worker offers.
+struct Served {
+    program: Arc<Program>,
+    /// What virtual users do instead of a plan's steps.
+    behaviour: Option<Arc<dyn Behaviour>>,
+    /// Called at the end; what it returns is for the coordinator's command.
+    finish: Box<dyn FnOnce() -> serde_json::Value>,
+}
+
 fn serve(mut session: Session) -> CommandResult<u8> {
-    let ready = prepared(&mut session).and_then(|program| {
+    let ready = served(&mut session).and_then(|served| {
+        let program = &served.program;
+        prepare::require_descriptors(program, session.assignment.loops)?;
         let digest = workload_digest(&program.redactor().stored(program.workload()))?;
-        let loops = Loops::make(&program, None, &session.assignment.group()).map_err(Failure::own)?;
+        let group = session.assignment.group();
+        let loops = Loops::make(program, served.behaviour.as_ref(), &group).map_err(Failure::own)?;
         while !loops.wait(MADE_INTERVAL) {}
-        Ok((program, digest, loops))
+        Ok((served, digest, loops))
     });
-    let (program, digest, loops) = match ready {
+    let (Served { program, behaviour, finish }, digest, loops) = match ready {
         Ok(ready) => ready,
         Err(failure) => {
             session.refuse(failure.text().trim_end());
@@ -63,7 +76,7 @@ fn serve(mut session: Session) -> CommandResult<u8> {
         }
     };
     let clock = session.wait_to_begin(&digest).map_err(gone)?;
-    let options = RunOptions { program, clock, control: Control::new(), behaviour: None };
+    let options = RunOptions { program, clock, control: Control::new(), behaviour };
     let (observed, seen) = channel();
     let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new())];
     // The coordinator watches its own machine.
@@ -71,21 +84,37 @@ fn serve(mut session: Session) -> CommandResult<u8> {
         observers.push(Box::new(Host::new()));
     }
     let watch = Watch::start(observers, Arc::new(move || clock.now()), observed).map_err(Failure::own)?;
-    session.offer(loops, &options, seen, move || watch.stop()).map_err(gone)?;
+    let end = move || {
+        watch.stop();
+        finish()
+    };
+    session.offer(loops, &options, seen, end).map_err(gone)?;
     Ok(0)
 }
 
+fn served(session: &mut Session) -> CommandResult<Served> {
+    match received(session)? {
+        HandedJob::Plan(job) => {
+            let program = Arc::new(program(job, session)?);
+            Ok(Served { program, behaviour: None, finish: Box::new(|| serde_json::Value::Null) })
+        }
+        HandedJob::Script(job) => {
+            let (script, program) = script::served(job, session)?;
+            let (program, behaviour) = (Arc::new(program), Some(script.behaviour.clone()));
+            Ok(Served { program, behaviour, finish: Box::new(|| script.finish()) })
+        }
+    }
+}
+
 /// The program of the plan that was handed over.
-fn prepared(session: &mut Session) -> CommandResult<Arc<Program>> {
-    let mut plan = received_plan(session)?;
+fn program(job: PlanJob, session: &mut Session) -> CommandResult<Program> {
+    let mut plan = received_plan(job, session)?;
     reflection::describe(&mut plan)?;
     let program = Program::compile(plan).map_err(Failure::usage)?;
-    prepare::require_descriptors(&program, session.assignment.loops)?;
     let (variables, ticks) =
         (std::mem::take(&mut session.setup_variables), std::mem::take(&mut session.setup_ticks));
-    let program = program.set_up_elsewhere(variables, ticks);
     let other = || Failure::own(anyhow!("the values of the run's setup are those of another plan"));
-    program.map(Arc::new).ok_or_else(other)
+    program.set_up_elsewhere(variables, ticks).ok_or_else(other)
 }
 
 fn gone(error: ClusterError) -> Failure {

@@ -5,6 +5,7 @@ mod handed;
 mod local;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
@@ -18,8 +19,7 @@ use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
 use crate::plan;
-pub(crate) use handed::PlanHandOver;
-pub(crate) use handed::received_plan;
+pub(crate) use handed::{HandOver, HandedJob, NotedFiles, PlanJob, received, received_plan, resolve as resolve_plan};
 use local::LocalWorkers;
 
 /// The version that coordinator and workers must share.
@@ -34,13 +34,20 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// Workers that are connected and have nothing to do yet.
 pub(crate) struct ConnectedWorkers {
     fleet: Fleet,
-    hand_over: PlanHandOver,
+    hand_over: HandOver,
+    /// What the setup of a script returned.
+    setup_data: Option<Arc<[u8]>>,
+    outcome_reader: Option<OutcomeReader>,
     local: Option<LocalWorkers>,
 }
+
+/// Takes what each worker says of its load when it has ended.
+type OutcomeReader = Box<dyn Fn(serde_json::Value)>;
 
 /// Workers that could begin.
 pub(crate) struct ReadyWorkers {
     pub(crate) fleet: Fleet,
+    pub(crate) outcome_reader: Option<OutcomeReader>,
     /// Those that were started here; they end with this.
     _local: Option<LocalWorkers>,
 }
@@ -54,17 +61,22 @@ pub(crate) struct ResolvedRun {
 /// The plan that the command line names, and its workers.
 pub(crate) fn resolve(arguments: &RunArguments) -> CommandResult<ResolvedRun> {
     let asked = &arguments.workers;
-    if asked.workers.is_none() && asked.addresses.is_empty() {
+    if !asked.are_asked_for() {
         let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
         return Ok(ResolvedRun { plan, workers: None });
     }
-    let (plan, hand_over) = PlanHandOver::resolve(&arguments.plan, &arguments.overrides)?;
+    if arguments.options.once {
+        return Err(Failure::usage(anyhow!(
+            "--once sends each step from this process: leave out the workers"
+        )));
+    }
+    let (plan, hand_over) = handed::resolve(&arguments.plan, &arguments.overrides, &environment)?;
     let connected = ConnectedWorkers::connect(asked, hand_over)?;
     Ok(ResolvedRun { plan, workers: Some(connected) })
 }
 
 impl ConnectedWorkers {
-    fn connect(asked: &WorkersArguments, hand_over: PlanHandOver) -> CommandResult<ConnectedWorkers> {
+    pub(crate) fn connect(asked: &WorkersArguments, hand_over: HandOver) -> CommandResult<ConnectedWorkers> {
         let patience = Duration::from_secs(asked.worker_timeout.into());
         let limits = Limits { connect: patience, ready: patience, silence: SILENCE };
         let (addresses, secret, local) = match asked.workers {
@@ -80,12 +92,22 @@ impl ConnectedWorkers {
         };
         let own = Coordinator { boot: observe::boot_id(), version: VERSION.to_owned() };
         let fleet = Fleet::gather(&addresses, &secret, &own, limits).map_err(Failure::usage)?;
-        Ok(ConnectedWorkers { fleet, hand_over, local })
+        Ok(ConnectedWorkers { fleet, hand_over, setup_data: None, outcome_reader: None, local })
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> u16 {
         u16::try_from(self.fleet.workers()).unwrap_or(u16::MAX)
+    }
+
+    /// What the setup of a script returned.
+    pub(crate) fn set_up_with(self, setup_data: Option<Arc<[u8]>>) -> ConnectedWorkers {
+        ConnectedWorkers { setup_data, ..self }
+    }
+
+    /// What the workers say of their load at its end is given to this.
+    pub(crate) fn with_outcome_reader(self, reader: OutcomeReader) -> ConnectedWorkers {
+        ConnectedWorkers { outcome_reader: Some(reader), ..self }
     }
 
     /// Hand the run over, and wait until every worker could begin.
@@ -96,10 +118,10 @@ impl ConnectedWorkers {
             loops,
             files: self.hand_over.files(),
             workload_digest: workload_digest(&program.redactor().stored(program.workload()))?,
-            setup_variables: setup_variables.to_vec(),
+            setup_variables: setup_variables.iter().cloned().chain(self.setup_data).collect(),
         };
         self.fleet.make_ready(&job, setup_ticks).map_err(Failure::usage)?;
-        Ok(ReadyWorkers { fleet: self.fleet, _local: self.local })
+        Ok(ReadyWorkers { fleet: self.fleet, outcome_reader: self.outcome_reader, _local: self.local })
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::summary::{
     Arrivals, BesideK6, CapturedProfile, Check, Connections, CpuUse, FailureKind, Generator, Header,
     Headline, Outcomes, PhaseCoverage, Row, ScenarioTotal, ScriptMetric, SeriesSummary, StatusCount, Summary,
+    WorkerSummary,
 };
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
@@ -34,6 +35,8 @@ struct Document<'a> {
     connections: &'a [Connections],
     cpu: &'a [CpuUse],
     generator: &'a Generator,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    workers: &'a [WorkerSummary],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     metrics: &'a [ScriptMetric],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +86,7 @@ pub fn json(summary: &Summary) -> String {
         connections: &summary.connections,
         cpu: &summary.cpu,
         generator: &summary.generator,
+        workers: &summary.workers,
         metrics: &summary.metrics,
         beside_k6: &summary.beside_k6,
         series: &summary.series,

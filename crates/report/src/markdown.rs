@@ -8,7 +8,9 @@ use crate::card::{self, FindingCard};
 use crate::number;
 use crate::profiles::captured;
 use crate::source;
-use crate::summary::{BesideK6, ClaimSummary, Row, Streams, Summary, quantile_text, statuses_in_words};
+use crate::summary::{
+    BesideK6, ClaimSummary, Row, Streams, Summary, quantile_text, spread_of_workers, statuses_in_words,
+};
 use crate::text::visible;
 
 /// The most bytes of a report.
@@ -268,6 +270,9 @@ fn foot(out: &mut String, summary: &Summary) {
     }
     for profile in summary.profiles.iter().take(MAX_ROWS) {
         let _ = writeln!(out, "Profile: {}\n", text(&captured::one_line(profile), MAX_TEXT));
+    }
+    if let Some(spread) = spread_of_workers(&summary.workers) {
+        let _ = writeln!(out, "Workers: {spread}\n");
     }
     let lag = &summary.generator.start_lag;
     let p99 = quantile_text(lag, 0.99, lag.p99_ms);

@@ -27,6 +27,7 @@ mod streams;
 mod tally;
 mod timeline;
 mod virtual_users;
+mod workers;
 
 use evidence::run::ReadError;
 use evidence::{Exemplar, ExemplarKind, Histogram, Judgement, Run};
@@ -57,6 +58,8 @@ pub use script_metrics::{MetricNumbers, PhaseNumbers, ScriptMetric};
 pub use streams::Streams;
 pub use timeline::{ArrivalRates, EndpointTimeline, Timeline};
 pub use virtual_users::VirtualUsers;
+pub use workers::WorkerSummary;
+pub(crate) use workers::spread as spread_of_workers;
 
 /// A quantile with fewer samples than this above it is marked as rough.
 pub const TAIL_SAMPLES: f64 = 20.0;
@@ -100,6 +103,8 @@ pub struct Summary {
     pub connections: Vec<Connections>,
     /// Numbers of the generator itself.
     pub generator: Generator,
+    /// The processes that offered the load, where those were others.
+    pub workers: Vec<WorkerSummary>,
     /// The metrics that a script made.
     pub metrics: Vec<ScriptMetric>,
     /// What the metrics of k6 do not show, of the run of a script.
@@ -251,6 +256,7 @@ impl Summary {
             checks: tally.checks(),
             connections: tally.connections(),
             generator: tally.generator(run.end()),
+            workers: workers::of(run)?,
             cpu: observed::cpu(run, workload, &tally.answers)?,
             metrics: script_metrics::of(run)?,
             beside_k6: beside_k6::of(run, workload)?,

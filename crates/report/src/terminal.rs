@@ -18,7 +18,8 @@ use crate::number;
 use crate::profiles::captured;
 use crate::source;
 use crate::summary::{
-    Arrivals, BesideK6, ClaimSummary, CpuUse, Row, RunEndState, Summary, quantile_text, statuses_in_words,
+    Arrivals, BesideK6, ClaimSummary, CpuUse, Row, RunEndState, Summary, quantile_text, spread_of_workers,
+    statuses_in_words,
 };
 use crate::text::fit;
 use line::{TextLine, Tone};
@@ -276,6 +277,9 @@ fn machine(page: &mut Page, summary: &Summary) {
         number::time_or_none(lag.max_ms)
     );
     page.paragraph(Label::new("start lag", FOOT), Tone::Normal, &times);
+    if let Some(spread) = spread_of_workers(&summary.workers) {
+        page.paragraph(Label::new("workers", FOOT), Tone::Normal, &spread);
+    }
     if let Some(perturbed @ 1..) = summary.generator.perturbed_requests {
         let (perturbed, ended) = (number::count(perturbed), number::count(summary.outcomes.completed()));
         let text = format!("{perturbed} of {ended} requests were under way during a stall of the generator");

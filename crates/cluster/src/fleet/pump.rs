@@ -31,8 +31,15 @@ const BYE_LIMIT: Duration = Duration::from_secs(5);
 /// How a worker's part of the run ended.
 pub(super) struct WorkerEnd {
     pub(super) totals: WorkerTotals,
-    /// Why it vanished, if it did.
-    pub(super) vanished: Option<String>,
+    pub(super) exit: WorkerExit,
+}
+
+/// How a worker has left the run.
+pub(super) enum WorkerExit {
+    /// At the end of its load, with what its command says of it.
+    Ended(serde_json::Value),
+    /// It vanished, for this reason.
+    Vanished(String),
 }
 
 /// A loop of the worker.
@@ -111,10 +118,10 @@ impl Pump {
             Err(stop) => stop,
         };
         match stop {
-            Stop::Ended(Ended::Over(totals)) => {
+            Stop::Ended(Ended::Over(totals, outcome)) => {
                 self.part(options);
                 others.leave();
-                Ok(WorkerEnd { totals, vanished: None })
+                Ok(WorkerEnd { totals, exit: WorkerExit::Ended(outcome) })
             }
             Stop::Ended(Ended::Failed(why)) => {
                 options.control.abandon();
@@ -149,7 +156,7 @@ impl Pump {
             while self.waiting.is_none()
                 && let Some(frame) = self.member.link.take()?
             {
-                if let Some(ended) = self.receive(&frame)? {
+                if let Some(ended) = self.receive(&frame, options)? {
                     return Ok(ended);
                 }
             }
@@ -213,7 +220,7 @@ impl Pump {
     }
 
     /// Hand on what was received; how it ended, if it did.
-    fn receive(&mut self, frame: &Frame) -> Result<Option<Ended>, Stop> {
+    fn receive(&mut self, frame: &Frame, options: &RunOptions) -> Result<Option<Ended>, Stop> {
         match frame.kind {
             FrameKind::Tick => self.receive_tick(&frame.content)?,
             FrameKind::Observed => {
@@ -223,6 +230,7 @@ impl Pump {
             FrameKind::Pong => self.exchanges.push(exchange(&frame.content)?),
             _ => match message(frame)? {
                 ToCoordinator::Ended(ended) => return Ok(Some(ended)),
+                ToCoordinator::Stops => options.control.abandon(),
                 _ => return Err(ClusterError::malformed("the end of its load was expected").into()),
             },
         }
@@ -238,6 +246,13 @@ impl Pump {
         own.reader.read(content, self.group.place, &mut tick)?;
         own.next_second = tick.second.saturating_add(1);
         own.state = tick.state;
+        if tick.state.covered_ns > 0 {
+            let begun = own.reader.begun(&tick) as f64 / (tick.state.covered_ns as f64 / 1e9);
+            let series =
+                SeriesKey::new(SeriesKey::OFFERED, SeriesKey::GENERATOR, "1/s").instance(tick.instance);
+            let sample = Sample { at: tick.last_instant(), value: begun };
+            let _ = self.observed.send(Observed { samples: vec![(series, sample)], ..Observed::default() });
+        }
         self.waiting = Some((of_loop, tick));
         self.offer_waiting()
     }
@@ -282,7 +297,7 @@ impl Pump {
         };
         let lost = self.loops.into_iter().map(lost).collect();
         record_absence(lost, &self.group, options, others)?;
-        Ok(WorkerEnd { totals, vanished: Some(why) })
+        Ok(WorkerEnd { totals, exit: WorkerExit::Vanished(why) })
     }
 
     fn note(&self, at: Instant, text: &str) {

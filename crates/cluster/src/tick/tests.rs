@@ -96,6 +96,38 @@ proptest! {
     }
 }
 
+proptest! {
+    /// Whichever worker measures a time or adds a value, the sums are those of one recorder that saw them all.
+    #[test]
+    fn what_workers_measured_is_merged_as_if_one_had_measured_it(
+        times in proptest::collection::vec((0_usize..6, 0_u64..4_000_000_000_000), 0..200),
+        values in proptest::collection::vec((0_usize..6, -1_000_000_i32..1_000_000), 0..100),
+    ) {
+        let mut one = Histogram::new();
+        times.iter().for_each(|(_, ns)| one.record_ns(*ns));
+        let mut sums = MetricSums::default();
+        for (_, value) in &values {
+            sums.add(MetricKind::Trend, f64::from(*value) / 64.0, Instant::from_nanos(5));
+        }
+        let (mut merged, mut merged_sums) = (Histogram::new(), MetricSums::default());
+        for worker in 0..6 {
+            let own = |of: &usize| *of == worker;
+            let times: Vec<u64> = times.iter().filter(|(of, _)| own(of)).map(|(_, ns)| *ns).collect();
+            let values = values.iter().filter(|(of, _)| own(of)).map(|(_, value)| f64::from(*value) / 64.0);
+            let mut message = Vec::new();
+            write(&tick(&times, &[], &values.collect::<Vec<_>>()), &mut message);
+            let mut read = Tick::default();
+            TickReader::default().read(&message, Instance::default(), &mut read).unwrap();
+            read.histograms().for_each(|(_, times)| merged.merge(times));
+            read.metrics.sums().into_iter().for_each(|(_, sums)| merged_sums.merge(sums));
+        }
+        prop_assert_eq!(merged.to_v2(), one.to_v2());
+        // Sixty-fourths are added exactly; which value came last at one instant only their order says.
+        merged_sums.last = sums.last;
+        prop_assert_eq!(merged_sums, sums);
+    }
+}
+
 #[test]
 fn keys_are_announced_once_and_known_later() {
     let mut first = Vec::new();

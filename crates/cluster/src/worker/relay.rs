@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
-use engine::Control;
+use engine::{Command, Control};
 use evidence::Observed;
 use evidence::tick_channel::{Received, TickReceiver};
 
@@ -26,6 +26,8 @@ pub(super) struct Relay {
     observed: Option<Receiver<Observed>>,
     ended: Receiver<Ended>,
     has_said_end: bool,
+    /// Whether both sides know that the load ends at once.
+    is_abandoned: bool,
 }
 
 impl Relay {
@@ -36,7 +38,7 @@ impl Relay {
         ended: Receiver<Ended>,
     ) -> Relay {
         let inlets = inlets.into_iter().map(Some).collect();
-        Relay { link, inlets, observed: Some(observed), ended, has_said_end: false }
+        Relay { link, inlets, observed: Some(observed), ended, has_said_end: false, is_abandoned: false }
     }
 
     /// Until the coordinator has everything, or is gone; then the load is abandoned.
@@ -57,10 +59,17 @@ impl Relay {
                 }
                 match message(&frame)? {
                     ToWorker::Drain => control.drain(),
-                    ToWorker::Abandon => control.abandon(),
+                    ToWorker::Abandon => {
+                        self.is_abandoned = true;
+                        control.abandon();
+                    }
                     ToWorker::Bye => return Ok(()),
                     _ => return Err(ClusterError::malformed("a command was expected")),
                 }
+            }
+            if control.command() == Command::Abandon && !self.is_abandoned {
+                self.is_abandoned = true;
+                self.link.say(&ToCoordinator::Stops)?;
             }
             if self.link.backlog() == 0 {
                 self.hand_on()?;

@@ -6,12 +6,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use cluster::Fleet;
+use cluster::{Fleet, Limits};
 use engine::{Clock, Control, EngineError, RunOptions, Totals};
 use evidence::tick_channel::{TickReceiver, tick_channel};
 use evidence::{NoticeKind, Observed};
 
-use crate::parts::{LIMITS, PLAN, Sums, job, listening, own, pause, program, record, token, total, worker};
+use crate::parts::{
+    LIMITS, PLAN, Sums, accept, job, listening, own, pause, program, record, token, total, worker,
+};
 
 const SCHEDULED_A_SECOND: u64 = 90;
 
@@ -37,7 +39,7 @@ fn run(
         let recording = scope.spawn(move || recorder(&inlets));
         let ended = fleet.run(&options, outlets, &observers);
         drop(observers);
-        (ended.map(|(totals, _)| totals), recording.join().unwrap(), observed.iter().collect())
+        (ended.map(|end| end.totals), recording.join().unwrap(), observed.iter().collect())
     })
 }
 
@@ -101,8 +103,17 @@ fn a_coordinator_that_takes_nothing_until_the_load_is_over_loses_no_count() {
     assert_eq!(total(&sums, "requests"), total(&sums, "started"));
 }
 
-/// A way to a worker that passes on so many bytes of what it says, and then closes.
-fn cut_after(bytes: usize, address: String) -> String {
+/// What becomes of a connection that is cut.
+#[derive(Clone, Copy, PartialEq)]
+enum Cut {
+    /// Both sides hear of it.
+    Closed,
+    /// Nothing arrives any more, as when a network is gone.
+    Silent,
+}
+
+/// A way to a worker that passes on so many bytes of what it says, and is then cut.
+fn cut_after(bytes: usize, address: String, cut: Cut) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let own = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
@@ -120,6 +131,8 @@ fn cut_after(bytes: usize, address: String) -> String {
             }
             left -= passed;
         }
+        // What is read from here on goes nowhere.
+        while cut == Cut::Silent && from.read(&mut buffer).is_ok_and(|read| read > 0) {}
         let _ = to.shutdown(std::net::Shutdown::Both);
         let _ = from.shutdown(std::net::Shutdown::Both);
     });
@@ -130,7 +143,7 @@ fn cut_after(bytes: usize, address: String) -> String {
 fn a_stream_that_is_cut_in_the_middle_of_a_message_loses_the_worker_and_not_the_run() {
     let mut addresses = started(LONG, 2);
     // Past the exchanges before the load, and in the middle of a tick.
-    addresses[1] = cut_after(6_500, addresses[1].clone());
+    addresses[1] = cut_after(6_500, addresses[1].clone(), Cut::Closed);
     let (ended, sums, observed) = run(&addresses, LONG, record);
     ended.unwrap();
     assert_eq!(total(&sums, "scheduled"), 7 * SCHEDULED_A_SECOND);
@@ -148,7 +161,40 @@ fn a_stream_that_is_cut_in_the_middle_of_a_message_loses_the_worker_and_not_the_
 
 #[test]
 fn a_run_that_loses_every_worker_is_broken_off() {
-    let addresses = started(LONG, 1).into_iter().map(|address| cut_after(6_500, address)).collect::<Vec<_>>();
+    let cut = |address| cut_after(6_500, address, Cut::Closed);
+    let addresses = started(LONG, 1).into_iter().map(cut).collect::<Vec<_>>();
     let (ended, ..) = run(&addresses, LONG, record);
     assert!(ended.unwrap_err().to_string().contains("every worker has vanished"));
+}
+
+#[test]
+fn a_worker_from_which_nothing_arrives_any_more_has_vanished() {
+    let mut addresses = started(LONG, 2);
+    addresses[1] = cut_after(6_500, addresses[1].clone(), Cut::Silent);
+    let (ended, sums, observed) = run(&addresses, LONG, record);
+    ended.unwrap();
+    assert_eq!(total(&sums, "scheduled"), 7 * SCHEDULED_A_SECOND);
+    assert_eq!(total(&sums, "started") + total(&sums, "dropped_late"), 7 * SCHEDULED_A_SECOND);
+    let texts: Vec<_> = observed.iter().flat_map(|seen| &seen.notices).map(|notice| &notice.text).collect();
+    assert!(texts.len() == 1 && texts[0].contains("nothing was received for 2 s"), "{texts:?}");
+}
+
+#[test]
+fn a_worker_that_is_slow_to_start_is_waited_for_as_long_as_is_asked() {
+    let slow = |pause_ms| {
+        let (listening, address) = listening(token());
+        thread::spawn(move || {
+            let mut session = accept(listening)?;
+            pause(Duration::from_millis(pause_ms));
+            session.wait_to_begin("digest").map(drop)
+        });
+        let limits = Limits { ready: Duration::from_secs(1), ..LIMITS };
+        let mut fleet = Fleet::gather(&[address], &token(), &own("1.0"), limits).unwrap();
+        let ready = fleet.make_ready(&job(1), &[]).map_err(|error| error.to_string());
+        fleet.dismiss();
+        ready
+    };
+    slow(100).unwrap();
+    let late = slow(3_000).unwrap_err();
+    assert!(late.contains("worker 1") && late.ends_with("the run was not started"), "{late}");
 }

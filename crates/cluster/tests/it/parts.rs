@@ -17,7 +17,7 @@ use workload::plan::{Files, Overrides, load};
 pub(crate) const LIMITS: Limits = Limits {
     connect: Duration::from_secs(20),
     ready: Duration::from_secs(20),
-    silence: Duration::from_secs(10),
+    silence: Duration::from_secs(2),
 };
 
 /// A plan of requests that are refused, which is data: no target is needed.
@@ -95,7 +95,10 @@ pub(crate) fn worker(listening: Listening, plan: &'static str) -> JoinHandle<Res
         let clock = session.wait_to_begin("digest")?;
         let options = RunOptions { program, clock, control: Control::new(), behaviour: None };
         let (observers, observed) = channel();
-        session.offer(loops, &options, observed, move || drop(observers))
+        session.offer(loops, &options, observed, move || {
+            drop(observers);
+            serde_json::Value::Null
+        })
     })
 }
 

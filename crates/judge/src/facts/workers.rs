@@ -2,6 +2,7 @@
 
 use evidence::manifest::Worker;
 use evidence::run::ReadError;
+use evidence::worker_load::WorkerLoad;
 use evidence::{Instance, Instant, NoticeKind, Run, SeriesKey};
 
 /// The workers of a run; none in a run of one process.
@@ -23,11 +24,23 @@ pub(crate) struct WorkerState {
     pub(crate) has_offered: bool,
     /// When it vanished, with what was noticed.
     pub(crate) vanished: Option<(Instant, String)>,
-    /// The furthest that its clock was from where it was at the beginning, in milliseconds.
-    pub(crate) drift_ms: f64,
-    /// How far from the truth its clock may have been taken to be at the beginning, in milliseconds.
-    pub(crate) error_ms: f64,
+    pub(crate) clock: WorkerClock,
+    pub(crate) load: WorkerLoad,
 }
+
+/// What is known of a worker's clock, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct WorkerClock {
+    /// How far from the truth it may have been taken to be when the load began.
+    pub(crate) error_ms: f64,
+    /// The furthest from the truth that it may have been taken to be later.
+    pub(crate) later_error_ms: f64,
+    /// The furthest that it was from where it was at the beginning, of the times at which that is known to [`CLOCK_MS`].
+    pub(crate) drift_ms: f64,
+}
+
+/// A clock is known well enough that is known to so many milliseconds.
+pub(crate) const CLOCK_MS: f64 = 5.0;
 
 impl WorkerState {
     /// `process 2 on machine 0 (127.0.0.1:7400)`
@@ -41,39 +54,63 @@ impl Workers {
     pub(super) fn of(run: &dyn Run) -> Result<Workers, ReadError> {
         let manifest = run.manifest();
         let version = manifest.generator.get("version").cloned().unwrap_or_default();
-        let all = manifest.workers.iter().map(|worker| state(run, worker)).collect::<Result<_, _>>()?;
+        let state = |worker| OfWorker { run, worker }.state();
+        let all = manifest.workers.iter().map(state).collect::<Result<_, _>>()?;
         Ok(Workers { all, version, workload_digest: manifest.workload_digest.clone() })
     }
 }
 
-fn is_of(worker: &Worker, instance: Option<Instance>) -> bool {
-    let place = |of: Instance| (of.machine, of.process);
-    instance.is_some_and(|instance| place(instance) == place(worker.place))
+/// What a run has of one of its workers.
+struct OfWorker<'a> {
+    run: &'a dyn Run,
+    worker: &'a Worker,
 }
 
-fn state(run: &dyn Run, worker: &Worker) -> Result<WorkerState, ReadError> {
-    let own = |name: &'static str| {
-        let is_it = move |s: &&SeriesKey| {
-            &*s.target == SeriesKey::GENERATOR && &*s.name == name && is_of(worker, s.instance)
-        };
-        run.series().iter().find(is_it)
-    };
-    let mut drift_ms = 0.0_f64;
-    if let Some(series) = own(SeriesKey::CLOCK_DRIFT) {
-        let samples = run.samples(series, run.whole())?;
-        drift_ms = samples.iter().map(|sample| sample.value.abs() * 1e3).fold(0.0, f64::max);
+impl<'a> OfWorker<'a> {
+    fn has(&self, instance: Option<Instance>) -> bool {
+        instance.is_some_and(|instance| instance.is_in_process_of(self.worker.place))
     }
-    let is_gone = |notice: &evidence::Notice| {
-        notice.kind == NoticeKind::Gone
-            && notice.observer == SeriesKey::GENERATOR
-            && is_of(worker, notice.instance)
-    };
-    let vanished = run.notices()?.into_iter().find(is_gone).map(|notice| (notice.at, notice.text));
-    Ok(WorkerState {
-        worker: worker.clone(),
-        has_offered: own("loop_cpu").is_some(),
-        vanished,
-        drift_ms,
-        error_ms: worker.clock_error_ns as f64 / 1e6,
-    })
+
+    fn series(&self, name: &'static str) -> impl Iterator<Item = &'a SeriesKey> {
+        let own =
+            |s: &&SeriesKey| &*s.target == SeriesKey::GENERATOR && &*s.name == name && self.has(s.instance);
+        self.run.series().iter().filter(own).collect::<Vec<_>>().into_iter()
+    }
+
+    fn state(&self) -> Result<WorkerState, ReadError> {
+        let is_gone = |notice: &evidence::Notice| {
+            let is_own = notice.kind == NoticeKind::Gone && notice.observer == SeriesKey::GENERATOR;
+            is_own && self.has(notice.instance)
+        };
+        let vanished = self.run.notices()?.into_iter().find(is_gone).map(|notice| (notice.at, notice.text));
+        let load = WorkerLoad::of(self.run, self.worker)?;
+        Ok(WorkerState {
+            worker: self.worker.clone(),
+            has_offered: load.cpu_cores.is_some(),
+            vanished,
+            clock: self.clock()?,
+            load,
+        })
+    }
+
+    fn clock(&self) -> Result<WorkerClock, ReadError> {
+        let error_ms = self.worker.clock_error_ns as f64 / 1e6;
+        let mut clock = WorkerClock { error_ms, later_error_ms: 0.0, drift_ms: 0.0 };
+        let mut errors = Vec::new();
+        for series in self.series(SeriesKey::CLOCK_ERROR) {
+            errors.extend(self.run.samples(series, self.run.whole())?);
+        }
+        for error in errors.iter().filter(|error| error.at > Instant::EPOCH) {
+            clock.later_error_ms = clock.later_error_ms.max(error.value * 1e3);
+        }
+        for series in self.series(SeriesKey::CLOCK_DRIFT) {
+            for sample in self.run.samples(series, self.run.whole())? {
+                let error = errors.iter().find(|error| error.at == sample.at);
+                if error.is_none_or(|error| error.value * 1e3 <= CLOCK_MS) {
+                    clock.drift_ms = clock.drift_ms.max(sample.value.abs() * 1e3);
+                }
+            }
+        }
+        Ok(clock)
+    }
 }

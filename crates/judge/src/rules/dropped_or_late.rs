@@ -3,7 +3,7 @@
 use evidence::{Finding, RuleId, Severity};
 use workload::Scenario;
 
-use crate::facts::{Facts, Headroom};
+use crate::facts::{Facts, Headroom, WorkerState};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 use crate::rules::offered_load_not_reached::DELIVERED_INVALID;
@@ -13,8 +13,8 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::L2,
     title: "dropped-or-late",
     severity: Severity::Inconclusive,
-    tests: "For each scenario and phase: more than 0.1 % of the arrivals, and at most the 1 % of L1, were \
-            dropped because the generator was late. This is inconclusive; a caution where the processors of \
+    tests: "For each scenario and phase: more than 0.1 % of the arrivals, or of those of one worker, and at most \
+            the 1 % of L1, were dropped because the generator was late. This is inconclusive; a caution where the processors of \
             every target, and its pools, were observed below 70 % (a pool by `…_in_use` beside `…_limit`, \
             `…_max` or `…_size`). For each open scenario: a VU limit below peak rate × longest time limit is \
             a caution. Arrivals dropped in a phase in which other work took the processor are part of S9's \
@@ -41,9 +41,14 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 
 fn dropped(facts: &Facts<'_>, row: &ScenarioPhaseStats) -> Option<Finding> {
     let share = row.dropped_generator_late as f64 / row.scheduled.max(1) as f64;
-    if share <= LATE_CAUTION || 1.0 - share < DELIVERED_INVALID {
+    let worst = worst_worker(facts, row).filter(|(_, of_worker)| *of_worker > share);
+    let worst_share = worst.map_or(share, |(_, of_worker)| of_worker);
+    if worst_share <= LATE_CAUTION || 1.0 - share < DELIVERED_INVALID {
         return None;
     }
+    let by_worker = worst.filter(|_| share <= LATE_CAUTION).map(|(worker, of_worker)| {
+        format!(" They are {} of those of {}.", numbers::percent(of_worker), worker.name())
+    });
     let (severity, target) = match facts.headroom {
         Headroom::Ample => (Severity::Caution, "The target was at less than 70 % of its limits."),
         Headroom::Small => (Severity::Inconclusive, "The target was at 70 % of a limit or more."),
@@ -52,19 +57,30 @@ fn dropped(facts: &Facts<'_>, row: &ScenarioPhaseStats) -> Option<Finding> {
         }
     };
     let what = format!(
-        "{} of {} `{}` arrivals in `{}` ({}) never started: the generator was late. {target}",
+        "{} of {} `{}` arrivals in `{}` ({}) never started: the generator was late.{} {target}",
         numbers::count(row.dropped_generator_late),
         numbers::count(row.scheduled),
         row.key.scenario,
         row.key.phase,
-        numbers::percent(share)
+        numbers::percent(share),
+        by_worker.unwrap_or_default()
     );
     let figures = [
         ("dropped: generator late", row.dropped_generator_late as f64, "1"),
-        ("dropped share", share * 100.0, "%"),
+        ("dropped share", worst_share * 100.0, "%"),
         ("threshold", LATE_CAUTION * 100.0, "%"),
     ];
     Some(with_figures(RULE.finding(severity, row.key.scope(), what), &figures))
+}
+
+/// The worker that dropped the largest share of its arrivals, which are an equal part of all, and that share.
+fn worst_worker<'f>(facts: &'f Facts<'_>, row: &ScenarioPhaseStats) -> Option<(&'f WorkerState, f64)> {
+    let own = row.scheduled as f64 / facts.workers.all.len().max(1) as f64;
+    let share = |worker: &'f WorkerState| {
+        let late = row.late_by_instance.iter().filter(|(of, _)| of.is_in_process_of(worker.worker.place));
+        (worker, late.map(|(_, late)| *late).sum::<u64>() as f64 / own.max(1.0))
+    };
+    facts.workers.all.iter().map(share).max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
 fn low_vu_limit(scenario: &Scenario) -> Option<Finding> {
@@ -88,7 +104,9 @@ fn low_vu_limit(scenario: &Scenario) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{Load, TestRun};
+    use evidence::{Instance, Key, Metric};
+
+    use crate::testing::{Load, TestRun, worker};
 
     #[test]
     fn late_drops_need_a_target_with_headroom_up_to_the_limit_of_l1() {
@@ -102,6 +120,21 @@ mod tests {
         ");
         assert_eq!(of(1), "nothing");
         assert_eq!(of(11), "nothing", "L1 says it");
+    }
+
+    #[test]
+    fn a_worker_that_was_late_is_not_hidden_by_the_others() {
+        let late_at = |process: u16| {
+            let mut test_run = TestRun::new().offer("steady", "list", Load::of(1_000));
+            test_run.edit(|manifest| manifest.workers = (1..=40).map(worker).collect());
+            let place = Instance { machine: 0, process, loop_index: 0 };
+            let key = Key::of(Metric::DroppedLate).scenario("play").phase("steady").endpoint("list");
+            test_run.run.add(&key.instance(place), 30, 15);
+            test_run.findings(super::check)
+        };
+        assert_eq!(late_at(0), "nothing");
+        let found = late_at(3);
+        assert!(found.contains("They are 1 % of those of the worker that is process 3"), "{found}");
     }
 
     #[test]

@@ -40,6 +40,7 @@ fn a_rule_is_explained_in_full() {
 
 #[test]
 fn the_texts_state_the_thresholds_that_are_used() {
+    use crate::facts::CLOCK_MS;
     use crate::facts::NEAR_LIMIT;
     use crate::facts::STALL_MS;
     use crate::facts::WINDOW_S;
@@ -66,7 +67,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
     use crate::rules::survivors_only::SURVIVORS_CAUTION;
     use crate::rules::waited_for_connection::WAITED_INVALID;
     use crate::rules::warm_up_included::WARM_UP_MOVES;
-    use crate::rules::worker_clock::CLOCK_MS;
+    use crate::rules::worker_unlike_others::{LEAST_OFFERED, MANY_TIMES};
     use crate::rules::workload_mismatch::{BYTES_APART, MIX_APART, MIX_CHANCE};
     use crate::shares::{BATCH_S, CONFIDENCE, LEAST_BATCHES};
     let expected = [
@@ -80,6 +81,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
         ("L8", vec![percent(WAITED_INVALID)]),
         ("L9", vec![percent(SENT_AGAIN)]),
         ("W2", vec![ms(CLOCK_MS)]),
+        ("W4", vec![percent(LEAST_OFFERED), significant(MANY_TIMES)]),
         ("C1", vec![significant(ERRORS_APART * 100.0), significant(ERRORS_CHANCE)]),
         ("C2", vec![percent(MIX_APART), significant(MIX_CHANCE), percent(BYTES_APART)]),
         ("C6", vec![percent(STATE_APART)]),

@@ -199,7 +199,11 @@ impl Draft {
                 self.endpoint(key.into()).dropped_vu_limit += sum;
             }
             Metric::DroppedLate => {
-                self.scenario_phase(key).dropped_generator_late += sum;
+                let row = self.scenario_phase(key);
+                row.dropped_generator_late += sum;
+                if let Some(instance) = key.instance {
+                    *row.late_by_instance.entry(instance).or_default() += sum;
+                }
                 self.endpoint(key.into()).dropped_generator_late += sum;
             }
             Metric::Requests => self.endpoint(key.into()).requests += sum,

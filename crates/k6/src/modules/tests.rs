@@ -61,6 +61,7 @@ fn load(imports: &str, script: &str, lines: &Lines) -> Result<Script, ScriptErro
         files_under: None,
         import_cache: Some(PathBuf::from("/cache")),
         env: BTreeMap::new(),
+        shared_arrays: BTreeMap::new(),
     };
     Script::load(source, lines.sink())
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::Options;
 use super::duration::OptionDuration;
 use super::error::{OptionsError, Source};
@@ -11,7 +13,7 @@ use super::scenario::StageOptions;
 use super::segment::{ExecutionSegment, SegmentSequence};
 
 /// The flags of a run as they were given; those that take a text of k6's own form are not read yet.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flags {
     /// `-u`, `--vus`.
     pub vus: Option<i64>,

@@ -222,6 +222,29 @@ mod tests {
     }
 
     proptest! {
+        /// Parts of any lengths, each over workers with loops: each iteration of the whole is made once.
+        #[test]
+        fn each_iteration_of_uneven_parts_is_made_by_one_loop_of_one_worker(
+            lengths in prop::collection::vec(1_u64..9, 1..5),
+            (workers, loops) in (1_u32..6, 1_u16..4),
+            total in 0_u64..200,
+        ) {
+            let mut made = Vec::new();
+            for index in 0..lengths.len() {
+                let part = Stripes::of(&lengths, index);
+                let share = part.share(total);
+                for worker in 0..workers {
+                    let place = evidence::Instance::default();
+                    let group = engine::LoopGroup { index: worker, groups: workers, loops, place };
+                    for segment in (0..loops).map(|index| group.segment(index)) {
+                        made.extend((0..segment.share(share)).map(|number| part.nth(segment.nth(number))));
+                    }
+                }
+            }
+            made.sort_unstable();
+            prop_assert_eq!(made, (0..total).collect::<Vec<_>>());
+        }
+
         #[test]
         fn each_number_belongs_to_one_part(lengths in prop::collection::vec(1u64..9, 1..6), total in 0u64..200) {
             let all: Vec<Stripes> = (0..lengths.len()).map(|index| Stripes::of(&lengths, index)).collect();

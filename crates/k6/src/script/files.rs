@@ -66,6 +66,12 @@ impl Sources {
         Sources { files, below: below.map(|below| normal(&below)), import_cache, read }
     }
 
+    /// The same, with these shared arrays, whose elements are as JSON.
+    pub(crate) fn with_shared_arrays(self, made: BTreeMap<String, Arc<[String]>>) -> Sources {
+        self.read().shared_arrays = made;
+        self
+    }
+
     fn read(&self) -> MutexGuard<'_, Read> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -160,6 +166,10 @@ impl Sources {
     /// The elements of a `SharedArray`, as JSON; none where it has not been made.
     pub(crate) fn shared_array(&self, name: &str) -> Option<Arc<[String]>> {
         self.read().shared_arrays.get(name).cloned()
+    }
+
+    pub(crate) fn shared_arrays(&self) -> BTreeMap<String, Arc<[String]>> {
+        self.read().shared_arrays.clone()
     }
 
     pub(crate) fn set_shared_array(&self, name: &str, elements: Vec<String>) {

@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
+
 /// What a script asks of its whole test.
 #[derive(Debug, Default)]
 pub struct TestRequests {
@@ -11,7 +13,34 @@ pub struct TestRequests {
     is_failed: AtomicBool,
 }
 
+/// What a script has asked of its whole test in one process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedOfTest {
+    /// The message of the abort that it has asked for.
+    pub abort: Option<String>,
+    /// Whether it has marked its test as failed.
+    pub is_marked_failed: bool,
+}
+
 impl TestRequests {
+    /// What was asked for so far.
+    pub fn asked(&self) -> AskedOfTest {
+        AskedOfTest {
+            abort: self.abort_message().map(str::to_owned),
+            is_marked_failed: self.is_marked_failed(),
+        }
+    }
+
+    /// The same was asked for in another process.
+    pub fn ask_too(&self, elsewhere: AskedOfTest) {
+        if let Some(message) = elsewhere.abort {
+            self.abort(message);
+        }
+        if elsewhere.is_marked_failed {
+            self.mark_failed();
+        }
+    }
+
     /// The message of the abort that the script has asked for first; none where it has not.
     pub fn abort_message(&self) -> Option<&str> {
         self.abort.get().map(String::as_str)

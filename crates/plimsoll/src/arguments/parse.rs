@@ -57,14 +57,6 @@ fn refused(arguments: &[OsString]) -> Option<String> {
         }
         _ => {}
     }
-    let worker = arguments.iter().find(|argument| argument.to_string_lossy().starts_with("--worker"));
-    if let Some(option) = worker.filter(|_| is_script_verb(arguments)) {
-        let option = visible(&option.to_string_lossy()).into_owned();
-        return Some(format!(
-            "`{option}`: the load of a script is offered by one process; workers offer that of plans. Run the script in parts \
-             with --execution-segment, or write a plan"
-        ));
-    }
     let path = Path::new(verb);
     let is_plan = path.extension().is_some_and(|ending| ending == "toml" || ending == "js" || ending == "ts");
     (is_plan && path.is_file())

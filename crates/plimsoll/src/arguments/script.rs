@@ -6,7 +6,7 @@ use clap::Args;
 use k6::summary::SummaryMode;
 
 use super::foreign::ForeignArguments;
-use super::{OutputArguments, RunOptionArguments};
+use super::{OutputArguments, RunOptionArguments, WorkersArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -165,6 +165,8 @@ pub(crate) struct ScriptArguments {
     /// Loops that offer the load, each on a thread of its own and with an equal share of it
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) loops: u16,
+    #[command(flatten)]
+    pub(crate) workers: WorkersArguments,
     #[command(flatten)]
     pub(crate) foreign: ForeignArguments,
     #[command(flatten)]

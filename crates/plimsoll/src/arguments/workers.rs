@@ -15,10 +15,10 @@ Examples:
 #[derive(Debug, Default, Args)]
 pub(crate) struct WorkersArguments {
     /// Offer the load from this many worker processes on this machine, each with --loops loops
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with_all = ["once", "addresses"])]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "addresses")]
     pub(crate) workers: Option<u16>,
     /// Offer the load from the worker at this address, with --loops loops; may be given again
-    #[arg(long = "worker", value_name = "HOST:PORT", conflicts_with = "once")]
+    #[arg(long = "worker", value_name = "HOST:PORT")]
     pub(crate) addresses: Vec<String>,
     /// The keys of workers on other machines, as `plimsoll worker --make-keys` writes them
     #[arg(long, value_name = "FILE", requires = "addresses")]
@@ -29,6 +29,13 @@ pub(crate) struct WorkersArguments {
     /// How many seconds workers have to be connected, and then to be ready
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     pub(crate) worker_timeout: u32,
+}
+
+impl WorkersArguments {
+    /// Whether other processes are to offer the load.
+    pub(crate) fn are_asked_for(&self) -> bool {
+        self.workers.is_some() || !self.addresses.is_empty()
+    }
 }
 
 #[derive(Debug, Args)]

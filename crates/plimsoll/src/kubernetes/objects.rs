@@ -16,7 +16,7 @@ use super::layout::{Layout, laid_out};
 use crate::arguments::{FilesPlace, ManifestArguments, OverrideArguments, PodsArguments, RunArguments};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
-use crate::workers::PlanHandOver;
+use crate::workers::resolve_plan;
 
 /// Besides its load, a run waits for its target, sends its setup, drains, and is closed and judged.
 const BESIDES_THE_LOAD: Duration = Duration::from_secs(900);
@@ -101,12 +101,12 @@ impl ReadPlan {
         overrides: &OverrideArguments,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> CommandResult<ReadPlan> {
-        let (plan, hand_over) = PlanHandOver::resolve_with(path, overrides, environment)?;
+        let (plan, hand_over) = resolve_plan(path, overrides, environment)?;
         let here =
             std::env::current_dir().context("the current folder is not known").map_err(Failure::own)?;
         let files = hand_over.files().into_iter().map(|(file, content)| (file.path, content));
         let layout = laid_out(&here, path, files)?;
-        Ok(ReadPlan { plan, layout, environment: hand_over.environment().clone() })
+        Ok(ReadPlan { plan, layout, environment: hand_over.environment() })
     }
 
     fn objects(

@@ -1,7 +1,7 @@
 //! What a command line is completed by, which of it is refused, and what is shown of it before the load.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use evidence::TerminalText;
 
@@ -33,14 +33,13 @@ pub(super) fn show_header(arguments: &ScriptArguments, loaded: &LoadedScript) ->
     let mut text = TerminalText::default();
     let outputs = value_output::described(&loaded.value_targets);
     let script = arguments.script.display();
-    let head = format!("     execution: local\n        script: {script}\n        output: {outputs}\n\n");
+    let execution = match (&arguments.workers.workers, arguments.workers.addresses.len()) {
+        (Some(count), _) => format!("{count} workers of this machine"),
+        (None, 0) => "local".to_owned(),
+        (None, count) => format!("{count} workers"),
+    };
+    let head =
+        format!("     execution: {execution}\n        script: {script}\n        output: {outputs}\n\n");
     text.quote("", &format!("\n{head}{}\n", loaded.options.header().join("\n")));
     outputs::print(&text)
-}
-
-/// Modules that are imported by URL, in the user's cache.
-pub(super) fn default_import_cache() -> Option<PathBuf> {
-    let folder = |name: &str| std::env::var_os(name).filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
-    cache.map(|cache| cache.join("plimsoll/imports"))
 }

@@ -1,24 +1,25 @@
 //! `--policy FILE`: what a script must show besides its thresholds, in a file beside it.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use evidence::{Claim, Judgement, Verdict};
+use std::collections::BTreeMap;
 use workload::plan::{LoadedPlan, Policy, load_policy};
-use workload::{Schemas, Workload};
+use workload::{Files, Schemas, Workload};
 
-use crate::environment::environment;
+use super::inputs::ScriptInputs;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
-use crate::plan::Disk;
 
 /// The options cannot be used; the policy is one of them.
 const UNUSABLE: u8 = 104;
 
-/// The script's workload as a plan, with what the policy at `path` adds.
-pub(super) fn applied(path: Option<&Path>, workload: Workload) -> CommandResult<LoadedPlan> {
-    let policy = match path {
-        Some(path) => load_policy(path, &Disk, &environment, workload)
+/// The script's workload as a plan, with what its policy adds.
+pub(super) fn applied(
+    inputs: &ScriptInputs,
+    files: &dyn Files,
+    workload: Workload,
+) -> CommandResult<LoadedPlan> {
+    let policy = match &inputs.policy {
+        Some(path) => load_policy(path, files, &|name| inputs.variable(name), workload)
             .map_err(|errors| Failure::Script { code: UNUSABLE, error: errors.into() })?,
         None => Policy { workload, schemas: Schemas::default(), tls: BTreeMap::new(), env: BTreeMap::new() },
     };

@@ -1,10 +1,10 @@
-//! A plan as it is handed to workers: the files that it is read from, and all else that reading it depends on.
+//! What is handed to workers: a plan or script with the files that it is read from, and all else that reading it depends on.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::anyhow;
 use cluster::{HandedFile, Session};
@@ -12,15 +12,25 @@ use serde::{Deserialize, Serialize};
 use workload::plan::{Files, LoadedPlan, Overrides, load};
 
 use crate::arguments::OverrideArguments;
-use crate::environment::{Environment, environment};
+use crate::environment::Environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::sha256_hex;
 use crate::plan::{Disk, overrides};
 
+/// What is run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum HandedJob {
+    /// A plan.
+    Plan(PlanJob),
+    /// A script, in a form that only its own command knows.
+    Script(serde_json::Value),
+}
+
 /// What a worker needs to read the same plan, besides files. Secrets are in it: it goes to workers that have proved
 /// who they are, and nowhere else.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct PlanJob {
+pub(crate) struct PlanJob {
     path: String,
     targets: BTreeMap<String, String>,
     time_scale: Option<f64>,
@@ -30,63 +40,79 @@ struct PlanJob {
     env: BTreeMap<String, String>,
 }
 
-/// A plan that was read here, and how workers read it again.
-pub(crate) struct PlanHandOver {
-    job: PlanJob,
+/// What was read here, and how workers read it again.
+pub(crate) struct HandOver {
+    job: HandedJob,
     files: BTreeMap<String, Arc<[u8]>>,
 }
 
-/// The files of this machine, which notes what is read.
-#[derive(Default)]
-struct NotedFiles(RefCell<BTreeMap<PathBuf, Arc<[u8]>>>);
+/// Files that note what is read of them.
+pub(crate) struct NotedFiles {
+    files: Arc<dyn Files + Send + Sync>,
+    read: Mutex<BTreeMap<PathBuf, Arc<[u8]>>>,
+}
+
+impl NotedFiles {
+    pub(crate) fn over(files: Arc<dyn Files + Send + Sync>) -> NotedFiles {
+        NotedFiles { files, read: Mutex::default() }
+    }
+
+    fn noted(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<[u8]>>> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Files for NotedFiles {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let content = Disk.read(path)?;
-        self.0.borrow_mut().insert(path.to_owned(), content.as_slice().into());
+        let content = self.files.read(path)?;
+        self.noted().insert(path.to_owned(), content.as_slice().into());
         Ok(content)
     }
 }
 
-impl PlanHandOver {
-    /// Read the plan at `path`.
-    pub(crate) fn resolve(
-        path: &Path,
-        arguments: &OverrideArguments,
-    ) -> CommandResult<(LoadedPlan, PlanHandOver)> {
-        PlanHandOver::resolve_with(path, arguments, &environment)
+/// Read the plan at `path`, with these environment variables.
+pub(crate) fn resolve(
+    path: &Path,
+    arguments: &OverrideArguments,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> CommandResult<(LoadedPlan, HandOver)> {
+    let files = NotedFiles::over(Arc::new(Disk));
+    let env = RefCell::new(BTreeMap::new());
+    let noted = |name: &str| {
+        let value = environment(name)?;
+        env.borrow_mut().insert(name.to_owned(), value.clone());
+        Some(value)
+    };
+    let overrides = overrides(arguments);
+    let plan = load(path, &files, &noted, &overrides).map_err(Failure::usage)?;
+    let Overrides { targets, time_scale, load, seed, until_decided } = overrides;
+    let path = named(path)?;
+    let job = PlanJob { path, targets, time_scale, load, seed, until_decided, env: env.into_inner() };
+    Ok((plan, HandOver::new(HandedJob::Plan(job), &files)?))
+}
+
+impl HandOver {
+    /// This job, with what was read for it.
+    pub(crate) fn new(job: HandedJob, files: &NotedFiles) -> CommandResult<HandOver> {
+        let noted = files.noted();
+        let files = noted.iter().map(|(path, content)| Ok((named(path)?, content.clone())));
+        Ok(HandOver { job, files: files.collect::<CommandResult<_>>()? })
     }
 
-    /// The same, with these environment variables.
-    pub(crate) fn resolve_with(
-        path: &Path,
-        arguments: &OverrideArguments,
-        environment: &dyn Fn(&str) -> Option<String>,
-    ) -> CommandResult<(LoadedPlan, PlanHandOver)> {
-        let files = NotedFiles::default();
-        let env = RefCell::new(BTreeMap::new());
-        let noted = |name: &str| {
-            let value = environment(name)?;
-            env.borrow_mut().insert(name.to_owned(), value.clone());
-            Some(value)
-        };
-        let overrides = overrides(arguments);
-        let plan = load(path, &files, &noted, &overrides).map_err(Failure::usage)?;
-        let Overrides { targets, time_scale, load, seed, until_decided } = overrides;
-        let path = named(path)?;
-        let job = PlanJob { path, targets, time_scale, load, seed, until_decided, env: env.into_inner() };
-        let files = files.0.into_inner().into_iter();
-        let files =
-            files.map(|(path, content)| Ok((named(&path)?, content))).collect::<CommandResult<_>>()?;
-        Ok((plan, PlanHandOver { job, files }))
+    /// Hand this over as well.
+    pub(crate) fn add(&mut self, name: String, content: Arc<[u8]>) {
+        self.files.insert(name, content);
     }
 
-    /// The environment variables that the plan names, with their values.
-    pub(crate) fn environment(&self) -> &Environment {
-        &self.job.env
+    /// The environment variables that the plan names, with their values; none of a script.
+    pub(crate) fn environment(&self) -> Environment {
+        match &self.job {
+            HandedJob::Plan(job) => job.env.clone(),
+            HandedJob::Script(_) => Environment::new(),
+        }
     }
 
-    pub(crate) fn job(&self) -> CommandResult<serde_json::Value> {
+    pub(super) fn job(&self) -> CommandResult<serde_json::Value> {
         serde_json::to_value(&self.job).map_err(Failure::own)
     }
 
@@ -106,9 +132,13 @@ fn named(path: &Path) -> CommandResult<String> {
     })
 }
 
+/// What a worker is to run.
+pub(crate) fn received(session: &Session) -> CommandResult<HandedJob> {
+    serde_json::from_value(session.assignment.job.clone()).map_err(Failure::own)
+}
+
 /// The plan that a worker was handed.
-pub(crate) fn received_plan(session: &Session) -> CommandResult<LoadedPlan> {
-    let job: PlanJob = serde_json::from_value(session.assignment.job.clone()).map_err(Failure::own)?;
+pub(crate) fn received_plan(job: PlanJob, session: &Session) -> CommandResult<LoadedPlan> {
     let PlanJob { path, targets, time_scale, load: scale, seed, until_decided, env } = job;
     let overrides = Overrides { targets, time_scale, load: scale, seed, until_decided };
     load(Path::new(&path), &session.files, &|name| env.get(name).cloned(), &overrides).map_err(Failure::usage)

@@ -91,12 +91,7 @@ fn a_temporary_run_file_goes_away_when_it_cannot_be_written() {
 
 /// A run that is going on: its log lies beside it as long as the writer lives, and has so many bytes at least.
 fn begun(folder: &TestFolder, bytes: usize) -> Writer {
-    let fields = serde_json::json!({
-        "schema_version": evidence::manifest::SCHEMA_VERSION, "name": "demo", "workload": workload(),
-        "workload_digest": "", "seed": 1, "started_at": "", "targets": {}, "environment": {}, "generator": {},
-    });
-    let manifest: Manifest = serde_json::from_value(fields).unwrap();
-    let mut writer = Writer::create(&folder.path("run.plimsoll"), &manifest, Overwrite::Replace).unwrap();
+    let mut writer = Writer::create(&folder.path("run.plimsoll"), &manifest(), Overwrite::Replace).unwrap();
     for number in 0..=bytes >> 20 {
         let profile = evidence::Profile {
             target: "shop".to_owned(),
@@ -124,6 +119,15 @@ fn begun(folder: &TestFolder, bytes: usize) -> Writer {
         writer.flush().unwrap();
     }
     writer
+}
+
+/// Of a run without load.
+pub(crate) fn manifest() -> Manifest {
+    let fields = serde_json::json!({
+        "schema_version": evidence::manifest::SCHEMA_VERSION, "name": "demo", "workload": workload(),
+        "workload_digest": "", "seed": 1, "started_at": "", "targets": {}, "environment": {}, "generator": {},
+    });
+    serde_json::from_value(fields).unwrap()
 }
 
 fn workload() -> serde_json::Value {

@@ -78,16 +78,26 @@ fn three_workers_of_two_loops_offer_what_one_process_of_six_does() {
     assert_eq!(offered(&["--workers", "3", "--loops", "2"]), one);
 }
 
-/// Wait until the run file has so many seconds, and return the processes of the workers.
-fn workers_of(run: &mut Running, folder: &TestFolder, seconds: i64) -> Vec<Pid> {
+/// Wait until the run file has so many seconds, and return what it says of the workers.
+fn described(run: &mut Running, folder: &TestFolder, seconds: i64) -> Vec<serde_json::Value> {
     let path = folder.path("run.plimsoll");
     run.until("seconds are recorded", || recorded_seconds(&path) >= seconds);
     let file = Connection::open(&path).unwrap();
     let question = "SELECT value FROM manifest WHERE name = 'workers'";
     let workers: String = file.query_row(question, [], |row| row.get(0)).unwrap();
-    let workers: serde_json::Value = serde_json::from_str(&workers).unwrap();
+    serde_json::from_str(&workers).unwrap()
+}
+
+/// The same, and return the processes of the workers.
+fn workers_of(run: &mut Running, folder: &TestFolder, seconds: i64) -> Vec<Pid> {
     let pid = |worker: &serde_json::Value| Pid::from_raw(worker["pid"].as_i64().unwrap() as i32).unwrap();
-    workers.as_array().unwrap().iter().map(pid).collect()
+    described(run, folder, seconds).iter().map(pid).collect()
+}
+
+/// The same, and return how far their clocks are ahead, in nanoseconds.
+fn clocks_of(run: &mut Running, folder: &TestFolder) -> Vec<i64> {
+    let ahead = |worker: &serde_json::Value| worker["clock_offset_ns"].as_i64().unwrap();
+    described(run, folder, 1).iter().map(ahead).collect()
 }
 
 const RUN: [&str; 8] =
@@ -177,16 +187,6 @@ fn a_worker_that_is_not_there_leaves_no_run() {
 }
 
 #[test]
-fn a_script_with_workers_is_refused_by_name() {
-    let folder = TestFolder::new("");
-    folder.write("script.js", "export default function () {}");
-    folder
-        .plimsoll(&["run", "script.js", "--workers", "2"])
-        .exits_with(2)
-        .stderr_contains(&["`--workers`: the load of a script"]);
-}
-
-#[test]
 fn workers_with_keys_serve_the_coordinator_that_has_them() {
     let target = target();
     let folder = TestFolder::new(&open(target.addr(), 1));
@@ -206,4 +206,42 @@ fn workers_with_keys_serve_the_coordinator_that_has_them() {
     run("run.pem").exits_with(0);
     worker.end().exits_with(0);
     assert_eq!(target.requests(), 50);
+}
+
+#[test]
+fn a_worker_whose_clock_is_days_ahead_offers_its_part_when_it_is_due() {
+    // A namespace of its own, in which the monotonic clock is that of a machine that was started earlier.
+    let ahead = "exec unshare --map-root-user --time --monotonic 259200 --fork \"$@\"";
+    let target = target();
+    let folder = TestFolder::new(&open(target.addr(), 2));
+    folder.write("token", "a token of this test, long enough");
+    let listen = ["worker", "--listen", "127.0.0.1:0", "--token-file", "token"];
+    let mut worker = folder.start_after(ahead, &listen);
+    worker.until("it listens", || folder.read("stdout.txt").contains('\n'));
+    let address = folder.read("stdout.txt").trim().trim_start_matches("listening on ").to_owned();
+    let own = TestFolder::new(&open(target.addr(), 2));
+    own.write("token", folder.read("token"));
+    let asked = ["--worker", &address, "--worker-token-file", "token", "--json=run.json"];
+    let mut run = own.start(&[&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"][..], &asked].concat());
+    let clocks = clocks_of(&mut run, &own);
+    run.end().exits_with(0);
+    worker.end().exits_with(0);
+    let report = own.json("run.json");
+    assert_eq!(report["accounting"]["arrivals"]["started"], 100);
+    let is_w2 = |finding: &serde_json::Value| finding["rule"] == "W2";
+    assert!(!report["findings"].as_array().unwrap().iter().any(is_w2), "{}", report["findings"]);
+    assert!(
+        clocks.iter().all(|ahead_ns| ahead_ns.abs_diff(259_200_000_000_000) < 1_000_000_000),
+        "{clocks:?}"
+    );
+}
+
+#[test]
+fn workers_end_with_a_coordinator_whose_disk_is_full() {
+    let target = target();
+    let folder = TestFolder::new(&open(target.addr(), 60));
+    let mut run = folder.start_after("trap '' XFSZ; ulimit -f 300", &RUN);
+    let workers = workers_of(&mut run, &folder, 1);
+    run.end().exits_with(1).stderr_contains(&["not recorded to its end"]);
+    assert!(workers.iter().all(|worker| rustix::process::test_kill_process(*worker).is_err()));
 }

@@ -6,7 +6,9 @@ use evidence::{Exemplar, SeriesKey, Severity, Verdict};
 
 use crate::card::{FindingCard, FindingPlace};
 use crate::number;
-use crate::summary::{ClaimSummary, Headline, Outcomes, Row, RunEndState, Summary, quantile_text};
+use crate::summary::{
+    ClaimSummary, Headline, Outcomes, Row, RunEndState, Summary, quantile_text, spread_of_workers,
+};
 use crate::text::visible;
 
 /// A longer body or header value is cut, in bytes; the archive has the rest.
@@ -247,6 +249,7 @@ pub(super) fn generator(summary: &Summary) -> Vec<Fact> {
     if let Some(perturbed) = generator.perturbed_requests {
         facts.push(Fact::new("requests during stalls", number::count(perturbed)));
     }
+    facts.extend(spread_of_workers(&summary.workers).map(|spread| Fact::new("workers", spread)));
     facts.extend(observers(summary));
     facts
 }

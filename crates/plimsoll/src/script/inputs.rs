@@ -1,0 +1,99 @@
+//! What a script is read from, besides the content of its files: the same for every process that runs it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use k6::options::Flags;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::ScriptArguments;
+use crate::failure::{CommandResult, Failure};
+use crate::workers::TOKEN_VARIABLE;
+
+/// What a script is read from, besides the content of its files. Secrets are in it: it goes to workers that have proved who
+/// they are, and nowhere else.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ScriptInputs {
+    /// The full path of the script; its last part is `-` for standard input.
+    pub(super) path: PathBuf,
+    pub(super) flags: Flags,
+    /// Environment variables.
+    pub(super) variables: BTreeMap<String, String>,
+    /// Whether `__ENV` has them.
+    pub(super) has_system_variables: bool,
+    pub(super) files_under: Option<PathBuf>,
+    pub(super) import_cache: Option<PathBuf>,
+    pub(super) config: Option<PathBuf>,
+    pub(super) policy: Option<PathBuf>,
+}
+
+impl ScriptInputs {
+    /// What these arguments and this process's environment say.
+    pub(super) fn of(arguments: &ScriptArguments) -> CommandResult<ScriptInputs> {
+        let files_under = arguments.files_under.as_ref().map(std::path::absolute).transpose();
+        let own = |name: &str| name == TOKEN_VARIABLE;
+        Ok(ScriptInputs {
+            path: std::path::absolute(&arguments.script).map_err(Failure::usage)?,
+            flags: flags(arguments),
+            variables: std::env::vars().filter(|(name, _)| !own(name)).collect(),
+            has_system_variables: arguments.include_system_env_vars != Some(false),
+            files_under: files_under.map_err(Failure::usage)?,
+            import_cache: arguments.import_cache.clone().or_else(default_import_cache),
+            config: arguments.config.clone(),
+            policy: arguments.policy.clone(),
+        })
+    }
+
+    /// The value of an environment variable.
+    pub(super) fn variable(&self, name: &str) -> Option<String> {
+        self.variables.get(name).cloned()
+    }
+}
+
+/// Modules that are imported by URL, in the user's cache.
+fn default_import_cache() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+    cache.map(|cache| cache.join("plimsoll/imports"))
+}
+
+fn flags(arguments: &ScriptArguments) -> Flags {
+    let set = |flag: bool| flag.then_some(true);
+    let ScriptArguments { vus, iterations, rps, max_redirects, batch, batch_per_host, .. } = *arguments;
+    let given = arguments;
+    Flags {
+        vus,
+        duration: given.duration.clone(),
+        iterations,
+        stages: given.stages.clone(),
+        execution_segment: given.execution_segment.clone(),
+        execution_segment_sequence: given.execution_segment_sequence.clone(),
+        paused: set(given.foreign.paused),
+        http_debug: given.foreign.http_debug.clone(),
+        stay_after_run: set(given.foreign.stay_after_run),
+        no_setup: set(given.no_setup),
+        no_teardown: set(given.no_teardown),
+        max_redirects,
+        batch,
+        batch_per_host,
+        rps,
+        user_agent: given.user_agent.clone(),
+        insecure_skip_tls_verify: set(given.insecure_skip_tls_verify),
+        no_connection_reuse: set(given.no_connection_reuse),
+        no_vu_connection_reuse: set(given.no_vu_connection_reuse),
+        local_ips: given.local_ips.clone(),
+        min_iteration_duration: given.min_iteration_duration.clone(),
+        throw: set(given.throw),
+        blacklist_ips: given.blacklist_ips.clone(),
+        block_hostnames: given.block_hostnames.clone(),
+        summary_trend_stats: given.summary_trend_stats.clone(),
+        summary_time_unit: given.summary_time_unit.clone(),
+        system_tags: given.system_tags.clone(),
+        tags: given.tags.clone(),
+        discard_response_bodies: set(given.discard_response_bodies),
+        dns: given.dns.clone(),
+        no_thresholds: set(given.no_thresholds),
+        no_usage_report: set(given.no_usage_report),
+        env: given.env.clone(),
+    }
+}
