@@ -145,7 +145,7 @@ fn a_budget_that_is_too_short_is_refused_before_anything_is_sent() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = experiment(target.addr(), "to = \"60/s\"\nbudget = \"20s\"\n");
     let ran = folder.plimsoll(&["capacity", "ex.toml"]);
-    ran.exits_with(2).stderr_contains(&["a budget of 20s is too short: 14 probes of 1 s"]);
+    ran.exits_with(2).stderr_contains(&["a budget of 20s is too short: 16 probes of 1 s"]);
     assert_eq!(target.requests(), 0);
     assert!(folder.files(".capacity").is_empty());
 }
