@@ -2,8 +2,8 @@
 //!
 //! From the plan's own level in steps of half until one level breaks and one holds; bisection of what is between them; a grid
 //! around it, probed repeatedly in random order and extended where the answer is not inside; then the answer held, the
-//! overload, and the easiest level of the grid again. A level of the bracket or the bisection breaks with two probes, so that a
-//! single unlucky one does not misplace the grid.
+//! overload, and the easiest level of the grid again. A level of the bracket or the bisection breaks with two of up to three
+//! probes, so that a single unlucky one does not misplace the grid.
 
 use evidence::capacity::{CapacityProbe, ProbeStage};
 use workload::draw::mix;
@@ -140,9 +140,10 @@ impl<'a> Walk<'a> {
         if probe.unusable.is_none() { Ok(probe) } else { self.ask(stage, level) }
     }
 
-    /// Whether one of two probes passes; the second is made only where the first does not.
-    fn passes_once(&mut self, stage: ProbeStage, level: f64) -> Result<bool, Pause> {
-        Ok(passes(self.ask(stage, level)?) || passes(self.ask(stage, level)?))
+    /// Whether a level passes: with its first probe, or with both of the next two.
+    fn level_passes(&mut self, stage: ProbeStage, level: f64) -> Result<bool, Pause> {
+        Ok(passes(self.ask(stage, level)?)
+            || (passes(self.ask(stage, level)?) && passes(self.ask(stage, level)?)))
     }
 
     fn bracket(&mut self) -> Result<Between, Pause> {
@@ -151,7 +152,7 @@ impl<'a> Walk<'a> {
         let mut between = Between { holds: None, breaks: None };
         let mut level = range.start;
         loop {
-            let is_held = self.passes_once(ProbeStage::Bracket, level)?;
+            let is_held = self.level_passes(ProbeStage::Bracket, level)?;
             let hardness = range.hardness(level);
             let (to, is_end) = match is_held {
                 true => {
@@ -183,7 +184,7 @@ impl<'a> Walk<'a> {
             if breaks - holds <= COARSE.ln() || !is_new {
                 break;
             }
-            match self.passes_once(ProbeStage::Coarse, level)? {
+            match self.level_passes(ProbeStage::Coarse, level)? {
                 true => between.holds = Some(hardness),
                 false => between.breaks = Some(hardness),
             }
