@@ -234,7 +234,7 @@ fn worse_again(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
         Some(value) => format!("{value:.1} {}", slo.unit).trim_end().to_owned(),
         None => "∞".to_owned(),
     };
-    (again.unusable.is_none()).then(|| {
+    again.unusable.is_none().then(|| {
         finding(
             "T5 hysteresis",
             Severity::Caution,
