@@ -39,8 +39,8 @@ pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--sto
                                 [--seconds N] [--baseline PROGRAM] [--write] | lag [--rounds N] [--seconds N] \
                                 [--baseline PROGRAM] [--write] | steady [--minutes N] [--rate N] [--write] | \
                                 k6 [--k6 PROGRAM] [--only NAME,…] [--rounds N] [--seconds N] [--write] | \
-                                verdicts [--runs N] [--write] | experiments [--experiments N] [--pairs N | --live DIR] \
-                                [--write] | neighbours [--runs N] [--only NAME,…] [--seconds N] \
+                                verdicts [--runs N] [--write] | experiments [--experiments N] [--searches N] \
+                                [--pairs N | --live DIR] [--write] | neighbours [--runs N] [--only NAME,…] [--seconds N] \
                                 [--write]";
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
@@ -53,8 +53,8 @@ pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
     steady: the generator's memory over many minutes, with errors and a million URLs\n    \
     k6: scripts in Plimsoll and in k6: CPU time of an iteration, memory of a virtual user\n    \
     verdicts: how often verdicts on simulated runs are wrong; fails where a limit is exceeded\n    \
-    experiments: how often simulated experiments are decided wrongly, bisections included, and experiments drawn from live \
-    pairs of the challenge service against itself; fails where a promise is broken\n    \
+    experiments: how often simulated experiments are decided wrongly, bisections and searches for capacity included, and \
+    experiments drawn from live pairs of the challenge service against itself; fails where a promise is broken\n    \
     neighbours: verdicts on real runs beside neighbours that take half of each processor, of targets that are fast, slow, \
     failing or frozen for a while; fails where one is not as expected\n    \
     --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md, docs/listings-bench.md, \

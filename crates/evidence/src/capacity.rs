@@ -19,6 +19,8 @@ pub enum ProbeStage {
     Hold,
     /// Beyond the capacity, and back.
     Overload,
+    /// The easiest level of the grid once more: what was harder may have left something.
+    Again,
 }
 
 /// What the probes of a level show.

@@ -26,12 +26,13 @@ mod script;
 #[path = "arguments/without_scripts.rs"]
 mod script;
 mod selftest;
+mod slots;
 mod watching;
 mod workers;
 
-pub(crate) use ab::{AbArguments, AbOutputArguments, CalibrateArguments};
+pub(crate) use ab::{AbArguments, CalibrateArguments};
 pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArguments, RequestArguments};
-pub(crate) use capacity::{BetterNumber, CapacityArguments, CapacityOutputArguments, SearchArguments};
+pub(crate) use capacity::{BetterNumber, CapacityArguments, SearchArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
 pub(crate) use generate::{CompletionsArguments, ManArguments, command};
@@ -48,6 +49,7 @@ pub(crate) use script::ScriptArguments;
 pub(crate) use selftest::{
     SelftestEngineArguments, SelftestExperimentsArguments, SelftestPart, SelftestVerdictsArguments,
 };
+pub(crate) use slots::{ExperimentOutputArguments, SlotArguments};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 pub(crate) use workers::{WorkerArguments, WorkersArguments};
 

@@ -24,10 +24,10 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
     let experiment = definition::of_calibration(arguments)?;
     let options = SessionOptions {
+        resume: None,
         folder: arguments.output.clone(),
-        loops: arguments.loops,
-        is_quiet: arguments.quiet,
-        ..SessionOptions::default()
+        slots: arguments.slots.clone(),
+        calibration: None,
     };
     let made = session::run(&listener, &experiment, &options)?;
     if matches!(made.judgement.end, ExperimentEnd::Interrupted | ExperimentEnd::Broken(_))

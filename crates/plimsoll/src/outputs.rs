@@ -10,9 +10,7 @@ use ::report::summary::Comparison;
 use ::report::{Detail, Style, Summary, comparison};
 use evidence::{TerminalText, Verdict};
 
-use crate::arguments::{
-    AbOutputArguments, CapacityOutputArguments, CompareArguments, OnInconclusive, OutputArguments,
-};
+use crate::arguments::{CompareArguments, ExperimentOutputArguments, OnInconclusive, OutputArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::screen::{self, Stream};
 
@@ -75,67 +73,60 @@ pub(crate) fn write_comparison(
     asked: &CompareArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    type Render = fn(&Comparison) -> String;
-    let asked: [(&Option<PathBuf>, Render); 3] =
-        [(&asked.html, comparison::html), (&asked.md, comparison::markdown), (&asked.json, comparison::json)];
-    if !asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-"))) {
-        let (style, width) = terminal();
-        print(&comparison::terminal(comparison, style, width))?;
-    }
-    for (path, render) in asked {
-        if let Some(path) = path {
-            opened.put(path, &render(comparison))?;
-        }
-    }
-    Ok(())
+    let CompareArguments { html, md, json, .. } = asked;
+    let files: [RenderOf<Comparison>; 3] = [comparison::html, comparison::markdown, comparison::json];
+    let laid_out = LaidOut { what: comparison, terminal: comparison::terminal, files: &files };
+    laid_out.write(&[html, md, json].map(Option::as_deref), opened)
 }
 
-/// Write every report of an experiment that was asked for, and the one for the terminal unless standard output is taken.
+/// The same of an experiment.
 pub(crate) fn write_experiment(
     summary: &ExperimentSummary,
-    asked: &AbOutputArguments,
+    asked: &ExperimentOutputArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    type Render = fn(&ExperimentSummary) -> String;
-    let AbOutputArguments { html, md, json, junit, inconclusive: _ } = asked;
-    let asked: [(&Option<PathBuf>, Render); 4] = [
-        (html, experiment::html),
-        (md, experiment::markdown),
-        (json, experiment::json),
-        (junit, experiment::junit),
-    ];
-    if !asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-"))) {
-        let (style, width) = terminal();
-        print(&experiment::terminal(summary, style, width))?;
-    }
-    for (path, render) in asked {
-        if let Some(path) = path {
-            opened.put(path, &render(summary))?;
-        }
-    }
-    Ok(())
+    let files: [RenderOf<ExperimentSummary>; 4] =
+        [experiment::html, experiment::markdown, experiment::json, experiment::junit];
+    let laid_out = LaidOut { what: summary, terminal: experiment::terminal, files: &files };
+    laid_out.write(&asked.named(), opened)
 }
 
-/// Write every report of a capacity search that was asked for, and the one for the terminal unless standard output is taken.
+/// The same of a capacity search.
 pub(crate) fn write_capacity(
     summary: &CapacitySummary,
-    asked: &CapacityOutputArguments,
+    asked: &ExperimentOutputArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    type Render = fn(&CapacitySummary) -> String;
-    let CapacityOutputArguments { html, md, json, junit, inconclusive: _ } = asked;
-    let asked: [(&Option<PathBuf>, Render); 4] =
-        [(html, capacity::html), (md, capacity::markdown), (json, capacity::json), (junit, capacity::junit)];
-    if !asked.iter().any(|(path, _)| path.as_deref() == Some(Path::new("-"))) {
-        let (style, width) = terminal();
-        print(&capacity::terminal(summary, style, width))?;
-    }
-    for (path, render) in asked {
-        if let Some(path) = path {
-            opened.put(path, &render(summary))?;
+    let files: [RenderOf<CapacitySummary>; 4] =
+        [capacity::html, capacity::markdown, capacity::json, capacity::junit];
+    let laid_out = LaidOut { what: summary, terminal: capacity::terminal, files: &files };
+    laid_out.write(&asked.named(), opened)
+}
+
+/// Lays something out for a file.
+type RenderOf<T> = fn(&T) -> String;
+
+/// Something with its layouts.
+struct LaidOut<'a, T> {
+    what: &'a T,
+    terminal: fn(&T, Style, usize) -> TerminalText,
+    /// For each file that can be named.
+    files: &'a [RenderOf<T>],
+}
+
+impl<T> LaidOut<'_, T> {
+    fn write(&self, named: &[Option<&Path>], opened: &PreopenedReports) -> CommandResult<()> {
+        if !named.contains(&Some(Path::new("-"))) {
+            let (style, width) = terminal();
+            print(&(self.terminal)(self.what, style, width))?;
         }
+        for (path, render) in named.iter().zip(self.files) {
+            if let Some(path) = path {
+                opened.put(path, &render(self.what))?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// How text for standard output is laid out: colours on terminals alone, and its width.

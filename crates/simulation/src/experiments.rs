@@ -197,7 +197,9 @@ pub(crate) fn until_decided(
         }
         let compared = design.bounds.iter().zip(&differences).zip(least);
         let compared: Vec<Option<Compared<'_>>> = compared
-            .map(|((bounds, differences), least)| Some(Compared { bounds: *bounds, differences, least }))
+            .map(|((bounds, differences), least)| {
+                Some(Compared { bounds: *bounds, differences, without_lag: None, least })
+            })
             .collect();
         found = decisions(&design.looks, design.levels, &compared);
         let has = |verdict| found.iter().any(|decision| decision.verdict == verdict);

@@ -99,7 +99,7 @@ mod tests {
 
     fn pairs(count: usize) -> Vec<[SlotValue; 2]> {
         let mut random = Random::new(3);
-        let known = |value: f64| SlotValue::Known { value, error: 0.0005 };
+        let known = |value: f64| SlotValue::Known { value, error: 0.0005, lag: 0.0 };
         (0..count).map(|_| [known(10.0), known(10.0 * (0.02 * random.normal()).exp())]).collect()
     }
 

@@ -1,5 +1,5 @@
-//! How often experiments are decided wrongly: simulated, as bisections, and drawn from live pairs of the challenge service
-//! against itself. The tool counts; this makes the pairs and the table.
+//! How often experiments are decided wrongly: simulated, as bisections, as searches for capacity, and drawn from live pairs of the
+//! challenge service against itself. The tool counts; this makes the pairs and the tables.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,6 +20,7 @@ const DOCUMENT: &str = "docs/error-rates.md";
 const EXPERIMENT: &str = "examples/experiments/same.toml";
 const DEFAULT_EXPERIMENTS: u64 = 100_000;
 const MOST_EXPERIMENTS: u64 = 1_000_000;
+const DEFAULT_SEARCHES: u64 = 2_000;
 /// An experiment has up to 16 pairs.
 const FEWEST_PAIRS: u64 = 16;
 const MOST_PAIRS: u64 = 200;
@@ -27,6 +28,7 @@ const MOST_PAIRS: u64 = 200;
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     experiments: u64,
+    searches: u64,
     live: Live,
     is_written: bool,
 }
@@ -69,30 +71,42 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     };
     let json = folder.join("experiments.json");
     let mut command = Command::new(workspace.binary("plimsoll"));
-    command.args(["selftest", "experiments", "--experiments", &options.experiments.to_string(), "--json"]);
-    command.arg(&json);
+    command.args(["selftest", "experiments", "--experiments", &options.experiments.to_string()]);
+    command.args(["--searches", &options.searches.to_string(), "--json"]).arg(&json);
     if let Some(live) = live {
         command.arg("--live").arg(live);
     }
     print_command(&command);
     steps::run(command).context("a promise is broken, or the simulation failed")?;
     let found = serde_json::from_str(&fs::read_to_string(&json)?).context("cannot read the figures")?;
-    let text = table(&found, notes)?.render();
-    println!("\n{text}");
+    let tables = [
+        ("experiments", table(&found, notes.clone())?.render()),
+        ("capacity", searches(&found, notes)?.render()),
+    ];
+    tables.iter().for_each(|(_, text)| println!("\n{text}"));
     if options.is_written {
-        write_into(workspace, DOCUMENT, &BTreeMap::from([("experiments", text)]))?;
+        write_into(workspace, DOCUMENT, &BTreeMap::from(tables))?;
     }
     Ok(())
 }
 
 fn options(arguments: &[String]) -> Result<Options> {
-    let mut options = Options { experiments: DEFAULT_EXPERIMENTS, live: Live::None, is_written: false };
+    let mut options = Options {
+        experiments: DEFAULT_EXPERIMENTS,
+        searches: DEFAULT_SEARCHES,
+        live: Live::None,
+        is_written: false,
+    };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--experiments" => {
                 let value = rest.next().context("--experiments needs a number")?;
                 options.experiments = number(value, "experiments", 1..=MOST_EXPERIMENTS)?;
+            }
+            "--searches" => {
+                let value = rest.next().context("--searches needs a number")?;
+                options.searches = number(value, "searches", 1..=MOST_EXPERIMENTS)?;
             }
             "--pairs" => {
                 ensure!(options.live == Live::None, "--pairs makes pairs, and --live names some: give one");
@@ -110,9 +124,15 @@ fn options(arguments: &[String]) -> Result<Options> {
     Ok(options)
 }
 
+fn percent(value: &Value) -> String {
+    format!("{:.2} %", value.as_f64().unwrap_or_default() * 100.0)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or("–").to_owned()
+}
+
 fn table(found: &Value, notes: Vec<String>) -> Result<Table> {
-    let percent = |value: &Value| format!("{:.2} %", value.as_f64().unwrap_or_default() * 100.0);
-    let text = |value: &Value| value.as_str().unwrap_or("–").to_owned();
     let row = |figure: &Value| {
         vec![
             text(&figure["simulated"]),
@@ -130,12 +150,36 @@ fn table(found: &Value, notes: Vec<String>) -> Result<Table> {
     Ok(Table { head, rows: figures.iter().map(row).collect(), notes, ..Table::default() })
 }
 
+/// Searches for capacity.
+fn searches(found: &Value, notes: Vec<String>) -> Result<Table> {
+    let row = |kind: &Value| {
+        let searches = kind["searches"].as_f64().unwrap_or_default().max(1.0);
+        let of = |count: &str| kind[count].as_f64().unwrap_or_default();
+        let share = |count: &str| format!("{:.2} %", of(count) / searches * 100.0);
+        vec![
+            text(&kind["simulated"]),
+            text(&kind["description"]),
+            kind["searches"].to_string(),
+            share("answered"),
+            share("covered"),
+            share("overstated"),
+            percent(&kind["mean_width"]),
+            format!("{:.0}", of("probes") / searches),
+        ]
+    };
+    let kinds = found["capacity"].as_array().context("the self-test wrote no searches")?;
+    let head =
+        &["target", "", "searches", "both ends", "covered", "holds too high", "mean width", "mean probes"];
+    Ok(Table { head, rows: kinds.iter().map(row).collect(), notes, ..Table::default() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn pairs_are_made_or_named() {
+        assert_eq!(options(&["--searches", "9"].map(str::to_owned)).unwrap().searches, 9);
         let read = |words: &str| options(&words.split(' ').map(str::to_owned).collect::<Vec<_>>());
         let made = read("--pairs 60 --write").unwrap();
         assert_eq!((made.live, made.is_written, made.experiments), (Live::Made(60), true, 100_000));
@@ -155,5 +199,12 @@ mod tests {
         let cells = ["A against A", "live", "1000", "false alarms", "0.40 %", "0.10 to 0.91 %", "–", "8.0"];
         assert_eq!(rows, [cells.map(String::from)]);
         assert!(table(&serde_json::json!({}), Vec::new()).is_err());
+        let found = serde_json::json!({ "capacity": [{
+            "simulated": "a knee", "description": "10 %", "searches": 200, "answered": 198, "covered": 199,
+            "overstated": 1, "mean_width": 0.1181, "probes": 7000,
+        }] });
+        let rows = searches(&found, Vec::new()).unwrap().rows;
+        let cells = ["a knee", "10 %", "200", "99.00 %", "99.50 %", "0.50 %", "11.81 %", "35"];
+        assert_eq!(rows, [cells.map(String::from)]);
     }
 }

@@ -1,8 +1,9 @@
 //! Which probe comes next: a pure function of the probes so far, so that a search can be resumed, judged again and simulated.
 //!
 //! From the plan's own level in steps of half until one level breaks and one holds; bisection of what is between them; a grid
-//! around it, probed repeatedly in random order and extended where the answer is not inside; then the answer held, and the
-//! overload.
+//! around it, probed repeatedly in random order and extended where the answer is not inside; then the answer held, the
+//! overload, and the easiest level of the grid again. A level of the bracket or the bisection breaks with two of up to three
+//! probes, so that a single unlucky one does not misplace the grid.
 
 use evidence::capacity::{CapacityProbe, ProbeStage};
 use workload::draw::mix;
@@ -129,7 +130,20 @@ impl<'a> Walk<'a> {
         self.bisect(&mut between)?;
         let answer = self.grid(&between)?;
         self.hold(&answer)?;
-        self.overload(&answer)
+        self.overload(&answer)?;
+        self.again(&answer)
+    }
+
+    /// A probe that says something of its level, as far as one of two does: what the generator spoilt is made again once.
+    fn ask_again(&mut self, stage: ProbeStage, level: f64) -> Result<&'a CapacityProbe, Pause> {
+        let probe = self.ask(stage, level)?;
+        if probe.unusable.is_none() { Ok(probe) } else { self.ask(stage, level) }
+    }
+
+    /// Whether a level passes: with its first probe, or with both of the next two.
+    fn level_passes(&mut self, stage: ProbeStage, level: f64) -> Result<bool, Pause> {
+        Ok(passes(self.ask(stage, level)?)
+            || (passes(self.ask(stage, level)?) && passes(self.ask(stage, level)?)))
     }
 
     fn bracket(&mut self) -> Result<Between, Pause> {
@@ -138,7 +152,7 @@ impl<'a> Walk<'a> {
         let mut between = Between { holds: None, breaks: None };
         let mut level = range.start;
         loop {
-            let is_held = passes(self.ask(ProbeStage::Bracket, level)?);
+            let is_held = self.level_passes(ProbeStage::Bracket, level)?;
             let hardness = range.hardness(level);
             let (to, is_end) = match is_held {
                 true => {
@@ -170,7 +184,7 @@ impl<'a> Walk<'a> {
             if breaks - holds <= COARSE.ln() || !is_new {
                 break;
             }
-            match passes(self.ask(ProbeStage::Coarse, level)?) {
+            match self.level_passes(ProbeStage::Coarse, level)? {
                 true => between.holds = Some(hardness),
                 false => between.breaks = Some(hardness),
             }
@@ -249,7 +263,7 @@ impl<'a> Walk<'a> {
             let mut order: Vec<usize> = (0..levels.len()).collect();
             order.sort_by_key(|at| mix(seed.wrapping_add(*at as u64)));
             for at in order {
-                self.ask(ProbeStage::Grid, levels[at])?;
+                self.ask_again(ProbeStage::Grid, levels[at])?;
             }
         }
         Ok(())
@@ -260,7 +274,7 @@ impl<'a> Walk<'a> {
         let candidates =
             answer.held().take(HOLDS).filter(|_| self.rules.is_held && answer.disorder.is_none());
         for level in candidates.collect::<Vec<f64>>() {
-            if passes(self.ask(ProbeStage::Hold, level)?) {
+            if passes(self.ask_again(ProbeStage::Hold, level)?) {
                 break;
             }
         }
@@ -272,6 +286,15 @@ impl<'a> Walk<'a> {
             answer.estimate().filter(|_| self.rules.is_overloaded && answer.disorder.is_none())
         {
             self.ask(ProbeStage::Overload, estimate)?;
+        }
+        Ok(())
+    }
+
+    /// The easiest level once more, after everything harder.
+    fn again(&mut self, answer: &GridAnswer) -> Result<(), Pause> {
+        let is_answered = answer.holds.is_some() && answer.breaks.is_some() && answer.disorder.is_none();
+        if let Some(easiest) = answer.levels.first().filter(|_| is_answered) {
+            self.ask(ProbeStage::Again, easiest.level)?;
         }
         Ok(())
     }

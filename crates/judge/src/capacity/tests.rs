@@ -97,9 +97,8 @@ fn judged(rules: &CapacityRules<'_>, target: Target<'_>) -> CapacityJudgement {
 
 fn stages(probes: &[CapacityProbe]) -> Vec<(ProbeStage, usize)> {
     let of = |stage| (stage, probes.iter().filter(|probe| probe.stage == stage).count());
-    [ProbeStage::Bracket, ProbeStage::Coarse, ProbeStage::Grid, ProbeStage::Hold, ProbeStage::Overload]
-        .map(of)
-        .into()
+    use ProbeStage::{Again, Bracket, Coarse, Grid, Hold, Overload};
+    [Bracket, Coarse, Grid, Hold, Overload, Again].map(of).into()
 }
 
 fn names(judgement: &CapacityJudgement) -> Vec<&str> {
@@ -111,9 +110,12 @@ fn a_capacity_is_bracketed_bisected_and_shown_on_a_grid() {
     let slos = [slo()];
     let rules = rules(&slos);
     let probes = made(&rules, &knee(300.0));
-    use ProbeStage::{Bracket, Coarse, Grid, Hold, Overload};
-    assert_eq!(stages(&probes), [(Bracket, 4), (Coarse, 2), (Grid, 27), (Hold, 1), (Overload, 1)]);
-    for (probe, level) in probes.iter().zip([100.0, 150.0, 225.0, 337.5]) {
+    use ProbeStage::{Again, Bracket, Coarse, Grid, Hold, Overload};
+    assert_eq!(
+        stages(&probes),
+        [(Bracket, 5), (Coarse, 3), (Grid, 27), (Hold, 1), (Overload, 1), (Again, 1)]
+    );
+    for (probe, level) in probes.iter().zip([100.0, 150.0, 225.0, 337.5, 337.5]) {
         assert!((probe.level - level).abs() < 0.01, "{} {level}", probe.level);
     }
     let judgement = judged(&rules, &knee(300.0));
@@ -138,6 +140,55 @@ fn a_search_goes_on_from_any_of_its_probes() {
     }
     let other = CapacityRules { seed: 2, ..rules.clone() };
     assert_eq!(next_probe(&other, &probes), NextProbe::Unknown);
+}
+
+#[test]
+fn one_unlucky_probe_does_not_misplace_the_grid() {
+    let slos = [slo()];
+    let rules = rules(&slos);
+    for unlucky in 0..6 {
+        let stalled = |planned: PlannedProbe, number: usize| match number == unlucky {
+            true => -1.386,
+            false => knee(300.0)(planned, number),
+        };
+        let judgement = judged(&rules, &stalled);
+        let (holds, breaks) = (judgement.holds.unwrap(), judgement.breaks.unwrap());
+        assert!(holds < 300.0 && 300.0 < breaks, "probe {unlucky}: {holds} {breaks}");
+        assert_eq!(judgement.levels.len(), 9, "probe {unlucky}: the grid lies around the answer at once");
+    }
+}
+
+#[test]
+fn a_probe_that_the_generator_spoils_is_made_again_once() {
+    let slos = [slo()];
+    let rules = rules(&slos);
+    let mut probes = Vec::new();
+    while let NextProbe::Make(planned) = next_probe(&rules, &probes) {
+        let mut probe = probe(planned, knee(300.0)(planned, probes.len()));
+        probe.unusable = (probes.len() % 5 == 4).then(|| "the generator was late".to_owned());
+        probes.push(probe);
+    }
+    let judgement = judge_capacity(&rules, probes, None, SearchEnd::Complete);
+    assert!(judgement.levels.iter().all(|level| level.probes == 3), "{:?}", judgement.levels);
+    assert_eq!(judgement.verdict, Verdict::Measured);
+    assert_eq!(names(&judgement), ["probes-left-out"]);
+}
+
+#[test]
+fn what_a_high_load_leaves_is_seen_at_the_end() {
+    let slos = [slo()];
+    let rules = rules(&slos);
+    let findings = |left: f64| {
+        let leaving = |planned: PlannedProbe, number: usize| {
+            let left = if planned.stage == ProbeStage::Again { left } else { 0.0 };
+            knee(300.0)(planned, number) - left
+        };
+        judged(&rules, &leaving).findings
+    };
+    assert_eq!(findings(0.0), []);
+    let found = findings(0.3);
+    assert_eq!(found[0].name, "T5 hysteresis");
+    assert!(found[0].what.starts_with("`fast` at "), "{}", found[0].what);
 }
 
 #[test]
@@ -200,7 +251,8 @@ fn a_grid_that_is_not_monotone_is_inconclusive() {
     let judgement = judged(&rules(&slos), &warmed);
     assert_eq!(judgement.verdict, Verdict::Inconclusive);
     assert_eq!(names(&judgement)[0], "not-monotone");
-    assert_eq!(stages(&judgement.probes)[3..], [(ProbeStage::Hold, 0), (ProbeStage::Overload, 0)]);
+    use ProbeStage::{Again, Hold, Overload};
+    assert_eq!(stages(&judgement.probes)[3..], [(Hold, 0), (Overload, 0), (Again, 0)]);
 }
 
 #[test]
@@ -264,7 +316,7 @@ fn a_search_that_was_cut_short_is_judged_by_what_there_is() {
     let slos = [slo()];
     let rules = rules(&slos);
     let all = made(&rules, &knee(300.0));
-    let twice = all[..4 + 2 + 18].to_vec();
+    let twice = all[..5 + 3 + 18].to_vec();
     let judgement = judge_capacity(&rules, twice, None, SearchEnd::Budget);
     assert!(judgement.holds.is_some() && judgement.breaks.is_some());
     assert!(names(&judgement).contains(&"not-held"));

@@ -107,6 +107,7 @@ pub(super) fn findings(
     found.extend(short_step(rules, judgement));
     found.extend(not_held(rules, judgement));
     found.extend(beyond(judgement));
+    found.extend(worse_again(judgement));
     found.sort_by_key(|finding| finding.severity);
     found
 }
@@ -216,6 +217,37 @@ fn not_held(rules: &CapacityRules<'_>, judgement: &CapacityJudgement) -> Option<
             )
         }),
     }
+}
+
+/// Whether the easiest level of the grid is worse at the end than it was before, beyond what probes of a level vary by.
+fn worse_again(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
+    let again = judgement.probes.iter().find(|probe| probe.stage == ProbeStage::Again)?;
+    let before = judgement.levels.iter().find(|level| (level.level / again.level - 1.0).abs() < 1e-6)?;
+    let least = |(mean, lower, _): &(f64, f64, f64)| {
+        // From the limit of a mean to that of one more probe.
+        mean - (mean - lower) * f64::from(before.probes + 1).sqrt()
+    };
+    let margins = again.margins.iter().zip(&before.margins);
+    let at = margins.enumerate().find(|(_, (margin, level))| **margin < least(level))?.0;
+    let slo = judgement.slos.get(at)?;
+    let known = |value: Option<&Option<f64>>| match value.copied().flatten() {
+        Some(value) => format!("{value:.1} {}", slo.unit).trim_end().to_owned(),
+        None => "∞".to_owned(),
+    };
+    again.unusable.is_none().then(|| {
+        finding(
+            "T5 hysteresis",
+            Severity::Caution,
+            format!(
+                "`{}` at {} is {} at the end, and was {} before, beyond noise.",
+                slo.name,
+                shown(again.level, &judgement.unit),
+                known(again.values.get(at)),
+                known(before.medians.get(at))
+            ),
+            "Look for state that grows from probe to probe (give the arm a `reset`), or for what a high load leaves.",
+        )
+    })
 }
 
 /// What the overload shows.

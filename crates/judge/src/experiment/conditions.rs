@@ -1,6 +1,6 @@
 //! Whether both arms ran under the same conditions, and what moved besides the metrics.
 //!
-//! How late the generator was and what neighbours took are outcomes of their own. No pair is left out for them: an arm that
+//! How late the generator was, what neighbours took and how long tasks waited for a processor are outcomes of their own. No pair is left out for them: an arm that
 //! keeps the generator from running would hide behind that.
 
 use evidence::run::{ReadError, select};
@@ -19,6 +19,8 @@ const LEVEL: f64 = 0.01;
 const LAG_MS: f64 = 1.0;
 /// The smallest difference of stolen processor time that matters, as a share.
 const STEAL: f64 = 0.01;
+/// The smallest difference of the time in which a task waited for a processor that matters, as a share.
+const PRESSURE: f64 = 0.05;
 /// The smallest difference of what other programs use that matters, in processors.
 const OTHERS_CORES: f64 = 0.1;
 /// Of what also moved: how many of those listed may be luck.
@@ -33,6 +35,8 @@ pub struct Conditions {
     pub lag_ms: Option<f64>,
     /// The share of processor time that neighbours took, 0 to 1.
     pub steal: Option<f64>,
+    /// The share of the time in which a task of the machine waited for a processor, 0 to 1.
+    pub pressure: Option<f64>,
     /// How many processors others used: neither the generator nor an observed target.
     pub others_cores: Option<f64>,
 }
@@ -43,6 +47,7 @@ impl Conditions {
         let whole = seconds.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end));
         let host = crate::facts::host_of(side.run)?;
         let steal = |host: &Host| host.steal(&whole.clone()?).map(|steal| steal.mean);
+        let pressure = |host: &Host| host.cpu_pressure(&whole.clone()?);
         let others = |host: &Host| {
             let cores: Vec<f64> = host.others(&whole.clone()?).map(|others| others.cores).collect();
             stats::mean(&cores)
@@ -50,6 +55,7 @@ impl Conditions {
         Ok(Conditions {
             lag_ms: quantile_ms(side.run, Metric::StartLag, 0.99)?,
             steal: host.as_ref().and_then(steal),
+            pressure: host.as_ref().and_then(pressure),
             others_cores: host.as_ref().and_then(others),
         })
     }
@@ -84,6 +90,13 @@ pub(super) fn apply(
             unit: "",
             least: STEAL,
             of: |conditions| conditions.steal,
+        },
+        Condition {
+            name: "pressure-differs",
+            what: "the share of the time in which a task waited for a processor",
+            unit: "",
+            least: PRESSURE,
+            of: |conditions| conditions.pressure,
         },
         Condition {
             name: "others-differ",

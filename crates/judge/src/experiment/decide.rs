@@ -17,6 +17,8 @@ const POWER: f64 = 0.95;
 const FUTILE: f64 = 0.10;
 /// Signs are flipped from so many pairs on; before, no pattern is unlikely enough.
 const SIGN_FLIP_PAIRS: usize = 8;
+/// Why a metric is open that would be answered if every request had started in time.
+const LAG_HIDES: &str = "How late requests started, alike in both arms, may hide a change beyond the margin: give the generator a processor of its own.";
 /// Of the 95 % interval over all looks.
 const INTERVAL: f64 = 0.05;
 
@@ -41,6 +43,9 @@ impl Levels {
 pub struct Differences {
     /// One for each pair, more is positive: of logarithms, or of shares.
     pub values: Vec<f64>,
+    /// The same without a lag that both runs may have in common; infinite where that may be all there is. None where the
+    /// metric has no lag.
+    pub without_lag: Option<Vec<f64>>,
     /// The least deviation that may be taken for known.
     pub least: f64,
 }
@@ -51,7 +56,7 @@ impl Differences {
     /// # Errors
     /// Why there are none, in a sentence.
     pub fn of(metric: &GateMetric, pairs: &[[SlotValue; 2]]) -> Result<Differences, String> {
-        let (mut values, mut squares) = (Vec::new(), 0.0);
+        let (mut values, mut without_lag, mut squares) = (Vec::new(), Vec::new(), 0.0);
         for (index, sides) in pairs.iter().enumerate() {
             let [a, b] = [(&sides[0], "A"), (&sides[1], "B")].map(|(value, arm)| {
                 value.known().map_err(|why| format!("In pair {} {arm} has no value: {why}", index + 1))
@@ -61,11 +66,14 @@ impl Differences {
                 return Err(format!("In pair {} it is 0, which has no ratio.", index + 1));
             }
             values.push(if metric.quantity.is_share() { b - a } else { b.ln() - a.ln() });
+            let lag = sides[0].lag().max(sides[1].lag());
+            without_lag.push(if lag < a.min(b) { (b - lag).ln() - (a - lag).ln() } else { f64::INFINITY });
             let error = sides.iter().map(|side| side.error().powi(2)).sum::<f64>();
             squares += error;
         }
         let least = (squares / pairs.len().max(1) as f64).sqrt();
-        Ok(Differences { values, least })
+        let has_lag = pairs.iter().flatten().any(|side| side.lag() > 0.0);
+        Ok(Differences { values, without_lag: has_lag.then_some(without_lag), least })
     }
 
     fn all(&self) -> Option<Paired> {
@@ -84,10 +92,17 @@ pub struct Decision {
     level: f64,
     /// The same, adjusted.
     pub adjusted: f64,
+    /// Whether at the last look a change beyond the margin is excluded only if requests were not late alike in both arms.
+    pub is_hidden_by_lag: bool,
 }
 
-const OPEN: Decision =
-    Decision { verdict: MetricVerdict::Inconclusive, decided_at: None, level: 1.0, adjusted: 1.0 };
+const OPEN: Decision = Decision {
+    verdict: MetricVerdict::Inconclusive,
+    decided_at: None,
+    level: 1.0,
+    adjusted: 1.0,
+    is_hidden_by_lag: false,
+};
 
 /// Which way is worse, and how far is accepted, on the scale of the differences.
 #[derive(Debug, Clone, Copy)]
@@ -106,6 +121,13 @@ impl Bounds {
         let bound = if metric.quantity.is_share() { metric.margin } else { metric.margin.ln_1p() };
         Bounds { above: bound, below: -bound, sign: if metric.is_better_higher { -1.0 } else { 1.0 } }
     }
+
+    /// Whether a change beyond the margin is excluded: for the worse, for the better.
+    fn exclude(&self, paired: &Paired, one_sided: f64) -> [bool; 2] {
+        let worse = self.sign * paired.mean;
+        let half = paired.half_width(one_sided);
+        [worse + half < self.above, worse - half > self.below]
+    }
 }
 
 /// The differences of one metric, by pair in order.
@@ -115,13 +137,20 @@ pub struct Compared<'a> {
     pub bounds: Bounds,
     /// B's value less A's: of logarithms, or of shares.
     pub differences: &'a [f64],
+    /// The same without a lag that both arms may have in common; none where there is none.
+    pub without_lag: Option<&'a [f64]>,
     /// The least deviation that may be taken for known.
     pub least: f64,
 }
 
 impl Compared<'_> {
-    fn first(&self, pairs: u32) -> Option<Paired> {
-        Paired::of(self.differences.get(..pairs as usize)?, self.least)
+    fn first(&self, pairs: u32) -> Option<Seen> {
+        let paired = |differences: &[f64]| Paired::of(differences.get(..pairs as usize)?, self.least);
+        Some(Seen {
+            bounds: self.bounds,
+            paired: paired(self.differences)?,
+            without_lag: self.without_lag.map(paired),
+        })
     }
 }
 
@@ -133,21 +162,22 @@ pub fn decisions(looks: &Looks, levels: Levels, metrics: &[Option<Compared<'_>>]
     let one_sided = looks.one_sided(levels.exclusion);
     let mut found = vec![OPEN; metrics.len()];
     for look in looks.at() {
-        let paired = |metric: &Option<Compared<'_>>| metric.and_then(|m| Some((m.bounds, m.first(*look)?)));
-        let seen: Vec<Option<(Bounds, Paired)>> = metrics.iter().map(paired).collect();
+        let seen: Vec<Option<Seen>> = metrics.iter().map(|metric| metric.as_ref()?.first(*look)).collect();
         if seen.iter().all(Option::is_none) {
             break;
         }
         for (decision, seen) in found.iter_mut().zip(&seen) {
-            if let Some((_, paired)) = seen {
-                decision.level = decision.level.min(looks.level(paired.p()));
+            if let Some(seen) = seen {
+                decision.level = decision.level.min(looks.level(seen.paired.p()));
             }
         }
         let reached: Vec<f64> = found.iter().map(|decision| decision.level).collect();
         for ((decision, adjusted), seen) in found.iter_mut().zip(stats::holm(&reached)).zip(&seen) {
             decision.adjusted = adjusted;
-            let Some((bounds, paired)) = seen else { continue };
-            let verdict = verdict(*bounds, &Seen { paired, is_shown: adjusted <= levels.alarm, one_sided });
+            let Some(seen) = seen else { continue };
+            let verdict = seen.verdict(adjusted <= levels.alarm, one_sided);
+            decision.is_hidden_by_lag =
+                seen.excludes(one_sided)[0] && !seen.excludes_without_lag(one_sided)[0];
             let is_open = matches!(decision.verdict, MetricVerdict::Inconclusive)
                 || (decision.verdict == MetricVerdict::NoRegression
                     && verdict.verdict() == evidence::Verdict::Pass);
@@ -159,27 +189,40 @@ pub fn decisions(looks: &Looks, levels: Levels, metrics: &[Option<Compared<'_>>]
     found
 }
 
-/// What is seen at one look.
-struct Seen<'a> {
-    paired: &'a Paired,
-    /// Whether a difference is shown.
-    is_shown: bool,
-    /// The level of each limit.
-    one_sided: f64,
+/// What is seen of a metric at one look.
+struct Seen {
+    bounds: Bounds,
+    paired: Paired,
+    /// The same without the common lag, where there is one; none inside where that may be all there is.
+    without_lag: Option<Option<Paired>>,
 }
 
-/// The answer at one look.
-fn verdict(bounds: Bounds, seen: &Seen<'_>) -> MetricVerdict {
-    let Seen { paired, is_shown, one_sided } = *seen;
-    let worse = bounds.sign * paired.mean;
-    let half = paired.half_width(one_sided);
-    let is_not_worse = worse + half < bounds.above;
-    match (is_not_worse, worse - half > bounds.below) {
-        (true, true) => MetricVerdict::Equivalent,
-        _ if is_shown && worse > 0.0 && !is_not_worse => MetricVerdict::Regressed,
-        _ if is_shown && worse < 0.0 => MetricVerdict::Improved,
-        (true, false) => MetricVerdict::NoRegression,
-        _ => MetricVerdict::Inconclusive,
+impl Seen {
+    /// The answer, where a difference is shown or not; `one_sided` is the level of each limit.
+    ///
+    /// A lag that both arms have makes their ratio look smaller. What is excluded must be excluded without it; what is shown
+    /// is shown with it.
+    fn verdict(&self, is_shown: bool, one_sided: f64) -> MetricVerdict {
+        let worse = self.bounds.sign * self.paired.mean;
+        match self.excludes_without_lag(one_sided) {
+            [true, true] => MetricVerdict::Equivalent,
+            _ if is_shown && worse > 0.0 && !self.excludes(one_sided)[0] => MetricVerdict::Regressed,
+            _ if is_shown && worse < 0.0 => MetricVerdict::Improved,
+            [true, false] => MetricVerdict::NoRegression,
+            _ => MetricVerdict::Inconclusive,
+        }
+    }
+
+    /// Whether a change beyond the margin is excluded: for the worse, for the better.
+    fn excludes(&self, one_sided: f64) -> [bool; 2] {
+        self.bounds.exclude(&self.paired, one_sided)
+    }
+
+    fn excludes_without_lag(&self, one_sided: f64) -> [bool; 2] {
+        let with = self.excludes(one_sided);
+        let Some(without) = &self.without_lag else { return with };
+        let without = without.map_or([false; 2], |paired| self.bounds.exclude(&paired, one_sided));
+        [with[0] && without[0], with[1] && without[1]]
     }
 }
 
@@ -188,8 +231,9 @@ pub(super) fn answers(rules: &Rulebook<'_>, values: &[Vec<[SlotValue; 2]>]) -> V
     let differences: Vec<Result<Differences, String>> =
         rules.metrics.iter().zip(values).map(|(metric, pairs)| Differences::of(metric, pairs)).collect();
     let compared = rules.metrics.iter().zip(&differences).map(|(metric, found)| {
-        let Differences { values, least } = found.as_ref().ok()?;
-        Some(Compared { bounds: Bounds::of(metric), differences: values, least: *least })
+        let Differences { values, without_lag, least } = found.as_ref().ok()?;
+        let without_lag = without_lag.as_deref();
+        Some(Compared { bounds: Bounds::of(metric), differences: values, without_lag, least: *least })
     });
     let inputs: Vec<Option<Compared<'_>>> = compared.collect();
     let decisions = decisions(rules.looks, rules.levels, &inputs);
@@ -264,7 +308,10 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
         let values = &differences.values;
         answer.sign_flip = (values.len() >= SIGN_FLIP_PAIRS).then(|| stats::sign_flip(values));
     }
-    answer.because = because(rules, &answer);
+    answer.because = match answer.verdict {
+        MetricVerdict::Inconclusive if decision.is_hidden_by_lag => LAG_HIDES.to_owned(),
+        _ => because(rules, &answer),
+    };
     answer
 }
 

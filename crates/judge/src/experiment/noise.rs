@@ -28,7 +28,7 @@ pub fn noise(
 }
 
 fn one(metric: &GateMetric, values: &[[SlotValue; 2]], within: Option<f64>) -> Result<MetricNoise, String> {
-    let Differences { values: differences, least } = Differences::of(metric, values)?;
+    let Differences { values: differences, least, .. } = Differences::of(metric, values)?;
     let deviation = stats::standard_deviation(&differences)
         .ok_or_else(|| "Fewer than two pairs know no deviation.".to_owned())?
         .max(least);
@@ -79,7 +79,7 @@ mod tests {
     use workload::objective::parse_quantity;
 
     fn known(value: f64) -> SlotValue {
-        SlotValue::Known { value, error: 0.0005 }
+        SlotValue::Known { value, error: 0.0005, lag: 0.0 }
     }
 
     fn metric() -> GateMetric {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use evidence::coverage::covered_seconds;
 use evidence::run::{ReadError, select};
-use evidence::{Coverage, Metric, Outcome, Run, Seconds, SeriesKey, Window};
+use evidence::{Coverage, Histogram, Key, Metric, Outcome, Run, Seconds, SeriesKey, Window};
 use workload::experiment::GateMetric;
-use workload::{Comparison, CostKind, Filter, Measure, Objective, Quantity, Workload};
+use workload::{Comparison, CostKind, Filter, Measure, Objective, Quantity, Statistic, Workload};
 
 use super::conditions::Conditions;
 use super::cut::{CutRun, Cuts};
@@ -36,6 +36,8 @@ pub enum SlotValue {
         value: f64,
         /// Of the value where sides are compared by their difference, of its logarithm otherwise.
         error: f64,
+        /// How much of it the generator's lag may be, in the metric's unit.
+        lag: f64,
     },
     /// More requests failed than the quantile leaves out.
     Infinite,
@@ -60,6 +62,14 @@ impl SlotValue {
     pub fn error(&self) -> f64 {
         match self {
             SlotValue::Known { error, .. } => *error,
+            SlotValue::Infinite | SlotValue::Missing(_) => 0.0,
+        }
+    }
+
+    /// How much of it the generator's lag may be; 0 where there is no number.
+    pub fn lag(&self) -> f64 {
+        match self {
+            SlotValue::Known { lag, .. } => *lag,
             SlotValue::Infinite | SlotValue::Missing(_) => 0.0,
         }
     }
@@ -140,8 +150,37 @@ fn measured(source: &MeasureSource<'_>, measure: &Measure, filter: &Filter) -> R
     Ok(match found.value {
         Value::Infinite => SlotValue::Infinite,
         Value::Missing(why) => SlotValue::Missing(why),
-        Value::Finite(value) => SlotValue::Known { value, error: error(measure, value, n) },
+        Value::Finite(value) => SlotValue::Known {
+            value,
+            error: error(measure, value, n),
+            lag: lag_ms(source.run, measure, filter)?,
+        },
     })
+}
+
+/// By how much late starts may have raised a time that runs from the due instant, in milliseconds: the same statistic of the
+/// lag.
+fn lag_ms(run: &dyn Run, measure: &Measure, filter: &Filter) -> Result<f64, ReadError> {
+    let (Measure::ResponseTime(statistic) | Measure::IterationTime(statistic)) = measure else {
+        return Ok(0.0);
+    };
+    let is_its = |key: &Key| {
+        filter.scenario.as_ref().is_none_or(|name| *name == *key.scenario)
+            && filter.phase.as_ref().is_none_or(|name| *name == *key.phase)
+    };
+    let mut all = Histogram::new();
+    for metric in [Metric::StartLag, Metric::StepLag] {
+        for (id, _) in select(run.keys(), metric, is_its) {
+            all.merge(&run.histogram(id, run.whole())?);
+        }
+    }
+    let us = match statistic {
+        Statistic::Quantile(q) => all.quantile(*q).finite_us(),
+        Statistic::Max => all.max_us().map(|us| us as f64),
+        Statistic::Min => None,
+        Statistic::Mean => all.mean_us(),
+    };
+    Ok(us.unwrap_or(0.0) / 1_000.0)
 }
 
 /// The standard error of a value by counting alone.
@@ -204,7 +243,7 @@ fn cost_per_request(run: &dyn Run, window: &Seconds, paid: Paid<'_>) -> Result<S
     }
     Ok(match requests {
         0 => SlotValue::Missing("no request ended.".to_owned()),
-        _ => SlotValue::Known { value: sum * cost.factor() / requests as f64, error: OTHER_ERROR },
+        _ => SlotValue::Known { value: sum * cost.factor() / requests as f64, error: OTHER_ERROR, lag: 0.0 },
     })
 }
 

@@ -16,7 +16,7 @@ fn metric(of: &str) -> GateMetric {
 }
 
 fn known(value: f64) -> SlotValue {
-    SlotValue::Known { value, error: 0.0005 }
+    SlotValue::Known { value, error: 0.0005, lag: 0.0 }
 }
 
 /// Pairs of which each metric has these values.
@@ -97,7 +97,7 @@ fn the_whole_is_the_gravest_of_its_metrics() {
 
 /// Error rates, of which these are B's; A's are 0.
 fn failing(rates: [f64; 6]) -> ExperimentJudgement {
-    let share = |value: f64| SlotValue::Known { value, error: 0.0002 };
+    let share = |value: f64| SlotValue::Known { value, error: 0.0002, lag: 0.0 };
     let metrics = [metric("p95(list)"), metric("error_rate(all)")];
     let values = rates.map(|rate| vec![[known(10.0), known(10.0)], [share(0.0), share(rate)]]);
     judged(&metrics, &pairs(values.to_vec()))
@@ -121,14 +121,44 @@ fn rates_that_never_vary_are_compared_by_what_counting_allows() {
 
 #[test]
 fn arms_under_different_conditions_are_not_equivalent() {
-    let mut pairs = shifted(6, 1.0, 0.01);
-    for (pair, lag) in pairs.iter_mut().zip([5.0, 6.0, 5.5, 6.5, 5.2, 6.1]) {
-        pair.conditions =
-            [Some(0.2), Some(lag)].map(|lag_ms| Conditions { lag_ms, steal: Some(0.0), others_cores: None });
+    type Set = fn(f64) -> Conditions;
+    let conditions: [(&str, Set, f64); 4] = [
+        ("start-lag-differs", |ms| Conditions { lag_ms: Some(ms), ..Conditions::default() }, 5.0),
+        ("steal-differs", |share| Conditions { steal: Some(share), ..Conditions::default() }, 0.03),
+        ("pressure-differs", |share| Conditions { pressure: Some(share), ..Conditions::default() }, 0.1),
+        ("others-differ", |cores| Conditions { others_cores: Some(cores), ..Conditions::default() }, 0.3),
+    ];
+    for (name, set, more) in conditions {
+        let mut pairs = shifted(6, 1.0, 0.01);
+        for (pair, noise) in pairs.iter_mut().zip(NOISE) {
+            pair.conditions = [set(0.01), set(0.01 + more * (1.0 + 0.1 * noise))];
+        }
+        let found = judged(&[metric("p95(list)")], &pairs);
+        assert_eq!(found.metrics[0].verdict, MetricVerdict::Inconclusive, "{name}");
+        assert!(found.findings.iter().any(|finding| finding.name == name), "{name}: {:?}", found.findings);
+        pairs.iter_mut().for_each(|pair| pair.conditions = [set(0.01), set(0.01)]);
+        assert_eq!(verdict_of_p95(&pairs), MetricVerdict::Equivalent, "{name}");
     }
-    let found = judged(&[metric("p95(list)")], &pairs);
-    assert_eq!(found.metrics[0].verdict, MetricVerdict::Inconclusive);
-    assert!(found.findings.iter().any(|finding| finding.name == "start-lag-differs"), "{:?}", found.findings);
+}
+
+#[test]
+fn a_lag_that_both_arms_have_excludes_no_change() {
+    let of = |shift: f64, lag: f64| {
+        let mut pairs = shifted(6, shift, 0.002);
+        for side in pairs.iter_mut().flat_map(|pair| pair.values[0].iter_mut()) {
+            *side = SlotValue::Known { value: side.known().unwrap(), error: 0.0005, lag };
+        }
+        let found = judged(&[metric("p95(list)")], &pairs).metrics.remove(0);
+        (found.verdict, found.because)
+    };
+    // 20.4 ms against 20 ms: with 15 ms of lag in both it may be 5.4 against 5.
+    assert_eq!(of(1.02, 4.0).0, MetricVerdict::Equivalent);
+    let (verdict, because) = of(1.02, 15.0);
+    assert_eq!(verdict, MetricVerdict::Inconclusive);
+    assert!(because.contains("How late requests started"), "{because}");
+    assert_eq!(of(1.02, 25.0).0, MetricVerdict::Inconclusive, "all of it may be lag");
+    assert_eq!(of(0.98, 15.0).0, MetricVerdict::Improved, "it may be better by more than the margin");
+    assert_eq!(of(1.20, 15.0).0, MetricVerdict::Regressed, "what is shown is shown with the lag");
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub(crate) struct Host {
     pub(crate) frequency: Option<FrequencyRange>,
     /// The worst [`WINDOW_S`] of waiting for memory.
     pub(crate) memory_pressure: Option<f64>,
+    /// Mean share of each [`WINDOW_S`] in which a task waited for a processor.
+    cpu_pressure: Vec<Option<f64>>,
     /// Of each [`WINDOW_S`].
     others: Vec<Option<OtherProcesses>>,
 }
@@ -50,6 +52,11 @@ impl Host {
         stats::mean(&known).zip(highest(&known)).map(|(mean, worst)| StealShares { mean, worst })
     }
 
+    /// The mean share of the time in which a task waited for a processor, in the windows that have any of these seconds.
+    pub(crate) fn cpu_pressure(&self, seconds: &Seconds) -> Option<f64> {
+        stats::mean(&within(&self.cpu_pressure, seconds).collect::<Vec<_>>())
+    }
+
     /// Use by other processes in each window that has any of these seconds.
     pub(crate) fn others(&self, seconds: &Seconds) -> impl Iterator<Item = OtherProcesses> {
         within(&self.others, seconds)
@@ -68,13 +75,15 @@ pub(crate) fn host(run: &dyn Run) -> Result<Option<Host>, ReadError> {
     let known = |name: &str| Ok::<_, ReadError>(windows(name)?.into_iter().flatten().collect::<Vec<f64>>());
     let frequency = known("host_frequency")?;
     let lowest = frequency.iter().copied().reduce(f64::min);
+    let cpu_pressure = windows("host_pressure_cpu")?;
     let host = Host {
         steal: windows("host_steal")?,
         frequency: lowest
             .zip(highest(&frequency))
             .map(|(lowest, highest)| FrequencyRange { lowest, highest }),
         memory_pressure: highest(&known("host_pressure_memory")?),
-        others: others(run, &windows("host_cpu")?, &windows("host_pressure_cpu")?)?,
+        others: others(run, &windows("host_cpu")?, &cpu_pressure)?,
+        cpu_pressure,
     };
     let is_known = host.frequency.is_some()
         || host.memory_pressure.is_some()

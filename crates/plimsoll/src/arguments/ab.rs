@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::OnInconclusive;
+use super::{ExperimentOutputArguments, SlotArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -74,34 +74,10 @@ pub(crate) struct AbArguments {
     /// Run files of B that were made elsewhere, interleaved with those of A
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "from")]
     pub(crate) against: Vec<PathBuf>,
-    /// Loops that offer the load
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(crate) loops: u16,
-    /// Show no progress
-    #[arg(long)]
-    pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) outputs: AbOutputArguments,
-}
-
-/// Where an experiment is reported.
-#[derive(Debug, Args)]
-pub(crate) struct AbOutputArguments {
-    /// Write the report as one self-contained HTML file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write the report as Markdown, for a CI job's summary
-    #[arg(long, value_name = "FILE")]
-    pub(crate) md: Option<PathBuf>,
-    /// Write the report as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-    /// Write the metrics as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// The exit code of an INCONCLUSIVE verdict: 4, or 0 with a note
-    #[arg(long, value_enum, value_name = "MODE", default_value = "fail")]
-    pub(crate) inconclusive: OnInconclusive,
+    pub(crate) slots: SlotArguments,
+    #[command(flatten)]
+    pub(crate) outputs: ExperimentOutputArguments,
 }
 
 /// What a calibration is made of.
@@ -139,12 +115,8 @@ pub(crate) struct CalibrateArguments {
     /// Write the calibration as JSON; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Loops that offer the load
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(crate) loops: u16,
-    /// Show no progress
-    #[arg(long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) slots: SlotArguments,
 }
 
 pub(super) const CALIBRATE_EXAMPLES: &str = "\

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::OnInconclusive;
+use super::{ExperimentOutputArguments, SlotArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -50,14 +50,10 @@ pub(crate) struct CapacityArguments {
     /// Judge the search of this folder again
     #[arg(long, value_name = "DIR")]
     pub(crate) judge: Option<PathBuf>,
-    /// Loops that offer the load
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(crate) loops: u16,
-    /// Show no progress
-    #[arg(long)]
-    pub(crate) quiet: bool,
     #[command(flatten)]
-    pub(crate) outputs: CapacityOutputArguments,
+    pub(crate) slots: SlotArguments,
+    #[command(flatten)]
+    pub(crate) outputs: ExperimentOutputArguments,
 }
 
 /// How it is searched, instead of the file's `[search]`.
@@ -105,26 +101,6 @@ pub(crate) enum BetterNumber {
     Lower,
     /// More are easier, such as threads
     Higher,
-}
-
-/// Where a search is reported.
-#[derive(Debug, Args)]
-pub(crate) struct CapacityOutputArguments {
-    /// Write the report as one self-contained HTML file, with the plot of load against response time
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write the report as Markdown, for a CI job's summary
-    #[arg(long, value_name = "FILE")]
-    pub(crate) md: Option<PathBuf>,
-    /// Write the report as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-    /// Write the answer as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// The exit code of an INCONCLUSIVE verdict: 4, or 0 with a note
-    #[arg(long, value_enum, value_name = "MODE", default_value = "fail")]
-    pub(crate) inconclusive: OnInconclusive,
 }
 
 fn longer_than_0(text: &str) -> Result<Duration, String> {

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use ::report::capacity::{CapacityRun, CapacitySummary};
 use anyhow::anyhow;
-use archive::Stored;
 use evidence::capacity::{
     CapacityJudgement, CapacityProbe, OverloadAnswer, ProbeStage, SearchEnd, shown_level,
 };
@@ -18,9 +17,10 @@ use workload::capacity::{CapacityExperiment, Searched};
 use super::definition;
 use super::probe::{OVERLOADS, Probe, UNDERLOAD, length};
 use super::range::{ProbesOf, resolve, step_s};
-use super::record::{Record, RecordedProbe, Resolved, make_folder};
+use super::record::{Record, RecordedProbe, Resolved};
 use crate::arguments::{CapacityArguments, OverrideArguments};
 use crate::experiment::arm::NotBegun;
+use crate::experiment::list::{RunList as _, stored};
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
 use crate::outputs::note;
@@ -29,8 +29,8 @@ use crate::{clock, plan};
 
 /// What a run takes besides its load, before any was made.
 const OVERHEAD: Duration = Duration::from_secs(2);
-/// Probes of the bracket and of the bisection that a search has at least.
-const SEARCHING: u32 = 4;
+/// Probes of the bracket and of the bisection that a search has at least, and the one at its end.
+const SEARCHING: u32 = 6;
 
 /// A search under way.
 struct Session<'a> {
@@ -58,7 +58,8 @@ pub(super) fn run(
     let (folder, record) = match &arguments.resume {
         Some(folder) => (folder.clone(), resumed(folder, experiment, &definition)?),
         None => {
-            let resolved = resolve(experiment, &plan.workload, ProbesOf { step_s, loops: arguments.loops })?;
+            let resolved =
+                resolve(experiment, &plan.workload, ProbesOf { step_s, loops: arguments.slots.loops })?;
             let redactor = Redactor::new(&plan.workload, &plan.env);
             begun(experiment, arguments, Beginning { definition, redactor, resolved })?
         }
@@ -117,7 +118,7 @@ fn begun(
     beginning: Beginning,
 ) -> CommandResult<(PathBuf, Record)> {
     let started_at = clock::rfc3339(clock::now());
-    let folder = make_folder(arguments.output.as_deref(), &experiment.name, &started_at)?;
+    let folder = Record::make_folder(arguments.output.as_deref(), &experiment.name, &started_at)?;
     let what = experiment.arm.start.clone().unwrap_or_else(|| "what runs already".to_owned());
     let words: Vec<String> = what.split_whitespace().map(str::to_owned).collect();
     let (kind, version) = Record::kind_and_version();
@@ -158,7 +159,7 @@ impl Session<'_> {
     /// Measure the probes that are there.
     fn read_probes(&mut self) -> CommandResult<()> {
         for run in &self.record.runs {
-            let probe = measured(&self.record, run, &stored(&self.folder, run)?)?;
+            let probe = measured(&self.record, run, &stored(&self.folder, &run.made)?)?;
             self.probes.push(probe);
         }
         Ok(())
@@ -218,15 +219,8 @@ impl Session<'_> {
         };
         let made = probe.make()?;
         self.overhead = began.elapsed().saturating_sub(length).max(OVERHEAD);
-        let run = RecordedProbe {
-            number,
-            stage: planned.stage,
-            level: planned.level,
-            file: made.file,
-            digest: made.digest,
-            started_at: made.started_at,
-        };
-        let measured = measured(&self.record, &run, &stored(&self.folder, &run)?)?;
+        let run = RecordedProbe { number, stage: planned.stage, level: planned.level, made };
+        let measured = measured(&self.record, &run, &stored(&self.folder, &run.made)?)?;
         show(self.experiment, &measured);
         self.record.runs.push(run);
         self.record.write(&self.folder)?;
@@ -235,9 +229,9 @@ impl Session<'_> {
     }
 
     fn end(mut self, end: SearchEnd) -> CommandResult<CapacitySummary> {
-        let last = self.record.runs.last().filter(|run| run.stage == ProbeStage::Overload);
-        let overload = match last {
-            Some(run) => Some(overload(&self.record, &self.probes, &stored(&self.folder, run)?)?),
+        let beyond = self.record.runs.iter().find(|run| run.stage == ProbeStage::Overload);
+        let overload = match beyond {
+            Some(run) => Some(overload(&self.record, &self.probes, &stored(&self.folder, &run.made)?)?),
             None => None,
         };
         let judgement = judge_capacity(&self.record.rules(), self.probes, overload, end.clone());
@@ -260,6 +254,7 @@ fn stage_name(stage: ProbeStage) -> &'static str {
         ProbeStage::Grid => "grid",
         ProbeStage::Hold => "hold",
         ProbeStage::Overload => "overload",
+        ProbeStage::Again => "once more",
     }
 }
 
@@ -278,10 +273,6 @@ fn show(experiment: &CapacityExperiment, probe: &CapacityProbe) {
     note(format_args!("probe {}: {}{collapsed}{unusable}", probe.number, values.join(", ")));
 }
 
-fn stored(folder: &Path, run: &RecordedProbe) -> CommandResult<StoredRun> {
-    StoredRun::of(Stored::open(&folder.join(&run.file)).map_err(Failure::usage)?)
-}
-
 /// A probe, measured from its run file.
 pub(super) fn measured(
     record: &Record,
@@ -289,7 +280,7 @@ pub(super) fn measured(
     stored: &StoredRun,
 ) -> CommandResult<CapacityProbe> {
     let StoredRun { run: evidence, workload, provenance } = stored;
-    let side = judge::Side { name: &run.file, run: evidence, workload, provenance: *provenance };
+    let side = judge::Side { name: &run.made.file, run: evidence, workload, provenance: *provenance };
     let place = ProbePlace { number: run.number, stage: run.stage, level: run.level };
     measure_probe(&record.rules(), place, &side).map_err(Failure::own)
 }
@@ -319,8 +310,8 @@ pub(super) fn summary(record: &Record, judgement: CapacityJudgement) -> Capacity
         number: run.number,
         stage: run.stage,
         level: run.level,
-        file: run.file.clone(),
-        digest: run.digest.clone(),
+        file: run.made.file.clone(),
+        digest: run.made.digest.clone(),
     });
     CapacitySummary {
         name: record.name.clone(),

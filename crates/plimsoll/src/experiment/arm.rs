@@ -43,8 +43,6 @@ impl From<Failure> for NotBegun {
 /// An arm and where it runs.
 pub(crate) struct ArmPlace<'a> {
     pub(crate) arm: &'a Arm,
-    /// `a` or `b`.
-    pub(crate) letter: char,
     /// Where its commands run.
     pub(crate) folder: &'a Path,
     /// Where the output of its commands goes.
@@ -62,8 +60,7 @@ impl ArmPlace<'_> {
         };
         if let Some(at) = self.is_taken() {
             return Err(NotBegun::NotReady(format!(
-                "something answers at {at} before arm {} is started; stop it first",
-                self.letter
+                "something answers at {at} before it is started; stop it first"
             )));
         }
         let mut group = self.command(start).start()?;

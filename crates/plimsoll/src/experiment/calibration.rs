@@ -6,19 +6,18 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use archive::Stored;
 use evidence::{Calibration, MetricNoise};
 use jiff::Timestamp;
 use judge::experiment::{RunBlocks, blocks, noise};
 use workload::experiment::Experiment;
 
+use super::list::stored;
 use super::options::SessionOptions;
 use super::session::{Made, side};
 use super::slot::{planned_s, time_scale};
 use crate::arguments::{AbArguments, OverrideArguments};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
-use crate::judged::StoredRun;
 use crate::manifest::sha256_hex;
 use crate::outputs::note;
 use crate::{clock, plan};
@@ -38,8 +37,8 @@ pub(crate) fn of(
     let metrics = &experiment.metrics;
     let mut parts: Vec<RunBlocks> = Vec::new();
     for run in made.record.pairs().iter().flat_map(|pair| pair.runs) {
-        let stored = StoredRun::of(Stored::open(&made.folder.join(&run.file)).map_err(Failure::usage)?)?;
-        parts.push(blocks(&side(&run.file, &stored), metrics).map_err(Failure::own)?);
+        let stored = stored(&made.folder, &run.made)?;
+        parts.push(blocks(&side(&run.made.file, &stored), metrics).map_err(Failure::own)?);
     }
     let (mut known, mut unknown): (Vec<MetricNoise>, _) = (Vec::new(), Vec::new());
     for (metric, noise) in metrics.iter().zip(noise(metrics, &made.pairs, &parts)) {
@@ -50,7 +49,7 @@ pub(crate) fn of(
     }
     let slot_s = match experiment.design.slot {
         Some(slot) => slot.as_secs_f64(),
-        None => planned_s(experiment)?,
+        None => planned_s(&experiment.plan)?,
     };
     let calibration = Calibration {
         version: Calibration::VERSION,
@@ -93,8 +92,7 @@ pub(crate) fn options(arguments: &AbArguments, experiment: &Experiment) -> Comma
     Ok(SessionOptions {
         resume: arguments.resume.clone(),
         folder: arguments.output.clone(),
-        loops: arguments.loops,
-        is_quiet: arguments.quiet,
+        slots: arguments.slots.clone(),
         calibration: find(experiment, arguments.calibration.as_deref())?,
     })
 }
@@ -149,7 +147,10 @@ fn is_old(calibration: &Calibration, now: Timestamp) -> bool {
 
 /// A digest of the load: the same for each seed.
 fn workload_digest(experiment: &Experiment) -> CommandResult<String> {
-    let overrides = OverrideArguments { time_scale: time_scale(experiment)?, ..OverrideArguments::default() };
+    let overrides = OverrideArguments {
+        time_scale: time_scale(&experiment.plan, experiment.design.slot)?,
+        ..OverrideArguments::default()
+    };
     let mut workload = plan::resolve(&experiment.plan, &overrides)?.workload;
     (workload.seed, workload.name) = (0, String::new());
     let text = serde_json::to_string(&workload).map_err(Failure::own)?;

@@ -4,25 +4,24 @@ use std::path::{Path, PathBuf};
 
 use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::anyhow;
-use archive::Stored;
 use evidence::{ExperimentEnd, ExperimentFinding, PairOrder, Run as _, Severity, Verdict};
 use judge::experiment::{JudgedPair, Levels, PairPlace, Rulebook, judge_experiment};
 use stats::Looks;
 use workload::experiment::Design;
 use workload::plan::metrics_for;
 
+use super::list::{RunList as _, received, received_files};
 use super::record::Record;
 use super::session::{NamedRun, looks_of, measured_pair, summary};
 use crate::arguments::AbArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
 use crate::outputs::{self, PreopenedReports};
-use crate::received::Received;
 
 /// Judge the experiment in `folder` again. Its files may come from others.
 pub(crate) fn again(folder: &Path, arguments: &AbArguments) -> CommandResult<u8> {
     let record = Record::read(folder)?;
-    let reports = reports(arguments)?;
+    let reports = PreopenedReports::all(arguments.outputs.named())?;
     let judged = stored_pairs(folder, &record)?;
     let Design { looks, level, exclusion, accept, .. } = &record.design;
     let looks = looks_of(looks)?;
@@ -37,23 +36,14 @@ pub(crate) fn again(folder: &Path, arguments: &AbArguments) -> CommandResult<u8>
 /// nothing else.
 pub(crate) fn stored_pairs(folder: &Path, record: &Record) -> CommandResult<Vec<JudgedPair>> {
     let pairs = record.pairs();
-    let files: Vec<PathBuf> =
-        pairs.iter().flat_map(|pair| pair.runs.map(|run| folder.join(&run.file))).collect();
-    let mut runs = read(&files)?.into_iter();
+    let of_pairs: Vec<_> = pairs.iter().flat_map(|pair| pair.runs.map(|run| &run.made)).collect();
+    let mut runs = received(folder, &of_pairs)?.into_iter();
     let mut judged = Vec::new();
     for pair in &pairs {
         let (Some(a), Some(b)) = (runs.next(), runs.next()) else { break };
-        for (run, stored) in pair.runs.iter().zip([&a, &b]) {
-            if stored.run.digest().unwrap_or_default() != run.digest {
-                return Err(Failure::usage(anyhow!(
-                    "{} is not the run that was recorded: its digest differs",
-                    folder.join(&run.file).display()
-                )));
-            }
-        }
         let sides = [
-            NamedRun { name: &pair.runs[0].file, stored: &a },
-            NamedRun { name: &pair.runs[1].file, stored: &b },
+            NamedRun { name: &pair.runs[0].made.file, stored: &a },
+            NamedRun { name: &pair.runs[1].made.file, stored: &b },
         ];
         let place = PairPlace { number: pair.number, order: pair.order };
         judged.push(measured_pair(&record.metrics, place, sides)?);
@@ -80,9 +70,9 @@ pub(crate) fn from_files(arguments: &AbArguments) -> CommandResult<u8> {
             stats::looks::MOST_PAIRS
         ))
     })?;
-    let reports = reports(arguments)?;
+    let reports = PreopenedReports::all(arguments.outputs.named())?;
     let files: Vec<PathBuf> = from.iter().chain(against).cloned().collect();
-    let mut runs = read(&files)?;
+    let mut runs = received_files(&files)?;
     let mut of_b = runs.split_off(from.len());
     let by_time = |run: &StoredRun| run.run.manifest().started_at.clone();
     runs.sort_by_key(by_time);
@@ -141,20 +131,6 @@ fn confounded(times: &[[String; 2]]) -> Option<ExperimentFinding> {
         );
     }
     None
-}
-
-/// Read run files that may come from others; from then on the command can do nothing else.
-fn read(files: &[PathBuf]) -> CommandResult<Vec<StoredRun>> {
-    let paths = || files.iter().map(PathBuf::as_path);
-    Received::check(paths())?;
-    let received = Received::at(paths())?;
-    received.reach().confine();
-    received.read()?.into_iter().map(|run: Stored| StoredRun::of(run)).collect()
-}
-
-fn reports(arguments: &AbArguments) -> CommandResult<PreopenedReports> {
-    let outputs = &arguments.outputs;
-    PreopenedReports::all([&outputs.html, &outputs.md, &outputs.json, &outputs.junit].map(Option::as_deref))
 }
 
 fn report(

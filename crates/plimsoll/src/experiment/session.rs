@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::anyhow;
-use archive::Stored;
 use evidence::{ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
 use judge::experiment::{
     Futility, JudgedPair, Levels, PairPlace, Rulebook, SlotValue, futility, judge_experiment, judge_pair,
@@ -18,10 +17,12 @@ use workload::experiment::{Arm, Experiment};
 
 use super::arm::NotBegun;
 use super::definition;
+use super::list::{RunList as _, stored};
 use super::options::SessionOptions;
 use super::order::order;
-use super::record::{Record, RecordedPair, RecordedRun, make_folder};
-use super::slot::{Slot, planned_s};
+use super::pair::PairRun;
+use super::record::{Record, RecordedPair, RecordedRun};
+use super::slot::planned_s;
 use super::{sampled, visible};
 use crate::arguments::OverrideArguments;
 use crate::failure::{CommandResult, Failure};
@@ -78,7 +79,7 @@ pub(crate) fn run(
     let looks = looks_of(&experiment.design.looks)?;
     let slot = match experiment.design.slot {
         Some(slot) => slot,
-        None => Duration::from_secs_f64(planned_s(experiment)?),
+        None => Duration::from_secs_f64(planned_s(&experiment.plan)?),
     };
     let pair_takes = 2 * (slot + OVERHEAD);
     announce(experiment, &looks, pair_takes)?;
@@ -161,7 +162,7 @@ fn begun(
     identity: &Identity,
 ) -> CommandResult<(PathBuf, Record)> {
     let started_at = clock::rfc3339(clock::now());
-    let folder = make_folder(options.folder.as_deref(), &experiment.name, &started_at)?;
+    let folder = Record::make_folder(options.folder.as_deref(), &experiment.name, &started_at)?;
     let [a, b] = &experiment.arms;
     let shown = |arm: &Arm, other: &Arm| shown(arm, other, &identity.redactor);
     let record = Record {
@@ -294,17 +295,16 @@ impl Session<'_> {
         for arm in arms {
             let letter = if arm == 0 { "A" } else { "B" };
             note(format_args!("pair {number} of {next}: {letter}"));
-            let slot = Slot {
+            let run = PairRun {
                 experiment: self.experiment,
-                options: self.options,
+                options: &self.options.slots,
                 listener: self.listener,
                 folder: &self.folder,
                 pair: number,
                 arm,
             };
-            let made = slot.make()?;
-            let (file, digest, started_at) = (made.file, made.digest, made.started_at);
-            self.record.runs.push(RecordedRun { pair: number, arm, order, file, digest, started_at });
+            let made = run.make()?;
+            self.record.runs.push(RecordedRun { pair: number, arm, order, made });
             self.record.write(&self.folder)?;
         }
         let pairs = self.record.pairs();
@@ -362,16 +362,14 @@ pub(crate) fn judged_pair(
     folder: &std::path::Path,
     pair: &RecordedPair<'_>,
 ) -> CommandResult<JudgedPair> {
-    let open =
-        |run: &RecordedRun| StoredRun::of(Stored::open(&folder.join(&run.file)).map_err(Failure::usage)?);
-    let [a, b] = pair.runs.map(open);
+    let [a, b] = pair.runs.map(|run| stored(folder, &run.made));
     let (a, b) = (a?, b?);
     measured_pair(
         metrics,
         PairPlace { number: pair.number, order: pair.order },
         [
-            NamedRun { name: &pair.runs[0].file, stored: &a },
-            NamedRun { name: &pair.runs[1].file, stored: &b },
+            NamedRun { name: &pair.runs[0].made.file, stored: &a },
+            NamedRun { name: &pair.runs[1].made.file, stored: &b },
         ],
     )
 }
@@ -405,8 +403,8 @@ pub(crate) fn summary(record: &Record, judgement: ExperimentJudgement) -> Experi
     let runs = record.pairs().into_iter().map(|pair| PairOfRuns {
         number: pair.number,
         order: pair.order,
-        files: pair.runs.map(|run| run.file.clone()),
-        digests: pair.runs.map(|run| run.digest.clone()),
+        files: pair.runs.map(|run| run.made.file.clone()),
+        digests: pair.runs.map(|run| run.made.digest.clone()),
     });
     ExperimentSummary {
         name: record.name.clone(),

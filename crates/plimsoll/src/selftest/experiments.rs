@@ -16,6 +16,7 @@ use simulation::{
 use super::capacities;
 use crate::arguments::SelftestExperimentsArguments;
 use crate::experiment::given::stored_pairs;
+use crate::experiment::list::RunList as _;
 use crate::experiment::record::Record;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::{self, PreopenedReports};

@@ -67,7 +67,7 @@ fn a_plan_is_calibrated_with_the_command_that_starts_its_targets() {
     let refused = refusal();
     let folder = TestFolder::new(&closed(refused.addr(), 1));
     let ran = folder.plimsoll(&["calibrate", "plan.toml", "--start", "exit 3", "--quiet"]);
-    ran.exits_with(2).stderr_contains(&["could not be made ready in pair 1", "exit status: 3"]);
+    ran.exits_with(2).stderr_contains(&["of pair 1 could not be made ready", "exit status: 3"]);
     let ex = experiment([refused.addr(); 2], "p50 = \"p50(get)\"");
     let ran = ex.plimsoll(&["calibrate", "ex.toml", "--start", "x"]);
     ran.exits_with(2).stderr_contains(&["has commands of its own"]);

@@ -145,7 +145,7 @@ fn a_budget_that_is_too_short_is_refused_before_anything_is_sent() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = experiment(target.addr(), "to = \"60/s\"\nbudget = \"20s\"\n");
     let ran = folder.plimsoll(&["capacity", "ex.toml"]);
-    ran.exits_with(2).stderr_contains(&["a budget of 20s is too short: 14 probes of 1 s"]);
+    ran.exits_with(2).stderr_contains(&["a budget of 20s is too short: 16 probes of 1 s"]);
     assert_eq!(target.requests(), 0);
     assert!(folder.files(".capacity").is_empty());
 }
@@ -165,7 +165,7 @@ fn an_arm_that_does_not_start_ends_the_search() {
     let ran = folder.plimsoll(&["capacity", "ex.toml", "--quiet"]);
     // The number in the middle is tried first.
     ran.exits_with(2).stderr_contains(&[
-        "the arm could not be made ready for probe 1, 3 times",
+        "the arm of probe 1 could not be made ready, 3 times",
         "exit status: 7",
         "no such database at 8",
     ]);
@@ -179,7 +179,7 @@ fn an_arm_that_stops_to_be_ready_leaves_the_search_invalid() {
     let reset = "[arms.service]\nreset = \"echo x >> count; test $(wc -l < count) -lt 3\"\n";
     folder.write("ex.toml", text.replace("[arms.service]\n", reset));
     let ran = folder.plimsoll(&["capacity", "ex.toml", "--quiet"]);
-    ran.exits_with(5).stdout_contains(&["could not go on", "could not be made ready for probe 3, 3 times"]);
+    ran.exits_with(5).stdout_contains(&["could not go on", "probe 3 could not be made ready, 3 times"]);
 }
 
 #[test]
@@ -229,9 +229,9 @@ fn a_list_of_probes_from_others_names_no_file_elsewhere() {
         )
     };
     for (list, message) in [
-        ("{".to_owned(), "is no list of a capacity search's probes"),
+        ("{".to_owned(), "is no list of the runs of a capacity search"),
         (list("ab", "a.plimsoll", "1"), "a list of kind `ab`"),
-        (list("capacity", "../plan.toml", "1"), "cannot be one of its probes"),
+        (list("capacity", "../plan.toml", "1"), "cannot be one of its runs"),
         (list("capacity", "a.plimsoll", "-1"), "a level is above 0"),
     ] {
         folder.write("out.capacity/experiment.json", list);

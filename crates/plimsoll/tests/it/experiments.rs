@@ -145,7 +145,7 @@ fn an_arm_that_does_not_start_ends_the_experiment_and_leaves_nothing_behind() {
     );
     let ran = folder.plimsoll(&["ab", "ex.toml", "-o", "out.ab", "--quiet"]);
     ran.exits_with(2).stderr_contains(&[
-        "could not be made ready in pair 1, 3 times",
+        "of pair 1 could not be made ready, 3 times",
         "exit status: 7",
         "no such database",
     ]);
@@ -164,7 +164,7 @@ fn an_arm_that_stops_to_be_ready_leaves_the_experiment_invalid() {
     folder.write("ex.toml", text.replace("[design]", reset));
     let ran = folder.plimsoll(&["ab", "ex.toml", "--quiet"]);
     ran.exits_with(5)
-        .stdout_contains(&["could not go on", "arm b could not be made ready in pair 3, 3 times"]);
+        .stdout_contains(&["could not go on", "arm b of pair 3 could not be made ready, 3 times"]);
 }
 
 #[test]
@@ -215,8 +215,8 @@ fn a_list_of_runs_from_others_names_no_file_elsewhere() {
     let folder = TestFolder::new("");
     fs::create_dir(folder.path("out.ab")).unwrap();
     for (list, message) in [
-        ("{", "is no list of an experiment's runs"),
-        ("{\"version\": 1}", "is no list of an experiment's runs"),
+        ("{", "is no list of the runs of an experiment"),
+        ("{\"version\": 1}", "is no list of the runs of an experiment"),
     ] {
         folder.write("out.ab/experiment.json", list);
         folder.plimsoll(&["ab", "--judge", "out.ab"]).exits_with(2).stderr_contains(&[message]);
@@ -242,13 +242,14 @@ fn an_arm_that_dies_under_load_leaves_the_experiment_invalid_with_its_pairs() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let mortal = testbed::http(Behaviour::ok()).unwrap();
     let folder = experiment([target.addr(), mortal.addr()], GATE);
-    let mut run = folder.start(&["ab", "ex.toml", "-o", "out.ab", "--quiet", "--html", "r.html"]);
-    let third = |arm: &str| folder.path(&format!("out.ab/pair-03-{arm}.plimsoll"));
-    run.until("the third pair began", || third("a").exists() || third("b").exists());
+    let looks = ["--looks", "8", "-o", "out.ab", "--quiet", "--html", "r.html"];
+    let mut run = folder.start(&[&["ab", "ex.toml"], &looks[..]].concat());
+    let seventh = |arm: &str| folder.path(&format!("out.ab/pair-07-{arm}.plimsoll"));
+    run.until("the seventh pair began", || seventh("a").exists() || seventh("b").exists());
     drop(mortal);
     let ran = run.end();
     ran.exits_with(5).stdout_contains(&["INVALID"]);
-    let pairs = ran.stdout.contains("2 pairs;") || ran.stdout.contains("has no value");
+    let pairs = ran.stdout.contains("6 pairs;") || ran.stdout.contains("has no value");
     assert!(pairs, "{}", ran.stdout);
     assert!(folder.read("r.html").contains("<svg class=\"plot dots\""));
 }
