@@ -74,8 +74,8 @@ impl Bounded {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn has_space(&self) -> bool {
-        self.open() < self.allowed.load(Ordering::Relaxed)
+    fn space(&self) -> usize {
+        self.allowed.load(Ordering::Relaxed).saturating_sub(self.open())
     }
 
     /// Sets what follows from a window.
@@ -143,11 +143,21 @@ impl Backlog {
         }
     }
 
+    /// How many more requests may be in progress; `None` while they are not limited.
+    pub(crate) fn space(&self) -> Option<usize> {
+        self.is_behind().then(|| self.shared.requests.space())
+    }
+
+    /// A request was refused because there was no space.
+    pub(crate) fn note_refused(&self) {
+        self.shared.has_waited.store(true, Ordering::Relaxed);
+    }
+
     /// Counts a request of a connection that has many; `None` if it is to be refused.
     pub(crate) fn request(&self) -> Option<OpenRequest> {
         let shared = &self.shared;
-        if self.is_behind() && !shared.requests.has_space() {
-            shared.has_waited.store(true, Ordering::Relaxed);
+        if self.space() == Some(0) {
+            self.note_refused();
             return None;
         }
         shared.requests.enter();
@@ -182,7 +192,7 @@ impl Backlog {
 
 impl Shared {
     fn has_space(&self) -> bool {
-        let is_within = !self.is_behind.load(Ordering::Relaxed) || self.connections.has_space();
+        let is_within = !self.is_behind.load(Ordering::Relaxed) || self.connections.space() > 0;
         let is_burst = self.is_watched && self.fresh.load(Ordering::Relaxed) >= MAX_FRESH;
         let is_few = self.connections.open() < MIN_OPEN;
         is_within && !is_burst && (is_few || !self.is_late.load(Ordering::Relaxed))
