@@ -99,7 +99,7 @@ impl Gate {
         self.limit.is_full() && !may_pass()
     }
 
-    /// Counts a request that is worked on, if its connection may have many.
+    /// Counts a request that is worked on.
     fn admit(&self, request: &Request<Incoming>) -> Result<Option<OpenRequest>, Excess> {
         if self.is_exempt(request) {
             return Ok(None);
@@ -112,7 +112,7 @@ impl Gate {
             return Err(Excess::Request);
         }
         if !is_multiplexed {
-            return Ok(None);
+            return Ok(Some(self.backlog.request_of_limited_connection()));
         }
         self.backlog.request().map(Some).ok_or(Excess::Request)
     }
