@@ -14,7 +14,7 @@
 mod control;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use control::{CHECK_INTERVAL, Control, MIN_OPEN, Window, allowed};
@@ -22,6 +22,11 @@ use tokio::sync::Notify;
 
 /// Connections that are accepted between two checks: more would be here before the first delay is seen.
 const MAX_FRESH: usize = 64;
+
+/// After as many checks in a row that were late, and before that is known to be an overload, there may be twice as many
+/// requests in progress as usual, and at least this many: the others would make all of them late.
+const LATE_CHECKS: usize = 2;
+const MAX_BURST: usize = 256;
 
 /// A process's backlog. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -31,14 +36,15 @@ pub struct Backlog {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Whether the last delay was above the target.
-    is_late: AtomicBool,
+    /// How many checks in a row, up to the last one, found a delay above the target.
+    late_checks: AtomicUsize,
     /// Whether connections and requests are limited now.
     is_behind: AtomicBool,
     /// Connections that are open, each with one request at a time.
     connections: Bounded,
     /// Requests in progress on connections that have many.
     requests: Bounded,
+    times: Times,
     /// Connections that were accepted since the last check. They cost most, and their requests have not come yet.
     fresh: AtomicUsize,
     is_watched: bool,
@@ -58,6 +64,8 @@ struct Bounded {
     peak: AtomicUsize,
     /// The most that may be open while they are limited.
     allowed: AtomicUsize,
+    /// The most that were open in the last window in which they were not limited.
+    usual: AtomicUsize,
 }
 
 impl Bounded {
@@ -74,8 +82,13 @@ impl Bounded {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn has_space(&self) -> bool {
-        self.open() < self.allowed.load(Ordering::Relaxed)
+    fn space(&self) -> usize {
+        self.allowed.load(Ordering::Relaxed).saturating_sub(self.open())
+    }
+
+    /// Begins a window in which their number is not limited.
+    fn release(&self) {
+        self.usual.store(self.peak.swap(self.open(), Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Sets what follows from a window.
@@ -91,7 +104,32 @@ pub(crate) struct OpenConnection(Arc<Shared>);
 
 /// A request in progress, which counts until it is dropped.
 #[derive(Debug)]
-pub(crate) struct OpenRequest(Arc<Shared>);
+pub(crate) struct OpenRequest {
+    shared: Arc<Shared>,
+    begun: Instant,
+    /// Whether its number is limited; otherwise that of its connection is.
+    is_limited: bool,
+}
+
+/// How long requests were in progress that have ended since the last window.
+#[derive(Debug, Default)]
+struct Times {
+    count: AtomicU64,
+    nanos: AtomicU64,
+}
+
+impl Times {
+    fn add(&self, time: Duration) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.nanos.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Their mean; zero if there were none.
+    fn take_mean(&self) -> Duration {
+        let [count, nanos] = [&self.count, &self.nanos].map(|total| total.swap(0, Ordering::Relaxed));
+        Duration::from_nanos(nanos.checked_div(count).unwrap_or(0))
+    }
+}
 
 impl Backlog {
     /// Watches the runtime that it is called on, for as long as any clone exists. `target` is how long a runnable task
@@ -111,7 +149,9 @@ impl Backlog {
                 let Some(shared) = watched.upgrade() else { return };
                 let took = begun.elapsed();
                 shared.fresh.store(0, Ordering::Relaxed);
-                shared.is_late.store(took > target + CHECK_INTERVAL, Ordering::Relaxed);
+                let before = shared.late_checks.load(Ordering::Relaxed);
+                let now = if took > target + CHECK_INTERVAL { before + 1 } else { 0 };
+                shared.late_checks.store(now, Ordering::Relaxed);
                 match control.record(took) {
                     Some(delay) => shared.limit(&mut control, delay),
                     None => shared.changed.notify_waiters(),
@@ -143,15 +183,34 @@ impl Backlog {
         }
     }
 
+    /// How many more requests may be in progress; `None` while they are not limited.
+    pub(crate) fn space(&self) -> Option<usize> {
+        self.shared.space()
+    }
+
+    /// A request was refused because there was no space.
+    pub(crate) fn note_refused(&self) {
+        self.shared.has_waited.store(true, Ordering::Relaxed);
+    }
+
     /// Counts a request of a connection that has many; `None` if it is to be refused.
     pub(crate) fn request(&self) -> Option<OpenRequest> {
         let shared = &self.shared;
-        if self.is_behind() && !shared.requests.has_space() {
-            shared.has_waited.store(true, Ordering::Relaxed);
+        if shared.space() == Some(0) {
+            self.note_refused();
             return None;
         }
         shared.requests.enter();
-        Some(OpenRequest(Arc::clone(shared)))
+        Some(self.begin(true))
+    }
+
+    /// A request of a connection that has one at a time.
+    pub(crate) fn request_of_limited_connection(&self) -> OpenRequest {
+        self.begin(false)
+    }
+
+    fn begin(&self, is_limited: bool) -> OpenRequest {
+        OpenRequest { shared: Arc::clone(&self.shared), begun: Instant::now(), is_limited }
     }
 
     /// Limits connections and requests as an overload does.
@@ -181,17 +240,30 @@ impl Backlog {
 }
 
 impl Shared {
+    /// How many more requests may be in progress; `None` for any number.
+    fn space(&self) -> Option<usize> {
+        if self.is_behind.load(Ordering::Relaxed) {
+            return Some(self.requests.space());
+        }
+        if self.late_checks.load(Ordering::Relaxed) < LATE_CHECKS {
+            return None;
+        }
+        let most = self.requests.usual.load(Ordering::Relaxed).saturating_mul(2).max(MAX_BURST);
+        Some(most.saturating_sub(self.requests.open()))
+    }
+
     fn has_space(&self) -> bool {
-        let is_within = !self.is_behind.load(Ordering::Relaxed) || self.connections.has_space();
+        let is_within = !self.is_behind.load(Ordering::Relaxed) || self.connections.space() > 0;
         let is_burst = self.is_watched && self.fresh.load(Ordering::Relaxed) >= MAX_FRESH;
         let is_few = self.connections.open() < MIN_OPEN;
-        is_within && !is_burst && (is_few || !self.is_late.load(Ordering::Relaxed))
+        is_within && !is_burst && (is_few || self.late_checks.load(Ordering::Relaxed) == 0)
     }
 
     /// Sets the limits that follow from a window.
     fn limit(&self, control: &mut Control, delay: Duration) {
         let has_waited = self.has_waited.swap(false, Ordering::Relaxed);
-        let Some(factor) = control.factor(Window { delay, has_waited }) else { return self.end() };
+        let window = Window { delay, time: self.times.take_mean(), has_waited };
+        let Some(factor) = control.factor(window) else { return self.end() };
         self.connections.limit(factor);
         self.requests.limit(factor);
         let allowed = self.connections.allowed.load(Ordering::Relaxed);
@@ -206,8 +278,8 @@ impl Shared {
 
     fn end(&self) {
         self.is_behind.store(false, Ordering::Relaxed);
-        self.connections.peak.store(self.connections.open(), Ordering::Relaxed);
-        self.requests.peak.store(self.requests.open(), Ordering::Relaxed);
+        self.connections.release();
+        self.requests.release();
         self.surplus.store(0, Ordering::Relaxed);
         self.changed.notify_waiters();
     }
@@ -215,7 +287,10 @@ impl Shared {
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
-        self.0.requests.leave();
+        self.shared.times.add(self.begun.elapsed());
+        if self.is_limited {
+            self.shared.requests.leave();
+        }
     }
 }
 

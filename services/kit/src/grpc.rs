@@ -17,6 +17,12 @@ use crate::serve::GatePolicy;
 /// The descriptors of the health service, as an encoded `FileDescriptorSet`.
 pub const HEALTH: &[u8] = tonic_health::pb::FILE_DESCRIPTOR_SET;
 
+/// How the paths of the health service begin.
+const HEALTH_PATH: &str = "/grpc.health.";
+/// The same as HTTP/2 transfers it: as it is, or in the Huffman code of RFC 7541 (the whole bytes of it).
+pub(crate) const HEALTH_PATH_CODES: [&[u8]; 2] =
+    [HEALTH_PATH.as_bytes(), &[0x62, 0x6b, 0x2b, 0x22, 0xf3, 0x94, 0x74, 0x26, 0x75]];
+
 const DESCRIPTORS: &str = "the build wrote the descriptors";
 
 /// The health that a port reports of its services.
@@ -51,7 +57,7 @@ impl PortHealth {
 /// The gate of a gRPC port: health is answered under any load.
 #[must_use]
 pub const fn gate_policy(metric: &'static str, refusal: fn() -> Response) -> GatePolicy {
-    GatePolicy { metric, is_exempt: |path| path.starts_with("/grpc.health."), refusal }
+    GatePolicy { metric, is_exempt: |path| path.starts_with(HEALTH_PATH), refusal }
 }
 
 /// Adds both versions of server reflection, so that tools such as `grpcurl` need no files. They describe `services` (an

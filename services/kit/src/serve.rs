@@ -4,6 +4,7 @@
 
 mod acceptor;
 mod gate;
+mod shed;
 mod streams;
 
 use std::net::SocketAddr;
@@ -16,7 +17,7 @@ use axum::Router;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::Interest;
+use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
 
@@ -24,6 +25,7 @@ use crate::drain::Draining;
 use acceptor::{Accepted, Acceptor, BACKLOG};
 use gate::GatedRoutes;
 pub use gate::{Gate, GatePolicy};
+use shed::Shedding;
 use streams::StreamExecutor;
 
 /// Why an address could not be listened on.
@@ -209,24 +211,37 @@ impl Connection {
         }
     }
 
-    async fn http2(mut self) {
-        let mut builder = http2::Builder::new(self.routes.executor.clone());
-        builder
-            .timer(TokioTimer::new())
-            .max_concurrent_streams(self.bounds.streams)
-            .max_pending_accept_reset_streams(self.bounds.streams as usize)
-            .keep_alive_interval(self.bounds.header)
-            .keep_alive_timeout(Duration::from_secs(20));
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(self.stream), self.routes));
-        tokio::select! {
-            _ended = connection.as_mut() => return,
-            () = self.draining.begun() => {}
+    async fn http2(self) {
+        let Self { stream, bounds, routes, draining } = self;
+        match routes.gate.clone() {
+            Some(gate) => serve_http2(Shedding::new(stream, gate), bounds, routes, draining).await,
+            None => serve_http2(stream, bounds, routes, draining).await,
         }
-        connection.as_mut().graceful_shutdown();
-        tokio::select! {
-            _ended = connection => {}
-            () = self.draining.cut() => {}
-        }
+    }
+}
+
+async fn serve_http2(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    bounds: Bounds,
+    routes: GatedRoutes,
+    mut draining: Draining,
+) {
+    let mut builder = http2::Builder::new(routes.executor.clone());
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(bounds.streams)
+        .max_pending_accept_reset_streams(bounds.streams as usize)
+        .keep_alive_interval(bounds.header)
+        .keep_alive_timeout(Duration::from_secs(20));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), routes));
+    tokio::select! {
+        _ended = connection.as_mut() => return,
+        () = draining.begun() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    tokio::select! {
+        _ended = connection => {}
+        () = draining.cut() => {}
     }
 }
 
@@ -273,9 +288,10 @@ mod tests {
     use crate::limit::Limit;
     use crate::metrics::Metrics;
 
+    const GRPC_HEALTH: &str = "/grpc.health.v1.Health/Check";
     const POLICY: GatePolicy = GatePolicy {
         metric: "refused_early",
-        is_exempt: |path| path == "/health",
+        is_exempt: |path| path == "/health" || path == GRPC_HEALTH,
         refusal: || -> Response { StatusCode::SERVICE_UNAVAILABLE.into_response() },
     };
 
@@ -338,7 +354,7 @@ mod tests {
         let gate = Gate::new(&backlog, &Limit::new(2_000), POLICY, &Metrics::new("demo"));
         let waiting = Arc::clone(&work);
         let worked_on = move || async move { waiting.acquire_owned().await.unwrap().forget() };
-        let routes = Router::new().route("/", get(worked_on)).route("/health", get(async || "ok"));
+        let routes = Router::new().route("/", get(worked_on)).route(GRPC_HEALTH, get(async || "ok"));
         let (address, _drain) = start(Protocol::Http2, routes, gate).await;
         let io = TokioIo::new(TcpStream::connect(address).await.unwrap());
         let (client, connection) =
@@ -354,7 +370,7 @@ mod tests {
         for _ in 0..900 {
             assert_eq!(answers.join_next().await.unwrap().unwrap(), StatusCode::SERVICE_UNAVAILABLE);
         }
-        assert_eq!(send("/health").await, StatusCode::OK);
+        assert_eq!(send(GRPC_HEALTH).await, StatusCode::OK);
         work.add_permits(101);
         while let Some(answer) = answers.join_next().await {
             assert_eq!(answer.unwrap(), StatusCode::OK, "it was worked on");

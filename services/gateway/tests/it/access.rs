@@ -14,7 +14,7 @@ use crate::support::{Client, Server, request, sample};
 
 /// The routes of the operators' port.
 const OPERATORS: [&str; 4] = ["/healthz", "/readyz", "/ready", "/metrics"];
-const ROLES: [(&str, &str); 3] = [
+pub(crate) const ROLES: [(&str, &str); 3] = [
     ("AUTH_NAMESPACE", "accelbyte"),
     ("SERVICE_SUBJECTS", "loader, importer"),
     ("ADMIN_SUBJECTS", "operator"),

@@ -17,12 +17,17 @@ pub(super) const MIN_OPEN: usize = 64;
 /// In one window their number changes by no more than to a quarter down, and by an eighth up.
 const MAX_DECREASE: f64 = 0.25;
 const INCREASE: f64 = 1.125;
+/// While they are limited, requests may be in progress for this many targets longer than before. Tasks are not all that
+/// requests wait for: the delay is small where many of them wait for the database.
+const MAX_TARGETS_IN_PROGRESS: u32 = 4;
 
 /// What was seen in a window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     /// Its mean delay.
     pub(super) delay: Duration,
+    /// How long the requests that ended in it had been in progress, on the mean.
+    pub(super) time: Duration,
     /// Whether a port waited for the limit, or a request was refused.
     pub(super) has_waited: bool,
 }
@@ -36,12 +41,21 @@ pub(super) struct Control {
     /// Windows in a row above the target, while not limited; or fit to release, while limited.
     in_a_row: u32,
     is_limiting: bool,
+    /// How long requests were in progress in the last window in which the process was not behind.
+    usual_time: Duration,
 }
 
 impl Control {
     /// `target` is how long a runnable task may wait.
     pub(super) fn new(target: Duration) -> Self {
-        Self { target, elapsed: Duration::ZERO, checks: 0, in_a_row: 0, is_limiting: false }
+        Self {
+            target,
+            elapsed: Duration::ZERO,
+            checks: 0,
+            in_a_row: 0,
+            is_limiting: false,
+            usual_time: Duration::ZERO,
+        }
     }
 
     /// Records how long a check took; at the end of a window, returns its mean delay.
@@ -65,13 +79,18 @@ impl Control {
         if self.in_a_row >= to_change {
             (self.is_limiting, self.in_a_row) = (!self.is_limiting, 0);
         }
-        let factor = if is_late {
-            (self.target.as_secs_f64() / window.delay.as_secs_f64()).max(MAX_DECREASE)
-        } else {
-            INCREASE
-        };
+        if !self.is_limiting && !is_late {
+            self.usual_time = window.time;
+        }
+        let max_time = self.usual_time + self.target * MAX_TARGETS_IN_PROGRESS;
+        let excess = ratio(window.delay, self.target).max(ratio(window.time, max_time));
+        let factor = if excess > 1.0 { excess.recip().max(MAX_DECREASE) } else { INCREASE };
         self.is_limiting.then_some(factor)
     }
+}
+
+fn ratio(time: Duration, most: Duration) -> f64 {
+    time.as_secs_f64() / most.as_secs_f64()
 }
 
 /// How many may be open, where that many were.
@@ -98,7 +117,7 @@ mod tests {
         fn run(&mut self, clients: usize) -> bool {
             let delay = WORK * u32::try_from(self.open).unwrap();
             let has_waited = clients > self.open;
-            let factor = self.control.factor(Window { delay, has_waited });
+            let factor = self.control.factor(Window { delay, time: Duration::ZERO, has_waited });
             self.open = clients.min(factor.map_or(usize::MAX, |factor| allowed(self.open, factor)));
             factor.is_some()
         }
@@ -125,7 +144,8 @@ mod tests {
         process.control.is_limiting = true;
         for _ in 0..60 {
             let delay = WORK * u32::try_from(process.open / 100).unwrap();
-            let factor = process.control.factor(Window { delay, has_waited: true }).unwrap();
+            let factor =
+                process.control.factor(Window { delay, time: Duration::ZERO, has_waited: true }).unwrap();
             process.open = allowed(process.open, factor);
         }
         assert!(process.open > 9_000, "{}", process.open);
@@ -134,7 +154,7 @@ mod tests {
     #[test]
     fn a_short_pause_limits_nothing() {
         let mut control = Control::new(TARGET);
-        let window = |delay| Window { delay, has_waited: false };
+        let window = |delay| Window { delay, time: Duration::ZERO, has_waited: false };
         for _ in 0..100 {
             for delay in [TARGET * 50, TARGET] {
                 assert_eq!(control.factor(window(delay)), None);

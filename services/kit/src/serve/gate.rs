@@ -17,6 +17,7 @@ use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
 
 use super::Peer;
+use super::shed::refusal_block;
 use super::streams::StreamExecutor;
 use crate::backlog::{Backlog, OpenConnection, OpenRequest};
 use crate::limit::Limit;
@@ -31,6 +32,8 @@ pub struct Gate {
     policy: GatePolicy,
     exception: Option<Arc<FullLimitException>>,
     refused: Counter,
+    /// The refusal, encoded for HTTP/2.
+    refusal_block: Arc<[u8]>,
 }
 
 /// Whether a request with these headers is admitted although the limit is full.
@@ -65,7 +68,15 @@ impl Gate {
         metrics.register(|registry| {
             registry.register(policy.metric, "Requests refused before they were routed", counted);
         });
-        Self { backlog: backlog.clone(), limit: limit.clone(), policy, exception: None, refused }
+        let refusal_block = refusal_block(&(policy.refusal)()).into();
+        Self {
+            backlog: backlog.clone(),
+            limit: limit.clone(),
+            policy,
+            exception: None,
+            refused,
+            refusal_block,
+        }
     }
 
     /// The same gate, which admits requests whose headers satisfy `exception` although the limit is full.
@@ -88,7 +99,7 @@ impl Gate {
         self.limit.is_full() && !may_pass()
     }
 
-    /// Counts a request that is worked on, if its connection may have many.
+    /// Counts a request that is worked on.
     fn admit(&self, request: &Request<Incoming>) -> Result<Option<OpenRequest>, Excess> {
         if self.is_exempt(request) {
             return Ok(None);
@@ -101,7 +112,7 @@ impl Gate {
             return Err(Excess::Request);
         }
         if !is_multiplexed {
-            return Ok(None);
+            return Ok(Some(self.backlog.request_of_limited_connection()));
         }
         self.backlog.request().map(Some).ok_or(Excess::Request)
     }
@@ -114,6 +125,24 @@ impl Gate {
             refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         refusal
+    }
+
+    /// How many requests of HTTP/2 may be passed on now; `None` while their number is not limited.
+    pub(super) fn space(&self) -> Option<usize> {
+        self.backlog.space()
+    }
+
+    /// Requests were refused before they were parsed.
+    pub(super) fn note_refused(&self, count: u64) {
+        if count > 0 {
+            self.backlog.note_refused();
+            self.refused.inc_by(count);
+        }
+    }
+
+    /// The headers of a refusal, encoded for HTTP/2.
+    pub(super) fn refusal_block(&self) -> &[u8] {
+        &self.refusal_block
     }
 
     /// Whether connections are limited now.
