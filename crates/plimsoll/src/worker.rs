@@ -50,12 +50,12 @@ pub(crate) fn worker(arguments: &WorkerArguments) -> CommandResult<u8> {
 }
 
 /// What a worker offers.
-struct Served {
-    program: Arc<Program>,
+pub(crate) struct Served {
+    pub(crate) program: Arc<Program>,
     /// What virtual users do instead of a plan's steps.
-    behaviour: Option<Arc<dyn Behaviour>>,
+    pub(crate) behaviour: Option<Arc<dyn Behaviour>>,
     /// Called at the end; what it returns is for the coordinator's command.
-    finish: Box<dyn FnOnce() -> serde_json::Value>,
+    pub(crate) finish: Box<dyn FnOnce() -> serde_json::Value>,
 }
 
 fn serve(mut session: Session) -> CommandResult<u8> {
@@ -98,11 +98,7 @@ fn served(session: &mut Session) -> CommandResult<Served> {
             let program = Arc::new(program(job, session)?);
             Ok(Served { program, behaviour: None, finish: Box::new(|| serde_json::Value::Null) })
         }
-        HandedJob::Script(job) => {
-            let (script, program) = script::served(job, session)?;
-            let (program, behaviour) = (Arc::new(program), Some(script.behaviour.clone()));
-            Ok(Served { program, behaviour, finish: Box::new(|| script.finish()) })
-        }
+        HandedJob::Script(job) => script::served(job, session),
     }
 }
 

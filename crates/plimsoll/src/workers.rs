@@ -19,7 +19,9 @@ use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
 use crate::plan;
-pub(crate) use handed::{HandOver, HandedJob, NotedFiles, PlanJob, received, received_plan, resolve as resolve_plan};
+pub(crate) use handed::{
+    HandOver, HandedJob, NotedFiles, PlanJob, received, received_plan, resolve as resolve_plan,
+};
 use local::LocalWorkers;
 
 /// The version that coordinator and workers must share.

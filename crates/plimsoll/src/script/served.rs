@@ -6,7 +6,6 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use cluster::Session;
 use engine::Program;
-use engine::iteration::Behaviour;
 use k6::{AskedOfTest, Script};
 
 use super::inputs::ScriptInputs;
@@ -15,6 +14,7 @@ use super::loading::{ReadingProcess, behaviour, load, plan};
 use super::log::ScriptLog;
 use crate::failure::{CommandResult, Failure};
 use crate::reflection;
+use crate::worker::Served;
 use crate::workers::{ConnectedWorkers, HandOver, HandedJob, NotedFiles};
 
 /// Before the name of a `SharedArray`, as the name of a file with its elements, one a line.
@@ -45,25 +45,21 @@ pub(super) fn set_up(workers: ConnectedWorkers, loaded: &LoadedScript) -> Connec
 }
 
 /// A script that a worker was handed.
-pub(crate) struct ServedScript {
-    pub(crate) behaviour: Arc<dyn Behaviour>,
+struct ServedScript {
     script: Script,
     log: ScriptLog,
 }
 
 impl ServedScript {
     /// What it has asked of its test, for the coordinator. Its log is printed to its end.
-    pub(crate) fn finish(self) -> serde_json::Value {
+    fn finish(self) -> serde_json::Value {
         self.log.end();
         serde_json::to_value(self.script.requests().asked()).unwrap_or_default()
     }
 }
 
 /// The script of this job, as a worker offers it, and its program.
-pub(crate) fn served(
-    job: serde_json::Value,
-    session: &mut Session,
-) -> CommandResult<(ServedScript, Program)> {
+pub(crate) fn served(job: serde_json::Value, session: &mut Session) -> CommandResult<Served> {
     let inputs: ScriptInputs = serde_json::from_value(job).map_err(Failure::own)?;
     let mut shared_arrays = BTreeMap::new();
     for (name, content) in session.files.named(SHARED_ARRAY) {
@@ -87,6 +83,7 @@ pub(crate) fn served(
     let program = program.with_origin_rules(loaded.network.clone()).with_body_budget(k6::BODY_BUDGET_BYTES);
     let program = program.set_up_elsewhere(Vec::new(), std::mem::take(&mut session.setup_ticks));
     let program = program.ok_or_else(|| Failure::own(anyhow!("the setup of a script is not a plan's")))?;
-    let behaviour = behaviour(&loaded, log.sink())?;
-    Ok((ServedScript { behaviour, script: loaded.script, log }, program))
+    let behaviour = Some(behaviour(&loaded, log.sink())?);
+    let script = ServedScript { script: loaded.script, log };
+    Ok(Served { program: Arc::new(program), behaviour, finish: Box::new(|| script.finish()) })
 }
