@@ -29,9 +29,9 @@ struct Cost {
 const VALUES: u64 = 100;
 
 fn key(id: u32) -> Key {
-    let metric = if id % 2 == 0 { Metric::ResponseTime } else { Metric::Scheduled };
+    let metric = if id.is_multiple_of(2) { Metric::ResponseTime } else { Metric::Scheduled };
     let key = Key::of(metric).scenario("play").endpoint(&format!("endpoint {}", id / 2)).phase("steady");
-    if id % 2 == 0 { key.outcome(Outcome::Ok) } else { key }
+    if id.is_multiple_of(2) { key.outcome(Outcome::Ok) } else { key }
 }
 
 fn second_of_loop(simulated: Simulated, second: u32) -> Tick {
@@ -112,6 +112,7 @@ fn what_is_sent_and_kept_grows_with_keys_and_no_faster_than_workers() {
 
 /// Its figures are shown by `cargo test -p plimsoll --test it -- --nocapture cost_of_a_fleet`.
 #[test]
+#[allow(clippy::print_stdout, reason = "the figures of a fleet are read by people")]
 fn cost_of_a_fleet() {
     for (workers, keys) in [(50, 20), (100, 20), (200, 20), (200, 40)] {
         let simulated = Simulated { workers, keys, seconds: 4 };

@@ -75,6 +75,6 @@ mod tests {
     fn the_spread_names_what_was_recorded_and_no_worker() {
         assert_eq!(spread(&[]), None);
         let all = [worker(1, 100.0, 0), worker(2, 98.4, 3)];
-        insta::assert_snapshot!(spread(&all).unwrap(), @"2 of 2 loops; each began 98.4/s to 100/s, start lag p99 0.25 ms, stalled 0 %, dropped late 0 to 3");
+        insta::assert_snapshot!(spread(&all).unwrap(), @"2 of 2 loops; each began 98.4/s to 100/s, start lag p99 250 µs, stalled 0 %, dropped late 0 to 3");
     }
 }
