@@ -8,7 +8,6 @@
 //! asked, while the process is behind, to refer to none (SETTINGS_HEADER_TABLE_SIZE of 0); until it has acknowledged
 //! that, the server refuses.
 
-mod frames;
 mod header_table;
 mod requests;
 mod responses;
@@ -20,7 +19,6 @@ use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use axum::response::Response;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
@@ -34,11 +32,6 @@ const READ_BYTES: usize = 32 * 1024;
 const MAX_REPLY_BYTES: usize = 64 * 1024;
 /// Reads in a row without a byte for the server, after which other connections get their turn.
 const MAX_READS: usize = 4;
-
-/// The block of headers of a refusal.
-pub(super) fn refusal_block(refusal: &Response) -> Vec<u8> {
-    frames::response_block(refusal.status(), refusal.headers())
-}
 
 /// A connection of HTTP/2 whose surplus requests are refused.
 pub(super) struct Shedding<S = TcpStream> {

@@ -1,10 +1,10 @@
 //! What a client sends on a connection of HTTP/2, frame by frame: passed on to the server, or refused unparsed.
 
-use super::frames::{
+use super::header_table::HeaderTable;
+use crate::serve::frames::{
     CONNECTION, FrameHeader, HEADER_BYTES, PREFACE_BYTES, flag, kind, write_response, write_window_update,
 };
-use super::header_table::HeaderTable;
-use crate::grpc::HEALTH_PATH_CODES;
+use crate::serve::health_path::HEALTH_PATH_CODES;
 
 /// Blocks of headers that are longer are parsed by the server.
 const MAX_BLOCK_BYTES: usize = 4096;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::http::StatusCode;
-use axum::response::IntoResponse as _;
+use axum::response::{IntoResponse as _, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper::service::service_fn;
@@ -11,12 +11,12 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use super::frames::{CONNECTION, PREFACE_BYTES, flag, kind, write_frame};
 use super::*;
 use crate::backlog::Backlog;
 use crate::limit::Limit;
 use crate::metrics::Metrics;
 use crate::serve::GatePolicy;
+use crate::serve::frames::{CONNECTION, PREFACE_BYTES, flag, kind, write_frame};
 
 const POLICY: GatePolicy = GatePolicy {
     metric: "refused_early",
