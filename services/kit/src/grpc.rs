@@ -12,16 +12,10 @@ use tonic_health::pb::health_server::{Health, HealthServer};
 use tonic_health::server::{HealthReporter, health_reporter};
 use tonic_reflection::server::Builder;
 
-use crate::serve::GatePolicy;
+use crate::serve::{GatePolicy, HEALTH_PATH};
 
 /// The descriptors of the health service, as an encoded `FileDescriptorSet`.
 pub const HEALTH: &[u8] = tonic_health::pb::FILE_DESCRIPTOR_SET;
-
-/// How the paths of the health service begin.
-const HEALTH_PATH: &str = "/grpc.health.";
-/// The same as HTTP/2 transfers it: as it is, or in the Huffman code of RFC 7541 (the whole bytes of it).
-pub(crate) const HEALTH_PATH_CODES: [&[u8]; 2] =
-    [HEALTH_PATH.as_bytes(), &[0x62, 0x6b, 0x2b, 0x22, 0xf3, 0x94, 0x74, 0x26, 0x75]];
 
 const DESCRIPTORS: &str = "the build wrote the descriptors";
 

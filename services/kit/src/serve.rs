@@ -3,7 +3,9 @@
 //! One accept loop serves HTTP/1.1 and HTTP/2 (gRPC) alike, so that every port drains the same way.
 
 mod acceptor;
+mod frames;
 mod gate;
+mod health_path;
 mod shed;
 mod streams;
 
@@ -25,6 +27,7 @@ use crate::drain::Draining;
 use acceptor::{Accepted, Acceptor, BACKLOG};
 use gate::GatedRoutes;
 pub use gate::{Gate, GatePolicy};
+pub(crate) use health_path::HEALTH_PATH;
 use shed::Shedding;
 use streams::StreamExecutor;
 

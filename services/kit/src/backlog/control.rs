@@ -19,7 +19,7 @@ const MAX_DECREASE: f64 = 0.25;
 const INCREASE: f64 = 1.125;
 /// While they are limited, requests may be in progress for this many targets longer than before. Tasks are not all that
 /// requests wait for: the delay is small where many of them wait for the database.
-const MAX_TARGETS_IN_PROGRESS: u32 = 4;
+const MAX_TARGETS_IN_PROGRESS: u32 = 2;
 
 /// What was seen in a window.
 #[derive(Debug, Clone, Copy)]

@@ -17,7 +17,7 @@ use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
 
 use super::Peer;
-use super::shed::refusal_block;
+use super::frames::response_block;
 use super::streams::StreamExecutor;
 use crate::backlog::{Backlog, OpenConnection, OpenRequest};
 use crate::limit::Limit;
@@ -68,7 +68,8 @@ impl Gate {
         metrics.register(|registry| {
             registry.register(policy.metric, "Requests refused before they were routed", counted);
         });
-        let refusal_block = refusal_block(&(policy.refusal)()).into();
+        let refusal = (policy.refusal)();
+        let refusal_block = response_block(refusal.status(), refusal.headers()).into();
         Self {
             backlog: backlog.clone(),
             limit: limit.clone(),

@@ -4,11 +4,13 @@
 //! encoded. Ten times as many requests as a process can serve would take all of its time. Here a refused request costs
 //! the look at two frames' headers: its frames are dropped, and a response that was encoded beforehand is written.
 //!
-//! Blocks of headers refer back to earlier ones, so none may be skipped that a later one refers to. Therefore the client is
-//! asked, while the process is behind, to refer to none (SETTINGS_HEADER_TABLE_SIZE of 0); until it has acknowledged
-//! that, the server refuses.
+//! Blocks of headers refer back to earlier ones, so none may be skipped that a later one can refer to. Most can be: they
+//! only refer to what the first ones of their connection contain. For the others the client is asked, while the process
+//! is behind, to refer to none (SETTINGS_HEADER_TABLE_SIZE of 0); until it has acknowledged that, the server refuses.
+//!
+//! A connection some of whose requests were refused is not read again for a moment: to read and write costs more than to
+//! refuse, and so it is done for many requests at once.
 
-mod frames;
 mod header_table;
 mod requests;
 mod responses;
@@ -19,10 +21,11 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use axum::response::Response;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
 
 use super::Gate;
 use requests::{Requests, Sorted};
@@ -35,10 +38,8 @@ const MAX_REPLY_BYTES: usize = 64 * 1024;
 /// Reads in a row without a byte for the server, after which other connections get their turn.
 const MAX_READS: usize = 4;
 
-/// The block of headers of a refusal.
-pub(super) fn refusal_block(refusal: &Response) -> Vec<u8> {
-    frames::response_block(refusal.status(), refusal.headers())
-}
+/// Between two reads of a connection some of whose requests were refused.
+const PAUSE: Duration = Duration::from_millis(25);
 
 /// A connection of HTTP/2 whose surplus requests are refused.
 pub(super) struct Shedding<S = TcpStream> {
@@ -54,6 +55,8 @@ pub(super) struct Shedding<S = TcpStream> {
     replies: Vec<u8>,
     /// How much of them is written.
     sent: usize,
+    /// Until it ends, nothing is read.
+    pause: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Shedding<S> {
@@ -67,6 +70,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Shedding<S> {
             taken: 0,
             replies: Vec::new(),
             sent: 0,
+            pause: None,
         }
     }
 
@@ -104,6 +108,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Shedding<S> {
         let (passed, replies, refusal) = (&mut self.passed, &mut self.replies, self.gate.refusal_block());
         let refused = self.requests.sort(input.filled(), &mut Sorted { passed, replies, space, refusal });
         self.gate.note_refused(refused);
+        if refused > 0 && input.remaining() > 0 {
+            self.pause = Some(Box::pin(sleep(PAUSE)));
+        }
         Poll::Ready(Ok(!input.filled().is_empty()))
     }
 
@@ -124,6 +131,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Shedding<S> {
         for _ in 0..MAX_READS {
             if this.hand_on(buffer) {
                 return Poll::Ready(Ok(()));
+            }
+            if let Some(pause) = &mut this.pause {
+                ready!(pause.as_mut().poll(context));
+                this.pause = None;
             }
             let space = this.gate.space();
             if space.is_none() && this.requests.all_pass() {

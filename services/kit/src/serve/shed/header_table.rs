@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::frames::write_header_table_size;
+use crate::serve::frames::write_header_table_size;
 
 /// The size that HTTP/2 begins with, which the server does not change.
 const DEFAULT_BYTES: u32 = 4096;

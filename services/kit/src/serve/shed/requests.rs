@@ -1,10 +1,11 @@
 //! What a client sends on a connection of HTTP/2, frame by frame: passed on to the server, or refused unparsed.
 
-use super::frames::{
-    CONNECTION, FrameHeader, HEADER_BYTES, PREFACE_BYTES, flag, kind, write_response, write_window_update,
-};
 use super::header_table::HeaderTable;
-use crate::grpc::HEALTH_PATH_CODES;
+use crate::serve::frames::{
+    CONNECTION, FrameHeader, HEADER_BYTES, PREFACE_BYTES, flag, keeps_table, kind, write_response,
+    write_window_update,
+};
+use crate::serve::health_path::HEALTH_PATH_CODES;
 
 /// Blocks of headers that are longer are parsed by the server.
 const MAX_BLOCK_BYTES: usize = 4096;
@@ -21,6 +22,10 @@ enum Part {
     Payload {
         left: usize,
         is_passed: bool,
+    },
+    /// A block of headers that is passed on.
+    PassedBlock {
+        left: usize,
     },
     /// The block of headers of a request that may be refused.
     Block {
@@ -49,7 +54,10 @@ pub(super) struct Requests {
     header_len: usize,
     /// How much of that the server has already.
     header_passed: usize,
+    /// What has come of the block of headers that comes.
     block: Vec<u8>,
+    /// Whether the client may ask for the server's health without naming it again.
+    may_refer_to_health: bool,
     pub(super) table: HeaderTable,
     /// The last stream that the client has opened, and the last one that the server knows.
     last: u32,
@@ -68,6 +76,7 @@ impl Default for Requests {
             header_len: 0,
             header_passed: 0,
             block: Vec::new(),
+            may_refer_to_health: false,
             table: HeaderTable::default(),
             last: 0,
             last_passed: 0,
@@ -82,7 +91,7 @@ impl Requests {
     pub(super) fn all_pass(&self) -> bool {
         let is_whole = match self.part {
             Part::Header => self.header_len == self.header_passed,
-            Part::Preface { .. } => true,
+            Part::Preface { .. } | Part::PassedBlock { .. } => true,
             Part::Payload { is_passed, .. } => is_passed,
             Part::Block { .. } => false,
         };
@@ -93,10 +102,12 @@ impl Requests {
     pub(super) fn passed(&mut self, mut input: &[u8]) {
         debug_assert!(self.all_pass(), "something has to be dropped");
         while !input.is_empty() {
-            if let Part::Preface { left } | Part::Payload { left, .. } = self.part {
-                let count = left.min(input.len());
-                self.advance(count);
-                input = &input[count..];
+            if let Part::Preface { left } | Part::Payload { left, .. } | Part::PassedBlock { left } =
+                self.part
+            {
+                let (part, rest) = input.split_at(left.min(input.len()));
+                self.advance(part);
+                input = rest;
                 continue;
             }
             if let Some(frame) = self.read_header(&mut input) {
@@ -104,7 +115,7 @@ impl Requests {
                 if is_acknowledgement(&frame) {
                     self.table.acknowledged();
                 }
-                self.part = payload(frame.length, true);
+                self.begin_passed(&frame);
                 self.header_len = 0;
             }
             self.header_passed = self.header_len;
@@ -116,12 +127,12 @@ impl Requests {
         let mut refused = 0;
         while !input.is_empty() {
             match self.part {
-                Part::Preface { left } | Part::Payload { left, .. } => {
+                Part::Preface { left } | Part::Payload { left, .. } | Part::PassedBlock { left } => {
                     let (part, rest) = input.split_at(left.min(input.len()));
                     if self.part.is_passed() {
                         sorted.passed.extend_from_slice(part);
                     }
-                    self.advance(part.len());
+                    self.advance(part);
                     input = rest;
                 }
                 Part::Block { frame } => {
@@ -147,12 +158,38 @@ impl Requests {
         refused
     }
 
-    fn advance(&mut self, count: usize) {
-        if let Part::Preface { left } | Part::Payload { left, .. } = &mut self.part {
-            *left -= count;
+    fn advance(&mut self, bytes: &[u8]) {
+        if let Part::PassedBlock { .. } = self.part {
+            self.block.extend_from_slice(bytes);
+        }
+        if let Part::Preface { left } | Part::Payload { left, .. } | Part::PassedBlock { left } =
+            &mut self.part
+        {
+            *left -= bytes.len();
             if *left == 0 {
-                self.part = Part::Header;
+                self.end_passed();
             }
+        }
+    }
+
+    fn end_passed(&mut self) {
+        if let Part::PassedBlock { .. } = self.part {
+            self.may_refer_to_health = names_health(&self.block);
+        }
+        self.part = Part::Header;
+    }
+
+    /// A frame is passed on whose header was read.
+    fn begin_passed(&mut self, frame: &FrameHeader) {
+        self.part = payload(frame.length, true);
+        if frame.kind != kind::HEADERS || self.may_refer_to_health {
+            return;
+        }
+        if frame.is_continued() || frame.length > MAX_BLOCK_BYTES {
+            self.may_refer_to_health = true;
+        } else if frame.length > 0 {
+            self.block.clear();
+            self.part = Part::PassedBlock { left: frame.length };
         }
     }
 
@@ -202,7 +239,7 @@ impl Requests {
 
     fn may_refuse(&self, frame: &FrameHeader, sorted: &Sorted<'_>) -> bool {
         sorted.space == 0
-            && self.table.is_empty()
+            && (self.table.is_empty() || !self.may_refer_to_health)
             && frame.has(flag::END_HEADERS)
             && (1..=MAX_BLOCK_BYTES).contains(&frame.length)
             && self.unfinished.len() < MAX_UNFINISHED
@@ -219,30 +256,41 @@ impl Requests {
         self.note_passed(frame);
         sorted.passed.extend_from_slice(&self.header[self.header_passed..]);
         (self.header_len, self.header_passed) = (0, 0);
-        self.part = payload(frame.length, true);
+        self.begin_passed(frame);
+    }
+
+    /// Whether no later block of headers can refer to this one.
+    fn can_skip(&self, frame: &FrameHeader) -> bool {
+        let is_plain = !frame.has(flag::PADDED) && !frame.has(flag::PRIORITY);
+        self.table.is_empty() || is_plain && keeps_table(&self.block)
     }
 
     fn end_block(&mut self, frame: &FrameHeader, sorted: &mut Sorted<'_>) -> u64 {
         // Its health must be readable under any load.
-        let is_health = HEALTH_PATH_CODES.iter().any(|path| contains(&self.block, path));
-        if is_health {
-            self.pass(frame, sorted);
-            sorted.passed.extend_from_slice(&self.block);
-        } else {
+        let is_refused = !names_health(&self.block) && self.can_skip(frame);
+        if is_refused {
             write_response(sorted.replies, frame.stream, sorted.refusal);
             if !frame.ends_stream() {
                 self.unfinished.push(frame.stream);
             }
+        } else {
+            self.may_refer_to_health |= names_health(&self.block);
+            self.note_passed(frame);
+            sorted.passed.extend_from_slice(&self.header);
+            sorted.passed.extend_from_slice(&self.block);
         }
         self.part = Part::Header;
-        self.header_len = 0;
-        u64::from(!is_health)
+        (self.header_len, self.header_passed) = (0, 0);
+        u64::from(is_refused)
     }
 }
 
 impl Part {
     fn is_passed(self) -> bool {
-        matches!(self, Self::Preface { .. } | Self::Payload { is_passed: true, .. })
+        matches!(
+            self,
+            Self::Preface { .. } | Self::PassedBlock { .. } | Self::Payload { is_passed: true, .. }
+        )
     }
 }
 
@@ -254,6 +302,6 @@ fn is_acknowledgement(frame: &FrameHeader) -> bool {
     frame.kind == kind::SETTINGS && frame.has(flag::ACK)
 }
 
-fn contains(block: &[u8], text: &[u8]) -> bool {
-    block.windows(text.len()).any(|part| part == text)
+fn names_health(block: &[u8]) -> bool {
+    HEALTH_PATH_CODES.iter().any(|path| block.windows(path.len()).any(|part| part == *path))
 }

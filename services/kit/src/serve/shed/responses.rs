@@ -1,6 +1,6 @@
 //! What the server sends on a connection of HTTP/2, as far as it must be known where other frames fit in between.
 
-use super::frames::{FrameHeader, HEADER_BYTES, flag, kind};
+use crate::serve::frames::{FrameHeader, HEADER_BYTES, flag, kind};
 
 /// Follows the frames that are written.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::http::StatusCode;
-use axum::response::IntoResponse as _;
+use axum::response::{IntoResponse as _, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper::service::service_fn;
@@ -11,12 +11,12 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use super::frames::{CONNECTION, PREFACE_BYTES, flag, kind, write_frame};
 use super::*;
 use crate::backlog::Backlog;
 use crate::limit::Limit;
 use crate::metrics::Metrics;
 use crate::serve::GatePolicy;
+use crate::serve::frames::{CONNECTION, PREFACE_BYTES, flag, kind, write_frame};
 
 const POLICY: GatePolicy = GatePolicy {
     metric: "refused_early",
@@ -83,7 +83,7 @@ impl Pair {
 }
 
 /// Its client sends more data than the connection's window has, so that it stops unless what is dropped is given back.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn while_the_process_is_behind_nothing_of_a_surplus_request_is_parsed_and_each_is_answered() {
     let pair = Pair::start().await;
     let expect = |statuses: Vec<StatusCode>, status| {
@@ -161,9 +161,47 @@ fn a_request_that_cannot_be_skipped_is_left_to_the_server() {
     for input in [parts.concat(), large, frame(kind::HEADERS, whole, 5, b"/grpc.health.v1.Health/Check")] {
         assert_eq!(sort(&mut requests_without_table(), &input, 0), (input, Vec::new(), 0));
     }
-    let mut fresh = Requests::default();
-    let input = [vec![b'P'; PREFACE_BYTES], frame(kind::HEADERS, whole, 1, b"block")].concat();
-    assert_eq!(sort(&mut fresh, &input, 0), (input, Vec::new(), 0), "later blocks may refer to this one");
+}
+
+/// An indexed header, one of the static table with another value, and one with a name of its own: not to be remembered.
+const REFERRING: &[u8] = b"\x83\xbe\xff\x01\x04\x05/path\x10\x01a\x02bc";
+
+#[test]
+fn a_block_is_skipped_that_no_later_one_can_refer_to() {
+    let whole = flag::END_HEADERS | flag::END_STREAM;
+    let remembered = b"\x83\x44\x05/path";
+    let cases: [(&[u8], u8, u64); 7] = [
+        (REFERRING, whole, 1),
+        (REFERRING, whole | flag::PADDED, 0),
+        (REFERRING, whole | flag::PRIORITY, 0),
+        (remembered, whole, 0),
+        (b"\x20\x83", whole, 0),
+        (b"\x00\x05short", whole, 0),
+        (b"\xff\xff\xff\xff\xff\x01", whole, 0),
+    ];
+    for (block, flags, refused) in cases {
+        let mut input = vec![b'P'; PREFACE_BYTES];
+        write_frame(&mut input, kind::HEADERS, flags, 1, block);
+        assert_eq!(sort(&mut Requests::default(), &input, 0).2, refused, "{block:x?} {flags}");
+    }
+}
+
+#[test]
+fn where_the_health_was_asked_for_no_block_is_skipped_that_may_refer_to_it() {
+    let whole = flag::END_HEADERS | flag::END_STREAM;
+    let named = frame(kind::HEADERS, whole, 1, b"\x44\x1c/grpc.health.v1.Health/Check");
+    let input = [vec![b'P'; PREFACE_BYTES], named].concat();
+    let referring = frame(kind::HEADERS, whole, 3, REFERRING);
+    for cut in [input.len(), PREFACE_BYTES + 20] {
+        let mut requests = Requests::default();
+        let (first, rest) = input.split_at(cut);
+        requests.passed(first);
+        requests.passed(rest);
+        assert_eq!(sort(&mut requests, &referring, 0), (referring.clone(), Vec::new(), 0));
+    }
+    let mut requests = Requests::default();
+    assert_eq!(sort(&mut requests, &input, 0).0, input);
+    assert_eq!(sort(&mut requests, &referring, 0).2, 0);
 }
 
 proptest! {

@@ -24,6 +24,8 @@ pub(super) mod flag {
     pub(in super::super) const ACK: u8 = 0x1;
     pub(in super::super) const END_STREAM: u8 = 0x1;
     pub(in super::super) const END_HEADERS: u8 = 0x4;
+    pub(in super::super) const PADDED: u8 = 0x8;
+    pub(in super::super) const PRIORITY: u8 = 0x20;
 }
 
 const SETTINGS_HEADER_TABLE_SIZE: u16 = 1;
@@ -114,6 +116,52 @@ fn write_literal(block: &mut Vec<u8>, name: &[u8], value: &[u8]) {
         write_length(block, text.len());
         block.extend_from_slice(text);
     }
+}
+
+/// Whether a block of headers leaves the table as it is that later blocks refer to: it only refers to earlier headers, or
+/// has some that are not to be remembered. False for a block that is malformed.
+pub(super) fn keeps_table(block: &[u8]) -> bool {
+    let mut rest = block;
+    while let Some(first) = rest.first().copied() {
+        let is_skipped = match first {
+            0x80.. => skip_number(&mut rest, 0x7f).is_some(),
+            0x20.. => false,
+            _ => skip_literal(&mut rest).is_some(),
+        };
+        if !is_skipped {
+            return false;
+        }
+    }
+    true
+}
+
+fn skip_literal(rest: &mut &[u8]) -> Option<()> {
+    let name = skip_number(rest, 0xf)?;
+    for _ in 0..if name == 0 { 2 } else { 1 } {
+        let length = skip_number(rest, 0x7f)?;
+        *rest = rest.get(length..)?;
+    }
+    Some(())
+}
+
+/// Takes a number whose first byte has this mask.
+fn skip_number(rest: &mut &[u8], mask: u8) -> Option<usize> {
+    let (first, mut after) = rest.split_first()?;
+    let mut number = usize::from(first & mask);
+    if number == usize::from(mask) {
+        for shift in [0, 7, 14] {
+            let (byte, next) = after.split_first()?;
+            after = next;
+            number += usize::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                *rest = after;
+                return Some(number);
+            }
+        }
+        return None;
+    }
+    *rest = after;
+    Some(number)
 }
 
 /// A number with a prefix of seven bits.
