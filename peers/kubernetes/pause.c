@@ -1,4 +1,4 @@
-/* The container that holds a pod's network: it waits, reaps what is left to it, and ends when it is told to. */
+/* The container that holds a pod's network: it waits, reaps what is left to it, and ends on a signal. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

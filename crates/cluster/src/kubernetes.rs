@@ -5,17 +5,19 @@ mod files;
 mod job;
 mod network;
 mod objects;
+mod run;
 mod yaml;
 
 pub use files::{CONFIG_MAP_BYTES, FilesFrom};
 pub use network::Reached;
-pub use objects::{Object, RunObjects, SecretFrom};
+pub use objects::Object;
+pub use run::{RunObjects, SecretFrom};
 pub use yaml::to_yaml;
 
 /// The label whose value is the run's name, on everything that belongs to it. It is no label that others use: pods are selected by
 /// it.
 pub const RUN_LABEL: &str = "plimsoll/run";
-/// The label that tells who deletes the objects.
+/// The label that names what deletes the objects.
 pub const OWNER_LABEL: &str = "app.kubernetes.io/managed-by";
 /// Its value where the command that made them deletes them.
 pub const OWNER: &str = "plimsoll";
@@ -73,7 +75,7 @@ pub fn name_of(text: &str) -> String {
     let parts = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     let joined = parts.collect::<Vec<_>>().join("-");
     let from_letter = joined.trim_start_matches(|c: char| !c.is_ascii_lowercase());
-    // Room for what makes the name of one run differ from that of the next.
+    // Space for what makes the name of one run differ from that of the next.
     let short: String = from_letter.chars().take(LONGEST_NAME - 8).collect();
     match short.trim_end_matches('-') {
         "" => "run".to_owned(),

@@ -106,7 +106,7 @@ pub(crate) fn fetch(arguments: &FetchArguments) -> CommandResult<u8> {
     if labels[OWNER_LABEL] == OWNER {
         kubectl.delete(&arguments.job)?;
     } else {
-        // What a repository describes is deleted by whoever applied it.
+        // What a repository describes is deleted by the process that applied it.
         kubectl.in_pod(&run.pod, "fetched")?;
     }
     judge(&path, &run, &arguments.outputs)

@@ -1,5 +1,5 @@
 //! What is tried in the cluster. Verdicts are those of a machine that does everything at once, and are not asserted; what is
-//! offered, what is told, and that nothing is left, is.
+//! offered, what is said, and that nothing is left, is.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
@@ -165,12 +165,12 @@ impl Runs<'_> {
         println!("{}\n{}exit code {:?}", ended.errors, ended.output, ended.code);
         ensure!(
             ended.output.contains("W1") && ended.output.contains("worker 4"),
-            "the verdict does not tell of it"
+            "the verdict does not mention it"
         );
         self.is_nothing_left()
     }
 
-    /// Waits until the coordinator has told of the load: it says something every 5 s.
+    /// Waits until the coordinator has reported the load: it says something every 5 s.
     fn under_load(&self, running: &mut Running, name: &str) -> Result<()> {
         self.said(running, name, "/s")
     }
@@ -186,7 +186,7 @@ impl Runs<'_> {
             ended.code.is_some_and(|code| JUDGED[1..].contains(&code)),
             "an interrupted run passed, or was lost"
         );
-        ensure!(ended.output.contains("interrupted"), "the verdict does not tell of it");
+        ensure!(ended.output.contains("interrupted"), "the verdict does not mention it");
         self.is_nothing_left()
     }
 
@@ -226,7 +226,7 @@ impl Runs<'_> {
                 if more.is_empty() { [&run[..], &REQUESTS].concat() } else { [&run[..], more].concat() };
             let ended = self.ended(self.start(&arguments, "stuck")?, "stuck")?;
             println!("{}exit code {:?}", ended.errors, ended.code);
-            ensure!(ended.code == Some(2) && ended.errors.contains(reason), "`{reason}` was not told");
+            ensure!(ended.code == Some(2) && ended.errors.contains(reason), "`{reason}` was not said");
             self.is_nothing_left()?;
         }
         self.node.kubectl(&["delete", "quota", "few"]).map(drop)

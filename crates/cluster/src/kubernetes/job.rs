@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{CONTAINER, DATA_FOLDER, KEYS_ENTRY, KEYS_FILE, RUN_LABEL, RunObjects, WORKER_PORT};
+use super::run::RunObjects;
+use super::{CONTAINER, DATA_FOLDER, KEYS_ENTRY, KEYS_FILE, RUN_LABEL, WORKER_PORT};
 
 /// The unprivileged user of the image.
 const USER: u32 = 65532;

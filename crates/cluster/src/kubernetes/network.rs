@@ -40,7 +40,7 @@ pub(super) fn policy_spec(run: &str, reached: &[Reached]) -> Value {
     })
 }
 
-/// A policy sees the port of the pod behind a Service, which the Service's own does not tell: to servers of the cluster every
+/// A policy sees the port of the pod behind a Service, which is not that of the Service: to servers of the cluster every
 /// port is open, to others the one that is named.
 fn egress_to(reached: &Reached) -> Vec<Value> {
     let ports = json!([{"protocol": "TCP", "port": reached.port}]);

@@ -158,7 +158,7 @@ pub(crate) struct PodArguments {
     /// How many seconds workers have to be there, and then to be ready
     #[arg(long)]
     pub(crate) start_limit: u32,
-    /// How many seconds the run file is kept for whoever fetches it
+    /// How many seconds the run file is kept, to be fetched
     #[arg(long)]
     pub(crate) fetch_limit: u64,
     /// The plan, and further arguments of `plimsoll run`

@@ -10,7 +10,7 @@ use evidence::{TerminalText, visible};
 
 use super::kubectl::Kubectl;
 use super::log::{self, RunFileLine};
-use super::progress::{Told, last_lines, state};
+use super::progress::{Shown, last_lines, state};
 use super::snapshot::{Pod, PodState, Snapshot, refusal};
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
@@ -61,10 +61,10 @@ pub(super) struct Followed {
 }
 
 /// What has happened so far.
-struct Course {
+struct SoFar {
     began: Instant,
-    told: Told,
-    /// Whether all pods have run: what becomes of them later is told by the run.
+    shown: Shown,
+    /// Whether all pods have run: what happens to them later is in its report.
     has_started: bool,
     /// Since when an obstacle is there that does not go away.
     obstacle_since: Option<Instant>,
@@ -74,9 +74,9 @@ struct Course {
 impl Follower<'_> {
     /// Wait until the run has ended and its file can be fetched.
     pub(super) fn to_the_end(&self) -> CommandResult<Followed> {
-        let mut course = Course {
+        let mut so_far = SoFar {
             began: Instant::now(),
-            told: Told::nothing(self.progress),
+            shown: Shown::nothing(self.progress),
             has_started: false,
             obstacle_since: None,
             is_interrupted: false,
@@ -84,12 +84,12 @@ impl Follower<'_> {
         loop {
             match self.kubectl.job_and_pods(self.job) {
                 Ok(list) => {
-                    if let Some(followed) = self.look(&Snapshot::of(&list), &mut course)? {
+                    if let Some(followed) = self.look(&Snapshot::of(&list), &mut so_far)? {
                         return Ok(followed);
                     }
                 }
                 // The network of this machine, more often than the cluster.
-                Err(error) => course.told.no_answer(&error),
+                Err(error) => so_far.shown.no_answer(&error),
             }
             self.wait()?;
         }
@@ -115,22 +115,22 @@ impl Follower<'_> {
         Ok(())
     }
 
-    fn look(&self, snapshot: &Snapshot, course: &mut Course) -> CommandResult<Option<Followed>> {
+    fn look(&self, snapshot: &Snapshot, so_far: &mut SoFar) -> CommandResult<Option<Followed>> {
         let refused = match snapshot.pods.len() < usize::from(self.pods) {
             true => self.kubectl.events_of(self.job).ok().and_then(|events| refusal(&events)),
             false => None,
         };
-        course.told.pods(snapshot, self.pods, refused.as_deref());
+        so_far.shown.pods(snapshot, self.pods, refused.as_deref());
         if let Some(pod) = snapshot.coordinator().filter(|pod| !matches!(pod.state, PodState::Waiting(_))) {
             let log = match self.kubectl.log(&pod.name) {
                 Ok(log) => log,
                 Err(error) => {
-                    course.told.no_answer(&error);
+                    so_far.shown.no_answer(&error);
                     return Ok(None);
                 }
             };
             let (lines, file) = log::read(&log);
-            course.told.log(&lines);
+            so_far.shown.log(&lines);
             if let Some(file) = file {
                 return self.can_be_fetched(pod, file).map(Some);
             }
@@ -138,7 +138,7 @@ impl Follower<'_> {
         }
         if !snapshot.has_job {
             return Err(Failure::own(anyhow!(
-                "the Job {} was deleted by somebody else; nothing of it was fetched",
+                "the Job {} was deleted by another user; nothing of it was fetched",
                 self.job
             )));
         }
@@ -146,8 +146,8 @@ impl Follower<'_> {
             let why = visible(why).into_owned();
             return Err(Failure::own(anyhow!("Kubernetes has given the Job {} up: {why}", self.job)));
         }
-        self.interrupt(snapshot, course)?;
-        self.require_start(snapshot, course, refused.as_deref())?;
+        self.interrupt(snapshot, so_far)?;
+        self.require_start(snapshot, so_far, refused.as_deref())?;
         Ok(None)
     }
 
@@ -176,11 +176,11 @@ impl Follower<'_> {
     }
 
     /// The first signal drains the run, as it does here; before the load there is nothing to drain.
-    fn interrupt(&self, snapshot: &Snapshot, course: &mut Course) -> CommandResult<()> {
-        if course.is_interrupted || self.control.map(Control::command) != Some(Command::Drain) {
+    fn interrupt(&self, snapshot: &Snapshot, so_far: &mut SoFar) -> CommandResult<()> {
+        if so_far.is_interrupted || self.control.map(Control::command) != Some(Command::Drain) {
             return Ok(());
         }
-        course.is_interrupted = true;
+        so_far.is_interrupted = true;
         let running = snapshot.coordinator().filter(|pod| pod.state == PodState::Running);
         let asked = running.map(|pod| self.kubectl.in_pod(&pod.name, "interrupt"));
         match asked {
@@ -200,20 +200,20 @@ impl Follower<'_> {
     fn require_start(
         &self,
         snapshot: &Snapshot,
-        course: &mut Course,
+        so_far: &mut SoFar,
         refused: Option<&str>,
     ) -> CommandResult<()> {
         let Patience::Limited(limit) = self.patience else { return Ok(()) };
-        course.has_started |= snapshot.started() >= usize::from(self.pods);
-        if course.has_started {
+        so_far.has_started |= snapshot.started() >= usize::from(self.pods);
+        if so_far.has_started {
             return Ok(());
         }
         let has_final = snapshot.obstacles().any(|(_, obstacle)| obstacle.is_final());
-        course.obstacle_since = has_final.then(|| course.obstacle_since.unwrap_or_else(Instant::now));
-        let is_stuck = course.obstacle_since.is_some_and(|since| since.elapsed() > OBSTACLE_LIMIT);
-        if is_stuck || course.began.elapsed() > limit {
+        so_far.obstacle_since = has_final.then(|| so_far.obstacle_since.unwrap_or_else(Instant::now));
+        let is_stuck = so_far.obstacle_since.is_some_and(|since| since.elapsed() > OBSTACLE_LIMIT);
+        if is_stuck || so_far.began.elapsed() > limit {
             let state = visible(&state(snapshot, self.pods, refused)).into_owned();
-            let seconds = course.began.elapsed().as_secs();
+            let seconds = so_far.began.elapsed().as_secs();
             return Err(Failure::usage(anyhow!(
                 "the run {} did not start within {seconds} s: {state}",
                 self.job

@@ -97,7 +97,7 @@ impl Kubectl {
         self.json(&["get", "job,pod", &format!("--selector={RUN_LABEL}={job}")])
     }
 
-    /// What is told of the Job itself, such as that a quota refuses its pods.
+    /// What is shown of the Job itself, such as that a quota refuses its pods.
     pub(super) fn events_of(&self, job: &str) -> anyhow::Result<Value> {
         let selector = format!("--field-selector=involvedObject.kind=Job,involvedObject.name={job}");
         self.json(&["get", "events", &selector])

@@ -51,7 +51,7 @@ pub(super) fn for_command(arguments: &RunArguments, pods: u16) -> CommandResult<
     Ok(objects)
 }
 
-/// The objects that `manifest` prints: secrets are in a Secret that somebody else makes, and their values need not be here.
+/// The objects that `manifest` prints: secrets are in a Secret that another program or person makes, and their values need not be here.
 pub(super) fn for_repository(arguments: &ManifestArguments) -> CommandResult<RunObjects> {
     let named = |name: &str| Some(environment(name).unwrap_or_else(|| name.to_owned()));
     let read = ReadPlan::at(&arguments.plan, &arguments.overrides, &named)?;

@@ -1,4 +1,4 @@
-//! What is told of a run in a cluster while it goes on: only what has changed.
+//! What is shown of a run in a cluster while it goes on: only what has changed.
 
 use evidence::TerminalText;
 
@@ -9,16 +9,16 @@ use crate::screen;
 /// How many lines of a log are shown with a failure.
 const LAST_LINES: usize = 20;
 
-/// What was told already.
-pub(super) struct Told {
+/// What was shown already.
+pub(super) struct Shown {
     progress: Progress,
     state: String,
     log_lines: usize,
 }
 
-impl Told {
-    pub(super) fn nothing(progress: Progress) -> Told {
-        Told { progress, state: String::new(), log_lines: 0 }
+impl Shown {
+    pub(super) fn nothing(progress: Progress) -> Shown {
+        Shown { progress, state: String::new(), log_lines: 0 }
     }
 
     /// How many pods there are, and what keeps the others.
@@ -57,12 +57,12 @@ impl Told {
 pub(super) fn state(snapshot: &Snapshot, pods: u16, refusal: Option<&str>) -> String {
     let mut text = format!("{} of {pods} pods started", snapshot.started());
     // Pods of one Job usually have the same obstacle.
-    let mut told: Vec<String> = Vec::new();
+    let mut shown: Vec<String> = Vec::new();
     for (pod, obstacle) in snapshot.obstacles() {
         let why = obstacle.text();
-        if !told.contains(&why) {
+        if !shown.contains(&why) {
             text.push_str(&format!("; {}: {why}", pod.name));
-            told.push(why);
+            shown.push(why);
         }
     }
     if let Some(why) = refusal {

@@ -27,7 +27,7 @@ pub(super) struct Pod {
 /// How far a pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PodState {
-    /// It does not run yet; with the reason, if there is one that somebody may have to mend.
+    /// It does not run yet; with the reason, if waiting may not remove it.
     Waiting(Option<Obstacle>),
     Running,
     /// With its exit code, where it is known.
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_is_told_by_events() {
+    fn a_quota_is_in_the_events() {
         let event =
             |reason: &str, message: &str| json!({"type": "Warning", "reason": reason, "message": message});
         let events = json!({"items": [event("FailedCreate", "exceeded quota: q"), event("Other", "x")]});
