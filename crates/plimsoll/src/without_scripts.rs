@@ -5,7 +5,7 @@ use cluster::Session;
 
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
-use crate::worker::Served;
+use crate::workers::Served;
 
 pub(crate) fn script(_: ScriptArguments) -> CommandResult<u8> {
     Err(unavailable())

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use cluster::{ClusterError, Listening, RunKeys, Session, WorkerIdentity};
-use engine::iteration::Behaviour;
 use engine::{Control, Loops, Program, RunOptions};
 use evidence::TerminalText;
 use observe::{Host, Observer, OwnProcess, Watch};
@@ -19,7 +18,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::arguments::WorkerArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
-use crate::workers::{HandedJob, LISTENING, PlanJob, VERSION, received, received_plan, secret};
+use crate::workers::{HandedJob, LISTENING, PlanJob, Served, VERSION, received, received_plan, secret};
 use crate::{outputs, prepare, reflection, screen, script};
 
 /// Between two looks at virtual users that are being made.
@@ -47,15 +46,6 @@ pub(crate) fn worker(arguments: &WorkerArguments) -> CommandResult<u8> {
     };
     let session = listening.accept(&identity(), refused).map_err(gone)?;
     serve(session)
-}
-
-/// What a worker offers.
-pub(crate) struct Served {
-    pub(crate) program: Arc<Program>,
-    /// What virtual users do instead of a plan's steps.
-    pub(crate) behaviour: Option<Arc<dyn Behaviour>>,
-    /// Called at the end; what it returns is for the coordinator's command.
-    pub(crate) finish: Box<dyn FnOnce() -> serde_json::Value>,
 }
 
 fn serve(mut session: Session) -> CommandResult<u8> {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow};
 use cluster::{Coordinator, Fleet, Job, Limits, RunKeys, Secret, Token, WorkerFacts};
 use engine::Program;
+use engine::iteration::Behaviour;
 use evidence::manifest::Worker;
 use workload::plan::LoadedPlan;
 
@@ -19,9 +20,9 @@ use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
 use crate::plan;
-pub(crate) use handed::{
-    HandOver, HandedJob, NotedFiles, PlanJob, received, received_plan, resolve as resolve_plan,
-};
+#[cfg(feature = "scripts")]
+pub(crate) use handed::NotedFiles;
+pub(crate) use handed::{HandOver, HandedJob, PlanJob, received, received_plan, resolve as resolve_plan};
 use local::LocalWorkers;
 
 /// The version that coordinator and workers must share.
@@ -52,6 +53,15 @@ pub(crate) struct ReadyWorkers {
     pub(crate) outcome_reader: Option<OutcomeReader>,
     /// Those that were started here; they end with this.
     _local: Option<LocalWorkers>,
+}
+
+/// What a worker offers.
+pub(crate) struct Served {
+    pub(crate) program: Arc<Program>,
+    /// What virtual users do instead of a plan's steps.
+    pub(crate) behaviour: Option<Arc<dyn Behaviour>>,
+    /// Called at the end; what it returns is for the coordinator's command.
+    pub(crate) finish: Box<dyn FnOnce() -> serde_json::Value>,
 }
 
 /// A plan, and the workers that are to offer its load, if there are any.

@@ -64,7 +64,7 @@ pub(super) fn all(workspace: &Workspace, node: &Node, folder: &Path) -> Result<(
     steps::step("cluster: an interrupt", || runs.interrupted())?;
     steps::step("cluster: a closed laptop, and a fetch", || runs.fetched_later())?;
     steps::step("cluster: pods that cannot start", || runs.cannot_start())?;
-    steps::step("cluster: from a repository", || runs.from_repository())
+    steps::step("cluster: from a repository", || runs.applied_from_repository())
 }
 
 impl Runs<'_> {
@@ -232,7 +232,7 @@ impl Runs<'_> {
         self.node.kubectl(&["delete", "quota", "few"]).map(drop)
     }
 
-    fn from_repository(&self) -> Result<()> {
+    fn applied_from_repository(&self) -> Result<()> {
         let image = image::reference("plimsoll");
         let run = ["manifest", "plan.toml", "--kubernetes", PODS, "--image", &image, "--name", "nightly"];
         let output =

@@ -27,7 +27,7 @@ pub(super) fn laid_out(
     let mut absolute = BTreeMap::new();
     for (path, content) in files {
         // The plan names it by a path that no pod has.
-        if Path::new(&path).is_absolute() && !Path::new(&path).starts_with(folder) {
+        if Path::new(&path).is_absolute() && !(folder.is_absolute() && Path::new(&path).starts_with(folder)) {
             let why = "is named by an absolute path, which pods do not have: name it relative to the plan";
             return Err(Failure::usage(anyhow!("`{path}` {why}")));
         }

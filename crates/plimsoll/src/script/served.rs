@@ -14,8 +14,7 @@ use super::loading::{ReadingProcess, behaviour, load, plan};
 use super::log::ScriptLog;
 use crate::failure::{CommandResult, Failure};
 use crate::reflection;
-use crate::worker::Served;
-use crate::workers::{ConnectedWorkers, HandOver, HandedJob, NotedFiles};
+use crate::workers::{ConnectedWorkers, HandOver, HandedJob, NotedFiles, Served};
 
 /// Before the name of a `SharedArray`, as the name of a file with its elements, one a line.
 const SHARED_ARRAY: &str = "SharedArray ";
