@@ -174,6 +174,7 @@ pub(crate) fn assumption(facts: &Facts<'_>, claims: &[Claim]) -> Option<String> 
         0 => return None,
         count if count == claims.len() => "This".to_owned(),
         1 => format!("The pass of {}", names[0]),
+        count @ 4.. => format!("Each of {count} passes"),
         _ => format!("Each pass of {}", names.join(", ")),
     };
     Some(format!("{subject} {}", sentence::ASSUMPTION))

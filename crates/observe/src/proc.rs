@@ -15,4 +15,4 @@ pub(crate) use host::{
 };
 pub(crate) use net::{listening_inodes, socket_inode};
 pub(crate) use stat::{Stat, parse_stat};
-pub(crate) use status::{Memory, parse_status};
+pub(crate) use status::{Memory, parse_processors, parse_status};

@@ -8,7 +8,7 @@ use evidence::{Instant, Sample, SeriesKey};
 use crate::base::Dated;
 use crate::reading::{Reading, Switches};
 
-/// Values at the instant of one reading: processes, memory, threads, descriptors.
+/// Values at the instant of one reading: processes, memory, threads, descriptors, processors that they may run on.
 pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(SeriesKey, Sample)> {
     let count = |name: &str, count: u64| sample(SeriesKey::new(name, target, "1"), at, count as f64);
     let mut samples = vec![count("processes", reading.processes), count("threads", reading.threads)];
@@ -18,6 +18,9 @@ pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(Serie
     }
     if let Some(fds) = reading.fds {
         samples.push(count("fds", fds));
+    }
+    if let Some(processors) = &reading.processors {
+        samples.push(sample(SeriesKey::new("cpus_allowed", target, "cores"), at, processors.len() as f64));
     }
     samples
 }
@@ -75,6 +78,7 @@ mod tests {
         Reading {
             cpu: Duration::from_millis(cpu_ms),
             memory: Some(Memory { own: 4000, shared: 96 }),
+            processors: Some([0, 3].into()),
             threads: 2,
             processes: 1,
             fds: None,

@@ -1,12 +1,12 @@
 //! One look at a process by itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::time::Duration;
 
 use crate::error::ObserveError;
-use crate::proc::{Memory, Stat, parse_stat, parse_status};
+use crate::proc::{Memory, Stat, parse_processors, parse_stat, parse_status};
 
 /// Threads whose context switches are read; of a process with more they are left out.
 const THREADS_LIMIT: u64 = 1024;
@@ -24,6 +24,8 @@ pub(crate) struct Reading {
     /// Resident memory. Of a family, the shared part is the largest of any member: the system does not show which
     /// processes share what.
     pub(crate) memory: Option<Memory>,
+    /// Numbers of the processors that it may run on; none when the system does not list them.
+    pub(crate) processors: Option<BTreeSet<u32>>,
     /// Threads that live.
     pub(crate) threads: u64,
     /// Processes that live.
@@ -49,15 +51,29 @@ pub(crate) fn read(pid: u32, start_ticks: u64) -> Result<Reading, ObserveError> 
     if stat.start_ticks != start_ticks {
         return Err(ObserveError::Replaced { pid });
     }
-    let status = parse_status(&text(pid, "status")?);
+    let status = text(pid, "status")?;
     let switches = if stat.threads <= THREADS_LIMIT { read_switches(pid) } else { None };
-    Ok(Reading { memory: status.memory, fds: count_fds(pid), switches, ..of_stat(&stat) })
+    Ok(Reading {
+        memory: parse_status(&status).memory,
+        processors: parse_processors(&status),
+        fds: count_fds(pid),
+        switches,
+        ..of_stat(&stat)
+    })
 }
 
 /// The reading that `stat` alone gives.
 pub(crate) fn of_stat(stat: &Stat) -> Reading {
     let cpu = of_ticks(stat.cpu_ticks.saturating_add(stat.waited_ticks));
-    Reading { cpu, memory: None, threads: stat.threads, processes: 1, fds: None, switches: None }
+    Reading {
+        cpu,
+        memory: None,
+        processors: None,
+        threads: stat.threads,
+        processes: 1,
+        fds: None,
+        switches: None,
+    }
 }
 
 /// The `stat` of a process that lives.

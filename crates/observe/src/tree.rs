@@ -76,6 +76,13 @@ fn add(whole: &mut Reading, member: Reading) {
         }
         (sum, more) => sum.or(more),
     };
+    whole.processors = match (whole.processors.take(), member.processors) {
+        (Some(mut all), Some(more)) => {
+            all.extend(more);
+            Some(all)
+        }
+        (all, more) => all.or(more),
+    };
     // A sum that lacks one process would look like a change.
     whole.fds = whole.fds.zip(member.fds).map(|(sum, fds)| sum + fds);
     whole.switches = whole.switches.take().zip(member.switches).map(|(mut all, more)| {

@@ -60,8 +60,9 @@ impl ObservedRun<'_> {
     fn processors(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
         let mut uses = Vec::new();
         let quota = self.mean(target, "cgroup_cpu_limit")?;
+        let allowed = [quota, self.mean(target, "cpus_allowed")?].into_iter().flatten().reduce(f64::min);
         for (series, limit, what) in
-            [("cgroup_cpu", quota, "CPU quota of"), ("cpu", quota.or(self.cores()), "CPU of")]
+            [("cgroup_cpu", quota, "CPU quota of"), ("cpu", allowed.or(self.cores()), "CPU of")]
         {
             if let (Some(used), Some(limit)) =
                 (self.mean(target, series)?, limit.filter(|limit| *limit > 0.0))
@@ -151,4 +152,30 @@ pub(super) fn limiting(answer: &GridAnswer, probes: &[CapacityProbe]) -> Option<
     found.sort_by(|a, b| b.at_break.share().total_cmp(&a.at_break.share()));
     let is_targets = |resource: &LimitingResource| resource.at_break.series != "host_cpu";
     found.iter().position(is_targets).map(|at| found.swap_remove(at)).or_else(|| found.into_iter().next())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Load, TestRun};
+
+    #[test]
+    fn a_target_has_no_more_processors_than_its_affinity_and_quota_allow() {
+        let of = |series: &[(&str, f64)]| {
+            let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
+            test_run.edit(|manifest| {
+                manifest.environment.insert("cores".to_owned(), "4".to_owned());
+            });
+            for (name, value) in series {
+                test_run.observe(&SeriesKey::new(name, "web", "1"), 0..70, *value);
+            }
+            let window = Window::of(&test_run.run.whole());
+            let all = uses(&test_run.run, window).unwrap();
+            all.into_iter().find(|it| it.series == "cpu").map(|it| it.limit)
+        };
+        assert_eq!(of(&[("cpu", 0.9)]), Some(4.0));
+        assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 1.0)]), Some(1.0));
+        assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 2.0), ("cgroup_cpu_limit", 0.5)]), Some(0.5));
+        assert_eq!(of(&[("cpus_allowed", 1.0)]), None);
+    }
 }

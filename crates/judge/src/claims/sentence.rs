@@ -139,18 +139,19 @@ fn allowed(share: f64) -> String {
     }
 }
 
+/// How perturbed arrivals are counted, where that may matter or is not known; that they count as they were observed goes
+/// without saying.
 fn perturbed(share: &ShareMeasurement) -> Option<String> {
-    let all = match share.is_perturbed_counted {
-        true => numbers::count(share.perturbed),
-        false => format!("up to {}", numbers::count(share.perturbed)),
-    };
+    let all = numbers::count(share.perturbed);
     let open = share.widened_by.iter().find(|widening| widening.cause == WideningCause::Perturbed);
     match (share.decision.answer, open) {
         _ if share.perturbed == 0 => None,
-        (ShareAnswer::Pass, _) | (_, None) => Some(format!("{all} perturbed arrivals counted as observed")),
+        (ShareAnswer::Pass, _) | (_, None) if share.is_perturbed_counted => None,
+        (ShareAnswer::Pass, _) | (_, None) => Some(format!("up to {all} perturbed arrivals counted as observed")),
         (_, Some(open)) => {
+            let of = if share.is_perturbed_counted { "of" } else { "of up to" };
             let open = numbers::count(open.arrivals);
-            Some(format!("{open} of {all} perturbed arrivals {}", counted_as(share)))
+            Some(format!("{open} {of} {all} perturbed arrivals {}", counted_as(share)))
         }
     }
 }

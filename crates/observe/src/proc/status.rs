@@ -1,5 +1,10 @@
 //! `/proc/PID/status` and `/proc/PID/task/TID/status`.
 
+use std::collections::BTreeSet;
+
+/// Linux has fewer on any platform (`CONFIG_NR_CPUS`).
+const MOST_PROCESSORS: u32 = 1 << 16;
+
 /// Resident memory by whose it is, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
@@ -43,6 +48,19 @@ pub(crate) fn parse_status(text: &str) -> Status {
     status
 }
 
+/// The processors that a process may run on, of its `status`: `Cpus_allowed_list`, such as `0-3,8`. None where the line is
+/// absent or makes no sense.
+pub(crate) fn parse_processors(text: &str) -> Option<BTreeSet<u32>> {
+    let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let [first, last] = [first, last].map(|end| end.parse().ok().filter(|end| *end < MOST_PROCESSORS));
+        Some(first?..=last?)
+    };
+    let ranges: Option<Vec<_>> = list.trim().split(',').map(range).collect();
+    Some(ranges?.into_iter().flatten().collect()).filter(|processors: &BTreeSet<u32>| !processors.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -68,9 +86,18 @@ mod tests {
         );
     }
 
+    #[test]
+    fn processors_are_numbers_and_ranges() {
+        let of = |list: &str| parse_processors(&format!("Name:\tx\nCpus_allowed_list:\t{list}\nThreads:\t1\n"));
+        assert_eq!(of("0-3,8"), Some([0, 1, 2, 3, 8].into()));
+        assert_eq!(of("5"), Some([5].into()));
+        assert_eq!([of(""), of("3-1"), of("0-99999999"), of("1,x"), parse_processors("Name:\tx\n")], [const { None }; 5]);
+    }
+
     proptest! {
         #[test]
         fn never_panics(text in "(?s).{0,200}", number in any::<u64>()) {
+            let _ = parse_processors(&format!("Cpus_allowed_list:{text}"));
             let _ = parse_status(&text);
             let _ = parse_status(&format!("RssAnon:{number} kB\nRssFile:{number} kB\nRssShmem:{number} kB\n{text}"));
         }

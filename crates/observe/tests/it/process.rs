@@ -24,8 +24,8 @@ fn names(samples: &[(SeriesKey, Sample)]) -> Vec<&str> {
     names
 }
 
-const LEVELS: [&str; 4] = ["fds", "processes", "rss", "threads"];
-const ALL: [&str; 7] = ["cpu", "ctx_involuntary", "ctx_voluntary", "fds", "processes", "rss", "threads"];
+const LEVELS: [&str; 5] = ["cpus_allowed", "fds", "processes", "rss", "threads"];
+const ALL: [&str; 8] = ["cpu", "cpus_allowed", "ctx_involuntary", "ctx_voluntary", "fds", "processes", "rss", "threads"];
 
 fn kinds(observer: &mut ProcessObserver) -> Vec<NoticeKind> {
     observer.take_notices().into_iter().map(|notice| notice.kind).collect()

@@ -11,7 +11,7 @@ use crate::pair::{JudgedRun, Pair, difference};
 /// What the manifest has about a store behind a target: its version, and a digest of its settings.
 const STORES: [&str; 2] = ["postgres_version", "postgres_settings"];
 /// Series that are limits of a target or of its store.
-const LIMITS: [&str; 3] = ["cgroup_cpu_limit", "cgroup_memory_limit", "pg_connections_limit"];
+const LIMITS: [&str; 4] = ["cgroup_cpu_limit", "cpus_allowed", "cgroup_memory_limit", "pg_connections_limit"];
 /// Characters of a digest that are shown.
 const DIGEST_LENGTH: usize = 12;
 
