@@ -13,21 +13,21 @@ pub(crate) const BOUNDLESS: &str = "boundless";
 pub const FAULTS: &[Fault] = &[
     Fault {
         name: GOAL_BY_GOAL,
-        amount: "times a user with events",
+        amount: "how often each goal is read",
         does: "before a group of events is written, each goal of its users is read by a statement of its own (PostgreSQL)",
-        shows: "events slower, CPU per event up; `pg_statement_calls` of the `SELECT` by user and goal many times the events; the profile names `store::postgres::faults::goal_by_goal`",
+        shows: "response times and CPU per event rise; `pg_statement_calls` of the `SELECT` by user and goal is many times the number of events; the profile names `store::postgres::faults::goal_by_goal`",
     },
     Fault {
         name: UNINDEXED,
-        amount: "groups of events for each that does so",
-        does: "the users' goals are looked for by an expression that no index serves (PostgreSQL)",
-        shows: "events slower the more players there are; `pg_statement_time` of that `SELECT` and `pg_cache_hits` up, `host_cpu` up, the service's own CPU as it was",
+        amount: "N: one in N groups of events does this",
+        does: "the users' goals are looked up by an expression that no index serves (PostgreSQL)",
+        shows: "response times of events rise with the number of players; `pg_statement_time` of that `SELECT`, `pg_cache_hits` and `host_cpu` rise; the service's own CPU does not change",
     },
     Fault {
         name: BOUNDLESS,
-        amount: "events held at most, instead of `EVENT_BUFFER`",
-        does: "events are taken in that cannot be written in time",
-        shows: "nothing is refused; `event_buffer_depth`, `rss` and the times of events rise as long as the load is above what the store can take",
+        amount: "limit on buffered events, instead of `EVENT_BUFFER`",
+        does: "events are accepted that cannot be written in time",
+        shows: "nothing is refused; `event_buffer_depth`, `rss` and response times of events rise as long as the load exceeds the store's rate",
     },
 ];
 

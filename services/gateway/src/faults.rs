@@ -28,9 +28,9 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         name: FAILING_SYNC,
-        amount: "groups of requests for each whose `fsync` fails, with `DURABILITY=disk`",
+        amount: "N: one in N groups of requests is hit; with `DURABILITY=disk`",
         does: "the group is in the journal's file, and its `fsync` reports an error",
-        shows: "its requests are refused (503), `samples_without_room` rises; a file of the journal ends with each failure",
+        shows: "the group's requests are refused (503), `samples_without_room` rises; each failure ends a file of the journal",
     },
 ];
 

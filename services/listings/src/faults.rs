@@ -21,7 +21,7 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         name: UNINDEXED,
-        amount: "reads of statistics, lists and searches by the store for each one without an index",
+        amount: "N: one in N reads of statistics, lists and searches by the store is without an index",
         does: "statistics are computed over all listings; lists and searches compare an expression that no index covers",
         shows: "`listings_grpc_request_duration_seconds` of `GetProductStats`, `ListListings` and `SearchListings` rises with the number of listings; with PostgreSQL `pg_statement_time` of statements over `listings` and `listing_words` and `pg_cache_hits` rise, the service's own CPU does not change; with SQLite the service's CPU rises, in the profile under `sqlite3`",
     },
@@ -33,7 +33,7 @@ pub const FAULTS: &[Fault] = &[
     },
     Fault {
         name: READ_THEN_WRITE,
-        amount: "groups of writes for each that reads without a lock",
+        amount: "N: one in N groups of writes reads without a lock",
         does: "writes of one listing go to any connection; its row is read without a lock and then overwritten, although another connection may have written it in between (PostgreSQL)",
         shows: "response times, errors and CPU do not change; of concurrent movements of one product some are lost: its stock differs from the sum of the acknowledged movements and from `inventory_movements`, and a storefront's `total_value` from the value of its products",
     },
