@@ -68,4 +68,5 @@ mod trouble;
 mod until_decided;
 mod watching;
 mod workers;
+mod workers_faults;
 mod workers_scale;
