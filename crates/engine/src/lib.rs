@@ -21,6 +21,7 @@ pub mod iteration;
 mod loops;
 mod merged_names;
 mod metrics;
+mod needed_rows;
 mod network;
 mod operation;
 pub mod program;
