@@ -19,6 +19,8 @@ mod kubernetes;
 mod new;
 mod out;
 mod parse;
+#[cfg(feature = "scripts")]
+mod pod_flags;
 mod profile;
 #[cfg(feature = "scripts")]
 mod script;
@@ -37,13 +39,15 @@ pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
 pub(crate) use generate::{CompletionsArguments, ManArguments, command};
 pub(crate) use import::ImportArguments;
+#[cfg(feature = "scripts")]
+pub(crate) use kubernetes::ScriptManifestArguments;
 pub(crate) use kubernetes::{
     ClusterArguments, FetchArguments, FilesPlace, KubernetesArguments, ManifestArguments, PodArguments,
     PodPart, PodsArguments,
 };
 pub(crate) use new::NewArguments;
 pub(crate) use out::{OutProtocol, OutTarget};
-pub(crate) use parse::parse;
+pub(crate) use parse::{is_script, parse};
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use script::ScriptArguments;
 pub(crate) use selftest::{
@@ -153,6 +157,15 @@ pub(crate) enum Verb {
     /// Print a run over pods of a Kubernetes cluster as YAML, for a repository: Job, Service, ConfigMap, NetworkPolicy
     #[command(after_help = kubernetes::MANIFEST_EXAMPLES)]
     Manifest(Box<ManifestArguments>),
+    /// Print a run of a k6 script over pods of a Kubernetes cluster as YAML
+    #[cfg(feature = "scripts")]
+    #[command(
+        name = parse::SCRIPT_MANIFEST_VERB,
+        hide = true,
+        override_usage = "plimsoll manifest [OPTIONS] <SCRIPT>",
+        after_help = kubernetes::MANIFEST_EXAMPLES
+    )]
+    ManifestOfScript(Box<ScriptManifestArguments>),
     /// Fetch the file of a run in a Kubernetes cluster when it has ended, and judge it
     #[command(after_help = kubernetes::FETCH_EXAMPLES, after_long_help = kubernetes::FETCH_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Fetch(Box<FetchArguments>),

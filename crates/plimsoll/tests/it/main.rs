@@ -39,6 +39,7 @@ mod k6_virtual_hosts;
 mod k6_workers;
 mod kept_files;
 mod kubernetes;
+mod kubernetes_scripts;
 mod live_outputs;
 mod load;
 mod memory;
