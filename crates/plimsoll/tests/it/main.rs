@@ -70,4 +70,5 @@ mod until_decided;
 mod watching;
 mod workers;
 mod workers_faults;
+mod workers_fleet;
 mod workers_scale;
