@@ -27,6 +27,8 @@ mod script;
 #[cfg(not(feature = "scripts"))]
 #[path = "arguments/without_scripts.rs"]
 mod script;
+#[cfg(feature = "scripts")]
+mod script_manifest;
 mod selftest;
 mod slots;
 mod watching;
@@ -39,8 +41,6 @@ pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
 pub(crate) use generate::{CompletionsArguments, ManArguments, command};
 pub(crate) use import::ImportArguments;
-#[cfg(feature = "scripts")]
-pub(crate) use kubernetes::ScriptManifestArguments;
 pub(crate) use kubernetes::{
     ClusterArguments, FetchArguments, FilesPlace, KubernetesArguments, ManifestArguments, PodArguments,
     PodPart, PodsArguments,
@@ -50,6 +50,8 @@ pub(crate) use out::{OutProtocol, OutTarget};
 pub(crate) use parse::{is_script, parse};
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use script::ScriptArguments;
+#[cfg(feature = "scripts")]
+pub(crate) use script_manifest::ScriptManifestArguments;
 pub(crate) use selftest::{
     SelftestEngineArguments, SelftestExperimentsArguments, SelftestPart, SelftestVerdictsArguments,
 };

@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-#[cfg(feature = "scripts")]
-use super::ScriptArguments;
 use super::{OutputArguments, OverrideArguments};
 
 pub(super) const MANIFEST_EXAMPLES: &str = "\
@@ -113,20 +111,6 @@ pub(crate) struct ManifestArguments {
     pub(crate) no_precheck: bool,
     #[command(flatten)]
     pub(crate) pods: PodsArguments,
-}
-
-/// The same of a script.
-#[cfg(feature = "scripts")]
-#[derive(Debug, Args)]
-pub(crate) struct ScriptManifestArguments {
-    #[command(flatten)]
-    pub(crate) script: ScriptArguments,
-    /// The name of the objects [default: the script's]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// The Secret with the run's keys and the values of -e, which is not printed [default: the name]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) secret: Option<String>,
 }
 
 #[derive(Debug, Args)]

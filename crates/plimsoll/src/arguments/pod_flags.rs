@@ -26,104 +26,64 @@ impl ScriptArguments {
     /// Those that decide what is offered and how it is summed up, but for paths of files, which are others there, and variables,
     /// which may be secret.
     pub(crate) fn flags_for_pods(&self) -> Vec<String> {
-        // Every field is here, so that a new one is decided about.
-        let ScriptArguments {
-            script: _,
-            vus,
-            duration,
-            iterations,
-            stages,
-            env: _,
-            include_system_env_vars,
-            tags,
-            config: _,
-            execution_segment,
-            execution_segment_sequence,
-            rps,
-            max_redirects,
-            batch,
-            batch_per_host,
-            user_agent,
-            insecure_skip_tls_verify,
-            no_connection_reuse,
-            no_vu_connection_reuse,
-            local_ips,
-            min_iteration_duration,
-            throw,
-            discard_response_bodies,
-            no_setup,
-            no_teardown,
-            no_thresholds,
-            no_usage_report: _,
-            blacklist_ips,
-            block_hostnames,
-            dns,
-            system_tags,
-            summary_trend_stats,
-            summary_time_unit,
-            summary_mode,
-            summary_export: _,
-            no_summary,
-            out: _,
-            files_under: _,
-            policy: _,
-            import_cache: _,
-            evidence: _,
-            k6_exit_codes,
-            quiet: _,
-            force: _,
-            loops,
-            workers: _,
-            kubernetes: _,
-            foreign: _,
-            outputs: _,
-        } = self;
         let mut flags = Flags::default();
+        self.add_values(&mut flags);
+        self.add_lists(&mut flags);
+        self.add_switches(&mut flags);
+        flags.0
+    }
+
+    fn add_values(&self, flags: &mut Flags) {
         let numbers = [
-            ("vus", vus),
-            ("iterations", iterations),
-            ("rps", rps),
-            ("max-redirects", max_redirects),
-            ("batch", batch),
-            ("batch-per-host", batch_per_host),
+            ("vus", self.vus),
+            ("iterations", self.iterations),
+            ("rps", self.rps),
+            ("max-redirects", self.max_redirects),
+            ("batch", self.batch),
+            ("batch-per-host", self.batch_per_host),
         ];
-        numbers.into_iter().for_each(|(name, value)| flags.value(name, *value));
+        numbers.into_iter().for_each(|(name, value)| flags.value(name, value));
         let texts = [
-            ("duration", duration),
-            ("execution-segment", execution_segment),
-            ("execution-segment-sequence", execution_segment_sequence),
-            ("user-agent", user_agent),
-            ("local-ips", local_ips),
-            ("min-iteration-duration", min_iteration_duration),
-            ("dns", dns),
-            ("summary-time-unit", summary_time_unit),
+            ("duration", &self.duration),
+            ("execution-segment", &self.execution_segment),
+            ("execution-segment-sequence", &self.execution_segment_sequence),
+            ("user-agent", &self.user_agent),
+            ("local-ips", &self.local_ips),
+            ("min-iteration-duration", &self.min_iteration_duration),
+            ("dns", &self.dns),
+            ("summary-time-unit", &self.summary_time_unit),
         ];
         texts.into_iter().for_each(|(name, value)| flags.value(name, value.as_ref()));
+        flags.value("include-system-env-vars", self.include_system_env_vars);
+        flags.value("summary-mode", self.summary_mode.map(SummaryMode::name));
+        flags.value("loops", Some(self.loops));
+    }
+
+    fn add_lists(&self, flags: &mut Flags) {
         let lists = [
-            ("stage", stages),
-            ("tag", tags),
-            ("blacklist-ip", blacklist_ips),
-            ("block-hostnames", block_hostnames),
-            ("system-tags", system_tags),
-            ("summary-trend-stats", summary_trend_stats),
+            ("stage", &self.stages),
+            ("tag", &self.tags),
+            ("blacklist-ip", &self.blacklist_ips),
+            ("block-hostnames", &self.block_hostnames),
+            ("system-tags", &self.system_tags),
+            ("summary-trend-stats", &self.summary_trend_stats),
         ];
         lists.into_iter().for_each(|(name, values)| flags.each(name, values));
+    }
+
+    fn add_switches(&self, flags: &mut Flags) {
         let switches = [
-            ("insecure-skip-tls-verify", insecure_skip_tls_verify),
-            ("no-connection-reuse", no_connection_reuse),
-            ("no-vu-connection-reuse", no_vu_connection_reuse),
-            ("throw", throw),
-            ("discard-response-bodies", discard_response_bodies),
-            ("no-setup", no_setup),
-            ("no-teardown", no_teardown),
-            ("no-thresholds", no_thresholds),
-            ("no-summary", no_summary),
-            ("k6-exit-codes", k6_exit_codes),
+            ("insecure-skip-tls-verify", self.insecure_skip_tls_verify),
+            ("no-connection-reuse", self.no_connection_reuse),
+            ("no-vu-connection-reuse", self.no_vu_connection_reuse),
+            ("throw", self.throw),
+            ("discard-response-bodies", self.discard_response_bodies),
+            ("no-setup", self.no_setup),
+            ("no-teardown", self.no_teardown),
+            ("no-thresholds", self.no_thresholds),
+            ("no-summary", self.no_summary),
+            ("k6-exit-codes", self.k6_exit_codes),
         ];
-        switches.into_iter().for_each(|(name, is_set)| flags.set(name, *is_set));
-        flags.value("include-system-env-vars", *include_system_env_vars);
-        flags.value("summary-mode", summary_mode.map(SummaryMode::name));
-        flags.value("loops", Some(loops));
-        flags.0
+        switches.into_iter().for_each(|(name, is_set)| flags.set(name, is_set));
     }
 }

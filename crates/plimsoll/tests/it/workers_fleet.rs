@@ -1,4 +1,4 @@
-//! A fleet over real connections with TLS: simulated workers, each of which speaks the protocol and hands over its keys once a
+//! A fleet over real connections with TLS: simulated workers, each of which uses the protocol and hands over its keys once a
 //! second, and one run that takes them.
 
 use std::fs;
@@ -136,28 +136,24 @@ fn fleet(simulated: Simulated) -> Cost {
     })
 }
 
+/// Its figures are shown with `--nocapture`, and those of a large fleet by `cargo xtask soak fleet`, which names the sizes.
 #[test]
-fn every_count_of_simulated_workers_arrives_over_tls() {
-    let cost = fleet(Simulated { workers: 5, keys: 20, seconds: 3 });
-    assert!(cost.cpu_s > 0.0 && cost.file_bytes > 0);
-}
-
-/// Its figures are shown by `cargo test -p plimsoll --test it -- --ignored --nocapture figures_of_a_fleet`.
-#[test]
-#[ignore = "measures for two minutes; its figures are in docs/scale-out.md"]
 #[allow(clippy::print_stdout, reason = "the figures of a fleet are read by people")]
-fn figures_of_a_fleet_over_tls() {
-    for workers in [50, 100, 200] {
-        let simulated = Simulated { workers, keys: 20, seconds: 30 };
+fn every_count_of_simulated_workers_arrives_over_tls() {
+    let asked = std::env::var("FLEET_WORKERS").ok();
+    let seconds = if asked.is_some() { 30 } else { 3 };
+    for workers in asked.as_deref().unwrap_or("5").split(' ') {
+        let simulated = Simulated { workers: workers.parse().unwrap(), keys: 20, seconds };
         let cost = fleet(simulated);
-        let seconds = f64::from(simulated.seconds);
+        assert!(cost.cpu_s > 0.0 && cost.file_bytes > 0);
+        let seconds = f64::from(seconds);
         println!(
             "{workers} workers of {} keys over TLS: {:.2} s of CPU until the load, {:.1} % of a core in it, {:.0} µs for each second of a \
              worker; {} MiB at most; {:.1} KB of file a second",
             simulated.keys,
             cost.gathering_cpu_s,
             cost.cpu_s / seconds * 100.0,
-            cost.cpu_s * 1e6 / seconds / f64::from(workers),
+            cost.cpu_s * 1e6 / seconds / f64::from(simulated.workers),
             cost.peak_mib,
             cost.file_bytes as f64 / 1e3 / seconds,
         );
