@@ -6,7 +6,8 @@ use crate::steps;
 use crate::workspace::Workspace;
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "the long forms of tests: fault rounds; all, or the one named";
+pub(crate) const ABOUT: &str =
+    "the long forms of tests: fault rounds, a fleet of workers; all, or the one named";
 
 struct Soak {
     name: &'static str,
@@ -40,6 +41,11 @@ const SOAKS: &[Soak] = &[
         name: "listings kill rounds",
         cargo: &["test", "-p", "listings", "--test", "it", "--test", "postgres", "killed"],
         environment: &[("LISTINGS_KILL_ROUNDS", "50")],
+    },
+    Soak {
+        name: "fleet of workers",
+        cargo: &["test", "-p", "plimsoll", "--test", "it", "workers_fleet", "--", "--nocapture"],
+        environment: &[("FLEET_WORKERS", "50 100 200")],
     },
 ];
 
@@ -75,7 +81,8 @@ mod tests {
         let error = run(&workspace, &["nothing".to_owned()]).expect_err("no such soak");
         assert_eq!(
             error.to_string(),
-            "no soak test is named `nothing`; there are: challenge kill rounds, gateway kill rounds, listings kill rounds"
+            "no soak test is named `nothing`; there are: challenge kill rounds, gateway kill rounds, listings kill rounds, \
+             fleet of workers"
         );
     }
 }

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::clock::monotonic_ns;
-use engine::{EngineError, LoopGroup, RunOptions, Totals};
+use engine::{EngineError, LoopGroup, MergedNames, RunOptions, Totals};
 use evidence::tick_channel::TickSender;
 use evidence::{Instance, Observed, Tick};
 
@@ -25,7 +25,7 @@ use crate::message::{Assignment, HandedFile, Hello, ToCoordinator, ToWorker, Wor
 use crate::tick;
 use crate::worker::within;
 use absent::Others;
-use pump::{Pump, WorkerExit};
+use pump::{Pump, Taker, WorkerExit};
 
 /// How much of a file one message contains.
 const PART_BYTES: usize = 1 << 20;
@@ -91,8 +91,6 @@ pub struct WorkerFacts {
 pub struct FleetEnd {
     /// The totals of all loops.
     pub totals: Totals,
-    /// How many names of endpoints were folded into others.
-    pub folded_endpoints: u64,
     /// What the commands of the workers say of their load, in order; none of one that has vanished.
     pub outcomes: Vec<serde_json::Value>,
 }
@@ -173,7 +171,8 @@ impl Fleet {
     }
 
     /// Begin the load at the epoch of the clock in `options`, and hand what the workers see to the recorder: `outlets` has one
-    /// channel for each of their loops, those of the first worker first. Returns when every worker has ended or vanished.
+    /// channel for each of their loops, those of the first worker first. Names past the run's limit are folded over all workers, and
+    /// counted by the program. Returns when every worker has ended or vanished.
     ///
     /// # Errors
     /// [`EngineError`] when the measurement has become impossible: the recorder is gone, a worker could not measure, or all
@@ -186,13 +185,15 @@ impl Fleet {
     ) -> Result<FleetEnd, EngineError> {
         let workers = self.members.len() as u32;
         let others = Others::of(self.members.len());
+        let names = Arc::new(MergedNames::of(options.program.clone()));
         let mut outlets = outlets.into_iter();
         let (loops, silence) = (self.loops, self.limits.silence);
         let mut pumps = Vec::new();
         for (index, member) in self.members.into_iter().enumerate() {
             let group = LoopGroup { index: index as u32, groups: workers, loops, place: member.facts.place };
-            let own: Vec<TickSender> = outlets.by_ref().take(usize::from(loops)).collect();
-            pumps.push(Pump::new(member, group, own, observed.clone()));
+            let outlets: Vec<TickSender> = outlets.by_ref().take(usize::from(loops)).collect();
+            let taker = Taker { outlets, observed: observed.clone(), names: names.clone() };
+            pumps.push(Pump::new(member, group, taker));
         }
         let ends: Vec<_> = thread::scope(|scope| {
             let others = &others;
@@ -206,7 +207,6 @@ impl Fleet {
         for end in ends {
             let end = end?;
             end.totals.add_to(&mut all.totals);
-            all.folded_endpoints += end.totals.folded_endpoints;
             match end.exit {
                 WorkerExit::Ended(outcome) => all.outcomes.push(outcome),
                 WorkerExit::Vanished(why) => vanished.push(why),

@@ -24,4 +24,4 @@ pub use fleet::{Coordinator, Fleet, FleetEnd, Job, Limits, WorkerFacts};
 pub use handshake::{Token, UnusableToken};
 pub use keys::{RunKeys, Secret};
 pub use message::{Assignment, HandedFile, WorkerIdentity};
-pub use worker::{Listening, Session};
+pub use worker::{Listening, ReceivedFiles, Session};

@@ -118,10 +118,21 @@ pub struct Begin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// To its end, or stopped; with what else the command says of it, in a form that only the command knows.
-    Over(WorkerTotals, serde_json::Value),
+    /// To its end, or stopped.
+    Over(WorkerOver),
     /// It could not be measured, for this reason.
     Failed(String),
+}
+
+/// What there is to say of a worker whose load is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerOver {
+    /// The totals of its loops.
+    pub totals: WorkerTotals,
+    /// Which names of endpoints it has folded; see [`engine::Program::folded_names`].
+    pub folded_names: Vec<u64>,
+    /// What else the command says of it, in a form that only the command knows.
+    pub outcome: serde_json::Value,
 }
 
 /// The totals of a worker's loops.
@@ -137,25 +148,17 @@ pub struct WorkerTotals {
     pub folded_ticks: u64,
     /// See [`Totals::stopped_at`].
     pub stopped_at: Option<Instant>,
-    /// How many names of endpoints were folded into others.
-    pub folded_endpoints: u64,
+}
+
+impl From<Totals> for WorkerTotals {
+    fn from(totals: Totals) -> WorkerTotals {
+        let Totals { last_second, requests_in_flight, iterations_in_flight, folded_ticks, stopped_at } =
+            totals;
+        WorkerTotals { last_second, requests_in_flight, iterations_in_flight, folded_ticks, stopped_at }
+    }
 }
 
 impl WorkerTotals {
-    /// The totals of the engine, and the names that were folded.
-    pub fn of(totals: Totals, folded_endpoints: u64) -> WorkerTotals {
-        let Totals { last_second, requests_in_flight, iterations_in_flight, folded_ticks, stopped_at } =
-            totals;
-        WorkerTotals {
-            last_second,
-            requests_in_flight,
-            iterations_in_flight,
-            folded_ticks,
-            stopped_at,
-            folded_endpoints,
-        }
-    }
-
     /// Add them to the totals of the run.
     pub(crate) fn add_to(&self, totals: &mut Totals) {
         totals.last_second = totals.last_second.max(self.last_second);

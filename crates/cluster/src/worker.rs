@@ -11,8 +11,8 @@ use std::time::Duration;
 use std::{io, thread};
 
 use engine::clock::monotonic_ns;
-use engine::{Clock, Loops, RunOptions};
-use evidence::tick_channel::tick_channel;
+use engine::{Clock, Control, Loops, RunOptions};
+use evidence::tick_channel::{TickSender, tick_channel};
 use evidence::{Instance, Observed, Tick};
 use sha2::{Digest as _, Sha256};
 use workload::plan::Files;
@@ -22,9 +22,7 @@ use crate::frame::{Frame, FrameKind, PROTOCOL};
 use crate::handshake::{Nonces, Side, hexadecimal, nonce};
 use crate::keys::Secret;
 use crate::link::{Link, Role, message};
-use crate::message::{
-    Assignment, Begin, Ended, Hello, ToCoordinator, ToWorker, WorkerIdentity, WorkerTotals,
-};
+use crate::message::{Assignment, Begin, Ended, Hello, ToCoordinator, ToWorker, WorkerIdentity, WorkerOver};
 use crate::tick::TickReader;
 use relay::Relay;
 
@@ -240,21 +238,37 @@ impl Session {
         observed: Receiver<Observed>,
         finish: impl FnOnce() -> serde_json::Value,
     ) -> Result<(), ClusterError> {
+        self.hand_on(&options.control, observed, |outlets| {
+            let totals = loops.run(options, outlets);
+            let outcome = finish();
+            match totals {
+                Ok(totals) => Ended::Over(WorkerOver {
+                    totals: totals.into(),
+                    folded_names: options.program.folded_names(),
+                    outcome,
+                }),
+                Err(error) => Ended::Failed(error.to_string()),
+            }
+        })
+    }
+
+    /// Hand on what `work` gives to the outlets, of which there is one for each loop, and what observers see; then how it ended.
+    ///
+    /// # Errors
+    /// [`ClusterError`] when the coordinator is gone, which stops what obeys `control`.
+    pub fn hand_on(
+        self,
+        control: &Control,
+        observed: Receiver<Observed>,
+        work: impl FnOnce(Vec<TickSender>) -> Ended,
+    ) -> Result<(), ClusterError> {
         let (outlets, inlets) = (0..self.assignment.loops).map(|_| tick_channel()).unzip();
         let (ends, ended) = channel();
         let relay = Relay::new(self.link, inlets, observed, ended);
         thread::scope(|scope| {
-            let relaying = scope.spawn(|| relay.work(&options.control));
-            let totals = loops.run(options, outlets);
-            let outcome = finish();
-            let end = match totals {
-                Ok(totals) => {
-                    Ended::Over(WorkerTotals::of(totals, options.program.folded_endpoints()), outcome)
-                }
-                Err(error) => Ended::Failed(error.to_string()),
-            };
+            let relaying = scope.spawn(|| relay.work(control));
             // A relay that has ended says why itself.
-            let _ = ends.send(end);
+            let _ = ends.send(work(outlets));
             let panicked =
                 || Err(ClusterError::Refused("the relay panicked. This is a bug in plimsoll".to_owned()));
             relaying.join().unwrap_or_else(|_| panicked())

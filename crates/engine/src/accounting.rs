@@ -306,7 +306,7 @@ impl Accounting {
         let known = *grown(grown(&mut self.checks, at.endpoint.0, Vec::new()), cell, NO_KEY);
         let id = if known == NO_KEY {
             let metric = if has_passed { Metric::CheckPassed } else { Metric::CheckFailed };
-            let key = self.describe(metric, at.into(), None).tag("check", name);
+            let key = self.describe(metric, at.into(), None).tag(Key::CHECK, name);
             let id = self.announce(key);
             self.checks[at.endpoint.0][cell] = id.0;
             id
@@ -332,7 +332,7 @@ impl Accounting {
         let id = match *grown(&mut self.iteration_checks, cell, NO_KEY) {
             NO_KEY => {
                 let name = self.program.directory.check(check);
-                let key = self.describe(metric, at.into(), None).tag("check", name);
+                let key = self.describe(metric, at.into(), None).tag(Key::CHECK, name);
                 let id = self.announce(key);
                 self.iteration_checks[cell] = id.0;
                 id

@@ -50,7 +50,7 @@ impl LoopGroup {
 
     /// Which of the iterations that all virtual users share this group makes, where there are so many users: a group
     /// without any makes none.
-    fn of_shared(&self, users: u32) -> Segment {
+    pub(crate) fn of_shared(&self, users: u32) -> Segment {
         let with_users = users.div_ceil(u32::from(self.loops).max(1)).min(self.groups);
         Segment { index: self.index, count: self.groups }
             .among_first(with_users)

@@ -30,7 +30,7 @@ struct MetricNames {
 
 impl MetricDirectory {
     /// Whether `key` is counted under its own name, which is added if there is space.
-    fn has_own_name(&self, key: &MetricKey) -> bool {
+    pub(crate) fn has_own_name(&self, key: &MetricKey) -> bool {
         if let Some(full) = self.0.full.get() {
             return full.contains(key);
         }
@@ -99,8 +99,7 @@ impl LoopMetrics {
         if let Some(folded) = self.folded.get(&kind) {
             return *folded;
         }
-        let (name, phase) = (MetricKey::FOLDED.into(), Name::from(""));
-        let handle = self.number(MetricKey { kind, name, tags: BTreeMap::new(), phase });
+        let handle = self.number(MetricKey::folded(kind));
         self.folded.insert(kind, handle);
         handle
     }

@@ -37,7 +37,7 @@ use crate::index::{EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
 pub(crate) use call::CallProgram;
 use directory::Endpoint;
 pub use directory::UnusableOrigin;
-pub(crate) use directory::{Directory, MetNames, OriginName};
+pub(crate) use directory::{Directory, MetNames, OTHERS, OriginName};
 pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
@@ -257,6 +257,11 @@ impl Program {
     /// How many names of endpoints were folded into others while running, because there are too many for a row each.
     pub fn folded_endpoints(&self) -> u64 {
         self.workload.folded_endpoints() + self.directory.folded_endpoints()
+    }
+
+    /// Which names of endpoints were folded while running, by their fingerprints: for [`crate::MergedNames`] in another process.
+    pub fn folded_names(&self) -> Vec<u64> {
+        self.directory.folded()
     }
 
     /// The environment variables that the plan names, with their values: secrets, never to be stored.

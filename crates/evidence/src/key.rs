@@ -277,6 +277,8 @@ impl Key {
     pub const STATUS: &str = "status";
     /// The tag that says in words why a request failed.
     pub const REASON: &str = "reason";
+    /// The tag that names a check.
+    pub const CHECK: &str = "check";
 
     /// A key of the whole loop, without scenario, endpoint, phase or outcome.
     pub fn of(metric: Metric) -> Key {

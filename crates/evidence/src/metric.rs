@@ -3,6 +3,7 @@
 //! What was added in one second is one [`MetricSums`]. Those of several loops and seconds are merged: counts and the buckets of
 //! trends exactly, sums as far as adding `f64` is exact.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -77,6 +78,41 @@ pub struct MetricKey {
 impl MetricKey {
     /// The name of the metrics that were met when there were too many already, counted as one of each kind.
     pub const FOLDED: &'static str = "(other)";
+    /// The tag that names the group in which a value was added: the path of its names, each after [`MetricKey::SEPARATOR`].
+    pub const GROUP: &'static str = "group";
+    /// The tag that names the check that a value is of.
+    pub const CHECK: &'static str = "check";
+    /// Before each name in the path of a group.
+    pub const SEPARATOR: &'static str = "::";
+
+    /// The metric that all metrics of one kind are counted as that were met when there were too many already.
+    pub fn folded(kind: MetricKind) -> MetricKey {
+        MetricKey { kind, name: MetricKey::FOLDED.into(), tags: BTreeMap::new(), phase: "".into() }
+    }
+
+    /// Whether it is that metric, in any phase.
+    pub fn is_folded(&self) -> bool {
+        *self.name == *MetricKey::FOLDED && self.tags.is_empty()
+    }
+
+    /// The same for all further groups and checks; none where it belongs to neither.
+    pub fn wider(&self) -> Option<MetricKey> {
+        MetricKey::wider_tags(&self.tags).map(|tags| MetricKey { tags, ..self.clone() })
+    }
+
+    /// These tags with those of all further groups and checks; none where there is neither.
+    pub fn wider_tags<T>(tags: &BTreeMap<T, T>) -> Option<BTreeMap<T, T>>
+    where
+        T: Borrow<str> + Clone + Ord + From<String>,
+    {
+        let mut wider = tags.clone();
+        let group = wider.get_mut(MetricKey::GROUP).filter(|group| !(**group).borrow().is_empty());
+        let other_groups = || T::from(format!("{}{}", MetricKey::SEPARATOR, MetricKey::FOLDED));
+        let is_in_group = group.map(|group| *group = other_groups()).is_some();
+        let check = wider.get_mut(MetricKey::CHECK);
+        let is_check = check.map(|check| *check = T::from(MetricKey::FOLDED.to_owned())).is_some();
+        (is_in_group || is_check).then_some(wider)
+    }
 }
 
 /// By which a loop adds to a metric; its own.

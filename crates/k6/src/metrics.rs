@@ -13,7 +13,7 @@ use engine::iteration::Context;
 use evidence::metric::{MetricHandle, MetricKey, MetricKind};
 
 /// What separates groups in a path, and a check from its group.
-pub(crate) const SEPARATOR: &str = "::";
+pub(crate) const SEPARATOR: &str = MetricKey::SEPARATOR;
 
 /// How many groups, and how many checks, a scenario has on one loop; further ones are counted together. A run keeps no more
 /// combinations apart, so that scripts that write a number into each name lose nothing by it, and need no more memory.
@@ -174,21 +174,12 @@ impl Series {
     /// Its handle. Where a run has too many combinations its values belong to no group of their own, but still to their metric,
     /// and to the sub-metrics that thresholds name: space for that is kept before the first group takes it.
     fn met(&self, context: &mut Context<'_>) -> MetricHandle {
-        let wider = self.wider().and_then(|wider| context.own_metric(self.kind, &self.name, &pairs(&wider)));
+        let wider = MetricKey::wider_tags(&self.tags);
+        let wider = wider.and_then(|wider| context.own_metric(self.kind, &self.name, &pairs(&wider)));
         match wider {
             Some(wider) => context.own_metric(self.kind, &self.name, &pairs(&self.tags)).unwrap_or(wider),
             None => context.metric(self.kind, &self.name, &pairs(&self.tags)),
         }
-    }
-
-    /// Its tags with those of all further groups and checks; none where it belongs to neither.
-    fn wider(&self) -> Option<BTreeMap<String, String>> {
-        let mut wider = self.tags.clone();
-        let group = wider.get_mut("group").filter(|group| !group.is_empty());
-        let is_in_group = group.map(|group| *group = format!("{SEPARATOR}{}", MetricKey::FOLDED)).is_some();
-        let check = wider.get_mut("check");
-        let is_check = check.map(|check| MetricKey::FOLDED.clone_into(check)).is_some();
-        (is_in_group || is_check).then_some(wider)
     }
 }
 

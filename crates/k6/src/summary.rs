@@ -53,6 +53,12 @@ impl SummaryMode {
     pub fn of(name: &str) -> Option<SummaryMode> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode)
     }
+
+    /// The text that names it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, mode)| *mode == self).map_or("compact", |(name, _)| name)
+    }
 }
 
 /// The text that k6 writes to standard output in this mode, line ends included.

@@ -19,12 +19,16 @@ mod kubernetes;
 mod new;
 mod out;
 mod parse;
+#[cfg(feature = "scripts")]
+mod pod_flags;
 mod profile;
 #[cfg(feature = "scripts")]
 mod script;
 #[cfg(not(feature = "scripts"))]
 #[path = "arguments/without_scripts.rs"]
 mod script;
+#[cfg(feature = "scripts")]
+mod script_manifest;
 mod selftest;
 mod slots;
 mod watching;
@@ -43,9 +47,11 @@ pub(crate) use kubernetes::{
 };
 pub(crate) use new::NewArguments;
 pub(crate) use out::{OutProtocol, OutTarget};
-pub(crate) use parse::parse;
+pub(crate) use parse::{is_script, parse};
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use script::ScriptArguments;
+#[cfg(feature = "scripts")]
+pub(crate) use script_manifest::ScriptManifestArguments;
 pub(crate) use selftest::{
     SelftestEngineArguments, SelftestExperimentsArguments, SelftestPart, SelftestVerdictsArguments,
 };
@@ -153,6 +159,15 @@ pub(crate) enum Verb {
     /// Print a run over pods of a Kubernetes cluster as YAML, for a repository: Job, Service, ConfigMap, NetworkPolicy
     #[command(after_help = kubernetes::MANIFEST_EXAMPLES)]
     Manifest(Box<ManifestArguments>),
+    /// Print a run of a k6 script over pods of a Kubernetes cluster as YAML
+    #[cfg(feature = "scripts")]
+    #[command(
+        name = parse::SCRIPT_MANIFEST_VERB,
+        hide = true,
+        override_usage = "plimsoll manifest [OPTIONS] <SCRIPT>",
+        after_help = kubernetes::MANIFEST_EXAMPLES
+    )]
+    ManifestOfScript(Box<ScriptManifestArguments>),
     /// Fetch the file of a run in a Kubernetes cluster when it has ended, and judge it
     #[command(after_help = kubernetes::FETCH_EXAMPLES, after_long_help = kubernetes::FETCH_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Fetch(Box<FetchArguments>),

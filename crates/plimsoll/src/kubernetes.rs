@@ -11,15 +11,19 @@ mod objects;
 mod pod;
 mod progress;
 mod retrieve;
+#[cfg(feature = "scripts")]
+mod script;
 mod snapshot;
 
 use std::path::Path;
 
 use anyhow::anyhow;
-use cluster::kubernetes::{OWNER, OWNER_LABEL, to_yaml};
+use cluster::kubernetes::{OWNER, OWNER_LABEL, RunObjects, to_yaml};
 use evidence::{TerminalText, visible};
 
-use crate::arguments::{FetchArguments, ManifestArguments, OutputArguments, ReportArguments, RunArguments};
+use crate::arguments::{
+    FetchArguments, KubernetesArguments, ManifestArguments, OutputArguments, ReportArguments, RunArguments,
+};
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::{self, note};
 use crate::run_file::Keep;
@@ -28,50 +32,102 @@ use crate::signals::Listener;
 use crate::{report, writable};
 use follow::{Followed, Follower, Patience};
 use kubectl::Kubectl;
+use log::RunOf;
 use objects::{for_command, for_repository};
 use retrieve::Destination;
 
 pub(crate) use pod::pod;
+#[cfg(feature = "scripts")]
+pub(crate) use script::{manifest_of_script, run_script};
+
+/// A run in a cluster that a command line asks for.
+struct AskedRun<'a> {
+    pods: u16,
+    kubernetes: &'a KubernetesArguments,
+    destination: Destination<'a>,
+    progress: Progress,
+    outputs: &'a OutputArguments,
+}
 
 /// `plimsoll run PLAN --kubernetes N`.
 pub(crate) fn run(arguments: &RunArguments, pods: u16) -> CommandResult<u8> {
-    let destination = Destination { path: arguments.output.as_deref(), force: arguments.options.force };
-    destination.require_writable(&arguments.options.outputs)?;
-    let objects = for_command(arguments, pods)?;
-    let kubectl = Kubectl::new(&arguments.kubernetes.cluster);
-    kubectl.require()?;
-    let listener = Listener::start()?;
-    let control = listener.control_run();
-    let job = objects.name.clone();
-    if let Err(failure) = kubectl.make(&objects) {
-        return Err(deleted_after(&kubectl, &job, failure));
+    let options = &arguments.options;
+    if options.once {
+        return Err(Failure::usage(anyhow!(
+            "--once sends each step from this process: leave out --kubernetes"
+        )));
     }
-    let fetch = format!("`plimsoll fetch {job}{}`", kubectl.flags_text());
-    if arguments.kubernetes.detach {
-        outputs::print(TerminalText::default().line(&job))?;
-        note(format_args!("the run goes on in the cluster: {fetch}"));
-        return Ok(0);
-    }
-    note(format_args!("run {job}: {pods} pods; if this command ends early: {fetch}"));
-    let follower = Follower {
-        kubectl: &kubectl,
-        job: &job,
+    let asked = AskedRun {
         pods,
+        kubernetes: &arguments.kubernetes,
+        destination: Destination { path: arguments.output.as_deref(), force: options.force },
         progress: Progress::unless(arguments.quiet),
-        patience: Patience::of(arguments.kubernetes.pods.start_timeout),
-        control: Some(&control),
+        outputs: &options.outputs,
     };
-    let run = follower.to_the_end().map_err(|failure| deleted_after(&kubectl, &job, failure))?;
-    let path = destination.fetch(&kubectl, &run).inspect_err(|_| {
-        note(format_args!(
-            "the run file is kept in the cluster for half an hour, and then deleted with the run: {fetch}"
-        ));
-    })?;
-    let deleted = kubectl.delete(&job);
-    // A process that reads foreign files is confined before it has threads.
-    drop(listener);
-    let code = judge(&path, &run, &arguments.options.outputs)?;
-    deleted.map(|()| code)
+    asked.run(|| for_command(arguments, pods))
+}
+
+impl AskedRun<'_> {
+    /// From the objects to the exit code.
+    fn run(self, objects: impl FnOnce() -> CommandResult<RunObjects>) -> CommandResult<u8> {
+        self.destination.require_writable(self.outputs)?;
+        let objects = objects()?;
+        let kubectl = Kubectl::new(&self.kubernetes.cluster);
+        self.conduct(&objects, &kubectl)
+    }
+
+    fn conduct(self, objects: &RunObjects, kubectl: &Kubectl) -> CommandResult<u8> {
+        kubectl.require()?;
+        let listener = Listener::start()?;
+        let control = listener.control_run();
+        let (job, pods) = (&objects.name, self.pods);
+        if let Err(failure) = kubectl.make(objects) {
+            return Err(deleted_after(kubectl, job, failure));
+        }
+        let fetch = format!("`plimsoll fetch {job}{}`", kubectl.flags_text());
+        if self.kubernetes.detach {
+            outputs::print(TerminalText::default().line(job))?;
+            note(format_args!("the run goes on in the cluster: {fetch}"));
+            return Ok(0);
+        }
+        note(format_args!("run {job}: {pods} pods; if this command ends early: {fetch}"));
+        let follower = Follower {
+            kubectl,
+            job,
+            pods,
+            progress: self.progress,
+            patience: Patience::of(self.kubernetes.pods.start_timeout),
+            control: Some(&control),
+        };
+        let run = follower.to_the_end().map_err(|failure| deleted_after(kubectl, job, failure))?;
+        let path = self.destination.fetch(kubectl, &run).inspect_err(|_| {
+            note(format_args!(
+                "the run file is kept in the cluster for half an hour, and then deleted with the run: {fetch}"
+            ));
+        })?;
+        show_summary(kubectl, &run);
+        let deleted = kubectl.delete(job);
+        // A process that reads foreign files is confined before it has threads.
+        drop(listener);
+        let code = judge(&path, &run, self.outputs)?;
+        deleted.map(|()| code)
+    }
+}
+
+/// What a script says of its run, such as k6's summary, is printed in its pod only.
+fn show_summary(kubectl: &Kubectl, run: &Followed) {
+    if run.file.of != RunOf::Script {
+        return;
+    }
+    match kubectl.log(&run.pod) {
+        Ok(log) => {
+            let mut text = TerminalText::default();
+            text.quote("", log::after_file(&log));
+            // A failure to draw is none of the run.
+            let _ = outputs::print(&text);
+        }
+        Err(error) => note(format_args!("the summary of the script is not shown: {error:#}")),
+    }
 }
 
 /// The failure, after everything of the run was deleted.
@@ -103,6 +159,7 @@ pub(crate) fn fetch(arguments: &FetchArguments) -> CommandResult<u8> {
     };
     let run = follower.to_the_end()?;
     let path = destination.fetch(&kubectl, &run)?;
+    show_summary(&kubectl, &run);
     if labels[OWNER_LABEL] == OWNER {
         kubectl.delete(&arguments.job)?;
     } else {
@@ -114,10 +171,13 @@ pub(crate) fn fetch(arguments: &FetchArguments) -> CommandResult<u8> {
 
 /// `plimsoll manifest PLAN --kubernetes N`.
 pub(crate) fn manifest(arguments: &ManifestArguments) -> CommandResult<u8> {
-    let objects = for_repository(arguments)?;
+    print_manifest(&for_repository(arguments)?)
+}
+
+fn print_manifest(objects: &RunObjects) -> CommandResult<u8> {
     let mut documents = vec![to_yaml(&objects.job().map_err(Failure::usage)?.0)];
     documents.extend(objects.belongings().map_err(Failure::usage)?.iter().map(|object| to_yaml(&object.0)));
-    let text = format!("{}{}", objects::heading(&objects), documents.join("---\n"));
+    let text = format!("{}{}", objects::heading(objects), documents.join("---\n"));
     outputs::print_document(&text)?;
     Ok(0)
 }
@@ -126,8 +186,8 @@ pub(crate) fn manifest(arguments: &ManifestArguments) -> CommandResult<u8> {
 fn judge(path: &Path, run: &Followed, outputs: &OutputArguments) -> CommandResult<u8> {
     let report = ReportArguments { file: path.to_owned(), outputs: outputs.clone() };
     let code = report::report(&report)?;
-    // A run that was broken off says so by its exit code, here as there.
-    Ok(if run.exit == 1 { 1 } else { code })
+    // A run that was broken off says so by its exit code, here as there; a script has k6's.
+    Ok(if run.exit == 1 || run.file.of == RunOf::Script { run.exit } else { code })
 }
 
 impl Destination<'_> {

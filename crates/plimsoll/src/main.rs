@@ -83,6 +83,8 @@ fn main() -> ExitCode {
         Verb::Grpc(arguments) => grpc::grpc(&arguments),
         Verb::Worker(arguments) => worker::worker(&arguments),
         Verb::Manifest(arguments) => kubernetes::manifest(&arguments),
+        #[cfg(feature = "scripts")]
+        Verb::ManifestOfScript(mut arguments) => kubernetes::manifest_of_script(&mut arguments),
         Verb::Fetch(arguments) => kubernetes::fetch(&arguments),
         Verb::Pod(part) => kubernetes::pod(&part),
         Verb::Check(arguments) => check::check(&arguments),

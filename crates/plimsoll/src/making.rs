@@ -65,12 +65,11 @@ impl Offering {
                 Offered { totals, folded_endpoints: options.program.folded_endpoints() }
             }
             Offering::Elsewhere(workers) => {
-                let own = options.program.folded_endpoints();
                 let ended = workers.fleet.run(options, outlets, observed);
-                let folded_endpoints = ended.as_ref().map_or(own, |end| own.max(end.folded_endpoints));
                 if let (Ok(end), Some(read)) = (&ended, &workers.outcome_reader) {
                     end.outcomes.iter().cloned().for_each(read);
                 }
+                let folded_endpoints = options.program.folded_endpoints();
                 Offered { totals: ended.map(|end| end.totals), folded_endpoints }
             }
         }

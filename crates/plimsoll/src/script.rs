@@ -4,6 +4,7 @@
 mod coloured;
 mod command_line;
 mod derived;
+mod for_pods;
 mod inputs;
 mod loaded;
 mod loading;
@@ -32,6 +33,7 @@ use k6::{LifecycleError, LogSink, Once, ScriptError};
 
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
+use crate::kubernetes;
 use crate::prepare::prepare;
 use crate::run;
 use crate::run_file::Keep;
@@ -40,6 +42,7 @@ use crate::signals::Listener;
 use crate::workers::{ConnectedWorkers, NotedFiles};
 use crate::{judged, outputs, writable};
 use command_line::{accept, show_header};
+pub(crate) use for_pods::{ScriptForPods, read as read_for_pods};
 use inputs::ScriptInputs;
 use loaded::{LoadedScript, sub_metrics};
 use loading::{ReadingProcess, behaviour, load, plan};
@@ -57,6 +60,9 @@ const TEARDOWN_TIMED_OUT: u8 = 101;
 const NOTHING_TO_CALL: u8 = 255;
 
 pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
+    if let Some(pods) = arguments.kubernetes.kubernetes {
+        return kubernetes::run_script(&mut arguments, pods);
+    }
     accept(&mut arguments)?;
     let arguments = &arguments;
     let listener = Listener::ending_with(outcome::SIGNALLED)?;

@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use cluster::{ClusterError, Listening, RunKeys, Session, WorkerIdentity};
+use cluster::{ClusterError, Listening, ReceivedFiles, RunKeys, Session, WorkerIdentity};
 use engine::{Control, Loops, Program, RunOptions};
 use evidence::TerminalText;
 use observe::{Host, Observer, OwnProcess, Watch};
@@ -95,6 +95,9 @@ fn served(session: &mut Session) -> CommandResult<Served> {
 /// The program of the plan that was handed over.
 fn program(job: PlanJob, session: &mut Session) -> CommandResult<Program> {
     let mut plan = received_plan(job, session)?;
+    // Of data files those rows are left that this worker's part of the load takes, and not their text.
+    session.files = ReceivedFiles::default();
+    session.assignment.group().keep_needed_rows(&mut plan);
     reflection::describe(&mut plan)?;
     let program = Program::compile(plan).map_err(Failure::usage)?;
     let (variables, ticks) =

@@ -4,8 +4,11 @@ use std::io::Write as _;
 use std::ops::Range;
 
 use generate::Pattern;
+use kept::KeptRows;
+pub use kept::RowSet;
 
 mod generate;
+mod kept;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -24,6 +27,8 @@ pub struct Table {
 enum Rows {
     /// The text of all cells, row by row, and the end of each cell.
     Cells { text: String, ends: Vec<usize> },
+    /// The same of some of the rows.
+    Kept { text: String, ends: Vec<usize>, kept: KeptRows },
     /// Row n is the n-th text of a pattern.
     Generated(Pattern),
 }
@@ -95,6 +100,22 @@ impl Table {
         }
     }
 
+    /// Forget all rows but these. The others keep their numbers. Rows that are generated take no memory, and stay.
+    pub fn keep_only(&mut self, set: RowSet) {
+        let Rows::Cells { text, ends } = &self.rows else { return };
+        let columns = self.columns.len();
+        let cells = set.count() as usize * columns;
+        let (mut kept_text, mut kept_ends) = (String::new(), Vec::with_capacity(cells));
+        for row in set.iter() {
+            for cell in (0..columns).filter_map(|column| cell_range(ends, self.cell_index(row, column)?)) {
+                kept_text.push_str(&text[cell]);
+                kept_ends.push(kept_text.len());
+            }
+        }
+        kept_text.shrink_to_fit();
+        self.rows = Rows::Kept { text: kept_text, ends: kept_ends, kept: KeptRows::of(set) };
+    }
+
     /// The columns' names, in order.
     pub fn columns(&self) -> &[String] {
         &self.columns
@@ -109,6 +130,7 @@ impl Table {
     pub fn rows(&self) -> u64 {
         match &self.rows {
             Rows::Cells { ends, .. } => (ends.len() / self.columns.len().max(1)) as u64,
+            Rows::Kept { kept, .. } => kept.rows(),
             Rows::Generated(pattern) => pattern.len(),
         }
     }
@@ -119,6 +141,14 @@ impl Table {
         match &self.rows {
             Rows::Cells { text, ends } => {
                 if let Some(cell) = self.cell_index(row, column).and_then(|index| cell_range(ends, index)) {
+                    out.extend_from_slice(&text.as_bytes()[cell]);
+                }
+            }
+            Rows::Kept { text, ends, kept } => {
+                let place = kept.place(row);
+                debug_assert!(place.is_some() || row >= kept.rows(), "row {row} is used and was not kept");
+                let index = place.and_then(|place| self.cell_index(place, column));
+                if let Some(cell) = index.and_then(|index| cell_range(ends, index)) {
                     out.extend_from_slice(&text.as_bytes()[cell]);
                 }
             }

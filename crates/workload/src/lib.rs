@@ -46,7 +46,7 @@ pub use connection::{
     Connecting, ConnectionOrder, Dns, HttpVersion, IpVersion, Resumption, Retry, Reuse, Scheme, TlsFiles,
     TlsSettings,
 };
-pub use data::Table;
+pub use data::{RowSet, Table};
 pub use draw::Draw;
 pub use files::Files;
 pub use http::HttpOptions;

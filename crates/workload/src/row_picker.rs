@@ -100,7 +100,7 @@ impl Workload {
 
     /// Everyone who takes rows of the data file `set`, in order, with the number of rows that each needs where they are
     /// unique; none for a scenario that makes as many iterations as it can.
-    pub(crate) fn row_takers(&self, set: &str) -> impl Iterator<Item = (RowTaker, Option<u64>)> {
+    pub fn row_takers(&self, set: &str) -> impl Iterator<Item = (RowTaker, Option<u64>)> {
         let setup = use_data(self.setup.iter(), set).then_some((RowTaker::Setup, Some(1)));
         let of_scenario = move |(index, scenario): (usize, &Scenario)| {
             let index = ScenarioIndex(index);

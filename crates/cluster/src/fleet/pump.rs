@@ -1,9 +1,10 @@
 //! One worker during the run: its ticks to the recorder, commands to it, its clock once a second.
 
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use engine::{Command, EngineError, LoopGroup, RunOptions};
+use engine::{Command, EngineError, LoopGroup, MergedNames, RunOptions};
 use evidence::tick::LoopState;
 use evidence::tick_channel::{Offer, TickSender};
 use evidence::{Instance, Instant, Notice, NoticeKind, Observed, Sample, SeriesKey, Tick};
@@ -14,7 +15,7 @@ use crate::ClusterError;
 use crate::clock::{Exchange, OffsetEstimate};
 use crate::frame::{Frame, FrameKind};
 use crate::link::message;
-use crate::message::{Begin, Ended, ToCoordinator, ToWorker, WorkerTotals};
+use crate::message::{Begin, Ended, ToCoordinator, ToWorker, WorkerOver, WorkerTotals};
 use crate::observed;
 use crate::tick::{TickReader, loop_of};
 use crate::worker::within;
@@ -40,6 +41,14 @@ pub(super) enum WorkerExit {
     Ended(serde_json::Value),
     /// It vanished, for this reason.
     Vanished(String),
+}
+
+/// What takes what a worker hands over.
+pub(super) struct Taker {
+    /// One for each of its loops.
+    pub(super) outlets: Vec<TickSender>,
+    pub(super) observed: Sender<Observed>,
+    pub(super) names: Arc<MergedNames>,
 }
 
 /// A loop of the worker.
@@ -72,6 +81,7 @@ pub(super) struct Pump {
     group: LoopGroup,
     loops: Vec<LoopStream>,
     observed: Sender<Observed>,
+    names: Arc<MergedNames>,
     /// A tick that the recorder has not taken yet.
     waiting: Option<(usize, Box<Tick>)>,
     spare: Box<Tick>,
@@ -81,12 +91,8 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    pub(super) fn new(
-        member: Member,
-        group: LoopGroup,
-        outlets: Vec<TickSender>,
-        observed: Sender<Observed>,
-    ) -> Pump {
+    pub(super) fn new(member: Member, group: LoopGroup, taker: Taker) -> Pump {
+        let Taker { outlets, observed, names } = taker;
         let of_loop = |outlet| LoopStream {
             outlet,
             reader: TickReader::default(),
@@ -98,6 +104,7 @@ impl Pump {
             group,
             loops: outlets.into_iter().map(of_loop).collect(),
             observed,
+            names,
             waiting: None,
             spare: Box::default(),
             command: Command::Run,
@@ -118,7 +125,8 @@ impl Pump {
             Err(stop) => stop,
         };
         match stop {
-            Stop::Ended(Ended::Over(totals, outcome)) => {
+            Stop::Ended(Ended::Over(WorkerOver { totals, folded_names, outcome })) => {
+                self.names.add_folded(&folded_names);
                 self.part(options);
                 others.leave();
                 Ok(WorkerEnd { totals, exit: WorkerExit::Ended(outcome) })
@@ -244,6 +252,7 @@ impl Pump {
         let mut tick = std::mem::take(&mut self.spare);
         tick.clear();
         own.reader.read(content, self.group.place, &mut tick)?;
+        self.names.fold(&mut tick);
         own.next_second = tick.second.saturating_add(1);
         own.state = tick.state;
         if tick.state.covered_ns > 0 {
@@ -288,7 +297,6 @@ impl Pump {
             iterations_in_flight: states.map(|state| u64::from(state.iterations)).sum(),
             folded_ticks: 0,
             stopped_at: None,
-            folded_endpoints: 0,
         };
         let lost = |of_loop: LoopStream| LostLoop {
             from: Instant::at(Duration::from_secs(of_loop.next_second.into())),

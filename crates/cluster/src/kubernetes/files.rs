@@ -32,7 +32,7 @@ pub enum FilesFrom {
 
 impl FilesFrom {
     /// The path of a file in a pod.
-    pub(super) fn path(&self, relative: &str) -> String {
+    pub fn path(&self, relative: &str) -> String {
         match self {
             FilesFrom::Image(folder) => format!("{}/{relative}", folder.trim_end_matches('/')),
             FilesFrom::Objects { .. } | FilesFrom::Claim(_) => format!("{PLAN_FOLDER}/{relative}"),

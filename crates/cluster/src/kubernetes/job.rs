@@ -11,8 +11,8 @@ const USER: u32 = 65532;
 const FETCH_LIMIT_S: u32 = 1_800;
 /// How long a Job that has ended is kept.
 const KEPT_S: u32 = 300;
-/// The exit codes of a run, besides that of success.
-const COORDINATOR_EXITS: [u8; 5] = [1, 2, 3, 4, 5];
+/// The exit codes of a run, besides that of success: of a plan, and from 99 on k6's.
+const COORDINATOR_EXITS: [u8; 14] = [1, 2, 3, 4, 5, 99, 100, 101, 104, 105, 107, 108, 110, 255];
 /// How long a pod that is deleted may take to drain its requests and close the run file.
 const GRACE_S: u32 = 60;
 

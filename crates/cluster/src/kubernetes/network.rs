@@ -18,13 +18,16 @@ pub struct Reached {
     pub port: u16,
 }
 
-/// The rules of a run with this name: nothing comes in but the coordinator, and out goes only what is listed.
-pub(super) fn policy_spec(run: &str, reached: &[Reached]) -> Value {
+/// The rules of a run with this name: nothing comes in but the coordinator, and out goes only what is listed, where there is a list.
+pub(super) fn policy_spec(run: &str, reached: Option<&[Reached]>) -> Value {
     let pods = json!({"podSelector": {"matchLabels": {RUN_LABEL: run}}});
     let worker = json!([{"protocol": "TCP", "port": WORKER_PORT}]);
     let names = json!([{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]);
     let mut egress = vec![json!({"to": [pods], "ports": worker}), json!({"ports": names})];
-    let mut targets: Vec<&Reached> = reached.iter().collect();
+    if reached.is_none() {
+        egress.push(json!({}));
+    }
+    let mut targets: Vec<&Reached> = reached.unwrap_or_default().iter().collect();
     targets.sort();
     targets.dedup();
     for rule in targets.into_iter().flat_map(egress_to) {

@@ -61,7 +61,7 @@ impl RunObjects {
             }
             objects.push(self.object("v1", "Secret", &content));
         }
-        let policy = network::policy_spec(&self.name, &self.reached);
+        let policy = network::policy_spec(&self.name, self.reached.as_deref());
         objects.push(self.object("networking.k8s.io/v1", "NetworkPolicy", &[("spec", policy)]));
         Ok(objects)
     }

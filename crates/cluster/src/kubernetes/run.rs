@@ -29,8 +29,8 @@ pub struct RunObjects {
     pub arguments: Vec<String>,
     /// The keys of the run and the values of `${env.…}`.
     pub secret: SecretFrom,
-    /// Whom the pods may talk to besides each other.
-    pub reached: Vec<Reached>,
+    /// Whom the pods may talk to besides each other; none: anyone, because it is not known before.
+    pub reached: Option<Vec<Reached>>,
     /// Seconds that pods have to be started and ready.
     pub start_limit_s: u32,
     /// Seconds that the run may take once it has begun, without the time for its file to be fetched.

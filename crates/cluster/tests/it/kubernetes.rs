@@ -27,10 +27,10 @@ fn run() -> RunObjects {
             name: "checkout-secret".to_owned(),
             environment: vec!["TOKEN".to_owned()],
         },
-        reached: vec![
+        reached: Some(vec![
             Reached { host: "api.shop.svc".to_owned(), port: 80 },
             Reached { host: "10.0.0.7".to_owned(), port: 8443 },
-        ],
+        ]),
         start_limit_s: 600,
         run_limit_s: 90,
     }
@@ -43,6 +43,16 @@ fn made() -> RunObjects {
         secret: SecretFrom::Made { keys: "-----BEGIN\nabc\n".to_owned(), environment },
         ..run()
     }
+}
+
+/// A run of a script, which may ask anyone.
+fn script() -> RunObjects {
+    let secret = SecretFrom::Existing {
+        name: "checkout".to_owned(),
+        environment: vec!["SCRIPT_ENV_TOKEN".to_owned()],
+    };
+    let arguments = vec!["--vus=3".to_owned(), "--env=TOKEN=$(SCRIPT_ENV_TOKEN)".to_owned()];
+    RunObjects { plan: "s/script.js".to_owned(), arguments, secret, reached: None, ..run() }
 }
 
 fn all(run: &RunObjects) -> Vec<Object> {
@@ -93,10 +103,22 @@ fn the_api_knows_every_field_and_what_is_printed_is_what_was_made() {
     let schema = Schema::of_the_api();
     let image = RunObjects { files: FilesFrom::Image("/plans/".to_owned()), ..run() };
     let claim = RunObjects { files: FilesFrom::Claim("plans".to_owned()), ..made() };
-    for Object(object) in [run(), made(), image, claim].iter().flat_map(all) {
+    for Object(object) in [run(), made(), image, claim, script()].iter().flat_map(all) {
         let read = document(&to_yaml(&object));
         assert_eq!(read, object);
         assert_eq!(schema.complaints(&read), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_script_may_ask_anyone_and_has_the_exit_codes_of_k6() {
+    let objects = all(&script());
+    let of_kind = |kind: &str| objects.iter().find(|object| object.0["kind"] == kind).unwrap();
+    let egress = of_kind("NetworkPolicy").0["spec"]["egress"].as_array().unwrap();
+    assert!(egress.contains(&json!({})), "{egress:?}");
+    let codes = &of_kind("Job").0["spec"]["podFailurePolicy"]["rules"][0]["onExitCodes"]["values"];
+    for code in [99, 108, 255] {
+        assert!(codes.as_array().unwrap().contains(&json!(code)), "{codes}");
     }
 }
 

@@ -24,7 +24,7 @@ const MAX_NAMES: usize = 256;
 /// The most origins that are met while running.
 const MAX_ORIGINS: usize = 256;
 /// The name of the endpoints that all further names of a scenario are counted for.
-const OTHERS: &str = "all other names";
+pub(crate) const OTHERS: &str = "all other names";
 /// How many folded names are counted at most.
 const MAX_FOLDED: usize = MAX_NAMES * 100;
 
@@ -302,9 +302,33 @@ impl Directory {
         })
     }
 
+    /// The endpoint that requests of this name in a scenario are counted for.
+    pub(crate) fn endpoint_for(&self, scenario: ScenarioIndex, name: &str) -> EndpointIndex {
+        self.known_endpoint(scenario, name).unwrap_or_else(|| self.meet_endpoint(scenario, name))
+    }
+
+    /// The check that results of checks of this name are counted for.
+    pub(crate) fn check_for(&self, name: &str) -> CheckNameIndex {
+        self.known_check(name).unwrap_or_else(|| self.meet_check(name))
+    }
+
     /// How many names were folded because there are too many.
     pub(crate) fn folded_endpoints(&self) -> u64 {
         self.growth().folded.len() as u64
+    }
+
+    /// Fingerprints of the names that were folded, in order: the same in every process of a run.
+    pub(crate) fn folded(&self) -> Vec<u64> {
+        let mut folded: Vec<u64> = self.growth().folded.iter().copied().collect();
+        folded.sort_unstable();
+        folded
+    }
+
+    /// Other processes of the run have folded these.
+    pub(crate) fn add_folded(&self, fingerprints: &[u64]) {
+        let folded = &mut self.growth().folded;
+        let space = MAX_FOLDED.saturating_sub(folded.len());
+        folded.extend(fingerprints.iter().take(space));
     }
 }
 

@@ -9,7 +9,8 @@ use super::{OutputArguments, OverrideArguments};
 pub(super) const MANIFEST_EXAMPLES: &str = "\
 Examples:
   plimsoll manifest plan.toml --kubernetes 5 --image registry.example/plimsoll:0.1.0 > run.yaml
-  plimsoll manifest plan.toml --kubernetes 5 --image … --files-in claim:plans --name nightly";
+  plimsoll manifest plan.toml --kubernetes 5 --image … --files-in claim:plans --name nightly
+  plimsoll manifest script.js --kubernetes 5 --image … -e BASE=http://shop   a k6 script, with k6's flags";
 
 pub(super) const FETCH_EXAMPLES: &str = "\
 Examples:
@@ -72,7 +73,7 @@ fn files_place(text: &str) -> Result<FilesPlace, String> {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct KubernetesArguments {
     /// Offer the load from this many pods of a Kubernetes cluster, each with --loops loops; needs --image and kubectl
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "image", conflicts_with_all = ["once", "workers", "addresses"])]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "image", conflicts_with_all = ["workers", "addresses"])]
     pub(crate) kubernetes: Option<u16>,
     /// Start the run in the cluster and end; `plimsoll fetch` does the rest
     #[arg(long, requires = "kubernetes")]

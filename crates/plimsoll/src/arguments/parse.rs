@@ -65,6 +65,8 @@ fn refused(arguments: &[OsString]) -> Option<String> {
 
 /// The verb that `run` is with a script: it has k6's flags.
 pub(super) const SCRIPT_VERB: &str = "run-script";
+/// The verb that `manifest` is with a script.
+pub(super) const SCRIPT_MANIFEST_VERB: &str = "manifest-script";
 /// What the names of scripts end with.
 const SCRIPT_ENDINGS: [&str; 5] = ["js", "mjs", "cjs", "tar", "ts"];
 /// The exit code of k6 for flags that cannot be read.
@@ -101,16 +103,23 @@ fn with_http_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
 
 /// The command line, in which `run` with a script is a verb of its own.
 fn with_script_verb(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let is_script = |argument: &OsString| {
-        let ending = Path::new(argument).extension().and_then(|ending| ending.to_str());
-        ending.is_some_and(|ending| SCRIPT_ENDINGS.contains(&ending))
-            && !argument.to_string_lossy().starts_with('-')
+    let verb = match arguments.get(1).and_then(|verb| verb.to_str()) {
+        Some("run") => SCRIPT_VERB,
+        Some("manifest") if cfg!(feature = "scripts") => SCRIPT_MANIFEST_VERB,
+        _ => return arguments,
     };
-    let is_run = arguments.get(1).is_some_and(|verb| verb == "run");
-    if is_run && (arguments[2..].iter().any(is_script) || is_standard_input(&arguments[2..])) {
-        arguments[1] = SCRIPT_VERB.into();
+    let has_script = arguments[2..].iter().any(|argument| is_script(Path::new(argument)));
+    if has_script || (verb == SCRIPT_VERB && is_standard_input(&arguments[2..])) {
+        arguments[1] = verb.into();
     }
     arguments
+}
+
+/// Whether this argument names a script.
+pub(crate) fn is_script(argument: &Path) -> bool {
+    let ending = argument.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| SCRIPT_ENDINGS.contains(&ending))
+        && !argument.to_string_lossy().starts_with('-')
 }
 
 /// Whether the script is standard input: `-` comes first, or last and not as the value of an option.

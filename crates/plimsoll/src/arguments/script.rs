@@ -6,7 +6,7 @@ use clap::Args;
 use k6::summary::SummaryMode;
 
 use super::foreign::ForeignArguments;
-use super::{OutputArguments, RunOptionArguments, WorkersArguments};
+use super::{KubernetesArguments, OutputArguments, RunOptionArguments, WorkersArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -167,6 +167,8 @@ pub(crate) struct ScriptArguments {
     pub(crate) loops: u16,
     #[command(flatten)]
     pub(crate) workers: WorkersArguments,
+    #[command(flatten)]
+    pub(crate) kubernetes: KubernetesArguments,
     #[command(flatten)]
     pub(crate) foreign: ForeignArguments,
     #[command(flatten)]

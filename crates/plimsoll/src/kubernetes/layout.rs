@@ -15,33 +15,45 @@ pub(super) struct Layout {
     pub(super) plan: String,
     /// Content by path, the plan's too.
     pub(super) files: BTreeMap<String, Arc<[u8]>>,
+    /// The folder, here.
+    common: PathBuf,
 }
 
 /// The files that were read with the plan at `plan`, by a command in the folder `here`.
-pub(super) fn laid_out(
-    here: &Path,
-    plan: &Path,
-    files: impl IntoIterator<Item = (String, Arc<[u8]>)>,
-) -> CommandResult<Layout> {
+pub(super) fn laid_out(here: &Path, plan: &Path, files: Vec<(String, Arc<[u8]>)>) -> CommandResult<Layout> {
     let folder = plan.parent().unwrap_or(Path::new(""));
-    let mut absolute = BTreeMap::new();
-    for (path, content) in files {
-        // The plan names it by a path that no pod has.
-        if Path::new(&path).is_absolute() && !(folder.is_absolute() && Path::new(&path).starts_with(folder)) {
-            let why = "is named by an absolute path, which pods do not have: name it relative to the plan";
-            return Err(Failure::usage(anyhow!("`{path}` {why}")));
-        }
-        absolute.insert(without_dots(&here.join(&path)), content);
+    // The plan names it by a path that no pod has.
+    let is_elsewhere =
+        |path: &Path| path.is_absolute() && !(folder.is_absolute() && path.starts_with(folder));
+    if let Some((path, _)) = files.iter().find(|(path, _)| is_elsewhere(Path::new(path))) {
+        let why = "is named by an absolute path, which pods do not have: name it relative to the plan";
+        return Err(Failure::usage(anyhow!("`{path}` {why}")));
     }
-    let plan = without_dots(&here.join(plan));
-    let parents = absolute.keys().chain([&plan]).filter_map(|path| path.parent());
-    let common = parents.map(Path::to_owned).reduce(|a, b| common(&a, &b)).unwrap_or_default();
-    let relative = |path: &Path| {
-        let below = path.strip_prefix(&common).unwrap_or(path).to_str();
-        below.map(str::to_owned).ok_or_else(|| Failure::usage(anyhow!("{} is no UTF-8", path.display())))
-    };
-    let files = absolute.iter().map(|(path, content)| Ok((relative(path)?, content.clone())));
-    Ok(Layout { plan: relative(&plan)?, files: files.collect::<CommandResult<_>>()? })
+    Layout::of(here, plan, files)
+}
+
+impl Layout {
+    /// The same, whichever paths they were read by.
+    pub(super) fn of(here: &Path, plan: &Path, files: Vec<(String, Arc<[u8]>)>) -> CommandResult<Layout> {
+        let absolute: BTreeMap<PathBuf, Arc<[u8]>> =
+            files.into_iter().map(|(path, content)| (without_dots(&here.join(path)), content)).collect();
+        let plan = without_dots(&here.join(plan));
+        let parents = absolute.keys().chain([&plan]).filter_map(|path| path.parent());
+        let common = parents.map(Path::to_owned).reduce(|a, b| common(&a, &b)).unwrap_or_default();
+        let relative = |path: &Path| {
+            let below = path.strip_prefix(&common).unwrap_or(path).to_str();
+            below.map(str::to_owned).ok_or_else(|| Failure::usage(anyhow!("{} is no UTF-8", path.display())))
+        };
+        let files = absolute.iter().map(|(path, content)| Ok((relative(path)?, content.clone())));
+        Ok(Layout { plan: relative(&plan)?, files: files.collect::<CommandResult<_>>()?, common })
+    }
+
+    /// Where a file or folder of here is below the common one; that one itself for what it is below, and for folders that none of
+    /// the files is in.
+    pub(super) fn place(&self, here: &Path, path: &Path) -> PathBuf {
+        let full = without_dots(&here.join(path));
+        full.strip_prefix(&self.common).map(Path::to_owned).unwrap_or_default()
+    }
 }
 
 /// The path without `.` and `..`, as a reader of its text understands it.
@@ -67,7 +79,7 @@ mod tests {
 
     fn paths(plan: &str, files: &[&str]) -> (String, Vec<String>) {
         let files = files.iter().map(|path| ((*path).to_owned(), b"".as_slice().into()));
-        let layout = laid_out(Path::new("/a/b"), Path::new(plan), files).unwrap();
+        let layout = laid_out(Path::new("/a/b"), Path::new(plan), files.collect()).unwrap();
         (layout.plan, layout.files.into_keys().collect())
     }
 
@@ -92,7 +104,16 @@ mod tests {
     #[test]
     fn a_path_that_no_pod_has_is_refused() {
         let files = ["/srv/users.csv"].map(|path| (path.to_owned(), b"".as_slice().into()));
-        let refused = laid_out(Path::new("/a"), Path::new("p.toml"), files).unwrap_err().text();
+        let refused = laid_out(Path::new("/a"), Path::new("p.toml"), files.into()).unwrap_err().text();
         assert!(refused.contains("`/srv/users.csv` is named by an absolute path"), "{refused:?}");
+    }
+    #[test]
+    fn paths_of_here_have_a_place_below_the_common_folder() {
+        let files = ["/a/s/x.js", "/a/lib/y.js"].map(|path| (path.to_owned(), b"".as_slice().into()));
+        let here = Path::new("/a/b");
+        let layout = Layout::of(here, Path::new("/a/s/x.js"), files.into()).unwrap();
+        let place = |path| layout.place(here, Path::new(path)).display().to_string();
+        assert_eq!(layout.plan, "s/x.js");
+        assert_eq!(["../s/x.js", "/a/lib", "/a", "/", "/b"].map(place), ["s/x.js", "lib", "", "", ""]);
     }
 }

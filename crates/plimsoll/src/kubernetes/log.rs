@@ -11,20 +11,39 @@ pub(super) struct RunFileLine {
     pub(super) bytes: u64,
     /// The exit code of the run.
     pub(super) exit: u8,
+    /// What was run.
+    pub(super) of: RunOf,
 }
+
+/// What was run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunOf {
+    Plan,
+    /// Its exit codes are k6's.
+    Script,
+}
+
+/// Follows the rest of the line, where it is of a script.
+const OF_SCRIPT: &str = " of=script";
 
 impl RunFileLine {
     pub(super) fn text(&self) -> String {
-        format!("{RUN_FILE}sha256={} bytes={} exit={}", self.digest, self.bytes, self.exit)
+        let of = if self.of == RunOf::Script { OF_SCRIPT } else { "" };
+        format!("{RUN_FILE}sha256={} bytes={} exit={}{of}", self.digest, self.bytes, self.exit)
     }
 
     fn read(line: &str) -> Option<RunFileLine> {
-        let mut words = line.strip_prefix(RUN_FILE)?.split(' ');
+        let line = line.strip_prefix(RUN_FILE)?;
+        let (line, of) = match line.strip_suffix(OF_SCRIPT) {
+            Some(line) => (line, RunOf::Script),
+            None => (line, RunOf::Plan),
+        };
+        let mut words = line.split(' ');
         let mut value = |name: &str| words.next()?.strip_prefix(name)?.strip_prefix('=');
         let digest = value("sha256")?.to_owned();
         let (bytes, exit) = (value("bytes")?.parse().ok()?, value("exit")?.parse().ok()?);
         let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_digest.then_some(RunFileLine { digest, bytes, exit })
+        is_digest.then_some(RunFileLine { digest, bytes, exit, of })
     }
 }
 
@@ -40,15 +59,30 @@ pub(super) fn read(log: &str) -> (Vec<&str>, Option<RunFileLine>) {
     (progress, None)
 }
 
+/// What was printed after the line about the run file.
+pub(super) fn after_file(log: &str) -> &str {
+    let mut rest = log;
+    while let Some((line, after)) = rest.split_once('\n') {
+        if RunFileLine::read(line).is_some() {
+            return after;
+        }
+        rest = after;
+    }
+    ""
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn progress_ends_with_the_line_about_the_file() {
-        let file = RunFileLine { digest: "0f".repeat(32), bytes: 12, exit: 3 };
-        let log = format!("a\nb\n{}\nFAIL\n", file.text());
-        assert_eq!(read(&log), (vec!["a", "b"], Some(file)));
+        for of in [RunOf::Plan, RunOf::Script] {
+            let file = RunFileLine { digest: "0f".repeat(32), bytes: 12, exit: 3, of };
+            let log = format!("a\nb\n{}\nFAIL\nmore\n", file.text());
+            assert_eq!(read(&log), (vec!["a", "b"], Some(file)));
+            assert_eq!(after_file(&log), "FAIL\nmore\n");
+        }
         let half = "plimsoll-run-file sha256=00 bytes=1 exit=0\nplimsoll-run-file sha";
         assert_eq!(read(half), (half.lines().collect(), None));
     }

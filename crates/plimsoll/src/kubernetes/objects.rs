@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -19,7 +20,7 @@ use crate::failure::{CommandResult, Failure};
 use crate::workers::resolve_plan;
 
 /// Besides its load, a run waits for its target, sends its setup, drains, and is closed and judged.
-const BESIDES_THE_LOAD: Duration = Duration::from_secs(900);
+pub(super) const BESIDES_THE_LOAD: Duration = Duration::from_secs(900);
 /// How many digits make the name of a run differ from that of the next.
 const DIGITS: usize = 5;
 
@@ -35,9 +36,7 @@ pub(super) fn for_command(arguments: &RunArguments, pods: u16) -> CommandResult<
     let read = ReadPlan::at(&arguments.plan, &arguments.overrides, &environment)?;
     let keys = RunKeys::make().map_err(Failure::own)?;
     let secret = SecretFrom::Made { keys, environment: read.environment.clone() };
-    let token = Token::drawn().map_err(Failure::own)?;
-    let digits: String = token.text().chars().take(DIGITS).collect();
-    let name = format!("{}-{digits}", name_of(&read.plan.workload.name));
+    let name = drawn_name(&read.plan.workload.name)?;
     let mut objects = read.objects(pods, &arguments.kubernetes.pods, (name, secret))?;
     objects.namespace.clone_from(&arguments.kubernetes.cluster.namespace);
     let options = &arguments.options;
@@ -45,7 +44,8 @@ pub(super) fn for_command(arguments: &RunArguments, pods: u16) -> CommandResult<
     for out in &options.outs {
         objects.arguments.extend(["--out".to_owned(), format!("{}={}", out.protocol.name(), out.url)]);
         let server = server_of(&out.url);
-        objects.reached.extend(server.map(|(host, port)| Reached { host, port }));
+        let reached = server.map(|(host, port)| Reached { host, port });
+        objects.reached.iter_mut().for_each(|known| known.extend(reached.clone()));
     }
     with_cpu(&mut objects, &arguments.kubernetes.pods, options.loops);
     Ok(objects)
@@ -67,7 +67,14 @@ pub(super) fn for_repository(arguments: &ManifestArguments) -> CommandResult<Run
     Ok(objects)
 }
 
-fn with_cpu(objects: &mut RunObjects, pods: &PodsArguments, loops: u16) {
+/// A name for this run of a workload, unlike that of the next.
+pub(super) fn drawn_name(workload: &str) -> CommandResult<String> {
+    let token = Token::drawn().map_err(Failure::own)?;
+    let digits: String = token.text().chars().take(DIGITS).collect();
+    Ok(format!("{}-{digits}", name_of(workload)))
+}
+
+pub(super) fn with_cpu(objects: &mut RunObjects, pods: &PodsArguments, loops: u16) {
     objects.cpu = pods.cpu.clone().unwrap_or_else(|| loops.to_string());
 }
 
@@ -105,7 +112,7 @@ impl ReadPlan {
         let here =
             std::env::current_dir().context("the current folder is not known").map_err(Failure::own)?;
         let files = hand_over.files().into_iter().map(|(file, content)| (file.path, content));
-        let layout = laid_out(&here, path, files)?;
+        let layout = laid_out(&here, path, files.collect())?;
         Ok(ReadPlan { plan, layout, environment: hand_over.environment() })
     }
 
@@ -121,16 +128,8 @@ impl ReadPlan {
         let run_limit = load_end(workload) + BESIDES_THE_LOAD;
         let reached = reached(&self.plan);
         let keys: Vec<&Vec<u8>> = self.plan.tls.values().filter_map(|files| files.key.as_ref()).collect();
-        let files = match &asked.files_in {
-            Some(FilesPlace::Image(folder)) => FilesFrom::Image(folder.clone()),
-            Some(FilesPlace::Claim(name)) => FilesFrom::Claim(name.clone()),
-            None => {
-                let is_secret = |content: &[u8]| keys.iter().any(|key| key.as_slice() == content);
-                let (secret, open) =
-                    self.layout.files.into_iter().partition(|(_, content)| is_secret(content));
-                FilesFrom::Objects { open, secret }
-            }
-        };
+        let files =
+            files_from(asked, self.layout.files, |content| keys.iter().any(|key| key.as_slice() == content));
         Ok(RunObjects {
             name,
             namespace: None,
@@ -142,15 +141,31 @@ impl ReadPlan {
             files,
             arguments: Vec::new(),
             secret,
-            reached,
+            reached: Some(reached),
             start_limit_s: asked.start_timeout,
             run_limit_s: u32::try_from(run_limit.as_secs()).unwrap_or(u32::MAX),
         })
     }
 }
 
+/// Where pods have these files from.
+pub(super) fn files_from(
+    asked: &PodsArguments,
+    files: BTreeMap<String, Arc<[u8]>>,
+    is_secret: impl Fn(&[u8]) -> bool,
+) -> FilesFrom {
+    match &asked.files_in {
+        Some(FilesPlace::Image(folder)) => FilesFrom::Image(folder.clone()),
+        Some(FilesPlace::Claim(name)) => FilesFrom::Claim(name.clone()),
+        None => {
+            let (secret, open) = files.into_iter().partition(|(_, content)| is_secret(content));
+            FilesFrom::Objects { open, secret }
+        }
+    }
+}
+
 /// When the last scenario or phase ends.
-fn load_end(workload: &Workload) -> Duration {
+pub(super) fn load_end(workload: &Workload) -> Duration {
     let ends = workload.scenarios.iter().map(|scenario| scenario.start + scenario.executor.duration());
     ends.chain(workload.phases.iter().map(|phase| phase.end)).max().unwrap_or_default()
 }

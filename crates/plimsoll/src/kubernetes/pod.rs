@@ -17,8 +17,8 @@ use evidence::TerminalText;
 use rustix::process::{Pid, Signal, kill_process};
 use sha2::{Digest as _, Sha256};
 
-use super::log::RunFileLine;
-use crate::arguments::{PodArguments, PodPart};
+use super::log::{RunFileLine, RunOf};
+use crate::arguments::{PodArguments, PodPart, is_script};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::{self, note};
@@ -80,7 +80,7 @@ fn offer(arguments: &PodArguments) -> CommandResult<u8> {
     end(worker)?;
     let status = outcome?;
     let exit = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-    match sealed_file(exit)? {
+    match sealed_file(arguments, exit)? {
         Some(file) => keep(&file, &mut signals, Duration::from_secs(arguments.fetch_limit))?,
         None => show_report()?,
     }
@@ -109,10 +109,15 @@ fn coordinate(arguments: &PodArguments, local: String, signals: &mut HandedOn) -
     }
     let report = File::create(data(REPORT)).map_err(Failure::own)?;
     let mut command = this_program()?;
+    let evidence = match run_of(arguments) {
+        RunOf::Plan => "--output",
+        // Of a script that is k6's option for values.
+        RunOf::Script => "--evidence",
+    };
     command
         .arg("run")
         .args(&arguments.run)
-        .arg("--output")
+        .arg(evidence)
         .arg(data(RUN_FILE))
         .arg("--worker-keys")
         .arg(&arguments.keys);
@@ -121,6 +126,11 @@ fn coordinate(arguments: &PodArguments, local: String, signals: &mut HandedOn) -
     // The report follows the line about the run file, so that progress ends with it.
     let run = command.stdout(report).spawn().context("the run cannot be started").map_err(Failure::own)?;
     ended(run, signals)
+}
+
+fn run_of(arguments: &PodArguments) -> RunOf {
+    let is_script = arguments.run.first().is_some_and(|first| is_script(Path::new(first)));
+    if is_script { RunOf::Script } else { RunOf::Plan }
 }
 
 /// Whether anything listens there. The name of a pod is known only once it has an address.
@@ -166,7 +176,7 @@ fn end(mut worker: Child) -> CommandResult<()> {
 }
 
 /// The run file, if there is one and it is whole: SQLite keeps a journal beside one that is not.
-fn sealed_file(exit: u8) -> CommandResult<Option<RunFileLine>> {
+fn sealed_file(arguments: &PodArguments, exit: u8) -> CommandResult<Option<RunFileLine>> {
     let path = data(RUN_FILE);
     if !path.exists() || data("run.plimsoll-wal").exists() {
         return Ok(None);
@@ -178,7 +188,7 @@ fn sealed_file(exit: u8) -> CommandResult<Option<RunFileLine>> {
             let read = file.read(&mut part)?;
             if read == 0 {
                 let digits = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-                return Ok(RunFileLine { digest: digits, bytes, exit });
+                return Ok(RunFileLine { digest: digits, bytes, exit, of: run_of(arguments) });
             }
             bytes += read as u64;
             digest.update(&part[..read]);

@@ -62,6 +62,13 @@ impl NotedFiles {
     }
 }
 
+impl NotedFiles {
+    /// What was read, with the paths.
+    pub(crate) fn content(&self) -> CommandResult<Vec<(String, Arc<[u8]>)>> {
+        self.noted().iter().map(|(path, content)| Ok((named(path)?, content.clone()))).collect()
+    }
+}
+
 impl Files for NotedFiles {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let content = self.files.read(path)?;
@@ -94,9 +101,7 @@ pub(crate) fn resolve(
 impl HandOver {
     /// This job, with what was read for it.
     pub(crate) fn new(job: HandedJob, files: &NotedFiles) -> CommandResult<HandOver> {
-        let noted = files.noted();
-        let files = noted.iter().map(|(path, content)| Ok((named(path)?, content.clone())));
-        Ok(HandOver { job, files: files.collect::<CommandResult<_>>()? })
+        Ok(HandOver { job, files: files.content()?.into_iter().collect() })
     }
 
     /// Hand this over as well.

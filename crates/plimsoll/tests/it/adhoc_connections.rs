@@ -31,7 +31,7 @@ fn hand_on(client: impl Into<std::os::fd::OwnedFd>, to: SocketAddr) -> io::Resul
 }
 
 /// Takes connections at a socket for a target.
-fn at_socket(path: &Path, target: SocketAddr) {
+pub(crate) fn at_socket(path: &Path, target: SocketAddr) {
     let listener = UnixListener::bind(path).unwrap();
     thread::spawn(move || {
         while let Ok((client, _)) = listener.accept() {

@@ -74,13 +74,13 @@ fn files_that_no_config_map_contains_come_from_elsewhere() {
 }
 
 /// A folder with a `kubectl` that does this, and notes how it was called.
-fn with_kubectl(folder: &TestFolder, script: &str) {
+pub(crate) fn with_kubectl(folder: &TestFolder, script: &str) {
     std::fs::create_dir(folder.path("bin")).unwrap();
     folder.write("bin/kubectl", format!("#!/bin/sh\necho \"$@\" >> calls\ncase $1 in\n{script}\nesac\n"));
     std::fs::set_permissions(folder.path("bin/kubectl"), std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn reached(folder: &TestFolder, arguments: &[&str]) -> CommandOutput {
+pub(crate) fn reached(folder: &TestFolder, arguments: &[&str]) -> CommandOutput {
     folder.plimsoll_after("PATH=$PWD/bin:$PATH", arguments)
 }
 
@@ -106,18 +106,21 @@ fn what_was_made_is_deleted_when_the_rest_is_refused() {
     assert!(!folder.read("made").contains("env-5ecret-value"), "the secret is in the Job");
 }
 
+pub(crate) fn digest_of(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A run of one second, as its pod would hand it out: `whole.plimsoll`, and in `log` what the pod has printed.
 fn handed_out(folder: &TestFolder) -> Vec<u8> {
     folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "whole.plimsoll"]).exits_with(0);
     let whole = std::fs::read(folder.path("whole.plimsoll")).unwrap();
-    let digest: String = Sha256::digest(&whole).iter().map(|byte| format!("{byte:02x}")).collect();
-    let line = format!("plimsoll-run-file sha256={digest} bytes={} exit=0", whole.len());
+    let line = format!("plimsoll-run-file sha256={} bytes={} exit=0", digest_of(&whole), whole.len());
     folder.write("log", format!("0:01 / 0:01\n{line}\n"));
     whole
 }
 
 /// The Job and so many running pods, as kubectl lists them.
-fn list(pods: usize) -> String {
+pub(crate) fn list(pods: usize) -> String {
     let labels = r#"{"app.kubernetes.io/name": "plimsoll", "app.kubernetes.io/managed-by": "plimsoll"}"#;
     let job =
         format!(r#"{{"kind": "Job", "metadata": {{"labels": {labels}}}, "spec": {{"completions": 1}}}}"#);

@@ -1,10 +1,11 @@
 //! Runs whose load is offered by other processes: the same load, and what becomes of a run that loses one.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
-use testbed::{Behaviour, Target};
+use testbed::{Behaviour, Served, Target};
 
 use crate::command::{Running, TestFolder, open, recorded_seconds};
 
@@ -15,9 +16,7 @@ url = "http://ADDRESS"
 [data.users]
 generate = "user-{1..1000}"
 pick = "sequential"
-[[phases]]
-name = "all"
-duration = "3s"
+PHASES
 [[setup]]
 name = "begin"
 get = "${api.url}/begin"
@@ -54,28 +53,64 @@ fn target() -> Target {
     testbed::http(Behaviour::ok()).unwrap()
 }
 
-/// Every request that the target has in its log, and the arrivals that were due in each second.
-fn offered(arguments: &[&str]) -> (Vec<String>, Vec<(String, i64, i64)>) {
+/// Phases so short that most contain one arrival at most, which is then the exchange that the run file keeps of its phase.
+const PHASES: usize = 300;
+const PHASE_MS: usize = 10;
+
+/// What was offered.
+#[derive(Debug, PartialEq)]
+struct OfferedLoad {
+    /// Every request that the target has in its log, in alphabetical order.
+    requests: Vec<String>,
+    /// How many arrivals of the open scenario were due in each second and phase.
+    scheduled: BTreeMap<(i64, String), i64>,
+    /// When they were due, in nanoseconds of the run, of those that are alone in their phase; by their requests.
+    due_ns: BTreeMap<String, i64>,
+}
+
+fn offered(arguments: &[&str]) -> OfferedLoad {
     let target = target();
-    let folder = TestFolder::new(&PLAN.replace("ADDRESS", &target.addr().to_string()));
+    let phase = |number| format!("[[phases]]\nname = \"p{number}\"\nduration = \"{PHASE_MS}ms\"\n");
+    let phases: String = (0..PHASES).map(phase).collect();
+    let address = target.addr().to_string();
+    let folder = TestFolder::new(&PLAN.replace("ADDRESS", &address).replace("PHASES\n", &phases));
     let run = ["run", "plan.toml", "--quiet", "--no-precheck", "-o", "run.plimsoll"];
     folder.plimsoll(&[&run[..], arguments].concat()).exits_with(0);
-    let mut lines: Vec<_> =
-        target.log().into_iter().map(|served| format!("{}?{:?}", served.path, served.query)).collect();
-    lines.sort();
-    let query = "SELECT scenario, second, sum(value) FROM counts JOIN keys USING (key) \
-                 WHERE metric = 'scheduled' AND scenario = 'open' GROUP BY 1, 2 ORDER BY 1, 2";
+    let path_of = |served: Served| format!("{}?{}", served.path, served.query);
+    let mut requests: Vec<_> = target.log().into_iter().map(path_of).collect();
+    requests.sort();
     let file = Connection::open(folder.path("run.plimsoll")).unwrap();
-    let mut statement = file.prepare(query).unwrap();
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
-    (lines, rows.map(Result::unwrap).collect())
+    let rows = |query: &str| -> Vec<(i64, String, i64)> {
+        let mut statement = file.prepare(query).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    let scheduled = rows(
+        "SELECT second, phase, sum(value) FROM counts JOIN keys USING (key) \
+         WHERE metric = 'scheduled' AND scenario = 'open' GROUP BY 1, 2",
+    );
+    let kept = rows(
+        "SELECT due_ns, request, sum(value) FROM exemplars JOIN keys USING (scenario, phase) JOIN counts USING (key) \
+         WHERE metric = 'scheduled' AND scenario = 'open' GROUP BY exemplar HAVING sum(value) = 1",
+    );
+    let of_log = |request: String| request.rsplit_once(&address).unwrap().1.to_owned();
+    OfferedLoad {
+        requests,
+        scheduled: scheduled.into_iter().map(|(second, phase, count)| ((second, phase), count)).collect(),
+        due_ns: kept.into_iter().map(|(due_ns, request, _)| (of_log(request), due_ns)).collect(),
+    }
 }
 
 #[test]
 fn three_workers_of_two_loops_offer_what_one_process_of_six_does() {
     let one = offered(&["--loops", "6"]);
-    assert!(one.0.len() > 200, "{}", one.0.len());
+    assert!(one.requests.len() > 200, "{}", one.requests.len());
     assert_eq!(offered(&["--workers", "3", "--loops", "2"]), one);
+    // 180 arrivals are expected, and more than half of them alone in their phase.
+    assert!(one.due_ns.len() > 60, "{:?}", one.due_ns);
+    for request in one.due_ns.keys() {
+        assert_eq!(one.requests.iter().filter(|served| *served == request).count(), 1, "{request}");
+    }
 }
 
 /// Wait until the run file has so many seconds, and return what it says of the workers.

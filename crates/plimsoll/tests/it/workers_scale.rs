@@ -13,10 +13,10 @@ use crate::kept_files::manifest;
 
 /// Simulated workers of one loop each, which all have the same keys: histograms and counters in equal number.
 #[derive(Clone, Copy)]
-struct Simulated {
-    workers: u16,
-    keys: u32,
-    seconds: u32,
+pub(crate) struct Simulated {
+    pub(crate) workers: u16,
+    pub(crate) keys: u32,
+    pub(crate) seconds: u32,
 }
 
 /// What they came to.
@@ -26,7 +26,8 @@ struct Cost {
     cpu_s: f64,
 }
 
-const VALUES: u64 = 100;
+/// Of each key in each second.
+pub(crate) const VALUES: u64 = 100;
 
 fn key(id: u32) -> Key {
     let metric = if id.is_multiple_of(2) { Metric::ResponseTime } else { Metric::Scheduled };
@@ -34,7 +35,8 @@ fn key(id: u32) -> Key {
     if id.is_multiple_of(2) { key.outcome(Outcome::Ok) } else { key }
 }
 
-fn second_of_loop(simulated: Simulated, second: u32) -> Tick {
+/// What one of them hands over.
+pub(crate) fn second_of_loop(simulated: Simulated, second: u32) -> Tick {
     let mut tick = Tick::default();
     (tick.second, tick.is_last) = (second, second + 1 == simulated.seconds);
     if second == 0 {
