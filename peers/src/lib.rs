@@ -3,7 +3,8 @@
 //!
 //! For tests, benchmarks and use by hand; no service and no tool may need it to run. It installs nothing (`cargo xtask
 //! test` does), contains nothing about our services, and leaves nothing behind: a peer whose owner was killed is ended by
-//! its guard. [`document`] is for what tests of several crates find out and document.
+//! its guard. [`document`] is for what tests of several crates find out and document, [`service`] for services as processes of
+//! their own.
 
 pub mod document;
 mod error;
@@ -17,5 +18,6 @@ mod port;
 pub mod postgres;
 mod processes;
 pub mod redis;
+pub mod service;
 
 pub use error::PeerError;

@@ -42,6 +42,12 @@ pub(crate) const NEEDS: &[Need] = &[
         is_there: |_| Toolchain::find().is_ok(),
     },
     Need {
+        binary: "ip",
+        package: "iproute2",
+        why: "makes and cuts the cable between two network namespaces",
+        is_there: in_path,
+    },
+    Need {
         binary: "libfaketime",
         package: "libfaketime",
         why: "sets the clock of a service while it runs",

@@ -128,7 +128,7 @@ impl Core {
             claims,
             identity,
             health,
-            backlog: Backlog::watch(settings.wait_target),
+            backlog: Backlog::watch(settings.wait_target, &metrics),
             metrics,
         })
     }

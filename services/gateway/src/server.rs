@@ -87,7 +87,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let metrics = Metrics::new("gateway");
     let slots = Limit::new(queue_size(settings));
     let (api, work) = core(settings, &slots, &metrics)?;
-    let backlog = Backlog::watch(settings.wait_target);
+    let backlog = Backlog::watch(settings.wait_target, &metrics);
     let gate = Gate::new(&backlog, &slots, GATE_POLICY, &metrics).admitting_when_full(gate_exception(&api));
     let probed = Arc::clone(&api);
     let health = Arc::new(Health::new(move || probed.identity.probe()));

@@ -17,8 +17,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use control::{CHECK_INTERVAL, Control, MIN_OPEN, Window, allowed};
+use control::{CHECK_INTERVAL, Control, Window, allowed};
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
+
+use crate::metrics::Metrics;
+
+/// As many connections may always be open: fewer could leave the process without work while clients read their responses.
+const MIN_OPEN: usize = 64;
+/// As many requests of HTTP/2 may always be in progress. Their connections have the next ones at hand; a process with a
+/// fifth of a processor needs 50 ms for a hundred.
+const MIN_REQUESTS: usize = 16;
 
 /// Connections that are accepted between two checks: more would be here before the first delay is seen.
 const MAX_FRESH: usize = 64;
@@ -26,7 +35,7 @@ const MAX_FRESH: usize = 64;
 /// After as many checks in a row that were late, and before that is known to be an overload, there may be twice as many
 /// requests in progress as usual, and at least this many: the others would make all of them late.
 const LATE_CHECKS: usize = 2;
-const MAX_BURST: usize = 256;
+const MAX_BURST: usize = 128;
 
 /// A process's backlog. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +63,8 @@ struct Shared {
     has_waited: AtomicBool,
     /// The limit, or the number of connections, has changed.
     changed: Notify,
+    /// Metric: 1 while connections and requests are limited.
+    overloaded: Gauge,
 }
 
 /// What is limited while the process is behind.
@@ -64,7 +75,7 @@ struct Bounded {
     peak: AtomicUsize,
     /// The most that may be open while they are limited.
     allowed: AtomicUsize,
-    /// The most that were open in the last window in which they were not limited.
+    /// The most that were open in the last window without delay.
     usual: AtomicUsize,
 }
 
@@ -86,15 +97,19 @@ impl Bounded {
         self.allowed.load(Ordering::Relaxed).saturating_sub(self.open())
     }
 
-    /// Begins a window in which their number is not limited.
-    fn release(&self) {
-        self.usual.store(self.peak.swap(self.open(), Ordering::Relaxed), Ordering::Relaxed);
+    /// Begins a window in which their number is not limited. The last one was late where an overload begins: how many were
+    /// open in it is not usual.
+    fn release(&self, was_late: bool) {
+        let peak = self.peak.swap(self.open(), Ordering::Relaxed);
+        if !was_late {
+            self.usual.store(peak, Ordering::Relaxed);
+        }
     }
 
-    /// Sets what follows from a window.
-    fn limit(&self, factor: f64) {
+    /// Sets what follows from a window; at least `min` may be open.
+    fn limit(&self, factor: f64, min: usize) {
         let peak = self.peak.swap(self.open(), Ordering::Relaxed);
-        self.allowed.store(allowed(peak, factor), Ordering::Relaxed);
+        self.allowed.store(allowed(peak, factor, min), Ordering::Relaxed);
     }
 }
 
@@ -135,11 +150,15 @@ impl Backlog {
     /// Watches the runtime that it is called on, for as long as any clone exists. `target` is how long a runnable task
     /// may wait before connections and requests are limited; zero limits none whatever the delay.
     #[must_use]
-    pub fn watch(target: Duration) -> Self {
+    pub fn watch(target: Duration, metrics: &Metrics) -> Self {
         if target.is_zero() {
             return Self::default();
         }
         let backlog = Self { shared: Arc::new(Shared { is_watched: true, ..Shared::default() }) };
+        let overloaded = backlog.shared.overloaded.clone();
+        metrics.register(|registry| {
+            registry.register("overloaded", "1 while connections and requests are limited", overloaded);
+        });
         let watched = Arc::downgrade(&backlog.shared);
         tokio::spawn(async move {
             let mut control = Control::new(target);
@@ -225,7 +244,7 @@ impl Backlog {
     /// Ends that.
     #[cfg(test)]
     pub(crate) fn release(&self) {
-        self.shared.end();
+        self.shared.end(false);
     }
 
     /// Whether the connection that asks is to be closed: true for as many as are above the limit.
@@ -263,23 +282,25 @@ impl Shared {
     fn limit(&self, control: &mut Control, delay: Duration) {
         let has_waited = self.has_waited.swap(false, Ordering::Relaxed);
         let window = Window { delay, time: self.times.take_mean(), has_waited };
-        let Some(factor) = control.factor(window) else { return self.end() };
-        self.connections.limit(factor);
-        self.requests.limit(factor);
+        let Some(factor) = control.factor(window) else { return self.end(control.is_late(delay)) };
+        self.connections.limit(factor, MIN_OPEN);
+        self.requests.limit(factor, MIN_REQUESTS);
         let allowed = self.connections.allowed.load(Ordering::Relaxed);
         self.begin(self.connections.open().saturating_sub(allowed));
     }
 
     fn begin(&self, surplus: usize) {
         self.is_behind.store(true, Ordering::Relaxed);
+        self.overloaded.set(1);
         self.surplus.store(surplus, Ordering::Relaxed);
         self.changed.notify_waiters();
     }
 
-    fn end(&self) {
+    fn end(&self, was_late: bool) {
         self.is_behind.store(false, Ordering::Relaxed);
-        self.connections.release();
-        self.requests.release();
+        self.overloaded.set(0);
+        self.connections.release(was_late);
+        self.requests.release(was_late);
         self.surplus.store(0, Ordering::Relaxed);
         self.changed.notify_waiters();
     }
@@ -318,6 +339,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_requests_of_an_overload_that_begins_are_not_taken_for_usual() {
+        let backlog = Backlog::default();
+        let mut control = Control::new(Duration::from_millis(10));
+        let mut open: Vec<_> = (0..30).map(|_| backlog.request().unwrap()).collect();
+        backlog.shared.limit(&mut control, Duration::ZERO);
+        open.extend((0..MAX_BURST).map(|_| backlog.request().unwrap()));
+        backlog.shared.late_checks.store(LATE_CHECKS, Ordering::Relaxed);
+        assert!(backlog.request().is_none(), "they are more than twice as many as usual");
+        backlog.shared.limit(&mut control, Duration::from_millis(15));
+        assert!(!backlog.is_behind() && backlog.request().is_none());
+    }
+
+    #[tokio::test]
     async fn while_it_is_behind_the_surplus_is_closed_and_no_connection_is_accepted_above_the_limit() {
         let backlog = Backlog::default();
         let mut open: Vec<_> = (0..100).map(|_| accept(&backlog).unwrap()).collect();
@@ -327,6 +361,7 @@ mod tests {
             backlog.shared.limit(&mut control, Duration::from_millis(15));
         }
         assert!(accept(&backlog).is_none());
+        assert_eq!(backlog.shared.overloaded.get(), 1);
         let surplus = (0..100).filter(|_| backlog.must_close()).count();
         open.truncate(100 - surplus);
         assert!((1..100).contains(&surplus) && accept(&backlog).is_none(), "{surplus}");
@@ -339,5 +374,6 @@ mod tests {
             backlog.shared.limit(&mut control, Duration::ZERO);
         }
         assert!(accept(&backlog).is_some() && !backlog.must_close());
+        assert_eq!(backlog.shared.overloaded.get(), 0);
     }
 }

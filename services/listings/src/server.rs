@@ -125,7 +125,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
 
     let limit = Limit::new(settings.in_flight);
     metrics.watch("in_flight", "Calls in progress", &limit);
-    let backlog = Backlog::watch(settings.wait_target);
+    let backlog = Backlog::watch(settings.wait_target, &metrics);
     let gate = Gate::new(&backlog, &limit, GATE, &metrics);
     let http_gate = Gate::new(&backlog, &limit, HTTP_GATE, &metrics);
     let cached_reads = CachedReads::new(cache.clone(), &metrics);

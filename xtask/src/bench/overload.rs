@@ -3,10 +3,15 @@
 //! The plans have a half that is offered all the time (`steady`), a part that expects success (`answered`) and a part
 //! of the same size that expects refusals (`refused`), then a phase for each second after the load.
 
-use anyhow::Result;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
+use anyhow::{Context as _, Result, ensure};
+
+use super::highest_load::{FIRST_LOAD, GOOD_SHARE, highest};
 use super::run_report::{RunReport, TimeQuantiles};
 use super::table::{count, figure};
+use crate::service_process::ServiceProcess;
 
 /// Hundredths of a processor for the service.
 pub(super) const SHARE_PERCENT: u32 = 20;
@@ -21,6 +26,10 @@ const AFTER: u32 = 8;
 
 /// How exactly the highest good load is known, as a share of it.
 const BEST_IS_KNOWN_TO: f64 = 0.1;
+
+/// After its last surplus request, a service is limited for some more seconds at the most.
+const RELEASED_WITHIN: Duration = Duration::from_secs(10);
+const RELEASE_CHECKED_EVERY: Duration = Duration::from_millis(100);
 
 /// The columns of [`cells`].
 pub(super) const HEAD: &[&str] = &[
@@ -79,6 +88,39 @@ pub(super) struct OverloadRun {
     /// The service's resident memory before the run and after it.
     pub(super) before_mb: f64,
     pub(super) after_mb: f64,
+}
+
+/// Successes within 100 ms a second at the highest good load. `offer` runs the plan of one step at a load.
+///
+/// # Errors
+/// Those of `offer`; when not even the first load is good, or the service stays limited after a step.
+pub(super) fn highest_good(
+    service: &ServiceProcess,
+    offer: impl Fn(f64) -> Result<RunReport>,
+) -> Result<f64> {
+    let best = highest(|load| {
+        let good_per_s = offer(load)?.observed("good")?;
+        println!("  {:.0} offered a second, {good_per_s:.0} good", load * PLANNED_PER_S);
+        await_release(service)?;
+        Ok((good_per_s >= GOOD_SHARE * load * PLANNED_PER_S).then_some(good_per_s))
+    })?;
+    ensure!(best > 0.0, "not even {:.0} a second were good", FIRST_LOAD * PLANNED_PER_S);
+    Ok(best)
+}
+
+/// Waits until the service does not limit requests any more: the next load would meet the end of this overload.
+fn await_release(service: &ServiceProcess) -> Result<()> {
+    let admin: SocketAddr = service.address("admin")?.parse().context("no address of the admin port")?;
+    let began = Instant::now();
+    loop {
+        let metrics = String::from_utf8(peers::go::get(admin, "/metrics")?).context("no metrics")?;
+        let is_limited = metrics.lines().find_map(|line| line.split_once("_overloaded "));
+        match is_limited.context("no metric says whether requests are limited")?.1 {
+            "0" => return Ok(()),
+            _ => ensure!(began.elapsed() < RELEASED_WITHIN, "requests are still limited after the load"),
+        }
+        std::thread::sleep(RELEASE_CHECKED_EVERY);
+    }
 }
 
 /// A row below [`HEAD`].

@@ -1,16 +1,11 @@
 //! The real binary: its commands, its exit codes, and its shutdown.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
+
+use peers::service::refused;
 
 use crate::database::TestDatabase;
-use crate::process::{BINARY, Process, parsed, serving};
-
-fn refused(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    assert_eq!(status.code(), Some(2), "{}", String::from_utf8_lossy(&stdout));
-    String::from_utf8(stderr).unwrap()
-}
+use crate::process::{BINARY, Process, serving};
 
 #[test]
 fn it_refuses_to_start_without_authentication() {
@@ -80,14 +75,8 @@ fn a_temporary_database_is_deleted_at_the_end() {
     let database = TestDatabase::new();
     let mut command = serving(&database);
     command.env("DATABASE_PATH", ":temporary:").env("TMPDIR", database.path());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    lines.read_line(&mut line).unwrap();
+    let process = Process::started(&mut command, Stdio::null());
     assert_eq!(std::fs::read_dir(database.path()).unwrap().count(), 1);
-    let process = Process { child, addresses: parsed(&line).unwrap() };
     assert!(process.terminate().success());
-    let mut rest = String::new();
-    lines.read_to_string(&mut rest).unwrap();
-    assert_eq!(std::fs::read_dir(database.path()).unwrap().count(), 0, "{rest}");
+    assert_eq!(std::fs::read_dir(database.path()).unwrap().count(), 0);
 }

@@ -15,6 +15,7 @@ fn a_build_without_fault_injection_contains_no_fault() {
 mod built_in {
     use std::time::{Duration, Instant};
 
+    use peers::service::refused;
     use tokio::task::JoinSet;
 
     use crate::database::TestDatabase;
@@ -38,22 +39,9 @@ mod built_in {
         began.elapsed()
     }
 
-    /// A number from the status of the process in `/proc`, in the line that begins with `name`.
-    fn status_field(process: &Process, name: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", process.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-        line.split_ascii_whitespace().next().unwrap().parse().unwrap()
-    }
-
-    fn descriptors(process: &Process) -> usize {
-        std::fs::read_dir(format!("/proc/{}/fd", process.child.id())).unwrap().count()
-    }
-
     #[test]
     fn an_unknown_fault_is_refused() {
-        let output = serving(&TestDatabase::new()).env("INJECT_FAULTS", "mess=1").output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        let message = String::from_utf8(output.stderr).unwrap();
+        let message = refused(serving(&TestDatabase::new()).env("INJECT_FAULTS", "mess=1"));
         assert!(
             message.contains("INJECT_FAULTS=\"mess=1\" cannot be used") && message.contains("goal-by-goal"),
             "{message}"
@@ -73,27 +61,20 @@ mod built_in {
     async fn burn_uses_cpu_of_the_process() {
         let process = start("burn=10000");
         request_lists(&process, 1).await;
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.child.id())).unwrap();
-        let before = ticks(&stat);
+        let before = process.service.cpu_ticks().unwrap();
         request_lists(&process, 40).await;
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.child.id())).unwrap();
-        // 400 ms at 100 ticks a second; other processes may have used the processor meanwhile.
-        assert!(ticks(&stat) - before >= 10, "{stat}");
-    }
-
-    fn ticks(stat: &str) -> u64 {
-        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
-        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+        // 40 × 10 ms; other processes may have used the processor meanwhile.
+        assert!(process.service.cpu_ticks().unwrap() - before >= 10);
     }
 
     #[tokio::test]
     async fn leaks_grow_with_the_requests() {
         let process = start("leak-memory=1000000,leak-descriptors=2");
         request_lists(&process, 1).await;
-        let before = (status_field(&process, "VmRSS:"), descriptors(&process));
+        let before = process.service.resources().unwrap();
         request_lists(&process, 100).await;
-        let after = (status_field(&process, "VmRSS:"), descriptors(&process));
-        assert!(after.0 - before.0 >= 95_000, "{before:?} {after:?} in kB");
-        assert!(after.1 - before.1 >= 50, "{before:?} {after:?}");
+        let after = process.service.resources().unwrap();
+        assert!(after.resident_kb - before.resident_kb >= 95_000, "{before:?} {after:?}");
+        assert!(after.descriptors - before.descriptors >= 50, "{before:?} {after:?}");
     }
 }

@@ -1,10 +1,11 @@
 //! Mistakes that are easy to make in such a service, and that no other test covers. The table in the service's README
 //! names the tests for all of them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use challenge::catalog::{CatalogSize, generate};
 use hyper::StatusCode;
+use peers::document::sources;
 use serde_json::Value;
 
 use crate::database::TestDatabase;
@@ -87,25 +88,13 @@ async fn goals_without_a_row_have_no_times() {
     assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 /// A test name in the table must exist.
 #[test]
 fn every_test_that_the_readme_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let mut files = Vec::new();
-    ["src", "tests"].into_iter().for_each(|folder| sources(&root.join(folder), &mut files));
-    let code: String = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let sources = ["src", "tests"].map(|folder| sources(&root.join(folder)).unwrap());
+    let code: String = sources.into_iter().flatten().map(|(_, text)| text).collect();
     let table = readme.split("## Known mistakes and their tests").nth(1).unwrap();
     let rows = table.lines().filter(|line| line.starts_with("| ")).skip(2);
     let mut named = 0;

@@ -60,7 +60,7 @@ fn start(database: &TestDatabase, clock: &Clock) -> Process {
 
 /// The library leaves two files of a process that is killed.
 fn kill(process: Process) {
-    let id = process.child.id();
+    let id = process.service.id();
     process.kill();
     for name in [format!("faketime_shm_{id}"), format!("sem.faketime_sem_{id}")] {
         let _is_there = std::fs::remove_file(std::path::Path::new("/dev/shm").join(name));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use hyper::{Method, Request, StatusCode};
 use kit::process::Service;
+use peers::service::random_bytes;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -109,24 +110,12 @@ async fn send_raw(address: SocketAddr, bytes: &[u8]) {
     let _reset = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut response)).await;
 }
 
-/// Pseudo-random bytes, the same in every run.
-fn random_bytes(seed: u64, count: usize) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()[3]
-    };
-    (0..count).map(|_| next()).collect()
-}
-
 /// Against the real binary, whose log shows any panic.
 #[tokio::test]
 async fn random_bytes_end_their_connection_and_nothing_else() {
     let home = Home::new();
     let log = home.path().join("log");
-    let process = Process::started(serving(&[]).stderr(std::fs::File::create(&log).unwrap()));
+    let process = Process::started(&mut serving(&[]), std::fs::File::create(&log).unwrap().into());
     for round in 0..40 {
         let bytes = random_bytes(round, 1 << (round % 14));
         let with_request_line = [&b"POST /telemetry HTTP/1.1\r\n"[..], &bytes].concat();

@@ -1,15 +1,11 @@
 //! The real binary: its commands, its exit codes, and its shutdown.
 
-use std::process::{Command, Output};
+use std::process::Command;
+
+use peers::service::refused;
 
 use crate::process::{BINARY, Process, serving};
 use crate::support::Home;
-
-fn refused(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    assert_eq!(status.code(), Some(2), "{}", String::from_utf8_lossy(&stdout));
-    String::from_utf8(stderr).unwrap()
-}
 
 #[test]
 fn unusable_settings_are_refused_by_name() {
@@ -48,7 +44,7 @@ fn a_gateway_that_loses_acknowledged_samples_says_so_at_its_start() {
         [([].as_slice(), true, true), (&durable[..2], false, true), (&durable, false, false)]
     {
         let stderr = std::fs::File::create(&log).unwrap();
-        assert!(Process::started(serving(settings).stderr(stderr)).terminate().success());
+        assert!(Process::started(&mut serving(settings), stderr.into()).terminate().success());
         let text = std::fs::read_to_string(&log).unwrap();
         let warns = |of: &str| text.lines().any(|line| line.contains("WARN") && line.contains(of));
         assert_eq!((warns("DURABILITY=memory"), warns("SINK=none")), (memory, none), "{text}");

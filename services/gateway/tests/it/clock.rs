@@ -13,7 +13,6 @@ use peers::redis::Redis;
 use serde_json::Value;
 
 use crate::clients::{connect_and_send, read_to_close};
-use crate::pitfalls::sources;
 use crate::process::{Process, serving};
 use crate::redis::listed;
 use crate::support::{Client, Home, metric, request, sample, until};
@@ -22,7 +21,7 @@ const HOUR_S: i64 = 3_600;
 const HOUR_MS: i64 = 1_000 * HOUR_S;
 
 fn start(clock: &Clock, settings: &[(&str, &str)]) -> Process {
-    Process::started(serving(settings).envs(clock.env()).stderr(Stdio::null()))
+    Process::started(serving(settings).envs(clock.env()), Stdio::null())
 }
 
 /// How many hours the clock was ahead when a task was created; a test takes far less than half an hour.
@@ -161,14 +160,12 @@ async fn a_process_with_an_earlier_clock_keeps_the_order_of_the_journal() {
 /// The time of day is read in one place, for the `created_at` of tasks; besides by simulated devices, which are clients.
 #[test]
 fn the_time_of_day_is_read_for_created_at_alone() {
-    let mut files = Vec::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
-    let text = |path: &Path| std::fs::read_to_string(path).unwrap();
-    assert!(files.iter().all(|path| !text(path).contains("SystemTime")));
-    let serving = files.iter().filter(|path| !path.ends_with("src/simulate.rs"));
-    let readers: Vec<_> = serving.filter(|path| text(path).contains("UtcMs::now()")).collect();
+    let files = peers::document::sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
+    assert!(files.iter().all(|(_, text)| !text.contains("SystemTime")));
+    let serving = files.iter().filter(|(path, _)| !path.ends_with("src/simulate.rs"));
+    let readers: Vec<_> = serving.filter(|(_, text)| text.contains("UtcMs::now()")).collect();
     assert_eq!(readers.len(), 1, "{readers:?}");
-    assert!(readers[0].ends_with("src/accept.rs"));
+    assert!(readers[0].0.ends_with("src/accept.rs"));
 }
 
 /// Samples with past and future timestamps are accepted alike: a device's clock, or the gateway's, may be wrong by

@@ -11,13 +11,8 @@ use crate::support::{Home, PORTS, sample, until};
 fn on_a_small_disk(settings: &[(&str, &str)], blocks: u32) -> Process {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {BINARY} serve");
     let mut command = Command::new("sh");
-    command
-        .args(["-c", &script])
-        .env_clear()
-        .envs(PORTS)
-        .envs(settings.iter().copied())
-        .stderr(Stdio::null());
-    Process::started(&mut command)
+    command.args(["-c", &script]).env_clear().envs(PORTS).envs(settings.iter().copied());
+    Process::started(&mut command, Stdio::null())
 }
 
 #[tokio::test]

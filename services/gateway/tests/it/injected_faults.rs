@@ -17,6 +17,7 @@ mod built_in {
     use std::time::{Duration, Instant};
 
     use hyper::StatusCode;
+    use peers::service::refused;
     use serde_json::Value;
     use tokio::task::JoinSet;
 
@@ -41,9 +42,7 @@ mod built_in {
 
     #[test]
     fn an_unknown_fault_is_refused() {
-        let output = serving(&[("INJECT_FAULTS", "mess=1")]).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        let message = String::from_utf8(output.stderr).unwrap();
+        let message = refused(&mut serving(&[("INJECT_FAULTS", "mess=1")]));
         assert!(
             message.contains("INJECT_FAULTS=\"mess=1\" cannot be used") && message.contains("slow-sink"),
             "{message}"
@@ -62,27 +61,21 @@ mod built_in {
     async fn burn_uses_cpu_of_the_process() {
         let process = start("burn=10000");
         send(&process, 1).await;
-        let before = cpu_ticks(&process);
+        let before = process.service.cpu_ticks().unwrap();
         send(&process, 40).await;
-        // 40 × 10 ms, at 100 ticks a second; other processes may have used the CPU meanwhile.
-        assert!(cpu_ticks(&process) - before >= 10);
-    }
-
-    fn cpu_ticks(process: &Process) -> u64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.child.id())).unwrap();
-        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
-        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+        // 40 × 10 ms; other processes may have used the CPU meanwhile.
+        assert!(process.service.cpu_ticks().unwrap() - before >= 10);
     }
 
     #[tokio::test]
     async fn leaks_grow_with_the_requests() {
         let process = start("leak-memory=1000000,leak-descriptors=2");
-        let descriptors = || std::fs::read_dir(format!("/proc/{}/fd", process.child.id())).unwrap().count();
         send(&process, 1).await;
-        let before = (process.status_number("VmRSS:"), descriptors());
+        let before = process.service.resources().unwrap();
         send(&process, 100).await;
-        assert!(process.status_number("VmRSS:") - before.0 >= 95_000, "in kB, from {before:?}");
-        assert!(descriptors() - before.1 >= 45, "{} from {before:?}", descriptors());
+        let after = process.service.resources().unwrap();
+        assert!(after.resident_kb - before.resident_kb >= 95_000, "{before:?} {after:?}");
+        assert!(after.descriptors - before.descriptors >= 45, "{before:?} {after:?}");
     }
 
     /// Some samples wait on disk beside refused ones when the process is killed, as its sink takes nothing.

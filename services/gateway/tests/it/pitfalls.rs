@@ -1,26 +1,16 @@
 //! The README's tables of faults and pitfalls, which name a test for each.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-pub(crate) fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
-}
+use peers::document::sources;
 
 /// A row of a table must not name a test that was removed.
 #[test]
 fn every_test_that_the_readme_names_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let mut files = Vec::new();
-    ["src", "tests"].into_iter().for_each(|folder| sources(&root.join(folder), &mut files));
-    let code: String = files.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let sources = ["src", "tests"].map(|folder| sources(&root.join(folder)).unwrap());
+    let code: String = sources.into_iter().flatten().map(|(_, text)| text).collect();
     let mut named = 0;
     for title in ["## Faults, and their effect on the data", "## Pitfalls, and their tests"] {
         let table = readme.split(title).nth(1).unwrap().split("\n## ").next().unwrap();

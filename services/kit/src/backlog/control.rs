@@ -5,15 +5,13 @@ use std::time::Duration;
 /// Between two measurements of the delay.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 /// The mean delay of this much time decides: longer than any single pause, short beside the time of a useful response.
-const WINDOW: Duration = Duration::from_millis(100);
+const WINDOW: Duration = Duration::from_millis(50);
 /// Windows in a row above the target after which they are limited: a machine that was busy with something else
 /// for a moment is no overload.
 const WINDOWS_TO_LIMIT: u32 = 2;
 /// Windows in a row, below the target, with no port waiting and no request refused, after which they are not limited any
 /// more. A client whose attempt to connect was dropped tries again after a second.
-const WINDOWS_TO_RELEASE: u32 = 12;
-/// As many always may be open: fewer could leave the process without work while clients read their responses.
-pub(super) const MIN_OPEN: usize = 64;
+const WINDOWS_TO_RELEASE: u32 = 24;
 /// In one window their number changes by no more than to a quarter down, and by an eighth up.
 const MAX_DECREASE: f64 = 0.25;
 const INCREASE: f64 = 1.125;
@@ -70,9 +68,14 @@ impl Control {
         Some(mean.saturating_sub(CHECK_INTERVAL))
     }
 
+    /// Whether tasks wait longer than they may.
+    pub(super) fn is_late(&self, delay: Duration) -> bool {
+        delay > self.target
+    }
+
     /// By how much the number of what is open may change after a window; `None` for any number.
     pub(super) fn factor(&mut self, window: Window) -> Option<f64> {
-        let is_late = window.delay > self.target;
+        let is_late = self.is_late(window.delay);
         let counts = if self.is_limiting { !is_late && !window.has_waited } else { is_late };
         self.in_a_row = if counts { self.in_a_row + 1 } else { 0 };
         let to_change = if self.is_limiting { WINDOWS_TO_RELEASE } else { WINDOWS_TO_LIMIT };
@@ -93,13 +96,14 @@ fn ratio(time: Duration, most: Duration) -> f64 {
     time.as_secs_f64() / most.as_secs_f64()
 }
 
-/// How many may be open, where that many were.
-pub(super) fn allowed(open: usize, factor: f64) -> usize {
-    ((open as f64 * factor) as usize).max(MIN_OPEN)
+/// How many may be open, where that many were: at least `min`.
+pub(super) fn allowed(open: usize, factor: f64, min: usize) -> usize {
+    ((open as f64 * factor) as usize).max(min)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::MIN_OPEN;
     use super::*;
 
     const TARGET: Duration = Duration::from_millis(10);
@@ -118,7 +122,7 @@ mod tests {
             let delay = WORK * u32::try_from(self.open).unwrap();
             let has_waited = clients > self.open;
             let factor = self.control.factor(Window { delay, time: Duration::ZERO, has_waited });
-            self.open = clients.min(factor.map_or(usize::MAX, |factor| allowed(self.open, factor)));
+            self.open = clients.min(factor.map_or(usize::MAX, |factor| allowed(self.open, factor, MIN_OPEN)));
             factor.is_some()
         }
     }
@@ -146,7 +150,7 @@ mod tests {
             let delay = WORK * u32::try_from(process.open / 100).unwrap();
             let factor =
                 process.control.factor(Window { delay, time: Duration::ZERO, has_waited: true }).unwrap();
-            process.open = allowed(process.open, factor);
+            process.open = allowed(process.open, factor, MIN_OPEN);
         }
         assert!(process.open > 9_000, "{}", process.open);
     }

@@ -240,6 +240,22 @@ impl<S: Prepared> Link<S> {
         self.session.as_ref().ok_or(StoreError::Closed)
     }
 
+    /// Runs `work` on the session for no longer than `patience`, and recovers the connection when it fails.
+    ///
+    /// # Errors
+    /// The work's error, or that there is no session.
+    pub async fn run<T>(
+        &mut self,
+        patience: Duration,
+        work: impl AsyncFnOnce(&Session<S>) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, StoreError> {
+        let outcome = within(patience, work(self.session().await?)).await;
+        if let Err(error) = &outcome {
+            self.recover(error).await;
+        }
+        outcome
+    }
+
     /// The session on which a transaction was begun.
     ///
     /// # Errors

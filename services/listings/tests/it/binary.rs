@@ -1,18 +1,13 @@
 //! The binary: commands, exit codes, messages; and a full disk.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
+use peers::service::refused;
 use tonic::Code;
 
 use crate::process::{BINARY, Process, serve_command};
 use crate::support::{Client, a_product};
 use crate::test_store::{BASE_SETTINGS, TestStore};
-
-fn refused(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    assert_eq!(status.code(), Some(2), "{}", String::from_utf8_lossy(&stdout));
-    String::from_utf8(stderr).unwrap()
-}
 
 #[test]
 fn a_start_without_authentication_is_refused() {

@@ -17,6 +17,7 @@ mod with_feature {
     use std::time::{Duration, Instant};
 
     use listings::proto::ListListingsRequest;
+    use peers::service::refused;
     use tokio::task::JoinSet;
 
     use crate::process::{Process, serve_command};
@@ -40,15 +41,6 @@ mod with_feature {
         started.elapsed()
     }
 
-    /// Resident memory in kB, and open file descriptors.
-    fn resources(process: &Process) -> (u64, usize) {
-        let proc_folder = format!("/proc/{}", process.child.id());
-        let status = std::fs::read_to_string(format!("{proc_folder}/status")).unwrap();
-        let rss = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        let rss = rss.split_ascii_whitespace().next().unwrap().parse().unwrap();
-        (rss, std::fs::read_dir(format!("{proc_folder}/fd")).unwrap().count())
-    }
-
     /// Cache misses of listings.
     async fn misses(process: &Process) -> u64 {
         let metrics = get(process.addresses.http, "/metrics").await.1;
@@ -58,9 +50,7 @@ mod with_feature {
 
     #[test]
     fn an_unknown_fault_is_refused() {
-        let output = serve_command(&TestStore::new()).env("INJECT_FAULTS", "mess=1").output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        let message = String::from_utf8(output.stderr).unwrap();
+        let message = refused(serve_command(&TestStore::new()).env("INJECT_FAULTS", "mess=1"));
         assert!(
             message.contains("INJECT_FAULTS=\"mess=1\" cannot be used") && message.contains("stampede"),
             "{message}"
@@ -79,11 +69,11 @@ mod with_feature {
     async fn leaks_grow_with_the_number_of_rpcs() {
         let process = start("leak-memory=1000000,leak-descriptors=2");
         read_stats(&process, 1).await;
-        let before = resources(&process);
+        let before = process.service.resources().unwrap();
         read_stats(&process, 100).await;
-        let after = resources(&process);
-        assert!(after.0 - before.0 >= 95_000, "{before:?} {after:?}");
-        assert!(after.1 - before.1 >= 50, "{before:?} {after:?}");
+        let after = process.service.resources().unwrap();
+        assert!(after.resident_kb - before.resident_kb >= 95_000, "{before:?} {after:?}");
+        assert!(after.descriptors - before.descriptors >= 50, "{before:?} {after:?}");
     }
 
     #[tokio::test]

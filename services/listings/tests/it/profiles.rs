@@ -1,19 +1,14 @@
 //! Profiles of the process on the operators' port, and what `/metrics` says of it and of calls.
 
+use peers::service::assert_no_profiles;
+
 use crate::process::Process;
 use crate::test_store::TestStore;
 
 #[test]
 fn without_the_variable_there_are_no_profiles_and_the_process_is_described() {
     let process = Process::start(&TestStore::new());
-    for path in ["/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/profile?seconds=1"] {
-        let missing = peers::go::get(process.addresses.http, path).unwrap_err().to_string();
-        assert!(missing.contains("404"), "{path}: {missing}");
-    }
-    let metrics = String::from_utf8(peers::go::get(process.addresses.http, "/metrics").unwrap()).unwrap();
-    for name in ["process_cpu_seconds_total ", "process_resident_memory_bytes ", "process_open_fds "] {
-        assert!(metrics.lines().any(|line| line.starts_with(name)), "{name} is not in {metrics}");
-    }
+    assert_no_profiles(process.addresses.http);
 }
 
 #[tokio::test]
@@ -42,7 +37,7 @@ mod built_in {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use peers::go::Toolchain;
+    use peers::service::Profiles;
 
     use super::*;
     use crate::process::serve_command;
@@ -56,13 +51,7 @@ mod built_in {
             Process::spawn(command.envs([("PROFILING", "on"), ("PROFILING_BYTES", "4096")]), Stdio::null());
         let (admin, is_over) = (process.addresses.http, Arc::new(AtomicBool::new(false)));
         let ends = Arc::clone(&is_over);
-        let profiles = tokio::task::spawn_blocking(move || {
-            let top = |path: &str| Toolchain::find().unwrap().top_of(admin, path);
-            let tops =
-                ["profile?seconds=3", "heap", "allocs"].map(|name| top(&format!("/debug/pprof/{name}")));
-            ends.store(true, Ordering::Relaxed);
-            tops
-        });
+        let profiles = tokio::task::spawn_blocking(move || Profiles::of(admin, &ends));
         let client = Client::connect(process.addresses.grpc).await;
         let load = async || {
             let mut client = client.clone();
@@ -71,12 +60,6 @@ mod built_in {
             }
         };
         tokio::join!(load(), load(), load(), load());
-        let [cpu, heap, allocated] = profiles.await.unwrap().map(Result::unwrap);
-        assert!(cpu.contains("Type: cpu") && cpu.contains("listings::grpc::"), "{cpu}");
-        assert!(heap.contains("Type: inuse_space") && heap.contains("listings::"), "{heap}");
-        assert!(
-            allocated.contains("Type: alloc_space") && allocated.contains("listings::grpc::"),
-            "{allocated}"
-        );
+        profiles.await.unwrap().unwrap().assert_named("listings::", "listings::grpc::");
     }
 }

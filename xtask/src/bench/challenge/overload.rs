@@ -6,7 +6,6 @@
 //! be refused, see `examples/challenge/list-overload-3.toml`.
 
 mod refusing;
-mod staircase;
 
 use anyhow::{Context as _, Result};
 
@@ -14,7 +13,7 @@ use super::MeasurementResult;
 use super::fixture::{BenchContext, Fixture, Load, Setup};
 use crate::bench::cgroup::CpuLimit;
 use crate::bench::overload::{
-    BestLoad, Bottleneck, HEAD, OverloadPlan, OverloadRun, PLANNED_PER_S, SHARE_PERCENT, cells,
+    BestLoad, Bottleneck, HEAD, OverloadPlan, OverloadRun, PLANNED_PER_S, SHARE_PERCENT, cells, highest_good,
 };
 use crate::bench::proc;
 use crate::bench::table::{Table, count};
@@ -76,7 +75,10 @@ fn of_case(context: &BenchContext<'_>, case: &OverloadCase) -> Result<Table> {
             "the service was not limited to a part of a processor ({error:#}): the generator may be the limit"
         ),
     };
-    let good_per_s = staircase::highest_good(&fixture, case)?;
+    let time_scale = context.options.time_scale().clamp(0.5, 2.0);
+    let good_per_s = highest_good(&fixture.service, |load| {
+        fixture.offer(&Load::of(case.staircase).for_time(time_scale).at(load))
+    })?;
     let best = BestLoad { good_per_s, refusal_cpu_s, bottleneck: Bottleneck::Processor(SHARE_PERCENT) };
     let mut table = Table { title: format!("Overload: {}", case.name), head: HEAD, ..Table::default() };
     for overload in &case.overloads {

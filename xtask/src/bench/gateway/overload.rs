@@ -5,14 +5,13 @@
 //! highest good load is then within the generator's reach. In the second it has a processor, and a sink that takes a
 //! fixed number of samples a second.
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 
 use super::fixture::{BenchContext, Fixture, Load};
 use super::sink::Sink;
 use crate::bench::cgroup::CpuLimit;
-use crate::bench::highest_load::{GOOD_SHARE, highest};
 use crate::bench::overload::{
-    BestLoad, Bottleneck, HEAD, OverloadPlan, OverloadRun, PLANNED_PER_S, SHARE_PERCENT, cells,
+    BestLoad, Bottleneck, HEAD, OverloadPlan, OverloadRun, PLANNED_PER_S, SHARE_PERCENT, cells, highest_good,
 };
 use crate::bench::proc;
 use crate::bench::table::{Table, count};
@@ -55,8 +54,11 @@ fn by_processor(context: &BenchContext<'_>, refusal_cpu_s: Option<f64>, table: &
             )
         }
     };
+    let time_scale = fixture.context.options.time_scale().clamp(0.5, 2.0);
     let best = BestLoad {
-        good_per_s: highest_good(&fixture)?,
+        good_per_s: highest_good(&fixture.gateway, |load| {
+            fixture.offer(&Load::of(STAIRCASE).for_time(time_scale).at(load))
+        })?,
         refusal_cpu_s,
         bottleneck: Bottleneck::Processor(SHARE_PERCENT),
     };
@@ -122,18 +124,6 @@ fn refusal_cpu_s(context: &BenchContext<'_>) -> Result<Option<f64>> {
     let refused: u64 = report.endpoints().map(|row| row.outcome("http_503")).sum();
     let cores = report.cores("gateway").filter(|_| refused > 0);
     Ok(cores.map(|cores| cores / report.throughput_per_s()))
-}
-
-fn highest_good(fixture: &Fixture<'_>) -> Result<f64> {
-    let time_scale = fixture.context.options.time_scale().clamp(0.5, 2.0);
-    let best = highest(|load| {
-        let report = fixture.offer(&Load::of(STAIRCASE).for_time(time_scale).at(load))?;
-        let good_per_s = report.observed("good")?;
-        println!("  {:.0} offered a second, {good_per_s:.0} good", load * PLANNED_PER_S);
-        Ok((good_per_s >= GOOD_SHARE * load * PLANNED_PER_S).then_some(good_per_s))
-    })?;
-    ensure!(best > 0.0, "not even the first step was good");
-    Ok(best)
 }
 
 fn offer(fixture: &Fixture<'_>, overload: &OverloadPlan, best: &BestLoad) -> Result<Vec<String>> {

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kit::postgres::{Connector, Link, Stamp, within};
+use kit::postgres::{Connector, Link, Session, Stamp};
 use tokio::time::MissedTickBehavior;
 use tokio_postgres::types::ToSql;
 
@@ -59,12 +59,7 @@ impl MaintenanceTask {
 
     async fn check(&self) -> Result<(), StoreError> {
         let mut link = self.link.lock().await;
-        let session = link.session().await?;
-        let outcome = within(CHECK_TIMEOUT, session.client().batch_execute("SELECT 1")).await;
-        if let Err(error) = &outcome {
-            link.recover(error).await;
-        }
-        outcome
+        link.run(CHECK_TIMEOUT, async |session| session.client().batch_execute("SELECT 1").await).await
     }
 
     /// Deletes expired event ids, a bounded number at once; true when there may be more. Replicas may do this at the
@@ -73,30 +68,22 @@ impl MaintenanceTask {
         let age_s = self.event_ids_for.as_secs_f64();
         let mut link = self.link.lock().await;
         let patience = link.answer_timeout();
-        let session = link.session().await?;
-        let deleting = async { session.client().execute(&session.statements.expired_ids, &[&age_s]).await };
-        let outcome = within(patience, deleting).await;
-        if let Err(error) = &outcome {
-            link.recover(error).await;
-        }
-        outcome.map(|ids| ids == MAX_DELETED)
+        let deleting = async |session: &Session<MaintenanceStatements>| {
+            session.client().execute(&session.statements.expired_ids, &[&age_s]).await
+        };
+        Ok(link.run(patience, deleting).await? == MAX_DELETED)
     }
 
     pub(super) async fn open_claims(&self, which: OpenClaims) -> Result<Vec<ClaimIntent>, StoreError> {
         let mut link = self.link.lock().await;
         let patience = link.answer_timeout();
-        let session = link.session().await?;
-        let reading = async {
+        let reading = async |session: &Session<MaintenanceStatements>| {
             let [until, after] = which.edges().map(Stamp);
             let edges: [&(dyn ToSql + Sync); 2] = [&until, &after];
             let rows = session.client().query(&session.statements.open_claims, &edges).await?;
             let claims = rows.iter().filter_map(|row| rows::claim(row).transpose());
             claims.map(|claim| claim.map(|stored| stored.intent)).collect::<Result<Vec<_>, _>>()
         };
-        let outcome = within(patience, reading).await;
-        if let Err(error) = &outcome {
-            link.recover(error).await;
-        }
-        outcome
+        link.run(patience, reading).await
     }
 }

@@ -2,7 +2,8 @@
 
 use kit::clock::UtcMs;
 use kit::postgres::Stamp;
-use tokio_postgres::{Client, Error};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Error, Statement};
 
 use super::statements::WriterStatements;
 use crate::listing::Listing;
@@ -18,21 +19,22 @@ pub(super) async fn save(
     changes: &Changes,
     now: UtcMs,
 ) -> Result<(), Error> {
+    let rows = ChangedRows { client, statements, changes, now: Stamp(now) };
     tokio::try_join!(
         biased;
-        insert(client, statements, &changes.inserted),
-        insert_images(client, statements, &changes.inserted),
-        insert_storefronts(client, statements, changes),
-        update(client, statements, &changes.updated),
-        delete_words(client, statements, changes),
-        insert_words(client, statements, changes),
-        add_favorites(client, statements, changes, now),
-        remove_favorites(client, statements, changes),
-        clear_favorites(client, statements, changes),
-        movements(client, statements, changes, now),
-        orders(client, statements, changes),
-        update_stats(client, statements, changes),
-        update_counts(client, statements, changes),
+        rows.insert(),
+        rows.insert_images(),
+        rows.insert_storefronts(),
+        rows.update(),
+        rows.delete_words(),
+        rows.insert_words(),
+        rows.add_favorites(),
+        rows.remove_favorites(),
+        rows.clear_favorites(),
+        rows.movements(),
+        rows.orders(),
+        rows.update_stats(),
+        rows.update_counts(),
         client.batch_execute("COMMIT"),
     )
     .map(drop)
@@ -51,242 +53,177 @@ fn translations(listing: &Listing) -> Option<String> {
     has_translations.then(|| serde_json::to_string(&listing.translations).unwrap_or_default())
 }
 
-async fn insert(client: &Client, statements: &WriterStatements, new: &[Listing]) -> Result<(), Error> {
-    if new.is_empty() {
-        return Ok(());
-    }
-    client
-        .execute(
-            &statements.insert,
-            &[
-                &column(new, |l| l.id),
-                &column(new, |l| l.uuid.as_str()),
-                &column(new, |l| l.user_id),
-                &column(new, |l| l.storefront_id),
-                &column(new, |l| l.title.as_str()),
-                &column(new, |l| l.description.as_deref()),
-                &column(new, |l| l.price.hundredths()),
-                &column(new, |l| l.currency.as_str()),
-                &column(new, |l| l.category_id),
-                &column(new, |l| l.status.as_str()),
-                &column(new, |l| l.visibility.as_str()),
-                &column(new, |l| l.quantity),
-                &column(new, |l| l.sku.as_deref()),
-                &column(new, |l| l.views),
-                &column(new, |l| l.favorites),
-                &column(new, |l| l.sold),
-                &column(new, |l| Stamp(l.created_at)),
-                &column(new, |l| Stamp(l.updated_at)),
-                &stamps(new, |l| l.published_at),
-                &stamps(new, |l| l.deleted_at),
-                &column(new, translations),
-                &column(new, |l| l.original_language.as_str()),
-                &column(new, Listing::tags_json),
-            ],
-        )
-        .await
-        .map(drop)
+/// A function for each kind of change.
+struct ChangedRows<'a> {
+    client: &'a Client,
+    statements: &'a WriterStatements,
+    changes: &'a Changes,
+    now: Stamp,
 }
 
-async fn insert_images(client: &Client, statements: &WriterStatements, new: &[Listing]) -> Result<(), Error> {
-    let images: Vec<_> = new.iter().flat_map(|l| l.images.iter().map(move |image| (l.id, image))).collect();
-    if images.is_empty() {
-        return Ok(());
+impl ChangedRows<'_> {
+    /// Executes a statement for this many rows; none without any.
+    async fn execute(
+        &self,
+        statement: &Statement,
+        rows: usize,
+        columns: &[&(dyn ToSql + Sync)],
+    ) -> Result<(), Error> {
+        if rows == 0 {
+            return Ok(());
+        }
+        self.client.execute(statement, columns).await.map(drop)
     }
-    let [listings, ids] = [column(&images, |row| row.0), column(&images, |row| row.1.id)];
-    let urls = column(&images, |row| row.1.url.as_str());
-    let (positions, primary) =
-        (column(&images, |row| row.1.display_order), column(&images, |row| row.1.is_primary));
-    client.execute(&statements.insert_images, &[&listings, &positions, &ids, &urls, &primary]).await.map(drop)
-}
 
-async fn update(client: &Client, statements: &WriterStatements, rows: &[Listing]) -> Result<(), Error> {
-    if rows.is_empty() {
-        return Ok(());
+    async fn insert(&self) -> Result<(), Error> {
+        let new = &self.changes.inserted;
+        let columns: &[&(dyn ToSql + Sync)] = &[
+            &column(new, |l| l.id),
+            &column(new, |l| l.uuid.as_str()),
+            &column(new, |l| l.user_id),
+            &column(new, |l| l.storefront_id),
+            &column(new, |l| l.title.as_str()),
+            &column(new, |l| l.description.as_deref()),
+            &column(new, |l| l.price.hundredths()),
+            &column(new, |l| l.currency.as_str()),
+            &column(new, |l| l.category_id),
+            &column(new, |l| l.status.as_str()),
+            &column(new, |l| l.visibility.as_str()),
+            &column(new, |l| l.quantity),
+            &column(new, |l| l.sku.as_deref()),
+            &column(new, |l| l.views),
+            &column(new, |l| l.favorites),
+            &column(new, |l| l.sold),
+            &column(new, |l| Stamp(l.created_at)),
+            &column(new, |l| Stamp(l.updated_at)),
+            &stamps(new, |l| l.published_at),
+            &stamps(new, |l| l.deleted_at),
+            &column(new, translations),
+            &column(new, |l| l.original_language.as_str()),
+            &column(new, Listing::tags_json),
+        ];
+        self.execute(&self.statements.insert, new.len(), columns).await
     }
-    client
-        .execute(
-            &statements.update,
-            &[
-                &column(rows, |l| l.id),
-                &column(rows, |l| l.title.as_str()),
-                &column(rows, |l| l.description.as_deref()),
-                &column(rows, |l| l.price.hundredths()),
-                &column(rows, |l| l.status.as_str()),
-                &column(rows, |l| l.quantity),
-                &column(rows, |l| l.views),
-                &column(rows, |l| l.favorites),
-                &column(rows, |l| l.sold),
-                &column(rows, |l| Stamp(l.updated_at)),
-                &stamps(rows, |l| l.published_at),
-                &stamps(rows, |l| l.deleted_at),
-                &column(rows, |l| l.visibility.as_str()),
-                &column(rows, Listing::tags_json),
-            ],
-        )
-        .await
-        .map(drop)
-}
 
-async fn delete_words(
-    client: &Client,
-    statements: &WriterStatements,
-    changes: &Changes,
-) -> Result<(), Error> {
-    let entries = changes.search_entry_changes.iter();
-    let deleted: Vec<(&str, i64)> =
-        entries.flat_map(|entry| entry.before.iter().map(|word| (word.as_str(), entry.id))).collect();
-    if deleted.is_empty() {
-        return Ok(());
+    async fn insert_images(&self) -> Result<(), Error> {
+        let new = self.changes.inserted.iter();
+        let images: Vec<_> = new.flat_map(|l| l.images.iter().map(move |image| (l.id, image))).collect();
+        let [listings, ids] = [column(&images, |row| row.0), column(&images, |row| row.1.id)];
+        let urls = column(&images, |row| row.1.url.as_str());
+        let (positions, primary) =
+            (column(&images, |row| row.1.display_order), column(&images, |row| row.1.is_primary));
+        let statement = &self.statements.insert_images;
+        self.execute(statement, images.len(), &[&listings, &positions, &ids, &urls, &primary]).await
     }
-    let (words, ids) = (column(&deleted, |row| row.0), column(&deleted, |row| row.1));
-    client.execute(&statements.delete_words, &[&words, &ids]).await.map(drop)
-}
 
-async fn insert_words(
-    client: &Client,
-    statements: &WriterStatements,
-    changes: &Changes,
-) -> Result<(), Error> {
-    let entries = changes.search_entry_changes.iter();
-    let new: Vec<_> =
-        entries.flat_map(|entry| entry.now.iter().map(move |word| (word.as_str(), entry))).collect();
-    if new.is_empty() {
-        return Ok(());
+    async fn insert_storefronts(&self) -> Result<(), Error> {
+        let new = &self.changes.new_storefronts;
+        let (ids, owners): (Vec<i64>, Vec<i64>) = new.iter().unzip();
+        self.execute(&self.statements.insert_storefronts, new.len(), &[&ids, &owners]).await
     }
-    let (words, ids) = (column(&new, |row| row.0), column(&new, |row| row.1.id));
-    let (categories, prices) = (column(&new, |row| row.1.category_id), column(&new, |row| row.1.price));
-    client.execute(&statements.insert_words, &[&words, &ids, &categories, &prices]).await.map(drop)
-}
 
-async fn add_favorites(
-    client: &Client,
-    statements: &WriterStatements,
-    changes: &Changes,
-    now: UtcMs,
-) -> Result<(), Error> {
-    let added = &changes.added_favorites;
-    if added.is_empty() {
-        return Ok(());
+    async fn update(&self) -> Result<(), Error> {
+        let rows = &self.changes.updated;
+        let columns: &[&(dyn ToSql + Sync)] = &[
+            &column(rows, |l| l.id),
+            &column(rows, |l| l.title.as_str()),
+            &column(rows, |l| l.description.as_deref()),
+            &column(rows, |l| l.price.hundredths()),
+            &column(rows, |l| l.status.as_str()),
+            &column(rows, |l| l.quantity),
+            &column(rows, |l| l.views),
+            &column(rows, |l| l.favorites),
+            &column(rows, |l| l.sold),
+            &column(rows, |l| Stamp(l.updated_at)),
+            &stamps(rows, |l| l.published_at),
+            &stamps(rows, |l| l.deleted_at),
+            &column(rows, |l| l.visibility.as_str()),
+            &column(rows, Listing::tags_json),
+        ];
+        self.execute(&self.statements.update, rows.len(), columns).await
     }
-    let (users, listings) = (column(added, |key| key.user_id), column(added, |key| key.listing_id));
-    client.execute(&statements.add_favorites, &[&users, &listings, &Stamp(now)]).await.map(drop)
-}
 
-async fn insert_storefronts(
-    client: &Client,
-    statements: &WriterStatements,
-    changes: &Changes,
-) -> Result<(), Error> {
-    if changes.new_storefronts.is_empty() {
-        return Ok(());
+    async fn delete_words(&self) -> Result<(), Error> {
+        let entries = self.changes.search_entry_changes.iter();
+        let deleted: Vec<(&str, i64)> =
+            entries.flat_map(|entry| entry.before.iter().map(|word| (word.as_str(), entry.id))).collect();
+        let (words, ids) = (column(&deleted, |row| row.0), column(&deleted, |row| row.1));
+        self.execute(&self.statements.delete_words, deleted.len(), &[&words, &ids]).await
     }
-    let ids: Vec<i64> = changes.new_storefronts.keys().copied().collect();
-    let owners: Vec<i64> = changes.new_storefronts.values().copied().collect();
-    client.execute(&statements.insert_storefronts, &[&ids, &owners]).await.map(drop)
-}
 
-async fn remove_favorites(
-    client: &Client,
-    statements: &WriterStatements,
-    changes: &Changes,
-) -> Result<(), Error> {
-    let removed = &changes.removed_favorites;
-    if removed.is_empty() {
-        return Ok(());
+    async fn insert_words(&self) -> Result<(), Error> {
+        let entries = self.changes.search_entry_changes.iter();
+        let new: Vec<_> =
+            entries.flat_map(|entry| entry.now.iter().map(move |word| (word.as_str(), entry))).collect();
+        let (words, ids) = (column(&new, |row| row.0), column(&new, |row| row.1.id));
+        let (categories, prices) = (column(&new, |row| row.1.category_id), column(&new, |row| row.1.price));
+        let statement = &self.statements.insert_words;
+        self.execute(statement, new.len(), &[&words, &ids, &categories, &prices]).await
     }
-    let (users, listings) = (column(removed, |key| key.user_id), column(removed, |key| key.listing_id));
-    client.execute(&statements.remove_favorites, &[&users, &listings]).await.map(drop)
-}
 
-async fn clear_favorites(
-    client: &Client,
-    statements: &WriterStatements,
-    changes: &Changes,
-) -> Result<(), Error> {
-    if changes.cleared_favorites.is_empty() {
-        return Ok(());
+    async fn add_favorites(&self) -> Result<(), Error> {
+        let added = &self.changes.added_favorites;
+        let (users, listings) = (column(added, |key| key.user_id), column(added, |key| key.listing_id));
+        self.execute(&self.statements.add_favorites, added.len(), &[&users, &listings, &self.now]).await
     }
-    client.execute(&statements.clear_favorites, &[&changes.cleared_favorites]).await.map(drop)
-}
 
-async fn movements(
-    client: &Client,
-    statements: &WriterStatements,
-    changes: &Changes,
-    now: UtcMs,
-) -> Result<(), Error> {
-    let lines = &changes.movements;
-    if lines.is_empty() {
-        return Ok(());
+    async fn remove_favorites(&self) -> Result<(), Error> {
+        let removed = &self.changes.removed_favorites;
+        let (users, listings) = (column(removed, |key| key.user_id), column(removed, |key| key.listing_id));
+        self.execute(&self.statements.remove_favorites, removed.len(), &[&users, &listings]).await
     }
-    let (before, after) = (column(lines, |line| line.stock.before), column(lines, |line| line.stock.after));
-    let (ids, users) = (column(lines, |line| line.listing_id), column(lines, |line| line.user_id));
-    let kinds = column(lines, |line| line.direction.as_str());
-    let quantities = column(lines, |line| line.quantity);
-    let (reasons, notes) =
-        (column(lines, |line| line.reason.as_deref()), column(lines, |line| line.notes.as_deref()));
-    let at = Stamp(now);
-    client
-        .execute(
-            &statements.movements,
-            &[&ids, &kinds, &quantities, &before, &after, &reasons, &notes, &users, &at],
-        )
-        .await
-        .map(drop)
-}
 
-async fn orders(client: &Client, statements: &WriterStatements, changes: &Changes) -> Result<(), Error> {
-    let lines = &changes.orders;
-    if lines.is_empty() {
-        return Ok(());
+    async fn clear_favorites(&self) -> Result<(), Error> {
+        let cleared = &self.changes.cleared_favorites;
+        self.execute(&self.statements.clear_favorites, cleared.len(), &[cleared]).await
     }
-    let (orders, ids) =
-        (column(lines, |keyed| keyed.order_id.as_str()), column(lines, |keyed| keyed.listing_id));
-    let quantities = column(lines, |keyed| keyed.line.quantity);
-    let before = column(lines, |keyed| keyed.line.stock.before);
-    let after = column(lines, |keyed| keyed.line.stock.after);
-    let returned = column(lines, |keyed| keyed.line.is_returned);
-    client
-        .execute(&statements.save_orders, &[&orders, &ids, &quantities, &before, &after, &returned])
-        .await
-        .map(drop)
-}
 
-async fn update_stats(
-    client: &Client,
-    statements: &WriterStatements,
-    changes: &Changes,
-) -> Result<(), Error> {
-    if changes.stats.is_empty() {
-        return Ok(());
+    async fn movements(&self) -> Result<(), Error> {
+        let lines = &self.changes.movements;
+        let columns: &[&(dyn ToSql + Sync)] = &[
+            &column(lines, |line| line.listing_id),
+            &column(lines, |line| line.direction.as_str()),
+            &column(lines, |line| line.quantity),
+            &column(lines, |line| line.stock.before),
+            &column(lines, |line| line.stock.after),
+            &column(lines, |line| line.reason.as_deref()),
+            &column(lines, |line| line.notes.as_deref()),
+            &column(lines, |line| line.user_id),
+            &self.now,
+        ];
+        self.execute(&self.statements.movements, lines.len(), columns).await
     }
-    let rows: Vec<_> = changes.stats.iter().collect();
-    let ids = column(&rows, |row| *row.0);
-    let values: [fn(&StorefrontStats) -> i64; 5] =
-        [|s| s.total, |s| s.active, |s| s.out_of_stock, |s| s.low_stock, |s| s.sold];
-    let [total, active, out, low, sold] = values.map(|of| column(&rows, |row| of(row.1)));
-    let value = column(&rows, |row| row.1.value.to_string());
-    client
-        .execute(&statements.update_stats, &[&ids, &total, &active, &out, &low, &value, &sold])
-        .await
-        .map(drop)
-}
 
-async fn update_counts(
-    client: &Client,
-    statements: &WriterStatements,
-    changes: &Changes,
-) -> Result<(), Error> {
-    if changes.counts.is_empty() {
-        return Ok(());
+    async fn orders(&self) -> Result<(), Error> {
+        let lines = &self.changes.orders;
+        let columns: &[&(dyn ToSql + Sync)] = &[
+            &column(lines, |keyed| keyed.order_id.as_str()),
+            &column(lines, |keyed| keyed.listing_id),
+            &column(lines, |keyed| keyed.line.quantity),
+            &column(lines, |keyed| keyed.line.stock.before),
+            &column(lines, |keyed| keyed.line.stock.after),
+            &column(lines, |keyed| keyed.line.is_returned),
+        ];
+        self.execute(&self.statements.save_orders, lines.len(), columns).await
     }
-    let rows: Vec<_> = changes.counts.iter().collect();
-    let (categories, differences) = (column(&rows, |row| row.0.0), column(&rows, |row| *row.1));
-    let statuses = column(&rows, |row| row.0.1.as_str());
-    let visibilities = column(&rows, |row| row.0.2.as_str());
-    client
-        .execute(&statements.update_counts, &[&categories, &statuses, &visibilities, &differences])
-        .await
-        .map(drop)
+
+    async fn update_stats(&self) -> Result<(), Error> {
+        let rows: Vec<_> = self.changes.stats.iter().collect();
+        let ids = column(&rows, |row| *row.0);
+        let values: [fn(&StorefrontStats) -> i64; 5] =
+            [|s| s.total, |s| s.active, |s| s.out_of_stock, |s| s.low_stock, |s| s.sold];
+        let [total, active, out, low, sold] = values.map(|of| column(&rows, |row| of(row.1)));
+        let value = column(&rows, |row| row.1.value.to_string());
+        let statement = &self.statements.update_stats;
+        self.execute(statement, rows.len(), &[&ids, &total, &active, &out, &low, &value, &sold]).await
+    }
+
+    async fn update_counts(&self) -> Result<(), Error> {
+        let rows: Vec<_> = self.changes.counts.iter().collect();
+        let (categories, differences) = (column(&rows, |row| row.0.0), column(&rows, |row| *row.1));
+        let statuses = column(&rows, |row| row.0.1.as_str());
+        let visibilities = column(&rows, |row| row.0.2.as_str());
+        let statement = &self.statements.update_counts;
+        self.execute(statement, rows.len(), &[&categories, &statuses, &visibilities, &differences]).await
+    }
 }

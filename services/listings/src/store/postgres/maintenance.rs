@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use kit::postgres::{Connector, Link, within};
+use kit::postgres::{Connector, Link, Session};
 use tokio::time::MissedTickBehavior;
 
 use super::statements::MaintenanceStatements;
@@ -47,17 +47,10 @@ impl MaintenanceTask {
     pub(super) async fn check(&self) -> Result<(), StoreError> {
         let mut link = self.link.lock().await;
         let observed_at = Instant::now();
-        let session = link.session().await?;
-        let query = session.client().query_one(&session.statements.generation, &[]);
-        let outcome = within(CHECK_TIMEOUT, query).await;
-        let row = match outcome {
-            Ok(row) => row,
-            Err(error) => {
-                link.recover(&error).await;
-                return Err(error);
-            }
+        let query = async |session: &Session<MaintenanceStatements>| {
+            session.client().query_one(&session.statements.generation, &[]).await?.try_get(0)
         };
-        let number = row.try_get(0).map_err(|error| StoreError::Failed(error.to_string().into()))?;
+        let number = link.run(CHECK_TIMEOUT, query).await?;
         self.cache.use_generation(ObservedGeneration { number, observed_at });
         Ok(())
     }
