@@ -16,7 +16,7 @@ use super::options::TOOL;
 use crate::steps;
 use roots::Root;
 
-/// Of the program on disk. It has 24.5 MB; a limit that it is known to exceed would say nothing.
+/// Of the program on disk. It has 24.2 MB; a limit that it is known to exceed would say nothing.
 const MOST_BYTES: u64 = 25_000_000;
 const REQUESTS: u64 = 100;
 

@@ -17,8 +17,9 @@ pub(super) struct Platform {
     pub(super) flags: &'static str,
 }
 
-/// With glibc also the loader's tables in their short form, which its start-up code reads (DT_RELR, glibc 2.36).
-const GLIBC: &str = r#"["-C","target-feature=+crt-static","-C","link-arg=-Wl,-z,pack-relative-relocs"]"#;
+/// With glibc also the loader's tables in their short form, which its start-up code reads (DT_RELR, glibc 2.36), and functions
+/// with the same instructions once, which needs LLD: the default linker of this platform.
+const GLIBC: &str = r#"["-C","target-feature=+crt-static","-C","link-arg=-Wl,-z,pack-relative-relocs","-C","link-arg=-Wl,--icf=safe"]"#;
 const MUSL: &str = r#"["-C","target-feature=+crt-static"]"#;
 
 const PLATFORMS: [Platform; 3] = [
