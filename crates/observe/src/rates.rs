@@ -121,6 +121,7 @@ mod tests {
         1 processes 1 1
         1 threads 2 1
         1 rss 4096 bytes
+        1 cpus_allowed 2 cores
         ");
     }
 

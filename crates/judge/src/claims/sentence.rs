@@ -147,7 +147,9 @@ fn perturbed(share: &ShareMeasurement) -> Option<String> {
     match (share.decision.answer, open) {
         _ if share.perturbed == 0 => None,
         (ShareAnswer::Pass, _) | (_, None) if share.is_perturbed_counted => None,
-        (ShareAnswer::Pass, _) | (_, None) => Some(format!("up to {all} perturbed arrivals counted as observed")),
+        (ShareAnswer::Pass, _) | (_, None) => {
+            Some(format!("up to {all} perturbed arrivals counted as observed"))
+        }
         (_, Some(open)) => {
             let of = if share.is_perturbed_counted { "of" } else { "of up to" };
             let open = numbers::count(open.arrivals);

@@ -327,7 +327,8 @@ fn passes_with_many_perturbed_arrivals_say_once_what_they_assume() {
     let violated = test_run.with_objective("fastest", "p95(list) < 1us");
     let because = violated.judge().because;
     assert!(because.contains(" Each pass of fast, faster assumes"), "{because}");
-    let more = ["a", "b"].into_iter().fold(violated, |run, name| run.with_objective(name, "p95(list) < 30ms"));
+    let more =
+        ["a", "b"].into_iter().fold(violated, |run, name| run.with_objective(name, "p95(list) < 30ms"));
     let because = more.judge().because;
     assert!(because.contains(" Each of 4 passes assumes"), "{because}");
 }

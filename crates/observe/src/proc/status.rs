@@ -88,10 +88,14 @@ mod tests {
 
     #[test]
     fn processors_are_numbers_and_ranges() {
-        let of = |list: &str| parse_processors(&format!("Name:\tx\nCpus_allowed_list:\t{list}\nThreads:\t1\n"));
+        let of =
+            |list: &str| parse_processors(&format!("Name:\tx\nCpus_allowed_list:\t{list}\nThreads:\t1\n"));
         assert_eq!(of("0-3,8"), Some([0, 1, 2, 3, 8].into()));
         assert_eq!(of("5"), Some([5].into()));
-        assert_eq!([of(""), of("3-1"), of("0-99999999"), of("1,x"), parse_processors("Name:\tx\n")], [const { None }; 5]);
+        assert_eq!(
+            [of(""), of("3-1"), of("0-99999999"), of("1,x"), parse_processors("Name:\tx\n")],
+            [const { None }; 5]
+        );
     }
 
     proptest! {
