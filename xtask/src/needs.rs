@@ -178,10 +178,11 @@ mod tests {
         assert_eq!(
             request(&NEEDS.iter().collect::<Vec<_>>()),
             "missing: `cc` (compiles SQLite); `git` (lists the files that `tidy` looks at); `go` (builds a target whose \
-             profiles `go tool pprof` reads too); `libfaketime` (sets the clock of a service while it runs); `nginx` (is a third-party server that the engine is tested against); \
+             profiles `go tool pprof` reads too); `ip` (makes and cuts the cable between two network namespaces); \
+             `libfaketime` (sets the clock of a service while it runs); `nginx` (is a third-party server that the engine is tested against); \
              `postgres` (is the other store of the services; version 15 or newer); `redis-server` (is watched by the \
-             tool's observers); run `apt-get install build-essential git golang-go libfaketime nginx-light postgresql \
-             redis-server` or install them your system's way"
+             tool's observers); run `apt-get install build-essential git golang-go iproute2 libfaketime nginx-light \
+             postgresql redis-server` or install them your system's way"
         );
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn levels(target: &str, at: Instant, reading: &Reading) -> Vec<(Serie
         samples.push(count("fds", fds));
     }
     if let Some(processors) = &reading.processors {
-        samples.push(sample(SeriesKey::new("cpus_allowed", target, "cores"), at, processors.len() as f64));
+        samples.push(count("cpus_allowed", processors.len() as u64));
     }
     samples
 }
@@ -121,7 +121,7 @@ mod tests {
         1 processes 1 1
         1 threads 2 1
         1 rss 4096 bytes
-        1 cpus_allowed 2 cores
+        1 cpus_allowed 2 1
         ");
     }
 

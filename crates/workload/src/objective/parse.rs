@@ -387,7 +387,7 @@ fn series_bound(name: &str, text: &str) -> Result<f64, String> {
     let plain = |units: &[&str]| units::split_number(text).filter(|(_, u)| units.contains(u)).map(|(n, _)| n);
     let (bound, example) = match name {
         "rss" => (units::bytes(text), "100MB"),
-        "cpu" | "cpus_allowed" | "loop_cpu" => {
+        "cpu" | "loop_cpu" => {
             let percent = units::share(text).filter(|_| text.ends_with('%'));
             (percent.or_else(|| plain(&["", "cores", "core"])), "0.85")
         }
