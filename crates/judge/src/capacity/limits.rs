@@ -60,10 +60,9 @@ impl ObservedRun<'_> {
     fn processors(&self, target: &str) -> Result<Vec<ResourceUse>, ReadError> {
         let mut uses = Vec::new();
         let quota = self.mean(target, "cgroup_cpu_limit")?;
-        let allowed = [quota, self.mean(target, "cpus_allowed")?].into_iter().flatten().reduce(f64::min);
-        for (series, limit, what) in
-            [("cgroup_cpu", quota, "CPU quota of"), ("cpu", allowed.or(self.cores()), "CPU of")]
-        {
+        let allowed = self.mean(target, "cpus_allowed")?;
+        let processors = [quota.or(self.cores()), allowed].into_iter().flatten().reduce(f64::min);
+        for (series, limit, what) in [("cgroup_cpu", quota, "CPU quota of"), ("cpu", processors, "CPU of")] {
             if let (Some(used), Some(limit)) =
                 (self.mean(target, series)?, limit.filter(|limit| *limit > 0.0))
             {
@@ -176,6 +175,7 @@ mod tests {
         assert_eq!(of(&[("cpu", 0.9)]), Some(4.0));
         assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 1.0)]), Some(1.0));
         assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 2.0), ("cgroup_cpu_limit", 0.5)]), Some(0.5));
+        assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 64.0)]), Some(4.0), "the machine's quota counts too");
         assert_eq!(of(&[("cpus_allowed", 1.0)]), None);
     }
 }

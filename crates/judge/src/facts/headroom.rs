@@ -57,8 +57,8 @@ fn processors(run: &dyn Run, target: &str) -> Result<Headroom, ReadError> {
     let environment = &run.manifest().environment;
     let of_machine =
         ["cores_usable", "cores"].into_iter().find_map(|name| environment.get(name)?.parse().ok());
-    let of_target = [highest(run, target, "cgroup_cpu_limit")?, highest(run, target, "cpus_allowed")?];
-    let limit = of_target.into_iter().flatten().reduce(f64::min).or(of_machine);
+    let quota = highest(run, target, "cgroup_cpu_limit")?.or(of_machine);
+    let limit = [quota, highest(run, target, "cpus_allowed")?].into_iter().flatten().reduce(f64::min);
     Ok(of_limit(used, limit))
 }
 
@@ -127,6 +127,7 @@ mod tests {
         assert_eq!(observed(&calm[1..]), Headroom::Unknown, "no processor was observed");
         assert_eq!(observed(&[("cpu", 2.9), calm[1], calm[2]]), Headroom::Small);
         assert_eq!(observed(&[calm[0], ("cpus_allowed", 2.0), calm[1], calm[2]]), Headroom::Small);
+        assert_eq!(observed(&[("cpu", 2.9), ("cpus_allowed", 64.0), calm[1], calm[2]]), Headroom::Small);
         assert_eq!(observed(&[calm[0], ("db_pool_in_use", 8.0), calm[2]]), Headroom::Small);
         assert_eq!(
             observed(&[("cgroup_cpu", 0.9), ("cgroup_cpu_limit", 1.0), calm[1], calm[2]]),

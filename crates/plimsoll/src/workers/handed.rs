@@ -60,9 +60,7 @@ impl NotedFiles {
     fn noted(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<[u8]>>> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl NotedFiles {
     /// What was read, with the paths.
     pub(crate) fn content(&self) -> CommandResult<Vec<(String, Arc<[u8]>)>> {
         self.noted().iter().map(|(path, content)| Ok((named(path)?, content.clone()))).collect()
