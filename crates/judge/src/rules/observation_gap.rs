@@ -12,7 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "observation-gap",
     severity: Severity::Inconclusive,
     tests: "Every observer that reported anything: the seconds of the run that its series do not cover, and \
-            its first notices. A sample covers the time since the one before it, or one usual interval where that is more \
+            its first notices. A sample covers the time since the previous sample, or one usual interval if that time is more \
             than 1.5 times as long. A target that was gone, unreadable, late or restarted is a caution, everything \
             else is info. An objective on a series of which more than 5 % of its window was not observed is \
             inconclusive, except where a highest or lowest value that was seen violates it. What a run file of an \

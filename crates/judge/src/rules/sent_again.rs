@@ -12,7 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "sent-again",
     severity: Severity::Caution,
     tests: "For each endpoint and phase: requests that were sent a second time, because the target refused them \
-            unprocessed or closed an idle connection instead of an answer. Above 1 % of the requests that is a caution.",
+            unprocessed or closed an idle connection instead of answering. Above 1 % of the requests that is a caution.",
     affects: "every objective on requests of that endpoint and phase",
     why: "A request that was sent again counts once, with the outcome of the last attempt and the time of \
           both. The first attempt failed: a client without retries would have reported an error.",

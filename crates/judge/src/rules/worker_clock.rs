@@ -14,7 +14,7 @@ pub(crate) const RULE: Rule = Rule {
             when the load began, during it or when it had ended; or it changed by more than 5 ms.",
     affects: "nothing by itself: times of requests are measured on one clock",
     why: "Its arrivals were due earlier or later than those of the others, and what it counted in a second may belong to the \
-          one beside it.",
+          second before or after.",
     next: "Let the machines' clocks be disciplined (chrony, PTP), and put coordinator and workers into one network.",
     affected: AffectedClaims::Load,
     check: Check::Run(check),

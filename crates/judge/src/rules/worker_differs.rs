@@ -10,7 +10,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "worker-differs",
     severity: Severity::Invalid,
     tests: "For each worker: its version of the program and the digest of the workload that it read are those of the process \
-            that recorded. A run with others is not started; this is for files that were made otherwise.",
+            that recorded. A run with others is not started; the rule is for files that were made in another way.",
     affects: "every objective",
     why: "What such a worker offered and counted is not what the plan of the run says.",
     next: "Use one build of plimsoll for coordinator and workers, and run again.",
