@@ -2,9 +2,11 @@
 //!
 //! Three tests of each metric: whether the second run of a pair differs from the first, whichever arm it is; whether it
 //! matters which arm ran before; whether both arms change over the session. Only the second favours an arm: orders within pairs
-//! are balanced, what ran before a pair is not.
+//! are balanced, what ran before a pair is not. Where it matters, a difference stands only if pairs show it in both of whose
+//! runs the same arm ran before.
 
 use evidence::{ExperimentFinding, MetricAnswer, MetricVerdict, PairOrder, Severity};
+use stats::Paired;
 
 use super::JudgedPair;
 
@@ -12,6 +14,8 @@ use super::JudgedPair;
 const LEVEL: f64 = 0.01;
 /// Pairs of each kind that are needed to compare them.
 const FEWEST_OF_A_KIND: usize = 3;
+/// Differences are not known more exactly than this.
+const LEAST: f64 = 1e-4;
 
 /// Report what is carried over, and take back what it could have caused.
 pub(super) fn apply(
@@ -22,8 +26,13 @@ pub(super) fn apply(
     for metric in metrics {
         findings.extend(order_effect(pairs, metric));
         findings.extend(drift(metric));
-        if let Some(finding) = carry_over(pairs, metric) {
-            if matches!(metric.verdict, MetricVerdict::NoRegression | MetricVerdict::Equivalent) {
+        if let Some(CarryOver { finding, after_own }) = carry_over(pairs, metric) {
+            let may_be_carried = match metric.verdict {
+                MetricVerdict::NoRegression | MetricVerdict::Equivalent => true,
+                MetricVerdict::Regressed | MetricVerdict::Improved => !is_shown_by(&after_own, metric),
+                MetricVerdict::Inconclusive | MetricVerdict::Invalid => false,
+            };
+            if may_be_carried {
                 metric.verdict = MetricVerdict::Inconclusive;
                 metric.decided_at = None;
                 metric.because = format!("What ran before matters ({}).", finding.name);
@@ -31,6 +40,19 @@ pub(super) fn apply(
             findings.push(finding);
         }
     }
+}
+
+/// That what ran before matters.
+struct CarryOver {
+    finding: ExperimentFinding,
+    /// The differences of the pairs whose first run follows its own arm: the same arm ran before both of their runs.
+    after_own: Vec<f64>,
+}
+
+/// Whether these differences alone show what the metric's whole effect says, in its direction.
+fn is_shown_by(differences: &[f64], metric: &MetricAnswer) -> bool {
+    let is_alike = |mean: f64| metric.effect.is_some_and(|effect| effect * mean > 0.0);
+    Paired::of(differences, LEAST).is_some_and(|alone| alone.p() < LEVEL && is_alike(alone.mean))
 }
 
 /// The differences of a metric, by pair; none where one has none.
@@ -85,7 +107,7 @@ fn order_effect(pairs: &[JudgedPair], metric: &MetricAnswer) -> Option<Experimen
 
 /// That a run differs by which arm ran before it. Within a pair that is always the other one, so that only pairs whose first
 /// run follows its own arm differ from those whose first run follows the other.
-fn carry_over(pairs: &[JudgedPair], metric: &MetricAnswer) -> Option<ExperimentFinding> {
+fn carry_over(pairs: &[JudgedPair], metric: &MetricAnswer) -> Option<CarryOver> {
     let all = differences(metric)?;
     let first = |order: PairOrder| order == PairOrder::Ab;
     let (mut after_own, mut after_other) = (Vec::new(), Vec::new());
@@ -97,7 +119,10 @@ fn carry_over(pairs: &[JudgedPair], metric: &MetricAnswer) -> Option<ExperimentF
         }
     }
     let effect = shown(&after_own, &after_other)?;
-    (effect.abs() > bound(metric) / 2.0).then(|| ExperimentFinding {
+    if effect.abs() <= bound(metric) / 2.0 {
+        return None;
+    }
+    let finding = ExperimentFinding {
         name: "carry-over".to_owned(),
         severity: Severity::Inconclusive,
         pairs: Vec::new(),
@@ -107,7 +132,8 @@ fn carry_over(pairs: &[JudgedPair], metric: &MetricAnswer) -> Option<ExperimentF
             percent(metric, effect)
         ),
         next: "Reset the state before every slot (`reset`), and end what an arm leaves running.".to_owned(),
-    })
+    };
+    Some(CarryOver { finding, after_own })
 }
 
 /// That both arms change over the session.

@@ -170,37 +170,56 @@ fn what_is_carried_over_is_reported() {
     assert!(judged(&[metric("p95(list)")], &shifted(10, 1.1, 0.01)).findings.is_empty());
 }
 
-#[test]
-fn an_arm_that_leaves_something_to_the_next_run_is_not_equivalent() {
-    use PairOrder::{Ab, Ba};
-    // Whichever arm follows B is slower by a tenth.
-    let orders = [Ab, Ba, Ba, Ab, Ba, Ab, Ba, Ab, Ab, Ba, Ba, Ab, Ab, Ba, Ba, Ab];
-    let mut before = 'a';
-    let mut made = pairs(Vec::new());
-    for (i, order) in orders.into_iter().enumerate() {
+/// So many pairs of which B takes `shift` times as long as A, and whichever run follows B takes `left` times as long.
+fn leaving(count: usize, shift: f64, left: f64) -> Vec<JudgedPair> {
+    let (mut before, mut made) = ('a', Vec::new());
+    for i in 0..count {
+        let order = if matches!(i % 4, 0 | 3) { PairOrder::Ab } else { PairOrder::Ba };
+        let noise = (0.002 * NOISE[i % NOISE.len()]).exp();
         let mut run = |arm: char| {
-            let slower = if before == 'b' { 1.10 } else { 1.0 };
+            let slower = if before == 'b' { left } else { 1.0 };
             before = arm;
-            known(20.0 * slower)
+            20.0 * slower * if arm == 'b' { shift * noise } else { 1.0 }
         };
-        let noise = (0.002 * NOISE[i]).exp();
-        let (a, b) = match order {
-            Ab => (run('a'), run('b')),
-            Ba => {
-                let b = run('b');
-                (run('a'), b)
+        let [a, b] = match order {
+            PairOrder::Ab => ['a', 'b'].map(&mut run),
+            PairOrder::Ba => {
+                let [b, a] = ['b', 'a'].map(&mut run);
+                [a, b]
             }
         };
-        let b = known(b.known().unwrap() * noise);
-        made.extend(pairs(vec![vec![[a, b]]]).into_iter().map(|pair| JudgedPair {
-            number: i as u32 + 1,
-            order,
-            ..pair
-        }));
+        let pair = pairs(vec![vec![[known(a), known(b)]]]).remove(0);
+        made.push(JudgedPair { number: i as u32 + 1, order, ..pair });
     }
-    let found = judged(&[metric("p95(list)")], &made);
+    made
+}
+
+/// The verdict on so many pairs, all judged at one look; and whether something is carried over.
+fn judged_once(pairs: &[JudgedPair]) -> (MetricVerdict, bool) {
+    let (looks, metrics) = (Looks::new(&[pairs.len() as u32]).unwrap(), [metric("p95(list)")]);
+    let rules = Rulebook { metrics: &metrics, looks: &looks, levels: Levels::of(0.005), accept: &[] };
+    let found = judge_experiment(&rules, pairs, ExperimentEnd::LastLook);
+    (found.metrics[0].verdict, found.findings.iter().any(|finding| finding.name == "carry-over"))
+}
+
+#[test]
+fn an_arm_that_leaves_something_to_the_next_run_is_not_equivalent() {
+    let left = leaving(16, 1.0, 1.10);
+    let found = judged(&[metric("p95(list)")], &left);
     assert!(found.findings.iter().any(|finding| finding.name == "carry-over"), "{:?}", found.findings);
     assert!(!matches!(found.metrics[0].verdict, MetricVerdict::Equivalent | MetricVerdict::NoRegression));
+    assert_eq!(judged_once(&leaving(16, 1.0, 1.0)), (MetricVerdict::Equivalent, false));
+    assert_eq!(judged_once(&leaving(16, 1.0, 1.03)), (MetricVerdict::Inconclusive, true));
+}
+
+#[test]
+fn what_is_carried_over_is_no_difference_of_the_arms() {
+    // What follows B is slower, and that is A more often than B: nothing else makes B look better.
+    assert_eq!(judged_once(&leaving(40, 1.0, 1.10)), (MetricVerdict::Inconclusive, true));
+    assert_eq!(judged_once(&leaving(40, 1.0, 1.0 / 1.10)), (MetricVerdict::Inconclusive, true));
+    // Pairs whose first run follows its own arm have it in both of their runs.
+    assert_eq!(judged_once(&leaving(40, 1.2, 1.10)), (MetricVerdict::Regressed, true));
+    assert_eq!(judged_once(&leaving(40, 0.8, 1.10)), (MetricVerdict::Improved, true));
 }
 
 #[test]
