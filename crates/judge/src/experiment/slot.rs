@@ -123,7 +123,7 @@ fn value(source: &MeasureSource<'_>, quantity: &Quantity) -> Result<SlotValue, R
         Quantity::Cost { cost, target, phase } => {
             let target = match target {
                 Some(target) => target.clone(),
-                None => match only_target(source.run, cost.series()) {
+                None => match only_target(source.run, *cost) {
                     Ok(target) => target,
                     Err(why) => return Ok(SlotValue::Missing(why)),
                 },
@@ -201,15 +201,27 @@ fn error(measure: &Measure, value: f64, n: f64) -> f64 {
     }
 }
 
-/// The only target that has this series.
-fn only_target(run: &dyn Run, series: &str) -> Result<String, String> {
+/// How what requests are paid with is observed.
+fn how_to_observe(cost: CostKind) -> &'static str {
+    match cost {
+        CostKind::Cpu => "observe one (`process = { port = … }`)",
+        CostKind::AllocatedBytes | CostKind::Allocations => {
+            "observe the metrics of a Go program and keep it \
+             (`observe.prometheus = { url = \"…\", keep = [\"go_memstats_*_total\"] }`)"
+        }
+    }
+}
+
+/// The only target that has the series of a cost.
+fn only_target(run: &dyn Run, cost: CostKind) -> Result<String, String> {
+    let series = cost.series();
     let is_its = |key: &&SeriesKey| &*key.name == series && &*key.target != SeriesKey::GENERATOR;
     let mut targets: Vec<&str> = run.series().iter().filter(is_its).map(|key| &*key.target).collect();
     targets.sort_unstable();
     targets.dedup();
     match targets[..] {
         [only] => Ok(only.to_owned()),
-        [] => Err(format!("no target has the series `{series}`; observe one (`process = {{ port = … }}`).")),
+        [] => Err(format!("no target has the series `{series}`; {}.", how_to_observe(cost))),
         _ => Err(format!("several targets have the series `{series}`: {}; name one.", targets.join(", "))),
     }
 }
@@ -227,6 +239,10 @@ fn cost_per_request(run: &dyn Run, window: &Seconds, paid: Paid<'_>) -> Result<S
     let is_its = |key: &&SeriesKey| &*key.name == cost.series() && &*key.target == target;
     let parts: Vec<Coverage> =
         run.series().iter().filter(is_its).map(|key| Coverage::of(run, key)).collect::<Result<_, _>>()?;
+    if parts.is_empty() {
+        let (series, how) = (cost.series(), how_to_observe(cost));
+        return Ok(SlotValue::Missing(format!("`{series}` of {target} was not observed; {how}.")));
+    }
     let ranges = covered_seconds(&parts, window, run.seconds());
     let covered: u32 = ranges.iter().map(|range| range.end - range.start).sum();
     if f64::from(covered) < ENOUGH_COVERAGE * window.len() as f64 || covered == 0 {

@@ -1,12 +1,18 @@
 use evidence::{
-    ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricVerdict, PairOrder, Severity, Verdict,
+    ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricVerdict, PairOrder, Provenance, SeriesKey,
+    Severity, Verdict,
 };
 use proptest::prelude::*;
 use stats::Looks;
 use workload::experiment::GateMetric;
 use workload::objective::parse_quantity;
 
-use super::{Conditions, Futility, JudgedPair, Levels, Rulebook, SlotValue, futility, judge_experiment};
+use super::{
+    Conditions, Futility, JudgedPair, Levels, PairPlace, Rulebook, SlotValue, futility, judge_experiment,
+    judge_pair,
+};
+use crate::compare::Side;
+use crate::testing::{Load, TestRun};
 
 const NOISE: [f64; 16] =
     [0.3, -0.9, 1.1, -0.2, 0.7, -1.3, 0.1, 0.9, -0.6, -0.4, 1.4, -1.1, 0.5, 0.2, -0.8, 0.6];
@@ -231,6 +237,41 @@ fn a_state_that_grows_from_slot_to_slot_is_reported() {
     let found = judged(&[metric("p95(list)")], &pairs(values.collect()));
     assert!(found.findings.iter().any(|finding| finding.name == "session-drift"), "{:?}", found.findings);
     assert_eq!(found.metrics[0].verdict, MetricVerdict::Equivalent, "pairs remove it");
+}
+
+/// The value of a metric in a pair of runs with 50 requests a second whose targets have these series, each with one value.
+fn observed(of: &str, series: [&[(SeriesKey, f64)]; 2]) -> [SlotValue; 2] {
+    let runs = series.map(|series| {
+        let mut test_run = TestRun::new().offer("steady", "list", Load::of(50));
+        series.iter().for_each(|(key, value)| test_run.observe(key, 0..70, *value));
+        test_run
+    });
+    let [a, b] = runs.each_ref().map(|TestRun { run, workload, .. }| Side {
+        name: "run",
+        run,
+        workload,
+        provenance: Provenance::Intact,
+    });
+    let place = PairPlace { number: 1, order: PairOrder::Ab };
+    judge_pair(&[metric(of)], place, [&a, &b]).unwrap().values.remove(0)
+}
+
+#[test]
+fn a_request_costs_what_its_target_says() {
+    let bytes = |target: &str| SeriesKey::new("go_memstats_alloc_bytes_total", target, "bytes/s");
+    let of = "allocated_per_request(phase = steady)";
+    let [a, b] = observed(of, [&[(bytes("web"), 5_000.0)], &[(bytes("web"), 5_500.0)]]);
+    assert!(
+        (a.known().unwrap() - 100.0).abs() < 0.1 && (b.known().unwrap() - 110.0).abs() < 0.1,
+        "{a:?} {b:?}"
+    );
+    let [several, none] = observed(of, [&[(bytes("web"), 1.0), (bytes("db"), 1.0)], &[]]);
+    assert!(several.known().unwrap_err().contains("db, web; name one"), "{several:?}");
+    assert!(none.known().unwrap_err().contains("keep = [\"go_memstats_*_total\"]"), "{none:?}");
+    let of = "allocations_per_request(target = web, phase = steady)";
+    let [bytes_alone, _] = observed(of, [&[(bytes("web"), 1.0)], &[]]);
+    let why = bytes_alone.known().unwrap_err();
+    assert!(why.starts_with("`go_memstats_mallocs_total` of web was not observed; observe"), "{why}");
 }
 
 #[test]
