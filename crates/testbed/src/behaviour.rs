@@ -1,5 +1,7 @@
 //! How an HTTP target behaves.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How the body of an [`CannedResponse`] is delimited.
@@ -94,11 +96,29 @@ pub enum Farewell {
     Silent,
 }
 
+/// A function that makes each answer.
+#[derive(Clone)]
+pub struct Answerer(Arc<dyn Fn() -> CannedResponse + Send + Sync>);
+
+impl Answerer {
+    pub(crate) fn answer(&self) -> CannedResponse {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Answerer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answerer").finish_non_exhaustive()
+    }
+}
+
 /// How an HTTP target behaves at one path. Delays count from the moment the request was fully read.
 #[derive(Debug, Clone)]
 pub enum Behaviour {
     /// The same answer each time.
     Fixed(CannedResponse),
+    /// Each answer is made when its request was read: for a target whose state the test holds.
+    Computed(Answerer),
     /// Answers with the request as JSON: `method`, `path`, `query`, `headers` (names in lower case,
     /// repeated ones joined by a comma), `body` as text, and `connection`, its number.
     Echo,
@@ -162,6 +182,11 @@ impl Behaviour {
     /// `status` at once.
     pub fn status(status: u16) -> Self {
         CannedResponse::new(status).into()
+    }
+
+    /// What `answer` makes of its state each time; its delay counts.
+    pub fn computed(answer: impl Fn() -> CannedResponse + Send + Sync + 'static) -> Self {
+        Behaviour::Computed(Answerer(Arc::new(answer)))
     }
 
     /// 200 after `delay`.

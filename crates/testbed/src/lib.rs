@@ -35,7 +35,7 @@ mod shared;
 mod site;
 mod target;
 
-pub use behaviour::{Behaviour, CannedResponse, Ending, Farewell, Framing};
+pub use behaviour::{Answerer, Behaviour, CannedResponse, Ending, Farewell, Framing};
 pub use clock::now_ns;
 pub use freeze::Freeze;
 pub use front::{Authority, Front, Identity, RunningFront, Validity};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::behaviour::{Behaviour, CannedResponse, Ending, Farewell};
+use crate::behaviour::{Answerer, Behaviour, CannedResponse, Ending, Farewell};
 use crate::freeze::nanos;
 use crate::http::request::Request;
 use crate::queue::Queue;
@@ -66,6 +66,7 @@ impl Handlers {
 #[derive(Debug)]
 enum Handler {
     Fixed(CannedResponse),
+    Computed(Answerer),
     Echo,
     Raw { delay: Duration, bytes: Vec<u8>, then: Ending },
     Trickle { answer: CannedResponse, interval: Duration },
@@ -81,6 +82,7 @@ impl Handler {
         let boxed = |behaviour: Box<Behaviour>| Box::new(Handler::new(*behaviour));
         match behaviour {
             Behaviour::Fixed(answer) => Handler::Fixed(answer),
+            Behaviour::Computed(answerer) => Handler::Computed(answerer),
             Behaviour::Echo => Handler::Echo,
             Behaviour::Raw { delay, bytes, then } => Handler::Raw { delay, bytes, then },
             Behaviour::Trickle { answer, interval } => Handler::Trickle { answer, interval },
@@ -108,6 +110,7 @@ impl Handler {
     fn reply(&self, asked: ReceivedRequest<'_>) -> Reply {
         match self {
             Handler::Fixed(answer) => answered(asked.at_ns, answer.clone()),
+            Handler::Computed(answerer) => answered(asked.at_ns, answerer.answer()),
             Handler::Echo => answered(asked.at_ns, echo(asked)),
             Handler::Raw { delay, bytes, then } => Reply {
                 due_ns: asked.at_ns.saturating_add(nanos(*delay)),

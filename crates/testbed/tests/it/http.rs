@@ -2,6 +2,8 @@
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -37,6 +39,20 @@ fn a_site_mixes_behaviours_by_path() {
     let target = testbed::http(site).unwrap();
     let statuses = ["/ok", "/busy", "/other"].map(|path| status(&get(&target, path)));
     assert_eq!(statuses, [200, 429, 404]);
+}
+
+#[test]
+fn computes_each_answer_from_a_state_that_the_test_holds() {
+    let state = Arc::new(AtomicU64::new(0));
+    let behaviour = Behaviour::computed({
+        let state = Arc::clone(&state);
+        move || CannedResponse::new(200).body(state.fetch_add(1, Ordering::Relaxed).to_string())
+    });
+    let target = testbed::http(behaviour).unwrap();
+    let mut client = Client::new(target.addr());
+    assert_eq!([(); 2].map(|()| body(&client.get("/")).to_owned()), ["0", "1"]);
+    state.store(7, Ordering::Relaxed);
+    assert_eq!(body(&client.get("/")), "7");
 }
 
 #[test]
