@@ -20,7 +20,7 @@ use super::range::{ProbesOf, resolve, step_s};
 use super::record::{Record, RecordedProbe, Resolved};
 use crate::arguments::{CapacityArguments, OverrideArguments};
 use crate::experiment::arm::NotBegun;
-use crate::experiment::list::{RunList as _, stored};
+use crate::experiment::list::{RunList as _, note_kept, stored};
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
 use crate::outputs::note;
@@ -191,7 +191,10 @@ impl Session<'_> {
                     return Err(Failure::usage(anyhow!(why)));
                 }
                 Err(NotBegun::NotReady(why)) => return Ok(SearchEnd::Broken(why)),
-                Err(NotBegun::Failed(failure)) => return Err(failure),
+                Err(NotBegun::Failed(failure)) => {
+                    note_kept(&self.folder);
+                    return Err(failure);
+                }
             }
         }
     }
@@ -241,7 +244,7 @@ impl Session<'_> {
         let folder = self.folder.display();
         match self.record.end {
             Some(SearchEnd::Complete) => note(format_args!("the runs are in {folder}")),
-            _ => note(format_args!("the runs are in {folder}; go on with `--resume {folder}`")),
+            _ => note_kept(&self.folder),
         }
         Ok(summary(&self.record, judgement))
     }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
+use crate::outputs::note;
 use crate::received::Received;
 
 /// The name of the list.
@@ -98,6 +99,12 @@ pub(crate) trait RunList: Serialize + DeserializeOwned {
         })?;
         Ok(folder)
     }
+}
+
+/// Say where the runs are of what did not come to its end.
+pub(crate) fn note_kept(folder: &Path) {
+    let folder = folder.display();
+    note(format_args!("the runs are in {folder}; go on with `--resume {folder}`"));
 }
 
 fn is_inside(file: &str) -> bool {

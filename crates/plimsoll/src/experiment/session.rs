@@ -17,7 +17,7 @@ use workload::experiment::{Arm, Experiment};
 
 use super::arm::NotBegun;
 use super::definition;
-use super::list::{RunList as _, stored};
+use super::list::{RunList as _, note_kept, stored};
 use super::options::SessionOptions;
 use super::order::order;
 use super::pair::PairRun;
@@ -241,7 +241,10 @@ impl Session<'_> {
                 Err(NotBegun::Interrupted) => return Ok(ExperimentEnd::Interrupted),
                 Err(NotBegun::NotReady(why)) if made == 0 => return Err(Failure::usage(NotReady(why))),
                 Err(NotBegun::NotReady(why)) => return Ok(ExperimentEnd::Broken(why)),
-                Err(NotBegun::Failed(failure)) => return Err(failure),
+                Err(NotBegun::Failed(failure)) => {
+                    note_kept(&self.folder);
+                    return Err(failure);
+                }
             }
             self.show_pair();
         }
@@ -341,7 +344,7 @@ impl Session<'_> {
         let folder = self.folder.display();
         match self.record.end {
             Some(ExperimentEnd::Interrupted | ExperimentEnd::Budget | ExperimentEnd::Broken(_)) => {
-                note(format_args!("the runs are in {folder}; go on with `--resume {folder}`"));
+                note_kept(&self.folder);
             }
             _ => note(format_args!("the runs are in {folder}")),
         }

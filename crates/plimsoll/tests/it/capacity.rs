@@ -1,5 +1,7 @@
 //! `plimsoll capacity`: from the file to the answer, and what goes wrong on the way.
 
+mod trouble;
+
 use std::fs;
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -269,7 +269,11 @@ fn a_full_disk_ends_the_experiment_with_an_error_and_it_can_be_judged_and_resume
     // The kernel's limit on the size of a file replaces a full disk: the write-ahead log exceeds it.
     let ran =
         folder.plimsoll_after("trap '' XFSZ; ulimit -f 300", &["ab", "ex.toml", "-o", "out.ab", "--quiet"]);
-    ran.exits_with(1).stderr_contains(&["the run was not recorded to its end", "space"]);
+    ran.exits_with(1).stderr_contains(&[
+        "the run was not recorded to its end",
+        "space",
+        "go on with `--resume out.ab`",
+    ]);
     folder.plimsoll(&["ab", "--judge", "out.ab"]).exits_with(4).stdout_contains(&["0 pairs"]);
     let resumed = folder.plimsoll(&["ab", "ex.toml", "--resume", "out.ab", "--quiet"]);
     assert!(matches!(resumed.code, Some(0 | 4)), "{resumed:?}");
