@@ -129,9 +129,12 @@ impl Link {
         if self.backlog() > 0 || self.wants_write() {
             flags |= PollFlags::OUT;
         }
-        self.wait(flags, wait)?;
+        let ready = self.wait(flags, wait)?;
         if reads {
-            self.read()?;
+            // What TLS has read it has also decrypted, so nothing waits outside of the socket.
+            if !ready.is_empty() {
+                self.read()?;
+            }
         } else {
             // A peer that is not listened to is not silent.
             self.heard_ns = monotonic_ns();
@@ -185,11 +188,13 @@ impl Link {
         self.tls.as_ref().is_some_and(|tls| tls.wants_write())
     }
 
-    fn wait(&self, flags: PollFlags, at_most: Duration) -> Result<(), ClusterError> {
+    /// What is possible now.
+    fn wait(&self, flags: PollFlags, at_most: Duration) -> Result<PollFlags, ClusterError> {
         let mut sockets = [PollFd::new(&self.stream, flags)];
         let limit = Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
         match poll(&mut sockets, Some(&limit)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Ok(_) => Ok(sockets[0].revents()),
+            Err(rustix::io::Errno::INTR) => Ok(PollFlags::empty()),
             Err(error) => Err(io::Error::from(error).into()),
         }
     }

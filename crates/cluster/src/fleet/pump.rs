@@ -21,7 +21,7 @@ use crate::tick::{TickReader, loop_of};
 use crate::worker::within;
 
 /// Between two looks at commands.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// Between two questions for the clock.
 const CLOCK_INTERVAL_NS: u64 = 1_000_000_000;
 /// Of so many the best is recorded.

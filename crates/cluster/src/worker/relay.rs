@@ -14,8 +14,8 @@ use crate::link::{Link, message};
 use crate::message::{Ended, ToCoordinator, ToWorker};
 use crate::{observed, tick};
 
-/// Between two looks at the loops.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// Between two looks at the loops: they hand over a tick a second.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// A coordinator that sends nothing for so long is gone: it asks for the clock once a second.
 const SILENCE_LIMIT: Duration = Duration::from_secs(15);
 
@@ -71,18 +71,17 @@ impl Relay {
                 self.is_abandoned = true;
                 self.link.say(&ToCoordinator::Stops)?;
             }
-            if self.link.backlog() == 0 {
-                self.hand_on()?;
-            }
+            let has_more = self.link.backlog() == 0 && self.hand_on()?;
             if self.link.silence() > SILENCE_LIMIT {
                 return Err(ClusterError::Silent(SILENCE_LIMIT.as_secs()));
             }
-            self.link.pump(LOOK_INTERVAL)?;
+            self.link.pump(if has_more { Duration::ZERO } else { LOOK_INTERVAL })?;
         }
     }
 
-    /// One tick of each loop, and what was observed; the end when there is nothing more.
-    fn hand_on(&mut self) -> Result<(), ClusterError> {
+    /// One tick of each loop, and what was observed; the end when there is nothing more. Whether a loop may have another tick.
+    fn hand_on(&mut self) -> Result<bool, ClusterError> {
+        let mut has_more = false;
         for slot in &mut self.inlets {
             let Some(inlet) = slot else { continue };
             match inlet.take() {
@@ -91,6 +90,7 @@ impl Relay {
                 Received::Tick(full) => {
                     self.link.send(FrameKind::Tick, |to| tick::write(&full, to))?;
                     inlet.give_back(full);
+                    has_more = true;
                 }
             }
         }
@@ -110,6 +110,6 @@ impl Relay {
             self.link.say(&ToCoordinator::Ended(end))?;
             self.has_said_end = true;
         }
-        Ok(())
+        Ok(has_more)
     }
 }
