@@ -19,6 +19,7 @@ use crate::workspace::Workspace;
 
 const CHALLENGE: &str = include_str!("challenge.yaml");
 const PLAN: &str = include_str!("plan.toml");
+const SCRIPT: &str = include_str!("listing.js");
 /// Of 15 s at 100 a second.
 const ARRIVALS: u64 = 1_500;
 const PODS: &str = "5";
@@ -49,9 +50,13 @@ struct Ended {
 
 /// Everything, one after the other.
 pub(super) fn all(workspace: &Workspace, node: &Node, folder: &Path) -> Result<()> {
-    for (name, text) in
-        [("challenge.yaml", CHALLENGE), ("plan.toml", PLAN), ("players.csv", "id\nanna\nbert\n")]
-    {
+    for (name, text) in [
+        ("challenge.yaml", CHALLENGE),
+        ("plan.toml", PLAN),
+        ("players.csv", "id\nanna\nbert\n"),
+        ("listing.js", SCRIPT),
+        ("players.json", "[\"anna\", \"bert\"]"),
+    ] {
         std::fs::write(folder.join(name), text).context("cannot write a file")?;
     }
     let runs = Runs { node, plimsoll: workspace.binary("plimsoll"), folder };
@@ -60,6 +65,7 @@ pub(super) fn all(workspace: &Workspace, node: &Node, folder: &Path) -> Result<(
         node.kubectl(&["rollout", "status", "deployment/challenge", "--timeout=90s"]).map(drop)
     })?;
     steps::step("cluster: five pods", || runs.judged())?;
+    steps::step("cluster: a k6 script", || runs.scripted())?;
     steps::step("cluster: a pod is deleted in mid-run", || runs.loses_a_pod())?;
     steps::step("cluster: an interrupt", || runs.interrupted())?;
     steps::step("cluster: a closed laptop, and a fetch", || runs.fetched_later())?;
@@ -147,6 +153,22 @@ impl Runs<'_> {
         let arrivals = &report["accounting"]["arrivals"];
         println!("    arrivals: {arrivals}");
         ensure!(arrivals["scheduled"] == ARRIVALS, "{arrivals} were scheduled, and not {ARRIVALS}");
+        self.is_nothing_left()
+    }
+
+    /// The pods have the script's file and the variable, and its thresholds are decided over all of them.
+    fn scripted(&self) -> Result<()> {
+        let image = image::reference("plimsoll");
+        let variable = format!("--env={}={}", PLAYERS.0, PLAYERS.1);
+        let run = ["run", "listing.js", &variable, "--kubernetes", PODS, "--image", &image];
+        let evidence = ["--evidence", "scripted.plimsoll"];
+        let running = self.start(&[&run[..], &evidence, &REQUESTS].concat(), "scripted")?;
+        let ended = self.ended(running, "scripted")?;
+        println!("{}\n{}exit code {:?}", ended.errors, ended.output, ended.code);
+        let report = self.report("scripted.plimsoll")?;
+        let thresholds = report["claims"].as_array().context("no thresholds")?;
+        let do_hold = thresholds.iter().all(|threshold| threshold["holds_in_k6"] == true);
+        ensure!(thresholds.len() == 2 && do_hold, "not what all pods counted: {thresholds:?}");
         self.is_nothing_left()
     }
 
