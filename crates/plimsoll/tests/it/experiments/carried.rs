@@ -131,6 +131,8 @@ fn a_target_that_says_what_it_allocates_is_compared_by_that() {
     let [effect, margin] = ["effect", "margin"].map(|name| found[name].as_f64().unwrap());
     assert_eq!((&found["verdict"], &found["unit"], margin), (&"REGRESSED".into(), &"bytes".into(), 0.02));
     assert!((0.05..0.15).contains(&effect), "{effect}");
+    let of_a = found["medians"][0].as_f64().unwrap();
+    assert!((8_500.0..11_500.0).contains(&of_a), "of each request: {of_a}");
 
     // Bytes alone do not count allocations.
     let of = "allocated = \"allocations_per_request(target = api)\"";
