@@ -36,6 +36,8 @@ use log::RunOf;
 use objects::{for_command, for_repository};
 use retrieve::Destination;
 
+#[cfg(feature = "scripts")]
+pub(crate) use log::REPORT_BEGINS;
 pub(crate) use pod::pod;
 #[cfg(feature = "scripts")]
 pub(crate) use script::{manifest_of_script, run_script};
@@ -122,7 +124,7 @@ fn show_summary(kubectl: &Kubectl, run: &Followed) {
     match kubectl.log(&run.pod) {
         Ok(log) => {
             let mut text = TerminalText::default();
-            text.quote("", log::after_file(&log));
+            text.quote("", log::script_summary(&log));
             // A failure to draw is none of the run.
             let _ = outputs::print(&text);
         }

@@ -106,6 +106,9 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     log.end();
     let summary = judged.summary.with_files(&options.outputs.files(sealed.kept()));
     outputs::write_files(&summary, &options.outputs, &outputs::PreopenedReports::default())?;
+    if arguments.mark_report {
+        outputs::print_document(&format!("{}\n", kubernetes::REPORT_BEGINS))?;
+    }
     outputs::show(&outcome::without_own_metrics(summary), &options.outputs)?;
     sealed.completed()?;
     torn_down?;

@@ -153,6 +153,9 @@ pub(crate) struct ScriptArguments {
     /// Keep the evidence in this run file [default: the script's name with the time, `.plimsoll`]
     #[arg(long, value_name = "FILE")]
     pub(crate) evidence: Option<PathBuf>,
+    /// Print a line before the report, by which the command that follows a run in a cluster knows it
+    #[arg(long, hide = true)]
+    pub(crate) mark_report: bool,
     /// Exit with k6's codes also where the evidence cannot support a verdict
     #[arg(long)]
     pub(crate) k6_exit_codes: bool,

@@ -1,7 +1,11 @@
-//! What the first pod prints: progress, then one line about the run file, then the report. Written and read here.
+//! What the first pod prints: progress, then one line about the run file, then the report. Written and read here. Of a script its
+//! own summary comes before the report, and a line of its own between them: whoever fetches the run file renders the report.
 
 /// Begins the line about the run file.
 const RUN_FILE: &str = "plimsoll-run-file ";
+
+/// The line between a script's summary and the report.
+pub(crate) const REPORT_BEGINS: &str = "plimsoll-report";
 
 /// What is known of a run file that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,16 +63,23 @@ pub(super) fn read(log: &str) -> (Vec<&str>, Option<RunFileLine>) {
     (progress, None)
 }
 
-/// What was printed after the line about the run file.
-pub(super) fn after_file(log: &str) -> &str {
-    let mut rest = log;
-    while let Some((line, after)) = rest.split_once('\n') {
-        if RunFileLine::read(line).is_some() {
-            return after;
+/// What a script has printed of its run: what is between the line about the run file and the report.
+pub(super) fn script_summary(log: &str) -> &str {
+    let after_file = at_line(log, |line| RunFileLine::read(line).is_some()).map_or("", |(_, after)| after);
+    at_line(after_file, |line| line == REPORT_BEGINS).map_or(after_file, |(before, _)| before)
+}
+
+/// What is before the first such line, and what is after it.
+fn at_line(text: &str, is_it: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
+    let mut begin = 0;
+    for line in text.split_inclusive('\n') {
+        let end = begin + line.len();
+        if line.strip_suffix('\n').is_some_and(&is_it) {
+            return Some((&text[..begin], &text[end..]));
         }
-        rest = after;
+        begin = end;
     }
-    ""
+    None
 }
 
 #[cfg(test)]
@@ -76,12 +87,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_summary_of_a_script_ends_where_the_report_begins() {
+        let file = RunFileLine { digest: "0f".repeat(32), bytes: 12, exit: 0, of: RunOf::Script }.text();
+        let of = |printed: &str| script_summary(&format!("0:01\n{file}\n{printed}")).to_owned();
+        assert_eq!(of("iterations: 3\n\nplimsoll-report\nPASS\n"), "iterations: 3\n\n");
+        assert_eq!(of("plimsoll-report\nPASS\n"), "");
+        assert_eq!(of("no plimsoll-report\n"), "no plimsoll-report\n");
+        assert_eq!(script_summary("0:01\nplimsoll-report\n"), "");
+    }
+
+    #[test]
     fn progress_ends_with_the_line_about_the_file() {
         for of in [RunOf::Plan, RunOf::Script] {
             let file = RunFileLine { digest: "0f".repeat(32), bytes: 12, exit: 3, of };
             let log = format!("a\nb\n{}\nFAIL\nmore\n", file.text());
             assert_eq!(read(&log), (vec!["a", "b"], Some(file)));
-            assert_eq!(after_file(&log), "FAIL\nmore\n");
         }
         let half = "plimsoll-run-file sha256=00 bytes=1 exit=0\nplimsoll-run-file sha";
         assert_eq!(read(half), (half.lines().collect(), None));

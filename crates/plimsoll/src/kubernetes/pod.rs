@@ -109,15 +109,15 @@ fn coordinate(arguments: &PodArguments, local: String, signals: &mut HandedOn) -
     }
     let report = File::create(data(REPORT)).map_err(Failure::own)?;
     let mut command = this_program()?;
-    let evidence = match run_of(arguments) {
-        RunOf::Plan => "--output",
+    let evidence: &[&str] = match run_of(arguments) {
+        RunOf::Plan => &["--output"],
         // Of a script that is k6's option for values.
-        RunOf::Script => "--evidence",
+        RunOf::Script => &["--mark-report", "--evidence"],
     };
     command
         .arg("run")
         .args(&arguments.run)
-        .arg(evidence)
+        .args(evidence)
         .arg(data(RUN_FILE))
         .arg("--worker-keys")
         .arg(&arguments.keys);

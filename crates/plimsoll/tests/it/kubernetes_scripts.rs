@@ -159,8 +159,11 @@ fn a_pod_runs_the_script_that_was_read_here() {
     let words: Vec<String> = made.arguments.iter().map(expanded).collect();
     let mut in_pod = vec!["run"];
     in_pod.extend(words.iter().map(String::as_str));
-    in_pod.extend(["--quiet", "--workers", "2", "--evidence", "run.plimsoll"]);
-    pod.plimsoll(&in_pod);
+    in_pod.extend(["--quiet", "--workers", "2", "--mark-report", "--evidence", "run.plimsoll"]);
+    let printed = pod.plimsoll(&in_pod).stdout;
+    let (summary, report) =
+        printed.split_once("\nplimsoll-report\n").expect("the report has a line before it");
+    assert!(summary.contains("iterations") && report.contains("Claims"), "{printed}");
     let asked = requests(&here);
     assert_eq!(asked.len(), 8);
     assert_eq!(asked[0].0, "from the configuration");
@@ -176,7 +179,8 @@ fn the_exit_code_and_the_summary_are_those_of_the_script() {
     let whole = std::fs::read(folder.path("whole.plimsoll")).unwrap();
     let line =
         format!("plimsoll-run-file sha256={} bytes={} exit=99 of=script", digest_of(&whole), whole.len());
-    folder.write("log", format!("0:01 / 0:01\n{line}\n  iterations: 3 of the pod\n"));
+    let of_pod = "  iterations: 3 of the pod\nplimsoll-report\nPASS  the pod's report\n";
+    folder.write("log", format!("0:01 / 0:01\n{line}\n{of_pod}"));
     folder.write("list", list(1));
     folder.write("job", serde_json::from_str::<Value>(&list(0)).unwrap()["items"][0].to_string());
     with_kubectl(
@@ -185,5 +189,6 @@ fn the_exit_code_and_the_summary_are_those_of_the_script() {
     );
     let fetched = reached(&folder, &["fetch", "x", "-o", "fetched.plimsoll"]);
     fetched.exits_with(99).stdout_contains(&["iterations: 3 of the pod", "fetched.plimsoll"]);
+    assert!(!fetched.stdout.contains("the pod's report"), "there are two reports:\n{}", fetched.stdout);
     assert_eq!(std::fs::read(folder.path("fetched.plimsoll")).unwrap(), whole);
 }
