@@ -60,7 +60,8 @@ fn a_number_of_which_a_higher_and_a_lower_one_break_is_no_capacity() {
     ]);
     let judgement = &folder.json("r.json")["judgement"];
     assert!(judgement["holds"].is_null() && judgement["estimate"].is_null(), "{judgement}");
-    let mut stages = judgement["probes"].as_array().unwrap().iter().map(|probe| probe["stage"].as_str().unwrap());
+    let mut stages =
+        judgement["probes"].as_array().unwrap().iter().map(|probe| probe["stage"].as_str().unwrap());
     assert_eq!(stages.next_back(), Some("grid"), "what has no order is neither held nor overloaded");
 }
 
