@@ -1,5 +1,5 @@
 //! What the first pod prints: progress, then one line about the run file, then the report. Written and read here. Of a script its
-//! own summary comes before the report, and a line of its own between them: whoever fetches the run file renders the report.
+//! own summary comes before the report, and a line of its own between them: the command that fetches the run file renders the report itself.
 
 /// Begins the line about the run file.
 const RUN_FILE: &str = "plimsoll-run-file ";
