@@ -2,8 +2,8 @@
 //!
 //! Three tests of each metric: whether the second run of a pair differs from the first, whichever arm it is; whether it
 //! matters which arm ran before; whether both arms change over the session. Only the second favours an arm: orders within pairs
-//! are balanced, what ran before a pair is not. Where it matters, a difference is kept only if the pairs show it
-//! that had the same arm before both of their runs.
+//! are balanced, what ran before a pair is not. Where it matters, a difference is kept only if it
+//! is also shown by those pairs in which the same arm ran before both runs.
 
 use evidence::{ExperimentFinding, MetricAnswer, MetricVerdict, PairOrder, Severity};
 use stats::Paired;

@@ -1,5 +1,7 @@
-//! What the first pod prints: progress, then one line about the run file, then the report. Written and read here. Of a script its
-//! own summary comes before the report, and a line of its own between them: the command that fetches the run file renders the report itself.
+//! What the first pod prints: progress, then one line about the run file, then the report. Written and read here.
+//!
+//! For a script, k6's summary precedes the report, and a line separates them: the summary is shown as it was printed, while
+//! the report is rendered again from the run file that was fetched.
 
 /// Begins the line about the run file.
 const RUN_FILE: &str = "plimsoll-run-file ";
