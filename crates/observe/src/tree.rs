@@ -11,16 +11,27 @@ pub(crate) const MOST_PROCESSES: usize = 512;
 /// Threads of each process whose children are searched.
 const MOST_THREADS: usize = 256;
 
+/// Readings of a family until one is taken in which no member ends. In a family whose members end faster than that the
+/// last one is used.
+const TRIES: usize = 4;
+
 /// Reads process `pid`, which must be the one that started at `start_ticks`, and its descendants.
 ///
 /// What a child that has ended used is part of its parent's time once the parent has waited for it. Parents are read
-/// before their children: of one that ends in between nothing is counted in this reading, and everything in the next;
-/// the other way around it would be counted twice.
+/// before their children: of one that ends in between nothing is counted, the other way around it would be counted
+/// twice. So a family in which one ended is read again.
 pub(crate) fn read_family(pid: u32, start_ticks: u64) -> Result<Reading, ObserveError> {
-    let family = family(pid);
-    let mut whole = read(pid, start_ticks)?;
-    family.iter().skip(1).filter_map(|child| read_member(*child)).for_each(|member| add(&mut whole, member));
-    Ok(whole)
+    let mut left = TRIES;
+    loop {
+        left -= 1;
+        let family = family(pid);
+        let mut whole = read(pid, start_ticks)?;
+        let members: Vec<_> = family.iter().skip(1).map(|child| read_member(*child)).collect();
+        if left == 0 || members.iter().all(Option::is_some) {
+            members.into_iter().flatten().for_each(|member| add(&mut whole, member));
+            return Ok(whole);
+        }
+    }
 }
 
 /// The process and its descendants, parents before their children.
@@ -50,9 +61,12 @@ fn children(pid: u32) -> Vec<u32> {
     lists.filter_map(Result::ok).flat_map(numbers).collect()
 }
 
-/// None of one that has ended and was waited for.
+/// None of one that has ended and was waited for, or that ends while it is read.
 fn read_member(pid: u32) -> Option<Reading> {
     let stat = parse_stat(&text(pid, "stat").ok()?).ok()?;
+    if stat.is_removed() {
+        return None;
+    }
     if !stat.has_ended() {
         return read(pid, stat.start_ticks).ok();
     }

@@ -19,7 +19,12 @@ pub(crate) struct Stat {
 impl Stat {
     /// Whether the process has ended, and only its number is still taken.
     pub(crate) fn has_ended(&self) -> bool {
-        matches!(self.state, 'Z' | 'X' | 'x')
+        self.state == 'Z' || self.is_removed()
+    }
+
+    /// Whether it was waited for as well: its times are no longer shown here.
+    pub(crate) fn is_removed(&self) -> bool {
+        matches!(self.state, 'X' | 'x')
     }
 }
 
