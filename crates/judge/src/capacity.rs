@@ -10,6 +10,7 @@ mod margin;
 mod overload;
 mod probe;
 mod search;
+mod states;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -26,7 +27,7 @@ use crate::rules::RULES_VERSION;
 pub use grid::GridAnswer;
 pub use overload::OverloadRun;
 pub use probe::{ProbePlace, measure_probe};
-pub use search::{NextProbe, PlannedProbe, SearchRange, next_probe};
+pub use search::{GridExtension, NextProbe, PlannedProbe, SearchRange, next_probe};
 
 /// How a capacity is searched and judged.
 #[derive(Debug, Clone)]

@@ -36,6 +36,12 @@ enum SimulatedTarget {
         /// How many requests are in service at once.
         workers: usize,
     },
+    /// A probe finds it in one of two states, by chance: its times are short or they are long. The higher the load, the more
+    /// often they are long: the odds are a power of the load, and even at the capacity.
+    TwoStates {
+        /// The power.
+        steepness: f64,
+    },
     /// Its times are long just below a load, as of a target that only that load warms.
     Warming,
 }
@@ -91,6 +97,9 @@ pub fn capacity_kinds() -> Vec<CapacityKind> {
         // How wide it is depends on how steep the times of a queue are at the bound: shown, not promised.
         kind("a queue with one worker", SimulatedTarget::Queue { workers: 1 }, [0.10, 0.03]),
         kind("a queue with four workers", SimulatedTarget::Queue { workers: 4 }, [0.10, 0.03]),
+        kind("in one of two states", SimulatedTarget::TwoStates { steepness: 40.0 }, [0.10, 0.0]),
+        kind("in one of two states", SimulatedTarget::TwoStates { steepness: 15.0 }, [0.10, 0.0]),
+        kind("in one of two states", SimulatedTarget::TwoStates { steepness: 7.0 }, [0.10, 0.0]),
         CapacityKind {
             is_answered: false,
             ..kind("better under load", SimulatedTarget::Warming, [0.10, 0.0])
@@ -101,6 +110,11 @@ pub fn capacity_kinds() -> Vec<CapacityKind> {
 impl CapacityKind {
     /// What is simulated, in one line.
     pub fn description(&self) -> String {
+        if let SimulatedTarget::TwoStates { steepness } = self.target {
+            // Odds of 1 to 9 and of 9 to 1 are a factor of 81 apart.
+            let mixed = 81.0_f64.powf(1.0 / steepness) - 1.0;
+            return format!("from 10 % to 90 % of the probes are slow within {:.0} % of load", mixed * 100.0);
+        }
         format!(
             "standard deviation of a probe {:.0} %, of the capacity {:.0} %",
             self.measured * 100.0,
@@ -161,6 +175,11 @@ impl CapacityKind {
             SimulatedTarget::Queue { workers } => {
                 let rate_of_all = CAPACITY * 1.25 * capacity;
                 queue_p95(level, workers, rate_of_all, random)
+            }
+            SimulatedTarget::TwoStates { steepness } => {
+                let odds = (level / CAPACITY).powf(steepness);
+                let is_slow = random.uniform() < odds / (1.0 + odds);
+                BOUND * if is_slow { 10.0 } else { 0.1 }
             }
             SimulatedTarget::Warming => {
                 let ratio = match level / WARMED {

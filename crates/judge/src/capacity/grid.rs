@@ -5,9 +5,10 @@ use stats::{Inversion, InversionRules};
 
 use super::CapacityRules;
 use super::margin::CLIP;
+use super::states::{self, Margins};
 
 /// The one-sided confidence of each end of the interval.
-const ONE_SIDED: f64 = 0.975;
+pub(super) const ONE_SIDED: f64 = 0.975;
 /// The confidence at which a grid that is not monotone is not called noise.
 const DISORDER: f64 = 0.99;
 
@@ -26,6 +27,8 @@ pub struct GridAnswer {
     pub breaks_first: Option<usize>,
     /// Two levels of which the harder is better, beyond noise, with the objective.
     pub disorder: Option<(f64, f64, usize)>,
+    /// The level whose probes are in two states, and the objective: levels are then decided by counting.
+    pub two_states: Option<(f64, usize)>,
     /// Whether the generator could not offer what the hardest level asks for.
     pub is_limited_by_generator: bool,
 }
@@ -41,23 +44,27 @@ impl GridAnswer {
             level.retain(|probe| probe.unusable.is_none());
         }
         let slos = rules.slos.len();
-        let margins = |slo: usize| -> Vec<Vec<f64>> {
+        let margins = |slo: usize| -> Margins {
             let of = |probe: &&CapacityProbe| probe.margins.get(slo).copied();
             grid.iter().map(|(_, level)| level.iter().filter_map(of).collect()).collect()
         };
+        let by_slo: Vec<Margins> = (0..slos).map(margins).collect();
         let (mut inversions, mut disorder) = (Vec::new(), None);
-        for slo in 0..slos {
-            let margins = margins(slo);
-            let inversion = Inversion::of(&margins, inversion_rules(&grid, slo, slos));
-            let found = inversion.as_ref().and_then(|inversion| inversion.disorder(&margins, DISORDER));
+        for (slo, margins) in by_slo.iter().enumerate() {
+            let inversion = Inversion::of(margins, inversion_rules(&grid, slo, slos));
+            let found = inversion.as_ref().and_then(|inversion| inversion.disorder(margins, DISORDER));
             disorder = disorder.or(found.map(|(low, high)| (grid[low].0, grid[high].0, slo)));
             inversions.push(inversion);
         }
-        let levels: Vec<CapacityLevel> = grid
+        let mut levels: Vec<CapacityLevel> = grid
             .iter()
             .enumerate()
             .map(|(at, (level, probes))| answer(*level, probes, &of_level(&inversions, at)))
             .collect();
+        let two_states = states::in_two_states(&by_slo);
+        if two_states.is_some() {
+            count(&grid, &by_slo, &mut levels);
+        }
         let is = |verdict| move |level: &&CapacityLevel| level.verdict == verdict;
         let holds = levels.iter().take_while(is(LevelVerdict::Holds)).last();
         let breaks = levels.iter().rev().take_while(is(LevelVerdict::Breaks)).last();
@@ -71,6 +78,7 @@ impl GridAnswer {
             breaks_first: breaks.and_then(lowest),
             deviations: inversions.iter().map(|found| found.as_ref().map(|found| found.deviation)).collect(),
             disorder,
+            two_states: two_states.map(|(at, slo)| (grid[at].0, slo)),
             is_limited_by_generator,
             levels,
         }
@@ -124,6 +132,18 @@ fn of_level(inversions: &[Option<Inversion>], at: usize) -> Vec<Option<(f64, f64
         Some((level.mean, level.lower, level.upper))
     };
     inversions.iter().map(of).collect()
+}
+
+/// Decides levels by counting their probes, and those of their neighbours.
+fn count(grid: &ProbesByLevel<'_>, by_slo: &[Margins], levels: &mut [CapacityLevel]) {
+    let limits: Vec<Vec<(f64, f64)>> = by_slo.iter().map(states::limits).collect();
+    let verdicts = states::counted(grid.iter().map(|(_, probes)| probes.as_slice()));
+    for (at, level) in levels.iter_mut().enumerate() {
+        level.verdict = if level.probes < 2 { LevelVerdict::Open } else { verdicts[at] };
+        for ((_, lower, upper), limits) in level.margins.iter_mut().zip(&limits) {
+            (*lower, *upper) = limits[at];
+        }
+    }
 }
 
 fn answer(level: f64, probes: &[&CapacityProbe], margins: &[Option<(f64, f64, f64)>]) -> CapacityLevel {

@@ -44,6 +44,17 @@ pub struct PlannedProbe {
     pub stage: ProbeStage,
     /// Its level.
     pub level: f64,
+    /// The extension of the grid that it belongs to.
+    pub extension: Option<GridExtension>,
+}
+
+/// Levels that are added to a grid that does not contain the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GridExtension {
+    /// Which one it is, from 1.
+    pub number: u32,
+    /// Probes of all its levels.
+    pub probes: u32,
 }
 
 /// What comes next.
@@ -59,7 +70,7 @@ pub enum NextProbe {
 
 /// The next probe after those that were made.
 pub fn next_probe(rules: &CapacityRules<'_>, made: &[CapacityProbe]) -> NextProbe {
-    match (Walk { rules, made, at: 0 }).search() {
+    match (Walk { rules, made, at: 0, extension: None }).search() {
         Ok(()) => NextProbe::Complete,
         Err(Pause::Make(planned)) => NextProbe::Make(planned),
         Err(Pause::Unknown) => NextProbe::Unknown,
@@ -82,6 +93,7 @@ struct Walk<'a> {
     rules: &'a CapacityRules<'a>,
     made: &'a [CapacityProbe],
     at: usize,
+    extension: Option<GridExtension>,
 }
 
 impl SearchRange {
@@ -118,7 +130,7 @@ fn exact_level(range: &SearchRange, hardness: f64) -> f64 {
 impl<'a> Walk<'a> {
     fn ask(&mut self, stage: ProbeStage, level: f64) -> Result<&'a CapacityProbe, Pause> {
         let Some(probe) = self.made.get(self.at) else {
-            return Err(Pause::Make(PlannedProbe { stage, level }));
+            return Err(Pause::Make(PlannedProbe { stage, level, extension: self.extension }));
         };
         self.at += 1;
         let is_it = probe.stage == stage && (probe.level / level - 1.0).abs() < 1e-6;
@@ -202,10 +214,13 @@ impl<'a> Walk<'a> {
             if more.is_empty() || answer.disorder.is_some() {
                 break;
             }
+            let probes = more.len() as u32 * self.rules.repeats;
+            self.extension = Some(GridExtension { number: extension, probes });
             self.probe_in_random_order(&more, extension)?;
             levels.extend(more);
             answer = GridAnswer::of(self.rules, &self.made[begin..self.at]);
         }
+        self.extension = None;
         Ok(answer)
     }
 

@@ -1,7 +1,8 @@
 //! The verdict on a search, and what limits it.
 
 use evidence::capacity::{
-    CapacityJudgement, Ceiling, LevelVerdict, ProbeStage, Recovery, SearchEnd, shown_level as shown,
+    CapacityJudgement, CapacityProbe, CapacitySlo, Ceiling, LevelVerdict, ProbeStage, Recovery, SearchEnd,
+    shown_level as shown,
 };
 use evidence::{ExperimentFinding, Severity, Verdict};
 
@@ -102,12 +103,14 @@ pub(super) fn findings(
 ) -> Vec<ExperimentFinding> {
     let mut found = Vec::new();
     found.extend(disorder(answer, judgement));
+    found.extend(two_states(answer, judgement));
     found.extend(unusable(judgement));
     found.extend(doubtful(answer, judgement));
     found.extend(short_step(rules, judgement));
     found.extend(not_held(rules, judgement));
     found.extend(beyond(judgement));
-    found.extend(worse_again(judgement));
+    // What one probe more is, says nothing where probes are in one of two states.
+    found.extend(worse_again(judgement).filter(|_| answer.two_states.is_none()));
     found.sort_by_key(|finding| finding.severity);
     found
 }
@@ -127,6 +130,41 @@ fn disorder(answer: &GridAnswer, judgement: &CapacityJudgement) -> Option<Experi
         "Look for state that a probe leaves to the next (give the arm a `reset`), for a cache that load warms, or for a \
          target that ends in one of two states.",
     ))
+}
+
+fn two_states(answer: &GridAnswer, judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
+    let (level, at) = answer.two_states?;
+    let slo = judgement.slos.get(at)?;
+    let is_of_level = |probe: &&CapacityProbe| {
+        probe.stage == ProbeStage::Grid
+            && probe.unusable.is_none()
+            && (probe.level / level - 1.0).abs() < 1e-6
+    };
+    let of_level: Vec<&CapacityProbe> = judgement.probes.iter().filter(is_of_level).collect();
+    let by_margin = |a: &&&CapacityProbe, b: &&&CapacityProbe| a.margins[at].total_cmp(&b.margins[at]);
+    let [worst, best] = [of_level.iter().min_by(by_margin)?, of_level.iter().max_by(by_margin)?];
+    let value = |probe: &CapacityProbe| known(slo, probe.values.get(at));
+    Some(finding(
+        "two-states",
+        Severity::Caution,
+        format!(
+            "`{}` at {} is {} in one probe and {} in another. Levels are decided by how many probes of neighbouring levels meet \
+             the objective: a level holds where more than half would.",
+            slo.name,
+            shown(level, &judgement.unit),
+            value(best),
+            value(worst)
+        ),
+        "Look for what differs between probes of one load: a processor that target and generator share, a collector, a \
+         checkpoint, another tenant of the machine.",
+    ))
+}
+
+fn known(slo: &CapacitySlo, value: Option<&Option<f64>>) -> String {
+    match value.copied().flatten() {
+        Some(value) => format!("{value:.1} {}", slo.unit).trim_end().to_owned(),
+        None => "∞".to_owned(),
+    }
 }
 
 fn unusable(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
@@ -230,10 +268,6 @@ fn worse_again(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
     let margins = again.margins.iter().zip(&before.margins);
     let at = margins.enumerate().find(|(_, (margin, level))| **margin < least(level))?.0;
     let slo = judgement.slos.get(at)?;
-    let known = |value: Option<&Option<f64>>| match value.copied().flatten() {
-        Some(value) => format!("{value:.1} {}", slo.unit).trim_end().to_owned(),
-        None => "∞".to_owned(),
-    };
     again.unusable.is_none().then(|| {
         finding(
             "T5 hysteresis",
@@ -242,8 +276,8 @@ fn worse_again(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
                 "`{}` at {} is {} at the end, and was {} before, beyond noise.",
                 slo.name,
                 shown(again.level, &judgement.unit),
-                known(again.values.get(at)),
-                known(before.medians.get(at))
+                known(slo, again.values.get(at)),
+                known(slo, before.medians.get(at))
             ),
             "Look for state that grows from probe to probe (give the arm a `reset`), or for what a high load leaves.",
         )

@@ -1,9 +1,12 @@
 //! Which metrics are kept: names in which `*` matches any part.
 
 /// What is kept when nothing is named: the runtime of Go, and what clients of most languages say of their process.
-const USUAL: [&str; 6] = [
+const USUAL: [&str; 8] = [
     "go_goroutines",
     "go_memstats_heap_*",
+    // What an experiment needs to compare allocations.
+    "go_memstats_alloc_bytes_total",
+    "go_memstats_mallocs_total",
     "go_memstats_next_gc_bytes",
     "go_gc_heap_live_bytes",
     "go_gc_duration_seconds*",

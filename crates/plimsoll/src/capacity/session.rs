@@ -9,7 +9,8 @@ use evidence::capacity::{
     CapacityJudgement, CapacityProbe, OverloadAnswer, ProbeStage, SearchEnd, shown_level,
 };
 use judge::capacity::{
-    NextProbe, OverloadRun, PlannedProbe, ProbePlace, judge_capacity, measure_probe, next_probe,
+    GridExtension, NextProbe, OverloadRun, PlannedProbe, ProbePlace, judge_capacity, measure_probe,
+    next_probe,
 };
 use workload::Redactor;
 use workload::capacity::{CapacityExperiment, Searched};
@@ -43,6 +44,8 @@ struct Session<'a> {
     began: Instant,
     /// What the last probe took besides its load, or what one is expected to take.
     overhead: Duration,
+    /// The last extension of the grid.
+    extension: Option<GridExtension>,
 }
 
 /// Make the search, or what is left of it, and judge it.
@@ -68,8 +71,17 @@ pub(super) fn run(
     let overhead =
         OVERHEAD + if experiment.arm.start.is_none() { experiment.search.rest } else { Duration::ZERO };
     let began = Instant::now();
-    let mut session =
-        Session { experiment, arguments, listener, folder, record, probes: Vec::new(), began, overhead };
+    let mut session = Session {
+        experiment,
+        arguments,
+        listener,
+        folder,
+        record,
+        probes: Vec::new(),
+        began,
+        overhead,
+        extension: None,
+    };
     session.read_probes()?;
     let end = session.go_on()?;
     session.end(end)
@@ -184,6 +196,7 @@ impl Session<'_> {
             if self.is_over_budget(planned.stage) {
                 return Ok(SearchEnd::Budget);
             }
+            self.announce_extension(&planned);
             match self.make(planned) {
                 Ok(()) => {}
                 Err(NotBegun::Interrupted) => return Ok(SearchEnd::Interrupted),
@@ -196,6 +209,20 @@ impl Session<'_> {
                     return Err(failure);
                 }
             }
+        }
+    }
+
+    /// Say that the search takes longer than was announced, and why.
+    fn announce_extension(&mut self, planned: &PlannedProbe) {
+        let is_new = planned.extension.is_some() && planned.extension != self.extension;
+        self.extension = planned.extension;
+        if let Some(extension) = planned.extension.filter(|_| is_new) {
+            let each = Duration::from_secs_f64(self.record.resolved.step_s) + self.overhead;
+            note(format_args!(
+                "the answer is not within the grid: it is extended by {} probes, about {:.0} min",
+                extension.probes,
+                (extension.probes * each).as_secs_f64() / 60.0
+            ));
         }
     }
 

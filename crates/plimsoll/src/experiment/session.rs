@@ -343,6 +343,9 @@ impl Session<'_> {
         self.record.write(&self.folder)?;
         let folder = self.folder.display();
         match self.record.end {
+            Some(ExperimentEnd::Broken(_)) if self.unmeasured().is_some() => note(format_args!(
+                "the runs are in {folder}; the first pair would end it again: begin another experiment"
+            )),
             Some(ExperimentEnd::Interrupted | ExperimentEnd::Budget | ExperimentEnd::Broken(_)) => {
                 note_kept(&self.folder);
             }

@@ -65,6 +65,36 @@ fn a_number_of_which_a_higher_and_a_lower_one_break_is_no_capacity() {
     assert_eq!(stages.next_back(), Some("grid"), "what has no order is neither held nor overloaded");
 }
 
+#[test]
+fn an_arm_that_does_not_start_any_more_ends_the_search_which_keeps_its_probes() {
+    let mut target = go::Target::start(go::Settings::default()).unwrap();
+    let (address, program) = (target.address(), target.binary());
+    target.end();
+    let folder = TestFolder::new(&open(address, 1));
+    // The third start ends at once.
+    let start = format!(
+        "echo >> starts; test $(wc -l < starts) -lt 3 || exit 7; exec {} -listen {address}",
+        program.display()
+    );
+    folder.write(
+        "ex.toml",
+        format!(
+            "version = 1\nplan = \"plan.toml\"\n[arms.service]\nstart = \"{start}\"\n[search]\n{SEARCH}to = \"60/s\"\n{SLO}"
+        ),
+    );
+    let ran = folder.plimsoll(&["capacity", "ex.toml", "-o", "out.capacity", "--quiet"]);
+    ran.exits_with(5).stdout_contains(&["INVALID", "The search could not go on", "2 probes"]);
+    ran.stderr_contains(&["go on with `--resume out.capacity`"]);
+    assert_eq!(runs(&folder), 2);
+    let judged = folder.plimsoll(&["capacity", "--judge", "out.capacity"]);
+    judged.exits_with(5).stdout_contains(&["The search could not go on", "2 probes"]);
+    // It starts twice more than it did.
+    folder.write("starts", "");
+    let resumed = folder.plimsoll(&["capacity", "ex.toml", "--resume", "out.capacity", "--quiet"]);
+    resumed.exits_with(5).stderr_contains(&["resumed with 2 probes"]);
+    assert_eq!(runs(&folder), 4);
+}
+
 /// The argument by which the processes that a start command leaves behind are known.
 const LEFT_S: &str = "86407";
 

@@ -120,7 +120,7 @@ fn a_target_that_says_what_it_allocates_is_compared_by_that() {
     );
     ran.kept_by(&folder);
     let observed = format!(
-        "[targets.api.observe]\nprometheus = {{ url = \"http://{address}/metrics\", keep = [\"go_memstats_*_total\"] }}\n\
+        "[targets.api.observe]\nprometheus = \"http://{address}/metrics\"\n\
          [[scenarios]]"
     );
     folder.write("plan.toml", folder.read("plan.toml").replacen("[[scenarios]]", &observed, 1));
@@ -140,5 +140,6 @@ fn a_target_that_says_what_it_allocates_is_compared_by_that() {
     folder.write("ex.toml", text);
     let made = folder.plimsoll(&["ab", "ex.toml", "-o", "none.ab", "--quiet"]);
     made.exits_with(5)
-        .stdout_contains(&["could not go on", "`go_memstats_mallocs_total` of api was not observed"]);
+        .stdout_contains(&["could not go on", "`go_memstats_mallocs_total` of api was not observed"])
+        .stderr_contains(&["the runs are in none.ab; the first pair would end it again"]);
 }
