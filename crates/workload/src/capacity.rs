@@ -247,14 +247,21 @@ pub fn step_needed(slo: &Objective, per_s: f64, capacity_per_s: f64) -> Duration
         Measure::ResponseTime(Statistic::Quantile(q))
         | Measure::ServiceTime(Statistic::Quantile(q))
         | Measure::IterationTime(Statistic::Quantile(q)) => TAIL_REQUESTS / ((1.0 - q) * per_s),
-        Measure::ErrorRate => EXPECTED_FAILURES / (slo.bound * per_s),
-        _ => 0.0,
+        _ => failures_take(slo, per_s).map_or(0.0, |duration| duration.as_secs_f64()),
     };
     let relaxation = 1.0 / (capacity_per_s * (1.0 - NEAR_CAPACITY.sqrt()).powi(2));
     let needed = beyond.max(RELAXATIONS * relaxation);
     let longest = LONGEST_STEP.as_secs_f64();
     let needed = if needed.is_finite() { needed.min(longest) } else { 0.0 };
     Duration::from_secs_f64(needed.ceil()).max(SHORTEST_STEP)
+}
+
+/// How long a probe must be so that its requests, `per_s` of them a second, can show that an error rate is met; none for
+/// other objectives, and where no failure is allowed. Fewer failures than that are allowed in a shorter one, and none of so few requests shows little.
+pub fn failures_take(slo: &Objective, per_s: f64) -> Option<Duration> {
+    let is_rate = matches!(slo.measure, Measure::ErrorRate);
+    let seconds = EXPECTED_FAILURES / (slo.bound * per_s);
+    (is_rate && seconds.is_finite()).then(|| Duration::from_secs_f64(seconds.min(LONGEST_STEP.as_secs_f64())))
 }
 
 #[cfg(test)]
@@ -274,6 +281,14 @@ mod tests {
         assert_eq!(seconds("error_rate(list) < 0.1%", 100.0), 100);
         assert_eq!(seconds("p50(list) < 50ms", 10.0), 380, "ten relaxation times");
         assert_eq!(seconds("p99.9(list) < 50ms", 1.0), 600, "no longer than ten minutes");
+    }
+
+    #[test]
+    fn an_error_rate_needs_ten_allowed_failures() {
+        let take = |text| failures_take(&slo(text), 1_000.0);
+        assert_eq!(take("error_rate(list) < 0.1%"), Some(Duration::from_secs(10)));
+        assert_eq!(take("error_rate(list) <= 0%"), None);
+        assert_eq!(take("p95(list) < 50ms"), None);
     }
 
     #[test]

@@ -215,12 +215,17 @@ fn key_span(root: &Section<'_>, key: &'static str, name: &str) -> Span {
     root.entries(key).into_iter().find(|item| item.key == name).map(|item| item.key_span).unwrap_or_default()
 }
 
+/// The highest default of a VU limit: each may open a connection, and processes may have few files.
+pub(crate) const MOST_DEFAULT_VUS: u32 = 10_000;
+
 /// The default VU limit of a scenario. Closed model: its virtual users. Open model: the number under way at the
 /// highest rate if each iteration took its longest time limit, at least 100, at most 10 000: a lower limit would hide
 /// the longest waits.
 fn default_max_vus(scenario: &Scenario) -> u32 {
     let longest_s = scenario.flow.steps().map(|step| step.timeout.as_secs_f64()).fold(0.0, f64::max);
-    let open = || (scenario.executor.peak_rate() * longest_s).ceil().clamp(100.0, 10_000.0) as u32;
+    let open = || {
+        (scenario.executor.peak_rate() * longest_s).ceil().clamp(100.0, f64::from(MOST_DEFAULT_VUS)) as u32
+    };
     scenario.executor.peak_vus().unwrap_or_else(|| open().max(scenario.preallocated_vus))
 }
 

@@ -185,7 +185,7 @@ fn a_target_in_one_of_two_states_is_decided_by_counting() {
     assert!(holds < 300.0 && 300.0 < breaks && breaks / holds < 1.8, "{holds} {breaks}");
     assert_eq!(names(&judgement), ["two-states"]);
     assert!(
-        judgement.findings[0].what.contains("is 12.5 ms in one probe and 200.0 ms in another"),
+        judgement.findings[0].what.contains("is 12.5 ms in one probe and 200 ms in another"),
         "{}",
         judgement.findings[0].what
     );

@@ -8,6 +8,7 @@ use evidence::{ExperimentFinding, Severity, Verdict};
 
 use super::CapacityRules;
 use super::grid::GridAnswer;
+use crate::numbers;
 
 /// A share of the capacity that is kept beyond it, from which on that is good, and below which it has collapsed.
 const KEPT_WELL: f64 = 0.90;
@@ -161,9 +162,10 @@ fn two_states(answer: &GridAnswer, judgement: &CapacityJudgement) -> Option<Expe
 }
 
 fn known(slo: &CapacitySlo, value: Option<&Option<f64>>) -> String {
-    match value.copied().flatten() {
-        Some(value) => format!("{value:.1} {}", slo.unit).trim_end().to_owned(),
-        None => "∞".to_owned(),
+    match (value.copied().flatten(), slo.unit.as_str()) {
+        (None, _) => "∞".to_owned(),
+        (Some(share), "1") => numbers::percent(share),
+        (Some(value), unit) => numbers::quantity(value, unit),
     }
 }
 

@@ -12,8 +12,8 @@ use judge::capacity::{
     GridExtension, NextProbe, OverloadRun, PlannedProbe, ProbePlace, judge_capacity, measure_probe,
     next_probe,
 };
-use workload::Redactor;
-use workload::capacity::{CapacityExperiment, Searched};
+use workload::capacity::{CapacityExperiment, Searched, failures_take};
+use workload::{Redactor, Workload};
 
 use super::definition;
 use super::probe::{OVERLOADS, Probe, UNDERLOAD, length};
@@ -58,6 +58,7 @@ pub(super) fn run(
     let definition = definition::digest(experiment, &plan.workload)?;
     let step_s = step_s(experiment, &plan.workload)?;
     announce(experiment, step_s)?;
+    warn_of_short_probes(experiment, &plan.workload, step_s);
     let (folder, record) = match &arguments.resume {
         Some(folder) => (folder.clone(), resumed(folder, experiment, &definition)?),
         None => {
@@ -112,6 +113,26 @@ fn announce(experiment: &CapacityExperiment, step_s: f64) -> CommandResult<()> {
             (all.as_secs_f64() / 60.0).ceil()
         ))),
         _ => Ok(()),
+    }
+}
+
+/// Say which error rates no level will be shown to meet at the plan's load, before the time is spent.
+fn warn_of_short_probes(experiment: &CapacityExperiment, workload: &Workload, step_s: f64) {
+    let Some(phase) = workload.measured_phase(&experiment.slos) else { return };
+    let whole_s: f64 = workload.phases.iter().map(|phase| (phase.end - phase.start).as_secs_f64()).sum();
+    let share = (phase.end - phase.start).as_secs_f64() / whole_s;
+    let measured_s = step_s * share - experiment.search.warm_up.unwrap_or_default().as_secs_f64();
+    for slo in &experiment.slos {
+        let per_s = workload.selected_per_s(&slo.filter, phase);
+        if let Some(needed) = failures_take(slo, per_s).filter(|needed| needed.as_secs_f64() > measured_s) {
+            note(format_args!(
+                "warning: at {per_s:.0} requests/s probes must measure for {:.0} s to show that `{}` is met ({}), not {measured_s:.0} s: \
+                 make `step` longer, or ask for less",
+                needed.as_secs_f64().ceil(),
+                slo.name,
+                slo.source
+            ));
+        }
     }
 }
 

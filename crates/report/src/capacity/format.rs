@@ -92,11 +92,11 @@ pub(super) fn verdict(level: &CapacityLevel) -> &'static str {
     }
 }
 
-/// The margin of the tightest objective, with its limits, as the factor by which it is within its bound.
+/// The margin of the objective that is least known to be met, with its limits, as the factor by which it is within its bound.
 pub(super) fn margin(level: &CapacityLevel) -> String {
-    let tightest = level.margins.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    let least = level.margins.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let percent = |margin: f64| format!("{:+.0} %", margin.exp_m1() * 100.0);
-    number::or_not_measured(tightest, |(mean, lower, upper)| {
+    number::or_not_measured(least, |(mean, lower, upper)| {
         format!("{} ({} to {})", percent(*mean), percent(*lower), percent(*upper))
     })
 }

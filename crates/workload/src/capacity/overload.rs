@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::executor::{Executor, Stage, VuStage};
 use crate::model::{Phase, Scenario, Workload};
+use crate::plan::MOST_DEFAULT_VUS;
 
 /// Loads as multiples of the plan's, and how long each lasts.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,7 +64,11 @@ impl OverloadShape {
         let most = self.parts.iter().map(|(_, factor, _)| *factor).fold(1.0, f64::max);
         let max_vus = match executor.peak_vus() {
             Some(vus) => vus,
-            None => (f64::from(scenario.max_vus) * most).ceil() as u32,
+            // No more files than the plan's own load or its defaults may need.
+            None => {
+                let scaled = (f64::from(scenario.max_vus) * most).ceil() as u32;
+                scaled.min(scenario.max_vus.max(MOST_DEFAULT_VUS))
+            }
         };
         Scenario { executor, start: Duration::ZERO, max_vus, ..scenario.clone() }
     }

@@ -1,6 +1,7 @@
 //! The keys of executors, and errors in them.
 
 use super::*;
+use crate::capacity::OverloadShape;
 use crate::executor::{Arrivals, Executor, VuStage};
 
 /// A plan with one scenario, which has these lines and one step.
@@ -129,4 +130,17 @@ fn random_arrivals_and_preallocated_vus_are_read() {
     assert_snapshot!(reported("preallocated_vus = 9\nmax_vus = 8"), @"plan.toml:7:20: 9 virtual users are more than `max_vus` allows, which is 8");
     let closed = "executor = \"per-vu-iterations\"\nvus = 2\niterations = 1\narrivals = \"poisson\"";
     assert_snapshot!(errors(&plan_of(closed), &[]), @"plan.toml:7:1: `arrivals` goes with arrival rates only; this executor has its own virtual users");
+}
+
+#[test]
+fn an_overload_needs_no_more_connections_than_a_plan_may_by_default() {
+    let overloaded = |lines: &str| {
+        let open = "executor = \"constant-arrival-rate\"\nrate = \"3000/s\"\nduration = \"10s\"\n";
+        let workload = good(&plan_of(&format!("{open}{lines}")));
+        let shape = OverloadShape::around(0.7, &[1.2, 2.0], 10 * S);
+        shape.of(&workload, &workload.phases[0]).scenarios[0].max_vus
+    };
+    assert_eq!(overloaded("max_vus = 400"), 800);
+    assert_eq!(overloaded("max_vus = 9000"), 10_000);
+    assert_eq!(overloaded("max_vus = 30000"), 30_000, "the plan's own limit stays");
 }
