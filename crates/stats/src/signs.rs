@@ -24,12 +24,15 @@ pub fn falling_medians(levels: &[Vec<f64>], lower: f64, upper: f64) -> Vec<Media
     let at = |at: usize| MedianLimits {
         lower: least(levels[at..].iter(), lower),
         // Limits from above are those from below of the opposite.
-        upper: -least(levels[..=at].iter().rev().map(opposite).collect::<Vec<_>>().iter(), upper),
+        upper: -least(
+            levels[..=at].iter().rev().map(|level| opposite(level)).collect::<Vec<_>>().iter(),
+            upper,
+        ),
     };
     (0..levels.len()).map(at).collect()
 }
 
-fn opposite(values: &Vec<f64>) -> Vec<f64> {
+fn opposite(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| -value).collect()
 }
 
@@ -96,7 +99,7 @@ mod tests {
         fn limits_of_the_opposite_are_the_opposite_limits(
             levels in proptest::collection::vec(proptest::collection::vec(-2.0..2.0, 0..5), 1..8)
         ) {
-            let reversed: Vec<Vec<f64>> = levels.iter().rev().map(opposite).collect();
+            let reversed: Vec<Vec<f64>> = levels.iter().rev().map(|level| opposite(level)).collect();
             let limits = falling_medians(&levels, 0.975, 0.9875);
             let turned = falling_medians(&reversed, 0.9875, 0.975);
             for (limits, turned) in limits.iter().zip(turned.iter().rev()) {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use toml::de::DeTable;
 
 use crate::data::Table;
+use crate::executor::MOST_DEFAULT_VUS;
 use crate::message::Schemas;
 use crate::model::{Flow, Phase, Request, Scenario, Weighted, Workload};
 use folder::PlanFolder;
@@ -214,9 +215,6 @@ impl PlanReader<'_> {
 fn key_span(root: &Section<'_>, key: &'static str, name: &str) -> Span {
     root.entries(key).into_iter().find(|item| item.key == name).map(|item| item.key_span).unwrap_or_default()
 }
-
-/// The highest default of a VU limit: each may open a connection, and processes may have few files.
-pub(crate) const MOST_DEFAULT_VUS: u32 = 10_000;
 
 /// The default VU limit of a scenario. Closed model: its virtual users. Open model: the number under way at the
 /// highest rate if each iteration took its longest time limit, at least 100, at most 10 000: a lower limit would hide

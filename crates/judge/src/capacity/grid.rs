@@ -5,10 +5,8 @@ use stats::{Inversion, InversionRules};
 
 use super::CapacityRules;
 use super::margin::CLIP;
-use super::states::{self, Margins};
+use super::states::{self, Margins, ONE_SIDED};
 
-/// The one-sided confidence of each end of the interval.
-pub(super) const ONE_SIDED: f64 = 0.975;
 /// The confidence at which a grid that is not monotone is not called noise.
 const DISORDER: f64 = 0.99;
 
@@ -136,7 +134,7 @@ fn of_level(inversions: &[Option<Inversion>], at: usize) -> Vec<Option<(f64, f64
 
 /// Decides levels by counting their probes, and those of their neighbours.
 fn count(grid: &ProbesByLevel<'_>, by_slo: &[Margins], levels: &mut [CapacityLevel]) {
-    let limits: Vec<Vec<(f64, f64)>> = by_slo.iter().map(states::limits).collect();
+    let limits: Vec<Vec<(f64, f64)>> = by_slo.iter().map(|levels| states::limits(levels)).collect();
     let verdicts = states::counted(grid.iter().map(|(_, probes)| probes.as_slice()));
     for (at, level) in levels.iter_mut().enumerate() {
         level.verdict = if level.probes < 2 { LevelVerdict::Open } else { verdicts[at] };

@@ -3,9 +3,10 @@
 use evidence::capacity::{CapacityProbe, LevelVerdict};
 use stats::{MedianLimits, falling_medians};
 
-use super::grid::ONE_SIDED;
 use super::margin::CLIP;
 
+/// The one-sided confidence of each end of the interval.
+pub(super) const ONE_SIDED: f64 = 0.975;
 /// Probes of one level that differ by more than a factor of eight within the cut are in two states. Of normally distributed
 /// margins with a deviation of 45 %, three differ by as much in three of a thousand levels.
 const APART: f64 = 3.0 * std::f64::consts::LN_2;
@@ -41,7 +42,7 @@ pub(super) fn counted<'p>(levels: impl Iterator<Item = &'p [&'p CapacityProbe]>)
 }
 
 /// Limits of the median margin of one objective at each level, no further than margins are cut.
-pub(super) fn limits(levels: &Margins) -> Vec<(f64, f64)> {
+pub(super) fn limits(levels: &[Vec<f64>]) -> Vec<(f64, f64)> {
     let cut = |limits: MedianLimits| (limits.lower.max(-CLIP), limits.upper.min(CLIP));
     falling_medians(levels, ONE_SIDED, ONE_SIDED).into_iter().map(cut).collect()
 }

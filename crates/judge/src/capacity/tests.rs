@@ -177,7 +177,7 @@ fn a_target_in_one_of_two_states_is_decided_by_counting() {
     // One in nine probes is the other way around, and from 270 to 330 every other one.
     let two_states = |planned: PlannedProbe, number: usize| {
         let one_in = if (270.0..330.0).contains(&planned.level) { 2 } else { 9 };
-        let is_turned = planned.stage == ProbeStage::Grid && number % one_in == 0;
+        let is_turned = planned.stage == ProbeStage::Grid && number.is_multiple_of(one_in);
         if (planned.level < 300.0) != is_turned { 4.0_f64.ln() } else { -4.0_f64.ln() }
     };
     let judgement = judged(&rules, &two_states);

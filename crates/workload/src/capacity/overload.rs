@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use crate::executor::{Executor, Stage, VuStage};
+use crate::executor::{Executor, MOST_DEFAULT_VUS, Stage, VuStage};
 use crate::model::{Phase, Scenario, Workload};
-use crate::plan::MOST_DEFAULT_VUS;
 
 /// Loads as multiples of the plan's, and how long each lasts.
 #[derive(Debug, Clone, PartialEq)]
