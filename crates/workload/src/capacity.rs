@@ -256,8 +256,8 @@ pub fn step_needed(slo: &Objective, per_s: f64, capacity_per_s: f64) -> Duration
     Duration::from_secs_f64(needed.ceil()).max(SHORTEST_STEP)
 }
 
-/// How long a probe must be so that its requests, `per_s` of them a second, can show that an error rate is met; none for
-/// other objectives, and where no failure is allowed. Fewer failures than that are allowed in a shorter one, and none of so few requests shows little.
+/// How long a probe must be to show that an error rate is met, at `per_s` requests a second: until ten failures are allowed, at
+/// most ten minutes. None for other objectives, and where no failure is allowed.
 pub fn failures_take(slo: &Objective, per_s: f64) -> Option<Duration> {
     let is_rate = matches!(slo.measure, Measure::ErrorRate);
     let seconds = EXPECTED_FAILURES / (slo.bound * per_s);
