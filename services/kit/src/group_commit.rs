@@ -316,7 +316,11 @@ impl<W: GroupWriter> GroupCommit<W> {
         }
     }
 
+    /// Groups that fail while others wait for their retry do not postpone it: there may be such groups all the time.
     fn fail(&mut self, commands: Vec<W::Command>, error: &<W::Command as GroupedCommand>::Error) {
+        if self.retries.is_empty() {
+            self.retry_at = Instant::now() + self.options.retry_pause;
+        }
         for command in commands {
             if command.is_acknowledged() {
                 self.retries.push(command);
@@ -324,7 +328,6 @@ impl<W: GroupWriter> GroupCommit<W> {
                 command.fail(error);
             }
         }
-        self.retry_at = Instant::now() + self.options.retry_pause;
     }
 }
 

@@ -192,6 +192,41 @@ async fn a_command_that_always_fails_for_an_unknown_reason_does_not_keep_others_
     running.abort();
 }
 
+/// As behind a row that another program has locked: a group with a 0 fails after a time limit that is longer than the
+/// pause before a retry.
+struct BehindLock(TestWriter);
+
+impl GroupWriter for BehindLock {
+    type Command = Number;
+
+    async fn commit(&mut self, commands: Vec<Number>) -> Result<(), FailedGroup<Number>> {
+        if commands.iter().any(|command| command.number == 0) {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            return Err(FailedGroup { commands, error: TestError::Down });
+        }
+        self.0.commit(commands).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn acknowledged_commands_are_retried_although_every_group_of_new_ones_fails_slowly() {
+    let Bench { disk, writer, metrics, .. } = bench(Disk::default());
+    let counted = GroupMetrics::register(&metrics, "other");
+    let (queue, writer) = GroupCommit::new(BehindLock(writer.writer), writer.options, counted);
+    queue.send(Number { number: 1, weight: 1, reply: None }).unwrap();
+    let running = tokio::spawn(writer.run());
+    let mut refused = Vec::new();
+    let mut seconds = tokio::time::interval(Duration::from_secs(1));
+    for _second in 0..30 {
+        let (reply, outcome) = oneshot::channel();
+        queue.send(Number { number: 0, weight: 1, reply: Some(reply) }).unwrap();
+        refused.push(outcome);
+        seconds.tick().await;
+    }
+    assert_eq!(disk.lock().unwrap().written, [1]);
+    running.abort();
+}
+
 #[tokio::test(start_paused = true)]
 async fn at_the_end_acknowledged_commands_are_tried_a_few_times_more_before_the_writer_is_closed() {
     let bench = bench(Disk { down_for: u32::MAX, ..Disk::default() });
