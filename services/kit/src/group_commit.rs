@@ -141,7 +141,7 @@ impl<C> GroupQueue<C> {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// The writer commits what was queued before, and ends.
+    /// The writer commits what was queued before, accepts no more, and ends.
     pub fn close(&self) {
         let _already_ended = self.messages.send(Message::Close);
     }
@@ -224,7 +224,8 @@ impl<W: GroupWriter> GroupCommit<W> {
     }
 
     /// Collects the commands that have arrived, after waiting for the first, or none when it is time for a retry;
-    /// returns whether more may come.
+    /// returns whether more may come. From the end of the queue on none is accepted; those that were queued behind it
+    /// before are among the last, because their senders were told that they would be written.
     async fn gather(&mut self, group: &mut Vec<W::Command>) -> bool {
         let first = if self.retries.is_empty() {
             self.messages.recv().await
@@ -248,7 +249,8 @@ impl<W: GroupWriter> GroupCommit<W> {
                     weight += command.weight();
                     group.push(command);
                 }
-                Some(Message::Close) | None => return false,
+                Some(Message::Close) => self.messages.close(),
+                None => return false,
             }
             if weight >= self.options.max_weight {
                 return true;

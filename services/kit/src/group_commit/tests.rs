@@ -276,17 +276,32 @@ async fn abandoned_commands_are_dropped_before_they_are_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_group_ends_at_its_weight_and_what_is_queued_after_the_end_is_not_written() {
+async fn a_group_ends_at_its_weight() {
     let bench = bench(Disk::default());
     for (number, weight) in [(1, 60), (2, 60), (3, 500), (4, 1)] {
         bench.queue.send(Number { number, weight, reply: None }).unwrap();
     }
-    bench.queue.close();
-    bench.send_acknowledged(5);
-    let Bench { disk, queue, writer, .. } = bench;
-    writer.run().await;
+    let (disk, _) = bench.finish().await;
     assert_eq!(disk.lock().unwrap().attempts, [vec![1, 2], vec![3], vec![4]]);
-    assert_eq!(queue.send(Number { number: 6, weight: 1, reply: None }), Err(WriterEnded));
+}
+
+/// Connections that outlive the drain may send at any moment of it.
+#[tokio::test(start_paused = true)]
+async fn what_is_accepted_while_the_writer_ends_is_written_and_the_rest_is_refused() {
+    let Bench { disk, queue, writer, .. } = bench(Disk { down_for: 2, ..Disk::default() });
+    let send = |number| queue.send(Number { number, weight: 1, reply: None });
+    let before = send(1);
+    queue.close();
+    let after = send(2);
+    let running = tokio::spawn(writer.run());
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let among_last_attempts = send(3);
+    running.await.unwrap();
+    let sent = [(1, before), (2, after), (3, among_last_attempts), (4, send(4))];
+    let accepted: Vec<u32> =
+        sent.iter().filter(|(_, sent)| sent.is_ok()).map(|(number, _)| *number).collect();
+    assert_eq!(disk.lock().unwrap().written, accepted);
+    assert_eq!(sent[2..], [(3, Err(WriterEnded)), (4, Err(WriterEnded))]);
 }
 
 #[test]
