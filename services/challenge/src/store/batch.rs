@@ -165,8 +165,9 @@ impl Batch<'_> {
         };
         let goal = catalog.goal(goal);
         let key = ClaimKey { user: user.clone(), goal_id: goal.id.clone(), period };
-        if let Some(earlier) = self.open_once_only(goal, &key) {
-            return ClaimStart::Begun(earlier);
+        if let Some(earlier) = self.ungranted_once_only(goal, &key) {
+            earlier.reopen(terms, now);
+            return ClaimStart::Begun(earlier.intent.clone());
         }
         let begun = || StoredClaim::begun(&key, goal, terms, now);
         let stored = self.loaded.claims.entry(key.clone()).or_insert_with(begun);
@@ -174,22 +175,24 @@ impl Batch<'_> {
         if stored.granted_at.is_some() {
             *stored = stored.again(goal, terms, now);
         }
+        stored.reopen(terms, now);
         ClaimStart::Begun(stored.intent.clone())
     }
 
-    /// The open claim of an earlier period, for a goal whose reward is granted once: that claim is carried to its end.
-    fn open_once_only(&self, goal: &Goal, key: &ClaimKey) -> Option<ClaimIntent> {
+    /// The claim of an earlier period that was not granted, for a goal whose reward is granted once: that claim is carried
+    /// to its end.
+    fn ungranted_once_only(&mut self, goal: &Goal, key: &ClaimKey) -> Option<&mut StoredClaim> {
         if goal.rotation.is_none() || rules::is_repeatable(goal) {
             return None;
         }
-        let is_earlier = |stored: &&StoredClaim| {
+        let is_earlier = |stored: &&mut StoredClaim| {
             let intent = &stored.intent;
             stored.granted_at.is_none()
                 && (&intent.user, &intent.goal_id) == (&key.user, &key.goal_id)
                 && intent.period < key.period
         };
-        let earlier = self.loaded.claims.values().filter(is_earlier);
-        earlier.min_by_key(|stored| stored.intent.period).map(|stored| stored.intent.clone())
+        let earlier = self.loaded.claims.values_mut().filter(is_earlier);
+        earlier.min_by_key(|stored| stored.intent.period)
     }
 
     fn end_claim(&mut self, intent: &ClaimIntent) -> ClaimEnd {

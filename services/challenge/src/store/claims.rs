@@ -10,7 +10,7 @@ use crate::grant::Grant;
 use crate::rules::ClaimRefusal;
 use crate::user::UserId;
 
-/// Refusals after which a claim ends without a grant: enough that a reward service which is set up wrongly is noticed
+/// Refusals of attempts that were due, after which a claim ends without a grant: enough that a reward service which is set up wrongly is noticed
 /// and mended before.
 const MAX_REFUSALS: i32 = 8;
 /// Longest time between two attempts at an open claim.
@@ -66,7 +66,7 @@ impl OpenClaims {
     pub(super) fn edges(self) -> [UtcMs; 2] {
         match self {
             Self::All => [UtcMs(i64::MAX / 4); 2],
-            Self::Due { now, longest_pause } => [now, UtcMs(now.0.saturating_add(ms(longest_pause)))],
+            Self::Due { now, longest_pause } => [now, after(now, longest_pause)],
         }
     }
 }
@@ -97,6 +97,10 @@ impl ClaimFailure {
         let pause_ms = age_ms.clamp(ms(min_pause), ms(min_pause.max(MAX_RETRY_PAUSE)));
         Self { kind, retry_at: UtcMs(now.0.saturating_add(pause_ms)) }
     }
+}
+
+fn after(start: UtcMs, pause: Duration) -> UtcMs {
+    UtcMs(start.0.saturating_add(ms(pause)))
 }
 
 fn ms(duration: Duration) -> i64 {
@@ -136,7 +140,7 @@ pub(super) struct StoredClaim {
     pub(super) granted_at: Option<UtcMs>,
     /// When it is tried again, unless it has ended.
     pub(super) retry_at: UtcMs,
-    /// How often the reward service refused it.
+    /// How often the reward service refused it when it was due.
     pub(super) refusals: i32,
     /// When it ended without a grant. The user may claim again.
     pub(super) refused_at: Option<UtcMs>,
@@ -159,7 +163,7 @@ impl StoredClaim {
         Self {
             intent: ClaimIntent { user, goal_id, period, grant, begun_at: now },
             granted_at: None,
-            retry_at: UtcMs(now.0.saturating_add(ms(terms.max_duration))),
+            retry_at: after(now, terms.max_duration),
             refusals: 0,
             refused_at: None,
             is_changed: true,
@@ -187,17 +191,37 @@ impl StoredClaim {
         self.is_changed = true;
     }
 
-    pub(super) fn leave(&mut self, failure: ClaimFailure, now: UtcMs) {
-        self.retry_at = failure.retry_at;
-        if failure.kind == ClaimFailureKind::Refused {
-            self.refusals = self.refusals.saturating_add(1);
+    /// The user claims once more what had ended without a grant: it is open, so that it is tried again if this attempt
+    /// fails.
+    pub(super) fn reopen(&mut self, terms: &ClaimTerms, now: UtcMs) {
+        if self.refused_at.take().is_some() {
+            self.refusals = 0;
+            self.retry_at = after(now, terms.max_duration);
+            self.is_changed = true;
         }
+    }
+
+    /// An attempt failed. Refusals before the claim was due do not count: a user's own attempts and those of several
+    /// replicas may be many within seconds.
+    pub(super) fn leave(&mut self, failure: ClaimFailure, now: UtcMs) {
+        let was_due = self.retry_at <= now;
+        self.retry_at = failure.retry_at;
+        self.is_changed = true;
+        match failure.kind {
+            // It may have been granted, also if another replica's attempt was refused for the last time meanwhile.
+            ClaimFailureKind::Unanswered => self.refused_at = None,
+            ClaimFailureKind::Refused if was_due => self.count_refusal(now),
+            ClaimFailureKind::Refused => {}
+        }
+    }
+
+    fn count_refusal(&mut self, now: UtcMs) {
+        self.refusals = self.refusals.saturating_add(1);
         if self.refusals >= MAX_REFUSALS {
             let (goal, key) = (&self.intent.goal_id, &self.intent.grant.idempotency_key);
             tracing::error!(goal, key, "a claim was refused for the last time: it ended without a grant");
             self.refused_at = Some(now);
         }
-        self.is_changed = true;
     }
 }
 

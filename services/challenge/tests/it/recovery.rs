@@ -109,6 +109,7 @@ async fn a_claim_that_is_always_refused_ends_and_can_be_claimed_again() {
     let rewards = Picky::new(|_| Err(GrantError::Refused("no".to_owned())));
     let refused = claims(Arc::clone(&catalog), &store, &rewards);
     for _search in 0..20 {
+        database.age_claims();
         refused.resume(OpenClaims::All).await.unwrap();
     }
     assert_eq!(rewards.count(), 8);
@@ -117,6 +118,60 @@ async fn a_claim_that_is_always_refused_ends_and_can_be_claimed_again() {
     let mended = claims(catalog, &store, &Picky::new(|_| Ok(())));
     mended.claim(UserId::new(&user(0)).unwrap(), goal).await.unwrap();
     assert_eq!(database.count("SELECT count(*) FROM claims WHERE refused_at IS NULL"), 1);
+}
+
+/// A token that has expired, a player who taps, and searches of several replicas: all within seconds.
+#[tokio::test]
+async fn refusals_before_a_claim_is_due_do_not_end_it() {
+    let database = completed(1).await;
+    let (store, catalog, goal) = open_claims(&database, 1).await;
+    let rewards = Picky::new(|_| Err(GrantError::Refused("the token has expired".to_owned())));
+    let refused = claims(catalog, &store, &rewards);
+    database.age_claims();
+    for _ in 0..10 {
+        refused.claim(UserId::new(&user(0)).unwrap(), goal).await.unwrap_err();
+        refused.resume(OpenClaims::All).await.unwrap();
+    }
+    assert_eq!(rewards.count(), 20, "each was an attempt");
+    assert_eq!(store.open_claims(OpenClaims::All).await.unwrap().len(), 1, "it is open");
+    assert_eq!(database.count("SELECT refusals FROM claims"), 1, "the first was due");
+}
+
+/// The attempt of a player who claims again may be granted without an answer, or end with its process.
+#[tokio::test]
+async fn a_claim_that_ended_is_open_again_when_its_player_claims() {
+    for is_unanswered in [true, false] {
+        let database = completed(1).await;
+        let (store, catalog, goal) = open_claims(&database, 1).await;
+        let refused = Picky::new(|_| Err(GrantError::Refused("no".to_owned())));
+        let refused = claims(Arc::clone(&catalog), &store, &refused);
+        for _search in 0..8 {
+            database.age_claims();
+            refused.resume(OpenClaims::All).await.unwrap();
+        }
+        assert_eq!(store.open_claims(OpenClaims::All).await.unwrap(), []);
+        let player = UserId::new(&user(0)).unwrap();
+        if is_unanswered {
+            let unanswered = Picky::new(|_| Err(GrantError::Unanswered("no answer".to_owned())));
+            claims(Arc::clone(&catalog), &store, &unanswered).claim(player, goal).await.unwrap_err();
+        } else {
+            store.begin_claim(player, goal, &Arc::new(policy().terms)).await.unwrap();
+        }
+        let now = UtcMs::now();
+        assert_eq!(
+            store.open_claims(refused.due(now)).await.unwrap(),
+            [],
+            "the attempt may still be answered"
+        );
+        let granting = claims(catalog, &store, &Picky::new(|_| Ok(())));
+        let late = granting.due(UtcMs(now.0 + 620_000));
+        assert_eq!(
+            granting.resume(late).await.unwrap(),
+            1,
+            "found by the search; unanswered: {is_unanswered}"
+        );
+        assert_eq!(database.count("SELECT count(*) FROM claims WHERE granted_at IS NOT NULL"), 1);
+    }
 }
 
 /// Between two attempts the claim's age doubles, after at least two periods and at most ten minutes; a restart changes

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::catalog::Schedule;
 use crate::rules::ClaimRefusal;
+use crate::store::claims::ClaimFailureKind;
 use crate::store::command::Reply;
 
 const MONDAY: UtcMs = UtcMs(1_795_435_200_000);
@@ -85,6 +86,21 @@ impl Stored {
         self.run(catalog, Command::EndClaim(intent.clone(), reply), now);
         received(outcome)
     }
+
+    fn leave(&mut self, catalog: &Catalog, intent: &ClaimIntent, kind: ClaimFailureKind, now: UtcMs) {
+        let (reply, _outcome) = reply();
+        let failure = ClaimFailure::of(kind, intent, Duration::from_secs(60), now);
+        self.run(catalog, Command::LeaveClaim(intent.clone(), failure, reply), now);
+    }
+
+    /// Refuses the claim whenever it is due, until it ends; returns when.
+    fn refuse_to_the_end(&mut self, catalog: &Catalog, intent: &ClaimIntent) -> UtcMs {
+        for _attempt in 0..8 {
+            let due = self.claims[&intent.key()].retry_at;
+            self.leave(catalog, intent, ClaimFailureKind::Refused, due);
+        }
+        self.claims[&intent.key()].refused_at.unwrap()
+    }
 }
 
 type Outcome<T> = oneshot::Receiver<Result<T, crate::store::StoreError>>;
@@ -152,4 +168,29 @@ fn a_row_that_is_removed_during_a_claim_stays_removed() {
     stored.goals = UserGoals::default();
     assert_eq!(stored.end(&catalog, &intent, MONDAY), ClaimEnd::Claimed(MONDAY));
     assert_eq!(stored.goals, UserGoals::default());
+}
+
+/// The goal rotates after the claim of its period ended without a grant: the player's next claim is that one, and open.
+#[test]
+fn a_claim_of_an_earlier_period_that_was_refused_to_the_end_is_open_once_it_is_claimed_again() {
+    let (catalog, mut stored) = (catalog(false), Stored::default());
+    stored.log_in(&catalog, MONDAY);
+    let intent = stored.begun(&catalog, MONDAY);
+    assert!(stored.refuse_to_the_end(&catalog, &intent) < TUESDAY);
+    stored.log_in(&catalog, TUESDAY);
+    assert_eq!(stored.begun(&catalog, TUESDAY), intent, "the same key");
+    let open = &stored.claims[&intent.key()];
+    let retry_at = UtcMs(TUESDAY.0 + 60_000);
+    assert_eq!((open.refused_at, open.refusals, open.retry_at), (None, 0, retry_at));
+}
+
+/// Two replicas tried it at once: one was refused for the last time, the other may have been granted the reward.
+#[test]
+fn an_attempt_without_an_answer_keeps_a_claim_open_after_its_last_refusal() {
+    let (catalog, mut stored) = (catalog(true), Stored::default());
+    stored.log_in(&catalog, MONDAY);
+    let intent = stored.begun(&catalog, MONDAY);
+    let ended_at = stored.refuse_to_the_end(&catalog, &intent);
+    stored.leave(&catalog, &intent, ClaimFailureKind::Unanswered, ended_at);
+    assert_eq!(stored.claims[&intent.key()].refused_at, None);
 }
