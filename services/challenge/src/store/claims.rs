@@ -149,6 +149,15 @@ pub(super) struct StoredClaim {
 }
 
 impl StoredClaim {
+    /// The user of a stored claim; `None` when another program wrote an invalid id: the claim is skipped.
+    pub(super) fn user(id: &str, key: &str) -> Option<UserId> {
+        let user = UserId::new(id);
+        if user.is_none() {
+            tracing::warn!(key, "a claim is skipped: its user id is invalid");
+        }
+        user
+    }
+
     pub(super) fn begun(key: &ClaimKey, goal: &Goal, terms: &ClaimTerms, now: UtcMs) -> Self {
         let ClaimKey { user, goal_id, period } = key.clone();
         let parts = ["claim", &terms.namespace, user.as_str(), &period.to_string(), &goal_id];

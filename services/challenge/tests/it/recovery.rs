@@ -174,6 +174,16 @@ async fn a_claim_that_ended_is_open_again_when_its_player_claims() {
     }
 }
 
+/// A row that another program wrote.
+#[tokio::test]
+async fn a_claim_of_an_invalid_user_does_not_keep_the_others_from_their_turn() {
+    let database = completed(2).await;
+    let (store, catalog, _) = open_claims(&database, 2).await;
+    database.run("UPDATE claims SET user_id = '' WHERE user_id = 'user-00'");
+    let claims = claims(catalog, &store, &Picky::new(|_| Ok(())));
+    assert_eq!(claims.resume(OpenClaims::All).await.unwrap(), 1);
+}
+
 /// Between two attempts the claim's age doubles, after at least two periods and at most ten minutes; a restart changes
 /// nothing. A clock that is set back by more delays nothing.
 #[tokio::test]

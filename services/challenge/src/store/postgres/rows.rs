@@ -50,9 +50,10 @@ fn goal(row: &Row, catalog: &Catalog) -> Result<Option<GoalRow>, Error> {
 
 /// A row of `CLAIMS` or `OPEN_CLAIMS`; `None` when its user id is invalid.
 pub(super) fn claim(row: &Row) -> Result<Option<StoredClaim>, Error> {
-    let Some(user) = UserId::new(row.try_get(0)?) else { return Ok(None) };
+    let idempotency_key: String = row.try_get(3)?;
+    let Some(user) = StoredClaim::user(row.try_get(0)?, &idempotency_key) else { return Ok(None) };
     let grant = Grant {
-        idempotency_key: row.try_get(3)?,
+        idempotency_key,
         user: user.clone(),
         reward_type: row.try_get(4)?,
         reward_id: row.try_get(5)?,

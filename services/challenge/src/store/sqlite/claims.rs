@@ -6,7 +6,6 @@ use rusqlite::{Connection, Row, params};
 use crate::grant::Grant;
 use crate::store::claims::{ClaimIntent, OpenClaims, StoredClaim};
 use crate::store::read_set::ClaimRef;
-use crate::user::UserId;
 
 const COLUMNS: &str = "user_id, goal_id, period, idempotency_key, reward_type, reward_id, quantity, requested_at, \
                        granted_at, retry_at, refusals, refused_at";
@@ -16,7 +15,7 @@ pub(super) fn load(connection: &Connection, claim: ClaimRef<'_>) -> rusqlite::Re
     let mut select = connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM claims WHERE user_id = ?1 AND goal_id = ?2"))?;
     let claims = select.query_map(params![claim.user.as_str(), claim.goal_id], read)?;
-    claims.collect()
+    claims.filter_map(Result::transpose).collect()
 }
 
 /// Open claims, those first that are due the longest.
@@ -27,28 +26,29 @@ pub(super) fn open(connection: &Connection, which: OpenClaims) -> rusqlite::Resu
          ORDER BY retry_at LIMIT 1000"
     ))?;
     let claims = select.query_map(which.edges().map(|edge| edge.0), read)?;
-    claims.map(|stored| stored.map(|stored| stored.intent)).collect()
+    claims.filter_map(Result::transpose).map(|stored| stored.map(|stored| stored.intent)).collect()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<StoredClaim> {
-    let invalid = || rusqlite::Error::InvalidColumnType(0, "user_id".into(), rusqlite::types::Type::Text);
-    let user = UserId::new(row.get_ref(0)?.as_str()?).ok_or_else(invalid)?;
+/// `None` when the user id is invalid.
+fn read(row: &Row<'_>) -> rusqlite::Result<Option<StoredClaim>> {
+    let idempotency_key: String = row.get(3)?;
+    let Some(user) = StoredClaim::user(row.get_ref(0)?.as_str()?, &idempotency_key) else { return Ok(None) };
     let grant = Grant {
-        idempotency_key: row.get(3)?,
+        idempotency_key,
         user: user.clone(),
         reward_type: row.get(4)?,
         reward_id: row.get(5)?,
         quantity: row.get(6)?,
     };
     let begun_at = UtcMs(row.get(7)?);
-    Ok(StoredClaim {
+    Ok(Some(StoredClaim {
         intent: ClaimIntent { user, goal_id: row.get(1)?, period: row.get(2)?, grant, begun_at },
         granted_at: row.get::<_, Option<i64>>(8)?.map(UtcMs),
         retry_at: UtcMs(row.get(9)?),
         refusals: row.get(10)?,
         refused_at: row.get::<_, Option<i64>>(11)?.map(UtcMs),
         is_changed: false,
-    })
+    }))
 }
 
 /// Records a claim, or how far a recorded one came.
