@@ -2,8 +2,8 @@
 //!
 //! One thread writes, in groups (see [`kit::group_commit`]): all samples that wait go into one write and one `fsync`.
 //! Then the entries are pushed into the queue, whether or not their client still waits. A file whose tasks are all handed on
-//! is deleted; the files of an earlier process are read at the start. A task may be handed on twice, if the process was
-//! killed before its file was deleted: both have the same id.
+//! is deleted, and the last one when the journal is closed; the files of an earlier process are read at the start. A task
+//! may be handed on twice, if the process was killed before its file was deleted: both have the same id.
 
 mod file;
 mod record;
@@ -14,6 +14,8 @@ mod writer;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use kit::group_commit::{GroupCommit, GroupMetrics, GroupQueue};
 use kit::limit::Permit;
@@ -86,7 +88,7 @@ pub struct Journal {
     writes: GroupQueue<WriteRequest>,
     size: Arc<JournalSize>,
     max_bytes: u64,
-    writer: Option<std::thread::JoinHandle<()>>,
+    writer: JoinHandle<()>,
 }
 
 impl Journal {
@@ -107,7 +109,7 @@ impl Journal {
         let (writes, writer) =
             GroupCommit::new(writer, writer::GROUPS, GroupMetrics::register(metrics, "journal"));
         let writer = writer.run_on_thread("journal").map_err(failed)?;
-        Ok((Self { writes, size, max_bytes: options.max_bytes, writer: Some(writer) }, recovered))
+        Ok((Self { writes, size, max_bytes: options.max_bytes, writer }, recovered))
     }
 
     /// Returns once the tasks are on disk and in the queue.
@@ -132,12 +134,18 @@ impl Journal {
         self.size.bytes.load(Ordering::Relaxed)
     }
 
-    /// Writes what is still to be written, and ends the thread.
-    pub fn close(mut self) {
-        let writer = self.writer.take();
-        drop(self);
-        if writer.is_some_and(|writer| writer.join().is_err()) {
-            tracing::error!("the journal's thread panicked");
+    /// Writes what is still to be written, and ends the last file, so that it is deleted once its tasks are handed on. A
+    /// disk that does not respond holds the process up for no longer than `within`.
+    pub async fn close(&self, within: Duration) {
+        self.writes.close();
+        let mut checks = tokio::time::interval(Duration::from_millis(2));
+        let ended = async {
+            while !self.writer.is_finished() {
+                checks.tick().await;
+            }
+        };
+        if tokio::time::timeout(within, ended).await.is_err() {
+            tracing::warn!(?within, "the journal was not closed in time; samples may be handed on again");
         }
     }
 }

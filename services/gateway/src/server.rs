@@ -157,7 +157,7 @@ fn core(
         accepted_status: settings.accepted_status,
     });
     let work = WorkerContext::new(queue, Sink::open(&settings.sink)?, meters);
-    let collector = GatewayCollector { api: Arc::clone(&api), work: Arc::clone(&work) };
+    let collector = GatewayCollector { api: Arc::downgrade(&api), work: Arc::clone(&work) };
     metrics.register(|registry| {
         let help = "Time from acceptance until a sample is handed on";
         registry.register("queue_wait_seconds", help, api.meters.waits.clone());
@@ -198,14 +198,19 @@ impl Service for Running {
     }
 
     /// Accepts nothing more, finishes the requests in progress and hands the queued tasks on, each within the drain's
-    /// bound. Tasks that the sink does not take stay in the journal, when there is one. The admin port responds until
-    /// the end.
+    /// bound. Tasks that the sink does not take stay in the journal, when there is one, and no others do. The admin port
+    /// responds until the end.
     async fn stop(self) {
         self.health.set_draining();
         self.devices.finish(self.drain_within).await;
         let waiting = self.workers.finish(self.drain_within).await;
+        let durability = &self.api.acceptor.durability;
+        if let Durability::Disk(journal) = durability {
+            // Not before the workers end: another process could open its folder then, and hand on the same samples.
+            journal.close(self.drain_within).await;
+        }
         if waiting > 0 {
-            match self.api.acceptor.durability {
+            match durability {
                 Durability::Disk(_) => tracing::info!(waiting, "samples stay on disk for the next start"),
                 _ => tracing::warn!(waiting, "samples could not be handed on; they are lost"),
             }

@@ -74,14 +74,14 @@ async fn persisted_tasks_are_recovered_by_the_next_process_until_they_are_handed
     fixture.persist(3).await.unwrap();
     fixture.persist(2).await.unwrap();
     let written: Vec<_> = fixture.queue.take(9).into_iter().map(|entry| entry.task).collect();
-    fixture.journal.close();
+    fixture.journal.close(Duration::MAX).await;
     let again = open(&folder);
     let found: Vec<_> = again.recovered.entries.iter().map(|entry| entry.task.clone()).collect();
     assert_eq!((found, again.recovered.torn_bytes), (written, 0));
     assert_eq!(again.journal.bytes(), bytes(&files(&folder)[0]));
     again.recovered.entries.into_iter().for_each(crate::entry::QueueEntry::handed_on);
     assert_eq!((files(&folder).len(), again.journal.bytes()), (0, 0));
-    again.journal.close();
+    again.journal.close(Duration::MAX).await;
     assert!(open(&folder).recovered.entries.is_empty());
 }
 
@@ -98,7 +98,7 @@ async fn a_file_is_deleted_when_all_of_its_tasks_are_handed_on_and_no_sooner() {
     fixture.hand_on(2);
     assert_eq!(files(&folder).len(), 1, "the third is being written");
     assert!(fixture.journal.bytes() < SEGMENT_BYTES);
-    fixture.journal.close();
+    fixture.journal.close(Duration::MAX).await;
     assert_eq!(files(&folder).len(), 0);
 }
 
@@ -126,7 +126,7 @@ async fn a_truncated_or_damaged_end_is_left_out_and_the_files_after_it_are_read(
     }
     let all = fixture.queue.depth();
     drop(fixture.queue.take(all));
-    fixture.journal.close();
+    fixture.journal.close(Duration::MAX).await;
     let files = files(&folder);
     let first = std::fs::read(&files[0]).unwrap();
     std::fs::write(&files[0], &first[..first.len() - 5]).unwrap();

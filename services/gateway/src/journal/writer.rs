@@ -74,6 +74,9 @@ impl GroupWriter for Writer {
     }
 
     async fn close(&mut self) {
+        if let Err(error) = self.cut() {
+            tracing::error!(%error, "a refused group could not be cut off; the next start hands it on");
+        }
         self.rotate();
     }
 }
@@ -176,19 +179,25 @@ fn sync(file: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use kit::limit::Limit;
 
     use super::*;
     use crate::queue::Shedding;
+
+    fn writer(path: &Path) -> Writer {
+        let options = JournalOptions { folder: path.to_owned(), segment_bytes: 4_096, max_bytes: 1 << 20 };
+        let queue = Arc::new(Queue::new(Limit::new(1), Shedding::Never));
+        Writer::new(Folder::open(path, Arc::default()).unwrap(), 0, &options, queue)
+    }
 
     /// A file that cannot be written, nor cut.
     #[test]
     fn nothing_is_written_until_a_refused_group_is_cut_off() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
-        let options = JournalOptions { folder: path.clone(), segment_bytes: 4_096, max_bytes: 1 << 20 };
-        let queue = Arc::new(Queue::new(Limit::new(1), Shedding::Never));
-        let mut writer = Writer::new(Folder::open(&path, Arc::default()).unwrap(), 0, &options, queue);
+        let mut writer = writer(&path);
         let segment = writer.append(b"kept").unwrap();
         segment.record_append(4, 1);
         let file = path.join("00000000000000000000.log");
@@ -203,5 +212,20 @@ mod tests {
         assert!(writer.append(b"more").is_ok());
         assert_eq!(std::fs::read(&file).unwrap(), b"kept");
         assert_eq!(std::fs::read(path.join("00000000000000000001.log")).unwrap(), b"more");
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_is_closed_leaves_the_tasks_that_were_not_handed_on_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = writer(folder.path());
+        let segment = writer.append(b"kept").unwrap();
+        segment.record_append(4, 1);
+        let file = folder.path().join("00000000000000000000.log");
+        std::fs::write(&file, "kept and refused").unwrap();
+        writer.uncut = writer.current.take();
+        writer.close().await;
+        assert_eq!(std::fs::read(&file).unwrap(), b"kept");
+        segment.handed_on();
+        assert!(!file.exists());
     }
 }

@@ -1,7 +1,7 @@
 //! The gateway's own metrics for Prometheus, read at each scrape.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -19,8 +19,8 @@ use crate::sample::Priority;
 /// Reads all counters.
 #[derive(Clone)]
 pub struct GatewayCollector {
-    /// Accepts samples.
-    pub api: Arc<Api>,
+    /// Accepts samples. It has the registry of metrics that this is part of, so it must not be kept alive from here.
+    pub api: Weak<Api>,
     /// Hands tasks on.
     pub work: Arc<WorkerContext>,
 }
@@ -33,8 +33,9 @@ impl fmt::Debug for GatewayCollector {
 
 impl Collector for GatewayCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let meters: &Meters = &self.api.meters;
-        let acceptor: &Acceptor = &self.api.acceptor;
+        let Some(api) = self.api.upgrade() else { return Ok(()) };
+        let meters: &Meters = &api.meters;
+        let acceptor: &Acceptor = &api.acceptor;
         let MeterTotals { handed_on, sink_failures, invalid, no_space } = meters.totals();
         let (breaker, opened) = self.work.breaker();
         for (name, help, count) in [
@@ -50,7 +51,7 @@ impl Collector for GatewayCollector {
         for (name, help, number) in [
             ("queue_depth", "Samples that wait for a worker", acceptor.queue.depth() as u64),
             ("workers_busy", "Workers that are busy", meters.workers_busy() as u64),
-            ("devices", "Devices that are known", self.api.devices.count() as u64),
+            ("devices", "Devices that are known", api.devices.count() as u64),
             (
                 "sink_breaker_open",
                 "Whether the circuit breaker of the sink is open",
@@ -61,7 +62,7 @@ impl Collector for GatewayCollector {
             let gauge = ConstGauge::new(i64::try_from(number).unwrap_or(i64::MAX));
             gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)?;
         }
-        by_priority(&mut encoder, self)?;
+        by_priority(&mut encoder, &api)?;
         latency_quantiles(&mut encoder, meters)
     }
 }
@@ -73,9 +74,9 @@ fn journal_bytes(acceptor: &Acceptor) -> u64 {
     }
 }
 
-fn by_priority(encoder: &mut DescriptorEncoder<'_>, collector: &GatewayCollector) -> fmt::Result {
-    let accepted = |priority| collector.api.meters.accepted_of(priority);
-    let shed = |priority| collector.api.acceptor.queue.shed(priority);
+fn by_priority(encoder: &mut DescriptorEncoder<'_>, api: &Api) -> fmt::Result {
+    let accepted = |priority| api.meters.accepted_of(priority);
+    let shed = |priority| api.acceptor.queue.shed(priority);
     let families: [(_, _, &dyn Fn(Priority) -> u64); 2] = [
         ("samples_accepted", "Samples accepted, by priority", &accepted),
         ("samples_shed", "Accepted samples dropped for higher priorities, by priority", &shed),

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::process::Process;
-use crate::support::{Client, Home, sample, until};
+use crate::support::{Client, Home, Server, sample, until};
 
 const SENDERS: usize = 8;
 
@@ -114,4 +114,33 @@ async fn sigterm_with_an_unreachable_sink_keeps_every_sample_on_disk() {
     let process = Process::start(&[disk[0], disk[1], disk[2], ("SINK", "file"), ("SINK_FILE", &file)]);
     until("all are handed on", async || home.tasks().len() == 20).await;
     assert!(process.terminate().success());
+}
+
+/// The file that was being written is full of samples that are handed on: nothing is left for the next start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_sigterm_no_sample_that_was_handed_on_is_handed_on_again() {
+    let home = Home::new();
+    let (journal, file) = (home.at("journal"), home.at("tasks"));
+    let settings =
+        [("DURABILITY", "disk"), ("JOURNAL_DIR", &journal), ("SINK", "file"), ("SINK_FILE", &file)];
+    let process = Process::start(&settings);
+    for value in 0..10 {
+        assert_eq!(process.client.send(&sample("a", f64::from(value), "LOW")).await.0, StatusCode::ACCEPTED);
+    }
+    assert!(process.terminate().success());
+    assert_eq!(home.tasks().len(), 10);
+    // Whatever it finds in the journal is queued before it is ready, and handed on before it ends.
+    assert!(Process::start(&settings).terminate().success());
+    assert_eq!(home.tasks().len(), 10, "samples are handed on once");
+    assert_eq!(std::fs::read_dir(&journal).unwrap().count(), 1, "only the lock is left in the journal");
+}
+
+#[tokio::test]
+async fn a_server_that_is_dropped_releases_its_journal() {
+    let home = Home::new();
+    let journal = home.at("journal");
+    let disk = [("DURABILITY", "disk"), ("JOURNAL_DIR", journal.as_str())];
+    drop(Server::start(&disk).await);
+    let lock = std::fs::File::open(home.path().join("journal/lock")).unwrap();
+    until("its lock is free", async || lock.try_lock().is_ok()).await;
 }
