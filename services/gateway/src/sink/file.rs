@@ -1,5 +1,5 @@
-//! Tasks as lines of a file, synced before they count as handed on. The file may be moved away at any time: the next
-//! lines create another.
+//! Tasks as lines of a file, synced before they count as handed on: the lines, and before the first one the file's name
+//! in its folder. The file may be moved away at any time: the next lines create another.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -56,6 +56,9 @@ impl FileSink {
 fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     let mut file = File::options().create(true).append(true).open(path)?;
     let length = file.metadata()?.len();
+    if length == 0 {
+        sync_name(path)?;
+    }
     let written = file.write_all(lines).and_then(|()| file.sync_data());
     if written.is_err() {
         // A partial line would damage the next one.
@@ -64,8 +67,16 @@ fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     written
 }
 
+/// Returns when the file's name is on disk: without it, a crash of the machine loses synced lines of a new file.
+fn sync_name(path: &Path) -> io::Result<()> {
+    let target = path.canonicalize()?;
+    target.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
 fn end_the_last_line(path: &Path) -> io::Result<()> {
     let mut file = File::options().create(true).read(true).append(true).open(path)?;
+    // Whoever created it may have ended before this was done.
+    sync_name(path)?;
     if file.metadata()?.len() == 0 {
         return Ok(());
     }
