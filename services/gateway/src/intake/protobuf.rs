@@ -1,8 +1,9 @@
 //! Samples as a `telemetry.TelemetryBatch`.
 
 use std::borrow::Cow;
+use std::iter;
 
-use prost::Message as _;
+use prost::{Message as _, decode_length_delimiter as varint};
 
 use super::{BodyError, Limits, ParsedSamples};
 use crate::instant;
@@ -11,12 +12,16 @@ use crate::sample::{Invalid, Priority, Sample, name, unit, value};
 
 /// The type of a sample without one.
 const KIND: &str = "measurement";
+/// The key of a batch's sample: field 1, with a length.
+const SAMPLE: usize = 1 << 3 | 2;
 
 pub(super) fn read(body: &[u8], limits: Limits) -> Result<ParsedSamples<'_>, BodyError> {
-    let batch = TelemetryBatch::decode(body).map_err(|error| BodyError::Malformed(error.to_string()))?;
-    if batch.samples.len() > limits.batch {
+    // Counted before they are decoded: an empty sample has 2 bytes in the body, and 80 in memory.
+    let mut rest = body;
+    if iter::from_fn(|| skip_field(&mut rest)).filter(|key| *key == SAMPLE).nth(limits.batch).is_some() {
         return Err(BodyError::TooMany(limits.batch));
     }
+    let batch = TelemetryBatch::decode(body).map_err(|error| BodyError::Malformed(error.to_string()))?;
     let device_id = name("device_id", Cow::Owned(batch.device_id));
     let check = |sample| match &device_id {
         Ok(device_id) => check(sample, limits)
@@ -25,6 +30,23 @@ pub(super) fn read(body: &[u8], limits: Limits) -> Result<ParsedSamples<'_>, Bod
         Err(invalid) => Err(invalid.clone()),
     };
     Ok(batch.samples.into_iter().map(check).collect())
+}
+
+/// Skips a field of a message and returns its key, which has the field's number and, in the lowest three bits, the type
+/// of its value; `None` at the end. Where the body is malformed it ends as well: decoding it fails there.
+fn skip_field(rest: &mut &[u8]) -> Option<usize> {
+    let key = varint(&mut *rest).ok()?;
+    let length = match key & 7 {
+        0 => varint(&mut *rest).map(|_value| 0).ok()?,
+        1 => 8,
+        2 => varint(&mut *rest).ok()?,
+        // A group begins or ends: its fields follow.
+        3 | 4 => 0,
+        5 => 4,
+        _ => return None,
+    };
+    *rest = rest.get(length..)?;
+    Some(key)
 }
 
 /// The sample without its device.

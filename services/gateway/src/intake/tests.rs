@@ -218,6 +218,9 @@ fn malformed_protobuf_is_refused() {
         batch_timestamp_us: 0,
     };
     assert_eq!(refused(&many.encode_to_vec()), Err(BodyError::TooMany(4)));
+    let unreadable = b"\x0a\x02\xff\xff".repeat(5);
+    assert_eq!(refused(&unreadable), Err(BodyError::TooMany(4)), "counted before any is read");
+    assert!(matches!(refused(&unreadable[4..]), Err(BodyError::Malformed(_))));
     let unnamed = TelemetryBatch { samples: vec![wire_sample(1.0)], ..TelemetryBatch::default() };
     let body = unnamed.encode_to_vec();
     assert_eq!(refused(&body).unwrap()[0].as_ref().unwrap_err().member, "device_id");
