@@ -22,6 +22,7 @@ use kit::metrics::{Endpoint, Metrics};
 use crate::accept::Acceptor;
 use crate::caller::Caller;
 use crate::device::Devices;
+use crate::device_limit::DeviceLimit;
 use crate::meters::Meters;
 pub use body::BodyBounds;
 pub use response::overloaded;
@@ -45,6 +46,8 @@ pub struct Api {
     pub metrics: Metrics,
     /// Bounds on bodies.
     pub bodies: BodyBounds,
+    /// Bounds on the requests of one device.
+    pub device_limit: DeviceLimit,
     /// The status of a response to samples that were accepted.
     pub accepted_status: StatusCode,
 }
@@ -101,6 +104,7 @@ fn outcome(status: u16) -> &'static str {
         400 => "400",
         401 => "401",
         403 => "403",
+        429 => "429",
         402 | 404..=499 => "4xx",
         503 => "503",
         _ => "other",

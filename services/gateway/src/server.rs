@@ -16,6 +16,7 @@ use kit::servers::Servers;
 
 use crate::accept::{Acceptor, Durability};
 use crate::device::Devices;
+use crate::device_limit::DeviceLimit;
 use crate::http::routes::TELEMETRY;
 use crate::http::{self, Api, BodyBounds};
 use crate::journal::{Journal, JournalError, RecoveredTasks};
@@ -154,6 +155,7 @@ fn core(
         meters: Arc::clone(&meters),
         metrics: metrics.clone(),
         bodies: BodyBounds::new(settings.bodies),
+        device_limit: DeviceLimit::new(settings.device_in_flight),
         accepted_status: settings.accepted_status,
     });
     let work = WorkerContext::new(queue, Sink::open(&settings.sink)?, meters);

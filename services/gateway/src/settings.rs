@@ -53,6 +53,8 @@ pub struct Settings {
     pub sink: SinkOptions,
     /// Bounds on request bodies.
     pub bodies: BodyOptions,
+    /// Requests with samples of one device in flight at once.
+    pub device_in_flight: usize,
     /// The devices.
     pub devices: DeviceOptions,
     /// Bounds on connections.
@@ -112,6 +114,10 @@ impl Settings {
         let env = &names::translated(env)?;
         let batch = count(env, "MAX_BATCH", 1_000, 1..=10_000)?;
         let body_bytes = count(env, "MAX_BODY_BYTES", 1 << 20, 1_024..=64 << 20)?;
+        let bodies_bytes = count(env, "BODIES_BYTES", 64 << 20, body_bytes as u64..=4 << 30)?;
+        // The bodies of one device take a quarter of the memory at most. Two requests are always allowed: a device that
+        // has lost its connection sends again while the gateway still waits for the rest of the first.
+        let in_a_quarter = (bodies_bytes / 4 / body_bytes).clamp(2, 16) as u64;
         let durability = durability(env)?;
         let ports = ports(env)?;
         let tokens = auth::Settings::read(env, env.text("AUTH_NAMESPACE").unwrap_or("telemetry"))?;
@@ -135,9 +141,10 @@ impl Settings {
             sink: sink(env)?,
             bodies: BodyOptions {
                 max_bytes: body_bytes,
-                max_total_bytes: count(env, "BODIES_BYTES", 64 << 20, body_bytes as u64..=4 << 30)?,
+                max_total_bytes: bodies_bytes,
                 timeout: Duration::from_millis(env.within("BODY_TIMEOUT_MS", 10_000, 1..=3_600_000)?),
             },
+            device_in_flight: count(env, "DEVICE_MAX_IN_FLIGHT", in_a_quarter, 1..=100_000)?,
             devices: DeviceOptions {
                 max_devices: count(env, "MAX_DEVICES", 10_000, 1..=10_000_000)?,
                 default_device: default_device(env)?,
@@ -290,6 +297,7 @@ mod tests {
         assert_eq!(settings.ports.admin.to_string(), "127.0.0.1:8081");
         assert_eq!((settings.workers, settings.queue_size), (8, 50_000));
         assert_eq!((settings.durability, settings.sink), (DurabilityOptions::Memory, SinkOptions::None));
+        assert_eq!(settings.device_in_flight, 16);
         let url = "redis://:secret@127.0.0.1:6379/0";
         let settings = Settings::read(&Env::of([("SINK", "redis"), ("REDIS_URL", url)])).unwrap();
         assert!(!format!("{settings:?}").contains("secret"));

@@ -24,7 +24,7 @@ pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response {
 
 pub(super) fn error(status: StatusCode, why: &str) -> Response {
     let mut response = json(status, value!({ "error": why }).to_string());
-    if status == StatusCode::SERVICE_UNAVAILABLE {
+    if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
     }
     if status == StatusCode::UNAUTHORIZED {
@@ -50,6 +50,11 @@ pub fn overloaded() -> Response {
     let mut response = json(StatusCode::SERVICE_UNAVAILABLE, BODY.clone());
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
     response
+}
+
+/// The response to a device that has as many requests in flight as may be.
+pub(super) fn device_busy() -> Response {
+    error(StatusCode::TOO_MANY_REQUESTS, "too many requests of this device at once")
 }
 
 const RECEIVED: &str = "Telemetry received";

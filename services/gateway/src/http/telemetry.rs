@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 
 use super::Api;
-use super::response::{accepted, error, overloaded, refused};
+use super::response::{accepted, device_busy, error, overloaded, refused};
 use crate::caller::Caller;
 use crate::intake::BodyFormat;
 use crate::sample::Priority;
@@ -32,6 +32,10 @@ pub(super) async fn handle(
     let Some(format) = body_format(&headers) else {
         let why = "the body must be application/json or application/x-protobuf, and not compressed";
         return error(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
+    };
+    // Services and administrators send for many devices, and have no bound of their own.
+    let Ok(_slot) = caller.device().map(|id| api.device_limit.enter(id)).transpose() else {
+        return device_busy();
     };
     let (body, _memory) = match api.bodies.read(body).await {
         Ok(read) => read,

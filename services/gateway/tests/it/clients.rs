@@ -4,11 +4,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use hyper::StatusCode;
+use hyper::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Server, sample, until};
+use crate::access::Guarded;
+use crate::issuer::claims;
+use crate::support::{Server, request, sample, until};
 
 pub(crate) async fn connect_and_send(address: SocketAddr, bytes: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -108,4 +110,41 @@ async fn a_response_sent_before_the_body_was_read_is_not_lost() {
         let (status, response) = server.client().post("/telemetry", &" ".repeat(500_000)).await;
         assert_eq!((status, response["error"].is_string()), (StatusCode::PAYLOAD_TOO_LARGE, true));
     }
+}
+
+/// One device's slow bodies would use up the memory for all bodies.
+#[tokio::test]
+async fn a_device_with_many_slow_bodies_is_refused_and_the_others_are_served() {
+    let guarded = Guarded::start(&[("BODIES_BYTES", "16384"), ("MAX_BODY_BYTES", "2048")]).await;
+    let address = guarded.server.running.addresses.http;
+    let send = async |subject: &str| {
+        let bearer = guarded.bearer(&claims(subject));
+        let body = sample("d-1", 1.0, "LOW").to_string().replace("d-1", subject);
+        let headers = [("authorization", bearer.as_str())];
+        guarded.server.client().exchange(request(Method::POST, "/telemetry", &headers, body)).await.unwrap()
+    };
+    let begin = async |subject: &str, count: usize, part: &str| {
+        let bearer = guarded.bearer(&claims(subject));
+        let head =
+            HEAD.replace("content-length: 100", &format!("authorization: {bearer}\r\ncontent-length: 2048"));
+        let mut slow = Vec::new();
+        for _ in 0..count {
+            slow.push(connect_and_send(address, &format!("{head}{part}")).await);
+        }
+        slow
+    };
+    let slow = begin("d-1", 8, &" ".repeat(2_040)).await;
+    until("it is refused", async || send("d-1").await.status != StatusCode::ACCEPTED).await;
+    let other = send("d-2").await;
+    assert_eq!(other.status, StatusCode::ACCEPTED, "another device: {}", other.json());
+    let refused = send("d-1").await;
+    assert_eq!(
+        (refused.status, &refused.headers["retry-after"]),
+        (StatusCode::TOO_MANY_REQUESTS, &"1".parse().unwrap())
+    );
+    drop(slow);
+    until("it is served again", async || send("d-1").await.status == StatusCode::ACCEPTED).await;
+    // A service sends for many devices.
+    let _slow = begin("loader", 8, "[").await;
+    assert_eq!(send("loader").await.status, StatusCode::ACCEPTED);
 }

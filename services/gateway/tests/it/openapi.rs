@@ -10,8 +10,8 @@ use crate::issuer::claims;
 use crate::schema::differences;
 use crate::support::{Client, Server, sample};
 
-/// A response that another test checks: 408 for a slow body.
-const CHECKED_ELSEWHERE: [(&str, &str); 1] = [("telemetry", "408")];
+/// Responses that other tests check: to slow bodies, and to too many of them.
+const CHECKED_ELSEWHERE: [(&str, &str); 2] = [("telemetry", "408"), ("telemetry", "429")];
 
 /// A request whose response is compared with the document.
 struct ApiRequest<'a> {
