@@ -10,7 +10,6 @@ use kit::limit::{Limit, Permit};
 use crate::identity::Identity;
 use crate::operations::OVERLOADED_MESSAGE;
 use crate::refusal::Code;
-use crate::user::UserId;
 use crate::user_limit::{UserLimit, UserSlot};
 
 /// Decides it.
@@ -27,10 +26,9 @@ pub struct Admission {
 /// A request that is admitted, until this is dropped.
 #[derive(Debug)]
 pub struct Admitted {
-    /// Who sent it.
-    pub user: UserId,
+    /// The place of the user who sent it.
+    pub place: UserSlot,
     _slot: Permit,
-    _user_slot: UserSlot,
 }
 
 /// Why a request is not admitted.
@@ -52,8 +50,8 @@ impl Admission {
     pub async fn admit(&self, headers: &HeaderMap) -> Result<Admitted, NotAdmitted> {
         let slot = self.limit.enter().ok_or(NotAdmitted::Overloaded)?;
         let user = self.identity.of_headers(headers).await.map_err(NotAdmitted::Denied)?;
-        let user_slot = self.users.enter(&user).ok_or(NotAdmitted::UserBusy)?;
-        Ok(Admitted { user, _slot: slot, _user_slot: user_slot })
+        let place = self.users.enter(&user).ok_or(NotAdmitted::UserBusy)?;
+        Ok(Admitted { place, _slot: slot })
     }
 }
 

@@ -20,6 +20,7 @@ use crate::store::{
     StoreError,
 };
 use crate::user::UserId;
+use crate::user_limit::UserSlot;
 use locks::{ClaimLock, ClaimLockKey, ClaimLocks};
 
 /// Open claims resumed concurrently.
@@ -72,12 +73,15 @@ pub struct Claims {
     terms: Arc<ClaimTerms>,
     period: Duration,
     slots: Limit,
+    /// Requests that wait for another claim of the same goal.
+    waiting: Limit,
 }
 
-/// What a claim has until it ends: its slot, and the lock of its user's goal.
+/// What a claim has until it ends: its slot, the lock of its user's goal, and its user's place.
 struct ClaimSlot {
     _slot: Permit,
     _lock: ClaimLock,
+    _place: UserSlot,
 }
 
 impl Claims {
@@ -90,8 +94,9 @@ impl Claims {
         policy: ClaimPolicy,
     ) -> Self {
         let ClaimPolicy { terms, period, in_flight } = policy;
-        let (locks, terms, slots) = (ClaimLocks::default(), Arc::new(terms), Limit::new(in_flight));
-        Self { catalog, store, rewards, locks, terms, period, slots }
+        let (locks, terms) = (ClaimLocks::default(), Arc::new(terms));
+        let [slots, waiting] = [(); 2].map(|()| Limit::new(in_flight));
+        Self { catalog, store, rewards, locks, terms, period, slots, waiting }
     }
 
     /// The slots of players' claims.
@@ -101,15 +106,17 @@ impl Claims {
     }
 
     /// Claims a goal's reward. A claim that has begun is carried to its end even when the caller is dropped, and keeps
-    /// its slot until then. Simultaneous claims of one goal wait for each other, so that the reward client is called
-    /// once and the others see the result.
+    /// its slot and its user's place until then. Simultaneous claims of one goal wait for each other, so that the reward
+    /// client is called once and the others see the result.
     ///
     /// # Errors
     /// When every slot is taken, the rules refuse, the grant fails, or the store does.
-    pub async fn claim(self: &Arc<Self>, user: UserId, goal: GoalIndex) -> Result<UtcMs, ClaimError> {
-        let slot = self.slots.enter().ok_or(ClaimError::Full)?;
+    pub async fn claim(self: &Arc<Self>, place: UserSlot, goal: GoalIndex) -> Result<UtcMs, ClaimError> {
+        let user = place.user().clone();
         let key = ClaimLockKey { user: user.clone(), goal_id: self.catalog.goal(goal).id.clone() };
-        let slot = ClaimSlot { _lock: self.locks.get(key).acquired().await, _slot: slot };
+        let lock = self.lock(key).await?;
+        let slot = self.slots.enter().ok_or(ClaimError::Full)?;
+        let slot = ClaimSlot { _slot: slot, _lock: lock, _place: place };
         let claims = Arc::clone(self);
         let task = tokio::spawn(async move {
             let outcome = claims.begin_and_finish(user, goal).await;
@@ -117,6 +124,16 @@ impl Claims {
             outcome
         });
         task.await.unwrap_or(Err(ClaimError::Store(StoreError::Closed)))
+    }
+
+    /// The lock of a user's goal. A request that waits for it has no slot, so that many for one goal take one slot; as
+    /// many as there are slots may wait.
+    async fn lock(&self, key: ClaimLockKey) -> Result<ClaimLock, ClaimError> {
+        if let Some(lock) = self.locks.get(key.clone()).try_acquired() {
+            return Ok(lock);
+        }
+        let _waiting = self.waiting.enter().ok_or(ClaimError::Full)?;
+        Ok(self.locks.get(key).acquired().await)
     }
 
     /// Resumes open claims periodically, so that a reward is granted even when its player never claims again. Returns

@@ -12,6 +12,7 @@ use crate::rules::{Activation, ClaimRefusal, GoalRow, UserGoals, rotate};
 use crate::seeds::Seeds;
 use crate::store::{Initialized, Store, StoreError};
 use crate::user::UserId;
+use crate::user_limit::UserSlot;
 pub use select::{DrawRequest, NamedRequest};
 
 /// The message of every refusal for overload.
@@ -161,14 +162,14 @@ impl Operations {
         Ok(self.store.set_active(user, goal, activation).await?)
     }
 
-    /// Grants the goal's reward, once. Returns the time of the grant.
+    /// Grants the goal's reward, once. Returns the time of the grant. The claim has the user's place until it ends.
     ///
     /// # Errors
     /// When the rules refuse, the reward client fails, or the store does not answer.
-    pub async fn claim(&self, user: UserId, goal: GoalIndex) -> Result<UtcMs, Refusal> {
+    pub async fn claim(&self, place: UserSlot, goal: GoalIndex) -> Result<UtcMs, Refusal> {
         #[cfg(feature = "faults")]
         let _held = kit::faults::inject().await;
-        Ok(self.claims.claim(user, goal).await?)
+        Ok(self.claims.claim(place, goal).await?)
     }
 }
 

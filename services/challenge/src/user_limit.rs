@@ -1,4 +1,4 @@
-//! A bound on the requests of one user at once, so that no user takes the slots of all.
+//! A bound on the requests of one user at once, and on what they began and left, so that no user takes the slots of all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,9 +13,14 @@ pub struct UserLimit {
     requests: Arc<Mutex<HashMap<UserId, usize>>>,
 }
 
-/// One request of a user, ended when this is dropped.
-#[derive(Debug)]
+/// A user's place: that of a request, and of what it began when this outlives it. Freed with the last clone.
+#[derive(Debug, Clone)]
 pub struct UserSlot {
+    place: Arc<UserPlace>,
+}
+
+#[derive(Debug)]
+struct UserPlace {
     limit: UserLimit,
     user: UserId,
 }
@@ -36,11 +41,19 @@ impl UserLimit {
             return None;
         }
         *count += 1;
-        Some(UserSlot { limit: self.clone(), user: user.clone() })
+        Some(UserSlot { place: Arc::new(UserPlace { limit: self.clone(), user: user.clone() }) })
     }
 }
 
-impl Drop for UserSlot {
+impl UserSlot {
+    /// Whose place it is.
+    #[must_use]
+    pub fn user(&self) -> &UserId {
+        &self.place.user
+    }
+}
+
+impl Drop for UserPlace {
     fn drop(&mut self) {
         let mut requests = self.limit.requests.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = requests.get_mut(&self.user) {
@@ -63,7 +76,11 @@ mod tests {
         let held = [limit.enter(&ann).unwrap(), limit.enter(&ann).unwrap()];
         assert!(limit.enter(&ann).is_none());
         assert!(limit.enter(&bob).is_some());
+        let outlives = held[0].clone();
         drop(held);
+        let second = limit.enter(&ann).unwrap();
+        assert!(limit.enter(&ann).is_none(), "a clone has the place of the first");
+        drop((outlives, second));
         assert!(limit.enter(&ann).is_some());
         assert!(limit.requests.lock().unwrap().is_empty());
     }

@@ -2,7 +2,7 @@
 
 use tonic::{Request, Response};
 
-use super::guard::caller;
+use super::guard::place;
 use super::{Players, RpcResult, messages};
 use crate::proto::service::{ClaimRewardRequest, ClaimRewardResponse};
 use crate::view::Claimed;
@@ -11,10 +11,10 @@ pub(super) async fn handle(
     players: &Players,
     request: &Request<ClaimRewardRequest>,
 ) -> RpcResult<ClaimRewardResponse> {
-    let user = caller(request)?;
+    let place = place(request)?;
     let message = request.get_ref();
     let goal = players.goal(&message.challenge_id, &message.goal_id)?;
-    let at = players.operations.claim(user, goal).await?;
+    let at = players.operations.claim(place, goal).await?;
     let claimed = Claimed::of(players.operations.catalog.goal(goal), at);
     Ok(Response::new(ClaimRewardResponse {
         goal_id: claimed.goal_id.to_owned(),

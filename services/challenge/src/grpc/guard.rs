@@ -16,6 +16,7 @@ use crate::admission::Admission;
 use crate::http::routes::Access;
 use crate::refusal::Code;
 use crate::user::UserId;
+use crate::user_limit::UserSlot;
 
 /// Each rpc's path, its name in the metrics, and which callers may call it.
 const RPCS: [(&str, &str, Access); 8] = [
@@ -29,15 +30,23 @@ const RPCS: [(&str, &str, Access); 8] = [
     ("/service.Service/HealthCheck", "grpc_healthz", Access::Public),
 ];
 
-/// The user of a call. Only this module adds one to a call.
+/// The place of a call's user. Only this module adds one to a call.
 #[derive(Clone)]
-struct Caller(UserId);
+struct Caller(UserSlot);
 
 /// The user of a call.
 ///
 /// # Errors
 /// When the call did not pass the guard: then it has no user.
 pub(super) fn caller<T>(request: &tonic::Request<T>) -> Result<UserId, Status> {
+    place(request).map(|place| place.user().clone())
+}
+
+/// The place of a call's user.
+///
+/// # Errors
+/// When the call did not pass the guard: then it has no user.
+pub(super) fn place<T>(request: &tonic::Request<T>) -> Result<UserSlot, Status> {
     let caller = request.extensions().get::<Caller>().map(|caller| caller.0.clone());
     caller.ok_or_else(|| refusal(Code::Unauthenticated, "this rpc has no user"))
 }
@@ -57,7 +66,7 @@ impl Guard {
     async fn pass(&self, mut request: Request, next: Next) -> Response {
         match self.admission.admit(request.headers()).await {
             Ok(admitted) => {
-                request.extensions_mut().insert(Caller(admitted.user.clone()));
+                request.extensions_mut().insert(Caller(admitted.place.clone()));
                 let response = next.run(request).await;
                 drop(admitted);
                 response

@@ -16,9 +16,9 @@ use crate::view::Claimed;
 pub(super) async fn handle(
     State(api): State<Arc<Api>>,
     GoalPath { challenge_id, goal_id }: GoalPath,
-    Caller(user): Caller,
+    Caller(place): Caller,
 ) -> Result<Response, Refusal> {
     let goal = api.operations.find(&challenge_id, &goal_id)?;
-    let claimed_at = api.operations.claim(user, goal).await?;
+    let claimed_at = api.operations.claim(place, goal).await?;
     Ok(json(render::json(&Claimed::of(api.operations.catalog.goal(goal), claimed_at))))
 }

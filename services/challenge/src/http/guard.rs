@@ -21,7 +21,7 @@ pub(super) async fn run(State(guard): State<Guard>, mut request: Request, next: 
     let started = Instant::now();
     let response = match guard.admission.admit(request.headers()).await {
         Ok(admitted) => {
-            request.extensions_mut().insert(Caller(admitted.user.clone()));
+            request.extensions_mut().insert(Caller(admitted.place.clone()));
             let response = next.run(request).await;
             drop(admitted);
             response

@@ -6,11 +6,11 @@ use axum::response::Response;
 
 use super::error::refusal_response;
 use crate::refusal::Code;
-use crate::user::UserId;
+use crate::user_limit::UserSlot;
 
-/// The user of a request. Only the guard adds one to a request.
+/// The place of a request's user. Only the guard adds one to a request.
 #[derive(Clone)]
-pub(super) struct Caller(pub(super) UserId);
+pub(super) struct Caller(pub(super) UserSlot);
 
 impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Response;

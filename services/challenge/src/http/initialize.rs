@@ -10,7 +10,7 @@ use super::{Api, json};
 use crate::operations::Refusal;
 
 /// The body has no content and is not read.
-pub(super) async fn handle(State(api): State<Arc<Api>>, Caller(user): Caller) -> Result<Response, Refusal> {
-    let result = api.operations.initialize(user).await?;
+pub(super) async fn handle(State(api): State<Arc<Api>>, Caller(place): Caller) -> Result<Response, Refusal> {
+    let result = api.operations.initialize(place.user().clone()).await?;
     Ok(json(api.initialize.render(&api.operations.catalog, &result)))
 }

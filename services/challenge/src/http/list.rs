@@ -14,9 +14,9 @@ use crate::view::GoalFilter;
 pub(super) async fn handle(
     State(api): State<Arc<Api>>,
     RawQuery(query): RawQuery,
-    Caller(user): Caller,
+    Caller(place): Caller,
 ) -> Result<Response, Refusal> {
-    let GoalsAt { goals, at } = api.operations.goals(&user).await?;
+    let GoalsAt { goals, at } = api.operations.goals(place.user()).await?;
     let filter = filter_of(query.as_deref().unwrap_or_default());
     let body = api.list.render(&api.operations.catalog, &goals, filter, at);
     Ok(json(Body::new(body)))

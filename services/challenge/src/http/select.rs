@@ -35,7 +35,7 @@ struct RandomBody {
 pub(super) async fn batch(
     State(api): State<Arc<Api>>,
     ChallengePath(challenge_id): ChallengePath,
-    Caller(user): Caller,
+    Caller(place): Caller,
     body: Body,
 ) -> Result<Response, Response> {
     let challenge = api.operations.find_challenge(&challenge_id).map_err(IntoResponse::into_response)?;
@@ -44,13 +44,13 @@ pub(super) async fn batch(
         goal_ids: request.goal_ids.unwrap_or_default(),
         others: OtherGoals::replaced_if(request.replace_existing),
     };
-    Ok(answer(api.operations.select_named(user, challenge, request).await))
+    Ok(answer(api.operations.select_named(place.user().clone(), challenge, request).await))
 }
 
 pub(super) async fn random(
     State(api): State<Arc<Api>>,
     ChallengePath(challenge_id): ChallengePath,
-    Caller(user): Caller,
+    Caller(place): Caller,
     body: Body,
 ) -> Result<Response, Response> {
     let challenge = api.operations.find_challenge(&challenge_id).map_err(IntoResponse::into_response)?;
@@ -60,7 +60,7 @@ pub(super) async fn random(
         active: ActiveGoals::excluded_if(request.exclude_active),
         others: OtherGoals::replaced_if(request.replace_existing),
     };
-    Ok(answer(api.operations.select_drawn(user, challenge, draw).await))
+    Ok(answer(api.operations.select_drawn(place.user().clone(), challenge, draw).await))
 }
 
 fn answer(selected: Result<SelectionView<'_>, Refusal>) -> Response {

@@ -23,12 +23,16 @@ struct SetActiveBody {
 pub(super) async fn handle(
     State(api): State<Arc<Api>>,
     GoalPath { challenge_id, goal_id }: GoalPath,
-    Caller(user): Caller,
+    Caller(place): Caller,
     body: Body,
 ) -> Result<Response, Response> {
     let goal = api.operations.find(&challenge_id, &goal_id).map_err(IntoResponse::into_response)?;
     let request: SetActiveBody = body::object(body).await?;
     let activation = if request.is_active.unwrap_or_default() { Activation::On } else { Activation::Off };
-    let row = api.operations.set_active(user, goal, activation).await.map_err(IntoResponse::into_response)?;
+    let row = api
+        .operations
+        .set_active(place.user().clone(), goal, activation)
+        .await
+        .map_err(IntoResponse::into_response)?;
     Ok(json(render::json(&ActiveSet::of(&api.operations.catalog, &row, activation))))
 }

@@ -10,8 +10,8 @@ use crate::grant::Grant;
 use crate::rules::ClaimRefusal;
 use crate::user::UserId;
 
-/// Refusals of attempts that were due, after which a claim ends without a grant: enough that a reward service which is set up wrongly is noticed
-/// and mended before.
+/// Refusals of attempts that were due, after which a claim ends without a grant: enough that a reward service which is
+/// set up wrongly is noticed and mended before.
 const MAX_REFUSALS: i32 = 8;
 /// Longest time between two attempts at an open claim.
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(600);

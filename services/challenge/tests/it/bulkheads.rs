@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use challenge::proto::service::{InitializeRequest, SetGoalActiveRequest};
+use challenge::proto::service::{ClaimRewardRequest, InitializeRequest, SetGoalActiveRequest};
 use hyper::StatusCode;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -50,6 +50,61 @@ async fn slow_rewards_take_the_places_of_claims_and_no_others() {
         .await;
     check().await;
     assert_eq!(rewards.attempts(), 4, "nothing was begun for a claim that was refused");
+}
+
+/// One player asks for one goal many times: only one of these requests has the place of a claim, so another player's claim
+/// is begun. As many as there are places may wait for the same goal, and no more: they take those of other requests.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_for_one_goal_take_one_place_of_claims() {
+    let rewards = RewardServer::start(&[RewardReaction::HoldUngranted; 100]).await;
+    let server = with_slow_rewards(&rewards, &[("CLAIM_MAX_IN_FLIGHT", "2")]).await;
+    let mut publisher = server.publisher().await;
+    let mut callers = JoinSet::new();
+    for (user, requests) in [("ann", 3), ("bob", 1)] {
+        publisher.log_in(user, "1").await.unwrap();
+        for _ in 0..requests {
+            let player = server.player(user);
+            callers.spawn(async move { player.try_claim(LOGIN_GOAL).await });
+        }
+        let line = format!("challenge_in_flight {}\n", if user == "ann" { 3 } else { 4 });
+        until("the requests wait", async || server.metrics().await.contains(&line)).await;
+    }
+    until("both rewards are requested", async || rewards.attempts() == 2).await;
+    assert!(server.metrics().await.contains("challenge_claims_in_flight 2\n"));
+    let (status, refused) = server.player("ann").claim(LOGIN_GOAL).await;
+    assert_eq!((status, &refused["errorCode"]), (StatusCode::SERVICE_UNAVAILABLE, &json!("OVERLOADED")));
+}
+
+/// A player claims and leaves, over and over: what they began counts as theirs until it ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claims_whose_player_has_left_keep_the_places_of_that_player() {
+    let rewards = RewardServer::start(&[RewardReaction::HoldUngranted; 100]).await;
+    let server = with_slow_rewards(&rewards, &[("USER_MAX_IN_FLIGHT", "2")]).await;
+    let mut publisher = server.publisher().await;
+    publisher.log_in("ann", "1").await.unwrap();
+    publisher.update_statistic("ann", "damage_dealt", 10.0).await.unwrap();
+    let ann = server.player("ann");
+    let leaving = tokio::spawn({
+        let ann = ann.clone();
+        async move { ann.try_claim(LOGIN_GOAL).await }
+    });
+    until("the reward is requested", async || rewards.attempts() == 1).await;
+    leaving.abort();
+    let grpc = server.caller("ann").await;
+    let mut call = grpc.call(ClaimRewardRequest {
+        challenge_id: "challenge-004".to_owned(),
+        goal_id: "goal-004-01".to_owned(),
+    });
+    call.set_timeout(Duration::from_millis(500));
+    grpc.client.clone().claim_goal_reward(call).await.unwrap_err();
+    until("both are carried out without her", async || {
+        let metrics = server.metrics().await;
+        metrics.contains("challenge_in_flight 0\n") && metrics.contains("challenge_claims_in_flight 2\n")
+    })
+    .await;
+    let (status, refused) = ann.get(LIST).await;
+    assert_eq!((status, &refused["errorCode"]), (StatusCode::TOO_MANY_REQUESTS, &json!("TOO_MANY_REQUESTS")));
+    assert_eq!(server.player("bob").get(LIST).await.0, StatusCode::OK);
 }
 
 /// One player's requests wait for a slow reward; past the player's limit they are refused, and other players are served.

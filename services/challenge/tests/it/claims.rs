@@ -11,6 +11,7 @@ use challenge::rules::{Activation, ClaimRefusal};
 use challenge::settings::Settings;
 use challenge::store::{ClaimStart, OpenClaims, Store};
 use challenge::user::UserId;
+use challenge::user_limit::{UserLimit, UserSlot};
 use hyper::StatusCode;
 use kit::env::Env;
 use kit::metrics::Metrics;
@@ -116,6 +117,10 @@ fn ann() -> UserId {
     UserId::new("ann").unwrap()
 }
 
+fn place() -> UserSlot {
+    UserLimit::new(1).enter(&ann()).unwrap()
+}
+
 async fn open(database: &TestDatabase) -> (Arc<Store>, GoalIndex) {
     let catalog = Arc::new(catalog());
     let goal = catalog.find(LOGIN_GOAL).unwrap();
@@ -152,10 +157,10 @@ async fn a_failed_grant_leaves_the_claim_open_and_the_next_one_uses_the_same_key
     let rewards = Arc::new(Recorder { failures_left: Mutex::new(2), ..Recorder::default() });
     let claims = claims(&store, &rewards);
     for _ in 0..2 {
-        assert!(matches!(claims.claim(ann(), goal).await, Err(ClaimError::NotGranted(_))));
+        assert!(matches!(claims.claim(place(), goal).await, Err(ClaimError::NotGranted(_))));
     }
-    claims.claim(ann(), goal).await.unwrap();
-    let again = claims.claim(ann(), goal).await;
+    claims.claim(place(), goal).await.unwrap();
+    let again = claims.claim(place(), goal).await;
     assert!(matches!(again, Err(ClaimError::Refused(ClaimRefusal::AlreadyClaimed))));
     let calls = rewards.calls.lock().unwrap();
     assert_eq!(calls.len(), 3);
@@ -170,7 +175,7 @@ async fn no_transaction_is_open_while_a_reward_is_granted() {
     let claims = claims(&store, &rewards);
     let claim = tokio::spawn({
         let claims = Arc::clone(&claims);
-        async move { claims.claim(ann(), goal).await }
+        async move { claims.claim(place(), goal).await }
     });
     rewards.called.notified().await;
     store.set_active(ann(), GoalIndex(3), Activation::On).await.unwrap();
@@ -193,7 +198,7 @@ async fn a_claim_whose_caller_is_dropped_is_carried_to_its_end() {
     let (store, goal) = open(&database).await;
     let rewards = Arc::new(Recorder { proceed: Some(Notify::new()), ..Recorder::default() });
     let claims = claims(&store, &rewards);
-    let mut caller = Box::pin(claims.claim(ann(), goal));
+    let mut caller = Box::pin(claims.claim(place(), goal));
     tokio::select! {
         _ = &mut caller => panic!("the grant waits"),
         () = rewards.called.notified() => {}
@@ -201,7 +206,7 @@ async fn a_claim_whose_caller_is_dropped_is_carried_to_its_end() {
     drop(caller);
     rewards.proceed.as_ref().unwrap().notify_one();
     // The second claim waits until the first has ended, and is refused.
-    let again = claims.claim(ann(), goal).await;
+    let again = claims.claim(place(), goal).await;
     assert!(matches!(again, Err(ClaimError::Refused(ClaimRefusal::AlreadyClaimed))), "{again:?}");
     assert_eq!(rewards.calls.lock().unwrap().len(), 1);
 }

@@ -11,6 +11,7 @@ use challenge::role::Role;
 use challenge::settings::Settings;
 use challenge::store::{ClaimStart, OpenClaims, Store};
 use challenge::user::UserId;
+use challenge::user_limit::{UserLimit, UserSlot};
 use kit::clock::UtcMs;
 use kit::env::Env;
 use kit::metrics::Metrics;
@@ -51,6 +52,10 @@ impl RewardClient for Picky {
 
 fn user(number: usize) -> String {
     format!("user-{number:02}")
+}
+
+fn place(number: usize) -> UserSlot {
+    UserLimit::new(1).enter(&UserId::new(&user(number)).unwrap()).unwrap()
 }
 
 /// A store in which `count` users have begun to claim the login goal, in the order of their numbers.
@@ -116,7 +121,7 @@ async fn a_claim_that_is_always_refused_ends_and_can_be_claimed_again() {
     assert_eq!(store.open_claims(OpenClaims::All).await.unwrap(), []);
     assert_eq!(database.count("SELECT count(*) FROM claims WHERE refused_at IS NOT NULL"), 1);
     let mended = claims(catalog, &store, &Picky::new(|_| Ok(())));
-    mended.claim(UserId::new(&user(0)).unwrap(), goal).await.unwrap();
+    mended.claim(place(0), goal).await.unwrap();
     assert_eq!(database.count("SELECT count(*) FROM claims WHERE refused_at IS NULL"), 1);
 }
 
@@ -129,7 +134,7 @@ async fn refusals_before_a_claim_is_due_do_not_end_it() {
     let refused = claims(catalog, &store, &rewards);
     database.age_claims();
     for _ in 0..10 {
-        refused.claim(UserId::new(&user(0)).unwrap(), goal).await.unwrap_err();
+        refused.claim(place(0), goal).await.unwrap_err();
         refused.resume(OpenClaims::All).await.unwrap();
     }
     assert_eq!(rewards.count(), 20, "each was an attempt");
@@ -150,12 +155,11 @@ async fn a_claim_that_ended_is_open_again_when_its_player_claims() {
             refused.resume(OpenClaims::All).await.unwrap();
         }
         assert_eq!(store.open_claims(OpenClaims::All).await.unwrap(), []);
-        let player = UserId::new(&user(0)).unwrap();
         if is_unanswered {
             let unanswered = Picky::new(|_| Err(GrantError::Unanswered("no answer".to_owned())));
-            claims(Arc::clone(&catalog), &store, &unanswered).claim(player, goal).await.unwrap_err();
+            claims(Arc::clone(&catalog), &store, &unanswered).claim(place(0), goal).await.unwrap_err();
         } else {
-            store.begin_claim(player, goal, &Arc::new(policy().terms)).await.unwrap();
+            store.begin_claim(UserId::new(&user(0)).unwrap(), goal, &Arc::new(policy().terms)).await.unwrap();
         }
         let now = UtcMs::now();
         assert_eq!(
