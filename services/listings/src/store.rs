@@ -37,7 +37,7 @@ use sqlite::Sqlite;
 /// The longest wait for a commit; after it the caller gets an error and the outcome is unknown.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Queued writes at most. A write counts until it is answered, also after its caller has disconnected.
+/// Queued writes at most. A write counts until it is answered or, after its caller has left, dropped by a writer.
 const MAX_QUEUED_WRITES: usize = 16_384;
 
 /// Options of a store.
@@ -206,7 +206,7 @@ impl Store {
     ///
     /// # Errors
     /// When the write was refused, or the database failed: then nothing was written, except after
-    /// [`StoreError::Slow`]. Dropping the future does not cancel the write.
+    /// [`StoreError::Slow`]. Dropping the future cancels the write, unless a writer has begun with it.
     pub async fn write(&self, write: Write) -> Result<WriteOutcome, WriteError> {
         self.submit(write)?.await
     }
@@ -268,5 +268,29 @@ impl Store {
             Backend::Sqlite(store) => store.close(),
             Backend::Postgres(store) => store.close().await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed::{SeedSize, fill};
+
+    #[tokio::test]
+    async fn a_write_whose_caller_leaves_before_a_writer_begins_with_it_is_not_carried_out() {
+        let batching_delay = Duration::from_millis(500);
+        let options = StoreOptions::Sqlite(SqliteOptions {
+            path: None,
+            sync: Sync::Normal,
+            readers: 1,
+            batching_delay,
+        });
+        let (categories, metrics) = (RequiredCategories::Stored, Metrics::new("listings"));
+        let store = Store::open(&options, &categories, Cache::Off, &metrics).await.unwrap();
+        fill(&store, SeedSize { listings: 1, storefronts: 1 }).await.unwrap();
+        let mark = |user_id| Write::AddFavorite(FavoriteKey { user_id, listing_id: 1 });
+        drop(store.submit(mark(8)).unwrap());
+        store.write(mark(9)).await.unwrap();
+        assert_eq!(store.favored_by(1, 10).await.unwrap(), [9]);
     }
 }

@@ -23,13 +23,18 @@ pub enum WriteError {
 pub(super) struct QueuedWrite {
     pub(super) write: Write,
     pub(super) reply: oneshot::Sender<Result<WriteOutcome, WriteError>>,
-    /// Released when the write is answered, also after its caller has disconnected.
+    /// Released when the write is answered or dropped.
     pub(super) _permit: Permit,
 }
 
-/// It is carried out although its caller has left.
+/// A caller that has left may have tried again: what no writer has begun with is dropped, so that it is not carried out
+/// twice and leaves room in the queue. What a writer has begun with is carried out.
 impl GroupedCommand for QueuedWrite {
     type Error = StoreError;
+
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
 
     fn fail(self, error: &StoreError) {
         let _caller_gone = self.reply.send(Err(error.clone().into()));

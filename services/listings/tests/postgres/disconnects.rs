@@ -81,6 +81,26 @@ async fn a_queued_write_is_carried_out_once_although_its_caller_disconnected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_write_that_waits_behind_another_is_dropped_when_its_caller_disconnects() {
+    let server = serve().await;
+    let shows = async |metric: &str| server.get("/metrics").await.1.contains(metric);
+    let mut client = server.client().await;
+    let id = client.create(a_product()).await.id;
+    let lock = TableLock::acquire(&server.store, "listings").await;
+    let mut other = client.clone();
+    let begun = tokio::spawn(async move { other.move_stock(id, "in", 5).await });
+    until("a write waits for the lock", async || waiting(&server.store) == 1).await;
+    let mut other = client.clone();
+    let queued = tokio::spawn(async move { other.move_stock(id, "in", 100).await });
+    until("another is queued", async || shows("listings_store_writes_waiting 2\n").await).await;
+    queued.abort();
+    until("its call has ended", async || shows("listings_in_flight 1\n").await).await;
+    lock.release().await;
+    assert_eq!(begun.await.unwrap().unwrap(), (10, 15));
+    assert_eq!(client.move_stock(id, "in", 1).await.unwrap(), (15, 16));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_callers_own_deadline_ends_a_call_and_its_query() {
     let server = serve().await;
     let lock = TableLock::acquire(&server.store, "listing_favorites").await;
