@@ -40,6 +40,9 @@ const COMMIT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Queued writes at most. A write counts until it is answered or, after its caller has left, dropped by a writer.
 const MAX_QUEUED_WRITES: usize = 16_384;
 
+/// Products of stock-keeping units in one answer at most: the limits in the statements of both stores follow it.
+pub const MAX_OF_SKUS: usize = 1_000;
+
 /// Options of a store.
 #[derive(Debug, Clone)]
 pub enum StoreOptions {
@@ -194,12 +197,17 @@ impl Store {
         dispatch!(self, is_favorite(favorite))
     }
 
-    /// The products of one stock-keeping unit.
+    /// The products of each of these stock-keeping units, in one storefront or in all: of each unit the first
+    /// [`MAX_OF_SKUS`] by id, and more than that of all units together when there are more.
     ///
     /// # Errors
     /// As [`Store::listings`].
-    pub async fn of_sku(&self, sku: &str) -> Result<Vec<i64>, StoreError> {
-        dispatch!(self, of_sku(sku))
+    pub async fn of_skus(
+        &self,
+        skus: &[String],
+        storefront_id: Option<i64>,
+    ) -> Result<Vec<(String, i64)>, StoreError> {
+        dispatch!(self, of_skus(skus, storefront_id))
     }
 
     /// Carries out a write and returns when it is durable.

@@ -27,7 +27,7 @@ impl Api {
     ) -> ApiResult<proto::ProductsResponse> {
         let lang = requests::lang(message.lang.as_deref())?;
         let skus = requests::skus(message.skus)?;
-        let products = self.operations.products_of(caller, &skus, message.storefront_id).await?;
+        let products = self.operations.products_of(caller, skus, message.storefront_id).await?;
         Ok(several(&products, products.len() as i64, lang.as_deref()))
     }
 

@@ -1,6 +1,6 @@
 //! Validates request messages. An invalid value is refused with the name of its field.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::find::{Filters, PageRange};
 use crate::listing::{Status as ListingStatus, Translation, Visibility};
@@ -277,7 +277,8 @@ pub(super) fn ids(message: &[i64]) -> Validated<()> {
     message.iter().try_for_each(|one| id("product_ids", *one).map(drop))
 }
 
-pub(super) fn skus(message: Vec<String>) -> Validated<Vec<String>> {
+/// Each once, however often the request names it.
+pub(super) fn skus(message: Vec<String>) -> Validated<BTreeSet<String>> {
     at_most("skus", message.len())?;
     message.into_iter().map(|sku| text("skus", sku, MAX_SHORT_CHARS)).collect()
 }

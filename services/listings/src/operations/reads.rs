@@ -1,6 +1,6 @@
 //! Reads, through the cache where caching an answer pays off.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use kit::store::StoreError;
@@ -14,6 +14,7 @@ use crate::listing::Listing;
 use crate::refusal::Refusal;
 use crate::scope::CacheScope;
 use crate::stats::StorefrontStats;
+use crate::store::MAX_OF_SKUS;
 use crate::write::FavoriteKey;
 
 /// Users returned for a listing at most.
@@ -98,27 +99,54 @@ impl Operations {
     /// The products that have one of these stock-keeping units and that the caller may find.
     ///
     /// # Errors
-    /// When the store fails.
+    /// When they are more than [`MAX_OF_SKUS`], or the store fails.
     pub async fn products_of(
         &self,
         caller: &Caller,
-        skus: &[String],
+        skus: BTreeSet<String>,
         storefront_id: Option<i64>,
     ) -> Result<Vec<Arc<Listing>>, Refusal> {
-        let mut ids = Vec::new();
-        for sku in skus {
-            let query = async {
-                let ids = self.store.of_sku(sku).await?;
-                Ok(CachedValue::Page(Arc::new(Page { total: ids.len() as i64, ids })))
-            };
-            let page = page_of(self.cached_reads.get(CacheScope::Sku(sku.clone()), "", query).await?);
-            ids.extend_from_slice(&page.ids);
-        }
+        let mut ids = self.ids_of(skus, storefront_id).await?;
         ids.sort_unstable();
-        ids.dedup();
         let mut products = self.products(caller, &ids, storefront_id).await?;
         products.retain(|product| caller.may_find(product));
         Ok(products)
+    }
+
+    /// The products of stock-keeping units. Those of units that are not cached are read in one query.
+    async fn ids_of(&self, skus: BTreeSet<String>, storefront_id: Option<i64>) -> Result<Vec<i64>, Refusal> {
+        let key = storefront_id.map(|id| id.to_string()).unwrap_or_default();
+        let scopes: Vec<CacheScope> = skus.iter().cloned().map(CacheScope::Sku).collect();
+        let (mut ids, mut missing, mut tokens) = (Vec::new(), Vec::new(), Vec::new());
+        for (sku, cached) in skus.into_iter().zip(self.cached_reads.look_up(&scopes, &key).await) {
+            match cached {
+                Ok(value) => ids.extend_from_slice(&page_of(value).ids),
+                Err(token) => {
+                    missing.push(sku);
+                    tokens.push(token);
+                }
+            }
+        }
+        let mut read = Vec::new();
+        if !missing.is_empty() {
+            read = self.store.of_skus(&missing, storefront_id).await?;
+        }
+        if ids.len() + read.len() > MAX_OF_SKUS {
+            return Err(Refusal::Invalid(format!(
+                "skus: more than {MAX_OF_SKUS} products have them; ask for fewer at once, or for those of one storefront"
+            )));
+        }
+        let mut by_sku: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+        for (sku, id) in read {
+            ids.push(id);
+            by_sku.entry(sku).or_default().push(id);
+        }
+        for (sku, token) in missing.into_iter().zip(tokens) {
+            let ids = by_sku.remove(&sku).unwrap_or_default();
+            let value = CachedValue::Page(Arc::new(Page { total: ids.len() as i64, ids }));
+            self.cached_reads.add(&CacheScope::Sku(sku), &key, token, &value).await;
+        }
+        Ok(ids)
     }
 
     /// A range of the listings that pass the filters and that the caller may find, and their total. Lists that name no

@@ -154,8 +154,12 @@ impl Postgres {
         self.pool.read(&queries::IsFavorite(favorite)).await
     }
 
-    pub(super) async fn of_sku(&self, sku: &str) -> Result<Vec<i64>, StoreError> {
-        self.pool.read(&queries::OfSku(sku)).await
+    pub(super) async fn of_skus(
+        &self,
+        skus: &[String],
+        storefront_id: Option<i64>,
+    ) -> Result<Vec<(String, i64)>, StoreError> {
+        self.pool.read(&queries::OfSkus(skus, storefront_id)).await
     }
 
     pub(super) fn probe(&self) -> Result<(), StoreError> {

@@ -67,8 +67,12 @@ impl Sqlite {
         Ok(Self { writes, readers, writer: Mutex::new(Some(handle)), _file: file })
     }
 
-    /// Reads on the calling thread: a few rows, mostly in memory. Another thread would cost more than the read.
+    /// Reads a page on the calling thread: a few rows, mostly in memory. Another thread would cost more than the read.
     pub(super) async fn listings(&self, ids: &[i64]) -> Result<Vec<Listing>, StoreError> {
+        if ids.len() > MAX_PAGE {
+            let ids = ids.to_vec();
+            return self.read_on_pool(move |connection| rows::listings(connection, &ids)).await;
+        }
         Ok(self.readers.with(|connection| rows::listings(connection, ids))?)
     }
 
@@ -105,8 +109,13 @@ impl Sqlite {
         Ok(self.readers.with(|connection| rows::is_favorite(connection, favorite))?)
     }
 
-    pub(super) async fn of_sku(&self, sku: &str) -> Result<Vec<i64>, StoreError> {
-        Ok(self.readers.with(|connection| rows::of_sku(connection, sku))?)
+    pub(super) async fn of_skus(
+        &self,
+        skus: &[String],
+        storefront_id: Option<i64>,
+    ) -> Result<Vec<(String, i64)>, StoreError> {
+        let skus = skus.to_vec();
+        self.read_on_pool(move |connection| rows::of_skus(connection, &skus, storefront_id)).await
     }
 
     /// Runs a read that may take milliseconds on the blocking thread pool. When the caller drops the future, SQLite
@@ -152,6 +161,9 @@ impl Sqlite {
         }
     }
 }
+
+/// Listings on a page at most.
+const MAX_PAGE: usize = 100;
 
 /// SQLite steps between two checks whether the caller still waits: about a tenth of a millisecond.
 const STEPS_BETWEEN_CHECKS: i32 = 10_000;

@@ -4,6 +4,7 @@ use listings::proto::{
     CategoryIdRequest, CreateListingRequest, GetProductRequest, GetProductsByIDsRequest,
     GetProductsBySkUsRequest, ListProductsRequest, PopularCategoriesRequest,
 };
+use tokio::task::JoinSet;
 use tonic::Code;
 
 use crate::support::{Server, a_product, code};
@@ -66,6 +67,58 @@ async fn products_are_the_listings_of_storefronts() {
         let found = client.rpc.get_products_by_sk_us(request).await.unwrap().into_inner();
         assert_eq!(found.products.iter().map(|product| product.id).collect::<Vec<_>>(), expect);
     }
+}
+
+#[tokio::test]
+async fn one_request_for_stock_keeping_units_has_a_thousand_products_at_most() {
+    let server = Server::start().await;
+    let mut client = server.client().await;
+    let of = |storefront_id, sku: &str| CreateListingRequest {
+        storefront_id: Some(storefront_id),
+        sku: Some(sku.to_owned()),
+        ..a_product()
+    };
+    let mut creating = JoinSet::new();
+    for _ in 0..1_001 {
+        let (mut client, request) = (client.clone(), of(3, "MANY"));
+        creating.spawn(async move { client.create(request).await });
+    }
+    creating.join_all().await;
+    let few = client.create(of(4, "FEW")).await.id;
+    let mut found = async |skus: &[&str], storefront_id| {
+        let skus = skus.iter().map(|sku| (*sku).to_owned()).collect();
+        let request = GetProductsBySkUsRequest { skus, storefront_id, lang: None };
+        client.rpc.get_products_by_sk_us(request).await.map(|found| found.into_inner())
+    };
+    for _uncached_then_cached in 0..2 {
+        assert_eq!(found(&["MANY"], None).await.unwrap().total_count, 1_000);
+        let refused = found(&["FEW", "MANY"], None).await.map(|found| found.total_count).unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument);
+        let why =
+            "skus: more than 1000 products have them; ask for fewer at once, or for those of one storefront";
+        assert_eq!(refused.message(), why);
+        let in_storefront = found(&["FEW", "MANY"], Some(4)).await.unwrap();
+        assert_eq!(in_storefront.products.iter().map(|product| product.id).collect::<Vec<_>>(), [few]);
+    }
+}
+
+#[tokio::test]
+async fn a_stock_keeping_unit_that_a_request_repeats_is_looked_up_once() {
+    let server = Server::start().await;
+    let id = server
+        .client()
+        .await
+        .create(CreateListingRequest { sku: Some("A".to_owned()), ..a_product() })
+        .await
+        .id;
+    let body = r#"{"skus":["A","A","B","A"]}"#;
+    let (_, found) = server.call("POST", "/api/v1/listings/products/by-skus", body).await;
+    assert_eq!((&found["total_count"], found["products"][0]["id"].as_i64()), (&1.into(), Some(id)));
+    let metrics = server.get("/metrics").await.1;
+    let look_ups: Vec<&str> = metrics.lines().filter(|line| line.contains(r#"{kind="list"}"#)).collect();
+    let expected =
+        [r#"listings_cache_hits_total{kind="list"} 0"#, r#"listings_cache_misses_total{kind="list"} 2"#];
+    assert_eq!(look_ups, expected);
 }
 
 #[tokio::test]

@@ -160,13 +160,15 @@ impl Query for IsFavorite {
     }
 }
 
-/// The products of a stock-keeping unit.
-pub(super) struct OfSku<'a>(pub(super) &'a str);
+/// The products of stock-keeping units, in one storefront or in all.
+pub(super) struct OfSkus<'a>(pub(super) &'a [String], pub(super) Option<i64>);
 
-impl Query for OfSku<'_> {
-    type Output = Vec<i64>;
+impl Query for OfSkus<'_> {
+    type Output = Vec<(String, i64)>;
 
-    async fn run(&self, session: &Session<ReaderStatements>) -> Result<Vec<i64>, Error> {
-        rows::ids(&session.client().query(&session.statements.fixed.of_sku, &[&self.0]).await?)
+    async fn run(&self, session: &Session<ReaderStatements>) -> Result<Vec<(String, i64)>, Error> {
+        let statement = &session.statements.fixed.of_skus;
+        let found = session.client().query(statement, &[&self.0, &self.1]).await?;
+        found.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
     }
 }

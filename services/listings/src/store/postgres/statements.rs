@@ -43,9 +43,13 @@ pub(super) const FAVORED_BY: &str =
     "SELECT user_id FROM listing_favorites WHERE listing_id = $1 ORDER BY user_id LIMIT $2";
 pub(super) const IS_FAVORITE: &str =
     "SELECT EXISTS (SELECT 1 FROM listing_favorites WHERE user_id = $1 AND listing_id = $2)";
-pub(super) const OF_SKU: &str = "
-    SELECT id FROM listings WHERE sku = $1 AND deleted_at IS NULL AND storefront_id IS NOT NULL
-    ORDER BY id LIMIT 1000";
+/// One row more than an answer may have shows that there are more.
+pub(super) const OF_SKUS: &str = "
+    SELECT given.sku, found.id FROM unnest($1::text[]) AS given (sku) CROSS JOIN LATERAL (
+        SELECT id FROM listings
+        WHERE sku = given.sku AND deleted_at IS NULL AND storefront_id = coalesce($2::bigint, storefront_id)
+        ORDER BY id LIMIT 1000) AS found
+    LIMIT 1001";
 
 /// Before all else in a transaction, so that the marker is locked until the transaction ends.
 const MARK: &str = "UPDATE commit_markers SET last_group = $2 WHERE id = $1 RETURNING id";
@@ -157,7 +161,7 @@ prepared! {
         favorites = FAVORITES,
         favored_by = FAVORED_BY,
         is_favorite = IS_FAVORITE,
-        of_sku = OF_SKU,
+        of_skus = OF_SKUS,
     }
 }
 

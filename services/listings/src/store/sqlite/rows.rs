@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use kit::clock::UtcMs;
 use rusqlite::types::{FromSqlError, ToSqlOutput};
-use rusqlite::{Connection, OptionalExtension, Result, Row, ToSql, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Result, Row, ToSql, params, params_from_iter};
 
 use crate::categories::Category;
 use crate::find::{Filters, Page, PageRange, Sql, SqlValue};
 use crate::listing::{Image, Listing, Status, Visibility};
 use crate::price::Price;
 use crate::stats::StorefrontStats;
+use crate::store::MAX_OF_SKUS;
 #[cfg(feature = "faults")]
 use crate::store::faults::{is_unindexed, stats_over_all_listings, unindexed};
 use crate::write::{FavoriteKey, KeyedOrderLine, OrderLine, StockLevels};
@@ -196,10 +197,25 @@ pub(super) fn is_favorite(connection: &Connection, favorite: FavoriteKey) -> Res
     connection.prepare_cached(text)?.exists([favorite.user_id, favorite.listing_id])
 }
 
-pub(super) fn of_sku(connection: &Connection, sku: &str) -> Result<Vec<i64>> {
-    let text = "SELECT id FROM listings WHERE sku = ?1 AND deleted_at IS NULL AND storefront_id IS NOT NULL
+/// Stops with the unit by which there are more than an answer may have.
+pub(super) fn of_skus(
+    connection: &Connection,
+    skus: &[String],
+    storefront_id: Option<i64>,
+) -> Result<Vec<(String, i64)>> {
+    let text = "SELECT sku, id FROM listings
+                WHERE sku = ?1 AND deleted_at IS NULL AND storefront_id = coalesce(?2, storefront_id)
                 ORDER BY id LIMIT 1000";
-    connection.prepare_cached(text)?.query_map([sku], |row| row.get(0))?.collect()
+    let mut statement = connection.prepare_cached(text)?;
+    let mut found = Vec::new();
+    for sku in skus {
+        let rows = statement.query_map(params![sku, storefront_id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        found.extend(rows.collect::<Result<Vec<_>>>()?);
+        if found.len() > MAX_OF_SKUS {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 pub(super) fn order(connection: &Connection, order_id: &str) -> Result<Vec<KeyedOrderLine>> {
