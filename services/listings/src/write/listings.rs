@@ -58,15 +58,24 @@ pub(super) fn create(
     Ok(WriteOutcome::Listing(Box::new(listing)))
 }
 
+/// Whether a listing belongs to this user. A user who may not see it does not learn that it exists.
+pub(super) fn require_owner(listing: &Listing, what: &'static str, user_id: i64) -> Result<(), WriteRefusal> {
+    if listing.user_id == user_id {
+        Ok(())
+    } else if listing.is_visible_to(user_id) {
+        Err(WriteRefusal::NotOwner)
+    } else {
+        Err(WriteRefusal::NotFound(what, listing.id))
+    }
+}
+
 pub(super) fn update(
     loaded: &mut LoadedRows,
     edit: &ListingEdit,
     now: UtcMs,
 ) -> Result<WriteOutcome, WriteRefusal> {
     let listing = loaded.listing("listing", edit.id)?;
-    if listing.user_id != edit.user_id {
-        return Err(WriteRefusal::NotOwner);
-    }
+    require_owner(listing, "listing", edit.user_id)?;
     if let Some(title) = &edit.title {
         listing.title.clone_from(title);
     }
@@ -94,9 +103,8 @@ pub(super) fn delete(
     now: UtcMs,
 ) -> Result<WriteOutcome, WriteRefusal> {
     let listing = loaded.listing("listing", id)?;
-    match deleter {
-        Deleter::Owner(user) if user != listing.user_id => return Err(WriteRefusal::NotOwner),
-        Deleter::Owner(_) | Deleter::Admin => {}
+    if let Deleter::Owner(user) = deleter {
+        require_owner(listing, "listing", user)?;
     }
     listing.deleted_at = Some(now);
     listing.updated_at = now;

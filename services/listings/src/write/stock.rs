@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use kit::clock::UtcMs;
 
+use super::listings::require_owner;
 use super::loaded_rows::OrderLine;
 use super::{
     Direction, ItemOutcome, LoadedRows, Movement, MovementRecord, NewStock, OrderItems, ProductQuantity,
@@ -17,8 +18,8 @@ pub(super) fn move_one(
     now: UtcMs,
 ) -> Result<WriteOutcome, WriteRefusal> {
     let product = product(loaded, movement.product_id, Some(movement.storefront_id))?;
-    if movement.owner.is_some_and(|owner| owner != product.user_id) {
-        return Err(WriteRefusal::NotOwner);
+    if let Some(owner) = movement.owner {
+        require_owner(product, "product", owner)?;
     }
     let before = product.quantity;
     let after =

@@ -60,6 +60,33 @@ fn a_product_of_another_storefront_and_a_listing_that_is_no_product_are_not_foun
     }
 }
 
+#[test]
+fn to_a_user_who_may_not_see_a_listing_every_change_is_refused_as_if_there_was_none() {
+    let hidden = [
+        Listing { status: Status::Draft, ..example(1) },
+        Listing { visibility: Visibility::Private, ..example(1) },
+    ];
+    for listing in hidden {
+        let by = |user_id| {
+            let item = ProductQuantity { product_id: 1, variant_id: None, quantity: 1 };
+            let items = vec![NewStock { item, reason: None }];
+            let Write::Move(mut movement) = movement(Direction::In, 1) else { unreachable!() };
+            movement.owner = Some(user_id);
+            [
+                Write::Update(Box::new(ListingEdit { id: 1, user_id, ..ListingEdit::default() })),
+                Write::Delete(1, Deleter::Owner(user_id)),
+                Write::Move(movement),
+                Write::Set(Box::new(StockSet { storefront_id: 3, items, user_id, owner: Some(user_id) })),
+            ]
+        };
+        for write in by(8) {
+            let refused = write.apply(&mut loaded(vec![listing.clone()]), NOW);
+            assert_eq!(refused, write.apply(&mut loaded(Vec::new()), NOW));
+        }
+        assert!(by(7).iter().all(|write| write.apply(&mut loaded(vec![listing.clone()]), NOW).is_ok()));
+    }
+}
+
 fn items(written: Result<WriteOutcome, WriteRefusal>) -> Vec<ItemOutcome> {
     match written.unwrap() {
         WriteOutcome::Items(outcomes) => outcomes,

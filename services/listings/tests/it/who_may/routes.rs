@@ -34,6 +34,8 @@ const ORDER: &str = r#"{"items":[{"product_id":{p},"quantity":1}]}"#;
 const DRAFT_ORDER: &str = r#"{"items":[{"product_id":{d},"quantity":1}]}"#;
 const MOVEMENT: &str =
     r#"{"storefront_id":3,"product_id":{p},"movement_type":"in","quantity":1,"user_id":{u}}"#;
+const DRAFT_MOVEMENT: &str =
+    r#"{"storefront_id":3,"product_id":{d},"movement_type":"in","quantity":1,"user_id":{u}}"#;
 const OWNERS_MOVEMENT: &str =
     r#"{"storefront_id":3,"product_id":{p},"movement_type":"in","quantity":1,"user_id":7}"#;
 const BATCH: &str = r#"{"storefront_id":3,"user_id":{u},"items":[{"product_id":{p},"quantity":1}]}"#;
@@ -52,8 +54,10 @@ pub(super) const HTTP_ROWS: &[HttpRow] = rows! {
     GET "/{id}", "an unlisted one", ["{l}", ""], "", "";
     PATCH "/{id}", "as oneself", ["{p}", ""], "", r#"{"user_id":{u},"price":6}"#;
     PATCH "/{id}", "as the owner", ["{p}", ""], "", r#"{"user_id":7,"price":6}"#;
+    PATCH "/{id}", "as oneself, a draft", ["{d}", ""], "", r#"{"user_id":{u},"price":6}"#;
     DELETE "/{id}", "as oneself", ["{p}", ""], "user_id={u}", "";
     DELETE "/{id}", "as the owner", ["{p}", ""], "user_id=7", "";
+    DELETE "/{id}", "as oneself, a private one", ["{h}", ""], "user_id={u}", "";
     DELETE "/{id}", "with `is_admin`", ["{p}", ""], "is_admin=true", "";
     GET "/{id}/similar", "to the owner's", ["{p}", ""], "", "";
     GET "/{id}/similar", "to a draft", ["{d}", ""], "", "";
@@ -84,6 +88,7 @@ pub(super) const HTTP_ROWS: &[HttpRow] = rows! {
     POST "/stock/check", "of a draft", NO_IDS, "", DRAFT_ORDER;
     POST "/stock/movements", "as oneself", NO_IDS, "", MOVEMENT;
     POST "/stock/movements", "as the owner", NO_IDS, "", OWNERS_MOVEMENT;
+    POST "/stock/movements", "as oneself, of a draft", NO_IDS, "", DRAFT_MOVEMENT;
     POST "/stock/batch", "as oneself", NO_IDS, "", BATCH;
     POST "/stock/batch", "as the owner", NO_IDS, "", OWNERS_BATCH;
 };

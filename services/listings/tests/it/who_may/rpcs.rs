@@ -93,8 +93,10 @@ pub(super) const ROWS: &[Row] = rows! {
     "CreateListing", "as oneself, in the owner's storefront", create_listing(of => offer(of.user, Some(3))), |_| true;
     "UpdateListing", "as oneself", update_listing(of => edit(of.product, of.user)), |_| true;
     "UpdateListing", "as the owner", update_listing(of => edit(of.product, 7)), |_| true;
+    "UpdateListing", "as oneself, a draft", update_listing(of => edit(of.draft, of.user)), |_| true;
     "DeleteListing", "as oneself", delete_listing(of => delete(of.product, of.user, false)), |_| true;
     "DeleteListing", "as the owner", delete_listing(of => delete(of.product, 7, false)), |_| true;
+    "DeleteListing", "as oneself, a private one", delete_listing(of => delete(of.private, of.user, false)), |_| true;
     "DeleteListing", "with `is_admin`", delete_listing(of => delete(of.product, 0, true)), |_| true;
     "SearchListings", "by word",
         search_listings(_of => SearchListingsRequest { query: "bike".to_owned(), ..Default::default() }), |a| a.total > 0;
@@ -152,6 +154,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "RecordInventoryMovement", "as oneself",
         record_inventory_movement(of => movement(of.product, of.user)), |a| a.success;
     "RecordInventoryMovement", "as the owner", record_inventory_movement(of => movement(of.product, 7)), |a| a.success;
+    "RecordInventoryMovement", "as oneself, of a draft",
+        record_inventory_movement(of => movement(of.draft, of.user)), |a| a.success;
     "BatchUpdateStock", "as oneself", batch_update_stock(of => batch(of.product, of.user)), |a| a.failed_count == 0;
     "BatchUpdateStock", "as the owner", batch_update_stock(of => batch(of.product, 7)), |a| a.failed_count == 0;
 };
