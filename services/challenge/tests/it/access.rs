@@ -1,7 +1,7 @@
 //! Who may call what: every route and rpc with every kind of caller, compared with the table in
 //! `docs/who-may-challenge.md`.
 //!
-//! `WRITE_DOCS=1 cargo test -p challenge every_route_and_rpc` writes the table.
+//! `WRITE_DOCS=1 cargo test -p challenge --features profiling access` writes the tables.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,6 +18,9 @@ use crate::support::{Player, Server};
 
 /// The routes of the operators' port.
 const OPERATORS: [&str; 4] = ["/healthz", "/readyz", "/ready", "/metrics"];
+/// Those that it has with `PROFILING=on` besides.
+const PROFILES: [&str; 5] =
+    ["/debug/pprof", "/debug/pprof/", "/debug/pprof/profile", "/debug/pprof/heap", "/debug/pprof/allocs"];
 const LOGIN_GOAL: &str = "goal-010-01";
 /// Those whose requests must change nothing of the user come before the user.
 const CALLERS: [&str; 6] = [
@@ -51,7 +54,11 @@ async fn http_cell(address: SocketAddr, request: (&Method, &str), authorization:
     }
     // Makes the goal inactive, if that is what the route does.
     let request = request.body(Body::from(r#"{"isActive":false}"#)).unwrap();
-    match Player::new(address, "").raw(request).await.unwrap().0.as_u16() {
+    cell(Player::new(address, "").raw(request).await.unwrap().0.as_u16())
+}
+
+fn cell(status: u16) -> String {
+    match status {
         refused @ (401 | 403) => refused.to_string(),
         _ => "yes".to_owned(),
     }
@@ -108,12 +115,57 @@ async fn every_route_and_rpc_and_caller_is_as_documented() {
 
 #[test]
 fn every_route_of_the_operators_port_is_tried() {
-    let routes = include_str!("../../../kit/src/admin.rs").split(".route(").skip(1);
+    let sources =
+        [include_str!("../../../kit/src/admin.rs"), include_str!("../../../kit/src/profiling/routes.rs")];
+    let routes = sources.iter().flat_map(|source| source.split(".route(").skip(1));
     let mut routes: Vec<&str> = routes.map(|rest| rest.split('"').nth(1).unwrap()).collect();
-    let mut tried = OPERATORS.to_vec();
+    let mut tried = [&OPERATORS[..], &PROFILES].concat();
     routes.sort_unstable();
     tried.sort_unstable();
     assert_eq!(routes, tried);
+}
+
+/// Builds without profiles cannot send these requests, but their document must have the routes.
+#[test]
+fn the_documented_profiles_are_all_there_are() {
+    let document = include_str!("../../../../docs/who-may-challenge.md");
+    let (_, profiles) = document.split_once("<!-- begin profiles -->").unwrap();
+    let rows = profiles.split("| admin port: `GET ").skip(1);
+    assert_eq!(rows.map(|row| row.split('`').next().unwrap()).collect::<Vec<_>>(), PROFILES);
+}
+
+/// A caller on this machine needs no token, so these requests come from another.
+#[cfg(feature = "profiling")]
+#[tokio::test]
+async fn profiles_are_for_the_callers_that_are_documented() {
+    use hyper::service::Service as _;
+
+    let on = [(kit::profiling::VARIABLE, "on")];
+    kit::profiling::start(&kit::env::Env::of(on)).unwrap();
+    let signer = Signer::ec("e");
+    let keys = KeyServer::start(&[&signer]).await;
+    let settings = crate::database::TestDatabase::new().settings(&crate::publishers::settings(&keys));
+    let metrics = kit::metrics::Metrics::new("challenge");
+    let identity = std::sync::Arc::new(kit::auth::Identity::start(settings.tokens, settings.roles, &metrics));
+    identity.ready().await;
+    let routes = hyper_util::service::TowerToHyperService::new(kit::profiling::routes(identity));
+    let mut table = format!("| | {} |\n|{}\n", CALLERS.join(" | "), " --- |".repeat(CALLERS.len() + 1));
+    for path in PROFILES {
+        let mut cells = Vec::new();
+        for authorization in credentials(&signer) {
+            // Whoever may take a profile is told that this one takes too short, without waiting for it.
+            let mut request = Request::get(format!("{path}?seconds=0&debug=1"));
+            if let Some(authorization) = authorization {
+                request = request.header("authorization", authorization);
+            }
+            let mut request = request.body(Body::empty()).unwrap();
+            request.extensions_mut().insert(kit::serve::Peer("192.0.2.1:1".parse().unwrap()));
+            cells.push(cell(routes.call(request).await.unwrap().status().as_u16()));
+        }
+        rows(&mut table, &format!("admin port: `GET {path}`"), &cells);
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/who-may-challenge.md");
+    assert_eq!(peers::document::section(&file, "profiles", &table).unwrap(), table);
 }
 
 /// Every caller but the user tries every route, also with the user's name in every place that could name one.
