@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use kit::auth::Denied;
+use kit::caller_limit::CallerLimit;
 use kit::limit::{Limit, Permit};
 
 use crate::identity::Identity;
 use crate::operations::OVERLOADED_MESSAGE;
 use crate::refusal::Code;
-use crate::user_limit::{UserLimit, UserSlot};
+use crate::user::{UserId, UserPlace};
 
 /// Decides it.
 #[derive(Debug, Clone)]
@@ -18,7 +19,7 @@ pub struct Admission {
     /// Requests in flight, of all users.
     pub limit: Limit,
     /// Requests in flight of each user.
-    pub users: UserLimit,
+    pub users: CallerLimit<UserId>,
     /// Authenticates callers.
     pub identity: Arc<Identity>,
 }
@@ -27,7 +28,7 @@ pub struct Admission {
 #[derive(Debug)]
 pub struct Admitted {
     /// The place of the user who sent it.
-    pub place: UserSlot,
+    pub place: UserPlace,
     _slot: Permit,
 }
 

@@ -19,8 +19,7 @@ use crate::store::{
     ClaimEnd, ClaimFailure, ClaimFailureKind, ClaimIntent, ClaimStart, ClaimTerms, OpenClaims, Store,
     StoreError,
 };
-use crate::user::UserId;
-use crate::user_limit::UserSlot;
+use crate::user::{UserId, UserPlace};
 use locks::{ClaimLock, ClaimLockKey, ClaimLocks};
 
 /// Open claims resumed concurrently.
@@ -81,7 +80,7 @@ pub struct Claims {
 struct ClaimSlot {
     _slot: Permit,
     _lock: ClaimLock,
-    _place: UserSlot,
+    _place: UserPlace,
 }
 
 impl Claims {
@@ -111,8 +110,8 @@ impl Claims {
     ///
     /// # Errors
     /// When every slot is taken, the rules refuse, the grant fails, or the store does.
-    pub async fn claim(self: &Arc<Self>, place: UserSlot, goal: GoalIndex) -> Result<UtcMs, ClaimError> {
-        let user = place.user().clone();
+    pub async fn claim(self: &Arc<Self>, place: UserPlace, goal: GoalIndex) -> Result<UtcMs, ClaimError> {
+        let user = place.caller().clone();
         let key = ClaimLockKey { user: user.clone(), goal_id: self.catalog.goal(goal).id.clone() };
         let lock = self.lock(key).await?;
         let slot = self.slots.enter().ok_or(ClaimError::Full)?;

@@ -26,5 +26,4 @@ pub mod server;
 pub mod settings;
 pub mod store;
 pub mod user;
-pub mod user_limit;
 pub mod view;

@@ -11,8 +11,7 @@ use crate::claims::{ClaimError, Claims};
 use crate::rules::{Activation, ClaimRefusal, GoalRow, UserGoals, rotate};
 use crate::seeds::Seeds;
 use crate::store::{Initialized, Store, StoreError};
-use crate::user::UserId;
-use crate::user_limit::UserSlot;
+use crate::user::{UserId, UserPlace};
 pub use select::{DrawRequest, NamedRequest};
 
 /// The message of every refusal for overload.
@@ -166,7 +165,7 @@ impl Operations {
     ///
     /// # Errors
     /// When the rules refuse, the reward client fails, or the store does not answer.
-    pub async fn claim(&self, place: UserSlot, goal: GoalIndex) -> Result<UtcMs, Refusal> {
+    pub async fn claim(&self, place: UserPlace, goal: GoalIndex) -> Result<UtcMs, Refusal> {
         #[cfg(feature = "faults")]
         let _held = kit::faults::inject().await;
         Ok(self.claims.claim(place, goal).await?)

@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use kit::auth;
 use kit::backlog::Backlog;
+use kit::caller_limit::CallerLimit;
 use kit::clock::UtcMs;
 use kit::grpc::PortHealth;
 use kit::grpc_metrics::GrpcMetrics;
@@ -33,7 +34,6 @@ use crate::role::Role;
 use crate::seeds::Seeds;
 use crate::settings::Settings;
 use crate::store::{OpenClaims, Store, StoreError, StoreOpenError, StoreOptions};
-use crate::user_limit::UserLimit;
 pub use ports::Addresses;
 use ports::{Listeners, PlayerListeners};
 
@@ -144,7 +144,7 @@ impl Core {
         ));
         self.metrics.watch("in_flight", "Players' requests in flight, over HTTP and gRPC", limit);
         self.metrics.watch("claims_in_flight", "Players' claims carried out", self.claims.slots());
-        let (users, identity) = (UserLimit::new(settings.user_in_flight), Arc::clone(&self.identity));
+        let (users, identity) = (CallerLimit::new(settings.user_in_flight), Arc::clone(&self.identity));
         let admission = Admission { limit: limit.clone(), users, identity };
         let api = Api::new(&settings.base_path, Arc::clone(&operations), Arc::clone(&self.health));
         let http = http::router(&settings.base_path, Arc::new(api), &admission, &self.metrics);

@@ -3,12 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
+use kit::caller_limit::CallerPlace;
+
 /// Characters a user id may have.
 const MAX_CHARS: usize = 100;
 
 /// A user id: 1 to 100 characters, none of them a control character. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UserId(Arc<str>);
+
+/// The place of a user among the requests in progress.
+pub type UserPlace = CallerPlace<UserId>;
 
 impl UserId {
     /// `text` as a user id, unless it is empty, too long or contains control characters.

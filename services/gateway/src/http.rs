@@ -17,12 +17,12 @@ use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
 use kit::auth::{Denied, Identity, Role};
+use kit::caller_limit::CallerLimit;
 use kit::metrics::{Endpoint, Metrics};
 
 use crate::accept::Acceptor;
 use crate::caller::Caller;
 use crate::device::Devices;
-use crate::device_limit::DeviceLimit;
 use crate::meters::Meters;
 pub use body::BodyBounds;
 pub use response::overloaded;
@@ -47,7 +47,7 @@ pub struct Api {
     /// Bounds on bodies.
     pub bodies: BodyBounds,
     /// Bounds on the requests of one device.
-    pub device_limit: DeviceLimit,
+    pub device_limit: CallerLimit<String>,
     /// The status of a response to samples that were accepted.
     pub accepted_status: StatusCode,
 }

@@ -8,7 +8,6 @@ pub mod accept;
 pub mod breaker;
 pub mod caller;
 pub mod device;
-pub mod device_limit;
 pub mod entry;
 #[cfg(feature = "faults")]
 pub mod faults;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use kit::auth::Identity;
 use kit::backlog::Backlog;
+use kit::caller_limit::CallerLimit;
 use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
@@ -16,7 +17,6 @@ use kit::servers::Servers;
 
 use crate::accept::{Acceptor, Durability};
 use crate::device::Devices;
-use crate::device_limit::DeviceLimit;
 use crate::http::routes::TELEMETRY;
 use crate::http::{self, Api, BodyBounds};
 use crate::journal::{Journal, JournalError, RecoveredTasks};
@@ -155,7 +155,7 @@ fn core(
         meters: Arc::clone(&meters),
         metrics: metrics.clone(),
         bodies: BodyBounds::new(settings.bodies),
-        device_limit: DeviceLimit::new(settings.device_in_flight),
+        device_limit: CallerLimit::new(settings.device_in_flight),
         accepted_status: settings.accepted_status,
     });
     let work = WorkerContext::new(queue, Sink::open(&settings.sink)?, meters);

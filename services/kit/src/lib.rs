@@ -6,6 +6,7 @@
 pub mod admin;
 pub mod auth;
 pub mod backlog;
+pub mod caller_limit;
 pub mod client;
 pub mod clock;
 pub mod drain;

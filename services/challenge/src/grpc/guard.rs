@@ -15,8 +15,7 @@ use super::status::{self, refusal};
 use crate::admission::Admission;
 use crate::http::routes::Access;
 use crate::refusal::Code;
-use crate::user::UserId;
-use crate::user_limit::UserSlot;
+use crate::user::{UserId, UserPlace};
 
 /// Each rpc's path, its name in the metrics, and which callers may call it.
 const RPCS: [(&str, &str, Access); 8] = [
@@ -32,21 +31,21 @@ const RPCS: [(&str, &str, Access); 8] = [
 
 /// The place of a call's user. Only this module adds one to a call.
 #[derive(Clone)]
-struct Caller(UserSlot);
+struct Caller(UserPlace);
 
 /// The user of a call.
 ///
 /// # Errors
 /// When the call did not pass the guard: then it has no user.
 pub(super) fn caller<T>(request: &tonic::Request<T>) -> Result<UserId, Status> {
-    place(request).map(|place| place.user().clone())
+    place(request).map(|place| place.caller().clone())
 }
 
 /// The place of a call's user.
 ///
 /// # Errors
 /// When the call did not pass the guard: then it has no user.
-pub(super) fn place<T>(request: &tonic::Request<T>) -> Result<UserSlot, Status> {
+pub(super) fn place<T>(request: &tonic::Request<T>) -> Result<UserPlace, Status> {
     let caller = request.extensions().get::<Caller>().map(|caller| caller.0.clone());
     caller.ok_or_else(|| refusal(Code::Unauthenticated, "this rpc has no user"))
 }

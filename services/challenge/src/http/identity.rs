@@ -6,11 +6,11 @@ use axum::response::Response;
 
 use super::error::refusal_response;
 use crate::refusal::Code;
-use crate::user_limit::UserSlot;
+use crate::user::UserPlace;
 
 /// The place of a request's user. Only the guard adds one to a request.
 #[derive(Clone)]
-pub(super) struct Caller(pub(super) UserSlot);
+pub(super) struct Caller(pub(super) UserPlace);
 
 impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Response;

@@ -11,6 +11,6 @@ use crate::operations::Refusal;
 
 /// The body has no content and is not read.
 pub(super) async fn handle(State(api): State<Arc<Api>>, Caller(place): Caller) -> Result<Response, Refusal> {
-    let result = api.operations.initialize(place.user().clone()).await?;
+    let result = api.operations.initialize(place.caller().clone()).await?;
     Ok(json(api.initialize.render(&api.operations.catalog, &result)))
 }

@@ -16,7 +16,7 @@ pub(super) async fn handle(
     RawQuery(query): RawQuery,
     Caller(place): Caller,
 ) -> Result<Response, Refusal> {
-    let GoalsAt { goals, at } = api.operations.goals(place.user()).await?;
+    let GoalsAt { goals, at } = api.operations.goals(place.caller()).await?;
     let filter = filter_of(query.as_deref().unwrap_or_default());
     let body = api.list.render(&api.operations.catalog, &goals, filter, at);
     Ok(json(Body::new(body)))

@@ -44,7 +44,7 @@ pub(super) async fn batch(
         goal_ids: request.goal_ids.unwrap_or_default(),
         others: OtherGoals::replaced_if(request.replace_existing),
     };
-    Ok(answer(api.operations.select_named(place.user().clone(), challenge, request).await))
+    Ok(answer(api.operations.select_named(place.caller().clone(), challenge, request).await))
 }
 
 pub(super) async fn random(
@@ -60,7 +60,7 @@ pub(super) async fn random(
         active: ActiveGoals::excluded_if(request.exclude_active),
         others: OtherGoals::replaced_if(request.replace_existing),
     };
-    Ok(answer(api.operations.select_drawn(place.user().clone(), challenge, draw).await))
+    Ok(answer(api.operations.select_drawn(place.caller().clone(), challenge, draw).await))
 }
 
 fn answer(selected: Result<SelectionView<'_>, Refusal>) -> Response {

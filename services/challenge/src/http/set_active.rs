@@ -31,7 +31,7 @@ pub(super) async fn handle(
     let activation = if request.is_active.unwrap_or_default() { Activation::On } else { Activation::Off };
     let row = api
         .operations
-        .set_active(place.user().clone(), goal, activation)
+        .set_active(place.caller().clone(), goal, activation)
         .await
         .map_err(IntoResponse::into_response)?;
     Ok(json(render::json(&ActiveSet::of(&api.operations.catalog, &row, activation))))

@@ -10,9 +10,9 @@ use challenge::role::Role;
 use challenge::rules::{Activation, ClaimRefusal};
 use challenge::settings::Settings;
 use challenge::store::{ClaimStart, OpenClaims, Store};
-use challenge::user::UserId;
-use challenge::user_limit::{UserLimit, UserSlot};
+use challenge::user::{UserId, UserPlace};
 use hyper::StatusCode;
+use kit::caller_limit::CallerLimit;
 use kit::env::Env;
 use kit::metrics::Metrics;
 use serde_json::json;
@@ -117,8 +117,8 @@ fn ann() -> UserId {
     UserId::new("ann").unwrap()
 }
 
-fn place() -> UserSlot {
-    UserLimit::new(1).enter(&ann()).unwrap()
+fn place() -> UserPlace {
+    CallerLimit::new(1).enter(&ann()).unwrap()
 }
 
 async fn open(database: &TestDatabase) -> (Arc<Store>, GoalIndex) {

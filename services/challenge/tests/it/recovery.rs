@@ -10,8 +10,8 @@ use challenge::rewards::{GrantError, GrantFuture, RewardClient};
 use challenge::role::Role;
 use challenge::settings::Settings;
 use challenge::store::{ClaimStart, OpenClaims, Store};
-use challenge::user::UserId;
-use challenge::user_limit::{UserLimit, UserSlot};
+use challenge::user::{UserId, UserPlace};
+use kit::caller_limit::CallerLimit;
 use kit::clock::UtcMs;
 use kit::env::Env;
 use kit::metrics::Metrics;
@@ -54,8 +54,8 @@ fn user(number: usize) -> String {
     format!("user-{number:02}")
 }
 
-fn place(number: usize) -> UserSlot {
-    UserLimit::new(1).enter(&UserId::new(&user(number)).unwrap()).unwrap()
+fn place(number: usize) -> UserPlace {
+    CallerLimit::new(1).enter(&UserId::new(&user(number)).unwrap()).unwrap()
 }
 
 /// A store in which `count` users have begun to claim the login goal, in the order of their numbers.

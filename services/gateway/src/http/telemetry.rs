@@ -34,9 +34,10 @@ pub(super) async fn handle(
         return error(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
     };
     // Services and administrators send for many devices, and have no bound of their own.
-    let Ok(_slot) = caller.device().map(|id| api.device_limit.enter(id)).transpose() else {
+    let place = caller.device().map(|id| api.device_limit.enter(id));
+    if let Some(None) = place {
         return device_busy();
-    };
+    }
     let (body, _memory) = match api.bodies.read(body).await {
         Ok(read) => read,
         Err(refused) => return refused,
