@@ -2,6 +2,10 @@
 //!
 //! A token's claims are used only after its signature was verified with a key that fits its algorithm. No token and no
 //! claim may ever reach a log or an error. Start reading at [`Verifier::verify`].
+//!
+//! The crate `jsonwebtoken` (11.1) was tried in its place. Of the 52 cases of the tests here it decides 8 otherwise: it
+//! accepts a list as `iss`, an empty `sub`, an `iat` that is malformed or in the future, an `exp` that is past by just the
+//! skew, and `crit`; the choice of a key for a token without `kid` and the namespace would still be ours.
 
 mod bearer;
 mod cache;
