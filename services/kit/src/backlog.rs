@@ -11,17 +11,22 @@
 //! its requests would come too late. So it is read, and the same number bounds the requests in progress of all of them;
 //! the others are refused at once, before anything is done for them.
 
+mod checks;
 mod control;
+mod turns;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use checks::Checks;
 use control::{CHECK_INTERVAL, Control, Window, allowed};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
 
 use crate::metrics::Metrics;
+use turns::Turns;
+pub(crate) use turns::{Place, Read};
 
 /// As many connections may always be open: fewer could leave the process without work while clients read their responses.
 const MIN_OPEN: usize = 64;
@@ -32,10 +37,9 @@ const MIN_REQUESTS: usize = 16;
 /// Connections that are accepted between two checks: more would be here before the first delay is seen.
 const MAX_FRESH: usize = 64;
 
-/// After as many checks in a row that were late, and before that is known to be an overload, there may be twice as many
-/// requests in progress as usual, and at least this many: the others would make all of them late.
-const LATE_CHECKS: usize = 2;
-const MAX_BURST: usize = 128;
+/// While the last checks were late, and before that is known to be an overload, there may be twice as many requests in
+/// progress as usual, and at least this many: the others would make all of them late.
+const MIN_BURST: usize = 128;
 
 /// A process's backlog. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -45,18 +49,19 @@ pub struct Backlog {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// How many checks in a row, up to the last one, found a delay above the target.
-    late_checks: AtomicUsize,
+    /// None without a target.
+    checks: Option<Checks>,
     /// Whether connections and requests are limited now.
     is_behind: AtomicBool,
     /// Connections that are open, each with one request at a time.
     connections: Bounded,
     /// Requests in progress on connections that have many.
     requests: Bounded,
+    /// Which connections that have many are read at once.
+    turns: Arc<Turns>,
     times: Times,
     /// Connections that were accepted since the last check. They cost most, and their requests have not come yet.
     fresh: AtomicUsize,
-    is_watched: bool,
     /// Connections that are to be closed.
     surplus: AtomicUsize,
     /// Whether a port waited for the limit, or a request was refused, since the last window.
@@ -102,7 +107,8 @@ impl Bounded {
     fn release(&self, was_late: bool) {
         let peak = self.peak.swap(self.open(), Ordering::Relaxed);
         if !was_late {
-            self.usual.store(peak, Ordering::Relaxed);
+            let most = burst(self.usual.load(Ordering::Relaxed));
+            self.usual.store(peak.min(most), Ordering::Relaxed);
         }
     }
 
@@ -111,6 +117,11 @@ impl Bounded {
         let peak = self.peak.swap(self.open(), Ordering::Relaxed);
         self.allowed.store(allowed(peak, factor, min), Ordering::Relaxed);
     }
+}
+
+/// How many may be open where that many are usual.
+fn burst(usual: usize) -> usize {
+    usual.saturating_mul(2).max(MIN_BURST)
 }
 
 /// An open connection, which counts until it is dropped.
@@ -154,7 +165,8 @@ impl Backlog {
         if target.is_zero() {
             return Self::default();
         }
-        let backlog = Self { shared: Arc::new(Shared { is_watched: true, ..Shared::default() }) };
+        let shared = Shared { checks: Some(Checks::begin(target)), ..Shared::default() };
+        let backlog = Self { shared: Arc::new(shared) };
         let overloaded = backlog.shared.overloaded.clone();
         metrics.register(|registry| {
             registry.register("overloaded", "1 while connections and requests are limited", overloaded);
@@ -163,14 +175,10 @@ impl Backlog {
         tokio::spawn(async move {
             let mut control = Control::new(target);
             loop {
-                let begun = Instant::now();
                 tokio::time::sleep(CHECK_INTERVAL).await;
                 let Some(shared) = watched.upgrade() else { return };
-                let took = begun.elapsed();
+                let Some(took) = shared.checks.as_ref().map(Checks::end) else { return };
                 shared.fresh.store(0, Ordering::Relaxed);
-                let before = shared.late_checks.load(Ordering::Relaxed);
-                let now = if took > target + CHECK_INTERVAL { before + 1 } else { 0 };
-                shared.late_checks.store(now, Ordering::Relaxed);
                 match control.record(took) {
                     Some(delay) => shared.limit(&mut control, delay),
                     None => shared.changed.notify_waiters(),
@@ -212,6 +220,15 @@ impl Backlog {
         self.shared.has_waited.store(true, Ordering::Relaxed);
     }
 
+    /// After a read of a connection that has many requests: how long it is not read.
+    pub(crate) fn after_read(&self, place: &mut Place, read: Read) -> Option<Duration> {
+        if self.is_behind() {
+            return self.shared.turns.after_read(place, read);
+        }
+        *place = Place::Free;
+        turns::pause_without_turns(read)
+    }
+
     /// Counts a request of a connection that has many; `None` if it is to be refused.
     pub(crate) fn request(&self) -> Option<OpenRequest> {
         let shared = &self.shared;
@@ -241,6 +258,11 @@ impl Backlog {
         self.shared.begin(surplus);
     }
 
+    #[cfg(test)]
+    pub(crate) fn limit_turns_to(&self, allowed: usize) {
+        self.shared.turns.limit_to(allowed);
+    }
+
     /// Ends that.
     #[cfg(test)]
     pub(crate) fn release(&self) {
@@ -264,18 +286,16 @@ impl Shared {
         if self.is_behind.load(Ordering::Relaxed) {
             return Some(self.requests.space());
         }
-        if self.late_checks.load(Ordering::Relaxed) < LATE_CHECKS {
-            return None;
-        }
-        let most = self.requests.usual.load(Ordering::Relaxed).saturating_mul(2).max(MAX_BURST);
+        self.checks.as_ref().filter(|checks| checks.are_late())?;
+        let most = burst(self.requests.usual.load(Ordering::Relaxed));
         Some(most.saturating_sub(self.requests.open()))
     }
 
     fn has_space(&self) -> bool {
         let is_within = !self.is_behind.load(Ordering::Relaxed) || self.connections.space() > 0;
-        let is_burst = self.is_watched && self.fresh.load(Ordering::Relaxed) >= MAX_FRESH;
+        let is_burst = self.checks.is_some() && self.fresh.load(Ordering::Relaxed) >= MAX_FRESH;
         let is_few = self.connections.open() < MIN_OPEN;
-        is_within && !is_burst && (is_few || self.late_checks.load(Ordering::Relaxed) == 0)
+        is_within && !is_burst && (is_few || !self.checks.as_ref().is_some_and(Checks::is_last_late))
     }
 
     /// Sets the limits that follow from a window.
@@ -285,6 +305,7 @@ impl Shared {
         let Some(factor) = control.factor(window) else { return self.end(control.is_late(delay)) };
         self.connections.limit(factor, MIN_OPEN);
         self.requests.limit(factor, MIN_REQUESTS);
+        self.turns.limit();
         let allowed = self.connections.allowed.load(Ordering::Relaxed);
         self.begin(self.connections.open().saturating_sub(allowed));
     }
@@ -301,6 +322,7 @@ impl Shared {
         self.overloaded.set(0);
         self.connections.release(was_late);
         self.requests.release(was_late);
+        self.turns.release();
         self.surplus.store(0, Ordering::Relaxed);
         self.changed.notify_waiters();
     }
@@ -340,12 +362,13 @@ mod tests {
 
     #[tokio::test]
     async fn the_requests_of_an_overload_that_begins_are_not_taken_for_usual() {
-        let backlog = Backlog::default();
-        let mut control = Control::new(Duration::from_millis(10));
+        let target = Duration::from_millis(10);
+        let shared = Shared { checks: Some(Checks::begin(target)), ..Shared::default() };
+        let (backlog, mut control) = (Backlog { shared: Arc::new(shared) }, Control::new(target));
         let mut open: Vec<_> = (0..30).map(|_| backlog.request().unwrap()).collect();
         backlog.shared.limit(&mut control, Duration::ZERO);
-        open.extend((0..MAX_BURST).map(|_| backlog.request().unwrap()));
-        backlog.shared.late_checks.store(LATE_CHECKS, Ordering::Relaxed);
+        open.extend((0..MIN_BURST).map(|_| backlog.request().unwrap()));
+        backlog.shared.checks.as_ref().unwrap().assume(target * 2);
         assert!(backlog.request().is_none(), "they are more than twice as many as usual");
         backlog.shared.limit(&mut control, Duration::from_millis(15));
         assert!(!backlog.is_behind() && backlog.request().is_none());

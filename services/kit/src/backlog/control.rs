@@ -17,7 +17,13 @@ const MAX_DECREASE: f64 = 0.25;
 const INCREASE: f64 = 1.125;
 /// While they are limited, requests may be in progress for this many targets longer than before. Tasks are not all that
 /// requests wait for: the delay is small where many of them wait for the database.
-const MAX_TARGETS_IN_PROGRESS: u32 = 2;
+const MAX_TARGETS_IN_PROGRESS: u32 = 3;
+
+/// How late checks are, after one with this delay: half of it is the last one's. No single check exceeds the target, however
+/// late it is: a machine that was busy with something else for a moment is no overload.
+pub(super) fn lateness(before: Duration, delay: Duration, target: Duration) -> Duration {
+    (before + delay.min(target * 2)) / 2
+}
 
 /// What was seen in a window.
 #[derive(Debug, Clone, Copy)]
@@ -164,6 +170,17 @@ mod tests {
                 assert_eq!(control.factor(window(delay)), None);
             }
         }
+    }
+
+    #[test]
+    fn checks_are_late_that_are_so_in_turn_with_others_but_not_a_single_one() {
+        let after = |delays: &[u32]| {
+            let delays = delays.iter().map(|ms| Duration::from_millis((*ms).into()));
+            delays.fold(Duration::ZERO, |before, delay| lateness(before, delay, TARGET))
+        };
+        assert!(after(&[0, 0, 5_000]) <= TARGET);
+        assert!(after(&[15, 16]) > TARGET && after(&[20, 0, 20]) > TARGET);
+        assert!(after(&[20, 20, 0]) <= TARGET && after(&[9; 100]) <= TARGET);
     }
 
     #[test]

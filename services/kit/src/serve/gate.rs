@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::{HeaderMap, HeaderValue, Version, header};
@@ -19,7 +20,7 @@ use prometheus_client::metrics::counter::Counter;
 use super::Peer;
 use super::frames::response_block;
 use super::streams::StreamExecutor;
-use crate::backlog::{Backlog, OpenConnection, OpenRequest};
+use crate::backlog::{Backlog, OpenConnection, OpenRequest, Place, Read};
 use crate::limit::Limit;
 use crate::metrics::Metrics;
 
@@ -133,12 +134,14 @@ impl Gate {
         self.backlog.space()
     }
 
-    /// Requests were refused before they were parsed.
-    pub(super) fn note_refused(&self, count: u64) {
-        if count > 0 {
+    /// After a read of a connection of HTTP/2, whose surplus requests were refused before they were parsed: how long it is
+    /// not read.
+    pub(super) fn after_read(&self, place: &mut Place, read: Read) -> Option<Duration> {
+        if read.refused > 0 {
             self.backlog.note_refused();
-            self.refused.inc_by(count);
+            self.refused.inc_by(read.refused);
         }
+        self.backlog.after_read(place, read)
     }
 
     /// The headers of a refusal, encoded for HTTP/2.

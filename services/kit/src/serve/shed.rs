@@ -9,7 +9,7 @@
 //! is behind, to refer to none (SETTINGS_HEADER_TABLE_SIZE of 0); until it has acknowledged that, the server refuses.
 //!
 //! A connection some of whose requests were refused is not read again for a moment: to read and write costs more than to
-//! refuse, and so it is done for many requests at once.
+//! refuse, and so it is done for many requests at once. Where many connections have such requests, most wait for a turn.
 
 mod header_table;
 mod requests;
@@ -21,13 +21,13 @@ use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::Gate;
+use crate::backlog::{Place, Read};
 use requests::{Requests, Sorted};
 use responses::Responses;
 
@@ -37,9 +37,6 @@ const READ_BYTES: usize = 32 * 1024;
 const MAX_REPLY_BYTES: usize = 64 * 1024;
 /// Reads in a row without a byte for the server, after which other connections get their turn.
 const MAX_READS: usize = 4;
-
-/// Between two reads of a connection some of whose requests were refused.
-const PAUSE: Duration = Duration::from_millis(25);
 
 /// A connection of HTTP/2 whose surplus requests are refused.
 pub(super) struct Shedding<S = TcpStream> {
@@ -57,6 +54,7 @@ pub(super) struct Shedding<S = TcpStream> {
     sent: usize,
     /// Until it ends, nothing is read.
     pause: Option<Pin<Box<Sleep>>>,
+    place: Place,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Shedding<S> {
@@ -71,6 +69,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Shedding<S> {
             replies: Vec::new(),
             sent: 0,
             pause: None,
+            place: Place::default(),
         }
     }
 
@@ -104,13 +103,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Shedding<S> {
     fn poll_sort(&mut self, context: &mut Context<'_>, space: usize) -> Poll<io::Result<bool>> {
         let mut bytes = [MaybeUninit::uninit(); READ_BYTES];
         let mut input = ReadBuf::uninit(&mut bytes);
-        ready!(Pin::new(&mut self.stream).poll_read(context, &mut input))?;
-        let (passed, replies, refusal) = (&mut self.passed, &mut self.replies, self.gate.refusal_block());
-        let refused = self.requests.sort(input.filled(), &mut Sorted { passed, replies, space, refusal });
-        self.gate.note_refused(refused);
-        if refused > 0 && input.remaining() > 0 {
-            self.pause = Some(Box::pin(sleep(PAUSE)));
+        let polled = Pin::new(&mut self.stream).poll_read(context, &mut input);
+        if polled.is_pending() && self.place.is_waiting() {
+            // Nothing has come in its pause: it does not need a turn.
+            self.place = Place::default();
         }
+        ready!(polled)?;
+        let (passed, replies, refusal) = (&mut self.passed, &mut self.replies, self.gate.refusal_block());
+        let mut sorted = Sorted { passed, replies, space, refusal };
+        let refused = self.requests.sort(input.filled(), &mut sorted);
+        let read = Read { passed: (space - sorted.space) as u64, refused, is_all: input.remaining() > 0 };
+        self.pause = self.gate.after_read(&mut self.place, read).map(|pause| Box::pin(sleep(pause)));
         Poll::Ready(Ok(!input.filled().is_empty()))
     }
 
@@ -136,8 +139,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Shedding<S> {
                 ready!(pause.as_mut().poll(context));
                 this.pause = None;
             }
-            let space = this.gate.space();
+            let space = this.gate.space().map(|space| if this.place.is_waiting() { 0 } else { space });
             if space.is_none() && this.requests.all_pass() {
+                this.place = Place::default();
                 let before = buffer.filled().len();
                 ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
                 this.requests.passed(&buffer.filled()[before..]);

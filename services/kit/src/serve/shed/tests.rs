@@ -106,6 +106,34 @@ async fn while_the_process_is_behind_nothing_of_a_surplus_request_is_parsed_and_
     expect(pair.send_all(0..100).await, StatusCode::OK);
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_comes_while_its_connection_waits_for_a_turn_is_refused_although_there_is_space() {
+    let pair = Pair::start().await;
+    assert_eq!(pair.send("/work", 0).await, StatusCode::OK);
+    pair.backlog.limit_to(0, 0);
+    pair.backlog.limit_turns_to(0);
+    while pair.send("/work", 1).await == StatusCode::OK {}
+    pair.backlog.limit_to(1_000_000, 0);
+    for value in 0..10 {
+        assert_eq!(pair.send("/work", value).await, StatusCode::TOO_MANY_REQUESTS);
+    }
+    pair.backlog.limit_turns_to(1);
+    assert_eq!(pair.send("/work", 2).await, StatusCode::TOO_MANY_REQUESTS, "it came before its turn");
+    assert_eq!(pair.send("/work", 3).await, StatusCode::OK);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_on_which_nothing_came_needs_no_turn() {
+    let pair = Pair::start().await;
+    pair.backlog.limit_to(0, 0);
+    pair.backlog.limit_turns_to(0);
+    while pair.send("/work", 0).await == StatusCode::OK {}
+    pair.backlog.limit_to(1_000_000, 0);
+    assert_eq!(pair.send("/work", 1).await, StatusCode::TOO_MANY_REQUESTS);
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert_eq!(pair.send("/work", 2).await, StatusCode::OK);
+}
+
 /// A client that has acknowledged that it refers to no earlier headers, after this preface.
 fn requests_without_table() -> Requests {
     let (mut requests, mut replies) = (Requests::default(), Vec::new());
