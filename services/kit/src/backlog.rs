@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 
 use crate::metrics::Metrics;
 use turns::Turns;
-pub(crate) use turns::{Place, Read};
+pub(crate) use turns::{Read, TurnState};
 
 /// As many connections may always be open: fewer could leave the process without work while clients read their responses.
 const MIN_OPEN: usize = 64;
@@ -221,11 +221,11 @@ impl Backlog {
     }
 
     /// After a read of a connection that has many requests: how long it is not read.
-    pub(crate) fn after_read(&self, place: &mut Place, read: Read) -> Option<Duration> {
+    pub(crate) fn after_read(&self, state: &mut TurnState, read: Read) -> Option<Duration> {
         if self.is_behind() {
-            return self.shared.turns.after_read(place, read);
+            return self.shared.turns.after_read(state, read);
         }
-        *place = Place::Free;
+        *state = TurnState::Free;
         turns::pause_without_turns(read)
     }
 

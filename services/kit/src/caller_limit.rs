@@ -17,11 +17,11 @@ pub struct CallerLimit<C: Hash + Eq> {
 /// A caller's place: that of a request, and of what it began when this outlives it. Freed with the last clone.
 #[derive(Debug)]
 pub struct CallerPlace<C: Hash + Eq> {
-    place: Arc<Place<C>>,
+    place: Arc<CallerSlot<C>>,
 }
 
 #[derive(Debug)]
-struct Place<C: Hash + Eq> {
+struct CallerSlot<C: Hash + Eq> {
     limit: CallerLimit<C>,
     caller: C,
 }
@@ -46,7 +46,7 @@ impl<C: Hash + Eq> CallerLimit<C> {
             return None;
         }
         *count += 1;
-        let place = Place { limit: self.clone(), caller: caller.to_owned() };
+        let place = CallerSlot { limit: self.clone(), caller: caller.to_owned() };
         Some(CallerPlace { place: Arc::new(place) })
     }
 
@@ -75,7 +75,7 @@ impl<C: Hash + Eq> Clone for CallerPlace<C> {
     }
 }
 
-impl<C: Hash + Eq> Drop for Place<C> {
+impl<C: Hash + Eq> Drop for CallerSlot<C> {
     fn drop(&mut self) {
         let mut requests = self.limit.lock();
         if let Some(count) = requests.get_mut(&self.caller) {

@@ -225,7 +225,7 @@ impl<W: GroupWriter> GroupCommit<W> {
 
     /// Collects the commands that have arrived, after waiting for the first, or none when it is time for a retry;
     /// returns whether more may come. From the end of the queue on none is accepted; those that were queued behind it
-    /// before are among the last, because their senders were told that they would be written.
+    /// before are among the last, because they were accepted.
     async fn gather(&mut self, group: &mut Vec<W::Command>) -> bool {
         let first = if self.retries.is_empty() {
             self.messages.recv().await

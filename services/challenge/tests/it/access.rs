@@ -153,7 +153,7 @@ async fn profiles_are_for_the_callers_that_are_documented() {
     for path in PROFILES {
         let mut cells = Vec::new();
         for authorization in credentials(&signer) {
-            // Whoever may take a profile is told that this one takes too short, without waiting for it.
+            // Callers that may take a profile are refused at once because this one takes too short.
             let mut request = Request::get(format!("{path}?seconds=0&debug=1"));
             if let Some(authorization) = authorization {
                 request = request.header("authorization", authorization);

@@ -75,7 +75,7 @@ fn sync_name(path: &Path) -> io::Result<()> {
 
 fn end_the_last_line(path: &Path) -> io::Result<()> {
     let mut file = File::options().create(true).read(true).append(true).open(path)?;
-    // Whoever created it may have ended before this was done.
+    // The process that created it may have ended before this was done.
     sync_name(path)?;
     if file.metadata()?.len() == 0 {
         return Ok(());

@@ -45,7 +45,7 @@ pub(super) struct Turns {
 
 /// What a connection may do.
 #[derive(Debug, Default)]
-pub(crate) enum Place {
+pub(crate) enum TurnState {
     /// None of its requests were refused.
     #[default]
     Free,
@@ -91,29 +91,29 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// After a read while requests are limited: changes the connection's place, and returns how long it is not read.
-    pub(super) fn after_read(self: &Arc<Self>, place: &mut Place, read: Read) -> Option<Duration> {
-        let was_waiting = place.is_waiting();
+    /// After a read while requests are limited: changes the connection's state, and returns how long it is not read.
+    pub(super) fn after_read(self: &Arc<Self>, state: &mut TurnState, read: Read) -> Option<Duration> {
+        let was_waiting = state.is_waiting();
         if was_waiting && !read.is_all {
             return None;
         }
-        *place = match std::mem::take(place) {
-            Place::Free if read.refused == 0 => Place::Free,
-            Place::Turn(turn) if read.refused == 0 || !turn.is_over() => Place::Turn(turn),
-            Place::Turn(_) => Place::Waiting(self.wait()),
-            Place::Free => self.take().map_or_else(|| Place::Waiting(self.wait()), Place::Turn),
-            Place::Waiting(waiting) => self.take().map_or(Place::Waiting(waiting), Place::Turn),
+        *state = match std::mem::take(state) {
+            TurnState::Free if read.refused == 0 => TurnState::Free,
+            TurnState::Turn(turn) if read.refused == 0 || !turn.is_over() => TurnState::Turn(turn),
+            TurnState::Turn(_) => TurnState::Waiting(self.wait()),
+            TurnState::Free => self.take().map_or_else(|| TurnState::Waiting(self.wait()), TurnState::Turn),
+            TurnState::Waiting(waiting) => self.take().map_or(TurnState::Waiting(waiting), TurnState::Turn),
         };
-        match place {
-            Place::Waiting(waiting) => {
+        match state {
+            TurnState::Waiting(waiting) => {
                 waiting.attempts += 1;
                 // One that has waited for long looks more often, so that each gets a turn.
                 let pause = pause_for(&self.waiting).min(MAX_LONG_PAUSE) / waiting.attempts;
                 return Some(pause.max(MIN_LONG_PAUSE));
             }
-            Place::Free => return None,
-            Place::Turn(_) if was_waiting => {}
-            Place::Turn(_) => {
+            TurnState::Free => return None,
+            TurnState::Turn(_) if was_waiting => {}
+            TurnState::Turn(_) => {
                 self.passed.fetch_add(read.passed, Ordering::Relaxed);
                 self.refused.fetch_add(read.refused, Ordering::Relaxed);
             }
@@ -171,7 +171,7 @@ fn pause_for(connections: &AtomicUsize) -> Duration {
     PAUSE_FOR_EACH.saturating_mul(count)
 }
 
-impl Place {
+impl TurnState {
     /// Whether its requests may be too old to be of use.
     pub(crate) fn is_waiting(&self) -> bool {
         matches!(self, Self::Waiting(_))
@@ -208,7 +208,7 @@ mod tests {
     /// A connection with a constant rate of requests, and when it is read next.
     #[derive(Default)]
     struct Connection {
-        place: Place,
+        state: TurnState,
         requests_per_ms: f64,
         unread: f64,
         next_read: Duration,
@@ -264,11 +264,11 @@ mod tests {
                     if connection.next_read > self.time || connection.unread < 1.0 {
                         continue;
                     }
-                    let space = if connection.place.is_waiting() { 0.0 } else { self.space };
+                    let space = if connection.state.is_waiting() { 0.0 } else { self.space };
                     let came = connection.unread.floor();
                     let passed = came.min(space.floor());
                     let read = Read { passed: passed as u64, refused: (came - passed) as u64, is_all: true };
-                    let pause = self.turns.after_read(&mut connection.place, read);
+                    let pause = self.turns.after_read(&mut connection.state, read);
                     // Tasks of a process that is behind are woken late.
                     let late = pause.map(|pause| {
                         pause + STEP * ((index * 13 + connection.reads as usize * 7) % 11) as u32
@@ -306,7 +306,7 @@ mod tests {
     async fn when_fewer_requests_come_each_connection_gets_a_turn() {
         let mut service = Service::new(1.7, &[1.0; 17]);
         service.run(2).await;
-        assert!(service.connections.iter().filter(|connection| connection.place.is_waiting()).count() > 10);
+        assert!(service.connections.iter().filter(|connection| connection.state.is_waiting()).count() > 10);
         for connection in &mut service.connections {
             connection.requests_per_ms = 0.05;
         }
@@ -326,20 +326,20 @@ mod tests {
     async fn when_nothing_is_limited_any_more_the_next_connection_gets_a_turn() {
         let turns = Arc::new(Turns::default());
         let read = Read { passed: 1, refused: 9, is_all: true };
-        let mut places: Vec<_> = (0..40).map(|_| Place::default()).collect();
-        for place in &mut places {
-            assert!(turns.after_read(place, read).is_some_and(|pause| pause <= MAX_PAUSE));
+        let mut states: Vec<_> = (0..40).map(|_| TurnState::default()).collect();
+        for state in &mut states {
+            assert!(turns.after_read(state, read).is_some_and(|pause| pause <= MAX_PAUSE));
         }
         turns.limit();
-        let pauses = places.iter_mut().filter_map(|place| turns.after_read(place, read));
+        let pauses = states.iter_mut().filter_map(|state| turns.after_read(state, read));
         assert_eq!(pauses.filter(|pause| *pause > MAX_PAUSE).count(), 35, "an eighth has a turn");
-        let waiting = places.iter_mut().find(|place| place.is_waiting()).unwrap();
+        let waiting = states.iter_mut().find(|state| state.is_waiting()).unwrap();
         assert_eq!(turns.after_read(waiting, Read { is_all: false, ..read }), None);
         assert!(waiting.is_waiting(), "more of what came in its pause is to be read");
         turns.release();
         assert_eq!(turns.after_read(waiting, read), Some(MAX_PAUSE));
         assert!(!waiting.is_waiting());
-        drop(places);
+        drop(states);
         assert_eq!([turns.taken.load(Ordering::Relaxed), turns.waiting.load(Ordering::Relaxed)], [0, 0]);
     }
 }

@@ -201,7 +201,8 @@ impl GroupWriter for BehindLock {
 
     async fn commit(&mut self, commands: Vec<Number>) -> Result<(), FailedGroup<Number>> {
         if commands.iter().any(|command| command.number == 0) {
-            tokio::time::sleep(Duration::from_secs(5)).await;
+            let statement = std::future::pending::<()>();
+            let _timed_out = tokio::time::timeout(Duration::from_secs(5), statement).await;
             return Err(FailedGroup { commands, error: TestError::Down });
         }
         self.0.commit(commands).await
@@ -294,7 +295,9 @@ async fn what_is_accepted_while_the_writer_ends_is_written_and_the_rest_is_refus
     queue.close();
     let after = send(2);
     let running = tokio::spawn(writer.run());
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    for _ in 0..15 {
+        tokio::time::advance(Duration::from_millis(100)).await;
+    }
     let among_last_attempts = send(3);
     running.await.unwrap();
     let sent = [(1, before), (2, after), (3, among_last_attempts), (4, send(4))];

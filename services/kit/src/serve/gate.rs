@@ -20,7 +20,7 @@ use prometheus_client::metrics::counter::Counter;
 use super::Peer;
 use super::frames::response_block;
 use super::streams::StreamExecutor;
-use crate::backlog::{Backlog, OpenConnection, OpenRequest, Place, Read};
+use crate::backlog::{Backlog, OpenConnection, OpenRequest, Read, TurnState};
 use crate::limit::Limit;
 use crate::metrics::Metrics;
 
@@ -136,12 +136,12 @@ impl Gate {
 
     /// After a read of a connection of HTTP/2, whose surplus requests were refused before they were parsed: how long it is
     /// not read.
-    pub(super) fn after_read(&self, place: &mut Place, read: Read) -> Option<Duration> {
+    pub(super) fn after_read(&self, state: &mut TurnState, read: Read) -> Option<Duration> {
         if read.refused > 0 {
             self.backlog.note_refused();
             self.refused.inc_by(read.refused);
         }
-        self.backlog.after_read(place, read)
+        self.backlog.after_read(state, read)
     }
 
     /// The headers of a refusal, encoded for HTTP/2.

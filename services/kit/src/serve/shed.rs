@@ -27,7 +27,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::Gate;
-use crate::backlog::{Place, Read};
+use crate::backlog::{Read, TurnState};
 use requests::{Requests, Sorted};
 use responses::Responses;
 
@@ -54,7 +54,7 @@ pub(super) struct Shedding<S = TcpStream> {
     sent: usize,
     /// Until it ends, nothing is read.
     pause: Option<Pin<Box<Sleep>>>,
-    place: Place,
+    turn_state: TurnState,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Shedding<S> {
@@ -69,7 +69,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Shedding<S> {
             replies: Vec::new(),
             sent: 0,
             pause: None,
-            place: Place::default(),
+            turn_state: TurnState::default(),
         }
     }
 
@@ -104,16 +104,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Shedding<S> {
         let mut bytes = [MaybeUninit::uninit(); READ_BYTES];
         let mut input = ReadBuf::uninit(&mut bytes);
         let polled = Pin::new(&mut self.stream).poll_read(context, &mut input);
-        if polled.is_pending() && self.place.is_waiting() {
+        if polled.is_pending() && self.turn_state.is_waiting() {
             // Nothing has come in its pause: it does not need a turn.
-            self.place = Place::default();
+            self.turn_state = TurnState::default();
         }
         ready!(polled)?;
         let (passed, replies, refusal) = (&mut self.passed, &mut self.replies, self.gate.refusal_block());
         let mut sorted = Sorted { passed, replies, space, refusal };
         let refused = self.requests.sort(input.filled(), &mut sorted);
         let read = Read { passed: (space - sorted.space) as u64, refused, is_all: input.remaining() > 0 };
-        self.pause = self.gate.after_read(&mut self.place, read).map(|pause| Box::pin(sleep(pause)));
+        self.pause = self.gate.after_read(&mut self.turn_state, read).map(|pause| Box::pin(sleep(pause)));
         Poll::Ready(Ok(!input.filled().is_empty()))
     }
 
@@ -139,9 +139,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Shedding<S> {
                 ready!(pause.as_mut().poll(context));
                 this.pause = None;
             }
-            let space = this.gate.space().map(|space| if this.place.is_waiting() { 0 } else { space });
+            let space = this.gate.space().map(|space| if this.turn_state.is_waiting() { 0 } else { space });
             if space.is_none() && this.requests.all_pass() {
-                this.place = Place::default();
+                this.turn_state = TurnState::default();
                 let before = buffer.filled().len();
                 ready!(Pin::new(&mut this.stream).poll_read(context, buffer))?;
                 this.requests.passed(&buffer.filled()[before..]);

@@ -28,7 +28,7 @@ pub(super) struct QueuedWrite {
 }
 
 /// A caller that has left may have tried again: what no writer has begun with is dropped, so that it is not carried out
-/// twice and leaves room in the queue. What a writer has begun with is carried out.
+/// twice and takes no space in the queue. What a writer has begun with is carried out.
 impl GroupedCommand for QueuedWrite {
     type Error = StoreError;
 
