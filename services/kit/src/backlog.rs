@@ -375,6 +375,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn while_it_is_behind_few_connections_with_refused_requests_are_read_at_once_and_then_all() {
+        let (backlog, mut control) = (Backlog::default(), Control::new(Duration::from_millis(10)));
+        while !backlog.is_behind() {
+            backlog.shared.limit(&mut control, Duration::from_millis(15));
+        }
+        let mut states: Vec<_> = (0..40).map(|_| TurnState::default()).collect();
+        let read = |states: &mut [TurnState]| {
+            for state in &mut *states {
+                backlog.after_read(state, Read { passed: 1, refused: 9, is_all: true });
+            }
+            states.iter().filter(|state| state.is_waiting()).count()
+        };
+        assert_eq!(read(&mut states), 0);
+        backlog.shared.limit(&mut control, Duration::from_millis(15));
+        assert_eq!(read(&mut states), 35);
+        while backlog.is_behind() {
+            backlog.shared.limit(&mut control, Duration::ZERO);
+        }
+        assert_eq!(read(&mut states), 0);
+    }
+
+    #[tokio::test]
     async fn while_it_is_behind_the_surplus_is_closed_and_no_connection_is_accepted_above_the_limit() {
         let backlog = Backlog::default();
         let mut open: Vec<_> = (0..100).map(|_| accept(&backlog).unwrap()).collect();

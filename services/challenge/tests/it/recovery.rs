@@ -107,17 +107,27 @@ async fn claims_that_are_never_answered_do_not_keep_the_others_from_their_turn()
     assert!((16..20).all(|number| asked.contains(&user(number))), "{asked:?}");
 }
 
+/// Refuses every claim in as many searches, which find each one due; returns how often the reward service was asked.
+async fn refuse(
+    database: &TestDatabase,
+    catalog: &Arc<Catalog>,
+    store: &Arc<Store>,
+    searches: usize,
+) -> usize {
+    let rewards = Picky::new(|_| Err(GrantError::Refused("no".to_owned())));
+    let refused = claims(Arc::clone(catalog), store, &rewards);
+    for _search in 0..searches {
+        database.age_claims();
+        refused.resume(OpenClaims::All).await.unwrap();
+    }
+    rewards.count()
+}
+
 #[tokio::test]
 async fn a_claim_that_is_always_refused_ends_and_can_be_claimed_again() {
     let database = completed(1).await;
     let (store, catalog, goal) = open_claims(&database, 1).await;
-    let rewards = Picky::new(|_| Err(GrantError::Refused("no".to_owned())));
-    let refused = claims(Arc::clone(&catalog), &store, &rewards);
-    for _search in 0..20 {
-        database.age_claims();
-        refused.resume(OpenClaims::All).await.unwrap();
-    }
-    assert_eq!(rewards.count(), 8);
+    assert_eq!(refuse(&database, &catalog, &store, 20).await, 8);
     assert_eq!(store.open_claims(OpenClaims::All).await.unwrap(), []);
     assert_eq!(database.count("SELECT count(*) FROM claims WHERE refused_at IS NOT NULL"), 1);
     let mended = claims(catalog, &store, &Picky::new(|_| Ok(())));
@@ -148,12 +158,7 @@ async fn a_claim_that_ended_is_open_again_when_its_player_claims() {
     for is_unanswered in [true, false] {
         let database = completed(1).await;
         let (store, catalog, goal) = open_claims(&database, 1).await;
-        let refused = Picky::new(|_| Err(GrantError::Refused("no".to_owned())));
-        let refused = claims(Arc::clone(&catalog), &store, &refused);
-        for _search in 0..8 {
-            database.age_claims();
-            refused.resume(OpenClaims::All).await.unwrap();
-        }
+        refuse(&database, &catalog, &store, 8).await;
         assert_eq!(store.open_claims(OpenClaims::All).await.unwrap(), []);
         if is_unanswered {
             let unanswered = Picky::new(|_| Err(GrantError::Unanswered("no answer".to_owned())));
@@ -162,12 +167,12 @@ async fn a_claim_that_ended_is_open_again_when_its_player_claims() {
             store.begin_claim(UserId::new(&user(0)).unwrap(), goal, &Arc::new(policy().terms)).await.unwrap();
         }
         let now = UtcMs::now();
+        let granting = claims(catalog, &store, &Picky::new(|_| Ok(())));
         assert_eq!(
-            store.open_claims(refused.due(now)).await.unwrap(),
+            store.open_claims(granting.due(now)).await.unwrap(),
             [],
             "the attempt may still be answered"
         );
-        let granting = claims(catalog, &store, &Picky::new(|_| Ok(())));
         let late = granting.due(UtcMs(now.0 + 620_000));
         assert_eq!(
             granting.resume(late).await.unwrap(),

@@ -67,3 +67,20 @@ impl Checks {
         self.lateness_us.store(lateness.as_micros() as u64, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_are_late_before_the_one_that_goes_on_ends() {
+        let target = Duration::from_millis(10);
+        let (checks, begun) = (Checks::begin(target), Instant::now());
+        checks.assume(target / 2);
+        while !checks.are_late() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "it is late by now");
+            std::thread::yield_now();
+        }
+        assert!(!checks.is_last_late());
+    }
+}

@@ -21,8 +21,8 @@ const MIN_TURNS: usize = 2;
 const MAX_DECREASE: f64 = 0.125;
 /// How long a connection may have its turn while others wait for one.
 const TURN: Duration = Duration::from_millis(250);
-/// Between two reads of a connection, for each that has a turn as well: together they are read so often. The next read
-/// has more to sort then. Connections without a turn likewise.
+/// A connection with a turn is read again after this time for each connection that has one: all of them together are read
+/// 200 times a second. Those without a turn likewise.
 const PAUSE_FOR_EACH: Duration = Duration::from_millis(5);
 /// What comes in the longest of those pauses is still of use.
 const MAX_PAUSE: Duration = Duration::from_millis(25);
