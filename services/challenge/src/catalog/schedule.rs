@@ -9,8 +9,8 @@ const DAY_MS: i64 = 86_400_000;
 const WEEK_MS: i64 = 7 * DAY_MS;
 /// 1970-01-05 was a Monday.
 const FIRST_MONDAY_MS: i64 = 4 * DAY_MS;
-/// Months are computed from 1970 to the end of 9998, where every boundary can be represented.
-const MONTHS: std::ops::RangeInclusive<i64> = 0..=253_370_764_799_999;
+/// Months are computed from the year 1 to the end of 9998, where every boundary can be represented.
+const MONTHS: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_370_764_799_999;
 
 /// The length of a rotation's periods; the shortest is the smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,6 +101,7 @@ mod tests {
             (Schedule::Monthly, "2028-02-29T23:59:59.999Z", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z"),
             (Schedule::Monthly, "2027-02-28T23:59:59.999Z", "2027-02-01T00:00:00Z", "2027-03-01T00:00:00Z"),
             (Schedule::Monthly, "2026-12-31T00:00:00Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"),
+            (Schedule::Monthly, "1969-12-31T23:59:59.999Z", "1969-12-01T00:00:00Z", "1970-01-01T00:00:00Z"),
         ] {
             let expected = Period { start: at(start), end: at(end) };
             assert_eq!(schedule.period(at(instant)), expected, "{schedule:?} {instant}");
