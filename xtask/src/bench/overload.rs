@@ -114,13 +114,21 @@ fn await_release(service: &ServiceProcess) -> Result<()> {
     let began = Instant::now();
     loop {
         let metrics = String::from_utf8(peers::go::get(admin, "/metrics")?).context("no metrics")?;
-        let is_limited = metrics.lines().find_map(|line| line.split_once("_overloaded "));
-        match is_limited.context("no metric says whether requests are limited")?.1 {
-            "0" => return Ok(()),
-            _ => ensure!(began.elapsed() < RELEASED_WITHIN, "requests are still limited after the load"),
+        if !is_limited(&metrics)? {
+            return Ok(());
         }
+        ensure!(began.elapsed() < RELEASED_WITHIN, "requests are still limited after the load");
         std::thread::sleep(RELEASE_CHECKED_EVERY);
     }
+}
+
+/// Whether a service limits requests, by its metrics.
+fn is_limited(metrics: &str) -> Result<bool> {
+    let samples = metrics.lines().filter(|line| !line.starts_with('#'));
+    let overloaded =
+        samples.filter_map(|line| line.split_once(' ')).find(|(name, _)| name.ends_with("_overloaded"));
+    let (_, value) = overloaded.context("no metric says whether requests are limited")?;
+    Ok(value != "0")
 }
 
 /// A row below [`HEAD`].
@@ -207,6 +215,17 @@ fn recovered_after_s(report: &RunReport) -> Option<f64> {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
+
+    #[test]
+    fn whether_requests_are_limited_is_read_from_the_sample_of_the_metric() {
+        let metrics = |value: &str| {
+            format!(
+                "# HELP demo_overloaded 1 while connections are limited.\n# TYPE demo_overloaded gauge\ndemo_overloaded {value}\n# EOF\n"
+            )
+        };
+        assert!(!is_limited(&metrics("0")).unwrap() && is_limited(&metrics("1")).unwrap());
+        assert!(is_limited("# HELP demo_overloaded 1 while connections are limited.\n").is_err());
+    }
 
     fn row(phase: &str, endpoint: &str, p95_ms: f64, by_outcome: Value) -> Value {
         json!({ "phase": phase, "endpoint": endpoint, "throughput_per_s": 100.0, "by_outcome": by_outcome,
