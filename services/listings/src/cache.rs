@@ -103,7 +103,11 @@ impl Cache {
             }
             Self::Shared(shared) => {
                 let token = |token: Option<SharedFillToken>| token.map_or(FillToken::None, FillToken::Shared);
-                shared.look_up(scopes, key).await.into_iter().map(|found| found.map_err(token)).collect()
+                Box::pin(shared.look_up(scopes, key))
+                    .await
+                    .into_iter()
+                    .map(|found| found.map_err(token))
+                    .collect()
             }
         }
     }
@@ -152,23 +156,27 @@ impl CachedReads {
     ///
     /// # Errors
     /// The errors of `query`.
-    pub async fn get(
+    pub async fn get<Q>(
         &self,
         scope: CacheScope,
         key: &str,
-        query: impl Future<Output = Result<CachedValue, StoreError>>,
-    ) -> Result<CachedValue, StoreError> {
+        query: impl FnOnce() -> Q,
+    ) -> Result<CachedValue, StoreError>
+    where
+        Q: Future<Output = Result<CachedValue, StoreError>>,
+    {
         let mut found = self.look_up(std::slice::from_ref(&scope), key).await;
         let token = match found.pop().unwrap_or(Err(FillToken::None)) {
             Ok(value) => return Ok(value),
             Err(token) => token,
         };
         let flight_key = (scope.clone(), key.to_owned());
-        let query_and_add = async {
-            let value = query.await?;
+        // A query's future has tens of kilobytes, which a read that finds its answer need not move: it is boxed.
+        let query_and_add = Box::pin(async {
+            let value = query().await?;
             self.add(&scope, key, token, &value).await;
             Ok(value)
-        };
+        });
         #[cfg(feature = "faults")]
         if faults::is_on() {
             return query_and_add.await;

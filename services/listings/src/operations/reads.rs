@@ -46,7 +46,7 @@ impl Operations {
     }
 
     async fn find_listing(&self, id: i64) -> Result<Option<Arc<Listing>>, StoreError> {
-        let query = async {
+        let query = || async {
             let found = self.store.listings(&[id]).await?.pop();
             Ok(found.map_or(CachedValue::Nothing, |listing| CachedValue::Listing(Arc::new(listing))))
         };
@@ -164,7 +164,7 @@ impl Operations {
         filters.hides_drafts = filters.may_match_drafts() && !is_complete;
         filters.only_public |= filters.words.is_empty() && !(is_complete && filters.names_owner());
         let filters = &filters;
-        let query = async { Ok(CachedValue::Page(Arc::new(self.store.page(filters, range).await?))) };
+        let query = || async { Ok(CachedValue::Page(Arc::new(self.store.page(filters, range).await?))) };
         let key = filters.cache_key(range);
         let page = page_of(self.cached_reads.get(filters.cache_scope(), &key, query).await?);
         Ok((self.listings(caller, &page.ids).await?, page.total))
@@ -189,7 +189,7 @@ impl Operations {
         let listing = self.find_listing(id).await?.filter(|listing| caller.may_see(listing));
         let Some(listing) = listing else { return Ok(Vec::new()) };
         let similar = SimilarQuery::to(&listing);
-        let query = async {
+        let query = || async {
             let ids = self.store.similar(&similar, limit).await?;
             Ok(CachedValue::Page(Arc::new(Page { total: ids.len() as i64, ids })))
         };
@@ -206,7 +206,7 @@ impl Operations {
         if caller.owner().is_some() {
             caller.require_owner(self.storefront_owner(storefront_id).await?)?;
         }
-        let query = async { Ok(CachedValue::Stats(self.store.stats(storefront_id).await?)) };
+        let query = || async { Ok(CachedValue::Stats(self.store.stats(storefront_id).await?)) };
         match self.cached_reads.get(CacheScope::Stats(storefront_id), "", query).await? {
             CachedValue::Stats(stats) => Ok(stats),
             _ => Ok(StorefrontStats::default()),
@@ -214,7 +214,7 @@ impl Operations {
     }
 
     async fn storefront_owner(&self, storefront_id: i64) -> Result<Option<i64>, Refusal> {
-        let query = async { Ok(CachedValue::Owner(self.store.storefront_owner(storefront_id).await?)) };
+        let query = || async { Ok(CachedValue::Owner(self.store.storefront_owner(storefront_id).await?)) };
         match self.cached_reads.get(CacheScope::Stats(storefront_id), "owner", query).await? {
             CachedValue::Owner(owner) => Ok(owner),
             _ => Ok(None),
@@ -226,7 +226,7 @@ impl Operations {
     /// # Errors
     /// When the store fails.
     pub async fn categories(&self) -> Result<Arc<Vec<Category>>, Refusal> {
-        let query = async { Ok(CachedValue::Categories(Arc::new(self.store.categories().await?))) };
+        let query = || async { Ok(CachedValue::Categories(Arc::new(self.store.categories().await?))) };
         match self.cached_reads.get(CacheScope::Categories, "", query).await? {
             CachedValue::Categories(all) => Ok(all),
             _ => Ok(Arc::default()),
