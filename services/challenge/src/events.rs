@@ -173,7 +173,8 @@ const TIMESTAMP: &str =
 
 fn order(message: &EventMessage<'_>) -> Result<EventOrder, IntakeError> {
     let version = (message.version != 0).then_some(message.version);
-    match UtcMs::parse(message.timestamp) {
+    let timestamp = Some(message.timestamp).filter(|text| !text.is_empty());
+    match timestamp.and_then(UtcMs::parse) {
         Some(time) if !TIMES.contains(&time) => Err(IntakeError::Invalid(TIMESTAMP)),
         occurred_at => Ok(EventOrder { version, occurred_at }),
     }

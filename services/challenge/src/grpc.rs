@@ -17,10 +17,10 @@ mod status;
 
 use std::sync::Arc;
 
-use axum::Router;
 use kit::grpc::PortHealth;
 use kit::health::Health;
 use kit::metrics::Metrics;
+use kit::serve::Respond;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status};
 
@@ -31,7 +31,8 @@ use crate::proto::PLAYERS;
 use crate::proto::service as proto;
 use crate::proto::service::service_server::{Service, ServiceServer};
 use crate::refusal::Code;
-use guard::Guard;
+use edge::Edge;
+use guard::Guarded;
 
 /// The longest request is a selection of goals by id.
 const MAX_MESSAGE_BYTES: usize = 16 * 1024;
@@ -70,17 +71,16 @@ impl Players {
 
 /// The players' port: their service, health and reflection. Calls that are not admitted, by the same limits as over
 /// HTTP, are refused before any work.
-pub async fn router(players: Players, admission: &Admission, metrics: &Metrics) -> (Router, PortHealth) {
+pub async fn port(
+    players: Players,
+    admission: &Admission,
+    metrics: &Metrics,
+) -> (impl Respond + use<>, PortHealth) {
     let (health, health_server) = PortHealth::serving(&[NAME]).await;
     let service = ServiceServer::new(players).max_decoding_message_size(MAX_MESSAGE_BYTES);
     let routes = kit::grpc::with_reflection(Routes::new(health_server).add_service(service), PLAYERS);
-    let guard = Guard::new(admission.clone(), metrics);
-    let router = routes
-        .prepare()
-        .into_axum_router()
-        .layer(axum::middleware::from_fn(edge::run))
-        .layer(axum::middleware::from_fn_with_state(guard, guard::run));
-    (router, health)
+    let rpcs = Edge(routes.prepare().into_axum_router());
+    (Guarded::new(rpcs, admission.clone(), metrics), health)
 }
 
 type RpcResult<T> = Result<Response<T>, Status>;

@@ -59,8 +59,8 @@ pub fn router(base_path: &str, api: Arc<Api>, admission: &Admission, metrics: &M
         Access::Public => router.route(route.path, route.handler),
         Access::Player => {
             let guard = Guard { endpoint: metrics.endpoint(route.name), admission: admission.clone() };
-            let guarded = route.handler.layer(axum::middleware::from_fn_with_state(guard, guard::run));
-            router.route(route.path, guarded)
+            let guard = axum::middleware::from_fn_with_state(Arc::new(guard), guard::run);
+            router.route(route.path, route.handler.layer(guard))
         }
     };
     let routes = routes::all().into_iter().fold(Router::new(), add);

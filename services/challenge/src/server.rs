@@ -17,7 +17,7 @@ use kit::health::Health;
 use kit::limit::Limit;
 use kit::metrics::Metrics;
 use kit::process::Service;
-use kit::serve::{BindError, Bounds, Gate, GatePolicy, Listener, Port, Protocol};
+use kit::serve::{BindError, Bounds, Gate, GatePolicy, Port, Protocol, Respond};
 use kit::servers::Servers;
 
 use crate::admission::Admission;
@@ -73,10 +73,10 @@ pub struct Running {
     drain_timeout: Duration,
 }
 
-/// The routes of the players' two ports.
-struct PlayerRoutes {
+/// What responds on the players' two ports.
+struct PlayerApis<G> {
     http: Router,
-    grpc: Router,
+    grpc: G,
     grpc_health: PortHealth,
 }
 
@@ -133,8 +133,8 @@ impl Core {
         })
     }
 
-    /// The players' routes, over HTTP and over gRPC: the same operations behind the same limit.
-    async fn players(&self, settings: &Settings, limit: &Limit) -> PlayerRoutes {
+    /// The players' API, over HTTP and over gRPC: the same operations behind the same limit.
+    async fn players(&self, settings: &Settings, limit: &Limit) -> PlayerApis<impl Respond + use<>> {
         let (catalog, store) = (Arc::clone(&self.catalog), Arc::clone(&self.store));
         let operations = Arc::new(Operations::new(
             catalog,
@@ -149,8 +149,8 @@ impl Core {
         let api = Api::new(&settings.base_path, Arc::clone(&operations), Arc::clone(&self.health));
         let http = http::router(&settings.base_path, Arc::new(api), &admission, &self.metrics);
         let players = Players::new(operations, Arc::clone(&self.health));
-        let (grpc, grpc_health) = grpc::router(players, &admission, &self.metrics).await;
-        PlayerRoutes { http, grpc, grpc_health }
+        let (grpc, grpc_health) = grpc::port(players, &admission, &self.metrics).await;
+        PlayerApis { http, grpc, grpc_health }
     }
 
     fn gate(&self, limit: &Limit, words: GatePolicy) -> Gate {
@@ -182,25 +182,23 @@ pub async fn start(settings: &Settings, role: Role) -> Result<Running, StartErro
     let grpc_metrics = GrpcMetrics::register(&core.metrics);
     let mut grpc_health = Vec::new();
     let mut players_and_publishers = Servers::default();
-    let mut serve = |listener: Listener, protocol: Protocol, (routes, gate): (Router, Gate)| {
-        let port = Port { routes, gate: Some(gate), bounds };
-        players_and_publishers.serve(listener, protocol, port);
-    };
     if let Some(PlayerListeners { http, grpc }) = listeners.players {
         let limit = Limit::new(settings.http_in_flight);
-        let routes = core.players(settings, &limit).await;
-        serve(http, Protocol::Http1, (routes.http, core.gate(&limit, gates::HTTP)));
-        let counted = grpc_metrics.count(routes.grpc, &[proto::PLAYERS, kit::grpc::HEALTH]);
-        serve(grpc, Protocol::Http2, (counted, core.gate(&limit, gates::GRPC)));
-        grpc_health.push(routes.grpc_health);
+        let apis = core.players(settings, &limit).await;
+        let port = Port::new(apis.http, Some(core.gate(&limit, gates::HTTP)), bounds);
+        players_and_publishers.serve(http, Protocol::Http1, port);
+        let counted = grpc_metrics.count(apis.grpc, &[proto::PLAYERS, kit::grpc::HEALTH]);
+        let port = Port::new(counted, Some(core.gate(&limit, gates::GRPC)), bounds);
+        players_and_publishers.serve(grpc, Protocol::Http2, port);
+        grpc_health.push(apis.grpc_health);
     }
     if let Some(events) = listeners.events {
         let buffer = Limit::new(event_buffer_slots(settings));
         let gate = core.gate(&buffer, gates::EVENTS);
         let intake = Arc::new(core.intake(settings, buffer));
-        let (routes, health) = events::grpc::router(intake, &core.identity, &core.metrics).await;
-        let counted = grpc_metrics.count(routes, &[proto::EVENTS, kit::grpc::HEALTH]);
-        serve(events, Protocol::Http2, (counted, gate));
+        let (rpcs, health) = events::grpc::port(intake, Arc::clone(&core.identity), &core.metrics).await;
+        let counted = grpc_metrics.count(rpcs, &[proto::EVENTS, kit::grpc::HEALTH]);
+        players_and_publishers.serve(events, Protocol::Http2, Port::new(counted, Some(gate), bounds));
         grpc_health.push(health);
     }
     if role.serves_players() {

@@ -8,17 +8,18 @@ mod response;
 pub mod routes;
 mod telemetry;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::middleware::Next;
 use axum::response::Response;
 use kit::auth::{Denied, Identity, Role};
 use kit::caller_limit::CallerLimit;
 use kit::metrics::{Endpoint, Metrics};
+use kit::serve::Respond;
 
 use crate::accept::Acceptor;
 use crate::caller::Caller;
@@ -52,49 +53,59 @@ pub struct Api {
     pub accepted_status: StatusCode,
 }
 
-/// The routes.
-pub fn router(api: Arc<Api>) -> Router {
-    let metrics = api.metrics.clone();
-    let add = |router: Router<Arc<Api>>, route: Route| {
-        let guard = Guard { endpoint: metrics.endpoint(route.name), api: Arc::clone(&api), role: route.role };
-        let guarded = axum::middleware::from_fn_with_state(guard, guard_route);
-        router.route(route.path, route.handler.layer(guarded))
-    };
+/// All routes, each behind its guard.
+pub fn routes(api: Arc<Api>) -> impl Respond {
+    let all = routes::all();
+    let guard =
+        |route: &Route| (route.path, Guard { endpoint: api.metrics.endpoint(route.name), role: route.role });
+    let guards = all.iter().map(guard).collect();
+    let add = |router: Router<Arc<Api>>, route: Route| router.route(route.path, route.handler);
     let missing = || async { error(StatusCode::NOT_FOUND, "no such path") };
     let wrong_method = || async { error(StatusCode::METHOD_NOT_ALLOWED, "the path takes another method") };
-    let routes = routes::all().into_iter().fold(Router::new(), add);
-    routes.fallback(missing).method_not_allowed_fallback(wrong_method).with_state(api)
+    let router = all.into_iter().fold(Router::new(), add);
+    let router = router.fallback(missing).method_not_allowed_fallback(wrong_method);
+    GuardedRoutes { guards, identity: Arc::clone(&api.identity), router: router.with_state(api) }
 }
 
 /// What is done around every request to a route.
-#[derive(Clone)]
 struct Guard {
     endpoint: Endpoint,
-    api: Arc<Api>,
     /// The role that callers need; `None` for a route that needs no token.
     role: Option<Role>,
 }
 
 impl Guard {
     /// Adds the caller to the request.
-    async fn identify(&self, request: &mut Request) -> Result<(), Denied> {
+    async fn identify(&self, identity: &Identity, request: &mut Request) -> Result<(), Denied> {
         let Some(role) = self.role else { return Ok(()) };
-        let caller = Caller::of(&self.api.identity, request.headers()).await?;
+        let caller = Caller::of(identity, request.headers()).await?;
         caller.require(role)?;
         request.extensions_mut().insert(caller);
         Ok(())
     }
 }
 
-/// Checks the caller, and counts rate, errors and duration of an endpoint.
-async fn guard_route(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
-    let began = Instant::now();
-    let response = match guard.identify(&mut request).await {
-        Ok(()) => next.run(request).await,
-        Err(reason) => denied(reason),
-    };
-    guard.endpoint.answered(outcome(response.status().as_u16()), began);
-    response
+struct GuardedRoutes {
+    /// By path.
+    guards: HashMap<&'static str, Guard>,
+    identity: Arc<Identity>,
+    router: Router,
+}
+
+impl Respond for GuardedRoutes {
+    /// Checks the caller, and counts rate, errors and duration of an endpoint.
+    async fn respond(&self, mut request: Request) -> Response {
+        let began = Instant::now();
+        let Some(guard) = self.guards.get(request.uri().path()) else {
+            return self.router.respond(request).await;
+        };
+        let response = match guard.identify(&self.identity, &mut request).await {
+            Ok(()) => self.router.respond(request).await,
+            Err(reason) => denied(reason),
+        };
+        guard.endpoint.answered(outcome(response.status().as_u16()), began);
+        response
+    }
 }
 
 fn outcome(status: u16) -> &'static str {

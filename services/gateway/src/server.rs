@@ -94,11 +94,11 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let health = Arc::new(Health::new(move || probed.identity.probe()));
     let ConnectionOptions { max_connections, head_timeout } = settings.connections;
     let bounds = Bounds { connections: max_connections, header: head_timeout, ..Bounds::default() };
-    let routes = http::router(Arc::clone(&api));
+    let routes = http::routes(Arc::clone(&api));
     let profiles = kit::profiling::routes(Arc::clone(&api.identity));
     let admin_routes = kit::admin::router(Arc::clone(&health), metrics).merge(profiles);
     let mut for_devices = Servers::default();
-    for_devices.serve(devices, Protocol::Http1, Port { routes, gate: Some(gate), bounds });
+    for_devices.serve(devices, Protocol::Http1, Port::new(routes, Some(gate), bounds));
     let running = Running {
         addresses,
         api,

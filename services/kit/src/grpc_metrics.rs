@@ -7,9 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::Next;
+use axum::extract::Request;
 use axum::response::Response;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -20,6 +18,7 @@ use prost_types::FileDescriptorSet;
 use tonic::Status;
 
 use crate::metrics::Metrics;
+use crate::serve::Respond;
 
 /// The bounds that Prometheus's own libraries use, in seconds.
 const BOUNDS_S: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -81,7 +80,7 @@ impl GrpcMetrics {
     ///
     /// # Panics
     /// When one is no descriptor set: they are written by the build.
-    pub fn count(&self, routes: Router, services: &[&[u8]]) -> Router {
+    pub fn count<A>(&self, inner: A, services: &[&[u8]]) -> Counted<A> {
         let mut methods = HashMap::new();
         for set in services {
             let set = FileDescriptorSet::decode(*set).expect("the build wrote the descriptors");
@@ -102,8 +101,7 @@ impl GrpcMetrics {
                 }
             }
         }
-        let counted = CountedPort { methods: Arc::new(methods), handled: self.handled.clone() };
-        routes.layer(axum::middleware::from_fn_with_state(counted, count_call))
+        Counted { methods, handled: self.handled.clone(), inner }
     }
 
     fn method(&self, labels: MethodLabels) -> CountedMethod {
@@ -139,37 +137,42 @@ struct CountedMethod {
     succeeded: Counter,
 }
 
-#[derive(Clone)]
-struct CountedPort {
-    methods: Arc<HashMap<String, CountedMethod>>,
+/// A port whose calls are counted.
+pub struct Counted<A> {
+    methods: HashMap<String, CountedMethod>,
     handled: Family<HandledLabels, Counter>,
+    inner: A,
 }
 
-/// A call is handled when its response begins: the code of a refusal is there, that of a success follows the message.
-async fn count_call(State(port): State<CountedPort>, request: Request, next: Next) -> Response {
-    let Some(method) = port.methods.get(request.uri().path()) else { return next.run(request).await };
-    let is_unary = method.labels.grpc_type == "unary";
-    let started = Instant::now();
-    method.started.inc();
-    if is_unary {
-        method.received.inc();
-    }
-    let response = next.run(request).await;
-    method.seconds.observe(started.elapsed().as_secs_f64());
-    match code(&response) {
-        "OK" => {
-            method.succeeded.inc();
-            if is_unary {
-                method.sent.inc();
+impl<A: Respond> Respond for Counted<A> {
+    /// A call is handled when its response begins: the code of a refusal is there, that of a success follows the message.
+    async fn respond(&self, request: Request) -> Response {
+        let Some(method) = self.methods.get(request.uri().path()) else {
+            return self.inner.respond(request).await;
+        };
+        let is_unary = method.labels.grpc_type == "unary";
+        let started = Instant::now();
+        method.started.inc();
+        if is_unary {
+            method.received.inc();
+        }
+        let response = self.inner.respond(request).await;
+        method.seconds.observe(started.elapsed().as_secs_f64());
+        match code(&response) {
+            "OK" => {
+                method.succeeded.inc();
+                if is_unary {
+                    method.sent.inc();
+                }
+            }
+            grpc_code => {
+                let MethodLabels { grpc_type, grpc_service, grpc_method } = method.labels.clone();
+                let labels = HandledLabels { grpc_type, grpc_service, grpc_method, grpc_code };
+                self.handled.get_or_create(&labels).inc();
             }
         }
-        grpc_code => {
-            let MethodLabels { grpc_type, grpc_service, grpc_method } = method.labels.clone();
-            let labels = HandledLabels { grpc_type, grpc_service, grpc_method, grpc_code };
-            port.handled.get_or_create(&labels).inc();
-        }
+        response
     }
-    response
 }
 
 /// The names of the codes in Go.

@@ -6,6 +6,7 @@ mod acceptor;
 mod frames;
 mod gate;
 mod health_path;
+mod respond;
 mod shed;
 mod streams;
 
@@ -15,10 +16,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use axum::Router;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, Interest};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Semaphore;
@@ -28,6 +27,8 @@ use acceptor::{Accepted, Acceptor, BACKLOG};
 use gate::GatedRoutes;
 pub use gate::{Gate, GatePolicy};
 pub(crate) use health_path::HEALTH_PATH;
+pub use respond::Respond;
+use respond::SharedResponder;
 use shed::Shedding;
 use streams::StreamExecutor;
 
@@ -103,19 +104,21 @@ impl Default for Bounds {
 
 /// What is served on a port.
 pub struct Port {
-    /// Its routes.
-    pub routes: Router,
-    /// Checked before the routes.
-    pub gate: Option<Gate>,
-    /// Bounds on its connections.
-    pub bounds: Bounds,
+    responder: SharedResponder,
+    gate: Option<Gate>,
+    bounds: Bounds,
+}
+
+impl Port {
+    /// What answers its requests, what is checked before that, and the bounds on its connections.
+    pub fn new(responder: impl Respond, gate: Option<Gate>, bounds: Bounds) -> Self {
+        Self { responder: respond::share(responder), gate, bounds }
+    }
 }
 
 /// Serves a port until the drain begins; returns when every connection has finished or was cut.
 pub async fn serve(listener: Listener, protocol: Protocol, port: Port, mut draining: Draining) {
-    let bounds = port.bounds;
-    let routes = TowerToHyperService::new(port.routes);
-    let gate = port.gate;
+    let Port { responder, gate, bounds } = port;
     let slots = Arc::new(Semaphore::new(bounds.connections));
     let mut acceptor = Acceptor::new(listener.socket);
     loop {
@@ -128,8 +131,8 @@ pub async fn serve(listener: Listener, protocol: Protocol, port: Port, mut drain
         let Some(Accepted { stream, peer, open }) = open_connection(accepted).await else { continue };
         // Where a connection has many requests, those are counted.
         let open = open.filter(|_| protocol == Protocol::Http1);
-        let (gate, routes) = (gate.clone(), routes.clone());
-        let routes = GatedRoutes { gate, routes, peer, executor: StreamExecutor::default() };
+        let (gate, responder) = (gate.clone(), Arc::clone(&responder));
+        let routes = GatedRoutes { gate, responder, peer, executor: StreamExecutor::default() };
         let connection = Connection { stream, bounds, routes, draining: draining.clone() };
         tokio::spawn(async move {
             connection.serve(protocol).await;
@@ -279,6 +282,7 @@ fn discard(stream: &TcpStream) -> std::io::Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
     use axum::http::StatusCode;
     use axum::response::{IntoResponse as _, Response};
     use axum::routing::get;
@@ -311,7 +315,7 @@ mod tests {
         let listener = listen("test", ([127, 0, 0, 1], 0).into()).await.unwrap();
         let address = listener.address;
         let (drain, draining) = Drain::new();
-        let port = Port { routes, gate: Some(gate), bounds: Bounds::default() };
+        let port = Port::new(routes, Some(gate), Bounds::default());
         tokio::spawn(serve(listener, protocol, port, draining));
         (address, drain)
     }

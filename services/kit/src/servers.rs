@@ -28,7 +28,7 @@ impl Servers {
     #[must_use]
     pub fn of_operators(listener: Listener, routes: Router, bounds: Bounds) -> Self {
         let mut servers = Self::default();
-        servers.serve(listener, Protocol::Http1, Port { routes, gate: None, bounds });
+        servers.serve(listener, Protocol::Http1, Port::new(routes, None, bounds));
         servers
     }
 

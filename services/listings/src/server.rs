@@ -134,9 +134,9 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
     let admission = Admission { identity: Arc::clone(&identity), limiter: Arc::clone(&limiter), limit };
     let admission = Arc::new(admission);
     let http = http::router(api.clone(), Arc::clone(&admission), &metrics);
-    let (routes, grpc_health) = grpc::router(api, admission, &metrics).await;
+    let (rpcs, grpc_health) = grpc::port(api, admission, &metrics).await;
     let bounds = Bounds { connections: settings.connections, ..Bounds::default() };
-    callers.serve(grpc_port, Protocol::Http2, Port { routes, gate: Some(gate), bounds });
+    callers.serve(grpc_port, Protocol::Http2, Port::new(rpcs, Some(gate), bounds));
 
     let sources = health::HealthSources {
         health: Arc::clone(&health),
@@ -150,7 +150,7 @@ pub async fn start(settings: &Settings) -> Result<Running, StartError> {
         kit::admin::router(Arc::clone(&health), metrics).merge(health::router(sources)).merge(profiles);
     let operators = match admin_port {
         Some(admin_port) => {
-            callers.serve(http_port, Protocol::Http1, Port { routes: http, gate: Some(http_gate), bounds });
+            callers.serve(http_port, Protocol::Http1, Port::new(http, Some(http_gate), bounds));
             Servers::of_operators(admin_port, routes, bounds)
         }
         // The operators' routes answer at any load, so there is no gate before the port that has them.

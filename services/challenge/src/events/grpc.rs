@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Router;
 use kit::grpc::PortHealth;
 use kit::metrics::{Endpoint, Metrics};
+use kit::serve::Respond;
 use tonic::server::NamedService;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status};
 
-use super::guard::{self, PublisherGuard};
+use super::guard::PublishersOnly;
 use super::{EventMessage, EventPayload, Intake, IntakeError, IntakeOutcome, StatisticChange};
-use crate::grpc::edge;
+use crate::grpc::edge::Edge;
 use crate::identity::Identity;
 use crate::proto::EVENTS;
 use crate::proto::account::UserLoggedIn;
@@ -57,22 +57,20 @@ const NAMES: [&str; 2] = [LoginServer::<EventServices>::NAME, StatisticServer::<
 
 /// The publishers' port: both services, health and reflection. Calls that are not a publisher's are refused before
 /// their message is read.
-pub async fn router(
+pub async fn port(
     intake: Arc<Intake>,
-    identity: &Arc<Identity>,
+    identity: Arc<Identity>,
     metrics: &Metrics,
-) -> (Router, PortHealth) {
+) -> (impl Respond + use<>, PortHealth) {
     let (health, health_server) = PortHealth::serving(&NAMES).await;
     let services = EventServices::new(intake, metrics);
-    let endpoints = [services.login.clone(), services.statistic.clone()];
-    let rpcs = NAMES.map(|service| format!("/{service}/OnMessage")).into_iter().zip(endpoints);
-    let guard = PublisherGuard { identity: Arc::clone(identity), rpcs: rpcs.collect() };
+    let [login_path, statistic_path] = NAMES.map(|service| format!("/{service}/OnMessage"));
+    let rpcs = [(login_path, services.login.clone()), (statistic_path, services.statistic.clone())];
     let login = LoginServer::new(services.clone()).max_decoding_message_size(MAX_EVENT_BYTES);
     let statistic = StatisticServer::new(services).max_decoding_message_size(MAX_EVENT_BYTES);
     let routes = Routes::new(health_server).add_service(login).add_service(statistic);
-    let routes = kit::grpc::with_reflection(routes, EVENTS).prepare().into_axum_router();
-    let routes = routes.layer(axum::middleware::from_fn_with_state(guard, guard::run));
-    (routes.layer(axum::middleware::from_fn(edge::run)), health)
+    let inner = kit::grpc::with_reflection(routes, EVENTS).prepare().into_axum_router();
+    (Edge(PublishersOnly { identity, rpcs, inner }), health)
 }
 
 #[tonic::async_trait]

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
+use axum::extract::Request;
 use axum::response::Response;
 use kit::grpc::outcome;
 use kit::metrics::Endpoint;
+use kit::serve::Respond;
 use tonic::Status;
 
 use crate::identity::Identity;
@@ -15,25 +15,27 @@ use crate::refusal::Code;
 
 const OPEN: [&str; 2] = ["/grpc.health.", "/grpc.reflection."];
 
-#[derive(Clone)]
-pub(super) struct PublisherGuard {
+pub(super) struct PublishersOnly<A> {
     pub(super) identity: Arc<Identity>,
     /// The rpcs of publishers, each with its metrics: those of a call that is refused here.
-    pub(super) rpcs: Arc<[(String, Endpoint)]>,
+    pub(super) rpcs: [(String, Endpoint); 2],
+    pub(super) inner: A,
 }
 
-pub(super) async fn run(State(guard): State<PublisherGuard>, request: Request, next: Next) -> Response {
-    let started = Instant::now();
-    let path = request.uri().path();
-    if OPEN.iter().any(|service| path.starts_with(service)) {
-        return next.run(request).await;
+impl<A: Respond> Respond for PublishersOnly<A> {
+    async fn respond(&self, request: Request) -> Response {
+        let started = Instant::now();
+        let path = request.uri().path();
+        if OPEN.iter().any(|service| path.starts_with(service)) {
+            return self.inner.respond(request).await;
+        }
+        let Err(denied) = self.identity.check_publisher(request.headers()).await else {
+            return self.inner.respond(request).await;
+        };
+        let refused = Status::new(Code::from(denied).grpc().into(), denied.to_string()).into_http();
+        if let Some((_, endpoint)) = self.rpcs.iter().find(|(rpc, _)| rpc == path) {
+            endpoint.answered(outcome(&refused), started);
+        }
+        refused
     }
-    let Err(denied) = guard.identity.check_publisher(request.headers()).await else {
-        return next.run(request).await;
-    };
-    let refused = Status::new(Code::from(denied).grpc().into(), denied.to_string()).into_http();
-    if let Some((_, endpoint)) = guard.rpcs.iter().find(|(rpc, _)| rpc == path) {
-        endpoint.answered(outcome(&refused), started);
-    }
-    refused
 }

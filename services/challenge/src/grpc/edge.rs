@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use axum::extract::Request;
-use axum::middleware::Next;
 use axum::response::Response;
 use kit::grpc::requested_timeout;
+use kit::serve::Respond;
 use tonic::Status;
 
 use super::status::{ERROR_CODE, refusal_response};
@@ -15,10 +15,14 @@ use crate::refusal::Code;
 /// Longest time until a call's message has arrived and its response begins.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Runs the call within its own deadline and [`MAX_WAIT`].
-pub async fn run(request: Request, next: Next) -> Response {
-    let wait = requested_timeout(request.headers()).map_or(MAX_WAIT, |timeout| timeout.min(MAX_WAIT));
-    report_malformed(within(wait, next.run(request)).await)
+/// Runs each call within its own deadline and [`MAX_WAIT`].
+pub struct Edge<A>(pub A);
+
+impl<A: Respond> Respond for Edge<A> {
+    async fn respond(&self, request: Request) -> Response {
+        let wait = requested_timeout(request.headers()).map_or(MAX_WAIT, |timeout| timeout.min(MAX_WAIT));
+        report_malformed(within(wait, self.0.respond(request)).await)
+    }
 }
 
 async fn within(wait: Duration, call: impl Future<Output = Response>) -> Response {

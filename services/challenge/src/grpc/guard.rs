@@ -1,14 +1,13 @@
 //! Around every rpc of the players' service: admission, and the metrics of rate, errors and duration. Calls of other services (health, reflection) are passed on: they contain no player's data.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
+use axum::extract::Request;
 use axum::response::Response;
 use kit::grpc::outcome;
 use kit::metrics::{Endpoint, Metrics};
+use kit::serve::Respond;
 use tonic::Status;
 
 use super::status::{self, refusal};
@@ -50,23 +49,24 @@ pub(super) fn place<T>(request: &tonic::Request<T>) -> Result<UserPlace, Status>
     caller.ok_or_else(|| refusal(Code::Unauthenticated, "this rpc has no user"))
 }
 
-#[derive(Clone)]
-pub(super) struct Guard {
+/// The rpcs of `inner`, guarded.
+pub(super) struct Guarded<A> {
     admission: Admission,
-    rpcs: Arc<HashMap<&'static str, (Endpoint, Access)>>,
+    rpcs: HashMap<&'static str, (Endpoint, Access)>,
+    inner: A,
 }
 
-impl Guard {
-    pub(super) fn new(admission: Admission, metrics: &Metrics) -> Self {
+impl<A: Respond> Guarded<A> {
+    pub(super) fn new(inner: A, admission: Admission, metrics: &Metrics) -> Self {
         let rpcs = RPCS.into_iter().map(|(path, name, access)| (path, (metrics.endpoint(name), access)));
-        Self { admission, rpcs: Arc::new(rpcs.collect()) }
+        Self { admission, rpcs: rpcs.collect(), inner }
     }
 
-    async fn pass(&self, mut request: Request, next: Next) -> Response {
+    async fn admit(&self, mut request: Request) -> Response {
         match self.admission.admit(request.headers()).await {
             Ok(admitted) => {
                 request.extensions_mut().insert(Caller(admitted.place.clone()));
-                let response = next.run(request).await;
+                let response = self.inner.respond(request).await;
                 drop(admitted);
                 response
             }
@@ -75,17 +75,19 @@ impl Guard {
     }
 }
 
-pub(super) async fn run(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    let started = Instant::now();
-    let Some((endpoint, access)) = guard.rpcs.get(request.uri().path()) else {
-        return next.run(request).await;
-    };
-    let response = match access {
-        Access::Public => next.run(request).await,
-        Access::Player => guard.pass(request, next).await,
-    };
-    endpoint.answered(outcome(&response), started);
-    response
+impl<A: Respond> Respond for Guarded<A> {
+    async fn respond(&self, request: Request) -> Response {
+        let started = Instant::now();
+        let Some((endpoint, access)) = self.rpcs.get(request.uri().path()) else {
+            return self.inner.respond(request).await;
+        };
+        let response = match access {
+            Access::Public => self.inner.respond(request).await,
+            Access::Player => self.admit(request).await,
+        };
+        endpoint.answered(outcome(&response), started);
+        response
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Around every operation: admission, and the metrics of rate, errors and duration.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
@@ -11,13 +12,12 @@ use super::error::not_admitted;
 use super::identity::Caller;
 use crate::admission::Admission;
 
-#[derive(Clone)]
 pub(super) struct Guard {
     pub(super) endpoint: Endpoint,
     pub(super) admission: Admission,
 }
 
-pub(super) async fn run(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
+pub(super) async fn run(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let response = match guard.admission.admit(request.headers()).await {
         Ok(admitted) => {

@@ -8,17 +8,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::Router;
 use axum::http::{HeaderMap, HeaderValue, Version, header};
 use axum::response::Response;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::Service;
-use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
 
 use super::Peer;
 use super::frames::response_block;
+use super::respond::{ResponseFuture, SharedResponder};
 use super::streams::StreamExecutor;
 use crate::backlog::{Backlog, OpenConnection, OpenRequest, Read, TurnState};
 use crate::limit::Limit;
@@ -165,23 +164,21 @@ impl Gate {
     }
 }
 
-/// Routes behind a gate, for one connection.
+/// What answers requests behind a gate, for one connection.
 #[derive(Clone)]
 pub(super) struct GatedRoutes {
     pub(super) gate: Option<Gate>,
-    pub(super) routes: TowerToHyperService<Router>,
+    pub(super) responder: SharedResponder,
     /// The other end of the connection.
     pub(super) peer: SocketAddr,
     /// Carries out its requests, if it is of HTTP/2.
     pub(super) executor: StreamExecutor,
 }
 
-type Routed = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
-
 /// The response to one request, as a future.
 pub(super) enum GatedResponse {
     Refused(Ready<Result<Response, Infallible>>),
-    Routed(Pin<Box<Routed>>, #[expect(dead_code, reason = "counted while it exists")] Option<OpenRequest>),
+    Admitted(ResponseFuture, #[expect(dead_code, reason = "counted while it exists")] Option<OpenRequest>),
 }
 
 impl Future for GatedResponse {
@@ -190,7 +187,7 @@ impl Future for GatedResponse {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
             Self::Refused(refused) => Pin::new(refused).poll(context),
-            Self::Routed(routed, _) => routed.as_mut().poll(context),
+            Self::Admitted(answering, _) => answering.as_mut().poll(context),
         }
     }
 }
@@ -212,6 +209,6 @@ impl Service<Request<Incoming>> for GatedRoutes {
             }
         }
         request.extensions_mut().insert(Peer(self.peer));
-        GatedResponse::Routed(Box::pin(self.routes.call(request)), open)
+        GatedResponse::Admitted((self.responder)(request), open)
     }
 }

@@ -2,25 +2,22 @@
 //! and counts the call. The older name is served by the same service under another path.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
-use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use axum::Router;
 use axum::body::Body;
-use axum::response::{IntoResponse, Response};
+use axum::extract::Request;
+use axum::response::Response;
 use http::Uri;
 use kit::grpc::{outcome, requested_timeout};
 use kit::limit::Permit;
 use kit::metrics::{Metrics, seconds_histogram};
+use kit::serve::Respond;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
-use tonic::codegen::Service;
-use tonic::server::NamedService;
 use tonic::{Code, Status};
 
 use super::status::{SERVICE_REFUSAL_KEY, refused};
@@ -58,12 +55,14 @@ struct InstrumentedMethod {
 
 pub(super) struct Middleware {
     admission: Arc<Admission>,
-    methods: HashMap<&'static str, InstrumentedMethod>,
+    /// By the paths of both names.
+    methods: HashMap<String, Arc<InstrumentedMethod>>,
     counters: CallCounters,
+    inner: Router,
 }
 
 impl Middleware {
-    pub(super) fn new(admission: Arc<Admission>, metrics: &Metrics) -> Self {
+    pub(super) fn new(inner: Router, admission: Arc<Admission>, metrics: &Metrics) -> Self {
         let counters = CallCounters::default();
         let seconds: Family<MethodLabel, Histogram, fn() -> Histogram> =
             Family::new_with_constructor(seconds_histogram);
@@ -78,23 +77,31 @@ impl Middleware {
         });
         let instrument = |method: &Method| {
             let labels = CallLabels { method: method.name, status: "ok" };
-            let instrumented = InstrumentedMethod {
+            let instrumented = Arc::new(InstrumentedMethod {
                 method: *method,
                 uri: Uri::from_static(method.path),
                 succeeded: counters.calls.get_or_create_owned(&labels),
                 seconds: seconds.get_or_create_owned(&MethodLabel { method: method.name }),
-            };
-            (method.name, instrumented)
+            });
+            SERVICE_NAMES.map(|service| (format!("/{service}/{}", method.name), Arc::clone(&instrumented)))
         };
-        Self { admission, methods: METHODS.iter().map(instrument).collect(), counters }
+        Self { admission, methods: METHODS.iter().flat_map(instrument).collect(), counters, inner }
     }
 
-    fn find(&self, path: &str) -> Option<&InstrumentedMethod> {
-        self.methods.get(path.rsplit_once('/')?.1)
+    /// Carries out an admitted call, or refuses it.
+    async fn call(&self, instrumented: &InstrumentedMethod, mut request: Request) -> Response {
+        let _permit = match self.admit(&instrumented.method, &mut request).await {
+            Ok(permit) => permit,
+            Err(status) => return status.into_http::<Body>(),
+        };
+        #[cfg(feature = "faults")]
+        let _injected = kit::faults::inject().await;
+        *request.uri_mut() = instrumented.uri.clone();
+        with_decoding_errors_as_invalid(self.inner.respond(request).await)
     }
 
     /// Identifies the caller and admits or refuses the call.
-    async fn admit(&self, method: &Method, request: &mut InnerRequest) -> Result<Permit, Status> {
+    async fn admit(&self, method: &Method, request: &mut Request) -> Result<Permit, Status> {
         let Admitted { caller, permit } = self.admission.admit(method, Origin::of(request)).await?;
         request.extensions_mut().insert(caller);
         Ok(permit)
@@ -121,6 +128,22 @@ impl Middleware {
     }
 }
 
+impl Respond for Middleware {
+    async fn respond(&self, request: Request) -> Response {
+        let started = Instant::now();
+        let Some(instrumented) = self.methods.get(request.uri().path()) else {
+            return self.inner.respond(request).await;
+        };
+        let method = &instrumented.method;
+        let requested = requested_timeout(request.headers());
+        let timeout = requested.map_or(method.timeout, |requested| requested.min(method.timeout));
+        let response = tokio::time::timeout(timeout, self.call(instrumented, request)).await;
+        let response = response.unwrap_or_else(|_elapsed| self.timed_out(method));
+        self.count(instrumented, &response, started.elapsed());
+        response
+    }
+}
+
 /// Tonic reports a message that it cannot decode as an internal error, and one that is too large as out of range. Both
 /// are errors of the caller and become `INVALID_ARGUMENT`. Refusals of this service are marked and stay as they are.
 fn with_decoding_errors_as_invalid(response: Response) -> Response {
@@ -133,95 +156,5 @@ fn with_decoding_errors_as_invalid(response: Response) -> Response {
         Some(b"11") => invalid("the message is too large"),
         Some(b"13") => invalid("the message cannot be decoded"),
         _ => response,
-    }
-}
-
-/// The name under which a service is called.
-pub(super) trait ServiceName: Send + Sync + 'static {
-    const NAME: &'static str;
-}
-
-pub(super) struct CurrentName;
-pub(super) struct OlderName;
-
-impl ServiceName for CurrentName {
-    const NAME: &'static str = SERVICE_NAMES[0];
-}
-
-impl ServiceName for OlderName {
-    const NAME: &'static str = SERVICE_NAMES[1];
-}
-
-/// A service behind the middleware.
-pub(super) struct MiddlewareService<S, N> {
-    inner: S,
-    middleware: Arc<Middleware>,
-    name: PhantomData<fn() -> N>,
-}
-
-impl<S, N> MiddlewareService<S, N> {
-    pub(super) fn new(inner: S, middleware: Arc<Middleware>) -> Self {
-        Self { inner, middleware, name: PhantomData }
-    }
-}
-
-impl<S: Clone, N> Clone for MiddlewareService<S, N> {
-    fn clone(&self) -> Self {
-        Self::new(self.inner.clone(), Arc::clone(&self.middleware))
-    }
-}
-
-impl<S, N: ServiceName> NamedService for MiddlewareService<S, N> {
-    const NAME: &'static str = N::NAME;
-}
-
-type InnerRequest = http::Request<tonic::body::Body>;
-
-impl<S, N> Service<InnerRequest> for MiddlewareService<S, N>
-where
-    S: Service<InnerRequest, Response = http::Response<tonic::body::Body>, Error = Infallible>
-        + Clone
-        + Send
-        + 'static,
-    S::Future: Send,
-    N: ServiceName,
-{
-    type Response = Response;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: InnerRequest) -> Self::Future {
-        let (mut inner, middleware) = (self.inner.clone(), Arc::clone(&self.middleware));
-        Box::pin(async move {
-            let started = Instant::now();
-            let mut request = request;
-            let Some(instrumented) = middleware.find(request.uri().path()) else {
-                return inner.call(request).await.map(IntoResponse::into_response);
-            };
-            let method = &instrumented.method;
-            let requested = requested_timeout(request.headers());
-            let timeout = requested.map_or(method.timeout, |requested| requested.min(method.timeout));
-            let call = async {
-                let _permit = match middleware.admit(method, &mut request).await {
-                    Ok(permit) => permit,
-                    Err(status) => return status.into_http::<Body>(),
-                };
-                #[cfg(feature = "faults")]
-                let _injected = kit::faults::inject().await;
-                *request.uri_mut() = instrumented.uri.clone();
-                match inner.call(request).await {
-                    Ok(response) => with_decoding_errors_as_invalid(response.into_response()),
-                    Err(never) => match never {},
-                }
-            };
-            let response = tokio::time::timeout(timeout, call).await;
-            let response = response.unwrap_or_else(|_elapsed| middleware.timed_out(method));
-            middleware.count(instrumented, &response, started.elapsed());
-            Ok(response)
-        })
     }
 }
