@@ -85,6 +85,7 @@ impl Guard {
     }
 }
 
+/// The routes, each behind its guard.
 struct GuardedRoutes {
     /// By path.
     guards: HashMap<&'static str, Guard>,

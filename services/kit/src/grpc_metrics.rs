@@ -80,7 +80,7 @@ impl GrpcMetrics {
     ///
     /// # Panics
     /// When one is no descriptor set: they are written by the build.
-    pub fn count<A>(&self, inner: A, services: &[&[u8]]) -> Counted<A> {
+    pub fn count<R>(&self, inner: R, services: &[&[u8]]) -> Counted<R> {
         let mut methods = HashMap::new();
         for set in services {
             let set = FileDescriptorSet::decode(*set).expect("the build wrote the descriptors");
@@ -138,13 +138,13 @@ struct CountedMethod {
 }
 
 /// A port whose calls are counted.
-pub struct Counted<A> {
+pub struct Counted<R> {
     methods: HashMap<String, CountedMethod>,
     handled: Family<HandledLabels, Counter>,
-    inner: A,
+    inner: R,
 }
 
-impl<A: Respond> Respond for Counted<A> {
+impl<R: Respond> Respond for Counted<R> {
     /// A call is handled when its response begins: the code of a refusal is there, that of a success follows the message.
     async fn respond(&self, request: Request) -> Response {
         let Some(method) = self.methods.get(request.uri().path()) else {

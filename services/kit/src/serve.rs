@@ -9,6 +9,7 @@ mod health_path;
 mod respond;
 mod shed;
 mod streams;
+mod watches;
 
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -118,7 +119,10 @@ impl Port {
 
 /// Serves a port until the drain begins; returns when every connection has finished or was cut.
 pub async fn serve(listener: Listener, protocol: Protocol, port: Port, mut draining: Draining) {
-    let Port { responder, gate, bounds } = port;
+    let Port { mut responder, gate, bounds } = port;
+    if protocol == Protocol::Http2 {
+        responder = watches::end_with_drain(responder, draining.clone());
+    }
     let slots = Arc::new(Semaphore::new(bounds.connections));
     let mut acceptor = Acceptor::new(listener.socket);
     loop {

@@ -15,14 +15,15 @@ use crate::refusal::Code;
 
 const OPEN: [&str; 2] = ["/grpc.health.", "/grpc.reflection."];
 
-pub(super) struct PublishersOnly<A> {
+/// `inner`, for publishers; health and reflection for everyone.
+pub(super) struct PublishersOnly<R> {
     pub(super) identity: Arc<Identity>,
     /// The rpcs of publishers, each with its metrics: those of a call that is refused here.
     pub(super) rpcs: [(String, Endpoint); 2],
-    pub(super) inner: A,
+    pub(super) inner: R,
 }
 
-impl<A: Respond> Respond for PublishersOnly<A> {
+impl<R: Respond> Respond for PublishersOnly<R> {
     async fn respond(&self, request: Request) -> Response {
         let started = Instant::now();
         let path = request.uri().path();

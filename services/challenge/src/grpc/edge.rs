@@ -16,9 +16,9 @@ use crate::refusal::Code;
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Runs each call within its own deadline and [`MAX_WAIT`].
-pub struct Edge<A>(pub A);
+pub struct Edge<R>(pub R);
 
-impl<A: Respond> Respond for Edge<A> {
+impl<R: Respond> Respond for Edge<R> {
     async fn respond(&self, request: Request) -> Response {
         let wait = requested_timeout(request.headers()).map_or(MAX_WAIT, |timeout| timeout.min(MAX_WAIT));
         report_malformed(within(wait, self.0.respond(request)).await)

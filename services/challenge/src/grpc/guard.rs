@@ -50,14 +50,14 @@ pub(super) fn place<T>(request: &tonic::Request<T>) -> Result<UserPlace, Status>
 }
 
 /// The rpcs of `inner`, guarded.
-pub(super) struct Guarded<A> {
+pub(super) struct Guarded<R> {
     admission: Admission,
     rpcs: HashMap<&'static str, (Endpoint, Access)>,
-    inner: A,
+    inner: R,
 }
 
-impl<A: Respond> Guarded<A> {
-    pub(super) fn new(inner: A, admission: Admission, metrics: &Metrics) -> Self {
+impl<R: Respond> Guarded<R> {
+    pub(super) fn new(inner: R, admission: Admission, metrics: &Metrics) -> Self {
         let rpcs = RPCS.into_iter().map(|(path, name, access)| (path, (metrics.endpoint(name), access)));
         Self { admission, rpcs: rpcs.collect(), inner }
     }
@@ -75,7 +75,7 @@ impl<A: Respond> Guarded<A> {
     }
 }
 
-impl<A: Respond> Respond for Guarded<A> {
+impl<R: Respond> Respond for Guarded<R> {
     async fn respond(&self, request: Request) -> Response {
         let started = Instant::now();
         let Some((endpoint, access)) = self.rpcs.get(request.uri().path()) else {

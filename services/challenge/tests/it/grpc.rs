@@ -8,6 +8,7 @@ use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
 use serde_json::{Value, json};
 use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_reflection::pb::{v1, v1alpha};
 
@@ -217,6 +218,19 @@ async fn health_needs_no_identity_and_reports_the_service_by_name() {
         let answer = health.check(HealthCheckRequest { service: service.to_owned() }).await;
         assert_eq!(answer.map(|a| a.get_ref().status).map_err(|e| e.code()), expect, "{service:?}");
     }
+}
+
+/// With an hour to drain, a watch that stayed open would block this test.
+#[tokio::test]
+async fn a_client_that_watches_the_health_learns_of_the_drain_and_does_not_hold_it_up() {
+    let server = Server::start_with(&[("DRAIN_TIMEOUT_S", "3600")]).await;
+    let mut health = HealthClient::new(connect(server.running.addresses.grpc.unwrap()).await);
+    let mut watched = health.watch(HealthCheckRequest::default()).await.unwrap().into_inner();
+    let mut status = async || watched.message().await.map(|answer| answer.unwrap().status());
+    assert_eq!(status().await.unwrap(), ServingStatus::Serving);
+    server.stop().await;
+    assert_eq!(status().await.unwrap(), ServingStatus::NotServing);
+    assert_eq!(status().await.unwrap_err().code(), Code::Unavailable);
 }
 
 /// The two versions have separate message types, so a macro defines the exchange once for both.
