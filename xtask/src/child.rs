@@ -10,14 +10,14 @@ use crate::signals::{self, StopSignal};
 const POLL: Duration = Duration::from_millis(20);
 
 /// A started process; dropping it kills and reaps it.
-pub(crate) struct Running {
+pub struct Running {
     name: &'static str,
     child: Child,
 }
 
 impl Running {
     /// Starts `command`; `name` is what errors call it.
-    pub(crate) fn start(name: &'static str, mut command: Command) -> Result<Self> {
+    pub fn start(name: &'static str, mut command: Command) -> Result<Self> {
         let child = command
             .spawn()
             .with_context(|| format!("cannot start {name} ({})", command.get_program().display()))?;
@@ -25,18 +25,18 @@ impl Running {
     }
 
     /// The process itself, for its pipes.
-    pub(crate) fn child(&mut self) -> &mut Child {
+    pub fn child(&mut self) -> &mut Child {
         &mut self.child
     }
 
     /// How it ended, if it did.
-    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         self.child.try_wait().with_context(|| format!("cannot read the status of {}", self.name))
     }
 
     /// Waits until it ends by itself. Ctrl-C reaches the child too, so the child ends by itself; when this chore is
     /// terminated, the child is stopped first.
-    pub(crate) fn wait(mut self) -> Result<ExitStatus> {
+    pub fn wait(mut self) -> Result<ExitStatus> {
         loop {
             if let Some(status) = self.ended()? {
                 return Ok(status);
@@ -51,7 +51,7 @@ impl Running {
     }
 
     /// Sends SIGTERM and waits `grace` for it to end before it is killed.
-    pub(crate) fn stop(mut self, grace: Duration) -> Result<ExitStatus> {
+    pub fn stop(mut self, grace: Duration) -> Result<ExitStatus> {
         let sent = Instant::now();
         signals::terminate(&self.child);
         while sent.elapsed() < grace {

@@ -1,110 +1,40 @@
-//! Every chore of the project as one command: `cargo xtask <verb>`, one short file a verb.
+//! `cargo xtask demo` runs here; every other verb is compiled and run by the crate `chores`.
 //!
-//! Chores run other programs; they contain no logic of the tool or of a service, and import neither.
-//! Start reading at `VERBS`.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints on its terminal")]
+//! This crate is compiled in front of the demo, so it has next to no dependencies.
+#![allow(clippy::print_stderr, reason = "a command prints on its terminal")]
 
-mod attacks;
-mod bench;
-mod child;
-mod cluster;
-mod demo;
-mod dependencies;
-mod dist;
-mod needs;
-mod receivers;
-mod service_process;
-mod signals;
-mod soak;
-mod steps;
-mod test;
-mod tidy;
-mod workspace;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
 
-use std::process::ExitCode;
+use anyhow::{Context as _, ensure};
 
-use workspace::Workspace;
-
-/// One chore: what is typed, what it is for, and what runs.
-struct Verb {
-    name: &'static str,
-    usage: &'static str,
-    about: &'static str,
-    run: fn(&Workspace, &[String]) -> anyhow::Result<()>,
-}
-
-const VERBS: &[Verb] = &[
-    Verb { name: "demo", usage: demo::USAGE, about: demo::ABOUT, run: demo::run },
-    Verb {
-        name: "examples",
-        usage: demo::examples::USAGE,
-        about: demo::examples::ABOUT,
-        run: demo::examples::run,
-    },
-    Verb { name: "profiles", usage: "", about: demo::profiled::ABOUT, run: demo::profiled::run },
-    Verb {
-        name: "session",
-        usage: demo::session::USAGE,
-        about: demo::session::ABOUT,
-        run: demo::session::run,
-    },
-    Verb { name: "test", usage: "", about: test::ABOUT, run: test::run },
-    Verb { name: "ci", usage: "", about: test::ABOUT_CI, run: test::run_ci },
-    Verb { name: "tidy", usage: "", about: tidy::ABOUT, run: tidy::run },
-    Verb { name: "dependencies", usage: "", about: dependencies::ABOUT, run: dependencies::run },
-    Verb { name: "dist", usage: dist::USAGE, about: dist::ABOUT, run: dist::run },
-    Verb { name: "bench", usage: bench::USAGE, about: bench::ABOUT, run: bench::run },
-    Verb { name: "receivers", usage: "", about: receivers::ABOUT, run: receivers::run },
-    Verb { name: "attacks", usage: "", about: attacks::ABOUT, run: attacks::run },
-    Verb { name: "cluster", usage: cluster::USAGE, about: cluster::ABOUT, run: cluster::run },
-    Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
-];
+use xtask::demo;
+use xtask::workspace::Workspace;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some((name, rest)) = arguments.split_first() else {
-        print!("{}", help());
-        return ExitCode::from(2);
+    let ran = match arguments.split_first() {
+        Some((verb, rest)) if verb == "demo" && rest.first().is_none_or(|first| first != "--check") => {
+            Workspace::with_profile(demo::PROFILE).and_then(|workspace| demo::run(&workspace, rest))
+        }
+        _ => run_chore(&arguments),
     };
-    if matches!(name.as_str(), "help" | "--help" | "-h") {
-        print!("{}", help());
-        return ExitCode::SUCCESS;
-    }
-    let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else {
-        eprint!("there is no chore named `{name}`\n\n{}", help());
-        return ExitCode::from(2);
-    };
-    match Workspace::find().and_then(|workspace| (verb.run)(&workspace, rest)) {
+    match ran {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("xtask {name}: {error:#}");
+            eprintln!("xtask {}: {error:#}", arguments.join(" "));
             ExitCode::FAILURE
         }
     }
 }
 
-fn help() -> String {
-    let mut text = String::from("The chores of this project.\n\nUsage: cargo xtask <verb>\n\n");
-    for verb in VERBS {
-        let call = format!("{} {}", verb.name, verb.usage);
-        text.push_str(&format!("  {}\n", call.trim_end()));
-        for line in verb.about.lines() {
-            text.push_str(&format!("      {line}\n"));
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn help_names_every_verb_with_what_it_is_for() {
-        let help = help();
-        for verb in VERBS {
-            assert!(help.contains(&format!("\n  {}", verb.name)), "{} is missing:\n{help}", verb.name);
-            assert!(!verb.about.is_empty());
-        }
-    }
+/// Builds the chores and replaces this process by them, so that signals and the exit code are theirs.
+fn run_chore(arguments: &[String]) -> anyhow::Result<()> {
+    let workspace = Workspace::find()?;
+    let mut build = workspace.cargo();
+    // Selected like this, third-party packages have the features that they have in the tests, and are compiled once.
+    build.args(["build", "--locked", "--workspace", "--examples", "--bin", "chores"]);
+    let status = build.status().context("cannot start cargo")?;
+    ensure!(status.success(), "cargo build ended with {status}");
+    Err(Command::new(workspace.binary("chores")).args(arguments).exec()).context("cannot start the chore")
 }

@@ -18,7 +18,7 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 const STOP_WITHIN: Duration = Duration::from_secs(30);
 
 /// A ready service; dropping it ends it.
-pub(crate) struct ServiceProcess {
+pub struct ServiceProcess {
     running: Running,
     pid: u32,
     ready: String,
@@ -30,7 +30,7 @@ impl ServiceProcess {
     ///
     /// # Errors
     /// When it cannot start, ends, or is not ready in time; with the end of its log.
-    pub(crate) fn start(mut command: Command, log: PathBuf) -> Result<Self> {
+    pub fn start(mut command: Command, log: PathBuf) -> Result<Self> {
         let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         command.stderr(file.try_clone().context("cannot share the log")?);
@@ -44,12 +44,12 @@ impl ServiceProcess {
     }
 
     /// Its process.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.pid
     }
 
     /// The `HOST:PORT` that its ready line gives for `name`.
-    pub(crate) fn address(&self, name: &str) -> Result<&str> {
+    pub fn address(&self, name: &str) -> Result<&str> {
         address(&self.ready, name)
     }
 
@@ -57,7 +57,7 @@ impl ServiceProcess {
     ///
     /// # Errors
     /// When it has ended before, ends with anything but 0, or has to be killed.
-    pub(crate) fn stop(mut self) -> Result<()> {
+    pub fn stop(mut self) -> Result<()> {
         if let Some(status) = self.running.ended()? {
             bail!("the service ended on its own with {status}; {}", tail(&self.log));
         }

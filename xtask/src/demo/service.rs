@@ -27,7 +27,7 @@ const PORTS: [ServicePort; 4] = [
 
 /// Which ports the service gets.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ports {
+pub enum Ports {
     /// The documented ones, which are in the plan.
     Default,
     /// Free ones, which the service prints in its ready line.
@@ -35,7 +35,7 @@ pub(super) enum Ports {
 }
 
 /// A ready service; dropping it ends it.
-pub(super) struct Service {
+pub struct Service {
     served: ServiceProcess,
     ports: Ports,
 }
@@ -45,7 +45,7 @@ impl Service {
     ///
     /// # Errors
     /// When it cannot start, ends, or is not ready in time; with the end of its log.
-    pub(super) fn start(workspace: &Workspace, ports: Ports) -> Result<Self> {
+    pub fn start(workspace: &Workspace, ports: Ports) -> Result<Self> {
         Self::start_with(workspace, ports, &[])
     }
 
@@ -53,7 +53,7 @@ impl Service {
     ///
     /// # Errors
     /// As [`Service::start`].
-    pub(super) fn start_with(workspace: &Workspace, ports: Ports, settings: &[(&str, &str)]) -> Result<Self> {
+    pub fn start_with(workspace: &Workspace, ports: Ports, settings: &[(&str, &str)]) -> Result<Self> {
         let folder = workspace.scratch(match ports {
             Ports::Default => "demo",
             Ports::Free => "demo-check-service",
@@ -66,7 +66,7 @@ impl Service {
     }
 
     /// `NAME=ADDRESS` for the plan's targets, unless the service is at the plan's own addresses.
-    pub(super) fn targets(&self) -> Result<Vec<String>> {
+    pub fn targets(&self) -> Result<Vec<String>> {
         if self.ports == Ports::Default {
             return Ok(Vec::new());
         }
@@ -79,7 +79,7 @@ impl Service {
     ///
     /// # Errors
     /// When its ready line has none.
-    pub(super) fn admin(&self) -> Result<&str> {
+    pub fn admin(&self) -> Result<&str> {
         self.served.address("admin")
     }
 
@@ -87,7 +87,7 @@ impl Service {
     ///
     /// # Errors
     /// When it has ended before, ends with anything but 0, or has to be killed.
-    pub(super) fn stop(self) -> Result<()> {
+    pub fn stop(self) -> Result<()> {
         self.served.stop()
     }
 }
@@ -103,7 +103,7 @@ fn configure(command: &mut Command, ports: Ports, folder: &Path) {
 }
 
 /// Fails with the name of the first default port that is in use.
-pub(super) fn require_free_ports() -> Result<()> {
+pub fn require_free_ports() -> Result<()> {
     PORTS.iter().try_for_each(|port| require_free_port(port.name, port.default))
 }
 

@@ -10,13 +10,6 @@ fn without_the_variable_there_are_no_profiles_and_the_process_is_described() {
     assert_no_profiles(process.admin.address);
 }
 
-#[cfg(not(feature = "profiling"))]
-#[test]
-fn a_build_without_profiles_does_not_start_with_them() {
-    let message = peers::service::refused(&mut crate::process::serving(&[("PROFILING", "on")]));
-    assert!(message.contains("--features profiling"), "{message}");
-}
-
 #[cfg(feature = "profiling")]
 mod built_in {
     use std::sync::Arc;

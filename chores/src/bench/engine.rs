@@ -1,0 +1,115 @@
+//! The CPU time that Plimsoll takes for a request, compared with a bare epoll loop and the tools of others.
+//!
+//! All load the same nginx, one after the other, round after round, so that disturbances of the machine affect all of
+//! them. Measured is the processor time of the tool's whole process, user and system, from its start to its end, divided
+//! by the successful requests that it reports. Plimsoll records everything meanwhile, and writes its archive and its
+//! report. Start reading at [`COMPARISONS`].
+
+mod comparison;
+pub(super) mod measured;
+mod options;
+pub(super) mod ratio;
+pub(super) mod target;
+mod tool;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result, ensure};
+
+use self::comparison::{Comparison, EngineBench};
+use self::options::Options;
+use self::target::{Protocol, Target};
+use self::tool::{Tool, ToolLoad};
+use super::table::Table;
+use super::{machine, write_into};
+use crate::steps;
+use xtask::workspace::Workspace;
+
+const DOCUMENT: &str = "docs/benchmarks.md";
+
+/// What is compared, each with a table of its own.
+const COMPARISONS: &[Comparison] = &[
+    Comparison { name: "http1", rounds: Rounds::All, load: ToolLoad { connections: 64, ..HTTP1 } },
+    Comparison {
+        name: "http2",
+        rounds: Rounds::All,
+        load: ToolLoad { protocol: Protocol::Http2, connections: 16, in_flight: 16, ..HTTP1 },
+    },
+    Comparison {
+        name: "grpc",
+        rounds: Rounds::All,
+        load: ToolLoad { protocol: Protocol::Grpc, connections: 4, in_flight: 16, ..HTTP1 },
+    },
+    Comparison { name: "http1-1000", rounds: Rounds::Few, load: ToolLoad { connections: 1_000, ..HTTP1 } },
+    Comparison { name: "http1-10000", rounds: Rounds::Few, load: ToolLoad { connections: 10_000, ..HTTP1 } },
+    Comparison {
+        name: "users-10000",
+        rounds: Rounds::Few,
+        load: ToolLoad { connections: 10_000, think_s: 10, ..HTTP1 },
+    },
+];
+
+/// The base of all others: every user sends its next request as soon as it has a response.
+const HTTP1: ToolLoad = ToolLoad { protocol: Protocol::Http1, connections: 1, in_flight: 1, think_s: 0 };
+
+/// How many rounds a comparison has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rounds {
+    /// As many as the options set.
+    All,
+    /// A few: memory hardly varies between rounds.
+    Few,
+}
+
+/// Makes the selected comparisons and prints them as Markdown.
+///
+/// # Errors
+/// When an argument is not understood, nginx is missing, or a tool fails.
+pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let options = Options::read(arguments)?;
+    let known: Vec<&str> = COMPARISONS.iter().map(|one| one.name).collect();
+    options.only.check(&known)?;
+    let mut build = workspace.cargo();
+    build
+        .args(["build", "--package", "plimsoll", "--package", "testbed", "--bins"])
+        .args(workspace.profile());
+    steps::run(build).context("cannot build the tool and the floor")?;
+    let folder = workspace.scratch("bench-engine")?;
+    let target = Target::start(&folder)?;
+    let tools = if options.baseline.is_some() { Tool::BUILDS.as_slice() } else { Tool::ALL.as_slice() };
+    let (present, missing): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.is_installed());
+    let bench = EngineBench { workspace, options: &options, target: &target, folder: &folder };
+    let mut texts = BTreeMap::new();
+    texts.insert("machine", conditions(workspace, arguments, &present, &missing).render());
+    let mut failures = Vec::new();
+    for comparison in COMPARISONS.iter().filter(|one| options.only.includes(one.name)) {
+        let tools: Vec<_> = present.iter().copied().filter(|tool| tool.can_offer(&comparison.load)).collect();
+        match steps::step(comparison.name, || comparison.run(&bench, &tools)) {
+            Ok(table) => drop(texts.insert(comparison.name, table.render())),
+            Err(error) => failures.push(format!("{error:#}")),
+        }
+    }
+    target.stop()?;
+    println!();
+    texts.iter().for_each(|(name, text)| println!("## {name}\n\n{text}"));
+    if options.is_written {
+        write_into(workspace, DOCUMENT, &texts)?;
+    }
+    // Results are written also when some comparisons failed.
+    ensure!(failures.is_empty(), "not everything was carried out:\n  {}", failures.join("\n  "));
+    Ok(())
+}
+
+/// The machine, the versions, and the tools that are missing.
+fn conditions(workspace: &Workspace, arguments: &[String], present: &[Tool], missing: &[Tool]) -> Table {
+    let mut table = machine::describe(workspace, "engine", arguments);
+    let versions: Vec<String> = present.iter().filter_map(|one| one.version()).collect();
+    if !versions.is_empty() {
+        table.notes.push(format!("others: {}", versions.join("; ")));
+    }
+    if !missing.is_empty() {
+        let names: Vec<_> = missing.iter().map(|one| one.name()).collect();
+        table.notes.push(format!("not installed, hence not measured: {}", names.join(", ")));
+    }
+    table
+}

@@ -1,0 +1,85 @@
+//! The demo in a short form, on free ports, with its counts and findings asserted.
+
+pub(crate) mod accounting;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use xtask::demo::service::Ports;
+use xtask::demo::{Run, USAGE, meaning, under_load};
+use xtask::workspace::Workspace;
+
+use crate::steps;
+
+/// What the verb is for.
+pub(crate) const ABOUT: &str = "a real service under a real load, judged: demo.plimsoll, demo.html, demo.md\n\
+    --check: ten times shorter and on free ports, with counts and findings asserted";
+
+/// Builds and runs the short form.
+///
+/// # Errors
+/// As [`check`], and when the arguments are not `--check`.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    if arguments != ["--check"] {
+        bail!("--check takes no further arguments; usage: cargo xtask demo {USAGE}");
+    }
+    build(workspace)?;
+    check(workspace)
+}
+
+/// Builds programs with the selection and profile of the tests: another selection would unify features in another way
+/// and compile half the tree again.
+///
+/// # Errors
+/// When the build fails.
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    let mut command = workspace.cargo();
+    command.args(["build", "--workspace", "--all-targets", "--profile", "test"]);
+    command.args(crate::test::FEATURES);
+    steps::run(command).context("cannot build the tool and the service")
+}
+
+/// Runs what was built.
+///
+/// # Errors
+/// When something cannot be started, the run did not complete, or a count or a file is not what the plan promises.
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    run_and_assert(workspace, &["--time-scale", "0.1"])
+}
+
+fn run_and_assert(workspace: &Workspace, extra: &[&str]) -> Result<()> {
+    let folder = workspace.scratch("demo-check")?;
+    let run = Run::into_folder(&folder, extra.iter().map(|&argument| argument.to_owned()).collect());
+    let code = under_load(workspace, Ports::Free, &run)?;
+    let judged = accounting::read(&workspace.binary("plimsoll"), &run.archive)?;
+    accounting::require_sound(&judged).with_context(|| format!("after exit code {code}"))?;
+    for file in [&run.html, &run.markdown] {
+        let written =
+            std::fs::metadata(file).with_context(|| format!("{} was not written", file.display()))?;
+        ensure!(written.len() > 0, "{} is empty", file.display());
+    }
+    println!("`plimsoll run` gave exit code {code}: {}; the counts add up", meaning(code));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_arrivals_fail_the_demo_whatever_the_verdict() {
+        let workspace = Workspace::with_fake_binaries("sound", "lost").expect("tests run in the workspace");
+        run_and_assert(&workspace, &["--exit", "4"]).expect("nothing is lost");
+        let error = run_and_assert(&workspace, &["--lose", "2"]).expect_err("two are lost");
+        assert_eq!(
+            format!("{error:#}"),
+            "after exit code 3: 10 arrivals scheduled, but 7 started and 1 dropped"
+        );
+    }
+
+    #[test]
+    fn the_check_takes_no_arguments_of_the_run() {
+        let workspace = Workspace::find().expect("tests run in the workspace");
+        let error =
+            run(&workspace, &["--check".to_owned(), "--".to_owned()]).expect_err("the check takes none");
+        assert!(error.to_string().starts_with("--check takes no further arguments"), "{error}");
+    }
+}

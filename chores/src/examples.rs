@@ -1,0 +1,172 @@
+//! The plans of `examples/` in a short form: each against its service, for seconds instead of minutes.
+//!
+//! Asserted is that each plan runs to its end and that its counts add up. Its objectives are for its real length.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+
+use xtask::child::Running;
+use xtask::demo::meaning;
+use xtask::demo::service::{Ports, Service};
+use xtask::service_process::ServiceProcess;
+use xtask::signals;
+use xtask::workspace::Workspace;
+
+use crate::demo_check::{accounting, build};
+
+/// What may follow the verb.
+pub(crate) const USAGE: &str = "";
+/// What the verb is for.
+pub(crate) const ABOUT: &str =
+    "the plans of `examples/` in a short form, each against its service; their counts must add up";
+
+/// A plan, and the parts of its time and of its rates that are offered.
+struct ExampleRun {
+    plan: &'static str,
+    time_scale: &'static str,
+    load: &'static str,
+}
+
+const fn example(plan: &'static str, time_scale: &'static str, load: &'static str) -> ExampleRun {
+    ExampleRun { plan, time_scale, load }
+}
+
+/// Against the challenge service.
+const CHALLENGE: [ExampleRun; 4] = [
+    example("new-players-300", "0.05", "1"),
+    example("new-players-600", "0.05", "1"),
+    example("new-players-ramp", "0.02", "1"),
+    example("combined", "0.005", "1"),
+];
+/// Against the listings service.
+const LISTINGS: [ExampleRun; 1] = [example("grpc-bursts", "0.02", "0.1")];
+/// Against the telemetry gateway.
+const GATEWAY: [ExampleRun; 1] = [example("thinking-users", "0.03", "1")];
+
+/// Builds what is needed and runs every plan.
+///
+/// # Errors
+/// When something cannot be built or started, or a plan does not run to its end with counts that add up.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    ensure!(arguments.is_empty(), "examples takes no arguments");
+    build(workspace)?;
+    all(workspace)
+}
+
+/// Runs every plan with what has been built.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn all(workspace: &Workspace) -> Result<()> {
+    signals::catch();
+    let folder = workspace.scratch("examples")?;
+    let service = Service::start(workspace, Ports::Free)?;
+    let mut targets = service.targets()?;
+    let ran = CHALLENGE.iter().try_for_each(|example| example.run(workspace, &folder, &targets));
+    let stopped = service.stop();
+    ran?;
+    stopped?;
+    let listings = listings(workspace, &folder)?;
+    targets = vec![format!("service={}", listings.address("grpc")?)];
+    let ran = LISTINGS.iter().try_for_each(|example| example.run(workspace, &folder, &targets));
+    let stopped = listings.stop();
+    ran?;
+    stopped?;
+    let gateway = gateway(workspace, &folder)?;
+    targets = vec![format!("gateway=http://{}", gateway.address("http")?)];
+    let ran = GATEWAY.iter().try_for_each(|example| example.run(workspace, &folder, &targets));
+    let stopped = gateway.stop();
+    ran?;
+    stopped
+}
+
+/// The telemetry gateway on free ports.
+fn gateway(workspace: &Workspace, folder: &Path) -> Result<ServiceProcess> {
+    let mut command = Command::new(workspace.binary("gateway"));
+    command.arg("serve").current_dir(folder).envs([("HTTP_PORT", "0"), ("ADMIN_PORT", "0")]);
+    ServiceProcess::start(command, folder.join("gateway.log"))
+}
+
+/// The listings service on free ports, with a small marketplace in its database.
+fn listings(workspace: &Workspace, folder: &Path) -> Result<ServiceProcess> {
+    let database = folder.join("listings.db");
+    let command = || {
+        let mut command = Command::new(workspace.binary("listings"));
+        command.env("DATABASE_PATH", &database).envs([("GRPC_PORT", "0"), ("HTTP_PORT", "0")]);
+        command.envs([("AUTH_ENABLED", "false"), ("RATE_LIMIT_ENABLED", "false")]);
+        command.current_dir(folder).stdin(Stdio::null());
+        command
+    };
+    for file in ["listings.db", "listings.db-wal", "listings.db-shm"] {
+        // Of an earlier run, if there was one.
+        let _not_there = std::fs::remove_file(folder.join(file));
+    }
+    let mut seed = command();
+    seed.args(["seed", "--listings", "3000"]).stdout(Stdio::null());
+    let seeded = Running::start("listings seed", seed)?.wait()?;
+    ensure!(seeded.success(), "listings seed ended with {seeded}");
+    let mut serve = command();
+    serve.arg("serve");
+    ServiceProcess::start(serve, folder.join("listings.log"))
+}
+
+impl ExampleRun {
+    fn run(&self, workspace: &Workspace, folder: &Path, targets: &[String]) -> Result<()> {
+        let archive = folder.join(format!("{}.plimsoll", self.plan));
+        let file = format!("examples/{}.toml", self.plan);
+        let mut command = Command::new(workspace.binary("plimsoll"));
+        command.current_dir(workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
+        command.args([
+            "run",
+            &file,
+            "--quiet",
+            "--force",
+            "--time-scale",
+            self.time_scale,
+            "--load",
+            self.load,
+        ]);
+        command.arg("-o").arg(&archive);
+        for target in targets.iter().filter(|target| is_named(workspace, &file, target)) {
+            command.args(["--target", target]);
+        }
+        let status = Running::start("plimsoll run", command)?.wait()?;
+        let code = status.code().with_context(|| format!("{file}: plimsoll run ended with {status}"))?;
+        ensure!(matches!(code, 0 | 3 | 4 | 5), "{file}: exit code {code}, {}", meaning(code));
+        let judged = accounting::read(&workspace.binary("plimsoll"), &archive)?;
+        accounting::require_consistent(&judged).with_context(|| file.clone())?;
+        println!("{file}: exit code {code}, the counts add up");
+        Ok(())
+    }
+}
+
+/// Whether the plan has the target of `NAME=ADDRESS`.
+fn is_named(workspace: &Workspace, plan: &str, target: &str) -> bool {
+    let text = std::fs::read_to_string(workspace.root().join(plan)).unwrap_or_default();
+    target.split_once('=').is_some_and(|(name, _)| text.contains(&format!("[targets.{name}]")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plan_of_the_folder_is_run() {
+        let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+        // The demo and the profiles have checks of their own, and one shows the shapes of loads that `check` prints.
+        let others = ["demo", "load-shapes", "profiled"];
+        let files = std::fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path());
+        let mut plans: Vec<String> = files
+            .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .filter(|name| !others.contains(&name.as_str()))
+            .collect();
+        plans.sort();
+        let mut run: Vec<&str> =
+            CHALLENGE.iter().chain(&LISTINGS).chain(&GATEWAY).map(|example| example.plan).collect();
+        run.sort_unstable();
+        assert_eq!(plans, run);
+    }
+}

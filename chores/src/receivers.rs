@@ -1,0 +1,118 @@
+//! What other programs read of a run, asked of these programs: Prometheus and an OpenTelemetry collector receive its series
+//! while it goes on, and Prometheus imports its export. All of them must have the counts of the run file.
+
+mod collector;
+mod counts;
+mod prometheus;
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use peers::nginx::Nginx;
+
+use crate::steps;
+use collector::Collector;
+use counts::Counts;
+use prometheus::Prometheus;
+use xtask::workspace::Workspace;
+
+/// What the verb is for.
+pub(crate) const ABOUT: &str = "series of a run received by Prometheus and an OpenTelemetry collector, and its export read by\n\
+    Prometheus; needs Debian's prometheus, nginx, Go, and for the first build of the collector a network";
+
+const BINARY: &str = "plimsoll";
+const RUN_FILE: &str = "run.plimsoll";
+const EXPORT: &str = "run.om";
+
+/// Eight seconds of two endpoints, one of which fails.
+fn plan(port: u16) -> String {
+    format!(
+        "version = 1\nprecheck = false\n[targets.web]\nurl = \"http://127.0.0.1:{port}\"\n[[scenarios]]\nname = \"visit\"\n\
+         executor = \"constant-arrival-rate\"\nrate = \"100/s\"\nduration = \"8s\"\n[[scenarios.steps]]\nname = \"found\"\n\
+         weight = 4\nget = \"${{web.url}}/\"\n[[scenarios.steps]]\nname = \"missing\"\nweight = 1\n\
+         get = \"${{web.url}}/missing\"\n"
+    )
+}
+
+/// Runs the plan, and compares what its receivers have.
+///
+/// # Errors
+/// When a program is missing or cannot be started, or has other counts than the run file.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    if let Some(unknown) = arguments.first() {
+        bail!("takes no arguments, got `{unknown}`");
+    }
+    prometheus::require()?;
+    let mut build = workspace.cargo();
+    build.args(["build", "--locked", "--package", BINARY]).args(workspace.profile());
+    steps::run(build)?;
+    let tool = Tool { program: workspace.binary(BINARY), folder: workspace.scratch("receivers")? };
+    let target = Nginx::start_configured(configuration).context("the server to load")?;
+    let collector = steps::step("receivers: build and start the collector", || {
+        Collector::start(&workspace.root().join("chores/collector"), &tool.folder)
+    })?;
+    let prometheus = steps::step("receivers: start Prometheus", || Prometheus::start(&tool.folder))?;
+    let expected = steps::step("receivers: a run", || {
+        tool.offer(&plan(target.http1_port()), &[prometheus.out(), collector.out()])
+    })?;
+    println!("the run file       {expected}");
+    compare("Prometheus", &prometheus.counts()?, &expected)?;
+    println!("Prometheus p95     {} s, by histogram_quantile over its buckets", prometheus.p95()?);
+    compare("collector", &collector.counts()?, &expected)?;
+    tool.run(&["export", RUN_FILE, "--openmetrics", EXPORT])?;
+    compare("promtool's import", &prometheus::imported(&tool.folder, EXPORT)?, &expected)
+}
+
+fn compare(name: &str, received: &Counts, expected: &Counts) -> Result<()> {
+    println!("{name:<18} {received}");
+    ensure!(received == expected, "{name} has {received}, the run file {expected}");
+    Ok(())
+}
+
+fn configuration(folder: &Path, ports: [u16; 3]) -> String {
+    let (port, folder) = (ports[0], folder.display());
+    format!(
+        "pid {folder}/nginx.pid;\nerror_log {folder}/error.log;\nevents {{}}\nhttp {{\n  access_log off;\n  \
+         server {{ listen 127.0.0.1:{port}; location / {{ return 200 hello; }} location /missing {{ return 404; }} }}\n}}\n"
+    )
+}
+
+/// The command under test, and the folder in which it runs.
+struct Tool {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+impl Tool {
+    /// Runs the plan and sends its series to `outs`; the counts of its run file.
+    fn offer(&self, plan: &str, outs: &[String]) -> Result<Counts> {
+        std::fs::write(self.folder.join("plan.toml"), plan).context("cannot write the plan")?;
+        let mut arguments = vec!["run", "plan.toml", "--quiet", "-o", RUN_FILE];
+        outs.iter().for_each(|out| arguments.extend(["--out", out]));
+        self.run(&arguments)?;
+        let report = self.run(&["report", RUN_FILE, "--json", "-"])?;
+        Counts::of_report(&serde_json::from_str(&report).context("the report is no JSON")?)
+    }
+
+    /// What it prints.
+    fn run(&self, arguments: &[&str]) -> Result<String> {
+        let mut command = Command::new(&self.program);
+        printed(command.args(arguments).current_dir(&self.folder))
+    }
+}
+
+/// What a command prints on standard output; anything on standard error is shown.
+fn printed(command: &mut Command) -> Result<String> {
+    let output =
+        command.stderr(Stdio::inherit()).output().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(output.status.success(), "{command:?} ended with {}", output.status);
+    String::from_utf8(output.stdout).context("it printed no text")
+}
+
+/// A port that is free now.
+fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free")?;
+    Ok(listener.local_addr().context("a listener has an address")?.port())
+}

@@ -1,0 +1,112 @@
+//! Every check that a change must pass: what the README documents and what CI runs.
+
+mod features;
+mod jobs;
+mod programs;
+mod without_faults;
+
+use anyhow::{Result, bail, ensure};
+use xtask::workspace::Workspace;
+
+use crate::steps::{self, Tally};
+use crate::{demo_check, dependencies, examples, needs, tidy};
+
+pub(crate) use features::FEATURES;
+
+/// What the verb is for.
+pub(crate) const ABOUT: &str = "all checks, those of `lint` and of `tests`; ends with `N passed, N failed`";
+/// What its first half is for.
+pub(crate) const ABOUT_LINT: &str = "format, tidy, dependencies, lints";
+/// What its second half is for.
+pub(crate) const ABOUT_TESTS: &str = "tests, side by side where time does not matter to them, the demo and the plans of `examples/` in a short form";
+
+/// Both halves.
+///
+/// # Errors
+/// At the first step that fails.
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    refuse_arguments(arguments)?;
+    prepare(workspace)?;
+    lint(workspace)?;
+    tests(workspace)
+}
+
+/// The checks that run nothing of the project.
+///
+/// # Errors
+/// At the first step that fails.
+pub(crate) fn run_lint(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    refuse_arguments(arguments)?;
+    prepare(workspace)?;
+    lint(workspace)
+}
+
+/// The tests.
+///
+/// # Errors
+/// At the first step that fails.
+pub(crate) fn run_tests(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    refuse_arguments(arguments)?;
+    prepare(workspace)?;
+    tests(workspace)
+}
+
+fn refuse_arguments(arguments: &[String]) -> Result<()> {
+    match arguments.first() {
+        Some(unknown) => bail!("takes no arguments, got `{unknown}`"),
+        None => Ok(()),
+    }
+}
+
+/// What every later step relies on: the programs of the system and all packages of the lock file.
+fn prepare(workspace: &Workspace) -> Result<()> {
+    steps::step("needs", || needs::provide(needs::NEEDS))?;
+    steps::step("fetch", || {
+        let mut command = workspace.cargo();
+        command.args(["fetch", "--locked"]);
+        steps::run(command)
+    })
+}
+
+fn lint(workspace: &Workspace) -> Result<()> {
+    steps::step("format", || {
+        let mut command = workspace.cargo();
+        command.args(["fmt", "--all", "--check"]);
+        steps::run(command)
+    })?;
+    steps::step("tidy", || tidy::run(workspace, &[]))?;
+    steps::step("dependencies", || dependencies::check(workspace))?;
+    steps::step("clippy", || {
+        let mut command = workspace.cargo();
+        command.args(["clippy", "--locked", "--workspace", "--all-targets"]).args(FEATURES);
+        command.args(["--", "-D", "warnings"]);
+        steps::run(command)
+    })?;
+    // As the demo is built. The selection of the whole workspace keeps third-party packages as they are.
+    steps::step("clippy of the demo's build", || {
+        let mut command = workspace.cargo();
+        command.args(["clippy", "--locked", "--workspace", "--examples", "--no-default-features"]);
+        command.args(["--bin", "plimsoll", "--bin", "challenge", "--", "-D", "warnings"]);
+        steps::run(command)
+    })
+}
+
+fn tests(workspace: &Workspace) -> Result<()> {
+    let programs = steps::step("build of the tests", || programs::build(workspace))?;
+    let mut tally = steps::step("tests", || jobs::run(workspace, &programs))?;
+    tally += steps::step("tests in documentation", || documentation(workspace))?;
+    steps::step("services without fault injection and profiles", || without_faults::check(workspace))?;
+    steps::step("demo --check", || demo_check::check(workspace))?;
+    steps::step("examples", || examples::all(workspace))?;
+    println!("{tally}");
+    Ok(())
+}
+
+/// Rustdoc is asked only for libraries whose documentation has examples; `tidy` holds the others to having none.
+fn documentation(workspace: &Workspace) -> Result<Tally> {
+    let mut command = workspace.cargo();
+    command.args(["test", "--locked", "--workspace", "--doc", "--no-fail-fast"]).args(FEATURES);
+    let (tally, status) = steps::run_tests(command, &mut std::io::stdout())?;
+    ensure!(status.success() && tally.failed == 0 && tally.passed > 0, "{tally} ({status})");
+    Ok(tally)
+}
