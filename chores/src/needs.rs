@@ -140,7 +140,9 @@ fn prevent_default_cluster(folder: &Path) -> Result<()> {
 fn install(package: &str) -> Result<()> {
     let apt = |arguments: &[&str]| {
         let mut command = Command::new("apt-get");
-        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+        // Another installation may be under way, such as the machine's own updates.
+        command.args(["-o", "DPkg::Lock::Timeout=300"]).args(arguments);
+        command.env("DEBIAN_FRONTEND", "noninteractive");
         steps::run(command)
     };
     let attempt = ["install", "--yes", "--no-install-recommends", package];

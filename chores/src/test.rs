@@ -85,7 +85,7 @@ fn lint(workspace: &Workspace) -> Result<()> {
     // As the demo is built. The selection of the whole workspace keeps third-party packages as they are.
     steps::step("clippy of the demo's build", || {
         let mut command = workspace.cargo();
-        command.args(["clippy", "--locked", "--workspace", "--examples", "--no-default-features"]);
+        command.args(["clippy", "--locked", "--workspace", "--test", "servers", "--no-default-features"]);
         command.args(["--bin", "plimsoll", "--bin", "challenge", "--", "-D", "warnings"]);
         steps::run(command)
     })

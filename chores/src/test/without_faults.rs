@@ -49,8 +49,8 @@ const SERVICES: [Service; 3] = [
 /// When a binary contains a fault, or starts with profiles.
 pub(super) fn check(workspace: &Workspace) -> Result<()> {
     let mut command = workspace.cargo();
-    // `--examples` brings in the features of development dependencies, so that only the services are compiled again.
-    command.args(["build", "--locked", "--workspace", "--bins", "--examples"]);
+    // The test target brings in the features of development dependencies, so that only the services are compiled again.
+    command.args(["build", "--locked", "--workspace", "--bins", "--test", "servers"]);
     steps::run(command)?;
     for service in &SERVICES {
         service.check(workspace)?;
