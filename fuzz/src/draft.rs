@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 
 use ::draft::{OpenApiOptions, Selection, SourceKind, of_curl, of_har, of_openapi, recognise};
-use workload::plan::{Files, Overrides, load};
+use plans::{Overrides, load};
+use workload::Files;
 
 use crate::Target;
 

@@ -128,7 +128,7 @@ pub(crate) const REFLECTION: Target = Target {
         }
         let Ok(set) = session.finish() else { return false };
         let mut schemas = Schemas::default();
-        if schemas.add_set("t", &set).is_err() {
+        if plans::descriptions::add_set(&mut schemas, "t", &set).is_err() {
             return false;
         }
         let Ok(method) = schemas.method("t", "a.S/G") else { return false };

@@ -4,11 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use plans::adhoc::{AdhocHttp, AdhocRequests, Pace, RequestList, Sources, http};
+use plans::{Overrides, load};
 use workload::Connecting;
-use workload::adhoc::{AdhocHttp, AdhocRequests, Pace, RequestList, Sources, http};
+use workload::Files;
 use workload::data::Table;
 use workload::message::Schemas;
-use workload::plan::{Files, Overrides, load};
 use workload::template::Template;
 
 use crate::Target;
@@ -152,7 +153,7 @@ pub(crate) const PROTO: Target = Target {
     words: &[b"message ", b"import \"x.proto\";\n", b"oneof o { ", b"}", b"= 536870912;", b"stream "],
     run: |input| {
         let mut schemas = Schemas::default();
-        if schemas.load("t", &[PathBuf::from("x.proto")], &SameContent(input)).is_err() {
+        if plans::descriptions::load(&mut schemas, "t", &[PathBuf::from("x.proto")], &[], &SameContent(input)).is_err() {
             return false;
         }
         let Ok(method) = schemas.method("t", "a.S/Go") else { return false };

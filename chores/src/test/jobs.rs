@@ -1,10 +1,10 @@
 //! Runs the test programs: side by side while time does not matter to them, then one by one where it does.
 //!
 //! Most tests wait for processes, so a processor serves several programs at once. Tests about time would measure their
-//! neighbours: `timed` lists them, and they run alone.
+//! neighbours: `division` lists them, and they run alone.
 
+mod division;
 mod job;
-mod timed;
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -22,7 +22,7 @@ use crate::steps::Tally;
 /// # Errors
 /// When a test fails that is about time, or that fails again when it runs alone.
 pub(super) fn run(workspace: &Workspace, programs: &[TestProgram]) -> Result<Tally> {
-    let (side_by_side, alone) = timed::jobs(programs)?;
+    let (side_by_side, alone) = division::jobs(programs)?;
     let mut tally = Tally::default();
     let mut failed = Vec::new();
     let processors = thread::available_parallelism().map_or(1, usize::from);

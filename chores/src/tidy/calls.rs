@@ -36,7 +36,7 @@ const SLEEPING_TESTS: &[&str] = &[
     // The test is about a generator that is stopped for some time.
     "crates/plimsoll/tests/it/signals.rs",
     // The tests are about late responses.
-    "services/listings/tests/postgres/late.rs",
+    "services/listings/tests/it/postgres/late.rs",
 ];
 
 const CALLS: &[Call] = &[

@@ -40,18 +40,19 @@ const fn beside(name: &'static str, may_import: &'static [&'static str]) -> Crat
 const CRATES: &[CrateRule] = &[
     tool_crate("evidence", Nature::Pure, &[]),
     tool_crate("workload", Nature::Pure, &["evidence"]),
-    tool_crate("draft", Nature::Pure, &["workload"]),
+    tool_crate("plans", Nature::Pure, &["workload", "evidence"]),
+    tool_crate("draft", Nature::Pure, &["workload", "plans"]),
     tool_crate("stats", Nature::Pure, &["evidence"]),
     tool_crate("profile", Nature::Pure, &[]),
     tool_crate("import", Nature::Pure, &["evidence"]),
     tool_crate("wire", Nature::OnTheLoop, &["evidence"]),
-    tool_crate("engine", Nature::OnTheLoop, &["workload", "evidence", "wire"]),
-    tool_crate("cluster", Nature::OnTheLoop, &["workload", "evidence", "engine"]),
-    tool_crate("k6", Nature::OnTheLoop, &["workload", "evidence", "engine", "wire"]),
+    tool_crate("engine", Nature::OnTheLoop, &["workload", "plans", "evidence", "wire"]),
+    tool_crate("cluster", Nature::OnTheLoop, &["workload", "plans", "evidence", "engine"]),
+    tool_crate("k6", Nature::OnTheLoop, &["workload", "plans", "evidence", "engine", "wire"]),
     tool_crate("observe", Nature::Free, &["evidence"]),
     tool_crate("archive", Nature::Free, &["evidence"]),
     tool_crate("judge", Nature::Pure, &["evidence", "workload", "stats", "profile"]),
-    tool_crate("simulation", Nature::Pure, &["evidence", "workload", "stats", "judge"]),
+    tool_crate("simulation", Nature::Pure, &["evidence", "workload", "plans", "stats", "judge"]),
     tool_crate("report", Nature::Pure, &["evidence", "workload", "stats", "profile"]),
     tool_crate(
         "plimsoll",
@@ -59,6 +60,7 @@ const CRATES: &[CrateRule] = &[
         &[
             "evidence",
             "workload",
+            "plans",
             "stats",
             "profile",
             "draft",
@@ -82,7 +84,7 @@ const CRATES: &[CrateRule] = &[
     beside(
         "fuzz",
         &[
-            "archive", "cluster", "draft", "evidence", "import", "k6", "observe", "profile", "wire",
+            "archive", "cluster", "draft", "evidence", "import", "k6", "observe", "plans", "profile", "wire",
             "workload",
         ],
     ),
@@ -91,7 +93,7 @@ const CRATES: &[CrateRule] = &[
     beside("chores", &["peers", "xtask"]),
 ];
 
-/// For tests only; `xtask` may also import `peers`.
+/// For tests only; `chores` may also import `peers`.
 const DEV_ONLY: &[&str] = &["peers", "testbed"];
 
 /// Tests in both layers need the same peers, which import neither.

@@ -15,7 +15,7 @@ use engine::{Clock, Control, Loops, RunOptions};
 use evidence::tick_channel::{TickSender, tick_channel};
 use evidence::{Instance, Observed, Tick};
 use sha2::{Digest as _, Sha256};
-use workload::plan::Files;
+use workload::Files;
 
 use crate::ClusterError;
 use crate::frame::{Frame, FrameKind, PROTOCOL};

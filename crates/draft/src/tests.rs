@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use workload::plan::{Files, LoadedPlan, Overrides, load};
+use plans::{Overrides, load};
+use workload::{Files, LoadedPlan};
 use workload::{Request, Step};
 
 use crate::Draft;

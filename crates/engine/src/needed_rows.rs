@@ -1,8 +1,8 @@
 //! Which rows of data files the loops of one process can ask for. A row follows from the number of its arrival, and a loop has
 //! every n-th arrival: where the numbers are known before the load, the others need not be kept.
 
+use workload::LoadedPlan;
 use workload::model::{DataFrom, Executor, Flow, Scenario};
-use workload::plan::LoadedPlan;
 use workload::schedule::Segment;
 use workload::{Draw, RowPicker, RowSet, RowTaker, Workload};
 

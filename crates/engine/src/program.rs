@@ -26,9 +26,9 @@ use std::time::Duration;
 use evidence::{Instant, Name, Tick};
 use rustls::ClientConfig;
 use wire::WireProtocol;
+use workload::LoadedPlan;
 use workload::connection::Reuse;
 use workload::model::{Arrivals, Executor, Flow, Phase, Scenario};
-use workload::plan::LoadedPlan;
 use workload::redact::Redactor;
 use workload::{Draw, Think, Workload};
 

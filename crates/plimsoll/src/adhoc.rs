@@ -1,9 +1,9 @@
 //! What `plimsoll http` and `plimsoll grpc` have in common: from their options to a workload, and to a run of it.
 
+use plans::adhoc::{AdhocError, Pace, Sources};
+use plans::asked;
 use workload::LoadedPlan;
-use workload::adhoc::{AdhocError, Pace, Sources};
 use workload::connection::{Connecting, IpVersion, TlsSettings};
-use workload::plan::asked;
 
 use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
 use crate::environment::environment;

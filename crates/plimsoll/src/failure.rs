@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use evidence::{TerminalText, visible};
-use workload::PlanErrors;
+use plans::PlanErrors;
 use workload::objective::ObjectiveError;
 
 /// Why a command could not do what it was asked.

@@ -1,8 +1,8 @@
 //! `plimsoll grpc`: an ad-hoc run of one gRPC method.
 
 use anyhow::Context;
+use plans::adhoc::{AdhocGrpc, AdhocStream, grpc as plan_of};
 use workload::Connecting;
-use workload::adhoc::{AdhocGrpc, AdhocStream, grpc as plan_of};
 
 use crate::adhoc;
 use crate::arguments::GrpcArguments;

@@ -5,10 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
-use workload::adhoc::{
-    AdhocHttp, AdhocRequests, Body, DEFAULT_USERS, RequestList, UrlRequest, http as plan_of,
-};
-use workload::target_list::MAX_BYTES;
+use plans::adhoc::{AdhocHttp, AdhocRequests, Body, DEFAULT_USERS, RequestList, UrlRequest, http as plan_of};
+use plans::target_list::MAX_BYTES;
 use workload::{Connecting, HttpVersion, Reuse};
 
 use crate::adhoc;

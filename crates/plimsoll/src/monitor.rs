@@ -15,7 +15,7 @@ use archive::{Overwrite, Writer};
 use engine::Clock;
 use evidence::{Ending, Observed, RunEnd, Sink as _};
 use observe::{Observer, Watch};
-use workload::plan::LoadedPlan;
+use workload::LoadedPlan;
 use workload::redact::Redactor;
 use workload::{Phase, Workload};
 

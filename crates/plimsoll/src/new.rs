@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use draft::{Draft, DraftError, OpenApiOptions, Selection, SourceKind};
 use evidence::{TerminalText, visible};
-use workload::plan::{Files, Overrides, load};
+use plans::{Overrides, load};
+use workload::Files;
 
 use crate::arguments::NewArguments;
 use crate::failure::{CommandResult, Failure};

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use engine::iteration::Behaviour;
 use engine::{DryRun, DryRunError, LeftOut, Program};
 use evidence::TerminalText;
-use workload::plan::LoadedPlan;
+use workload::LoadedPlan;
 
 use crate::arguments::RunOptionArguments;
 use crate::failure::{CommandResult, Failure};

@@ -9,11 +9,9 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::Stored;
-use workload::adhoc::{
-    AdhocGrpc, AdhocHttp, AdhocRequests, AdhocStream, Pace, Sources, UrlRequest, grpc, http,
-};
+use plans::adhoc::{AdhocGrpc, AdhocHttp, AdhocRequests, AdhocStream, Pace, Sources, UrlRequest, grpc, http};
+use workload::LoadedPlan;
 use workload::model::{ProcessRef, Workload};
-use workload::plan::LoadedPlan;
 use workload::{Arrivals, Connecting, Executor, Phase};
 
 use crate::arguments::{OutputArguments, OverrideArguments, QuickArguments, RunOptionArguments};

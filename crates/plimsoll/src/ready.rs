@@ -13,10 +13,10 @@ use engine::program::{OriginAddress, Program};
 use evidence::GrpcCode;
 use rustls::ClientConfig;
 use wire::{Connection, Event, Headers, Request, Scheme, WireProtocol};
+use workload::address::{authority_of, scheme_of};
 use workload::connection::{Connecting, Scheme as UrlScheme};
 use workload::model::{ReadyProbe, WaitReady};
 use workload::observation::filled;
-use workload::plan;
 use workload::redact::shown_address;
 
 use crate::environment::Environment;
@@ -159,8 +159,7 @@ impl Prober<'_> {
     }
 
     fn peer(&self, scheme: UrlScheme, authority: &str) -> anyhow::Result<Peer<'_>> {
-        let (host, port) =
-            plan::authority_of(authority, Some(scheme.default_port())).map_err(|e| anyhow!(e))?;
+        let (host, port) = authority_of(authority, Some(scheme.default_port())).map_err(|e| anyhow!(e))?;
         let tls = match scheme {
             UrlScheme::Http => None,
             UrlScheme::Https => Some(self.tls.ok_or_else(|| anyhow!("it has no TLS settings"))?.clone()),
@@ -169,8 +168,7 @@ impl Prober<'_> {
     }
 
     fn probe_url(&self, url: &str, limit: Duration) -> anyhow::Result<()> {
-        let (scheme, rest) =
-            plan::scheme_of(url).ok_or_else(|| anyhow!("`{}` is no URL", shown_address(url)))?;
+        let (scheme, rest) = scheme_of(url).ok_or_else(|| anyhow!("`{}` is no URL", shown_address(url)))?;
         let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
         let peer = self.peer(scheme, authority)?;
         let request = Request {

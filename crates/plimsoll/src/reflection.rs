@@ -6,10 +6,11 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail, ensure};
 use engine::Program;
 use evidence::GrpcCode;
+use plans::descriptions;
 use wire::grpc::{Deframer, frame_message};
+use workload::LoadedPlan;
 use workload::message::reflection::{PATHS, ReflectionSession};
 use workload::model::{GrpcOrigin, Target};
-use workload::plan::LoadedPlan;
 
 use crate::failure::{CommandResult, Failure, Unreachable};
 use crate::ready::{Call, Origin, Prober};
@@ -32,7 +33,7 @@ pub(crate) fn describe(plan: &mut LoadedPlan) -> CommandResult<()> {
         let Some(target) = plan.workload.targets.get(&name) else { continue };
         let prober = Prober { connecting: &target.connecting, tls: tls.get(&name), env: &plan.env };
         let set = fetch_descriptors(&prober, target, services);
-        let described = set.and_then(|set| Ok(plan.schemas.add_set(&name, &set)?));
+        let described = set.and_then(|set| Ok(descriptions::add_set(&mut plan.schemas, &name, &set)?));
         described.with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
     }
     Ok(())

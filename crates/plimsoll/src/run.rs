@@ -2,7 +2,7 @@
 //! target, begin the archive, start the observers, offer the load, stop the observers, seal the archive, judge,
 //! report, exit code. `http`, `grpc` and `quick` make their workload in another way and pass the same stations.
 
-use workload::plan::LoadedPlan;
+use workload::LoadedPlan;
 
 use crate::arguments::RunArguments;
 use crate::failure::CommandResult;

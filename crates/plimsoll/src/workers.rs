@@ -13,7 +13,7 @@ use cluster::{Coordinator, Fleet, Job, Limits, RunKeys, Secret, Token, WorkerFac
 use engine::Program;
 use engine::iteration::Behaviour;
 use evidence::manifest::Worker;
-use workload::plan::LoadedPlan;
+use workload::LoadedPlan;
 
 use crate::arguments::{RunArguments, WorkersArguments};
 use crate::environment::environment;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use evidence::memory::MemoryRun;
 use evidence::{Instant, Provenance, Verdict};
-use workload::{Files, Overrides, Workload};
+use plans::Overrides;
+use workload::{Files, Workload};
 
 use crate::Simulation;
 use crate::episodes::{EpisodeLength, EpisodeShape, Episodes};
@@ -194,8 +195,7 @@ impl RunShape {
         for (number, objective) in objectives.iter().enumerate() {
             plan.push_str(&format!("objective_{number} = \"{objective}\"\n"));
         }
-        let loaded =
-            workload::plan::load(Path::new("simulated.toml"), &Plan(plan), &|_| None, &Overrides::default());
+        let loaded = plans::load(Path::new("simulated.toml"), &Plan(plan), &|_| None, &Overrides::default());
         loaded.expect("plans of simulations are valid").workload
     }
 }

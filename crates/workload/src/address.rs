@@ -51,7 +51,7 @@ impl Origin {
     ///
     /// # Errors
     /// A message, if the text has no valid host, or no port and no scheme.
-    pub(crate) fn parse(text: &str) -> Result<Origin, String> {
+    pub fn parse(text: &str) -> Result<Origin, String> {
         let (scheme, rest) = scheme_of(text).unwrap_or((Scheme::Http, text));
         let default_port = (rest.len() < text.len()).then(|| scheme.default_port());
         let (host, port) = authority_of(rest.trim_end_matches('/'), default_port)?;
@@ -59,7 +59,7 @@ impl Origin {
     }
 
     /// `HOST:PORT` as in a URL: an IPv6 address in brackets.
-    pub(crate) fn authority(&self) -> String {
+    pub fn authority(&self) -> String {
         authority_text(&self.host, self.port)
     }
 }
@@ -113,7 +113,7 @@ pub fn authority_of(text: &str, default_port: Option<u16>) -> Result<(String, u1
 }
 
 /// What is wrong with an address, which is shown without its secrets.
-pub(crate) fn wrong_address(address: &str, why: &str) -> String {
+pub fn wrong_address(address: &str, why: &str) -> String {
     let shown = shown(address);
     let hint = match shown == address {
         true => "",
@@ -125,11 +125,11 @@ pub(crate) fn wrong_address(address: &str, why: &str) -> String {
 }
 
 /// Whether a part of a URL can be sent unchanged: visible ASCII only.
-pub(crate) fn is_visible_ascii(text: &str) -> bool {
+pub fn is_visible_ascii(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_graphic())
 }
 
 /// The text with its percent-encoding (RFC 3986, section 2.1) decoded; an invalid escape is kept as text.
-pub(crate) fn percent_decoded(text: &str) -> String {
+pub fn percent_decoded(text: &str) -> String {
     percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

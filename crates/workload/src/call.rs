@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The most messages that one call may send.
-pub(crate) const MAX_MESSAGES: u64 = 1_000_000;
+pub const MAX_MESSAGES: u64 = 1_000_000;
 
 /// Options of a call. The default is a unary call: one message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

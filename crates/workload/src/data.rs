@@ -9,9 +9,6 @@ pub use kept::RowSet;
 
 mod generate;
 mod kept;
-mod read;
-#[cfg(test)]
-mod tests;
 
 /// The most rows a table may have.
 pub const MAX_ROWS: u64 = 10_000_000;
@@ -57,23 +54,6 @@ pub enum DataError {
 }
 
 impl Table {
-    /// Read a CSV file (RFC 4180) whose first line names the columns. `file` is its name in errors.
-    ///
-    /// # Errors
-    /// [`DataError`] with the line of a ragged or unreadable row.
-    pub fn from_csv(bytes: &[u8], file: &str) -> Result<Table, DataError> {
-        read::csv(bytes, file)
-    }
-
-    /// Read a JSON array of objects whose values are texts, numbers, booleans or null (an empty text). All objects
-    /// must have the fields of the first.
-    ///
-    /// # Errors
-    /// [`DataError`] with the line or the number of the row.
-    pub fn from_json(bytes: &[u8], file: &str) -> Result<Table, DataError> {
-        read::json(bytes, file)
-    }
-
     /// Rows with the one column `id` from a pattern with one range: `user-{1..10000}`, or `user-{00001..10000}`
     /// for numbers padded with zeros.
     ///
@@ -91,10 +71,11 @@ impl Table {
     }
 
     /// Append a row to a table that is not generated. Missing cells are empty, surplus cells are ignored.
-    pub fn push(&mut self, row: &[&str]) {
+    pub fn push<'a>(&mut self, row: impl IntoIterator<Item = &'a str>) {
         if let Rows::Cells { text, ends } = &mut self.rows {
-            for column in 0..self.columns.len() {
-                text.push_str(row.get(column).copied().unwrap_or_default());
+            let mut row = row.into_iter();
+            for _ in 0..self.columns.len() {
+                text.push_str(row.next().unwrap_or_default());
                 ends.push(text.len());
             }
         }

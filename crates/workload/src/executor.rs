@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The highest number of virtual users of a scenario.
 pub const MAX_VUS: u32 = 1_000_000;
 /// The highest default of a VU limit: each user may open a connection, and processes may have few files.
-pub(crate) const MOST_DEFAULT_VUS: u32 = 10_000;
+pub const MOST_DEFAULT_VUS: u32 = 10_000;
 
 /// What starts the iterations of a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

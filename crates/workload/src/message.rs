@@ -9,9 +9,8 @@ mod json;
 pub mod reflection;
 mod schemas;
 mod size;
-mod sources;
 #[cfg(test)]
-mod tests;
+mod testing;
 
 pub use encode::{EncodeError, MessagePart, MessageTemplate, ScalarGap, ScalarKind};
 pub use error::SchemaError;

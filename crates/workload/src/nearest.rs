@@ -1,7 +1,7 @@
 //! Suggestions for misspelled names.
 
 /// The candidate among `known` that is most similar to `word`, if any is similar enough.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let similarity = |candidate: &str| {
         let (a, b) = (word.to_lowercase(), candidate.to_lowercase());
         // A word that contains the other is similar, whatever its length.

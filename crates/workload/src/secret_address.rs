@@ -38,7 +38,7 @@ pub fn shown(address: &str) -> String {
 }
 
 /// Whether the address contains a password, not only the name of one.
-pub(crate) fn has_password(address: &str) -> bool {
+pub fn has_password(address: &str) -> bool {
     let user = user_of(address);
     user.password.is_some_and(|password| !is_by_name(&address[password]))
 }

@@ -101,7 +101,7 @@ impl Filter {
 
 impl Measure {
     /// What a stop rule compares; none where it cannot be evaluated during the run.
-    pub(crate) fn watched(&self) -> Option<Watched> {
+    pub fn watched(&self) -> Option<Watched> {
         match self {
             Measure::ResponseTime(statistic)
             | Measure::ServiceTime(statistic)

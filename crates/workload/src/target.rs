@@ -65,7 +65,7 @@ impl HttpOrigin {
     }
 
     /// Scheme, host and port.
-    pub(crate) fn origin(&self) -> Origin {
+    pub fn origin(&self) -> Origin {
         Origin { scheme: self.scheme, host: self.host.clone(), port: self.port }
     }
 }
@@ -91,7 +91,7 @@ impl GrpcOrigin {
     }
 
     /// Scheme, host and port.
-    pub(crate) fn origin(&self) -> Origin {
+    pub fn origin(&self) -> Origin {
         Origin { scheme: self.scheme, host: self.host.clone(), port: self.port }
     }
 }

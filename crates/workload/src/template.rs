@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use parse::is_name;
+pub use parse::is_name;
 
 mod parse;
 #[cfg(test)]

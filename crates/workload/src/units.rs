@@ -67,7 +67,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// A share, 0 to 1: `0.1%` or `0.001`.
-pub(crate) fn share(text: &str) -> Option<f64> {
+pub fn share(text: &str) -> Option<f64> {
     match split_number(text)? {
         // Parsed with the exponent −2: a division by 100 would round a second time.
         (_, "%") => {

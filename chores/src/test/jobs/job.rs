@@ -15,6 +15,8 @@ pub(super) struct Job<'a> {
     pub(super) program: &'a TestProgram,
     /// Further arguments: filters, `--skip`, `--exact`.
     pub(super) arguments: Vec<String>,
+    /// A variable of its environment.
+    pub(super) variable: Option<(&'static str, &'static str)>,
     pub(super) threads: usize,
 }
 
@@ -28,7 +30,8 @@ pub(super) struct Ended<'a> {
 
 impl<'a> Job<'a> {
     pub(super) fn name(&self) -> String {
-        format!("{} {}", self.program.name, self.arguments.join(" ")).trim_end().to_owned()
+        let variable = self.variable.map(|(name, value)| format!("{name}={value} ")).unwrap_or_default();
+        format!("{variable}{} {}", self.program.name, self.arguments.join(" ")).trim_end().to_owned()
     }
 
     /// A job of these tests alone, one after the other; `None` where there are none.
@@ -37,7 +40,7 @@ impl<'a> Job<'a> {
             return None;
         }
         let arguments = std::iter::once("--exact".to_owned()).chain(tests.iter().cloned()).collect();
-        Some(Job { program: self.program, arguments, threads: 1 })
+        Some(Job { arguments, threads: 1, ..self.clone() })
     }
 
     /// Runs it, and prints its counts when it has ended, with its output if it failed.
@@ -48,6 +51,7 @@ impl<'a> Job<'a> {
         // As cargo starts tests.
         command.current_dir(&self.program.folder).env("CARGO_MANIFEST_DIR", &self.program.folder);
         command.env("CARGO", workspace.cargo().get_program()).stdin(Stdio::null());
+        command.envs(self.variable);
         let output = command.output().with_context(|| format!("cannot start {}", self.name()))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let (tally, failed_tests) = read(&text);
@@ -105,7 +109,7 @@ mod tests {
         let program = TestProgram { name: "x".into(), executable: "x".into(), folder: "/".into() };
         let check = |filters: &[&str], passed, failed, code, expect| {
             let arguments = filters.iter().map(|&filter| filter.to_owned()).collect();
-            let job = Job { program: &program, arguments, threads: 1 };
+            let job = Job { program: &program, arguments, variable: None, threads: 1 };
             let (tally, failed_tests) = (Tally { passed, failed }, Vec::new());
             let ended = Ended { job, tally, failed_tests, status: ExitStatus::from_raw(code) };
             assert_eq!(ended.is_explained(), expect, "{passed} passed, {failed} failed, {code}");

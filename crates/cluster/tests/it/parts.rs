@@ -12,7 +12,8 @@ use cluster::{ClusterError, Coordinator, Job, Limits, Listening, Secret, Session
 use engine::{Control, Loops, Program, RunOptions};
 use evidence::tick_channel::{Received, TickReceiver};
 use evidence::{Instance, Key, KeyId, Tick};
-use workload::plan::{Files, Overrides, load};
+use plans::{Overrides, load};
+use workload::Files;
 
 pub(crate) const LIMITS: Limits = Limits {
     connect: Duration::from_secs(20),

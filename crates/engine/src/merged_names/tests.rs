@@ -4,8 +4,9 @@ use std::path::Path;
 
 use evidence::KeyId;
 use evidence::metric::{MetricId, MetricKind};
+use plans::{Overrides, load};
 use proptest::prelude::*;
-use workload::plan::{Files, Overrides, load};
+use workload::Files;
 
 use super::*;
 use crate::program::MetNames;

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use evidence::{Instance, Instant};
+use plans::{Overrides, load};
 use proptest::prelude::*;
+use workload::Files;
 use workload::Timetable;
-use workload::plan::{Files, Overrides, load};
 
 use super::*;
 use crate::vu_slots::{BegunIterations, ScenarioShare, VuSlots};

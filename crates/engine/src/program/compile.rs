@@ -11,10 +11,10 @@ use workload::message::{MessageTemplate, Method};
 use workload::model::{
     Expect, Extract, ExtractFrom, Flow, ReadyProbe, Request, Scenario, Step, Target, Workload,
 };
-use workload::plan::{LoadedPlan, TlsFiles};
 use workload::redact::Redactor;
 use workload::row_picker::RowTaker;
 use workload::template::Template;
+use workload::{LoadedPlan, TlsFiles};
 
 use super::call::CallProgram;
 use super::directory::{Directory, Endpoint};

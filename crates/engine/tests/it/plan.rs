@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use engine::Program;
 use workload::call::CallOptions;
-use workload::plan::{Files, LoadedPlan};
 use workload::{
     Arrivals, Connecting, DataFrom, DataSource, Executor, Expect, Extract, ExtractFrom, Flow, GrpcOrigin,
     HttpOrigin, Phase, Pick, Request, Scenario, Schemas, Scheme, Stage, Step, Table, Target, Template,
     TlsFiles, Weighted, Workload,
 };
+use workload::{Files, LoadedPlan};
 
 /// The target of [`get`] and [`post`].
 pub(crate) const WEB: &str = "web";
@@ -88,7 +88,8 @@ impl Plan {
             proto: vec!["bed.proto".to_owned()],
         };
         let connecting = Connecting { connections: Some(1), ..Connecting::default() };
-        self.schemas.load(name, &[PathBuf::from("bed.proto")], &Proto).unwrap();
+        plans::descriptions::load(&mut self.schemas, name, &[PathBuf::from("bed.proto")], &[], &Proto)
+            .unwrap();
         self.workload
             .targets
             .insert(name.to_owned(), Target { grpc: Some(origin), connecting, ..Target::default() });

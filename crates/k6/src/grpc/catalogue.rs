@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use plans::descriptions;
 use workload::message::{Method, SchemaError};
 use workload::{Files, Schemas};
 
@@ -77,7 +78,7 @@ impl Catalogue {
         self.known_or(Origin::Files { files: files.clone(), folders: folders.clone() }, || {
             let found: Vec<PathBuf> = files.iter().map(|file| find(file, &folders, &reader)).collect();
             let mut schemas = Schemas::default();
-            schemas.load_with(ONLY, &found, &folders, &reader)?;
+            descriptions::load(&mut schemas, ONLY, &found, &folders, &reader)?;
             Ok(schemas)
         })
     }
@@ -90,7 +91,7 @@ impl Catalogue {
         let origin = Origin::Set(set.clone());
         self.known_or(origin, || {
             let mut schemas = Schemas::default();
-            schemas.add_set(ONLY, &set)?;
+            descriptions::add_set(&mut schemas, ONLY, &set)?;
             Ok(schemas)
         })
     }
@@ -99,7 +100,7 @@ impl Catalogue {
     pub(crate) fn health(&self) -> Arc<Description> {
         let made = self.known_or(Origin::Health, || {
             let mut schemas = Schemas::default();
-            schemas.load(ONLY, &[PathBuf::from("health.proto")], &BuiltIn)?;
+            descriptions::load(&mut schemas, ONLY, &[PathBuf::from("health.proto")], &[], &BuiltIn)?;
             Ok(schemas)
         });
         made.expect("the built-in description can be read")

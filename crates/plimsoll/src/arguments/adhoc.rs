@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use workload::plan::MAX_REDIRECTS;
+use workload::http::MAX_REDIRECTS;
 use workload::{Arrivals, CancelAfter, units};
 
 use super::{ConnectArguments, RunOptionArguments, run_file};

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use clap::Args;
 use workload::Template;
+use workload::address::authority_of;
 use workload::observation::filled_address;
-use workload::plan::authority_of;
 use workload::proxy::Proxy;
 use workload::redact::env_value;
 use workload::template::Value;

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use plans::{load_capacity, searched_in, slos_for};
 use sha2::{Digest as _, Sha256};
 use workload::Workload;
 use workload::capacity::{CapacityExperiment, PLACEHOLDER, Search, Searched};
 use workload::experiment::Arm;
-use workload::plan::{load_capacity, searched_in, slos_for};
 
 use crate::arguments::{BetterNumber, CapacityArguments, OverrideArguments, SearchArguments};
 use crate::environment::environment;

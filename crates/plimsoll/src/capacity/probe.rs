@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use evidence::capacity::ProbeStage;
 use judge::capacity::PlannedProbe;
+use workload::LoadedPlan;
 use workload::capacity::{CapacityExperiment, OverloadShape, PLACEHOLDER, Searched, collapse};
 use workload::experiment::Arm;
-use workload::plan::LoadedPlan;
 
 use super::record::Resolved;
 use crate::arguments::{CapacityArguments, OverrideArguments};

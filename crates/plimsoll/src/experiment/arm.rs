@@ -185,7 +185,7 @@ fn connect(host: &str, port: u16) -> std::io::Result<TcpStream> {
 fn host_and_port(url: &str) -> Option<(String, u16, &str)> {
     let rest = url.strip_prefix("http://")?;
     let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
-    let (host, port) = workload::plan::authority_of(authority, Some(80)).ok()?;
+    let (host, port) = workload::address::authority_of(authority, Some(80)).ok()?;
     Some((host.to_owned(), port, path))
 }
 

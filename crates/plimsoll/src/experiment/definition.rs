@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use plans::{ArmsAsked, ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
 use sha2::{Digest as _, Sha256};
 use stats::Looks;
 use workload::Workload;
 use workload::experiment::{Arm, Design, Experiment, GateMetric};
-use workload::plan::{ArmsAsked, ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
 
 use crate::arguments::{AbArguments, CalibrateArguments};
 use crate::environment::environment;

@@ -6,9 +6,9 @@ use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::anyhow;
 use evidence::{ExperimentEnd, ExperimentFinding, PairOrder, Run as _, Severity, Verdict};
 use judge::experiment::{JudgedPair, Levels, PairPlace, Rulebook, judge_experiment};
+use plans::metrics_for;
 use stats::Looks;
 use workload::experiment::Design;
-use workload::plan::metrics_for;
 
 use super::list::{RunList as _, received, received_files};
 use super::record::Record;

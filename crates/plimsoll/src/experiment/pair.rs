@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use workload::LoadedPlan;
 use workload::experiment::Experiment;
-use workload::plan::LoadedPlan;
 
 use super::arm::NotBegun;
 use super::list::MadeRun;

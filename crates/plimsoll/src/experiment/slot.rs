@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use archive::Stored;
 use evidence::Run as _;
+use workload::LoadedPlan;
 use workload::experiment::Arm;
-use workload::plan::LoadedPlan;
 
 use super::arm::{ArmPlace, NotBegun, addresses};
 use super::list::MadeRun;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use evidence::{Missing, Source};
 use import::PlannedRun;
-use workload::plan::LoadedPlan;
+use workload::LoadedPlan;
 use workload::{Redactor, Workload};
 
 use super::{Surveyed, source};

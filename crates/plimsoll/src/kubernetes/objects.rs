@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use cluster::kubernetes::{FilesFrom, KEYS_ENTRY, Reached, RunObjects, SecretFrom, name_of};
 use cluster::{RunKeys, Token};
+use workload::LoadedPlan;
 use workload::address::authority_of;
 use workload::observation::filled_address;
-use workload::plan::LoadedPlan;
 use workload::{ReadyProbe, Workload};
 
 use super::layout::{Layout, laid_out};

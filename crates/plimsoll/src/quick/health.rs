@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use workload::plan::Files;
+use workload::Files;
 
 use crate::plan::Disk;
 

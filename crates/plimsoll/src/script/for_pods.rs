@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use k6::LogSink;
 use workload::Files;
-use workload::plan::LoadedPlan;
+use workload::LoadedPlan;
 
 use super::command_line::accept;
 use super::inputs::ScriptInputs;

@@ -12,7 +12,7 @@ use k6::{
     Bodies, CookieLife, Failures, HttpDefaults, LogSink, NetworkRules, RateLimit, RunSettings, Script,
     ScriptBehaviour, ScriptScenario, ScriptSource,
 };
-use workload::plan::LoadedPlan;
+use workload::LoadedPlan;
 use workload::{Files, Workload};
 
 use super::inputs::ScriptInputs;

@@ -1,8 +1,9 @@
 //! `--policy FILE`: what a script must show besides its thresholds, in a file beside it.
 
 use evidence::{Claim, Judgement, Verdict};
+use plans::{Policy, load_policy};
 use std::collections::BTreeMap;
-use workload::plan::{LoadedPlan, Policy, load_policy};
+use workload::LoadedPlan;
 use workload::{Files, Schemas, Workload};
 
 use super::inputs::ScriptInputs;

@@ -9,7 +9,8 @@ use anyhow::{Context, Result, anyhow};
 use engine::{Clock, Control, Program, RunOptions};
 use evidence::tick_channel::{Received, TickReceiver, tick_channel};
 use evidence::{Histogram, Key, KeyId, Metric, Outcome, Tick};
-use workload::plan::{Files, LoadedPlan, Overrides, load as load_plan};
+use plans::{Overrides, load as load_plan};
+use workload::{Files, LoadedPlan};
 
 use super::target::Target;
 

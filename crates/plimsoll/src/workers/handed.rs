@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::anyhow;
 use cluster::{HandedFile, Session};
+use plans::{Overrides, load};
 use serde::{Deserialize, Serialize};
-use workload::plan::{Files, LoadedPlan, Overrides, load};
+use workload::{Files, LoadedPlan};
 
 use crate::arguments::OverrideArguments;
 use crate::environment::Environment;

@@ -1,19 +1,15 @@
 //! Descriptions of gRPC services, and their methods.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor, SerializeOptions};
-use protox::file::{ChainFileResolver, GoogleFileResolver};
 
 use super::compile;
 use super::encode::MessageTemplate;
 use super::error::SchemaError;
 use super::json;
 use super::size::MessageBudget;
-use super::sources::ProtoSources;
 use crate::call::CallOptions;
-use crate::files::Files;
 use crate::nearest::nearest;
 use crate::template::Template;
 
@@ -30,56 +26,14 @@ pub struct Method {
 }
 
 impl Schemas {
-    /// Read the files of one target and their imports: `.proto` files, and descriptor sets from `protoc
-    /// --descriptor_set_out` or `buf build`. Imports are searched in each folder above each of the files. Google's
-    /// well-known files are built in.
-    ///
-    /// # Errors
-    /// [`SchemaError`] names the file, and the line where that is known.
-    pub fn load(&mut self, target: &str, protos: &[PathBuf], files: &dyn Files) -> Result<(), SchemaError> {
-        self.load_with(target, protos, &[], files)
-    }
-
-    /// Like [`Schemas::load`], with folders in which imports are searched first.
-    ///
-    /// # Errors
-    /// [`SchemaError`] names the file, and the line where that is known.
-    pub fn load_with(
-        &mut self,
-        target: &str,
-        protos: &[PathBuf],
-        import_paths: &[PathBuf],
-        files: &dyn Files,
-    ) -> Result<(), SchemaError> {
-        let mut sources = ProtoSources::default();
-        let names = sources.gather(protos, import_paths, files)?;
-        self.add(target, sources, &names)
-    }
-
-    /// Add a target's description: an encoded `google.protobuf.FileDescriptorSet`.
-    ///
-    /// # Errors
-    /// [`SchemaError`] if the bytes are no descriptor set, or an imported file is missing.
-    pub fn add_set(&mut self, target: &str, set: &[u8]) -> Result<(), SchemaError> {
-        let mut sources = ProtoSources::default();
-        let names = sources.add_set(set)?;
-        self.add(target, sources, &names)
+    /// Sets the description of a target.
+    pub fn insert(&mut self, target: &str, pool: DescriptorPool) {
+        self.pools.insert(target.to_owned(), pool);
     }
 
     /// Whether a target has a description.
     pub fn describes(&self, target: &str) -> bool {
         self.pools.contains_key(target)
-    }
-
-    fn add(&mut self, target: &str, sources: ProtoSources, names: &[String]) -> Result<(), SchemaError> {
-        let mut resolver = ChainFileResolver::new();
-        resolver.add(sources);
-        resolver.add(GoogleFileResolver::new());
-        let mut compiler = protox::Compiler::with_file_resolver(resolver);
-        compiler.include_imports(true);
-        compiler.open_files(names).map_err(|error| SchemaError::of_compiler(&error))?;
-        self.pools.insert(target.to_owned(), compiler.descriptor_pool());
-        Ok(())
     }
 
     /// All methods of a target, service by service.

@@ -178,29 +178,15 @@ fn fields(mut message: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
-
-    use crate::files::Files;
-    use crate::message::{Method, Schemas};
+    use crate::message::{Method, testing};
 
     const PROTO: &str = "syntax = \"proto3\"; package t; import \"google/protobuf/any.proto\";
         message M { repeated M all = 1; repeated int32 numbers = 2; string text = 3; bytes raw = 4;
             google.protobuf.Any any = 5; map<string, int32> counts = 6; }
         service S { rpc Do (M) returns (M); }";
 
-    struct Described<'a>(&'a str);
-
-    impl Files for Described<'_> {
-        fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-            let is_known = path.ends_with("t.proto");
-            is_known.then(|| self.0.as_bytes().to_vec()).ok_or(std::io::ErrorKind::NotFound.into())
-        }
-    }
-
     fn method_of(proto: &str) -> Method {
-        let mut schemas = Schemas::default();
-        schemas.load("x", &[PathBuf::from("t.proto")], &Described(proto)).unwrap();
-        schemas.method("x", "t.S/Do").unwrap()
+        testing::described(proto).method("x", "t.S/Do").unwrap()
     }
 
     fn method() -> Method {

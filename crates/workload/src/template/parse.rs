@@ -85,7 +85,7 @@ fn value(text: &str) -> Result<Value, String> {
 }
 
 /// Whether `text` can name a variable, a data file or a target: letters, digits, `_`, `-`.
-pub(crate) fn is_name(text: &str) -> bool {
+pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-')
 }
 

@@ -6,9 +6,8 @@ use challenge::role::Role;
 use challenge::settings::Settings;
 use kit::env::Env;
 
-use crate::STORE;
 pub(crate) use crate::test_data::StoreKind;
-use crate::test_data::TestData;
+use crate::test_data::{TestData, usual_store};
 
 /// Settings for every store: any free ports, and the test identity header. Without a wait target, because on a machine
 /// that builds and tests at once, tasks wait for the processor; and with limits above what one player sends in a test.
@@ -37,8 +36,14 @@ impl Deref for TestDatabase {
 }
 
 impl TestDatabase {
+    /// In the store that the tests run against.
     pub(crate) fn new() -> Self {
-        Self { data: TestData::new() }
+        Self { data: TestData::new(usual_store()) }
+    }
+
+    /// In PostgreSQL.
+    pub(crate) fn postgres() -> Self {
+        Self { data: TestData::new(StoreKind::Postgres) }
     }
 
     /// The environment of a service that uses this database.
@@ -54,7 +59,7 @@ impl TestDatabase {
 
     /// Whether a table has a column of this name.
     pub(crate) fn has_column(&self, table: &str, column: &str) -> bool {
-        let columns = match STORE {
+        let columns = match self.kind {
             StoreKind::Sqlite => format!("pragma_table_info('{table}') WHERE name = '{column}'"),
             StoreKind::Postgres => {
                 format!(
@@ -67,7 +72,7 @@ impl TestDatabase {
 
     /// Makes open claims older than any claim takes, so that none counts as in flight.
     pub(crate) fn age_claims(&self) {
-        self.run(match STORE {
+        self.run(match self.kind {
             StoreKind::Sqlite => {
                 "UPDATE claims SET requested_at = requested_at - 3600000, retry_at = retry_at - 3600000"
             }

@@ -9,7 +9,7 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::database::StoreKind;
+use crate::database::{StoreKind, TestDatabase};
 use crate::support::{Server, connect, statistic};
 
 /// The goal that a login moves, one of the defaults.
@@ -281,11 +281,11 @@ async fn buffered_events_without_an_id_all_count_and_can_be_recognised() {
     let database = server.stop().await;
     let logins = format!("SELECT value FROM user_goal_progress WHERE goal_id = '{LOGIN_GOAL}'");
     assert_eq!(database.count(&logins), 3);
-    assert_eq!(database.count(count_ids()), 3);
+    assert_eq!(database.count(count_ids(&database)), 3);
 }
 
-fn count_ids() -> &'static str {
-    match crate::STORE {
+fn count_ids(database: &TestDatabase) -> &'static str {
+    match database.kind {
         StoreKind::Sqlite => "SELECT sum(length(ids)) / 16 FROM event_ids",
         StoreKind::Postgres => "SELECT count(*) FROM event_ids",
     }

@@ -10,10 +10,10 @@ use challenge::server::Addresses;
 use hyper::StatusCode;
 use tokio::task::JoinSet;
 
-use crate::STORE;
 use crate::database::{StoreKind, TestDatabase};
 use crate::process::Process;
 use crate::support::{Player, Publisher};
+use crate::test_data::usual_store;
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const KILLS_GOAL: &str = "goal-001-01";
@@ -82,15 +82,15 @@ struct Deployment {
 }
 
 impl Deployment {
-    fn roles() -> &'static [&'static str] {
-        match STORE {
+    fn roles(database: &TestDatabase) -> &'static [&'static str] {
+        match database.kind {
             StoreKind::Sqlite => &["all"],
             StoreKind::Postgres => &["api", "events"],
         }
     }
 
     fn start(database: &TestDatabase) -> Self {
-        Self { parts: Self::roles().iter().map(|role| (*role, Process::start_as(database, role))).collect() }
+        Self { parts: Self::roles(database).iter().map(|role| (*role, Process::start_as(database, role))).collect() }
     }
 
     fn addresses(&self) -> Addresses {
@@ -115,7 +115,7 @@ impl Deployment {
 
     /// Starts the missing processes.
     fn complete(mut self, database: &TestDatabase) -> Self {
-        for role in Self::roles() {
+        for role in Self::roles(database) {
             if self.parts.iter().all(|(running, _)| running != role) {
                 self.parts.push((role, Process::start_as(database, role)));
             }
@@ -198,7 +198,7 @@ async fn check_claims(
 
 #[allow(clippy::print_stdout, reason = "the figures of a soak are read by people")]
 fn print_acknowledged(acknowledged: &BTreeMap<usize, (usize, usize)>) {
-    println!("{STORE:?}: logins and claims (of {CLAIMERS}) acknowledged before the kill: {acknowledged:?}");
+    println!("{:?}: logins and claims (of {CLAIMERS}) acknowledged before the kill: {acknowledged:?}", usual_store());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,11 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
-use database::StoreKind;
-
-/// The embedded store; `tests/postgres` runs the same tests against the other one.
-const STORE: StoreKind = StoreKind::Sqlite;
-
 mod access;
 mod all_goals;
 mod any_rpc;
@@ -27,6 +22,7 @@ mod killed;
 mod openapi;
 mod pitfalls;
 mod players;
+mod postgres;
 mod process;
 mod profiles;
 mod published;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::STORE;
 use crate::database::StoreKind;
 use crate::support::{Publisher, Server, statistic, until};
 
@@ -13,7 +12,7 @@ const LOGINS: &str = "SELECT count(*) FROM user_goal_progress WHERE goal_id = 'g
 
 /// From then on the database rejects every row of the user `poison`, as it would a value that it cannot represent.
 fn reject_poison(server: &Server) {
-    server.database.run(match STORE {
+    server.database.run(match server.database.kind {
         StoreKind::Sqlite => {
             "CREATE TRIGGER poison BEFORE INSERT ON user_goal_progress WHEN NEW.user_id = 'poison'
              BEGIN SELECT RAISE(ABORT, 'poison'); END"

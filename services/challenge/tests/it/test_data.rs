@@ -8,14 +8,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use peers::postgres::{Cluster, Options};
 use tempfile::TempDir;
 
-use crate::STORE;
 
-/// The store that the tests of a binary run against.
+/// A store of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "each test binary names one of them")]
 pub(crate) enum StoreKind {
     Sqlite,
     Postgres,
+}
+
+/// The store that tests run against unless they need PostgreSQL: the embedded one, and where the variable `TEST_STORE` is
+/// `postgres` that one. Both stores have the same behaviour, so the same tests run against both.
+pub(crate) fn usual_store() -> StoreKind {
+    match std::env::var("TEST_STORE").as_deref() {
+        Err(_) => StoreKind::Sqlite,
+        Ok("postgres") => StoreKind::Postgres,
+        Ok(other) => panic!("TEST_STORE={other}; it is `postgres`, or unset for the embedded store"),
+    }
 }
 
 /// One server for all tests of a binary; each test has a database of its own.
@@ -25,13 +33,14 @@ static DATABASES: AtomicU32 = AtomicU32::new(0);
 
 /// A folder, and the database of a service: a file in it, or one of the server.
 pub(crate) struct TestData {
+    pub(crate) kind: StoreKind,
     folder: TempDir,
     database: String,
 }
 
 impl TestData {
-    pub(crate) fn new() -> Self {
-        let database = match STORE {
+    pub(crate) fn new(kind: StoreKind) -> Self {
+        let database = match kind {
             StoreKind::Sqlite => String::new(),
             StoreKind::Postgres => {
                 let name = format!("test_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
@@ -39,7 +48,7 @@ impl TestData {
                 name
             }
         };
-        Self { folder: tempfile::tempdir().unwrap(), database }
+        Self { kind, folder: tempfile::tempdir().unwrap(), database }
     }
 
     /// For files of the test.
@@ -49,7 +58,7 @@ impl TestData {
 
     /// The environment of a service that uses this database; `connections` are settings for PostgreSQL alone.
     pub(crate) fn env(&self, connections: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
-        match STORE {
+        match self.kind {
             StoreKind::Sqlite => vec![("DATABASE_PATH", self.file())],
             StoreKind::Postgres => {
                 let connections = connections.iter().map(|(name, value)| (*name, (*value).to_owned()));
@@ -65,7 +74,7 @@ impl TestData {
 
     /// Runs a statement beside the service.
     pub(crate) fn run(&self, sql: &str) {
-        match STORE {
+        match self.kind {
             StoreKind::Sqlite => rusqlite::Connection::open(self.file()).unwrap().execute_batch(sql).unwrap(),
             StoreKind::Postgres => drop(CLUSTER.sql(&self.database, sql).unwrap()),
         }
@@ -73,7 +82,7 @@ impl TestData {
 
     /// The number that a query returns.
     pub(crate) fn count(&self, sql: &str) -> i64 {
-        match STORE {
+        match self.kind {
             StoreKind::Sqlite => {
                 let connection = rusqlite::Connection::open(self.file()).unwrap();
                 connection.query_row(sql, [], |row| row.get(0)).unwrap()

@@ -129,7 +129,7 @@ async fn check(client: &mut Client, record: &CallerRecord, store: &TestStore) {
 /// The stored statistics equal those of the rows.
 fn check_stats(store: &TestStore) {
     let rows = "SELECT sum(price_hundredths * quantity) FROM listings WHERE deleted_at IS NULL";
-    let stored = match crate::STORE {
+    let stored = match store.kind {
         crate::test_store::StoreKind::Sqlite => {
             "SELECT sum(CAST(value_hundredths AS INTEGER)) FROM storefront_stats"
         }

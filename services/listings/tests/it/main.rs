@@ -2,11 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails at the line of the unwrap")]
 
-use test_store::StoreKind;
-
-/// The embedded store; `tests/postgres` runs the same tests against PostgreSQL.
-const STORE: StoreKind = StoreKind::Sqlite;
-
 #[path = "../../../challenge/tests/it/any_rpc.rs"]
 mod any_rpc;
 mod bad_input;
@@ -27,6 +22,7 @@ mod limits;
 mod listings;
 mod openapi;
 mod plans;
+mod postgres;
 mod process;
 mod profiles;
 mod published;

@@ -4,13 +4,12 @@ use listings::proto::CreateListingRequest;
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::STORE;
 use crate::support::{Server, a_product};
 use crate::test_store::StoreKind;
 
 /// From then on the database rejects listings with the title `poison`, as it would a value that it cannot represent.
 fn reject_poison(server: &Server) {
-    server.store.run(match STORE {
+    server.store.run(match server.store.kind {
         StoreKind::Sqlite => {
             "CREATE TRIGGER poison BEFORE INSERT ON listings WHEN NEW.title = 'poison'
              BEGIN SELECT RAISE(ABORT, 'poison'); END"

@@ -1,4 +1,4 @@
-//! The data of one test: a folder, and in the PostgreSQL test binary also a database.
+//! The data of one test: a folder, and with PostgreSQL also a database.
 
 use std::ops::Deref;
 
@@ -6,7 +6,7 @@ use kit::env::Env;
 use listings::settings::{PREFIXES, Settings};
 
 pub(crate) use crate::test_data::StoreKind;
-use crate::test_data::TestData;
+use crate::test_data::{TestData, usual_store};
 
 /// Settings of every test: free ports, and callers that are not verified. Admission control is off, because on a
 /// machine that builds and tests at once tasks also wait for other reasons than load on the service.
@@ -32,8 +32,14 @@ impl Deref for TestStore {
 }
 
 impl TestStore {
+    /// In the store that the tests run against.
     pub(crate) fn new() -> Self {
-        Self { data: TestData::new() }
+        Self { data: TestData::new(usual_store()) }
+    }
+
+    /// In PostgreSQL.
+    pub(crate) fn postgres() -> Self {
+        Self { data: TestData::new(StoreKind::Postgres) }
     }
 
     /// The environment of a service that uses this store.

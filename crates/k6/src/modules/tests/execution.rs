@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::{DryRun, Program};
+use workload::LoadedPlan;
 use workload::model::Executor;
-use workload::plan::LoadedPlan;
 use workload::{Schemas, Workload};
 
 use super::{Lines, calls, compare, expect, load};

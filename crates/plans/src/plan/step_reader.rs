@@ -1,0 +1,102 @@
+//! What the readers of all kinds of steps share.
+
+use super::section::{Item, Section, Span};
+use super::targets::Targets;
+use super::value_use::ValueUse;
+use workload::template::Template;
+
+/// The protocol of a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepProtocol {
+    Http,
+    Grpc,
+}
+
+/// Reads one step.
+pub(super) struct StepReader<'a, 'b> {
+    pub(super) section: &'b Section<'a>,
+    pub(super) targets: &'b Targets,
+    /// The values that the step's templates use, as far as they are read.
+    pub(super) uses: Vec<ValueUse>,
+}
+
+impl<'a> StepReader<'a, '_> {
+    /// The template that `item` is.
+    pub(super) fn template(&mut self, item: &Item<'a>) -> Option<Template> {
+        let template = item.template()?;
+        self.add_uses(&template, &item.span());
+        Some(template)
+    }
+
+    /// Record which values `template` uses.
+    pub(super) fn add_uses(&mut self, template: &Template, span: &Span) {
+        let uses = template.values().map(|value| ValueUse { value: value.clone(), span: span.clone() });
+        self.uses.extend(uses);
+    }
+
+    /// Read the texts within `item` as templates, so that an error in one is reported at its place. None if one is no
+    /// template.
+    pub(super) fn inner_templates(&mut self, item: &Item<'a>) -> Option<()> {
+        let mut all = Some(());
+        for (text, span) in item.texts() {
+            match item.issues.check(&span, Template::parse(text)) {
+                Some(template) => self.add_uses(&template, &span),
+                None => all = None,
+            }
+        }
+        all
+    }
+
+    /// The table `key` of header names and templates; names in lower case.
+    pub(super) fn headers(&mut self, key: &'static str) -> Vec<(String, Template)> {
+        let mut headers = Vec::new();
+        for item in self.section.entries(key) {
+            headers.extend(self.header(&item));
+        }
+        headers
+    }
+
+    /// One header.
+    pub(super) fn header(&mut self, item: &Item<'a>) -> Option<(String, Template)> {
+        let name = item.key.to_ascii_lowercase();
+        if !is_header_name(&name) {
+            item.issues.add(&item.key_span, format!("`{}` is not a header name", item.key));
+        }
+        let value = self.template(item)?;
+        if value.source().chars().any(|c| c.is_control()) {
+            item.wrong("a header's value has no line breaks or other control characters");
+        }
+        Some((name, value))
+    }
+
+    /// Whether `compress` is given with `gzip`, the only coding of requests.
+    pub(super) fn compress(&self) -> bool {
+        let Some(item) = self.section.get("compress") else { return false };
+        match item.text() {
+            Some("gzip") => true,
+            Some(other) => {
+                item.wrong(format!("`{other}` is not known; the only compression of requests is `\"gzip\"`"));
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Report a key that this kind of step does not have.
+    pub(super) fn refuse_key(&self, key: &'static str, why: &str) {
+        if let Some(item) = self.section.get(key) {
+            item.issues.add(&item.key_span, format!("`{key}` {why}"));
+        }
+    }
+}
+
+/// A token of RFC 9110, section 5.6.2, or a pseudo-header's name.
+fn is_header_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+/// Check that `text` is a path of RFC 9535.
+pub(super) fn check_json_path(text: &str) -> Result<(), String> {
+    let wrong = |error| format!("`{text}` is no JSON path: {error}; write one like `$.items[0].id`");
+    serde_json_path::JsonPath::parse(text).map(|_| ()).map_err(wrong)
+}

@@ -1,0 +1,11 @@
+//! Tests that need PostgreSQL, whichever store the others run against.
+
+mod disconnects;
+#[cfg(feature = "faults")]
+mod injected_faults;
+mod late;
+mod lost_commit;
+mod outages;
+mod replicas;
+mod shared_lists;
+mod table_lock;
