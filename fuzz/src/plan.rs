@@ -108,7 +108,7 @@ pub(crate) const CSV: Target = Target {
     name: "csv",
     seeds: &[b"id,name\n1,Ada\n2,\"Grace, \"\"H\"\"\"\n", b"id\r\n1\r\n\r\n"],
     words: &[b"\"", b",", b"\r\n", b"\xef\xbb\xbf"],
-    run: |input| rows(Table::from_csv(input, "x.csv").ok().as_ref()),
+    run: |input| rows(plans::rows::csv(input, "x.csv").ok().as_ref()),
     ..Target::BASE
 };
 
@@ -116,7 +116,7 @@ pub(crate) const JSON_ROWS: Target = Target {
     name: "json-rows",
     seeds: &[b"[{\"id\": 1, \"name\": \"Ada\"}, {\"id\": 2, \"name\": null}]", b"[]"],
     words: &[b"[[[[[[[[", b"{\"id\": ", b"1e400", b"\\ud800", b"null", b"-0.0"],
-    run: |input| rows(Table::from_json(input, "x.json").ok().as_ref()),
+    run: |input| rows(plans::rows::json(input, "x.json").ok().as_ref()),
     ..Target::BASE
 };
 

@@ -72,7 +72,8 @@ const WITH_POSTGRES: (&str, &str) = ("TEST_STORE", "postgres");
 
 /// Programs that take longest begin first, so that no processor is idle at the end, with how many of their tests run at
 /// once beside other programs: those that wait for other processes take more than one.
-const LONGEST: &[(&str, usize)] = &[("plimsoll::it", 4), ("challenge::it", 2), ("listings::it", 2), ("fuzz::fixed", 2)];
+const LONGEST: &[(&str, usize)] =
+    &[("plimsoll::it", 4), ("challenge::it", 2), ("listings::it", 2), ("fuzz::fixed", 2)];
 const USUAL_THREADS: usize = 1;
 
 /// The jobs that run side by side, and those that run alone.
@@ -84,7 +85,9 @@ pub(super) fn jobs(programs: &[TestProgram]) -> Result<(Vec<Job<'_>>, Vec<Job<'_
     for name in parts.chain(LONGEST.iter().map(|(name, _)| *name)) {
         ensure!(programs.iter().any(|program| program.name == name), "there is no test program {name}");
     }
-    let part = |parts: &'static [Part], program: &TestProgram| parts.iter().find(|part| part.program == program.name);
+    let part = |parts: &'static [Part], program: &TestProgram| {
+        parts.iter().find(|part| part.program == program.name)
+    };
     let texts = |modules: &[&str]| modules.iter().map(|&module| module.to_owned()).collect::<Vec<_>>();
     let mut beside = Vec::new();
     let mut alone = Vec::new();
@@ -97,7 +100,8 @@ pub(super) fn jobs(programs: &[TestProgram]) -> Result<(Vec<Job<'_>>, Vec<Job<'_
         }
         if timed.is_none_or(|timed| !timed.modules.is_empty()) {
             let modules = timed.map_or(&[][..], |timed| timed.modules);
-            let arguments = modules.iter().flat_map(|&module| ["--skip".to_owned(), module.to_owned()]).collect();
+            let arguments =
+                modules.iter().flat_map(|&module| ["--skip".to_owned(), module.to_owned()]).collect();
             beside.push(Job { program, arguments, variable: None, threads });
         }
         if let Some(second) = part(SECOND_STORE, program) {
@@ -125,7 +129,8 @@ mod tests {
 
     #[test]
     fn each_test_is_in_one_job_and_those_of_services_again_with_the_second_store() {
-        let names = ["judge", "engine::allocations", "engine::it", "fuzz::bounds", "fuzz::fixed", "plimsoll::it"];
+        let names =
+            ["judge", "engine::allocations", "engine::it", "fuzz::bounds", "fuzz::fixed", "plimsoll::it"];
         let programs = programs(&[&names[..], &["challenge::it", "listings::it"]].concat());
         let (beside, alone) = jobs(&programs).expect("every program is there");
         let names = |jobs: &[Job<'_>]| jobs.iter().map(Job::name).collect::<Vec<_>>();
@@ -135,7 +140,11 @@ mod tests {
         assert!(beside[2].starts_with("TEST_STORE=postgres challenge::it all_goals:: "), "{}", beside[2]);
         assert_eq!(beside[3], "listings::it");
         assert!(beside[4].starts_with("TEST_STORE=postgres listings::it bad_input:: "), "{}", beside[4]);
-        let last = ["fuzz::fixed", "judge", "engine::it --skip lag:: --skip perturbed:: --skip stall:: --skip times::"];
+        let last = [
+            "fuzz::fixed",
+            "judge",
+            "engine::it --skip lag:: --skip perturbed:: --skip stall:: --skip times::",
+        ];
         assert_eq!(beside[5..], last);
         assert_eq!(
             alone,

@@ -90,7 +90,12 @@ impl Deployment {
     }
 
     fn start(database: &TestDatabase) -> Self {
-        Self { parts: Self::roles(database).iter().map(|role| (*role, Process::start_as(database, role))).collect() }
+        Self {
+            parts: Self::roles(database)
+                .iter()
+                .map(|role| (*role, Process::start_as(database, role)))
+                .collect(),
+        }
     }
 
     fn addresses(&self) -> Addresses {
@@ -198,7 +203,10 @@ async fn check_claims(
 
 #[allow(clippy::print_stdout, reason = "the figures of a soak are read by people")]
 fn print_acknowledged(acknowledged: &BTreeMap<usize, (usize, usize)>) {
-    println!("{:?}: logins and claims (of {CLAIMERS}) acknowledged before the kill: {acknowledged:?}", usual_store());
+    println!(
+        "{:?}: logins and claims (of {CLAIMERS}) acknowledged before the kill: {acknowledged:?}",
+        usual_store()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use peers::postgres::{Cluster, Options};
 use tempfile::TempDir;
 
-
 /// A store of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StoreKind {

@@ -6,9 +6,10 @@ use listings::proto::IsFavoriteRequest;
 use tokio::task::JoinHandle;
 use tonic::{Code, Request, Status};
 
-use crate::late::SlowProxy;
+use crate::postgres::late::SlowProxy;
+use crate::postgres::table_lock::{TableLock, waiting};
 use crate::support::{Client, Server, a_product, until};
-use crate::table_lock::{TableLock, waiting};
+use crate::test_store::TestStore;
 
 /// A server whose statement timeout is longer than a test, so that it does not end the statements.
 async fn serve() -> Server {

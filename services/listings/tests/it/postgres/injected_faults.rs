@@ -5,9 +5,9 @@ use std::process::Stdio;
 use listings::proto::{CreateListingRequest, IsFavoriteRequest};
 use tokio::task::JoinSet;
 
+use crate::postgres::table_lock::{TableLock, waiting};
 use crate::process::{Process, serve_command};
 use crate::support::{Client, a_product, get, until};
-use crate::table_lock::{TableLock, waiting};
 use crate::test_store::TestStore;
 
 fn start(store: &TestStore, faults: &str) -> Process {

@@ -14,9 +14,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::late::SlowProxy;
+use crate::postgres::late::SlowProxy;
+use crate::postgres::table_lock::{TableLock, waiting};
 use crate::support::{Client, Server, a_product, until};
-use crate::table_lock::{TableLock, waiting};
 use crate::test_store::TestStore;
 
 /// What the proxy does with the next commit. Afterwards it passes everything.
@@ -138,10 +138,11 @@ async fn a_commit_that_never_arrived_is_refused_and_changes_nothing() {
 /// A transaction that was not on disk when the server crashed: its id is used again by another.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_commit_that_a_crash_of_the_server_has_undone_is_refused() {
-    let mut cluster = crate::outages::cluster();
+    let mut cluster = crate::postgres::outages::cluster();
     let proxy = CommitProxy::to((cluster.host(), cluster.port())).await;
     let port = proxy.address.port().to_string();
-    let settings = crate::outages::settings(&cluster, [("DB_HOST", "127.0.0.1"), ("DB_PORT", &port)]);
+    let settings =
+        crate::postgres::outages::settings(&cluster, [("DB_HOST", "127.0.0.1"), ("DB_PORT", &port)]);
     let running = listings::server::start(&settings).await.unwrap();
     let mut client = Client::connect(running.addresses.grpc).await;
     let id = client.create(a_product()).await.id;
@@ -184,9 +185,11 @@ async fn a_committed_group_whose_invalidation_fails_is_not_applied_again() {
     let redis = Redis::start(&[]).unwrap();
     let proxy = SlowProxy::to(redis.address()).await;
     let url = format!("redis://{}", proxy.address);
-    let server =
-        Server::start_in(TestStore::postgres(), &[("REDIS_URL", &url), ("DB_WRITERS", "1"), ("DB_STATEMENT_TIMEOUT_MS", "60000")])
-            .await;
+    let server = Server::start_in(
+        TestStore::postgres(),
+        &[("REDIS_URL", &url), ("DB_WRITERS", "1"), ("DB_STATEMENT_TIMEOUT_MS", "60000")],
+    )
+    .await;
     let mut client = server.client().await;
     let id = client.create(a_product()).await.id;
     let listings = TableLock::acquire(&server.store, "listings").await;

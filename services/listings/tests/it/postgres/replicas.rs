@@ -14,10 +14,10 @@ use peers::redis::Redis;
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::late::SlowProxy;
+use crate::postgres::late::SlowProxy;
+use crate::postgres::table_lock::{TableLock, waiting};
 use crate::process::{Process, serve_command};
 use crate::support::{Client, a_product, until};
-use crate::table_lock::{TableLock, waiting};
 use crate::test_store::TestStore;
 
 pub(crate) async fn replicas(store: &TestStore, count: usize, more: &[(&str, &str)]) -> Vec<Running> {

@@ -5,7 +5,7 @@ use listings::proto::{
 };
 use peers::redis::Redis;
 
-use crate::replicas::{clients, replicas, stop, url};
+use crate::postgres::replicas::{clients, replicas, stop, url};
 use crate::support::{Client, a_product};
 use crate::test_store::TestStore;
 
