@@ -13,6 +13,7 @@ mod dist;
 mod examples;
 mod needs;
 mod profiled;
+mod protobuf;
 mod receivers;
 mod session;
 mod soak;
@@ -41,6 +42,7 @@ const VERBS: &[Verb] = &[
     Verb { name: "lint", usage: "", about: test::ABOUT_LINT, run: test::run_lint },
     Verb { name: "tests", usage: "", about: test::ABOUT_TESTS, run: test::run_tests },
     Verb { name: "tidy", usage: "", about: tidy::ABOUT, run: tidy::run },
+    Verb { name: "protobuf", usage: "", about: protobuf::ABOUT, run: protobuf::run },
     Verb { name: "dependencies", usage: "", about: dependencies::ABOUT, run: dependencies::run },
     Verb { name: "dist", usage: dist::USAGE, about: dist::ABOUT, run: dist::run },
     Verb { name: "bench", usage: bench::USAGE, about: bench::ABOUT, run: bench::run },

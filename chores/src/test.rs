@@ -2,6 +2,7 @@
 
 mod features;
 mod jobs;
+mod lean;
 mod programs;
 mod without_faults;
 
@@ -82,11 +83,11 @@ fn lint(workspace: &Workspace) -> Result<()> {
         command.args(["--", "-D", "warnings"]);
         steps::run(command)
     })?;
-    // As the demo is built. The selection of the whole workspace keeps third-party packages as they are.
+    // As the demo is built.
     steps::step("clippy of the demo's build", || {
         let mut command = workspace.cargo();
-        command.args(["clippy", "--locked", "--workspace", "--test", "servers", "--no-default-features"]);
-        command.args(["--bin", "plimsoll", "--bin", "challenge", "--", "-D", "warnings"]);
+        command.args(["clippy", "--locked", "--package", "plimsoll", "--package", "challenge", "--bins"]);
+        command.args(["--no-default-features", "--", "-D", "warnings"]);
         steps::run(command)
     })
 }
@@ -96,6 +97,7 @@ fn tests(workspace: &Workspace) -> Result<()> {
     let mut tally = steps::step("tests", || jobs::run(workspace, &programs))?;
     tally += steps::step("tests in documentation", || documentation(workspace))?;
     steps::step("services without fault injection and profiles", || without_faults::check(workspace))?;
+    steps::step("the demo's build", lean::check)?;
     steps::step("demo --check", || demo_check::check(workspace))?;
     steps::step("examples", || examples::all(workspace))?;
     println!("{tally}");

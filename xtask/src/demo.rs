@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::child::Running;
 use crate::signals::{self, StopSignal};
 use crate::workspace::Workspace;
+pub use building::build;
 use service::{Ports, Service};
 
 /// The profile of Cargo.toml that the demo is built with.
@@ -54,7 +55,7 @@ pub fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         [other, ..] => bail!("unknown argument `{other}`; usage: cargo xtask demo {USAGE}"),
     };
     service::require_free_ports()?;
-    building::build(workspace).context("cannot build the tool and the service")?;
+    build(workspace).context("cannot build the tool and the service")?;
     let run = Run::into_folder(Path::new(""), extra);
     let code = under_load(workspace, Ports::Default, &run)?;
     println!(

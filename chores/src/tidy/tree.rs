@@ -7,6 +7,9 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::lexer::Code;
 
+/// How files begin that `cargo xtask protobuf` writes.
+const GENERATED: &str = "// This file is @generated";
+
 /// One text file; `code` is there for Rust sources.
 pub(crate) struct Source {
     /// Relative to the root, with forward slashes.
@@ -52,7 +55,10 @@ impl Tree {
             let Ok(bytes) = std::fs::read(root.join(path)) else { continue };
             // Pictures and databases carry no words.
             let Ok(text) = String::from_utf8(bytes) else { continue };
-            sources.push(Source::new(path, text));
+            // What a generator writes follows its own rules.
+            if !text.starts_with(GENERATED) {
+                sources.push(Source::new(path, text));
+            }
         }
         Ok(Self { sources })
     }

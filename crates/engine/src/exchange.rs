@@ -4,12 +4,11 @@ use std::net::SocketAddr;
 
 use evidence::exemplar::EXEMPLAR_BODY_BYTES;
 use evidence::{GrpcCode, Instant, Outcome};
-use rustls::CipherSuite;
 use wire::{HeaderView, Headers};
 
 use crate::body_budget::{BodyLease, UNCOUNTED_BYTES};
 use crate::index::{EndpointIndex, EndpointPhase, OriginIndex};
-use crate::program::{TlsVersion, suite_name};
+use crate::program::{CipherSuite, TlsVersion, suite_name};
 
 /// How much of a response's headers is kept.
 const HEADER_BYTES: usize = 16 * 1024;

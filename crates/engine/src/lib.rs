@@ -6,6 +6,8 @@
 //! events, a timer descriptor, and protocols as state machines. Start reading at [`run`], then `event_loop`;
 //! what one virtual user does is in [`iteration`].
 
+#![cfg_attr(not(feature = "tls"), allow(dead_code, reason = "only TLS uses it"))]
+
 mod absent;
 mod accounting;
 mod arrivals;

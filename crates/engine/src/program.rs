@@ -15,7 +15,9 @@ mod origin;
 mod origin_rules;
 mod resolve;
 mod template;
+#[cfg_attr(not(feature = "tls"), path = "program/without_tls.rs")]
 mod tls;
+mod tls_offer;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,7 +26,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::{Instant, Name, Tick};
-use rustls::ClientConfig;
 use wire::WireProtocol;
 use workload::LoadedPlan;
 use workload::connection::Reuse;
@@ -41,12 +42,13 @@ pub(crate) use directory::{Directory, MetNames, OTHERS, OriginName};
 pub use error::CompileError;
 pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
-pub(crate) use origin::{EXPECTED_STREAMS, LoadModel, Origin, OriginKind, PoolLimits, ProxyMode, TlsPeer};
+pub(crate) use origin::{EXPECTED_STREAMS, LoadModel, Origin, OriginKind, PoolLimits, ProxyMode};
 pub use origin_rules::{MetOrigin, OriginRules};
 pub(crate) use resolve::{LookupState, Route};
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
-pub(crate) use tls::suite_name;
-pub use tls::{TlsIdentity, TlsOffer, TlsVersion, tls12_cipher_suites};
+pub(crate) use tls::{CipherSuite, TlsPeer, suite_name};
+pub use tls::{ClientConfig, tls12_cipher_suites};
+pub use tls_offer::{TlsIdentity, TlsOffer, TlsVersion};
 
 /// The name of the run's setup, as a scenario and as a phase.
 const SETUP: &str = "setup";

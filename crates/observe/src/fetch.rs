@@ -1,14 +1,14 @@
 //! Fetches a document over HTTP, within bounds of time and size.
 
+#[cfg_attr(not(feature = "full"), path = "fetch/without_tls.rs")]
+mod tls;
+
 use std::io::{self, Read as _};
-use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode_str;
-use rustls::crypto::aws_lc_rs;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, Error};
 
 /// Fetches over kept connections. Its errors never show a URL, which may contain a password.
@@ -27,10 +27,8 @@ impl Fetcher {
             // The user has named one host: another is not asked because that one says so.
             .max_redirects(0)
             .proxy(None)
-            .user_agent("plimsoll")
-            .tls_config(system_trust())
-            .build();
-        Fetcher { agent: config.new_agent(), patience }
+            .user_agent("plimsoll");
+        Fetcher { agent: tls::trusting_system(config).build().new_agent(), patience }
     }
 
     /// The body of `url`, of at most `most_bytes` once it is inflated; `accept` is the media type that is requested.
@@ -105,12 +103,10 @@ fn without_user(url: &str) -> (String, Option<Vec<u8>>) {
     (format!("{scheme}://{host}{path}"), Some(credentials))
 }
 
-fn system_trust() -> TlsConfig {
-    let found = rustls_native_certs::load_native_certs();
-    let roots: Vec<Certificate<'static>> =
-        found.certs.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
-    TlsConfig::builder()
-        .root_certs(RootCerts::new_with_certs(&roots))
-        .unversioned_rustls_crypto_provider(Arc::new(aws_lc_rs::default_provider()))
-        .build()
+/// Check that a document can be fetched from `url`.
+///
+/// # Errors
+/// That its scheme is missing in this program.
+pub(crate) fn require_scheme(url: &str) -> io::Result<()> {
+    if url.starts_with("https://") { tls::require() } else { Ok(()) }
 }

@@ -12,6 +12,8 @@ pub mod exposition;
 mod fetch;
 mod host;
 mod identity;
+#[cfg(not(feature = "full"))]
+mod lean;
 mod limits;
 mod listener;
 mod machine;
@@ -19,6 +21,7 @@ mod notice;
 mod observer;
 mod own;
 mod perf;
+#[cfg_attr(not(feature = "full"), path = "without_postgres.rs")]
 mod postgres;
 mod proc;
 mod process;
@@ -26,6 +29,7 @@ mod profiler;
 mod prometheus;
 mod rates;
 mod reading;
+#[cfg_attr(not(feature = "full"), path = "without_redis.rs")]
 mod redis;
 mod remote;
 mod tree;

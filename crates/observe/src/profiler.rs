@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use evidence::{Instant, Notice, NoticeKind, Observed, Profile, ProfileKind, Sampling};
 
-use crate::fetch::Fetcher;
+use crate::fetch::{Fetcher, require_scheme};
 use crate::observer::Clock;
 use crate::perf::Perf;
 use crate::process::ProcessRef;
@@ -48,6 +48,19 @@ pub enum ProfileSource {
     Pprof(String),
     /// Sampling of the process from outside, which gives profiles of the processor alone.
     Perf(ProcessRef),
+}
+
+impl ProfileSource {
+    /// Check that this program can ask there.
+    ///
+    /// # Errors
+    /// When that needs TLS, and the program was built without it.
+    pub fn require_usable(&self) -> io::Result<()> {
+        match self {
+            ProfileSource::Pprof(url) => require_scheme(url),
+            ProfileSource::Perf(_) => Ok(()),
+        }
+    }
 }
 
 /// Functions on profile formats, which this crate does not know.

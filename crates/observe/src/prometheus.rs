@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use evidence::{NoticeKind, SeriesKey};
 
-use crate::fetch::Fetcher;
+use crate::fetch::{Fetcher, require_scheme};
 use crate::observer::Observer;
 use crate::remote::{Query, QueryResult, Remote};
 use change::{Change, change};
@@ -26,13 +26,14 @@ const ACCEPT: &str = "text/plain;version=0.0.4,application/openmetrics-text;vers
 /// part of the target named `target`, once in `every`.
 ///
 /// # Errors
-/// When the system gives no thread.
+/// When the system gives no thread, or the URL needs TLS and the program was built without it.
 pub fn prometheus(
     target: &str,
     url: &str,
     keep: &[String],
     every: Duration,
 ) -> io::Result<Box<dyn Observer>> {
+    require_scheme(url)?;
     let query = PrometheusQuery {
         target: target.to_owned(),
         url: url.to_owned(),

@@ -11,11 +11,15 @@ mod compare;
 mod connect;
 #[cfg(feature = "scripts")]
 mod foreign;
+#[cfg(feature = "full")]
 mod generate;
+#[cfg(feature = "full")]
 mod import;
 #[cfg(feature = "scripts")]
 mod k6_variables;
 mod kubernetes;
+#[cfg(not(feature = "full"))]
+mod lean;
 mod new;
 mod out;
 mod parse;
@@ -39,12 +43,16 @@ pub(crate) use adhoc::{GrpcArguments, HttpArguments, KeepArguments, PaceArgument
 pub(crate) use capacity::{BetterNumber, CapacityArguments, SearchArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use connect::ConnectArguments;
-pub(crate) use generate::{CompletionsArguments, ManArguments, command};
+#[cfg(feature = "full")]
+pub(crate) use generate::command;
+pub(crate) use generate::{CompletionsArguments, ManArguments};
 pub(crate) use import::ImportArguments;
 pub(crate) use kubernetes::{
     ClusterArguments, FetchArguments, FilesPlace, KubernetesArguments, ManifestArguments, PodArguments,
     PodPart, PodsArguments,
 };
+#[cfg(not(feature = "full"))]
+use lean::{generate, import};
 pub(crate) use new::NewArguments;
 pub(crate) use out::{OutProtocol, OutTarget};
 pub(crate) use parse::{is_script, parse};
@@ -60,10 +68,18 @@ pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 pub(crate) use workers::{WorkerArguments, WorkersArguments};
 
 /// What `--version` prints after the name.
-const VERSION: &str = match cfg!(feature = "scripts") {
-    true => env!("CARGO_PKG_VERSION"),
-    false => concat!(env!("CARGO_PKG_VERSION"), " (built without k6 scripts)"),
+const VERSION: &str = match (cfg!(feature = "scripts"), FULL) {
+    (true, _) => env!("CARGO_PKG_VERSION"),
+    (false, true) => concat!(env!("CARGO_PKG_VERSION"), " (built without k6 scripts)"),
+    (false, false) => concat!(
+        env!("CARGO_PKG_VERSION"),
+        " (built without k6 scripts, TLS, observers of PostgreSQL and Redis, imports, drafts, workers, Kubernetes, \
+         simulated runs, live outputs, manual pages and completions)"
+    ),
 };
+
+/// Whether the program was built with the feature `full`; without it the verbs that it lacks are not listed.
+const FULL: bool = cfg!(feature = "full");
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -133,7 +149,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Write a plan to begin with: from a URL, an OpenAPI description, a recording of a browser (HAR) or a curl command
-    #[command(after_help = new::EXAMPLES)]
+    #[command(hide = !FULL, after_help = new::EXAMPLES)]
     New(NewArguments),
     /// Offer the load of a plan or a k6 script, judge what was seen, and keep the evidence in one file
     #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
@@ -154,10 +170,10 @@ pub(crate) enum Verb {
     #[command(after_help = adhoc::GRPC_EXAMPLES, after_long_help = adhoc::GRPC_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Grpc(Box<GrpcArguments>),
     /// Offer a part of a run's load for a coordinator: `plimsoll run PLAN --worker HOST:PORT`
-    #[command(after_help = workers::WORKER_EXAMPLES)]
+    #[command(hide = !FULL, after_help = workers::WORKER_EXAMPLES)]
     Worker(WorkerArguments),
     /// Print a run over pods of a Kubernetes cluster as YAML, for a repository: Job, Service, ConfigMap, NetworkPolicy
-    #[command(after_help = kubernetes::MANIFEST_EXAMPLES)]
+    #[command(hide = !FULL, after_help = kubernetes::MANIFEST_EXAMPLES)]
     Manifest(Box<ManifestArguments>),
     /// Print a run of a k6 script over pods of a Kubernetes cluster as YAML
     #[cfg(feature = "scripts")]
@@ -169,7 +185,11 @@ pub(crate) enum Verb {
     )]
     ManifestOfScript(Box<ScriptManifestArguments>),
     /// Fetch the file of a run in a Kubernetes cluster when it has ended, and judge it
-    #[command(after_help = kubernetes::FETCH_EXAMPLES, after_long_help = kubernetes::FETCH_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    #[command(
+        hide = !FULL,
+        after_help = kubernetes::FETCH_EXAMPLES,
+        after_long_help = kubernetes::FETCH_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES
+    )]
     Fetch(Box<FetchArguments>),
     /// What runs inside the pods of such a run
     #[command(subcommand, hide = true)]
@@ -199,7 +219,11 @@ pub(crate) enum Verb {
     #[command(after_help = profile::PROFILE_EXAMPLES)]
     Profile(Box<ProfileArguments>),
     /// Convert results of k6, JMeter, Gatling, Locust, ghz, vegeta, oha or an HdrHistogram log to a run file, and judge it
-    #[command(after_help = import::EXAMPLES, after_long_help = import::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    #[command(
+        hide = !FULL,
+        after_help = import::EXAMPLES,
+        after_long_help = import::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES
+    )]
     Import(ImportArguments),
     /// Check within a minute whether a target is fit for a load test
     #[command(after_help = watching::QUICK_EXAMPLES)]
@@ -217,10 +241,10 @@ pub(crate) enum Verb {
     #[command(subcommand, after_help = selftest::EXAMPLES)]
     Selftest(SelftestPart),
     /// Print what a shell reads to complete the command line
-    #[command(after_help = generate::COMPLETIONS_EXAMPLES)]
+    #[command(hide = !FULL, after_help = generate::COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArguments),
     /// Print a manual page, or write them all
-    #[command(after_help = generate::MAN_EXAMPLES)]
+    #[command(hide = !FULL, after_help = generate::MAN_EXAMPLES)]
     Man(ManArguments),
 }
 

@@ -3,6 +3,7 @@
 //! Each verb is one file. Start reading at [`run`], which lists the stations of a run. Errors end here:
 //! exit code 1 for our own failures, 2 for input that cannot be used. 3 to 5 are verdicts; 3 is also a failed `--once`.
 #![cfg_attr(not(feature = "scripts"), allow(dead_code, reason = "only scripts use it"))]
+#![cfg_attr(not(feature = "full"), allow(unused_imports, reason = "only verbs that are left out use them"))]
 
 mod ab;
 mod adhoc;
@@ -12,6 +13,7 @@ mod capacity;
 mod check;
 mod clock;
 mod compare;
+#[cfg(feature = "full")]
 mod completions;
 mod confine;
 mod decider;
@@ -22,18 +24,25 @@ mod export;
 mod failure;
 mod grpc;
 mod http;
+#[cfg(feature = "full")]
 mod import;
 mod integrity;
 mod judged;
+#[cfg(feature = "full")]
 mod kubernetes;
 mod leaks;
+#[cfg(not(feature = "full"))]
+mod lean;
 mod live;
+#[cfg(feature = "full")]
 mod live_output;
 mod making;
+#[cfg(feature = "full")]
 mod man;
 mod manifest;
 mod monitor;
 mod name_service;
+#[cfg(feature = "full")]
 mod new;
 mod once;
 mod outputs;
@@ -61,13 +70,17 @@ mod signals;
 mod stop_watch;
 mod tick_readers;
 mod watching;
+#[cfg(feature = "full")]
 mod worker;
+#[cfg(feature = "full")]
 mod workers;
 mod writable;
 
 use std::process::ExitCode;
 
 use arguments::{SelftestPart, Verb};
+#[cfg(not(feature = "full"))]
+use lean::{completions, import, kubernetes, live_output, man, new, worker, workers};
 
 /// For C as well: QuickJS and SQLite take their memory from it.
 #[global_allocator]

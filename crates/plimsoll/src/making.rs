@@ -65,12 +65,8 @@ impl Offering {
                 Offered { totals, folded_endpoints: options.program.folded_endpoints() }
             }
             Offering::Elsewhere(workers) => {
-                let ended = workers.fleet.run(options, outlets, observed);
-                if let (Ok(end), Some(read)) = (&ended, &workers.outcome_reader) {
-                    end.outcomes.iter().cloned().for_each(read);
-                }
-                let folded_endpoints = options.program.folded_endpoints();
-                Offered { totals: ended.map(|end| end.totals), folded_endpoints }
+                let totals = workers.run(options, outlets, observed);
+                Offered { totals, folded_endpoints: options.program.folded_endpoints() }
             }
         }
     }

@@ -56,7 +56,7 @@ pub(crate) fn watched(subjects: &[String], plan: Option<&Path>) -> CommandResult
         Some(path) => of_plan(path)?,
         None => of_subjects(subjects)?,
     };
-    let observers = watching::observers(&workload, &env).map_err(Failure::own)?;
+    let observers = watching::observers(&workload, &env).map_err(watching::unwatched)?;
     let identities = watching::identities(&workload, &env);
     workload = Redactor::new(&workload, &env).stored(&workload);
     Ok(Watched { observers, workload, identities })

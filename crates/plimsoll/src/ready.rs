@@ -9,9 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail, ensure};
-use engine::program::{OriginAddress, Program};
+use engine::program::{ClientConfig, OriginAddress, Program};
 use evidence::GrpcCode;
-use rustls::ClientConfig;
 use wire::{Connection, Event, Headers, Request, Scheme, WireProtocol};
 use workload::address::{authority_of, scheme_of};
 use workload::connection::{Connecting, Scheme as UrlScheme};
@@ -207,9 +206,7 @@ impl Prober<'_> {
     pub(crate) fn call(&self, origin: Origin<'_>, call: &Call<'_>) -> anyhow::Result<ProbeResponse> {
         let Origin { scheme, authority } = origin;
         let mut peer = self.peer(scheme, authority)?;
-        if let Some(config) = &mut peer.tls {
-            Arc::make_mut(config).alpn_protocols = vec![b"h2".to_vec()];
-        }
+        peer.require_http2();
         let mut headers = Headers::new();
         wire::grpc::push_headers(&mut headers, None);
         let request = Request {

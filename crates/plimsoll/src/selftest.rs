@@ -3,11 +3,14 @@
 //! The engine offers load at rising rates to a server in this process whose behaviour is known. What it did is compared
 //! with what was asked; the server is not what is tested.
 
+#[cfg(feature = "full")]
 mod capacities;
+#[cfg(feature = "full")]
 mod experiments;
 mod stage;
 mod target;
 mod text;
+#[cfg(feature = "full")]
 mod verdicts;
 
 use std::time::Duration;
@@ -16,10 +19,14 @@ use anyhow::anyhow;
 
 use crate::arguments::SelftestEngineArguments;
 use crate::failure::{CommandResult, Failure};
+#[cfg(not(feature = "full"))]
+pub(crate) use crate::lean::simulation::{experiments, verdicts};
 use crate::outputs;
+#[cfg(feature = "full")]
 pub(crate) use experiments::run as experiments;
 use stage::{Load, Stage};
 use text::Selftest;
+#[cfg(feature = "full")]
 pub(crate) use verdicts::verdicts;
 
 /// Rates that are always tried, in arrivals a second.

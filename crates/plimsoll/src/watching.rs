@@ -37,8 +37,10 @@ pub(crate) struct RunningWatchers {
 impl Watchers {
     /// What `workload` asks for; `env` has the values that URLs leave out.
     pub(crate) fn new(workload: &Workload, env: &Environment) -> CommandResult<Watchers> {
-        let observers = observers(workload, env).map_err(Failure::own)?;
-        Ok(Watchers { observers, captures: captures(workload, env) })
+        let observers = observers(workload, env).map_err(unwatched)?;
+        let captures = captures(workload, env);
+        captures.iter().try_for_each(|capture| capture.source.require_usable()).map_err(unwatched)?;
+        Ok(Watchers { observers, captures })
     }
 
     /// Start sampling; samples and profiles are sent to `observed`.
@@ -60,10 +62,18 @@ impl RunningWatchers {
     }
 }
 
+/// Why nothing is watched: the program was built without what a plan asks for, or the system gives no thread.
+pub(crate) fn unwatched(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::Unsupported => Failure::usage(error),
+        _ => Failure::own(error),
+    }
+}
+
 /// Every observer that `workload` asks for, and the generator's own.
 ///
 /// # Errors
-/// When the system gives no thread for one.
+/// When the system gives no thread for one, or the program was built without it.
 pub(crate) fn observers(workload: &Workload, env: &Environment) -> io::Result<Vec<Box<dyn Observer>>> {
     let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new()), Box::new(Host::new())];
     let redactor = Arc::new(Redactor::new(workload, env));

@@ -1,17 +1,19 @@
 //! `plimsoll run SCRIPT` in a program that was built without scripts: what to build instead.
 
 use anyhow::anyhow;
-use cluster::Session;
 
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
-use crate::workers::Served;
 
 pub(crate) fn script(_: ScriptArguments) -> CommandResult<u8> {
     Err(unavailable())
 }
 
-pub(crate) fn served(_: serde_json::Value, _: &mut Session) -> CommandResult<Served> {
+#[cfg(feature = "full")]
+pub(crate) fn served(
+    _: serde_json::Value,
+    _: &mut cluster::Session,
+) -> CommandResult<crate::workers::Served> {
     Err(unavailable())
 }
 

@@ -6,13 +6,16 @@ mod local;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use cluster::{Coordinator, Fleet, Job, Limits, RunKeys, Secret, Token, WorkerFacts};
-use engine::Program;
 use engine::iteration::Behaviour;
+use engine::{EngineError, Program, RunOptions, Totals};
+use evidence::Observed;
 use evidence::manifest::Worker;
+use evidence::tick_channel::TickSender;
 use workload::LoadedPlan;
 
 use crate::arguments::{RunArguments, WorkersArguments};
@@ -49,8 +52,8 @@ type OutcomeReader = Box<dyn Fn(serde_json::Value)>;
 
 /// Workers that could begin.
 pub(crate) struct ReadyWorkers {
-    pub(crate) fleet: Fleet,
-    pub(crate) outcome_reader: Option<OutcomeReader>,
+    fleet: Fleet,
+    outcome_reader: Option<OutcomeReader>,
     /// Those that were started here; they end with this.
     _local: Option<LocalWorkers>,
 }
@@ -138,6 +141,20 @@ impl ConnectedWorkers {
 }
 
 impl ReadyWorkers {
+    /// Offer the load.
+    pub(crate) fn run(
+        self,
+        options: &RunOptions,
+        outlets: Vec<TickSender>,
+        observed: &Sender<Observed>,
+    ) -> Result<Totals, EngineError> {
+        let ended = self.fleet.run(options, outlets, observed);
+        if let (Ok(end), Some(read)) = (&ended, &self.outcome_reader) {
+            end.outcomes.iter().cloned().for_each(read);
+        }
+        ended.map(|end| end.totals)
+    }
+
     /// What the run file says of each.
     pub(crate) fn described(&self, loops: u16) -> Vec<Worker> {
         let described = |facts: WorkerFacts| Worker {

@@ -6,41 +6,42 @@
 use std::iter;
 use std::time::Duration;
 
-use evidence::{Reason, Verdict, visible};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use evidence::{Reason, visible};
 
 use crate::number;
 use crate::summary::{ClaimSummary, Summary};
+use crate::test_suite::{Mishap, TestCase, TestSuite};
 
 /// The report as JUnit XML.
 pub fn junit(summary: &Summary) -> String {
-    let elapsed = Duration::from_secs(u64::from(summary.header.seconds));
-    let mut suite = TestSuite::new(visible(&summary.header.name));
-    suite.set_time(elapsed);
-    suite.add_property(("workload_digest", visible(&summary.header.workload_digest).as_ref()));
-    suite.add_property(("started_at", visible(&summary.header.started_at).as_ref()));
-    suite.add_property(("verdict", summary.judgement.verdict.to_string().as_str()));
-    suite.add_test_case(whole(summary));
-    for shown in &summary.claims {
-        suite.add_test_case(case(summary, shown));
-    }
-    let mut report = Report::new("plimsoll");
-    report.set_time(elapsed);
-    report.add_test_suite(suite);
-    report.to_string().expect("writing XML to memory cannot fail")
+    let header = &summary.header;
+    let suite = TestSuite {
+        name: visible(&header.name).into_owned(),
+        time: Some(Duration::from_secs(u64::from(header.seconds))),
+        properties: vec![
+            ("workload_digest", visible(&header.workload_digest).into_owned()),
+            ("started_at", visible(&header.started_at).into_owned()),
+            ("verdict", summary.judgement.verdict.to_string()),
+        ],
+        cases: iter::once(whole(summary)).chain(summary.claims.iter().map(case)).collect(),
+    };
+    suite.xml()
 }
 
 fn whole(summary: &Summary) -> TestCase {
-    let findings = summary.judgement.findings.iter();
+    let judgement = &summary.judgement;
+    let findings = judgement.findings.iter();
     let lines: Vec<String> =
         findings.map(|f| format!("{} {} {}: {}", f.severity, f.rule, f.title, f.what)).collect();
-    let status = status(summary.judgement.verdict, &summary.judgement.because, &lines);
-    let mut case = TestCase::new("(the whole run)", status);
-    case.set_classname(visible(&summary.header.name));
-    case
+    let verdict = judgement.verdict;
+    TestCase {
+        name: "(the whole run)".to_owned(),
+        mishap: Mishap::of(verdict, &verdict.to_string(), &judgement.because, &lines),
+        output: None,
+    }
 }
 
-fn case(summary: &Summary, shown: &ClaimSummary) -> TestCase {
+fn case(shown: &ClaimSummary) -> TestCase {
     let claim = &shown.claim;
     let mut numbers = format!("observed {}, limit {}", shown.observed(), shown.bound());
     if let Some(interval) = shown.interval() {
@@ -52,27 +53,14 @@ fn case(summary: &Summary, shown: &ClaimSummary) -> TestCase {
     }
     let mut description = vec![claim.text.clone(), numbers.clone()];
     description.extend(claim.reasons.iter().map(Reason::to_string));
-    let mut case = TestCase::new(visible(&claim.name), status(claim.verdict, &numbers, &description));
-    case.set_classname(visible(&summary.header.name));
     let share = claim.share.iter().map(|share| share.sentence.as_str());
     let out: Vec<String> = iter::once(format!("{}: {numbers}", claim.text).as_str())
         .chain(share)
         .map(|line| visible(line).into_owned())
         .collect();
-    case.set_system_out(out.join("\n"));
-    case
-}
-
-fn status(verdict: Verdict, message: &str, description: &[String]) -> TestCaseStatus {
-    let kind = match verdict {
-        Verdict::Pass | Verdict::Measured => return TestCaseStatus::success(),
-        Verdict::Fail => NonSuccessKind::Failure,
-        Verdict::Inconclusive | Verdict::Invalid => NonSuccessKind::Error,
-    };
-    let mut status = TestCaseStatus::non_success(kind);
-    status.set_type(verdict.to_string());
-    status.set_message(visible(message));
-    let description: Vec<_> = description.iter().map(|line| visible(line)).collect();
-    status.set_description(description.join("\n"));
-    status
+    TestCase {
+        name: visible(&claim.name).into_owned(),
+        mishap: Mishap::of(claim.verdict, &claim.verdict.to_string(), &numbers, &description),
+        output: Some(out.join("\n")),
+    }
 }

@@ -19,6 +19,7 @@ pub mod profiles;
 mod source;
 pub mod summary;
 pub mod terminal;
+mod test_suite;
 mod text;
 
 pub use html::html;

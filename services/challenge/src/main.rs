@@ -12,8 +12,14 @@ use clap::{Parser, Subcommand};
 use kit::env::Env;
 use kit::process::{self, Failure};
 
+/// What `--version` prints after the name.
+const VERSION: &str = match cfg!(feature = "full") {
+    true => env!("CARGO_PKG_VERSION"),
+    false => concat!(env!("CARGO_PKG_VERSION"), " (built without bearer tokens, PostgreSQL and TLS)"),
+};
+
 #[derive(Parser)]
-#[command(about = "Goals, progress and rewards over HTTP and gRPC", version)]
+#[command(about = "Goals, progress and rewards over HTTP and gRPC", version = VERSION)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

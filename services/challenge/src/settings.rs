@@ -257,7 +257,7 @@ mod tests {
             include_str!("main.rs"),
             include_str!("../../kit/src/logs.rs"),
             include_str!("../../kit/src/profiling.rs"),
-            include_str!("../../kit/src/auth/settings.rs"),
+            include_str!("../../kit/src/auth/tokens/settings.rs"),
             include_str!("../../kit/src/auth/roles.rs"),
             include_str!("../../kit/src/postgres/options.rs"),
         ];

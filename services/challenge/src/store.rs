@@ -9,7 +9,9 @@ mod claims;
 mod command;
 mod event_key;
 mod metrics;
+#[cfg_attr(not(feature = "full"), path = "store/without_postgres.rs")]
 mod postgres;
+#[cfg_attr(not(feature = "full"), allow(dead_code, reason = "only PostgreSQL uses a part of it"))]
 mod read_set;
 mod sqlite;
 
@@ -18,7 +20,7 @@ use std::time::Duration;
 
 use kit::limit::{Limit, Permit};
 use kit::metrics::Metrics;
-use kit::postgres::ConnectError;
+use kit::postgres::{ConnectError, ServerOptions};
 pub use kit::store::StoreError;
 
 use crate::catalog::{Catalog, GoalIndex};
@@ -30,7 +32,6 @@ use command::{Command, EventReply, Reply};
 pub use command::{EventOutcome, EventWrite, Initialized};
 pub use event_key::EventKey;
 use postgres::Postgres;
-pub use postgres::PostgresOptions;
 use sqlite::Sqlite;
 pub use sqlite::{EventIdWindow, OpenError, SqliteOptions, Sync};
 
@@ -44,6 +45,22 @@ pub enum StoreOptions {
     Sqlite(SqliteOptions),
     /// PostgreSQL 15 or newer.
     Postgres(PostgresOptions),
+}
+
+/// Which database, and its options.
+#[derive(Debug, Clone)]
+pub struct PostgresOptions {
+    /// The server.
+    pub server: ServerOptions,
+    /// Connections that write, each for its partition of the users; at least 1. Fewer are used where that makes groups
+    /// large enough to share their cost.
+    pub writers: usize,
+    /// Connections that read; at least 1.
+    pub readers: usize,
+    /// How long the first command of a group waits for others before the group is written.
+    pub batch_delay: Duration,
+    /// Event ids are remembered for at least this long.
+    pub event_ids_for: Duration,
 }
 
 /// Why a store could not be opened.

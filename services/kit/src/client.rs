@@ -4,18 +4,18 @@
 //! It follows no redirects. It retries only when a pooled connection was closed before anything was sent over it;
 //! whether any other repetition is safe is for its caller to decide.
 
-use std::sync::Arc;
+#[cfg_attr(not(feature = "full"), path = "client/without_tls.rs")]
+pub(crate) mod connector;
+
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::crypto::CryptoProvider;
-use rustls::{ClientConfig, RootCertStore};
+
+use connector::{Connector, connector};
 
 /// Shorter than the idle timeouts of common servers, so that a pooled connection is seldom closed by the server.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
@@ -29,6 +29,9 @@ pub enum ClientError {
     /// The system has no certificate authorities, which TLS needs.
     #[error("no certificate authorities were found on this system (SSL_CERT_FILE names others): {0}")]
     NoAuthorities(String),
+    /// It needs TLS, which this program was built without.
+    #[error("{0}")]
+    NoTls(String),
 }
 
 /// The bounds of a call.
@@ -83,7 +86,7 @@ pub enum CallError {
 /// Calls one destination. Clones share its connections.
 #[derive(Debug, Clone)]
 pub struct Client {
-    inner: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    inner: legacy::Client<Connector, Full<Bytes>>,
     destination: Uri,
     bounds: Bounds,
 }
@@ -150,47 +153,6 @@ impl Client {
         })?;
         Ok(CallResponse { status: head.status, headers: head.headers, body: whole.to_bytes() })
     }
-}
-
-/// Connecting gets half of the whole timeout, so that a destination that drops packets is reported as "nothing was
-/// sent".
-fn connector(destination: &Uri, timeout: Duration) -> Result<HttpsConnector<HttpConnector>, ClientError> {
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(timeout / 2));
-    let provider = rustls::crypto::aws_lc_rs::default_provider();
-    let builder = HttpsConnectorBuilder::new();
-    let builder = match destination.scheme_str() {
-        Some("https") => builder
-            .with_provider_and_native_roots(provider)
-            .map_err(|error| ClientError::NoAuthorities(error.to_string()))?
-            .https_only(),
-        Some("http") => builder.with_tls_config(without_authorities(provider)?).https_or_http(),
-        _ => return Err(ClientError::Destination),
-    };
-    Ok(builder.enable_http1().wrap_connector(tcp))
-}
-
-/// TLS that trusts the system's certificate authorities, for connections that are not HTTP. `SSL_CERT_FILE` names other
-/// authorities.
-///
-/// # Errors
-/// When the system has none.
-pub(crate) fn tls() -> Result<ClientConfig, ClientError> {
-    let none = |error: &dyn std::error::Error| ClientError::NoAuthorities(error.to_string());
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|error| none(&error))?.with_native_roots().map_err(|error| none(&error))?;
-    Ok(builder.with_no_client_auth())
-}
-
-/// Calls without TLS, as inside a cluster, need no certificate authorities, and a system may have none.
-fn without_authorities(provider: CryptoProvider) -> Result<ClientConfig, ClientError> {
-    let builder =
-        ClientConfig::builder_with_provider(Arc::new(provider)).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|error| ClientError::NoAuthorities(error.to_string()))?;
-    Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }
 
 /// An error's message with those of its sources: the outermost alone is often "client error".

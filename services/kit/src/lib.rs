@@ -18,9 +18,12 @@ pub mod group_commit;
 pub mod grpc;
 pub mod grpc_metrics;
 pub mod health;
+#[cfg(not(feature = "full"))]
+mod lean;
 pub mod limit;
 pub mod logs;
 pub mod metrics;
+#[cfg_attr(not(feature = "full"), path = "without_postgres.rs")]
 pub mod postgres;
 pub mod private_files;
 pub mod probe;

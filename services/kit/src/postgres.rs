@@ -8,6 +8,6 @@ mod tls;
 mod types;
 
 pub use connect::{ConnectError, Connected, Connector, Link, Prepared, Session, connect_with_retry, within};
-pub use options::{ServerOptions, max_connections};
+pub use options::ServerOptions;
 pub use schema::migrate;
 pub use types::Stamp;

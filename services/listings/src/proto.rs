@@ -1,12 +1,12 @@
-//! Messages and service generated from `proto/listings` at build time, and the descriptors for reflection. Requests can
+//! Messages and service generated from `proto/listings` by `cargo xtask protobuf`, and the descriptors for reflection. Requests can
 //! be read from JSON and queries, responses written as JSON, with the names of the interface.
 
 #![allow(missing_docs, clippy::pedantic, reason = "generated from the .proto file, which is documented")]
 
-tonic::include_proto!("listingssvc.v1");
+include!("proto/listingssvc.v1.rs");
 
 /// The service in both of its packages, as an encoded `FileDescriptorSet`.
-pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/listings.bin"));
+pub const DESCRIPTORS: &[u8] = include_bytes!("proto/listings.bin");
 
 /// The current full name of the service, and its older name.
 pub const SERVICE_NAMES: [&str; 2] = ["listingssvc.v1.ListingsService", "listings.v1.ListingsService"];

@@ -138,7 +138,7 @@ fn sqlite(env: &Env) -> Result<SqliteOptions, EnvError> {
 
 fn postgres(env: &Env, server: ServerOptions) -> Result<PostgresOptions, EnvError> {
     // One more connection is for maintenance.
-    let most = kit::postgres::max_connections(env)?;
+    let most = server.max_connections(env)?;
     let writers = count(env, "DB_WRITERS", (most - 2).min(4), 64)?;
     let left = (most - 1).saturating_sub(writers as u64);
     Ok(PostgresOptions {
@@ -232,7 +232,7 @@ mod tests {
             include_str!("main.rs"),
             include_str!("../../kit/src/logs.rs"),
             include_str!("../../kit/src/auth/roles.rs"),
-            include_str!("../../kit/src/auth/settings.rs"),
+            include_str!("../../kit/src/auth/tokens/settings.rs"),
             include_str!("../../kit/src/postgres/options.rs"),
         ];
         let is_variable = |text: &&str| {

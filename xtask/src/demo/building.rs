@@ -58,7 +58,7 @@ impl Progress {
 ///
 /// # Errors
 /// When cargo cannot start or the build fails.
-pub(super) fn build(workspace: &Workspace) -> Result<()> {
+pub fn build(workspace: &Workspace) -> Result<()> {
     let began = Instant::now();
     eprintln!("building plimsoll and challenge: the first time this takes minutes");
     let mut progress = Progress { packages: count(workspace)?, begun: 0, compiling: String::new() };

@@ -1,5 +1,6 @@
 //! One socket, TLS over it where its origin uses that, and the protocol over both.
 
+#[cfg_attr(not(feature = "tls"), path = "connection/without_tls.rs")]
 mod tls;
 
 use std::io::{self, Read, Write};
@@ -8,7 +9,6 @@ use std::net::{IpAddr, SocketAddr};
 
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
-use rustls::ClientConnection;
 use wire::{Request, RequestBytes, StartError, StreamId, WireProtocol};
 
 use super::collector::ResponseSink;
@@ -23,7 +23,7 @@ use crate::exchange::{ConnectionFacts, ConnectionSetup, MAX_UNSENT_BYTES};
 use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
-use tls::{is_closed_by_peer, tls_facts, write_encrypted};
+use tls::{Session, is_closed_by_peer, tls_facts, write_encrypted};
 
 /// Whether the connection can be used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) struct Connection {
     transport: Transport,
     /// While a proxy opens a tunnel.
     tunnel: Option<Box<Tunnel>>,
-    session: Option<Box<ClientConnection>>,
+    session: Option<Box<Session>>,
     pub(super) wire: Box<dyn wire::Connection>,
     pub(super) pool: PoolIndex,
     /// Distinguishes it from connections that had the same index before.

@@ -4,7 +4,6 @@ use std::io;
 use std::sync::Arc;
 
 use evidence::Outcome;
-use rustls::CertificateError;
 
 use super::exhausted::outcome_of;
 use super::{EndedOperation, Repetition};
@@ -18,7 +17,7 @@ pub(super) struct ConnectionLoss {
     /// The reason, where it is more than the outcome.
     pub(super) reason: Option<Arc<str>>,
     /// How the peer ended it, if it did.
-    peer_end: Option<PeerEnd>,
+    pub(super) peer_end: Option<PeerEnd>,
     /// Whether requests that waited for the connection may be sent on another one.
     repetition: Repetition,
 }
@@ -67,22 +66,5 @@ impl From<Outcome> for ConnectionLoss {
 impl From<&io::Error> for ConnectionLoss {
     fn from(error: &io::Error) -> ConnectionLoss {
         outcome_of(error).into()
-    }
-}
-
-impl From<&rustls::Error> for ConnectionLoss {
-    fn from(error: &rustls::Error) -> ConnectionLoss {
-        let reason = match error {
-            rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-                "the certificate's issuer is unknown; trust it with `tls = { ca = \"FILE\" }`".to_owned()
-            }
-            rustls::Error::InvalidMessage(_) => format!("what the peer sends is not TLS ({error})"),
-            other => format!("TLS failed: {other}"),
-        };
-        let peer_end = match error {
-            rustls::Error::AlertReceived(alert) => Some(PeerEnd::TlsAlert((*alert).into())),
-            _ => None,
-        };
-        ConnectionLoss { peer_end, ..ConnectionLoss::tls(&reason) }
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use evidence::GrpcCode;
-use rustls::ClientConfig;
 use workload::Think;
 use workload::connection::Scheme;
 use workload::message::{MessageTemplate, Method};
@@ -24,7 +23,8 @@ use super::http::HttpProgram;
 use super::json_lookup::JsonLookup;
 use super::origin::{Origin, OriginKind};
 use super::template::{CompiledTemplate, TemplateContext, TemplateNames, UnknownName};
-use super::tls::TlsOffer;
+use super::tls::ClientConfig;
+use super::tls_offer::TlsOffer;
 use super::{FlowProgram, PlanSteps, Program, ScenarioSteps, StepContent, StepProgram, ThinkProgram, shape};
 use crate::body_budget::{BODY_BUDGET_BYTES, BodyBudget};
 use crate::exchange::{CHECKED_BODY_BYTES, KEPT_BODY_BYTES};

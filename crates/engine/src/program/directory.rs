@@ -9,7 +9,6 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evidence::Name;
-use rustls::ClientConfig;
 use workload::message::Method;
 use workload::model::{GrpcOrigin, HttpOrigin, Target, Workload};
 use workload::{Reuse, Scheme, TlsFiles};
@@ -17,6 +16,7 @@ use workload::{Reuse, Scheme, TlsFiles};
 use super::error::CompileError;
 use super::origin::{Origin, OriginKind};
 use super::origin_rules::{MetOrigin, OriginRules};
+use super::tls::ClientConfig;
 use crate::index::{CheckNameIndex, EndpointIndex, OriginIndex, ScenarioIndex};
 
 /// The most endpoints with a name of their own, unless the plan itself has more.

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 use wire::{Scheme, WireProtocol};
 use workload::connection::{Connecting, ConnectionOrder, HttpVersion, Retry, Reuse};
 use workload::model::Target;
@@ -11,6 +9,7 @@ use workload::model::Target;
 use super::error::CompileError;
 use super::origin_rules::OriginRules;
 use super::resolve::{Address, HostLookup};
+use super::tls::{ClientConfig, TlsPeer};
 
 /// How many connections HTTP/2 requests of all virtual users are spread over, unless the plan sets a number.
 const SPREAD_CONNECTIONS: usize = 4;
@@ -33,15 +32,6 @@ impl OriginKind {
             OriginKind::Grpc => "gRPC",
         }
     }
-}
-
-/// The TLS settings for a peer.
-#[derive(Debug, Clone)]
-pub(crate) struct TlsPeer {
-    /// Includes the protocols offered by ALPN.
-    pub(crate) config: Arc<ClientConfig>,
-    /// The name that the peer's certificate must be valid for.
-    pub(crate) name: ServerName<'static>,
 }
 
 /// How requests reach the peer.
@@ -229,28 +219,6 @@ impl Origin {
             retry: connecting.retry,
             cookies: described.cookies && kind == OriginKind::Http,
         }))
-    }
-}
-
-impl TlsPeer {
-    fn new(
-        config: &Arc<ClientConfig>,
-        target: &str,
-        host: &str,
-        protocol: Option<WireProtocol>,
-    ) -> Result<TlsPeer, CompileError> {
-        let name = ServerName::try_from(host.to_owned()).map_err(|_| CompileError::Tls {
-            target: target.to_owned(),
-            what: format!("`{host}` is not a name that a certificate can be valid for"),
-        })?;
-        let mut config = ClientConfig::clone(config);
-        let (h2, http1) = (b"h2".to_vec(), b"http/1.1".to_vec());
-        config.alpn_protocols = match protocol {
-            Some(WireProtocol::Http1) => vec![http1],
-            Some(WireProtocol::Http2) => vec![h2],
-            None => vec![h2, http1],
-        };
-        Ok(TlsPeer { config: Arc::new(config), name })
     }
 }
 

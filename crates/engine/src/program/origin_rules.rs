@@ -4,11 +4,11 @@ use std::fmt::Debug;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rustls::ClientConfig;
 use workload::TlsFiles;
 use workload::connection::Connecting;
 
-use super::tls::{TlsOffer, client_config};
+use super::tls::{ClientConfig, client_config};
+use super::tls_offer::TlsOffer;
 
 /// How origins are connected to that are no targets.
 pub trait OriginRules: Debug + Send + Sync {

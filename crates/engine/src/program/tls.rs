@@ -4,39 +4,32 @@ mod identities;
 
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use rustls::CipherSuite;
+pub use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::version::{TLS12, TLS13};
 use rustls::{
-    ALL_VERSIONS, CipherSuite, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
-    SupportedCipherSuite, SupportedProtocolVersion,
+    ALL_VERSIONS, DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedCipherSuite,
+    SupportedProtocolVersion,
 };
+use wire::WireProtocol;
 use workload::TlsFiles;
 use workload::connection::{Resumption, TlsSettings};
 
+use super::error::CompileError;
+use super::tls_offer::{TlsOffer, TlsVersion};
 use identities::Identities;
-pub use identities::TlsIdentity;
 
-/// What the client offers in TLS handshakes; by default all that there is, and no certificate.
-#[derive(Debug, Clone, Default)]
-pub struct TlsOffer {
-    /// The versions; none: all.
-    pub versions: Option<Vec<TlsVersion>>,
-    /// The cipher suites of TLS 1.2, by their names at IANA; none: all. Those of TLS 1.3 are always offered.
-    pub cipher_suites: Option<Vec<String>>,
-    /// Certificates of the client, beside the one of a plan's target: a server gets the first that it accepts.
-    pub identities: Vec<TlsIdentity>,
-}
-
-/// A version of TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TlsVersion {
-    /// TLS 1.2.
-    Tls12,
-    /// TLS 1.3.
-    Tls13,
+/// The TLS settings for a peer.
+#[derive(Debug, Clone)]
+pub(crate) struct TlsPeer {
+    /// Includes the protocols offered by ALPN.
+    pub(crate) config: Arc<ClientConfig>,
+    /// The name that the peer's certificate must be valid for.
+    pub(crate) name: ServerName<'static>,
 }
 
 impl TlsOffer {
@@ -58,6 +51,28 @@ impl TlsOffer {
             provider.cipher_suites.retain(is_offered);
         }
         provider
+    }
+}
+
+impl TlsPeer {
+    pub(super) fn new(
+        config: &Arc<ClientConfig>,
+        target: &str,
+        host: &str,
+        protocol: Option<WireProtocol>,
+    ) -> Result<TlsPeer, CompileError> {
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| CompileError::Tls {
+            target: target.to_owned(),
+            what: format!("`{host}` is not a name that a certificate can be valid for"),
+        })?;
+        let mut config = ClientConfig::clone(config);
+        let (h2, http1) = (b"h2".to_vec(), b"http/1.1".to_vec());
+        config.alpn_protocols = match protocol {
+            Some(WireProtocol::Http1) => vec![http1],
+            Some(WireProtocol::Http2) => vec![h2],
+            None => vec![h2, http1],
+        };
+        Ok(TlsPeer { config: Arc::new(config), name })
     }
 }
 

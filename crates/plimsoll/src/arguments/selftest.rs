@@ -20,8 +20,10 @@ pub(crate) enum SelftestPart {
     /// What the generator can do on this machine: rates, start lag, its own error
     Engine(SelftestEngineArguments),
     /// How often verdicts on simulated runs of known truth are wrong; exit code 1 where a limit is exceeded
+    #[command(hide = !super::FULL)]
     Verdicts(SelftestVerdictsArguments),
     /// How often simulated experiments of known truth are decided wrongly; exit code 1 where a promise is broken
+    #[command(hide = !super::FULL)]
     Experiments(SelftestExperimentsArguments),
 }
 

@@ -1,5 +1,8 @@
 //! A blocking connection to a target, for probes before the load.
 
+#[cfg_attr(not(feature = "full"), path = "exchange/without_tls.rs")]
+mod tls;
+
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
@@ -7,9 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, StreamOwned};
+use engine::program::ClientConfig;
 use workload::connection::Connecting;
+
+use tls::TlsStream;
 
 /// The address of a target, and the TLS settings if it uses TLS.
 pub(super) struct Peer<'a> {
@@ -20,28 +24,35 @@ pub(super) struct Peer<'a> {
     pub(super) connecting: &'a Connecting,
 }
 
+impl Peer<'_> {
+    /// Connections to it agree to HTTP/2 only.
+    pub(super) fn require_http2(&mut self) {
+        if let Some(config) = &mut self.tls {
+            tls::require_http2(config);
+        }
+    }
+}
+
 /// A connection that gives up after a while.
 pub(super) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
-    Tls(Box<StreamOwned<ClientConnection, Stream>>),
+    Tls(Box<TlsStream>),
 }
 
 impl Stream {
     pub(super) fn connect(peer: &Peer<'_>, limit: Duration) -> anyhow::Result<Stream> {
-        let mut stream = match &peer.connecting.unix {
+        let stream = match &peer.connecting.unix {
             Some(path) => Stream::Unix(UnixStream::connect(path).with_context(|| path.clone())?),
             None => Stream::Tcp(connect(peer, limit)?),
         };
         stream.set_limit(limit)?;
         let Some(config) = &peer.tls else { return Ok(stream) };
-        let name = ServerName::try_from(peer.host.clone())?;
-        let session = ClientConnection::new(config.clone(), name)?;
-        Ok(Stream::Tls(Box::new(StreamOwned::new(session, stream))))
+        Ok(Stream::Tls(Box::new(tls::secured(config, &peer.host, stream)?)))
     }
 
     /// No read or write takes longer.
-    pub(super) fn set_limit(&mut self, limit: Duration) -> io::Result<()> {
+    pub(super) fn set_limit(&self, limit: Duration) -> io::Result<()> {
         match self {
             Stream::Tcp(stream) => {
                 stream.set_read_timeout(Some(limit)).and_then(|()| stream.set_write_timeout(Some(limit)))
@@ -49,7 +60,7 @@ impl Stream {
             Stream::Unix(stream) => {
                 stream.set_read_timeout(Some(limit)).and_then(|()| stream.set_write_timeout(Some(limit)))
             }
-            Stream::Tls(stream) => stream.sock.set_limit(limit),
+            Stream::Tls(stream) => stream.transport().set_limit(limit),
         }
     }
 }

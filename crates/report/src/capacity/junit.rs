@@ -4,32 +4,20 @@
 
 use evidence::capacity::Recovery;
 use evidence::{Verdict, visible};
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::{CapacitySummary, format};
+use crate::test_suite::{Mishap, TestCase, TestSuite};
 
 /// The search as JUnit XML.
 pub fn junit(search: &CapacitySummary) -> String {
     let judgement = &search.judgement;
-    let mut suite = TestSuite::new(visible(&search.name));
-    suite.add_property(("verdict", judgement.verdict.to_string().as_str()));
-    suite.add_property(("answer", format::answer(judgement).as_str()));
     let lines: Vec<String> =
         judgement.findings.iter().map(|f| format!("{} {}: {}", f.severity, f.name, f.what)).collect();
-    let case = |name: &str, outcome: &Outcome<'_>| {
-        let mut case = TestCase::new(visible(name), outcome.status());
-        case.set_classname(visible(&search.name));
-        case.set_system_out(visible(outcome.message).into_owned());
-        case
-    };
     let answer = format::answer(judgement);
     let message = format!("{answer}. {}", judgement.because);
-    suite.add_test_case(case(
-        "capacity",
-        &Outcome { verdict: judgement.verdict, message: &message, lines: &lines },
-    ));
+    let mut cases = vec![case("capacity", judgement.verdict, &message, &lines)];
     if let (Some(hold), Some(text)) = (&judgement.hold, format::hold(judgement)) {
-        suite.add_test_case(case("hold", &Outcome { verdict: hold.verdict, message: &text, lines: &[] }));
+        cases.push(case("hold", hold.verdict, &text, &[]));
     }
     if let (Some(overload), Some(text)) = (&judgement.overload, format::recovery(judgement)) {
         // What happens beyond the capacity was not promised: it is shown, and fails nothing.
@@ -37,32 +25,21 @@ pub fn junit(search: &CapacitySummary) -> String {
             Recovery::Recovered => Verdict::Pass,
             _ => Verdict::Measured,
         };
-        suite.add_test_case(case("overload", &Outcome { verdict, message: &text, lines: &[] }));
+        cases.push(case("overload", verdict, &text, &[]));
     }
-    let mut report = Report::new("plimsoll");
-    report.add_test_suite(suite);
-    report.to_string().expect("writing XML to memory cannot fail")
+    let suite = TestSuite {
+        name: visible(&search.name).into_owned(),
+        time: None,
+        properties: vec![("verdict", judgement.verdict.to_string()), ("answer", answer)],
+        cases,
+    };
+    suite.xml()
 }
 
-/// What a case has to say.
-struct Outcome<'a> {
-    verdict: Verdict,
-    message: &'a str,
-    lines: &'a [String],
-}
-
-impl Outcome<'_> {
-    fn status(&self) -> TestCaseStatus {
-        let kind = match self.verdict {
-            Verdict::Pass | Verdict::Measured => return TestCaseStatus::success(),
-            Verdict::Fail => NonSuccessKind::Failure,
-            Verdict::Inconclusive | Verdict::Invalid => NonSuccessKind::Error,
-        };
-        let mut status = TestCaseStatus::non_success(kind);
-        status.set_type(self.verdict.to_string());
-        status.set_message(visible(self.message));
-        let lines: Vec<_> = self.lines.iter().map(|line| visible(line)).collect();
-        status.set_description(lines.join("\n"));
-        status
+fn case(name: &str, verdict: Verdict, message: &str, lines: &[String]) -> TestCase {
+    TestCase {
+        name: name.to_owned(),
+        mishap: Mishap::of(verdict, &verdict.to_string(), message, lines),
+        output: Some(visible(message).into_owned()),
     }
 }

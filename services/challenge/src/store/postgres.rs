@@ -21,21 +21,21 @@ mod writer;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use kit::group_commit::{GroupCommit, GroupMetrics, GroupQueue};
 use kit::limit::Limit;
 use kit::metrics::Metrics;
-use kit::postgres::{ConnectError, Connector, ServerOptions, connect_with_retry};
+use kit::postgres::{ConnectError, Connector, connect_with_retry};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use super::StoreError;
 use super::claims::{ClaimIntent, OpenClaims};
 use super::command::Command;
 use super::metrics::StoreMetrics;
 use super::read_set::CompleteUsers;
+use super::{PostgresOptions, StoreError};
 use crate::catalog::Catalog;
 use crate::rules::UserGoals;
 use crate::user::UserId;
@@ -43,22 +43,6 @@ use maintenance::MaintenanceTask;
 use partitions::Partitions;
 use reader::{ReadMetrics, ReadRequest, Reader};
 use writer::Writer;
-
-/// Which database, and its options.
-#[derive(Debug, Clone)]
-pub struct PostgresOptions {
-    /// The server.
-    pub server: ServerOptions,
-    /// Connections that write, each for its partition of the users; at least 1. Fewer are used where that makes groups
-    /// large enough to share their cost.
-    pub writers: usize,
-    /// Connections that read; at least 1.
-    pub readers: usize,
-    /// How long the first command of a group waits for others before the group is written.
-    pub batch_delay: Duration,
-    /// Event ids are remembered for at least this long.
-    pub event_ids_for: Duration,
-}
 
 /// A store in PostgreSQL.
 pub(super) struct Postgres {

@@ -107,7 +107,9 @@ impl Connector {
                 );
                 Some(tls::unverified().map_err(|error| refused(&error))?)
             }
-            Protection::VerifiedTls => Some(crate::client::tls().map_err(|error| refused(&error))?),
+            Protection::VerifiedTls => {
+                Some(crate::client::connector::tls().map_err(|error| refused(&error))?)
+            }
         };
         let tls = tls.map(MakeRustlsConnect::new);
         Ok(Self { options: options.clone(), tls })

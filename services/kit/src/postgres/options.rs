@@ -7,24 +7,6 @@ use tokio_postgres::Config;
 
 use crate::env::{Env, EnvError};
 
-/// The number of connections that `DB_MAX_OPEN_CONNS` allows a process: one each to write, to read and for maintenance at
-/// least; without it, or with 0, any number.
-///
-/// # Errors
-/// When it cannot be used.
-pub fn max_connections(env: &Env) -> Result<u64, EnvError> {
-    const NAME: &str = "DB_MAX_OPEN_CONNS";
-    match env.within(NAME, 0, 0..=100_000)? {
-        0 => Ok(u64::MAX),
-        most @ 3.. => Ok(most),
-        few => {
-            let expected =
-                "0 for no limit, or at least 3: one connection each to write, to read and for maintenance";
-            Err(EnvError { name: NAME, value: few.to_string(), expected: expected.to_owned() })
-        }
-    }
-}
-
 /// The database and the timeouts of its use.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
@@ -90,6 +72,23 @@ impl ServerOptions {
             statement_timeout: Duration::from_millis(statement_ms),
             start_within: Duration::from_secs(env.within("DB_START_WITHIN_S", 30, 0..=600)?),
         }))
+    }
+
+    /// The number of connections that `DB_MAX_OPEN_CONNS` allows a process: one each to write, to read and for maintenance
+    /// at least; without it, or with 0, any number.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn max_connections(&self, env: &Env) -> Result<u64, EnvError> {
+        const NAME: &str = "DB_MAX_OPEN_CONNS";
+        match env.within(NAME, 0, 0..=100_000)? {
+            0 => Ok(u64::MAX),
+            most @ 3.. => Ok(most),
+            few => {
+                let expected = "0 for no limit, or at least 3: one connection each to write, to read and for maintenance";
+                Err(EnvError { name: NAME, value: few.to_string(), expected: expected.to_owned() })
+            }
+        }
     }
 
     /// Host, port and database, for messages.

@@ -3,16 +3,19 @@
 use std::io::{self, BufRead, Write};
 
 use evidence::Instant;
-use rustls::{ClientConnection, ProtocolVersion};
+use rustls::{CertificateError, ClientConnection, Error, ProtocolVersion};
 use wire::WireProtocol;
 
 use super::{Connection, ConnectionState};
-use crate::exchange::TlsFacts;
+use crate::exchange::{PeerEnd, TlsFacts};
 use crate::network::collector::ResponseSink;
 use crate::network::loss::ConnectionLoss;
 use crate::network::transport::Transport;
 use crate::network::unsent::UnsentRequests;
 use crate::program::{TlsPeer, TlsVersion};
+
+/// The TLS of one connection.
+pub(super) type Session = ClientConnection;
 
 impl Connection {
     /// The transport is ready: begin the handshake, where there is one.
@@ -91,8 +94,25 @@ impl Connection {
     }
 }
 
+impl From<&Error> for ConnectionLoss {
+    fn from(error: &Error) -> ConnectionLoss {
+        let reason = match error {
+            Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+                "the certificate's issuer is unknown; trust it with `tls = { ca = \"FILE\" }`".to_owned()
+            }
+            Error::InvalidMessage(_) => format!("what the peer sends is not TLS ({error})"),
+            other => format!("TLS failed: {other}"),
+        };
+        let mut loss = ConnectionLoss::tls(&reason);
+        if let Error::AlertReceived(alert) = error {
+            loss.peer_end = Some(PeerEnd::TlsAlert((*alert).into()));
+        }
+        loss
+    }
+}
+
 /// What the handshake agreed on; none before its end.
-pub(super) fn tls_facts(session: &ClientConnection) -> Option<TlsFacts> {
+pub(super) fn tls_facts(session: &Session) -> Option<TlsFacts> {
     let version = match session.protocol_version()? {
         ProtocolVersion::TLSv1_2 => TlsVersion::Tls12,
         _ => TlsVersion::Tls13,
@@ -101,7 +121,7 @@ pub(super) fn tls_facts(session: &ClientConnection) -> Option<TlsFacts> {
 }
 
 /// Whether the peer has announced the end of its stream.
-pub(super) fn is_closed_by_peer(session: &mut ClientConnection) -> bool {
+pub(super) fn is_closed_by_peer(session: &mut Session) -> bool {
     session.process_new_packets().is_ok_and(|state| state.peer_has_closed())
 }
 
@@ -109,7 +129,7 @@ pub(super) fn is_closed_by_peer(session: &mut ClientConnection) -> bool {
 /// all encrypted bytes were sent, so that only the protocol's buffer grows.
 pub(super) fn write_encrypted(
     transport: &mut Transport,
-    session: &mut ClientConnection,
+    session: &mut Session,
     mut wire: Option<&mut Box<dyn wire::Connection>>,
     unsent: &mut UnsentRequests,
 ) -> io::Result<()> {

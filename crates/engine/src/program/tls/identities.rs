@@ -11,21 +11,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{InconsistentKeys, SignatureScheme};
 
 use super::certificates;
-
-/// A certificate of the client, with its private key; `Debug` shows neither.
-#[derive(Clone)]
-pub struct TlsIdentity {
-    /// The certificate first, then those of its issuers; PEM.
-    pub certificates: Vec<u8>,
-    /// Its private key, not encrypted; PEM.
-    pub key: Vec<u8>,
-}
-
-impl std::fmt::Debug for TlsIdentity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TlsIdentity").finish_non_exhaustive()
-    }
-}
+use crate::program::tls_offer::TlsIdentity;
 
 /// Those that the client has: a server gets the first that it accepts.
 #[derive(Debug)]

@@ -1,37 +1,36 @@
-//! Compiles the `.proto` file in process, so that a build needs no protoc, and writes the descriptors for reflection:
-//! of the service under its own package and under the older package that some clients still use. Messages of requests
-//! can be read from JSON, and those of responses written.
+//! The listings service has its descriptors under its own package and under the older package that some clients still use,
+//! for reflection. Messages of requests can be read from JSON, and those of responses written.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use prost::Message;
+use anyhow::Result;
+use prost::Message as _;
 use prost_types::{DescriptorProto, FileDescriptorProto, FileDescriptorSet};
+
+use super::{Generated, add_code, place};
 
 const PROTO_FILE: &str = "listings/v1/listings.proto";
 const CURRENT_PACKAGE: &str = ".listingssvc.v1.";
 const OLDER_PACKAGE: &str = ".listings.v1.";
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let out = std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
-    println!("cargo::rerun-if-changed={}", root.join(PROTO_FILE).display());
-    let mut compiler = protox::Compiler::new([&root])?;
+/// Adds the files of the service.
+pub(super) fn generate(proto: &Path, files: &mut Generated) -> Result<()> {
+    let mut compiler = protox::Compiler::new([proto])?;
     compiler.include_imports(true).include_source_info(true).open_files([PROTO_FILE])?;
     let set = compiler.file_descriptor_set();
     let older = set.file.iter().filter(|file| file.name() == PROTO_FILE).map(in_older_package);
     let both = FileDescriptorSet { file: set.file.iter().cloned().chain(older).collect() };
-    std::fs::write(Path::new(&out).join("listings.bin"), both.encode_to_vec())?;
+    files.insert(place("listings", "listings.bin"), both.encode_to_vec());
     let json = json_attributes(&set);
-    let mut builder = tonic_prost_build::configure().build_transport(false);
+    let mut code = tonic_prost_build::configure().build_transport(false);
     for (message, attribute) in json.of_messages {
-        builder = builder.message_attribute(message, attribute);
+        code = code.message_attribute(message, attribute);
     }
     for (field, attribute) in json.of_fields {
-        builder = builder.field_attribute(field, attribute);
+        code = code.field_attribute(field, attribute);
     }
-    builder.compile_fds(set)?;
-    Ok(())
+    add_code("listings", code, set, files)
 }
 
 /// Attributes by the path of a message or a field.

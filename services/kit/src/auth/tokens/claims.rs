@@ -4,29 +4,20 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::TokenError;
+use super::{Claims, TokenError};
 use crate::clock::UtcMs;
-
-/// The claims that services use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claims {
-    /// `sub`: the user. Not empty; the service decides whether it is a valid user id.
-    pub subject: String,
-    /// `exp`: the token expires at this instant plus the skew.
-    pub expires_at: UtcMs,
-}
 
 /// What a token must contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
+pub(super) struct Policy {
     /// `iss` must be this.
-    pub issuer: String,
+    pub(super) issuer: String,
     /// `aud` must be, or contain, this.
-    pub audience: Option<String>,
+    pub(super) audience: Option<String>,
     /// The name of a claim, and its required value.
-    pub namespace: Option<(String, String)>,
+    pub(super) namespace: Option<(String, String)>,
     /// How far clocks may differ.
-    pub skew: Duration,
+    pub(super) skew: Duration,
 }
 
 impl Policy {
