@@ -33,7 +33,8 @@ pub enum Metric {
     /// Histogram, µs: the same of what an iteration does at an instant: a step after its think time, a message of a
     /// stream.
     StepLag,
-    /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late, by instance.
+    /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late, by instance. In a turn
+    /// in which scripts took longer than [`crate::STALL`], what they took has a key of its own, with the tag [`Key::CAUSE`].
     LoopStall,
     /// Histogram, µs: how long a connection took to be established, by the tag `target`.
     Connecting,
@@ -279,6 +280,10 @@ impl Key {
     pub const REASON: &str = "reason";
     /// The tag that names a check.
     pub const CHECK: &str = "check";
+    /// The tag that says what caused a part of [`Metric::LoopStall`]; it is missing where that is not known.
+    pub const CAUSE: &str = "cause";
+    /// The [`Key::CAUSE`] of what the code of a script took.
+    pub const SCRIPT: &str = "script";
 
     /// A key of the whole loop, without scenario, endpoint, phase or outcome.
     pub fn of(metric: Metric) -> Key {
