@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evidence::{Instant, Name, Tick};
+use evidence::{Instant, Key, Name, Tick};
 use rustls::ClientConfig;
 use wire::WireProtocol;
 use workload::connection::Reuse;
@@ -48,8 +48,6 @@ pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames
 pub(crate) use tls::suite_name;
 pub use tls::{TlsIdentity, TlsOffer, TlsVersion, tls12_cipher_suites};
 
-/// The name of the run's setup, as a scenario and as a phase.
-const SETUP: &str = "setup";
 /// One iteration, however long it takes.
 pub(crate) const ONCE: Executor =
     Executor::PerVuIterations { vus: 1, iterations: 1, max_duration: Duration::from_secs(1 << 32) };
@@ -383,9 +381,9 @@ fn shape(workload: &Workload) -> Shape {
         max_vus: scenario.max_vus,
         graceful_stop: scenario.graceful_stop,
     };
-    let setup_phase = PhaseProgram { name: SETUP.into(), end: Instant::NEVER };
+    let setup_phase = PhaseProgram { name: Key::SETUP.into(), end: Instant::NEVER };
     let setup = ScenarioProgram {
-        name: SETUP.into(),
+        name: Key::SETUP.into(),
         tags: BTreeMap::new(),
         executor: ONCE,
         arrivals: Arrivals::Even,

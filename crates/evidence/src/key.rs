@@ -263,7 +263,8 @@ pub struct Key {
     pub scenario: Name,
     /// The step's name; empty for what concerns the whole iteration or loop.
     pub endpoint: Name,
-    /// The phase in which the observation was due; `setup` before the first, empty for the whole loop.
+    /// The phase in which the observation was due; [`Key::SETUP`] before the first, [`Key::TEARDOWN`] after the last, empty for
+    /// the whole loop.
     pub phase: Name,
     /// How it ended, for metrics that are kept by outcome.
     pub outcome: Option<Outcome>,
@@ -280,10 +281,19 @@ impl Key {
     pub const REASON: &str = "reason";
     /// The tag that names a check.
     pub const CHECK: &str = "check";
+    /// The phase of the run's setup, before the load.
+    pub const SETUP: &str = "setup";
+    /// The phase of the run's teardown, after the load.
+    pub const TEARDOWN: &str = "teardown";
     /// The tag that says what caused a part of [`Metric::LoopStall`]; it is missing where that is not known.
     pub const CAUSE: &str = "cause";
     /// The [`Key::CAUSE`] of what the code of a script took.
     pub const SCRIPT: &str = "script";
+
+    /// Whether a phase of this name is the run's setup or teardown, which are no load and which no plan can have.
+    pub fn is_beside_load(phase: &str) -> bool {
+        [Key::SETUP, Key::TEARDOWN].contains(&phase)
+    }
 
     /// A key of the whole loop, without scenario, endpoint, phase or outcome.
     pub fn of(metric: Metric) -> Key {

@@ -4,15 +4,13 @@
 use evidence::coverage::Coverage;
 use evidence::metric::MetricSums;
 use evidence::run::ReadError;
-use evidence::{Histogram, Metric, Outcome, Run, STALL, SeriesKey, Window};
+use evidence::{Histogram, Key, Metric, Outcome, Run, STALL, SeriesKey, Window};
 use serde::Serialize;
 use workload::{Flow, Workload};
 
 use super::Times;
 use crate::number;
 
-/// The phase of a run's setup, whose requests are due at no instant.
-const SETUP: &str = "setup";
 /// From this share of the generator's CPU on, the script decides how much load it can offer.
 const MOST: f64 = 0.5;
 
@@ -81,7 +79,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Option<BesideK6>,
 
 fn of_trend(run: &dyn Run, name: &str) -> Result<Times, ReadError> {
     let mut all = MetricSums::default();
-    for (id, _) in run.metrics().iter().filter(|(_, key)| *key.name == *name && &*key.phase != SETUP) {
+    for (id, _) in run.metrics().iter().filter(|(_, key)| *key.name == *name && !Key::is_beside_load(&key.phase)) {
         all.merge(&run.metric(*id, run.whole())?);
     }
     let is_any = all.count > 0;
@@ -98,8 +96,8 @@ fn of_trend(run: &dyn Run, name: &str) -> Result<Times, ReadError> {
 
 fn of_metric(run: &dyn Run, metric: Metric) -> Result<Times, ReadError> {
     let mut all = Histogram::new();
-    let is_counted = |key: &evidence::Key| {
-        key.metric == metric && &*key.phase != SETUP && key.outcome != Some(Outcome::Cancelled)
+    let is_counted = |key: &Key| {
+        key.metric == metric && !Key::is_beside_load(&key.phase) && key.outcome != Some(Outcome::Cancelled)
     };
     for (id, _) in run.keys().iter().filter(|(_, key)| is_counted(key)) {
         all.merge(&run.histogram(*id, run.whole())?);
