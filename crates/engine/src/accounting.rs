@@ -103,6 +103,8 @@ pub(crate) struct Accounting {
     place_waits: [Vec<u32>; PlaceLimit::COUNT],
     /// How requests ended, by row.
     results: Results,
+    /// What iterations threw, by row.
+    thrown: Results,
     /// By [`StallCause`].
     stalls: [Option<KeyId>; 2],
 }
@@ -123,6 +125,7 @@ impl Accounting {
             connection_times: Vec::new(),
             place_waits: [const { Vec::new() }; PlaceLimit::COUNT],
             results: Results::default(),
+            thrown: Results::default(),
             stalls: [None; 2],
             program,
         }
@@ -356,6 +359,27 @@ impl Accounting {
         let row = self.placed(at.into());
         self.count(Metric::IterationsDone, row, 1);
         self.record_outcome(Metric::IterationTime, row, outcome, ns);
+    }
+
+    /// An iteration has thrown this. It is counted as done, too.
+    pub(crate) fn iteration_threw(&mut self, at: ScenarioPhase, what: &str) {
+        let row = self.placed(at.into());
+        // Exceptions are told apart by their text alone: their outcome is the same.
+        let thrown = |reason| RequestResult { outcome: Outcome::Check, ending: Ending { status: None, reason } };
+        let key = self.thrown.known(row.position, thrown(what)).unwrap_or_else(|| {
+            let folded = self.thrown.folded(row.position, thrown(what));
+            self.thrown.known(row.position, folded).unwrap_or_else(|| {
+                let mut key = self.describe(Metric::IterationsThrew, row.row, None);
+                if !folded.ending.reason.is_empty() {
+                    let redacted = self.program.redactor().text(folded.ending.reason);
+                    key = key.tag(Key::REASON, &results::shown(&redacted));
+                }
+                let id = self.announce(key);
+                self.thrown.add(row.position, folded, id);
+                id
+            })
+        });
+        self.tick.add(key, self.tick.second, 1);
     }
 
     pub(crate) fn iteration_cancelled(&mut self, at: ScenarioPhase, age: Duration) {

@@ -409,6 +409,11 @@ impl Context<'_> {
         self.accounting.checked_iteration(self.at, check, result);
     }
 
+    /// Count that the iteration, which is over, has thrown this.
+    pub fn iteration_threw(&mut self, what: &str) {
+        self.accounting.iteration_threw(self.at, what);
+    }
+
     /// Set the result of a check of the endpoint.
     pub fn check(&mut self, check: CheckIndex, result: CheckResult) {
         self.checks.push((check, result));

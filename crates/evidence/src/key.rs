@@ -67,6 +67,9 @@ pub enum Metric {
     Dropped,
     /// Counter: iterations that ran to their end.
     IterationsDone,
+    /// Counter: of the iterations that ran to their end those of scripts that threw, by what they threw (the tag
+    /// [`Key::REASON`]).
+    IterationsThrew,
     /// Counter: iterations given up by the generator at the end of the run or on Ctrl-C.
     IterationsCancelled,
     /// Counter: requests begun; each ends in exactly one outcome of `ResponseTime`.
@@ -116,7 +119,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 37] = [
+    pub const ALL: [Metric; 38] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -138,6 +141,7 @@ impl Metric {
         Metric::DroppedLate,
         Metric::Dropped,
         Metric::IterationsDone,
+        Metric::IterationsThrew,
         Metric::IterationsCancelled,
         Metric::Requests,
         Metric::PlaceWait,
@@ -180,6 +184,7 @@ impl Metric {
             Metric::DroppedLate => "dropped_late",
             Metric::Dropped => "dropped",
             Metric::IterationsDone => "iterations_done",
+            Metric::IterationsThrew => "iterations_threw",
             Metric::IterationsCancelled => "iterations_cancelled",
             Metric::Requests => "requests",
             Metric::PlaceWait => "place_wait",
@@ -277,7 +282,7 @@ pub struct Key {
 impl Key {
     /// The tag that names the status of a response: an HTTP status such as `503`, or a gRPC code such as `NOT_FOUND`.
     pub const STATUS: &str = "status";
-    /// The tag that says in words why a request failed.
+    /// The tag that says in words why a request failed, or what an iteration threw.
     pub const REASON: &str = "reason";
     /// The tag that names a check.
     pub const CHECK: &str = "check";

@@ -157,6 +157,9 @@ pub(crate) struct ScenarioPhaseStats {
     /// Dropped in an imported run whose source does not give the reason.
     pub(crate) dropped_unknown: u64,
     pub(crate) done: u64,
+    /// Of those that are done the iterations of a script that threw, by what they threw; an empty name where there was too
+    /// much of it.
+    pub(crate) threw: BTreeMap<Name, u64>,
     pub(crate) cancelled: u64,
     pub(crate) by_second: BTreeMap<u32, ArrivalCounts>,
     /// Whole iterations that succeeded.

@@ -149,10 +149,10 @@ mod tests {
         ");
     }
 
-    /// A run whose script used so many cores.
-    fn with_script(cores: f64) -> TestRun {
+    /// A run whose loop and script used so many cores.
+    fn with_script(loop_cores: f64, cores: f64) -> TestRun {
         let mut test_run = TestRun::unobserved().offer("steady", "list", Load::of(100));
-        test_run.loop_cpu(0, [(0..70, 0.6)]);
+        test_run.loop_cpu(0, [(0..70, loop_cores)]);
         let script = evidence::SeriesKey::new("script_cpu", evidence::SeriesKey::GENERATOR, "cores");
         test_run.observe(&script, 0..70, cores);
         test_run
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_script_that_holds_the_loop_is_the_cause_and_not_neighbours() {
-        let mut test_run = with_script(0.55);
+        let mut test_run = with_script(0.6, 0.55);
         test_run.held_by_script(10..70, 3_000);
         insta::assert_snapshot!(test_run.findings(super::check), @r"");
         assert_eq!(test_run.findings_of("S9"), "nothing");
@@ -170,8 +170,7 @@ mod tests {
 
     #[test]
     fn a_script_that_keeps_a_loop_busy_is_named_with_how_long_it_held_it() {
-        let mut test_run = with_script(0.95);
-        test_run.loop_cpu(0, [(0..70, 0.96)]);
+        let mut test_run = with_script(0.96, 0.95);
         test_run.held_by_script(10..70, 9_000);
         // Other machines take the processor, too: the script is not to blame for that, but for what it held up.
         let steal = evidence::SeriesKey::new("host_steal", "host", "1");
