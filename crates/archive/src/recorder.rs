@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use evidence::sink::{Sink, SinkError};
 use evidence::tick_channel::{Received, TickReceiver};
-use evidence::{Observed, RunEnd};
+use evidence::{Observed, RunEnd, Tick};
 
 /// Sleep between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -51,9 +51,15 @@ pub enum RecordError {
 /// The handle of the recorder's thread. Dropped without [`Recorder::finish`], it makes durable what it
 /// has and leaves the file unsealed.
 pub struct Recorder {
-    ends: Option<Sender<RunEnd>>,
+    further: Option<Sender<Further>>,
     thread: Option<JoinHandle<Result<Recorded, RecordError>>>,
     has_failed: Arc<AtomicBool>,
+}
+
+/// What comes neither from a loop nor from an observer.
+enum Further {
+    Tick(Box<Tick>),
+    End(RunEnd),
 }
 
 impl Recorder {
@@ -66,22 +72,22 @@ impl Recorder {
         inlets: Vec<TickReceiver>,
         observed: Receiver<Observed>,
     ) -> Result<Recorder, RecordError> {
-        let (ends, ended) = channel();
+        let (further, comes) = channel();
         let has_failed = Arc::new(AtomicBool::new(false));
         let failure = Arc::clone(&has_failed);
         let thread = thread::Builder::new().name("recorder".to_owned()).spawn(move || {
             let mut task = Task::new(sinks, inlets, observed);
-            let recorded = task.work(&ended);
+            let recorded = task.work(&comes);
             match recorded {
                 Err(error) => {
                     failure.store(true, Ordering::Release);
-                    task.close(&ended);
+                    task.close(&comes);
                     Err(error)
                 }
                 Ok(()) => Ok(Recorded { drawing_failures: task.drawing_failures }),
             }
         })?;
-        Ok(Recorder { ends: Some(ends), thread: Some(thread), has_failed })
+        Ok(Recorder { further: Some(further), thread: Some(thread), has_failed })
     }
 
     /// Whether recording has failed; [`Recorder::finish`] says why. The loops learn it by themselves.
@@ -90,15 +96,23 @@ impl Recorder {
         self.has_failed.load(Ordering::Acquire) || self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
+    /// Record a tick that comes from no loop: what was counted after the load.
+    pub fn add(&self, tick: Tick) {
+        if let Some(further) = &self.further {
+            // A thread that is gone says why when it is joined.
+            let _ = further.send(Further::Tick(Box::new(tick)));
+        }
+    }
+
     /// The loops and observers are over: take what is left, end every sink, and wait for it. It waits for
     /// each loop to give up its outlet, too.
     ///
     /// # Errors
     /// [`RecordError`] when anything could not be recorded, now or earlier.
     pub fn finish(mut self, end: &RunEnd) -> Result<Recorded, RecordError> {
-        if let Some(ends) = &self.ends {
+        if let Some(further) = &self.further {
             // A thread that is gone returns its reason when it is joined.
-            let _ = ends.send(end.clone());
+            let _ = further.send(Further::End(end.clone()));
         }
         self.thread
             .take()
@@ -108,7 +122,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        drop(self.ends.take());
+        drop(self.further.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -118,6 +132,7 @@ impl Drop for Recorder {
 /// What the recorder is to do next.
 enum Order {
     GoOn,
+    Take(Box<Tick>),
     Finish(RunEnd),
     Abandon,
 }
@@ -148,16 +163,20 @@ impl Task {
         Task { sinks, sources, observed, drawing_failures, is_dirty: false, looks: 0, end: None }
     }
 
-    fn work(&mut self, ended: &Receiver<RunEnd>) -> Result<(), RecordError> {
+    fn work(&mut self, comes: &Receiver<Further>) -> Result<(), RecordError> {
         loop {
-            let order = wait(ended);
+            let order = wait(comes);
             self.look()?;
             match order {
                 Order::GoOn => self.flush_when_due()?,
+                Order::Take(tick) => {
+                    self.is_dirty = true;
+                    self.give(|sink| sink.tick(&tick))?;
+                }
                 Order::Abandon => return Ok(self.flush()?),
                 Order::Finish(end) => {
                     self.end = Some(end.clone());
-                    return Ok(self.finish(&end, ended)?);
+                    return Ok(self.finish(&end, comes)?);
                 }
             }
         }
@@ -237,9 +256,9 @@ impl Task {
         self.give(|sink| sink.flush())
     }
 
-    fn finish(&mut self, end: &RunEnd, ended: &Receiver<RunEnd>) -> Result<(), SinkError> {
+    fn finish(&mut self, end: &RunEnd, comes: &Receiver<Further>) -> Result<(), SinkError> {
         while !self.sources.is_empty() {
-            wait(ended);
+            wait(comes);
             self.look()?;
             self.flush_when_due()?;
         }
@@ -249,20 +268,22 @@ impl Task {
 
     /// After a failure: the inlets close, which the loops notice, the file is closed with what it has, and drawing sinks get
     /// the end of the run.
-    fn close(&mut self, ended: &Receiver<RunEnd>) {
+    fn close(&mut self, comes: &Receiver<Further>) {
         self.sources.clear();
         self.observed = None;
         self.sinks.recording.clear();
-        if let Some(end) = self.end.take().or_else(|| ended.recv().ok()) {
+        let end_of = |further| if let Further::End(end) = further { Some(end) } else { None };
+        if let Some(end) = self.end.take().or_else(|| comes.iter().find_map(end_of)) {
             // Nothing but drawing sinks is left, and those cannot fail a run.
             let _ = self.give(|sink| sink.end(&end));
         }
     }
 }
 
-fn wait(ended: &Receiver<RunEnd>) -> Order {
-    match ended.recv_timeout(POLL_INTERVAL) {
-        Ok(end) => Order::Finish(end),
+fn wait(comes: &Receiver<Further>) -> Order {
+    match comes.recv_timeout(POLL_INTERVAL) {
+        Ok(Further::End(end)) => Order::Finish(end),
+        Ok(Further::Tick(tick)) => Order::Take(tick),
         Err(RecvTimeoutError::Timeout) => Order::GoOn,
         Err(RecvTimeoutError::Disconnected) => Order::Abandon,
     }

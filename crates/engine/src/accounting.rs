@@ -71,6 +71,15 @@ pub(crate) enum DropReason {
     GeneratorLate,
 }
 
+/// What kept a loop from looking at the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StallCause {
+    /// The code of a script.
+    Script,
+    /// Its own work, or the system did not run it.
+    Other,
+}
+
 const NO_KEY: u32 = u32::MAX;
 
 /// The accounting of one loop, kept in the tick that is being filled.
@@ -94,7 +103,10 @@ pub(crate) struct Accounting {
     place_waits: [Vec<u32>; PlaceLimit::COUNT],
     /// How requests ended, by row.
     results: Results,
-    stall: Option<KeyId>,
+    /// What iterations threw, by row.
+    thrown: Results,
+    /// By [`StallCause`].
+    stalls: [Option<KeyId>; 2],
 }
 
 impl Accounting {
@@ -113,7 +125,8 @@ impl Accounting {
             connection_times: Vec::new(),
             place_waits: [const { Vec::new() }; PlaceLimit::COUNT],
             results: Results::default(),
-            stall: None,
+            thrown: Results::default(),
+            stalls: [None; 2],
             program,
         }
     }
@@ -348,6 +361,27 @@ impl Accounting {
         self.record_outcome(Metric::IterationTime, row, outcome, ns);
     }
 
+    /// An iteration has thrown this. It is counted as done, too.
+    pub(crate) fn iteration_threw(&mut self, at: ScenarioPhase, what: &str) {
+        let row = self.placed(at.into());
+        // Exceptions are told apart by their text alone: their outcome is the same.
+        let thrown = |reason| RequestResult { outcome: Outcome::Check, ending: Ending { status: None, reason } };
+        let key = self.thrown.known(row.position, thrown(what)).unwrap_or_else(|| {
+            let folded = self.thrown.folded(row.position, thrown(what));
+            self.thrown.known(row.position, folded).unwrap_or_else(|| {
+                let mut key = self.describe(Metric::IterationsThrew, row.row, None);
+                if !folded.ending.reason.is_empty() {
+                    let redacted = self.program.redactor().text(folded.ending.reason);
+                    key = key.tag(Key::REASON, &results::shown(&redacted));
+                }
+                let id = self.announce(key);
+                self.thrown.add(row.position, folded, id);
+                id
+            })
+        });
+        self.tick.add(key, self.tick.second, 1);
+    }
+
     pub(crate) fn iteration_cancelled(&mut self, at: ScenarioPhase, age: Duration) {
         let row = self.placed(at.into());
         self.count(Metric::IterationsCancelled, row, 1);
@@ -372,15 +406,20 @@ impl Accounting {
         self.record_outcome(Metric::PerturbedIterationTime, row, outcome, ns);
     }
 
-    pub(crate) fn stalled(&mut self, ns: u64) {
-        let key = match self.stall {
+    /// A turn of the loop took so long, or a part of it for this cause.
+    pub(crate) fn stalled(&mut self, cause: StallCause, took: Duration) {
+        let key = match self.stalls[cause as usize] {
             Some(key) => key,
             None => {
-                let key = self.announce(Key::of(Metric::LoopStall).instance(self.instance));
-                *self.stall.insert(key)
+                let key = Key::of(Metric::LoopStall).instance(self.instance);
+                let key = self.announce(match cause {
+                    StallCause::Script => key.tag(Key::CAUSE, Key::SCRIPT),
+                    StallCause::Other => key,
+                });
+                *self.stalls[cause as usize].insert(key)
             }
         };
-        self.tick.record_ns(key, ns);
+        self.tick.record_ns(key, took.as_nanos() as u64);
     }
 
     pub(crate) fn add_exemplars(&mut self, exemplars: Vec<Exemplar>) {

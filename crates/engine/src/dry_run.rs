@@ -32,6 +32,8 @@ pub enum DryRunError {
 pub struct DryRun {
     program: Arc<Program>,
     clock: Clock,
+    /// Ends what is under way.
+    control: Control,
     /// The exchanges of the run's setup.
     exchanges: Vec<Exemplar>,
 }
@@ -90,8 +92,12 @@ struct FlowResult {
 impl DryRun {
     /// A dry run of this program.
     pub fn new(program: impl Into<Arc<Program>>) -> DryRun {
-        let clock = Clock::starting_in(Duration::ZERO);
-        DryRun { program: program.into(), clock, exchanges: Vec::new() }
+        DryRun::timed(program, Clock::starting_in(Duration::ZERO), Control::new())
+    }
+
+    /// The same by the clock of a run whose load is over; it ends at once when `control` says so.
+    pub fn timed(program: impl Into<Arc<Program>>, clock: Clock, control: Control) -> DryRun {
+        DryRun { program: program.into(), clock, control, exchanges: Vec::new() }
     }
 
     /// Send the run's setup steps. Every virtual user begins with the values that they extract.
@@ -108,30 +114,32 @@ impl DryRun {
         let mut performed = self.perform(setup, self.program.steps.setup_variables.clone(), flow)?;
         let exchanges = performed.take_exchanges();
         require_success(&exchanges)?;
-        let clock = self.clock;
-        let mut program = self.into_program();
-        program.steps.setup_variables = performed.variables;
-        program.steps.setup_ticks = performed.ticks;
-        Ok(DryRun { program: Arc::new(program), clock, exchanges })
+        Ok(self.with_program(exchanges, |program| {
+            program.steps.setup_variables = performed.variables;
+            program.steps.setup_ticks = performed.ticks;
+        }))
     }
 
-    /// Let one virtual user make one iteration, which is counted as the run's setup is.
-    ///
-    /// # Errors
-    /// [`EngineError`] when it cannot be made at all.
+    /// Let one virtual user make one iteration, which is counted as the run's setup is. What it has counted is returned also
+    /// where it did not come to its end.
     pub fn iterate_once(
         &self,
         make: impl FnOnce() -> Box<dyn UserMaker> + Send,
-    ) -> Result<Vec<Tick>, EngineError> {
+    ) -> (Vec<Tick>, Result<(), EngineError>) {
         self.iterate(self.program.shape.setup(), make)
     }
 
     /// What one iteration has counted is that of the run's setup.
     pub fn set_up_by(self, ticks: Vec<Tick>) -> DryRun {
-        let (clock, exchanges) = (self.clock, self.exchanges.clone());
+        let exchanges = self.exchanges.clone();
+        self.with_program(exchanges, |program| program.steps.setup_ticks.extend(ticks))
+    }
+
+    fn with_program(self, exchanges: Vec<Exemplar>, change: impl FnOnce(&mut Program)) -> DryRun {
+        let (clock, control) = (self.clock, self.control.clone());
         let mut program = self.into_program();
-        program.steps.setup_ticks.extend(ticks);
-        DryRun { program: Arc::new(program), clock, exchanges }
+        change(&mut program);
+        DryRun { exchanges, ..DryRun::timed(program, clock, control) }
     }
 
     /// Send each step of each scenario once and return every exchange, the setup's first, in the plan's order. A
@@ -208,10 +216,11 @@ impl DryRun {
     ) -> Result<FlowResult, EngineError> {
         let found = Arc::new(Mutex::new(variables.clone()));
         let (program, kept) = (self.program.clone(), found.clone());
-        let ticks = self.iterate(scenario, move || {
+        let (ticks, ended) = self.iterate(scenario, move || {
             let iteration = PlanIteration::of_flow(program, scenario, variables, flow.steps);
             Box::new(SingleUser { iteration: Some((iteration, flow.number)), found: kept })
-        })?;
+        });
+        ended?;
         let variables = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(FlowResult { ticks, variables })
     }
@@ -221,11 +230,11 @@ impl DryRun {
         &self,
         scenario: ScenarioIndex,
         make: impl FnOnce() -> Box<dyn UserMaker> + Send,
-    ) -> Result<Vec<Tick>, EngineError> {
+    ) -> (Vec<Tick>, Result<(), EngineError>) {
         let options = RunOptions {
             program: self.program.clone(),
             clock: self.clock,
-            control: Control::new(),
+            control: self.control.clone(),
             behaviour: None,
         };
         let (outlet, inlet) = tick_channel();
@@ -245,7 +254,7 @@ impl DryRun {
                 ticks.push(*tick);
             }
             let ended = driven.join().unwrap_or_else(|_| Err(EngineError::Loop("it panicked".into())));
-            ended.map(|_| ticks)
+            (ticks, ended.map(|_| ()))
         })
     }
 }

@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evidence::tick_channel::TickSender;
-use evidence::{Instant, Outcome, Perturbation};
+use evidence::{Instant, Outcome, Perturbation, STALL};
 use mio::{Events, Poll};
 
 use crate::EngineError;
-use crate::accounting::{Accounting, AccountingRow, DropReason, DueArrival, Subject};
+use crate::accounting::{Accounting, AccountingRow, DropReason, DueArrival, StallCause, Subject};
 use crate::arrivals::ArrivalSource;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
@@ -165,10 +165,17 @@ impl EventLoop {
         }
     }
 
+    /// Record how long this turn took, or how late it was: what scripts took of it apart from the rest.
     fn record_stall(&mut self, began: Instant, ended: Instant) {
         let busy = ended.since(self.sleeper.woke_at().min(began));
         let late = self.sleeper.take_lateness();
-        self.accounting.stalled(busy.max(late).as_nanos() as u64);
+        let mut by_script = Duration::ZERO;
+        let held = self.script_cpu.take_held().min(busy);
+        if held > STALL {
+            by_script = held.saturating_sub(self.sleeper.waited_at_most(ended));
+            self.accounting.stalled(StallCause::Script, by_script);
+        }
+        self.accounting.stalled(StallCause::Other, (busy - by_script).max(late));
     }
 
     fn handle_events(&mut self, events: &Events) -> Result<(), EngineError> {

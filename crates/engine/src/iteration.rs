@@ -227,7 +227,8 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The instant of the event: when the arrival was started, the last byte read, the timer fired.
+    /// The instant of the event: when the arrival was started, the last byte read, the timer fired. Once a piece of a script
+    /// has run, that of its end.
     pub fn now(&self) -> Instant {
         self.now
     }
@@ -242,9 +243,12 @@ impl Context<'_> {
         self.clock.epoch_unix_ns()
     }
 
-    /// Run a piece of a script, whose CPU is recorded apart from that of the loop.
+    /// Run a piece of a script, whose CPU is recorded apart from that of the loop, and which may hold it for long: what follows
+    /// from it is dated from its end.
     pub fn run_script<T>(&mut self, piece: impl FnOnce() -> T) -> T {
-        self.script_cpu.run(piece)
+        let result = self.script_cpu.run(self.clock, self.now, piece);
+        self.now = self.script_cpu.ended_at();
+        result
     }
 
     /// End the run at once, on every loop: what is under way is cancelled. What was measured so far is kept.
@@ -403,6 +407,11 @@ impl Context<'_> {
     /// Count the result of a check of the iteration. It changes no outcome.
     pub fn check_iteration(&mut self, check: CheckNameIndex, result: CheckResult) {
         self.accounting.checked_iteration(self.at, check, result);
+    }
+
+    /// Count that the iteration, which is over, has thrown this.
+    pub fn iteration_threw(&mut self, what: &str) {
+        self.accounting.iteration_threw(self.at, what);
     }
 
     /// Set the result of a check of the endpoint.

@@ -29,6 +29,7 @@ mod operation;
 pub mod program;
 mod script_cpu;
 mod steps;
+mod teardown;
 mod users;
 mod vu_slots;
 
@@ -49,6 +50,7 @@ pub use merged_names::MergedNames;
 pub use metrics::NotFinite;
 pub use network::Exhausted;
 pub use program::{CompileError, Program};
+pub use teardown::teardown_tick;
 
 use iteration::Behaviour;
 

@@ -25,7 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evidence::{Instant, Name, Tick};
+use evidence::{Instant, Key, Name, Tick};
 use wire::WireProtocol;
 use workload::LoadedPlan;
 use workload::connection::Reuse;
@@ -50,8 +50,6 @@ pub(crate) use tls::{CipherSuite, TlsPeer, suite_name};
 pub use tls::{ClientConfig, tls12_cipher_suites};
 pub use tls_offer::{TlsIdentity, TlsOffer, TlsVersion};
 
-/// The name of the run's setup, as a scenario and as a phase.
-const SETUP: &str = "setup";
 /// One iteration, however long it takes.
 pub(crate) const ONCE: Executor =
     Executor::PerVuIterations { vus: 1, iterations: 1, max_duration: Duration::from_secs(1 << 32) };
@@ -385,9 +383,9 @@ fn shape(workload: &Workload) -> Shape {
         max_vus: scenario.max_vus,
         graceful_stop: scenario.graceful_stop,
     };
-    let setup_phase = PhaseProgram { name: SETUP.into(), end: Instant::NEVER };
+    let setup_phase = PhaseProgram { name: Key::SETUP.into(), end: Instant::NEVER };
     let setup = ScenarioProgram {
-        name: SETUP.into(),
+        name: Key::SETUP.into(),
         tags: BTreeMap::new(),
         executor: ONCE,
         arrivals: Arrivals::Even,

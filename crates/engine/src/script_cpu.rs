@@ -1,7 +1,11 @@
 //! How much CPU the code of scripts uses, estimated from a sample of its calls: reading the CPU time of a thread is a system
-//! call, which takes as long as a small piece of a script.
+//! call, which takes as long as a small piece of a script. How long scripts hold the loop is known of every call.
 
-use crate::clock::thread_cpu_ns;
+use std::time::Duration;
+
+use evidence::Instant;
+
+use crate::clock::{Clock, thread_cpu_ns};
 
 /// So many calls of a loop are all measured, so that the estimate of a short run is exact.
 const FIRST: u64 = 1_000;
@@ -21,11 +25,34 @@ pub(crate) struct ScriptCpu {
     ns: u64,
     /// What an empty measurement takes.
     own_ns: u64,
+    /// When the last piece of a script ended.
+    ended_at: Instant,
+    /// How long pieces of scripts have held the loop in its turn.
+    held: Duration,
 }
 
 impl ScriptCpu {
-    /// Run a piece of a script.
-    pub(crate) fn run<T>(&mut self, piece: impl FnOnce() -> T) -> T {
+    /// Run a piece of a script at `now`, or at the end of the piece before, whichever is later. The clock is read once, at its
+    /// end.
+    pub(crate) fn run<T>(&mut self, clock: Clock, now: Instant, piece: impl FnOnce() -> T) -> T {
+        let began_at = now.max(self.ended_at);
+        let result = self.measured(piece);
+        self.ended_at = clock.now();
+        self.held += self.ended_at.since(began_at);
+        result
+    }
+
+    /// When the last piece of a script ended: whatever follows from it is not earlier.
+    pub(crate) fn ended_at(&self) -> Instant {
+        self.ended_at
+    }
+
+    /// How long scripts have held the loop since this was asked last.
+    pub(crate) fn take_held(&mut self) -> Duration {
+        std::mem::take(&mut self.held)
+    }
+
+    fn measured<T>(&mut self, piece: impl FnOnce() -> T) -> T {
         if self.calls == 0 {
             let empty = (0..CALIBRATIONS).map(|_| between(thread_cpu_ns()));
             self.own_ns = empty.min().unwrap_or(0);
@@ -86,9 +113,23 @@ mod tests {
     #[test]
     fn what_pieces_use_is_counted_until_it_is_reset() {
         let mut cpu = ScriptCpu::default();
-        let sum = cpu.run(|| (0..2_000_000_u64).fold(0, |sum, n| sum ^ std::hint::black_box(n)));
+        let clock = Clock::starting_in(Duration::ZERO);
+        let work = || (0..2_000_000_u64).fold(0, |sum, n| sum ^ std::hint::black_box(n));
+        let sum = cpu.run(clock, clock.now(), work);
         assert!(sum < u64::MAX && cpu.used_ns().is_some_and(|ns| ns > 0));
         cpu.reset();
         assert_eq!(cpu.used_ns(), Some(0));
+    }
+
+    #[test]
+    fn pieces_hold_the_loop_from_one_to_the_next_and_no_time_twice() {
+        let mut cpu = ScriptCpu::default();
+        let clock = Clock::starting_in(Duration::ZERO);
+        let began = clock.now();
+        for _stale_now in 0..3 {
+            cpu.run(clock, began, || std::hint::black_box(began));
+        }
+        assert_eq!(cpu.take_held(), cpu.ended_at().since(began));
+        assert_eq!(cpu.take_held(), Duration::ZERO);
     }
 }

@@ -17,6 +17,9 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// What makes the teardown of a run, which is no loop of its load.
+    pub const TEARDOWN: Instance = Instance::of_loop(u16::MAX);
+
     /// A loop of the only process of a run.
     pub const fn of_loop(loop_index: u16) -> Self {
         Instance { machine: 0, process: 0, loop_index }

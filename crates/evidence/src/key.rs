@@ -33,7 +33,8 @@ pub enum Metric {
     /// Histogram, µs: the same of what an iteration does at an instant: a step after its think time, a message of a
     /// stream.
     StepLag,
-    /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late, by instance.
+    /// Histogram, µs: how long one turn of the loop kept it from looking at the clock, or woke too late, by instance. In a turn
+    /// in which scripts took longer than [`crate::STALL`], what they took has a key of its own, with the tag [`Key::CAUSE`].
     LoopStall,
     /// Histogram, µs: how long a connection took to be established, by the tag `target`.
     Connecting,
@@ -66,6 +67,9 @@ pub enum Metric {
     Dropped,
     /// Counter: iterations that ran to their end.
     IterationsDone,
+    /// Counter: of the iterations that ran to their end those of scripts that threw, by what they threw (the tag
+    /// [`Key::REASON`]).
+    IterationsThrew,
     /// Counter: iterations given up by the generator at the end of the run or on Ctrl-C.
     IterationsCancelled,
     /// Counter: requests begun; each ends in exactly one outcome of `ResponseTime`.
@@ -115,7 +119,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 37] = [
+    pub const ALL: [Metric; 38] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -137,6 +141,7 @@ impl Metric {
         Metric::DroppedLate,
         Metric::Dropped,
         Metric::IterationsDone,
+        Metric::IterationsThrew,
         Metric::IterationsCancelled,
         Metric::Requests,
         Metric::PlaceWait,
@@ -179,6 +184,7 @@ impl Metric {
             Metric::DroppedLate => "dropped_late",
             Metric::Dropped => "dropped",
             Metric::IterationsDone => "iterations_done",
+            Metric::IterationsThrew => "iterations_threw",
             Metric::IterationsCancelled => "iterations_cancelled",
             Metric::Requests => "requests",
             Metric::PlaceWait => "place_wait",
@@ -262,7 +268,8 @@ pub struct Key {
     pub scenario: Name,
     /// The step's name; empty for what concerns the whole iteration or loop.
     pub endpoint: Name,
-    /// The phase in which the observation was due; `setup` before the first, empty for the whole loop.
+    /// The phase in which the observation was due; [`Key::SETUP`] before the first, [`Key::TEARDOWN`] after the last, empty for
+    /// the whole loop.
     pub phase: Name,
     /// How it ended, for metrics that are kept by outcome.
     pub outcome: Option<Outcome>,
@@ -275,10 +282,23 @@ pub struct Key {
 impl Key {
     /// The tag that names the status of a response: an HTTP status such as `503`, or a gRPC code such as `NOT_FOUND`.
     pub const STATUS: &str = "status";
-    /// The tag that says in words why a request failed.
+    /// The tag that says in words why a request failed, or what an iteration threw.
     pub const REASON: &str = "reason";
     /// The tag that names a check.
     pub const CHECK: &str = "check";
+    /// The phase of the run's setup, before the load.
+    pub const SETUP: &str = "setup";
+    /// The phase of the run's teardown, after the load.
+    pub const TEARDOWN: &str = "teardown";
+    /// The tag that says what caused a part of [`Metric::LoopStall`]; it is missing where that is not known.
+    pub const CAUSE: &str = "cause";
+    /// The [`Key::CAUSE`] of what the code of a script took.
+    pub const SCRIPT: &str = "script";
+
+    /// Whether a phase of this name is the run's setup or teardown, which are no load and which no plan can have.
+    pub fn is_beside_load(phase: &str) -> bool {
+        [Key::SETUP, Key::TEARDOWN].contains(&phase)
+    }
 
     /// A key of the whole loop, without scenario, endpoint, phase or outcome.
     pub fn of(metric: Metric) -> Key {

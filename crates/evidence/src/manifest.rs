@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::instance::Instance;
 
 /// The version of the archive's tables and of the manifest; readers refuse newer ones.
-pub const SCHEMA_VERSION: u32 = 5;
+pub const SCHEMA_VERSION: u32 = 6;
 
 /// Written when the archive is begun; nothing in it changes later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

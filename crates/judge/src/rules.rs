@@ -20,6 +20,7 @@ pub(crate) mod generator_saturated;
 mod imported;
 mod impossible_or_bimodal;
 mod leak_claim;
+pub(crate) mod iterations_threw;
 mod little_mismatch;
 mod load_shape_mismatch;
 pub(crate) mod noisy_host;
@@ -55,10 +56,10 @@ use crate::rule::{Check, Rule};
 
 /// Increased whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement can be
 /// distinguished from one that today's rules would give.
-pub const RULES_VERSION: u32 = 10;
+pub const RULES_VERSION: u32 = 11;
 
 /// Every rule, in the order in which findings of one severity are shown.
-pub const RULES: [&Rule; 41] = [
+pub const RULES: [&Rule; 42] = [
     &evidence_changed::RULE,
     &offered_load_not_reached::RULE,
     &dropped_or_late::RULE,
@@ -96,6 +97,7 @@ pub const RULES: [&Rule; 41] = [
     &not_steady::RULE,
     &functional_failure_phase::RULE,
     &carry_over::RULE,
+    &iterations_threw::RULE,
     &observation_gap::RULE,
     &leak_claim::RULE,
     &prediction_as_result::RULE,

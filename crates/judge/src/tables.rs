@@ -38,10 +38,10 @@ impl StatsKey {
         StatsKey { endpoint: endpoint.into(), ..self.clone() }
     }
 
-    /// Whether an objective with this filter counts the row. The run's setup, a phase that no plan has, is no load.
+    /// Whether an objective with this filter counts the row. The run's setup and its teardown are no load.
     pub(crate) fn matches(&self, filter: &Filter) -> bool {
         is_any_or(filter.phase.as_ref(), &self.phase)
-            && &*self.phase != "setup"
+            && !Key::is_beside_load(&self.phase)
             && is_any_or(filter.scenario.as_ref(), &self.scenario)
             && is_any_or(filter.endpoint.as_ref(), &self.endpoint)
     }
@@ -157,6 +157,9 @@ pub(crate) struct ScenarioPhaseStats {
     /// Dropped in an imported run whose source does not give the reason.
     pub(crate) dropped_unknown: u64,
     pub(crate) done: u64,
+    /// Of those that are done the iterations of a script that threw, by what they threw; an empty name where there was too
+    /// much of it.
+    pub(crate) threw: BTreeMap<Name, u64>,
     pub(crate) cancelled: u64,
     pub(crate) by_second: BTreeMap<u32, ArrivalCounts>,
     /// Whole iterations that succeeded.

@@ -245,6 +245,12 @@ impl TestRun {
         }
     }
 
+    /// 100 pieces of a script in each second that held the loop for so long.
+    pub(crate) fn held_by_script(&mut self, seconds: Range<u32>, us: u64) {
+        let key = Key::of(Metric::LoopStall).instance(Instance::default()).tag(Key::CAUSE, Key::SCRIPT);
+        seconds.for_each(|second| self.run.record(&key, second, us, 100));
+    }
+
     /// Counts this load, which was offered in `second`, as under way during a stall.
     pub(crate) fn perturb(&mut self, second: u32, endpoint: &str, load: Load) {
         let (phase, ..) =

@@ -1,12 +1,13 @@
 //! The verdict on the whole run, and its exit code.
 
-use evidence::{Claim, Finding, Judgement, Missing, Severity, Verdict};
+use evidence::{Claim, Finding, Judgement, Key, Missing, Severity, Verdict};
 
 use crate::claims;
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::AffectedClaims;
 use crate::rules::functional_failure_phase::most_frequent_failure;
+use crate::rules::iterations_threw::Exceptions;
 use crate::rules::{self, RULES_VERSION, partial_pass};
 use crate::tables::EndpointStats;
 
@@ -24,7 +25,8 @@ pub fn exit_code(verdict: Verdict) -> u8 {
 pub(crate) fn judgement(facts: &Facts<'_>, claims: Vec<Claim>, mut findings: Vec<Finding>) -> Judgement {
     findings.sort_by_key(|finding| (finding.severity, finding.rule));
     let (verdict, because) = whole(facts, &claims, &findings);
-    Judgement { rules_version: RULES_VERSION, verdict, because, claims, findings }
+    let has_no_success = nothing_succeeded(facts).is_some();
+    Judgement { rules_version: RULES_VERSION, verdict, because, has_no_success, claims, findings }
 }
 
 fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict, String) {
@@ -123,16 +125,22 @@ fn invalidating(findings: &[Finding]) -> Option<&Finding> {
     findings.iter().filter(|f| f.severity == Severity::Invalid).find(is_about_the_run)
 }
 
-/// That nothing succeeded, if so: that is a failure whatever was asked.
+/// That nothing succeeded, if so: that is a failure whatever was asked. Neither did a script whose every iteration threw.
 fn nothing_succeeded(facts: &Facts<'_>) -> Option<String> {
-    let sum = |count: fn(&EndpointStats) -> u64| facts.tables.endpoints.iter().map(count).sum::<u64>();
+    let all = facts.tables.endpoints.iter().filter(|endpoint| !Key::is_beside_load(&endpoint.key.phase));
+    let of_load: Vec<&EndpointStats> = all.collect();
+    let sum = |count: fn(&EndpointStats) -> u64| of_load.iter().map(|endpoint| count(endpoint)).sum::<u64>();
     let (ok, failed) = (sum(|endpoint| endpoint.ok.count()), sum(EndpointStats::failed_by_target));
     let is_known = !facts.tables.missing.contains(&Missing::Outcomes);
-    (is_known && ok == 0 && failed > 0).then(|| {
-        format!(
+    let thrown = Exceptions::of(&facts.tables);
+    if is_known && ok == 0 && failed > 0 {
+        return Some(format!(
             "Nothing succeeded: all of {} requests failed or were dropped; {}.",
             numbers::count(failed),
-            most_frequent_failure(&facts.tables.endpoints)
-        )
+            most_frequent_failure(of_load)
+        ));
+    }
+    (thrown.all() > 0 && thrown.all() == thrown.done).then(|| {
+        format!("Nothing succeeded: all of {} iterations threw; {}.", numbers::count(thrown.done), thrown.in_words())
     })
 }

@@ -195,6 +195,9 @@ impl ScriptIteration {
             vu.sample(Builtin::IterationDuration.into(), took, &Vec::new());
             vu.sample(Builtin::Iterations.into(), 1.0, &Vec::new());
         }
+        if let Some(thrown) = vu.thrown.take() {
+            context.iteration_threw(thrown.lines().next().unwrap_or_default());
+        }
         completed::count(vu, context);
         grpc::close(vu, context);
         vu.count(Counted::Completed);
@@ -276,6 +279,7 @@ impl Function {
             called if self.outlet.is_some() => self.put(called),
             // Of a script that was cancelled the run itself reports it.
             CallResult::Threw(exception) if !vu.is_cancelled() => {
+                *vu.thrown.borrow_mut() = Some(exception.message.clone());
                 let fields =
                     vec![("executor", vu.scenario.name.clone()), ("source", "stacktrace".to_owned())];
                 vu.log(LogLine { level: Level::Error, text: exception.in_full(), fields });

@@ -21,6 +21,9 @@ pub enum LifecycleError {
     /// It took longer than it may.
     #[error("{}() execution timed out after {} seconds; {}Timeout sets the limit", .0.name(), .1.as_secs(), .0.name())]
     TimedOut(Once, Duration),
+    /// It was not called to its end.
+    #[error("{}() was interrupted", .0.name())]
+    Interrupted(Once),
     /// What `setup` returned cannot be given to virtual users.
     #[error("the result of setup() cannot be written as JSON: {}", .0.in_full())]
     NoJson(Exception),
@@ -56,20 +59,18 @@ impl Script {
         if !self.lifecycle().has_setup {
             return Ok(dry_run);
         }
-        let (ticks, data) = self.call_once(Once::Setup, &dry_run, log)?;
-        self.was_set_up(data);
+        let (ticks, called) = self.call_once(Once::Setup, &dry_run, log);
+        self.was_set_up(called?);
         Ok(dry_run.set_up_by(ticks))
     }
 
-    /// Call `teardown`, if there is one.
-    ///
-    /// # Errors
-    /// [`LifecycleError`] when it throws.
-    pub fn tear_down(&self, dry_run: &DryRun, log: &LogSink) -> Result<(), LifecycleError> {
-        if self.lifecycle().has_teardown {
-            self.call_once(Once::Teardown, dry_run, log)?;
+    /// Call `teardown`, if there is one: what it has counted, also where it threw, and what became of it.
+    pub fn tear_down(&self, dry_run: &DryRun, log: &LogSink) -> (Vec<Tick>, Result<(), LifecycleError>) {
+        if !self.lifecycle().has_teardown {
+            return (Vec::new(), Ok(()));
         }
-        Ok(())
+        let (ticks, called) = self.call_once(Once::Teardown, dry_run, log);
+        (ticks, called.map(drop))
     }
 
     fn call_once(
@@ -77,7 +78,7 @@ impl Script {
         once: Once,
         dry_run: &DryRun,
         log: &LogSink,
-    ) -> Result<(Vec<Tick>, Option<String>), LifecycleError> {
+    ) -> (Vec<Tick>, Result<Option<String>, LifecycleError>) {
         let outlet: Outlet = Arc::new(Mutex::new(CallResult::NotEnded));
         let (script, log, into) = (self.clone(), log.clone(), outlet.clone());
         let settings = self.settings();
@@ -85,7 +86,7 @@ impl Script {
             Once::Setup => settings.setup_limit,
             Once::Teardown => settings.teardown_limit,
         };
-        let ticks = dry_run.iterate_once(move || {
+        let (ticks, ended) = dry_run.iterate_once(move || {
             let (exec, group) = (once.name().to_owned(), format!("::{}", once.name()));
             let facts = ScriptScenario { exec, group, ..ScriptScenario::default() };
             Box::new(OneCall { users: ScriptUsers::new(&script, facts, log), into, limit })
@@ -94,19 +95,17 @@ impl Script {
             &mut *outlet.lock().unwrap_or_else(PoisonError::into_inner),
             CallResult::NotEnded,
         );
-        match called {
-            CallResult::Returned(data) => Ok((ticks?, data)),
+        let ended = ended.map_err(LifecycleError::from);
+        let result = match called {
+            CallResult::Returned(data) => ended.map(|()| data),
             CallResult::TimedOut => Err(LifecycleError::TimedOut(once, limit)),
             CallResult::NoJson(exception) if once == Once::Setup => Err(LifecycleError::NoJson(exception)),
             // What `teardown` returns is not used.
-            CallResult::NoJson(_) => Ok((ticks?, None)),
+            CallResult::NoJson(_) => ended.map(|()| None),
             CallResult::Threw(exception) => Err(self.failure(exception).into()),
-            CallResult::NotEnded => {
-                ticks?;
-                let why = format!("{}() was not called to its end", once.name());
-                Err(ScriptError::Exports(why).into())
-            }
-        }
+            CallResult::NotEnded => ended.and(Err(LifecycleError::Interrupted(once))),
+        };
+        (ticks, result)
     }
 }
 

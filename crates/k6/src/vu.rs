@@ -158,6 +158,8 @@ pub(crate) struct Vu {
     suspender: RefCell<Option<Suspender<Resumed, Wait>>>,
     /// Whether its iteration was cancelled: it ends as soon as it can.
     is_cancelled: Cell<bool>,
+    /// What its iteration has thrown.
+    pub(crate) thrown: RefCell<Option<String>>,
 }
 
 impl Vu {
@@ -184,6 +186,7 @@ impl Vu {
             commonjs: RefCell::default(),
             suspender: RefCell::default(),
             is_cancelled: Cell::new(false),
+            thrown: RefCell::default(),
         }
     }
 
@@ -221,6 +224,7 @@ impl Vu {
     /// Begin an iteration on this fiber.
     pub(crate) fn enter(&self, suspender: &Suspender<Resumed, Wait>) {
         self.is_cancelled.set(false);
+        self.thrown.take();
         if self.shared.script.settings().http.cookies == CookieLife::Iteration {
             self.http.jar.take();
         }

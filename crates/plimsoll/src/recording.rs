@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use archive::{Overwrite, RecordError, Recorder, Sinks, Writer};
-use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
+use engine::{Clock, Control, EngineError, Program, RunOptions, Totals, teardown_tick};
 use evidence::manifest::Worker;
 use evidence::sink::Sink;
 use evidence::tick_channel::{TickSender, tick_channel};
-use evidence::{Ending, Instant, Notice, NoticeKind, Observed, RunEnd};
+use evidence::{Ending, Instant, Notice, NoticeKind, Observed, RunEnd, Tick};
 use jiff::Timestamp;
 use workload::Workload;
 
@@ -54,6 +54,15 @@ pub(crate) struct Recording {
     ended_by: EndedBy,
     /// Of a run that ends as soon as it is decided.
     decider: Option<Decider>,
+}
+
+/// A run whose load is over, and whose file is not sealed.
+pub(crate) struct UnsealedRun {
+    file: RunFile,
+    recorder: Recorder,
+    clock: Clock,
+    end: RunEnd,
+    ended_by: EndedBy,
 }
 
 /// A run that is over and in its file.
@@ -159,13 +168,12 @@ impl Recording {
         std::mem::take(&mut self.outlets)
     }
 
-    /// Record how the run ended and seal the file. A failure to record always fails the run; one that the engine broke
-    /// off is still judged and reported.
-    pub(crate) fn seal(
+    /// The load and the observers are over. One that the engine broke off is still judged and reported.
+    pub(crate) fn end_load(
         mut self,
         totals: Result<Totals, EngineError>,
         was_interrupted: bool,
-    ) -> CommandResult<SealedRun> {
+    ) -> UnsealedRun {
         if let Some(decider) = self.decider.take() {
             decider.end();
         }
@@ -173,16 +181,9 @@ impl Recording {
         let end = self.end(totals, was_interrupted);
         let asked = if was_interrupted { "interrupted by a signal" } else { "ended early by the script" };
         self.note_stop(stopped_at, &end.ending, asked);
-        let Recording { file, recorder, observed, ended_by, .. } = self;
-        // The recorder ends when nothing can be observed any more.
-        drop(observed);
-        let recorded = recorder.finish(&end).map_err(|error| Failure::own(not_recorded(&error, &file)))?;
-        recorded.drawing_failures.iter().for_each(outputs::note);
-        let aborted = match end.ending {
-            Ending::Aborted(reason) => Some(broken_off(&reason, ended_by.get())),
-            Ending::Completed | Ending::Interrupted | Ending::Stopped(_) | Ending::Decided => None,
-        };
-        Ok(SealedRun { file, aborted })
+        // The recorder ends when nothing can be observed any more: the sender of what was observed ends here.
+        let Recording { file, recorder, clock, ended_by, .. } = self;
+        UnsealedRun { file, recorder, clock, end, ended_by }
     }
 
     fn end(&self, totals: Result<Totals, EngineError>, was_interrupted: bool) -> RunEnd {
@@ -244,6 +245,32 @@ fn broken_off(reason: &str, ended_by: Option<&EarlyEnd>) -> Failure {
 fn not_recorded(error: &RecordError, file: &RunFile) -> anyhow::Error {
     let see = file.kept().map(|path| format!("; see `plimsoll report {}`", path.display()));
     anyhow!("the run was not recorded to its end: {error}{}", see.unwrap_or_default())
+}
+
+impl UnsealedRun {
+    /// The clock that dates everything in this run.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Add what the run's teardown has counted, in the last second of the load.
+    pub(crate) fn add_teardown(&self, ticks: Vec<Tick>) {
+        if !ticks.is_empty() {
+            self.recorder.add(teardown_tick(ticks, self.end.last_second));
+        }
+    }
+
+    /// Record how the run ended and seal the file. A failure to record always fails the run.
+    pub(crate) fn seal(self) -> CommandResult<SealedRun> {
+        let UnsealedRun { file, recorder, end, ended_by, .. } = self;
+        let recorded = recorder.finish(&end).map_err(|error| Failure::own(not_recorded(&error, &file)))?;
+        recorded.drawing_failures.iter().for_each(outputs::note);
+        let aborted = match end.ending {
+            Ending::Aborted(reason) => Some(broken_off(&reason, ended_by.get())),
+            Ending::Completed | Ending::Interrupted | Ending::Stopped(_) | Ending::Decided => None,
+        };
+        Ok(SealedRun { file, aborted })
+    }
 }
 
 impl SealedRun {

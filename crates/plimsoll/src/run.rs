@@ -11,7 +11,7 @@ use crate::live_output::{self, LiveOutput};
 use crate::making::Offering;
 use crate::outputs::PreopenedReports;
 use crate::prepare::{PreparedRun, prepare};
-use crate::recording::{Recording, SealedRun, TickReaders};
+use crate::recording::{Recording, SealedRun, TickReaders, UnsealedRun};
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
@@ -99,9 +99,18 @@ fn with_live_outputs(
 /// From a target that is ready to a sealed run file.
 pub(crate) fn record(
     listener: &Listener,
-    mut prepared: PreparedRun,
+    prepared: PreparedRun,
     request: &RunRequest<'_>,
 ) -> CommandResult<SealedRun> {
+    offer(listener, prepared, request)?.seal() // 3 to 7
+}
+
+/// From a target that is ready to the end of the load.
+pub(crate) fn offer(
+    listener: &Listener,
+    mut prepared: PreparedRun,
+    request: &RunRequest<'_>,
+) -> CommandResult<UnsealedRun> {
     let offering = Offering::ready(&mut prepared, request)?;
     let more = with_live_outputs(prepared.readers.take(), &prepared, request)?;
     let (workload, loops) = (prepared.program.workload(), request.loops());
@@ -117,5 +126,5 @@ pub(crate) fn record(
     let offered = offering.run(&options, recording.take_outlets(), &recording.observed().clone()); // 5
     recording.note_limits(&options.program, offered.folded_endpoints);
     watchers.stop(); // 6
-    recording.seal(offered.totals, listener.interrupted()) // 7
+    Ok(recording.end_load(offered.totals, listener.interrupted()))
 }

@@ -1,5 +1,5 @@
 //! `plimsoll run SCRIPT`: a k6 script, through the stations of every run. `setup` is called before the archive begins,
-//! `teardown` after the load; k6's summary and thresholds come before the verdict.
+//! `teardown` between the load and the seal; k6's summary and thresholds come before the verdict.
 
 mod coloured;
 mod command_line;
@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use engine::{DryRun, Program};
+use engine::DryRun;
 use k6::options::OptionsError;
 use k6::{LifecycleError, LogSink, Once, ScriptError};
 
@@ -35,6 +35,7 @@ use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::kubernetes;
 use crate::prepare::prepare;
+use crate::recording::UnsealedRun;
 use crate::run;
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest, ScriptRules};
@@ -92,9 +93,11 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     prepared.workers = workers.map(|workers| served::set_up(workers, &loaded));
     prepared.readers = Some(readers(&loaded, log.sink()));
     let program = prepared.program.clone();
-    let mut sealed = run::record(&listener, prepared, &request)?; // 3 to 7
-    listener.load_is_over();
-    let torn_down = tear_down(&loaded, program, &log.sink());
+    let unsealed = run::offer(&listener, prepared, &request)?; // 3 to 6
+    let once = DryRun::timed(program, unsealed.clock(), listener.control_teardown());
+    let torn_down = tear_down(&loaded, &unsealed, once, &log.sink());
+    let mut sealed = unsealed.seal()?; // 7
+    listener.run_is_sealed();
     drop(loaded.values.take());
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
@@ -151,12 +154,14 @@ fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved
     Ok(Resolved { loaded, workers: Some(workers) })
 }
 
-/// Call `teardown` after the load, whatever became of it.
-fn tear_down(loaded: &LoadedScript, program: Arc<Program>, log: &LogSink) -> CommandResult<()> {
+/// Call `teardown` after the load, whatever became of it. What it counts belongs to the run.
+fn tear_down(loaded: &LoadedScript, run: &UnsealedRun, once: DryRun, log: &LogSink) -> CommandResult<()> {
     if loaded.options.options.no_teardown == Some(true) {
         return Ok(());
     }
-    loaded.script.tear_down(&DryRun::new(program), log).map_err(failed)
+    let (ticks, torn_down) = loaded.script.tear_down(&once, log);
+    run.add_teardown(ticks);
+    torn_down.map_err(failed)
 }
 
 fn unusable(error: OptionsError) -> Failure {
@@ -177,6 +182,7 @@ fn failed(error: LifecycleError) -> Failure {
     match error {
         LifecycleError::TimedOut(Once::Setup, _) => own(SETUP_TIMED_OUT, error),
         LifecycleError::TimedOut(Once::Teardown, _) => own(TEARDOWN_TIMED_OUT, error),
+        LifecycleError::Interrupted(_) => own(outcome::SIGNALLED, error),
         LifecycleError::NoJson(_) => own(NOTHING_TO_CALL, error),
         LifecycleError::Script(error) => threw(&error),
         LifecycleError::Engine(error) => Failure::own(error),

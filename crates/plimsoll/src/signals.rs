@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM. Before the load they end the process, also where it inherited them as ignored: a shell starts
 //! background jobs with interrupts ignored. While a run is under way the first stops arrivals and drains, the second
-//! ends at once. While a script's `teardown` is waited for the first is noted, and a further one ends the process.
+//! ends at once. While a script's `teardown` is waited for the first is noted, and a further one cuts it short. Once the run
+//! of a script is sealed a further one ends the process.
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -45,8 +46,8 @@ enum Stage {
     Before,
     /// A run is under way; the message answers the first signal.
     UnderWay(Control, &'static str),
-    /// The run is sealed, and a script's `teardown` under way.
-    Teardown,
+    /// The run of a script is sealed, and what is left is to show it.
+    Sealed,
     /// Arms of an experiment are started, readied, reset or stopped. What runs is stopped before the command ends.
     BetweenSlots,
 }
@@ -100,9 +101,15 @@ impl Listener {
         control
     }
 
-    /// The load is over and a script's `teardown` begins.
-    pub(crate) fn load_is_over(&self) {
-        self.enter(Stage::Teardown);
+    /// The load is over and a script's `teardown` begins: the first signal of the run is noted, a further one ends it through
+    /// the control that this returns.
+    pub(crate) fn control_teardown(&self) -> Control {
+        self.control("stopping: waiting for teardown; once more to end at once")
+    }
+
+    /// The run of a script is sealed.
+    pub(crate) fn run_is_sealed(&self) {
+        self.enter(Stage::Sealed);
     }
 
     /// An experiment begins, or one of its runs is over: signals are noted, and the experiment stops its arms and ends.
@@ -144,15 +151,13 @@ impl SignalState {
                 note(message);
                 control.drain();
             }
-            Stage::Teardown if is_first => {
-                note("stopping: waiting for teardown; once more to end at once");
-            }
+            Stage::Sealed if is_first => note("the run is over; once more to end without its summary"),
             Stage::BetweenSlots => note("stopping: what was started is stopped first"),
             Stage::UnderWay(control, _) => {
                 note(AT_ONCE);
                 control.abandon();
             }
-            Stage::Teardown | Stage::Before => {
+            Stage::Sealed | Stage::Before => {
                 note(AT_ONCE);
                 self.end(signal);
             }

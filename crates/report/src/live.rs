@@ -276,8 +276,8 @@ impl LiveView {
             return rendered([&full], style, width);
         }
         let throughput = format!("{} req/s", number::rate_or_none(Some(now.throughput_per_s)));
-        let failures = format!("{} failed", number::count(now.failed + now.dropped));
-        rendered([&joined(&now, [throughput, failures, String::new()])], style, width)
+        let failed = format!("{} failed", number::count(now.failed));
+        rendered([&joined(&now, [throughput, with_dropped(failed, &now), String::new()])], style, width)
     }
 }
 
@@ -340,14 +340,19 @@ fn throughput(now: &LiveNumbers) -> String {
 
 fn failures(now: &LiveNumbers) -> String {
     let share = number::share(now.failed, now.completed);
-    let mut text = match now.failed {
+    let failed = match now.failed {
         0 => "0 failed".to_owned(),
         n => format!("{} failed ({share})", number::count(n)),
     };
-    if now.dropped > 0 {
-        text.push_str(&format!(", {} dropped", number::count(now.dropped)));
+    with_dropped(failed, now)
+}
+
+/// What was never sent has not failed.
+fn with_dropped(failed: String, now: &LiveNumbers) -> String {
+    match now.dropped {
+        0 => failed,
+        n => format!("{failed}, {} dropped", number::count(n)),
     }
-    text
 }
 
 fn failure_tone(now: &LiveNumbers) -> Tone {

@@ -88,11 +88,11 @@ fn is_check(key: &Key, check: Option<&str>) -> bool {
 }
 
 impl Filter {
-    /// Whether observations of this endpoint in the key's scenario and phase count. The run's setup, a phase that no plan
-    /// has, is no load.
+    /// Whether observations of this endpoint in the key's scenario and phase count. The run's setup and its
+    /// teardown are no load.
     fn selects(&self, key: &Key, endpoint: &str) -> bool {
         let is_any_or = |filter: &Option<String>, name: &str| filter.as_ref().is_none_or(|f| f == name);
-        &*key.phase != "setup"
+        !Key::is_beside_load(&key.phase)
             && is_any_or(&self.endpoint, endpoint)
             && is_any_or(&self.scenario, &key.scenario)
             && is_any_or(&self.phase, &key.phase)

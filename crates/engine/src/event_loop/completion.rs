@@ -165,7 +165,10 @@ impl EventLoop {
         user.iteration.resume(event, &mut context)
     }
 
+    /// Do what an iteration asks for after an event of `now`. The scripts of a batch of events run one after the other, and
+    /// what follows from the later ones waits for the earlier ones.
     fn do_requested(&mut self, user: UserIndex, progress: Progress, now: Instant) -> Result<(), EngineError> {
+        let now = now.max(self.script_cpu.ended_at());
         let serial = self.users.get(user).serial;
         let mut requests = std::mem::take(&mut self.requests);
         for request in requests.drain(..) {

@@ -30,10 +30,15 @@ impl RunDelay {
     /// How long the thread waited for a processor within this sleep, at least: all that it waited since the last call may
     /// have been before the sleep.
     pub(super) fn within(&mut self, began: Instant, ended: Instant) -> Duration {
+        let before = began.since(self.read_at);
+        self.until(ended).saturating_sub(before).min(ended.since(began))
+    }
+
+    /// How long the thread waited for a processor since the last call; zero where the kernel does not count.
+    pub(super) fn until(&mut self, ended: Instant) -> Duration {
         let Some(waited_ns) = self.read_ns() else { return Duration::ZERO };
-        let waited = waited_ns.saturating_sub(std::mem::replace(&mut self.waited_ns, waited_ns));
-        let before = began.since(std::mem::replace(&mut self.read_at, ended));
-        Duration::from_nanos(waited).saturating_sub(before).min(ended.since(began))
+        self.read_at = ended;
+        Duration::from_nanos(waited_ns.saturating_sub(std::mem::replace(&mut self.waited_ns, waited_ns)))
     }
 
     /// The second number of `schedstat`.

@@ -79,6 +79,12 @@ impl Sleeper {
         Ok(())
     }
 
+    /// How long the loop waited for a processor since this was asked last, or it slept for long: its turn that ends now waited
+    /// at most so long.
+    pub(super) fn waited_at_most(&mut self, ended: Instant) -> Duration {
+        self.run_delay.until(ended)
+    }
+
     /// When the loop last woke up.
     pub(super) fn woke_at(&self) -> Instant {
         self.woke

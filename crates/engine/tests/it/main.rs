@@ -33,6 +33,7 @@ mod proxy;
 mod recorder;
 mod retries;
 mod script_connections;
+mod script_time;
 mod scripts;
 mod semantics;
 mod stall;

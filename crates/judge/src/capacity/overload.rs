@@ -91,7 +91,7 @@ impl OverloadRun<'_> {
     fn answered(&self, seconds: Seconds, of: &dyn Fn(&str) -> bool) -> Result<Histogram, ReadError> {
         let mut times = Histogram::new();
         let is_it = |key: &evidence::Key| {
-            key.outcome == Some(Outcome::Ok) && &*key.phase != "setup" && of(&key.phase)
+            key.outcome == Some(Outcome::Ok) && !evidence::Key::is_beside_load(&key.phase) && of(&key.phase)
         };
         for (id, _) in select(self.run.keys(), Metric::ResponseTime, is_it) {
             times.merge(&self.run.histogram(id, seconds.clone())?);

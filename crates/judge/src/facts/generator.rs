@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::run::{ReadError, select};
-use evidence::{Coverage, Histogram, Instance, Metric, Run, SeriesKey, Window, coverage};
+use evidence::{Coverage, Histogram, Instance, Key, Metric, Run, SeriesKey, Window, coverage};
 use workload::Workload;
 
 use crate::facts::STALL_MS;
@@ -77,9 +77,30 @@ pub(crate) struct LoopStalls {
     pub(crate) phase: String,
     /// None in files whose version does not distinguish loops.
     pub(crate) instance: Option<Instance>,
+    /// What the code of a script took, where that is recorded.
+    pub(crate) by_script: Stalled,
+    /// Everything else.
+    pub(crate) other: Stalled,
+}
+
+/// How long a loop was stalled.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Stalled {
     /// Share of the phase, 0 to 1.
     pub(crate) share: f64,
     pub(crate) longest_ms: f64,
+}
+
+impl Stalled {
+    /// The longer of these turns, as a part of `time_us`.
+    fn of(turns: &Histogram, time_us: f64) -> Stalled {
+        let long = turns.buckets().filter(|(low, ..)| *low as f64 >= STALL_MS * 1_000.0);
+        let stalled_us: f64 = long.map(|(low, high, count)| (low + high) as f64 / 2.0 * count as f64).sum();
+        Stalled {
+            share: (stalled_us / time_us.max(1.0)).min(1.0),
+            longest_ms: turns.max_us().unwrap_or(0) as f64 / 1_000.0,
+        }
+    }
 }
 
 /// Time that a scenario spent at its VU limit in a phase.
@@ -142,20 +163,19 @@ fn loops(cpu: &[OwnSeries<'_>], phase: &PhaseWindow) -> Vec<LoopUse> {
 
 /// The stalls of each loop; of files that do not distinguish loops those of all, as a share of the time of all `loops`.
 fn stalls(run: &dyn Run, phase: &PhaseWindow, loops: usize) -> Result<Vec<LoopStalls>, ReadError> {
-    let mut turns: BTreeMap<Option<Instance>, Histogram> = BTreeMap::new();
+    let mut turns: BTreeMap<Option<Instance>, [Histogram; 2]> = BTreeMap::new();
     for (id, key) in select(run.keys(), Metric::LoopStall, |_| true) {
-        turns.entry(key.instance).or_default().merge(&run.histogram(id, phase.seconds())?);
+        let is_script = key.tags.get(Key::CAUSE).is_some_and(|cause| **cause == *Key::SCRIPT);
+        let by_cause = &mut turns.entry(key.instance).or_default()[usize::from(is_script)];
+        by_cause.merge(&run.histogram(id, phase.seconds())?);
     }
-    let stalls = |(instance, turns): (Option<Instance>, Histogram)| {
-        let long = turns.buckets().filter(|(low, ..)| *low as f64 >= STALL_MS * 1_000.0);
-        let stalled_us: f64 = long.map(|(low, high, count)| (low + high) as f64 / 2.0 * count as f64).sum();
+    let stalls = |(instance, [other, by_script]): (Option<Instance>, [Histogram; 2])| {
         let loops = if instance.is_some() { 1 } else { loops };
         let time_us = phase.length_s() * loops as f64 * 1e6;
-        let longest_ms = turns.max_us()? as f64 / 1_000.0;
-        let share = (stalled_us / time_us.max(1.0)).min(1.0);
-        Some(LoopStalls { phase: phase.name.clone(), instance, share, longest_ms })
+        let [by_script, other] = [by_script, other].map(|turns| Stalled::of(&turns, time_us));
+        LoopStalls { phase: phase.name.clone(), instance, by_script, other }
     };
-    Ok(turns.into_iter().filter_map(stalls).collect())
+    Ok(turns.into_iter().map(stalls).collect())
 }
 
 /// The mean over the loops that were active.

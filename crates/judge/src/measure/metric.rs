@@ -13,6 +13,9 @@ use crate::shares::LEAST_BATCHES;
 /// k6's name of the counter of iterations that were due and never begun, which runs count by their cause.
 const DROPPED_ITERATIONS: &str = "dropped_iterations";
 
+/// k6's gauges of virtual users, which runs record in another form.
+const READ_BY_TICKS: [&str; 2] = ["vus", "vus_max"];
+
 /// The value of a threshold's metric.
 pub(super) fn observe(
     source: &MeasureSource<'_>,
@@ -29,8 +32,13 @@ pub(super) fn observe(
     let shown = if is_known { Value::Finite(value) } else { missing() };
     let mut measurement = Measurement::new(shown, measure.unit(), all.count);
     measurement.unanswered = unanswered(source, objective, measure)?;
-    let is_recorded = is_known || measure.statistic != MetricStatistic::Last;
-    measurement.holds_in_k6 = is_recorded.then(|| objective.comparison.holds(value, objective.bound));
+    let is_recorded = is_known || !READ_BY_TICKS.contains(&measure.name.as_str());
+    // k6 takes what has no values as 0, except a rate, whose thresholds then hold.
+    let holds = || {
+        let is_rate_without_values = measure.statistic == MetricStatistic::NonzeroShare && all.count == 0;
+        is_rate_without_values || objective.comparison.holds(value, objective.bound)
+    };
+    measurement.holds_in_k6 = is_recorded.then(holds);
     if matches!(measure.statistic, MetricStatistic::Mean | MetricStatistic::Quantile(_)) && is_known {
         let batches: Vec<f64> = batches(source, measure)?
             .iter()

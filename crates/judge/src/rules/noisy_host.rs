@@ -9,7 +9,7 @@ use crate::facts::WINDOW_S;
 use crate::facts::{Facts, FrequencyRange, Host, LoopStalls, OtherProcesses, StealShares};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::rules::generator_saturated::{LOOP_CPU, STALLED, by_script};
+use crate::rules::generator_saturated::{LOOP_CPU, STALLED};
 
 pub(crate) use joined::{busy_phases, join};
 
@@ -18,8 +18,8 @@ pub(crate) const RULE: Rule = Rule {
     title: "noisy-host",
     severity: Severity::Inconclusive,
     tests: "Whether other work took processor time. Each of three signs shows it. Stalls: the generator paused \
-            for more than 1 % of a phase of 1 s or longer, counting pauses of 2 ms or longer, although its loop \
-            used at most 80 % of a core and no script explains the pauses (L3). Steal: the hypervisor took more \
+            for more than 1 % of a phase of 1 s or longer, counting pauses of 2 ms or longer without what the \
+            code of a script took of them (L3), although its loop used at most 80 % of a core. Steal: the hypervisor took more \
             than 1 % of the processors' time on average, or more than 5 % in any 10 s. Other processes: where a \
             target is observed, processes other than the generator and the observed targets used more than 0.25 \
             cores while a process waited for a processor for more than 5 % of 10 s. All signs together are one \
@@ -101,22 +101,21 @@ fn worst_stall<'f>(facts: &'f Facts<'_>, is_selected: impl Fn(&str) -> bool) -> 
     let is_long = |name: &str| facts.phase(name).is_some_and(|phase| phase.length_s() >= LEAST_PHASE_S);
     let stalls = facts.generator.stalls.iter();
     let selected = stalls.filter(|stalls| is_selected(&stalls.phase) && is_long(&stalls.phase));
-    let is_explained = |stalls: &LoopStalls| is_busy(stalls) || by_script(facts, stalls).is_some();
-    let others = selected.filter(|stalls| stalls.share > STALLED && !is_explained(stalls));
-    others.max_by(|a, b| a.share.total_cmp(&b.share))
+    let others = selected.filter(|stalls| stalls.other.share > STALLED && !is_busy(stalls));
+    others.max_by(|a, b| a.other.share.total_cmp(&b.other.share))
 }
 
 fn stalled(worst: &LoopStalls) -> Sign {
     let who = worst.instance.map_or_else(|| "the generator".to_owned(), |instance| instance.to_string());
     let what = format!(
         "{who} was stalled for {} of `{}` (longest stall {})",
-        numbers::percent(worst.share),
+        numbers::percent(worst.other.share),
         worst.phase,
-        numbers::ms(worst.longest_ms)
+        numbers::ms(worst.other.longest_ms)
     );
     let figures = vec![
-        ("time stalled", worst.share * 100.0, "%"),
-        ("longest stall", worst.longest_ms, "ms"),
+        ("time stalled", worst.other.share * 100.0, "%"),
+        ("longest stall", worst.other.longest_ms, "ms"),
         ("threshold", STALLED * 100.0, "%"),
     ];
     Sign { what, figures }

@@ -193,6 +193,10 @@ impl Draft {
             Metric::Started => self.scenario_phase(key).started += sum,
             Metric::Dropped => self.scenario_phase(key).dropped_unknown += sum,
             Metric::IterationsDone => self.scenario_phase(key).done += sum,
+            Metric::IterationsThrew => {
+                let what = key.tags.get(Key::REASON).cloned().unwrap_or_else(|| Name::from(""));
+                *self.scenario_phase(key).threw.entry(what).or_default() += sum;
+            }
             Metric::IterationsCancelled => self.scenario_phase(key).cancelled += sum,
             Metric::DroppedCap => {
                 self.scenario_phase(key).dropped_vu_limit += sum;

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use evidence::Key;
+
 use super::section::{Item, Section};
 use workload::model::Phase;
 use workload::nearest::nearest;
@@ -18,9 +20,9 @@ pub(super) fn read(root: &Section<'_>) -> Vec<Phase> {
     for section in root.tables("phases", "a phase") {
         let name = section.need("name", "`name = \"warm-up\"`").and_then(|item| {
             let name = item.text()?;
-            if name.is_empty() || name == "setup" || phases.iter().any(|phase| phase.name == name) {
+            if name.is_empty() || Key::is_beside_load(name) || phases.iter().any(|phase| phase.name == name) {
                 item.wrong(format!(
-                    "a phase cannot be called `{name}`: names are unique, not empty, not `setup`"
+                    "a phase cannot be called `{name}`: names are unique, not empty, not `setup` or `teardown`"
                 ));
             }
             Some(name.to_owned())

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use evidence::Key;
+
 use super::data::DataSets;
 use super::section::Section;
 use super::verify::ValueNames;
@@ -95,8 +97,8 @@ fn read_phases(root: &Section<'_>, end: Duration) -> Option<Vec<Phase>> {
 fn read_name(section: &Section<'_>, others: &[Phase]) -> String {
     let Some(item) = section.need("name", "`name = \"warm-up\"`") else { return String::new() };
     let name = item.text().unwrap_or_default();
-    if name.is_empty() || name == "setup" || others.iter().any(|phase| phase.name == name) {
-        item.wrong(format!("a phase cannot be called `{name}`: names are unique, not empty, not `setup`"));
+    if name.is_empty() || Key::is_beside_load(name) || others.iter().any(|phase| phase.name == name) {
+        item.wrong(format!("a phase cannot be called `{name}`: names are unique, not empty, not `setup` or `teardown`"));
     }
     name.to_owned()
 }

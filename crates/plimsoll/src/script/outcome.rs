@@ -237,7 +237,7 @@ impl ScriptOutcome {
         outputs::print(&shown(&summary_text(&self.summary, mode, colours), colours))
     }
 
-    /// k6's exit code; where that is 0 and the evidence cannot support a verdict, that of the verdict.
+    /// k6's exit code; where that is 0 although the evidence cannot support a verdict, or nothing succeeded, that of the verdict.
     pub(super) fn exit_code(&self, judgement: &Judgement, was_interrupted: bool, only_k6: bool) -> u8 {
         if let Some(why) = &self.aborted {
             outputs::note(why);
@@ -263,9 +263,14 @@ impl ScriptOutcome {
         if !policy::violated(judgement).is_empty() {
             return CROSSED;
         }
-        match judgement.verdict {
-            verdict @ Verdict::Invalid if !only_k6 => ::judge::exit_code(verdict),
-            _ => 0,
-        }
+        let own = match judgement.verdict {
+            _ if only_k6 => return 0,
+            Verdict::Invalid => Verdict::Invalid,
+            _ if judgement.has_no_success => Verdict::Fail,
+            _ => return 0,
+        };
+        let code = ::judge::exit_code(own);
+        outputs::note(format_args!("exit code {code}, of k6 0 (--k6-exit-codes): {}", judgement.because));
+        code
     }
 }

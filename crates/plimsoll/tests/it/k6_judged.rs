@@ -248,3 +248,39 @@ fn a_report_shows_times_beside_those_of_k6_and_what_the_script_cost() {
     }
     folder.plimsoll(&["report", "run.plimsoll"]).exits_with(0).stdout_contains(&["What k6 does not say"]);
 }
+
+/// The script measures its own work, and how long its calls take.
+#[test]
+fn the_time_of_a_script_is_part_of_its_iteration_and_of_no_request() {
+    let script = "
+        import http from 'k6/http';
+        import { check } from 'k6';
+        import { Trend } from 'k6/metrics';
+        const tail = new Trend('tail');
+        const big = JSON.stringify(Array.from({ length: 20000 }, (_, i) => ({ id: i, name: `n${i}` })));
+        export const options = { vus: 1, iterations: 30, thresholds: { checks: ['rate==1'] } };
+        export default function () {
+            JSON.parse(big);
+            const before = Date.now();
+            const { timings } = http.get(`${__ENV.BASE}/item`);
+            const after = Date.now();
+            check(timings, { 'a request waits within its call': (t) => t.blocked <= after - before + 1 });
+            JSON.parse(big);
+            tail.add(Date.now() - after);
+        }";
+    let (folder, target) = folder(script, Behaviour::ok());
+    let ran = run(&folder, &target, &["--json", "run.json", "--summary-export", "summary.json"]);
+    ran.exits_with(0);
+    let report = folder.json("run.json");
+    let iterations = &report["beside_k6"]["times"][1];
+    for quantile in ["p50_ms", "p95_ms", "p99_ms", "max_ms"] {
+        let value = |which: &str| iterations[which][quantile].as_f64().unwrap();
+        assert!(value("from_due") >= value("in_k6") * 0.998, "{quantile}: {iterations:#}");
+    }
+    let tail_ms = folder.json("summary.json")["metrics"]["tail"]["min"].as_f64().unwrap();
+    assert!(iterations["from_due"]["p50_ms"].as_f64().unwrap() >= tail_ms, "{tail_ms} {iterations:#}");
+    let findings = report["findings"].as_array().unwrap();
+    let is_about_the_script = |finding: &&Value| finding["rule"] == "L3";
+    let what = findings.iter().find(is_about_the_script).unwrap_or_else(|| panic!("{findings:#?}"));
+    assert!(what["what"].as_str().unwrap().to_lowercase().contains("the script held"), "{what:#}");
+}

@@ -4,15 +4,13 @@
 use evidence::coverage::Coverage;
 use evidence::metric::MetricSums;
 use evidence::run::ReadError;
-use evidence::{Histogram, Metric, Outcome, Run, STALL, SeriesKey, Window};
+use evidence::{Histogram, Key, Metric, Outcome, Run, STALL, SeriesKey, Window};
 use serde::Serialize;
 use workload::{Flow, Workload};
 
 use super::Times;
 use crate::number;
 
-/// The phase of a run's setup, whose requests are due at no instant.
-const SETUP: &str = "setup";
 /// From this share of the generator's CPU on, the script decides how much load it can offer.
 const MOST: f64 = 0.5;
 
@@ -23,6 +21,8 @@ pub struct BesideK6 {
     pub times: Vec<TimesBeside>,
     /// Iterations that were due and never begun.
     pub never_begun: NeverBegun,
+    /// How those ended that were begun.
+    pub ended: EndedIterations,
     /// CPU of the script; none where it was not measured.
     pub script_cpu: Option<ScriptCpu>,
 }
@@ -51,6 +51,28 @@ pub struct NeverBegun {
     pub generator_late: u64,
 }
 
+/// How iterations ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct EndedIterations {
+    /// They came to their end, with an exception or without.
+    pub done: u64,
+    /// Of those, they threw.
+    pub threw: u64,
+    /// They were cut short by the end of the load or of the run.
+    pub interrupted: u64,
+    /// What they threw, the most frequent first.
+    pub exceptions: Vec<ThrownException>,
+}
+
+/// What iterations threw.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ThrownException {
+    /// Its text; empty for the rest, where there were too many different ones.
+    pub what: String,
+    /// How many iterations threw it.
+    pub count: u64,
+}
+
 /// CPU that the JavaScript of a script used, estimated from a sample of its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ScriptCpu {
@@ -76,12 +98,13 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Option<BesideK6>,
         times.extend((beside.in_k6.count > 0 && beside.from_due.count > 0).then_some(beside));
     }
     let never_begun = NeverBegun::of(run)?;
-    Ok(Some(BesideK6 { times, never_begun, script_cpu: ScriptCpu::of(run)? }))
+    let ended = EndedIterations::of(run)?;
+    Ok(Some(BesideK6 { times, never_begun, ended, script_cpu: ScriptCpu::of(run)? }))
 }
 
 fn of_trend(run: &dyn Run, name: &str) -> Result<Times, ReadError> {
     let mut all = MetricSums::default();
-    for (id, _) in run.metrics().iter().filter(|(_, key)| *key.name == *name && &*key.phase != SETUP) {
+    for (id, _) in run.metrics().iter().filter(|(_, key)| *key.name == *name && !Key::is_beside_load(&key.phase)) {
         all.merge(&run.metric(*id, run.whole())?);
     }
     let is_any = all.count > 0;
@@ -98,8 +121,8 @@ fn of_trend(run: &dyn Run, name: &str) -> Result<Times, ReadError> {
 
 fn of_metric(run: &dyn Run, metric: Metric) -> Result<Times, ReadError> {
     let mut all = Histogram::new();
-    let is_counted = |key: &evidence::Key| {
-        key.metric == metric && &*key.phase != SETUP && key.outcome != Some(Outcome::Cancelled)
+    let is_counted = |key: &Key| {
+        key.metric == metric && !Key::is_beside_load(&key.phase) && key.outcome != Some(Outcome::Cancelled)
     };
     for (id, _) in run.keys().iter().filter(|(_, key)| is_counted(key)) {
         all.merge(&run.histogram(*id, run.whole())?);
@@ -141,6 +164,45 @@ impl NeverBegun {
     /// All of them.
     pub fn all(&self) -> u64 {
         self.users_busy + self.users_held_up + self.generator_late
+    }
+}
+
+impl EndedIterations {
+    fn of(run: &dyn Run) -> Result<EndedIterations, ReadError> {
+        let mut ended = EndedIterations::default();
+        for (id, key) in run.keys().iter().filter(|(_, key)| !Key::is_beside_load(&key.phase)) {
+            match key.metric {
+                Metric::IterationsDone => ended.done += run.total(*id)?,
+                Metric::IterationsCancelled => ended.interrupted += run.total(*id)?,
+                Metric::IterationsThrew => {
+                    let what = key.tags.get(Key::REASON).map(ToString::to_string).unwrap_or_default();
+                    ended.threw(what, run.total(*id)?);
+                }
+                _ => {}
+            }
+        }
+        ended.exceptions.sort_by_key(|thrown| std::cmp::Reverse(thrown.count));
+        Ok(ended)
+    }
+
+    fn threw(&mut self, what: String, count: u64) {
+        self.threw += count;
+        match self.exceptions.iter_mut().find(|known| known.what == what) {
+            Some(known) => known.count += count,
+            None => self.exceptions.push(ThrownException { what, count }),
+        }
+    }
+
+    /// What is not usual; none where every iteration came to its end without an exception. What was thrown is in a finding.
+    fn in_words(&self) -> Option<String> {
+        let threw = (self.threw > 0)
+            .then(|| format!("{} of them threw", number::count(self.threw)));
+        let interrupted = (self.interrupted > 0)
+            .then(|| format!("{} were interrupted", number::count(self.interrupted)));
+        let done = format!("{} iterations came to their end", number::count(self.done));
+        (self.threw + self.interrupted > 0).then(|| {
+            [Some(done), threw, interrupted].into_iter().flatten().collect::<Vec<_>>().join("; ") + "."
+        })
     }
 }
 
@@ -199,6 +261,7 @@ impl BesideK6 {
             );
         }
         sentences.push(self.never_begun.in_words());
+        sentences.extend(self.ended.in_words());
         sentences.extend(self.script_cpu.map(ScriptCpu::in_words));
         sentences
     }

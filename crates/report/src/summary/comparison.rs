@@ -236,9 +236,9 @@ fn phases(sides: &[TalliedSide<'_>]) -> Vec<String> {
             names.push(name.to_owned());
         }
     };
-    let has_setup = |side: &TalliedSide<'_>| side.tally.endpoints.keys().any(|key| &*key.phase == "setup");
+    let has_setup = |side: &TalliedSide<'_>| side.tally.endpoints.keys().any(|key| &*key.phase == evidence::Key::SETUP);
     if sides.iter().any(has_setup) {
-        add("setup");
+        add(evidence::Key::SETUP);
     }
     for side in sides {
         side.phases.iter().for_each(|phase| add(&phase.name));

@@ -5,7 +5,7 @@ use evidence::{ClaimEffect, Finding, RuleId};
 use super::{of_machine, signs, worst_stall};
 use crate::facts::{Facts, LoopUse};
 use crate::numbers;
-use crate::rules::generator_saturated::{LOOP_CPU, busiest_use};
+use crate::rules::generator_saturated::{LOOP_CPU, busiest_use, holds};
 
 /// The findings, with late drops and busy loops of phases in which neighbours took the processor as parts of the finding
 /// that says so. It affects every claim as the gravest of its parts does.
@@ -39,7 +39,7 @@ fn is_part(facts: &Facts<'_>, finding: &Finding) -> bool {
     let Some(phase) = finding.scope.phase.as_deref() else { return false };
     match finding.rule {
         RuleId::L2 => worst_stall(facts, |name| name == phase).is_some() || machine_shows_it(facts, phase),
-        RuleId::L3 => machine_shows_it(facts, phase),
+        RuleId::L3 => machine_shows_it(facts, phase) && holds(facts, phase).next().is_none(),
         _ => false,
     }
 }

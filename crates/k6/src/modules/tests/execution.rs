@@ -49,7 +49,7 @@ fn iterate(script: &Script, lines: &Lines) -> Vec<String> {
     let make = move || -> Box<dyn engine::iteration::UserMaker> {
         Box::new(ScriptUsers::new(&users, ScriptScenario::from(&shape()), log))
     };
-    dry_run().iterate_once(make).expect("one iteration");
+    dry_run().iterate_once(make).1.expect("one iteration");
     lines.take()
 }
 

@@ -1,0 +1,108 @@
+//! Runs of scripts in which nothing succeeded, or in which iterations threw or were interrupted.
+
+use serde_json::{Value, json};
+use testbed::Behaviour;
+
+use crate::command::{CommandOutput, TestFolder};
+use crate::k6_scripts::folder;
+
+/// Run a script, with `BASE` as the address of its target.
+fn run_at(base: &str, script: &str, more: &[&str]) -> (TestFolder, CommandOutput) {
+    let folder = TestFolder::new("");
+    folder.write("script.js", script);
+    let base = format!("BASE={base}");
+    let fixed = ["run", "script.js", "-e", &base, "--quiet", "--evidence", "run.plimsoll", "--json", "run.json"];
+    let ran = folder.plimsoll(&[&fixed[..], more].concat());
+    (folder, ran)
+}
+
+/// Nothing listens there.
+const DEAD: &str = "http://127.0.0.1:1";
+
+fn ended(folder: &TestFolder) -> Value {
+    folder.json("run.json")["beside_k6"]["ended"].clone()
+}
+
+#[test]
+fn a_run_whose_every_iteration_threw_fails_and_says_what_was_thrown() {
+    let script = "
+        export const options = { vus: 2, iterations: 6, thresholds: { iterations: ['count==6'] } };
+        export default function () { crypto.randomUUID(); }";
+    let (folder, ran) = run_at(DEAD, script, &[]);
+    let nothing = "Nothing succeeded: all of 6 iterations threw; 6 × ReferenceError: crypto is not defined.";
+    ran.exits_with(3)
+        .stdout_contains(&["FAIL", nothing, "T6 iterations-threw", "6 of them threw"])
+        .stderr_contains(&["exit code 3, of k6 0 (--k6-exit-codes)"]);
+    let thrown = json!([{ "what": "ReferenceError: crypto is not defined", "count": 6 }]);
+    assert_eq!(ended(&folder), json!({ "done": 6, "threw": 6, "interrupted": 0, "exceptions": thrown }));
+    let (_, as_k6) = run_at(DEAD, script, &["--k6-exit-codes"]);
+    as_k6.exits_with(0).stdout_contains(&["FAIL", nothing]);
+}
+
+#[test]
+fn a_target_that_never_answers_fails_the_run_though_its_thresholds_hold() {
+    let script = "
+        import http from 'k6/http';
+        export const options = { iterations: 3, thresholds: { iterations: ['count==3'], http_req_duration: ['p(95)<60000'] } };
+        export function setup() {}
+        export default function () { http.get(__ENV.BASE); }";
+    let (_, ran) = run_at(DEAD, script, &[]);
+    ran.exits_with(3).stdout_contains(&["✓ 'count==3'", "Nothing succeeded: all of 3 requests failed"]);
+    run_at(DEAD, script, &["--k6-exit-codes"]).1.exits_with(0);
+    let crossed = script.replace("count==3", "count==4");
+    run_at(DEAD, &crossed, &[]).1.exits_with(99);
+}
+
+#[test]
+fn a_setup_that_succeeds_is_no_success_of_the_load() {
+    let script = "
+        import http from 'k6/http';
+        export const options = { iterations: 3 };
+        export function setup() { http.get(__ENV.BASE); }
+        export default function () { http.get('http://127.0.0.1:1/'); }
+        export function teardown() { http.get(__ENV.BASE); }";
+    let (folder, target) = folder(script, Behaviour::ok());
+    let base = format!("BASE=http://{}", target.addr());
+    let ran = folder.plimsoll(&["run", "script.js", "-e", &base, "--quiet", "--evidence", "run.plimsoll"]);
+    ran.exits_with(3).stdout_contains(&["Nothing succeeded: all of 3 requests failed"]);
+    assert_eq!(target.requests(), 2);
+}
+
+#[test]
+fn iterations_that_threw_and_that_were_interrupted_are_counted() {
+    let script = "
+        import { sleep } from 'k6';
+        export const options = { scenarios: {
+            some: { executor: 'per-vu-iterations', vus: 1, iterations: 5, maxDuration: '20s' },
+            cut: { executor: 'constant-vus', vus: 2, duration: '1s', gracefulStop: '0s', exec: 'long' },
+        } };
+        export default function () { if (__ITER % 2 === 1) throw new Error(`odd\\nand more`); }
+        export function long() { sleep(3600); }";
+    let (folder, ran) = run_at(DEAD, script, &[]);
+    ran.exits_with(0).stdout_contains(&[
+        "5 iterations came to their end; 2 of them threw; 2 were interrupted.",
+        "2 of 5 iterations threw (40 %): 2 × Error: odd.",
+    ]);
+    let thrown = json!([{ "what": "Error: odd", "count": 2 }]);
+    assert_eq!(ended(&folder), json!({ "done": 5, "threw": 2, "interrupted": 2, "exceptions": thrown }));
+}
+
+#[test]
+fn a_threshold_without_values_is_the_same_in_the_summary_and_in_the_claim() {
+    let script = "
+        import { Gauge, Rate, Trend } from 'k6/metrics';
+        new Rate('share'); new Gauge('level'); new Trend('took');
+        export const options = { iterations: 2, thresholds: {
+            checks: ['rate==1'], share: ['rate>0.9'], level: ['value>=0', 'value>0'], took: ['p(95)<=0', 'avg>0'],
+        } };
+        export default function () {}";
+    let (folder, ran) = run_at(DEAD, script, &[]);
+    ran.exits_with(99).stdout_contains(&["✓ 'rate==1'", "✓ 'rate>0.9'", "✓ 'value>=0'", "✗ 'value>0'"]);
+    let report = folder.json("run.json");
+    for claim in report["claims"].as_array().unwrap() {
+        let (metric, threshold) = claim["text"].as_str().unwrap().split_once(' ').unwrap();
+        let holds = claim["holds_in_k6"].as_bool().unwrap_or_else(|| panic!("{metric} {claim:#}"));
+        let mark = if holds { '✓' } else { '✗' };
+        assert!(ran.stdout.contains(&format!("{mark} '{threshold}'")), "{metric} {threshold}: {}", ran.stdout);
+    }
+}
