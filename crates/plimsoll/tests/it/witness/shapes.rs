@@ -36,16 +36,16 @@ fn a_ramp_through_the_knee_is_reported_as_the_target_saw_it() {
     assert_throughput_of_log(&run);
 }
 
-/// The target stalls from 20.6 s to 21.5 s, and the load ends at 21 s.
+/// The target stalls from 22.6 s to 24.2 s, and the load ends at 23.2 s.
 #[test]
 fn a_stall_across_the_end_of_the_load_is_reported_as_the_target_saw_it_and_its_run_is_sound() {
     let site = Site::from(Behaviour::after(Duration::from_millis(20)));
-    let target =
-        testbed::http(site.freeze(Duration::from_millis(21_500), Duration::from_millis(900))).unwrap();
+    let (period, length) = (Duration::from_millis(24_200), Duration::from_millis(1_600));
+    let target = testbed::http(site.freeze(period, length)).unwrap();
     let scenario = "[[scenarios]]\nname = \"load\"\nexecutor = \"constant-arrival-rate\"\nrate = \"100/s\"\n\
-                    duration = \"21s\"\nmax_vus = 500";
+                    duration = \"23200ms\"\nmax_vus = 500";
     let objectives = "[objectives]\nheld = \"throughput(all) >= 50/s\"\n";
-    let paper = PaperLoad::constant(100, Duration::from_secs(21), 500);
+    let paper = PaperLoad::constant(100, Duration::from_millis(23_200), 500);
     let run = offer(&target, &plan(&target, scenario, objectives), paper);
     assert_witnessed("a stall", &run);
     assert_throughput_of_log(&run);
