@@ -119,6 +119,7 @@ impl<'a> Facts<'a> {
             Ok(MeasuredObjective { objective, observed })
         };
         let steady_states = steady_state::analyses(run, workload, &tables)?;
+        let workers = Workers::of(run)?;
         let mut objectives = workload
             .objectives
             .iter()
@@ -141,13 +142,13 @@ impl<'a> Facts<'a> {
             has_observed_targets: run.series().iter().any(|s| &*s.target != SeriesKey::GENERATOR),
             tables,
             generator,
-            workers: Workers::of(run)?,
             observer_notices: observers::notices(run)?,
             profiles: profiles::captured(run)?,
             last_second: last_second::last_second(run)?,
             steady_states,
             backlogs,
-            concurrencies: concurrency::concurrencies(run, workload)?,
+            concurrencies: concurrency::concurrencies(run, workload, &workers)?,
+            workers,
             virtual_users: virtual_users(run)?,
             host: host::host(run)?,
             headroom: headroom::headroom(run)?,

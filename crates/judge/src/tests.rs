@@ -3,6 +3,7 @@
 mod decisions;
 mod properties;
 mod samples;
+mod stalls;
 mod thresholds;
 mod until_decided;
 

@@ -45,7 +45,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
     use crate::facts::STALL_MS;
     use crate::facts::WINDOW_S;
     use crate::facts::backlog::CARRIED_SHARE;
-    use crate::facts::concurrency::LEAST_WINDOW_S;
+    use crate::facts::concurrency::LEAST_RUN_S;
     use crate::facts::steady_state::{BURST, BURST_BATCH_S, STEADY_MIN_RATE, STEADY_P95_MIN_RATE};
     use crate::numbers::{count, ms, percent, significant};
     use crate::rules::accounting_identity::PLAN_GAP;
@@ -86,7 +86,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
         ("C2", vec![percent(MIX_APART), significant(MIX_CHANCE), percent(BYTES_APART)]),
         ("C6", vec![percent(STATE_APART)]),
         ("L5", [LITTLE_CAUTION, LITTLE_INVALID].map(percent).to_vec()),
-        ("L5", vec![format!("{} s or longer", LEAST_WINDOW_S)]),
+        ("L5", vec![format!("{} s or longer", LEAST_RUN_S)]),
         ("S9", [STEAL_MEAN, STEAL_WINDOW, FREQUENCY_APART, PRESSURE].map(percent).to_vec()),
         ("S9", vec![percent(LOOP_CPU), percent(STALLED), ms(STALL_MS)]),
         ("S9", vec![format!("{} cores", significant(OTHERS_CORES))]),

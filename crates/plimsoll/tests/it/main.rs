@@ -70,6 +70,7 @@ mod tonic_peer;
 mod trouble;
 mod until_decided;
 mod watching;
+mod witness;
 mod workers;
 mod workers_faults;
 mod workers_fleet;

@@ -2,11 +2,11 @@
 //! The JSON report is compared with plain SQL over the run file, every other form with both.
 
 mod archive_page;
-mod forms;
+pub(crate) mod forms;
 mod markup;
-mod report;
+pub(crate) mod report;
 mod runs;
-mod shown;
+pub(crate) mod shown;
 mod sql;
 
 use serde_json::Value;

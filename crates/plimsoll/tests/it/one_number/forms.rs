@@ -3,16 +3,16 @@
 pub(super) mod html;
 pub(super) mod junit;
 pub(super) mod markdown;
-pub(super) mod terminal;
+pub(crate) mod terminal;
 
 /// How much a finding weighs.
 const SEVERITIES: [&str; 5] = ["invalid", "inconclusive", "fail", "caution", "info"];
 
 /// What a form shows.
 #[derive(Debug, Default)]
-pub(super) struct Form {
+pub(crate) struct Form {
     /// (What it is about, the text).
-    pub(super) shown: Vec<(String, String)>,
+    pub(crate) shown: Vec<(String, String)>,
     /// Findings: severity, rule, title, and what was found.
     pub(super) findings: Vec<String>,
     /// Reasons for verdicts, and what was judged.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::shown::{Expected, Numbers};
 
 /// The numbers of the JSON report.
-pub(super) fn numbers(report: &Value) -> Numbers {
+pub(crate) fn numbers(report: &Value) -> Numbers {
     let mut all = Numbers::new();
     run(&mut all, report);
     accounting(&mut all, report);
@@ -57,11 +57,11 @@ fn environment(all: &mut Numbers, run: &Value) {
     }
 }
 
-pub(super) fn array(value: &Value) -> &[Value] {
+pub(crate) fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-pub(super) fn text(value: &Value) -> &str {
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
 }
 
@@ -142,7 +142,7 @@ fn accounting(all: &mut Numbers, report: &Value) {
 }
 
 /// What requests of one outcome and status are called.
-pub(super) fn kind(outcome: &str, status: Option<&str>) -> String {
+pub(crate) fn kind(outcome: &str, status: Option<&str>) -> String {
     match status {
         None => outcome.to_owned(),
         Some(status) if outcome.starts_with("http_") || outcome.starts_with("grpc:") => {
@@ -153,7 +153,7 @@ pub(super) fn kind(outcome: &str, status: Option<&str>) -> String {
 }
 
 /// What requests of one status are called together.
-pub(super) fn status_text<'a>(outcome: &str, status: Option<&'a str>) -> &'a str {
+pub(crate) fn status_text<'a>(outcome: &str, status: Option<&'a str>) -> &'a str {
     let is_answer = ["ok", "check", "http_", "grpc:"].iter().any(|start| outcome.starts_with(start));
     status.unwrap_or(if is_answer { "other" } else { "no response" })
 }

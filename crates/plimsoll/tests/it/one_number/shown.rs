@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// What a report should show somewhere.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Expected {
+pub(crate) enum Expected {
     /// A number, in the base unit of its dimension: ms, bytes, shares from 0 to 1; else as it is.
     Number(f64),
     /// A quantile in ms that is rough: marked with `~`.
@@ -19,13 +19,13 @@ pub(super) enum Expected {
 
 impl Expected {
     /// A number that may be missing.
-    pub(super) fn of(value: Option<f64>) -> Expected {
+    pub(crate) fn of(value: Option<f64>) -> Expected {
         value.map_or(Expected::Missing, Expected::Number)
     }
 }
 
 /// What is shown, or should be, by what it is about.
-pub(super) type Numbers = BTreeMap<String, Expected>;
+pub(crate) type Numbers = BTreeMap<String, Expected>;
 
 /// What is shown where there is no number.
 const MISSING: [&str; 4] = ["–", "not known", "∞", ""];
@@ -79,7 +79,7 @@ fn range_of(text: &str) -> Option<Range> {
 }
 
 /// Why `text` does not show what is expected.
-pub(super) fn disagreement(text: &str, expected: &Expected) -> Option<String> {
+pub(crate) fn disagreement(text: &str, expected: &Expected) -> Option<String> {
     let (is_marked, number) = text.strip_prefix('~').map_or((false, text), |rest| (true, rest));
     let value = match expected {
         Expected::Text(expected) => {
@@ -106,7 +106,7 @@ pub(super) fn disagreement(text: &str, expected: &Expected) -> Option<String> {
 }
 
 /// Why two readers of the run do not give the same number.
-pub(super) fn difference(one: &Expected, other: &Expected) -> Option<String> {
+pub(crate) fn difference(one: &Expected, other: &Expected) -> Option<String> {
     use Expected::{Between, Number, Rough};
     let slack = |value: f64| 1e-9 * value.abs().max(1e-9);
     let is_same = match (one, other) {

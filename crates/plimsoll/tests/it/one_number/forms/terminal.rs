@@ -9,7 +9,7 @@ const FOOT: usize = 11;
 const SOURCE: usize = 28;
 
 /// What the terminal shows, in a width in which nothing is wrapped; `scenarios` are the names of the run's scenarios.
-pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
+pub(crate) fn form(text: &str, scenarios: &[&str]) -> Form {
     let mut form = Form::default();
     let mut sections = text.trim_end().split("\n\n");
     let word = head(&mut form, sections.next().unwrap());
@@ -212,6 +212,7 @@ fn foot(form: &mut Form, lines: &[&str], scenarios: &[&str]) {
                 form.show("exemplars/failed", failed);
                 form.show("exemplars/slowest", slowest);
             }
+            "workers" => workers(form, &text),
             "digest" => form.show("run/evidence SHA-256", &text),
             "evidence" | "HTML" | "Markdown" | "JSON" | "JUnit" => {}
             name if label.starts_with("  ") && scenarios.contains(&name) => {
@@ -219,6 +220,18 @@ fn foot(form: &mut Form, lines: &[&str], scenarios: &[&str]) {
             }
             _ => panic!("a line that is not known to this test: {line}"),
         }
+    }
+}
+
+/// What the least and the most busy of the workers began and dropped.
+fn workers(form: &mut Form, text: &str) {
+    let [count, began, _, dropped]: [&str; 4] =
+        parts("{} of 1 loop; each began {}, start lag {}, dropped late {}", text);
+    form.show("workers/number", count);
+    for (name, range) in [("began", began), ("dropped late", dropped)] {
+        let ends = captured("{} to {}", range).unwrap_or_else(|| vec![range, range]);
+        form.show(format!("workers/{name} least"), ends[0]);
+        form.show(format!("workers/{name} most"), ends[1]);
     }
 }
 
