@@ -16,6 +16,7 @@ mod experiments;
 mod explain;
 mod exports;
 mod generated;
+mod golden;
 mod grpc_scripts;
 mod guides;
 mod hostile_text;
