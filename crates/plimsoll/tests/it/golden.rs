@@ -2,7 +2,7 @@
 //!
 //! `GOLDEN=record cargo test -p plimsoll --test it golden` makes the files of this version of the run file and of the rules.
 //! `INSTA_UPDATE=always` with the same command accepts reports that changed: read every line of the difference first, since
-//! it is what somebody's old run is now said to have been.
+//! it is what an old run is now said to have been.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -12,6 +12,7 @@ mod check;
 mod ci_examples;
 mod command;
 mod compare;
+mod exit_codes;
 mod experiments;
 mod explain;
 mod exports;
