@@ -20,6 +20,13 @@ pub(crate) struct Need {
     is_there: fn(&str) -> bool,
 }
 
+impl Need {
+    /// The program's name, or the path of a file.
+    pub(crate) fn binary(&self) -> &'static str {
+        self.binary
+    }
+}
+
 /// A program in the search path.
 pub(crate) const fn program(binary: &'static str, package: &'static str, why: &'static str) -> Need {
     Need { binary, package, why, is_there: in_path }
