@@ -19,6 +19,8 @@ mod soak;
 mod steps;
 mod test;
 mod tidy;
+#[cfg(test)]
+mod workflows;
 mod workspace;
 
 use std::process::ExitCode;
