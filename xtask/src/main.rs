@@ -11,6 +11,7 @@ mod cluster;
 mod demo;
 mod dependencies;
 mod dist;
+mod instructions;
 mod needs;
 mod receivers;
 mod service_process;
@@ -59,6 +60,12 @@ const VERBS: &[Verb] = &[
     Verb { name: "receivers", usage: "", about: receivers::ABOUT, run: receivers::run },
     Verb { name: "attacks", usage: "", about: attacks::ABOUT, run: attacks::run },
     Verb { name: "cluster", usage: cluster::USAGE, about: cluster::ABOUT, run: cluster::run },
+    Verb {
+        name: "instructions",
+        usage: instructions::USAGE,
+        about: instructions::ABOUT,
+        run: instructions::run,
+    },
     Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
 ];
 
