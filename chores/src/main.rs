@@ -11,6 +11,7 @@ mod demo_check;
 mod dependencies;
 mod dist;
 mod examples;
+mod instructions;
 mod needs;
 mod profiled;
 mod protobuf;
@@ -20,6 +21,8 @@ mod soak;
 mod steps;
 mod test;
 mod tidy;
+#[cfg(test)]
+mod workflows;
 
 use std::process::ExitCode;
 
@@ -49,6 +52,12 @@ const VERBS: &[Verb] = &[
     Verb { name: "receivers", usage: "", about: receivers::ABOUT, run: receivers::run },
     Verb { name: "attacks", usage: "", about: attacks::ABOUT, run: attacks::run },
     Verb { name: "cluster", usage: cluster::USAGE, about: cluster::ABOUT, run: cluster::run },
+    Verb {
+        name: "instructions",
+        usage: instructions::USAGE,
+        about: instructions::ABOUT,
+        run: instructions::run,
+    },
     Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
 ];
 

@@ -20,6 +20,13 @@ pub(crate) struct Need {
     is_there: fn(&str) -> bool,
 }
 
+impl Need {
+    /// The program's name, or the path of a file.
+    pub(crate) fn binary(&self) -> &'static str {
+        self.binary
+    }
+}
+
 /// A program in the search path.
 pub(crate) const fn program(binary: &'static str, package: &'static str, why: &'static str) -> Need {
     Need { binary, package, why, is_there: in_path }
@@ -75,6 +82,7 @@ pub(crate) const NEEDS: &[Need] = &[
         // It may be outside the search path; tests look for it in the same way.
         is_there: |_| Redis::is_installed(),
     },
+    program("valgrind", "valgrind", "counts the instructions of a request"),
 ];
 
 const POSTGRESQL: &str = "postgresql";
@@ -183,8 +191,8 @@ mod tests {
              profiles `go tool pprof` reads too); `ip` (makes and cuts the cable between two network namespaces); \
              `libfaketime` (sets the clock of a service while it runs); `nginx` (is a third-party server that the engine is tested against); \
              `postgres` (is the other store of the services; version 15 or newer); `redis-server` (is watched by the \
-             tool's observers); run `apt-get install build-essential git golang-go iproute2 libfaketime nginx-light \
-             postgresql redis-server` or install them your system's way"
+             tool's observers); `valgrind` (counts the instructions of a request); run `apt-get install build-essential git \
+             golang-go iproute2 libfaketime nginx-light postgresql redis-server valgrind` or install them your system's way"
         );
     }
 }

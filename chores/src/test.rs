@@ -10,7 +10,7 @@ use anyhow::{Result, bail, ensure};
 use xtask::workspace::Workspace;
 
 use crate::steps::{self, Tally};
-use crate::{demo_check, dependencies, examples, needs, tidy};
+use crate::{demo_check, dependencies, examples, instructions, needs, tidy};
 
 pub(crate) use features::FEATURES;
 
@@ -100,6 +100,7 @@ fn tests(workspace: &Workspace) -> Result<()> {
     steps::step("the demo's build", lean::check)?;
     steps::step("demo --check", || demo_check::check(workspace))?;
     steps::step("examples", || examples::all(workspace))?;
+    steps::step("instructions", || instructions::run(workspace, &[]))?;
     println!("{tally}");
     Ok(())
 }

@@ -15,7 +15,9 @@ mod limits;
 mod manifest;
 mod modules;
 mod parameters;
+mod programs;
 mod retired;
+mod shell;
 mod tree;
 mod use_tree;
 mod words;
@@ -60,6 +62,7 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     complaints.extend(circles::check(tree));
     complaints.extend(images::check(tree));
     complaints.extend(doctests::check(tree));
+    complaints.extend(programs::check(tree));
     complaints.sort();
     complaints
 }

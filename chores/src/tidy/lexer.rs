@@ -71,7 +71,7 @@ fn mask(text: &str) -> String {
 }
 
 /// Where the comment or literal that starts at `at` ends; `at` itself if none starts there.
-fn literal_end(bytes: &[u8], at: usize) -> usize {
+pub(super) fn literal_end(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];
     match rest {
         [b'/', b'/', ..] => at + rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),

@@ -11,7 +11,8 @@ Examples:
   plimsoll compare before.plimsoll after.plimsoll --expect 'p95(list) -30%'
   plimsoll compare a.plimsoll b.plimsoll c.plimsoll --json - | jq .findings
 
-A comparison describes and makes no claim: the exit code is 0 whatever it finds, and 2 where a file cannot be used.";
+A comparison describes and makes no claim: the exit code is 0 whatever it finds, 5 where the evidence of a run was changed
+after it was sealed, and 2 where a file cannot be used.";
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {

@@ -34,7 +34,8 @@ async fn devices_send_until_ctrl_c_and_their_faults_show_at_the_gateway() {
     let (_, status) = process.client.get("/status?device=sim-002").await;
     assert!(status["latest_sample"]["seq"].as_u64().unwrap() > 0 && status["devices"] == 5, "{status}");
     assert_ne!(status["state"], "Idle", "devices are started: {status}");
-    let interrupted = Command::new("kill").args(["-INT", &simulation.id().to_string()]).status().unwrap();
+    let interrupt = format!("kill -INT {}", simulation.id());
+    let interrupted = Command::new("sh").args(["-c", &interrupt]).status().unwrap();
     assert!(interrupted.success());
     let last = lines.map(Result::unwrap).last().unwrap();
     assert!(last.starts_with("ended after ") && number(&last, "unanswered") <= 5, "{last}");
