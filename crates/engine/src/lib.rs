@@ -29,6 +29,7 @@ mod script_cpu;
 mod steps;
 mod users;
 mod vu_slots;
+mod window;
 
 use std::sync::Arc;
 

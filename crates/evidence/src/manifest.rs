@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::instance::Instance;
 
 /// The version of the archive's tables and of the manifest; readers refuse newer ones.
-pub const SCHEMA_VERSION: u32 = 5;
+pub const SCHEMA_VERSION: u32 = 6;
 
 /// Written when the archive is begun; nothing in it changes later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,6 +73,12 @@ impl Manifest {
     /// Whether the run file is of a version that counts requests by the status of their response.
     pub fn counts_statuses(&self) -> bool {
         self.schema_version >= 5
+    }
+
+    /// Whether the run file is of a version that counts requests by the phase in which they ended, besides the one in which
+    /// they were due. Requests of imported runs are in the phase in which they ended.
+    pub fn counts_windows(&self) -> bool {
+        self.schema_version >= 6 || self.source.is_some()
     }
 }
 

@@ -40,6 +40,7 @@ pub mod timetable;
 pub mod units;
 mod until_decided;
 pub mod vu_ramp;
+mod windows;
 
 pub use call::{CallOptions, CancelAfter};
 pub use connection::{

@@ -42,3 +42,4 @@ mod tcp_peer;
 mod times;
 mod tls;
 mod together;
+mod windows;
