@@ -81,6 +81,8 @@ pub enum RuleId {
     T4,
     /// `carry-over`
     T5,
+    /// `backlog`
+    T6,
     /// `observation-gap`
     O1,
     /// `leak-claim`

@@ -6,6 +6,7 @@
 
 mod accounting_identity;
 mod averaged_percentiles;
+mod backlog;
 mod baseline_provenance;
 mod carry_over;
 mod censored_quantile;
@@ -55,10 +56,10 @@ use crate::rule::{Check, Rule};
 
 /// Increased whenever a rule, a threshold or the meaning of a claim changes, so that a stored judgement can be
 /// distinguished from one that today's rules would give.
-pub const RULES_VERSION: u32 = 10;
+pub const RULES_VERSION: u32 = 11;
 
 /// Every rule, in the order in which findings of one severity are shown.
-pub const RULES: [&Rule; 41] = [
+pub const RULES: [&Rule; 42] = [
     &evidence_changed::RULE,
     &offered_load_not_reached::RULE,
     &dropped_or_late::RULE,
@@ -96,6 +97,7 @@ pub const RULES: [&Rule; 41] = [
     &not_steady::RULE,
     &functional_failure_phase::RULE,
     &carry_over::RULE,
+    &backlog::RULE,
     &observation_gap::RULE,
     &leak_claim::RULE,
     &prediction_as_result::RULE,
