@@ -19,6 +19,7 @@ use crate::index::{
 };
 use crate::operation::Operation;
 use crate::program::{Program, Shape};
+use crate::window::LoadWindow;
 pub(crate) use results::Ending;
 use results::{RequestResult, Results};
 
@@ -82,6 +83,15 @@ pub(crate) enum StallCause {
 
 const NO_KEY: u32 = u32::MAX;
 
+/// The position of a key number in the list of its metric.
+#[inline]
+fn cell(row: PlacedRow, outcome: Option<Outcome>) -> usize {
+    match outcome {
+        None => row.position,
+        Some(outcome) => row.position * Outcome::COUNT + outcome.index(),
+    }
+}
+
 /// The accounting of one loop, kept in the tick that is being filled.
 #[derive(Debug)]
 pub(crate) struct Accounting {
@@ -93,6 +103,9 @@ pub(crate) struct Accounting {
     phases: usize,
     /// Key numbers by metric, then row, and outcome where the metric has one; `NO_KEY` until first used.
     grids: [Vec<u32>; Metric::ALL.len()],
+    /// Key numbers of what happened in another window than that of the phase in which it was due: requests that began, and
+    /// iterations that were done, whose rows differ; and requests that ended. By window, then as in `grids`.
+    moved: Vec<[Vec<u32>; 2]>,
     /// Key numbers of checks, by endpoint, then phase, check and result.
     checks: Vec<Vec<u32>>,
     /// Key numbers of checks of iterations, by check, then scenario, phase and result.
@@ -122,6 +135,7 @@ impl Accounting {
             tick,
             keys: 0,
             grids: [const { Vec::new() }; Metric::ALL.len()],
+            moved: Vec::new(),
             connection_times: Vec::new(),
             place_waits: [const { Vec::new() }; PlaceLimit::COUNT],
             results: Results::default(),
@@ -188,15 +202,21 @@ impl Accounting {
         self.count_arrival(metric, arrival);
     }
 
-    pub(crate) fn request_begun(&mut self, at: EndpointPhase) {
+    pub(crate) fn request_begun(&mut self, at: EndpointPhase, window: LoadWindow) {
         let row = self.placed(at.into());
         self.count(Metric::Requests, row, 1);
+        if let Some(key) = self.moved_key(window, Metric::MovedRequests, row, None) {
+            self.tick.add(key, self.tick.second, 1);
+        }
     }
 
-    pub(crate) fn request_ended(&mut self, exchange: &Exchange) {
+    pub(crate) fn request_ended(&mut self, exchange: &Exchange, window: LoadWindow) {
         let row = self.placed(exchange.at.into());
         let outcome = exchange.outcome;
         self.record_outcome(Metric::ResponseTime, row, outcome, exchange.response_ns);
+        if let Some(key) = self.moved_key(window, Metric::MovedResponseTime, row, Some(outcome)) {
+            self.tick.record_ns(key, exchange.response_ns);
+        }
         if let Some(service_ns) = exchange.service_ns {
             self.record_outcome(Metric::ServiceTime, row, outcome, service_ns);
         }
@@ -214,6 +234,12 @@ impl Accounting {
         if exchange.messages.received + exchange.messages.sent > 0 {
             self.messages_exchanged(row, exchange);
         }
+    }
+
+    /// The loop leaves the window of a phase with so many requests in flight.
+    pub(crate) fn window_left(&mut self, phase: PhaseIndex, in_flight: u32) {
+        let key = self.announce(Key::of(Metric::InFlightAtEnd).phase(&self.program.phase(phase).name));
+        self.tick.add(key, self.tick.second, u64::from(in_flight));
     }
 
     /// Count how a request ended: by its status, and why it failed.
@@ -355,9 +381,18 @@ impl Accounting {
         self.tick.add(id, self.tick.second, 1);
     }
 
-    pub(crate) fn iteration_done(&mut self, at: ScenarioPhase, outcome: Outcome, ns: u64) {
+    pub(crate) fn iteration_done(
+        &mut self,
+        at: ScenarioPhase,
+        outcome: Outcome,
+        ns: u64,
+        window: LoadWindow,
+    ) {
         let row = self.placed(at.into());
         self.count(Metric::IterationsDone, row, 1);
+        if let Some(key) = self.moved_key(window, Metric::MovedIterationsDone, row, None) {
+            self.tick.add(key, self.tick.second, 1);
+        }
         self.record_outcome(Metric::IterationTime, row, outcome, ns);
     }
 
@@ -478,13 +513,43 @@ impl Accounting {
 
     #[inline]
     fn key(&mut self, metric: Metric, row: PlacedRow, outcome: Option<Outcome>) -> KeyId {
-        let cell = match outcome {
-            None => row.position,
-            Some(outcome) => row.position * Outcome::COUNT + outcome.index(),
-        };
+        let cell = cell(row, outcome);
         match self.grids[metric as usize].get(cell) {
             Some(&known) if known != NO_KEY => KeyId(known),
             _ => self.new_key(metric, row.row, outcome, cell),
+        }
+    }
+
+    /// The key of what happened in another window than that of the phase in which it was due; none of anything else.
+    #[inline]
+    fn moved_key(
+        &mut self,
+        window: LoadWindow,
+        metric: Metric,
+        row: PlacedRow,
+        outcome: Option<Outcome>,
+    ) -> Option<KeyId> {
+        if window == LoadWindow::Phase(row.row.phase) {
+            return None;
+        }
+        let index = match window {
+            LoadWindow::After => 0,
+            LoadWindow::Phase(phase) => phase.0 as usize + 1,
+        };
+        let list = usize::from(outcome.is_some());
+        let cell = cell(row, outcome);
+        match self.moved.get(index).and_then(|lists| lists[list].get(cell)) {
+            Some(&known) if known != NO_KEY => Some(KeyId(known)),
+            _ => {
+                let name = match window {
+                    LoadWindow::After => Name::from(""),
+                    LoadWindow::Phase(phase) => self.program.phase(phase).name.clone(),
+                };
+                let id = self.announce(self.describe(metric, row.row, outcome).tag(Key::WINDOW, &name));
+                let lists = grown(&mut self.moved, index, [const { Vec::new() }; 2]);
+                *grown(&mut lists[list], cell, NO_KEY) = id.0;
+                Some(id)
+            }
         }
     }
 

@@ -35,6 +35,7 @@ use crate::program::{Counters, MetNames, Program};
 use crate::script_cpu::ScriptCpu;
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
+use crate::window::CurrentWindow;
 use building::Ledger;
 pub(crate) use building::{LoopLinks, LoopLoad, LoopShare, Shared, SingleIteration, early_users};
 use sleep::Sleeper;
@@ -107,6 +108,7 @@ pub(crate) struct EventLoop {
     /// Time limits are checked at this instant: that of the earliest open operation, rounded up by at most 1 ms.
     earliest_deadline: Instant,
     in_flight: InFlight,
+    window: CurrentWindow,
     outlet: Option<TickSender>,
     tick_began: Instant,
     cpu_ns: u64,
@@ -382,6 +384,7 @@ impl EventLoop {
         }
         self.applied_command = command;
         self.stopped_at.get_or_insert(now);
+        self.leave_load(now);
         for source in &mut self.sources {
             source.stop(now);
         }

@@ -32,6 +32,7 @@ mod steps;
 mod teardown;
 mod users;
 mod vu_slots;
+mod window;
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::claim_rate::ClaimRate;
 use crate::claim_share::ClaimShare;
 use crate::rule_id::RuleId;
 
@@ -267,6 +268,9 @@ pub struct Claim {
     /// The share that decided it, of a claim about a share of arrivals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<ClaimShare>,
+    /// The completions a second that decided it, of a claim on throughput or goodput.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<ClaimRate>,
     /// Of a threshold of a script: whether it holds as k6 evaluates it, by the observed value alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds_in_k6: Option<bool>,

@@ -106,6 +106,16 @@ pub enum Metric {
     /// Histogram, µs: due instant → the moment at which the generator cancelled an iteration. Requests that were cancelled are
     /// in `ResponseTime`.
     CutIterationAge,
+    /// Counter: of the requests in `Requests` those that began in the window of another phase than the one in which they were
+    /// due, by the tag [`Key::WINDOW`].
+    MovedRequests,
+    /// Histogram, µs: the same of those in `ResponseTime` that ended in another window, by outcome.
+    MovedResponseTime,
+    /// Counter: the same of the iterations in `IterationsDone`.
+    MovedIterationsDone,
+    /// Counter: requests in flight at the end of the window of the key's phase, or when the load was stopped within it. Each
+    /// loop counts its own once, in the second in which it left the window.
+    InFlightAtEnd,
 }
 
 /// Whether a metric is a distribution or a sum.
@@ -119,7 +129,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 38] = [
+    pub const ALL: [Metric; 42] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -158,6 +168,10 @@ impl Metric {
         Metric::PerturbedIterationTime,
         Metric::InFlightAge,
         Metric::CutIterationAge,
+        Metric::MovedRequests,
+        Metric::MovedResponseTime,
+        Metric::MovedIterationsDone,
+        Metric::InFlightAtEnd,
     ];
 
     /// Its name in archives and tables.
@@ -201,6 +215,10 @@ impl Metric {
             Metric::PerturbedIterationTime => "perturbed_iteration_time",
             Metric::InFlightAge => "in_flight_age",
             Metric::CutIterationAge => "cut_iteration_age",
+            Metric::MovedRequests => "moved_requests",
+            Metric::MovedResponseTime => "moved_response_time",
+            Metric::MovedIterationsDone => "moved_iterations_done",
+            Metric::InFlightAtEnd => "in_flight_at_end",
         }
     }
 
@@ -230,7 +248,8 @@ impl Metric {
             | Metric::PerturbedResponseTime
             | Metric::PerturbedIterationTime
             | Metric::InFlightAge
-            | Metric::CutIterationAge => Shape::Histogram,
+            | Metric::CutIterationAge
+            | Metric::MovedResponseTime => Shape::Histogram,
             _ => Shape::Counter,
         }
     }
@@ -284,6 +303,9 @@ impl Key {
     pub const STATUS: &str = "status";
     /// The tag that says in words why a request failed, or what an iteration threw.
     pub const REASON: &str = "reason";
+    /// The tag that names the phase in whose window something began or ended that was due in another one; empty after the
+    /// last phase, and after the load was stopped.
+    pub const WINDOW: &str = "window";
     /// The tag that names a check.
     pub const CHECK: &str = "check";
     /// The phase of the run's setup, before the load.

@@ -4,6 +4,7 @@
 //! keeps both, and the judge reads them back through [`run::Run`]. This crate is pure: no clock, no files, no threads of its own. Start reading at [`tick`], then [`run`].
 
 pub mod capacity;
+pub mod claim_rate;
 pub mod claim_share;
 pub mod comparison;
 pub mod coverage;
@@ -29,8 +30,10 @@ pub mod tick;
 pub mod tick_channel;
 pub mod time;
 pub mod visible;
+pub mod windows;
 pub mod worker_load;
 
+pub use claim_rate::ClaimRate;
 pub use claim_share::{ClaimShare, Widening, WideningCause};
 pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};
 pub use coverage::{Coverage, CoveredSample, Integral, Window};
@@ -56,3 +59,4 @@ pub use sink::{Sink, SinkError};
 pub use tick::Tick;
 pub use time::Instant;
 pub use visible::{TerminalText, visible, visible_lines};
+pub use windows::{PhaseSpan, Windows};

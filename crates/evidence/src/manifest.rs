@@ -74,6 +74,12 @@ impl Manifest {
     pub fn counts_statuses(&self) -> bool {
         self.schema_version >= 5
     }
+
+    /// Whether the run file is of a version that counts requests by the phase in which they ended, besides the one in which
+    /// they were due. Requests of imported runs are in the phase in which they ended.
+    pub fn counts_windows(&self) -> bool {
+        self.schema_version >= 6 || self.source.is_some()
+    }
 }
 
 /// Where an imported run comes from, and what that source could not know.

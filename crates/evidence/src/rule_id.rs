@@ -83,6 +83,8 @@ pub enum RuleId {
     T5,
     /// `iterations-threw`
     T6,
+    /// `backlog`
+    T7,
     /// `observation-gap`
     O1,
     /// `leak-claim`

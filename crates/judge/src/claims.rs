@@ -7,7 +7,7 @@ use workload::Comparison;
 
 use crate::effects::has_offered_rate;
 use crate::facts::{Facts, MeasuredObjective};
-use crate::measure::Value;
+use crate::measure::{RateMeasurement, Value};
 use crate::numbers;
 
 /// The claim on every objective, in the plan's order.
@@ -50,6 +50,7 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
         interval: measured.observed.interval,
         samples: measured.observed.samples,
         share: share(measured),
+        rate: measured.observed.rate.as_ref().map(RateMeasurement::claim),
         holds_in_k6: measured.observed.holds_in_k6,
         reasons,
     }
@@ -90,6 +91,9 @@ fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Reason {
             format!("{} over {samples} {counted}", quantity(measured, *value))
         }
     };
+    if let Some(rate) = &observed.rate {
+        return Reason::Observation(format!("{value}{users}: {}.", sentence::of_rate(measured, rate)));
+    }
     match (&observed.share, observed.range) {
         (Some(share), _) => {
             Reason::Observation(format!("{value}{users}: {}.", sentence::of_share(measured, share)))

@@ -47,6 +47,7 @@ fn effect(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, finding: &Finding
             (measured.is_about_load() && !(is_closed && measured.is_a_rate())).then_some(effect)
         }
         AffectedClaims::Times => measured.is_about_times().then_some(effect),
+        AffectedClaims::TimesUnlessViolated => measured.is_about_times().then_some(effect.unless_violated()),
         AffectedClaims::Everything | AffectedClaims::Named | AffectedClaims::Differences => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Facts: everything that the rules use, derived once from the evidence. Rules read nothing else.
 
-pub(crate) mod backlog;
+pub(crate) mod carry_over;
 pub(crate) mod concurrency;
 mod generator;
 mod headroom;
@@ -17,12 +17,13 @@ use evidence::{
 };
 use workload::{Comparison, Measure, MetricStatistic, Objective, Scenario, Workload};
 
+use crate::backlog::{self, Backlog};
 use crate::leaks::{self, LeakAnswer, LeakMargin};
-use crate::measure::{self, DisturbedTime, MeasureSource, Measurement, UnknownPart, Value};
+use crate::measure::{self, DisturbedTime, MeasureSource, Measurement, Tested, UnknownPart, Value};
 use crate::shares::ShareAnswer;
 use crate::tables::{EndpointStats, PhaseWindow, Tables, TimeGroup};
 
-pub(crate) use backlog::Backlog;
+pub(crate) use carry_over::CarryOver;
 pub(crate) use concurrency::Concurrency;
 pub(crate) use generator::{AtVuLimit, Generator, LoopStalls, LoopUse, ScriptUse, UsedPart};
 pub(crate) use headroom::Headroom;
@@ -72,7 +73,9 @@ pub(crate) struct Facts<'a> {
     pub(crate) profiles: Vec<CapturedProfile>,
     /// Its last second; none where requests in flight were not counted.
     pub(crate) last_second: Option<LastSecond>,
-    /// Phases that began with a backlog of the phase before.
+    /// Phases that began with requests of the phase before.
+    pub(crate) carry_overs: Vec<CarryOver>,
+    /// Scenarios in phases with which the target did not keep up.
     pub(crate) backlogs: Vec<Backlog>,
     /// Concurrent iterations, as observed and as rate and times imply them.
     pub(crate) concurrencies: Vec<Concurrency>,
@@ -108,12 +111,14 @@ impl<'a> Facts<'a> {
     ) -> Result<Facts<'a>, ReadError> {
         let tables = Tables::of(run, workload)?;
         let generator = Generator::of(run, workload, &tables)?;
-        let backlogs = backlog::backlogs(run, &tables.phases)?;
+        let carry_overs = carry_over::carry_overs(run, &tables.phases)?;
+        let backlogs = backlog::backlogs(run, workload)?;
         let has_leak_objective = workload.objectives.iter().any(|o| leaks::is_leak_objective(&o.name));
         let leaks =
             if has_leak_objective { leaks::of(run, workload, LeakMargin::of(workload))? } else { Vec::new() };
         let disturbed = DisturbedTime::of(run, workload)?;
-        let source = MeasureSource { run, workload, tables: &tables, disturbed: &disturbed };
+        let source =
+            MeasureSource { run, workload, tables: &tables, disturbed: &disturbed, backlogs: &backlogs };
         let measured = |objective| {
             let observed = measure::observe(&source, objective)?;
             Ok(MeasuredObjective { objective, observed })
@@ -126,8 +131,10 @@ impl<'a> Facts<'a> {
             .map(measured)
             .collect::<Result<Vec<MeasuredObjective<'_>>, ReadError>>()?;
         if let Some(family) = workload.family {
-            let shares = objectives.iter_mut().filter_map(|measured| measured.observed.share.as_mut());
-            measure::correct_violations(shares.collect(), measure::family_confidence(workload, family));
+            let tested = objectives
+                .iter_mut()
+                .map(|measured| Tested { objective: measured.objective, observed: &mut measured.observed });
+            measure::correct_violations(tested.collect(), measure::family_confidence(workload, family));
         }
         Ok(Facts {
             workload,
@@ -146,6 +153,7 @@ impl<'a> Facts<'a> {
             profiles: profiles::captured(run)?,
             last_second: last_second::last_second(run)?,
             steady_states,
+            carry_overs,
             backlogs,
             concurrencies: concurrency::concurrencies(run, workload, &workers)?,
             workers,
@@ -221,6 +229,9 @@ impl MeasuredObjective<'_> {
         }
         if self.observed.unanswered.is_some() {
             return Verdict::Measured;
+        }
+        if let Some(rate) = &self.observed.rate {
+            return rate.verdict(self.objective);
         }
         if let Some(share) = &self.observed.share {
             return match share.decision.answer {
@@ -299,10 +310,10 @@ impl MeasuredObjective<'_> {
         }
     }
 
-    /// Whether it is about how much there was, which is less where less was sent.
+    /// Whether it is about how much there was, which is less where less was sent. The limits of throughput and goodput take
+    /// that into account.
     pub(crate) fn counts_completions(&self) -> bool {
         match &self.objective.measure {
-            Measure::Throughput => true,
             Measure::Metric(measure) => {
                 matches!(measure.statistic, MetricStatistic::Sum | MetricStatistic::SumPerSecond)
             }

@@ -7,6 +7,7 @@
 //! returns its findings, [`effects`] states what each does to which claim, the [`claims`] are answered after all of them,
 //! and [`verdict`] is the verdict on the whole. Start reading at [`judge()`].
 
+mod backlog;
 pub mod capacity;
 mod claims;
 mod compare;

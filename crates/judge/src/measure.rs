@@ -1,7 +1,9 @@
 //! The measurement of an objective: one number, its interval, and the number of observations. No rule is applied here.
 
 mod bound;
+mod completions;
 mod despite_stalls;
+mod family;
 mod metric;
 mod metric_shares;
 mod ranges;
@@ -14,7 +16,9 @@ mod stated;
 pub(crate) mod times;
 mod values;
 
-pub(crate) use shares::{ShareMeasurement, WrongSide, correct_violations, family_confidence};
+pub(crate) use completions::RateMeasurement;
+pub(crate) use family::{Tested, correct_violations, family_confidence};
+pub(crate) use shares::{ShareMeasurement, WrongSide};
 pub(crate) use source::MeasureSource;
 pub(crate) use stalls::DisturbedTime;
 pub(crate) use stated::StatedAnswer;
@@ -49,6 +53,8 @@ pub(crate) struct Measurement {
     pub(crate) range: Option<ValueRange>,
     /// The share that decides the objective, of one about a share of arrivals.
     pub(crate) share: Option<ShareMeasurement>,
+    /// The completions a second that decide the objective, of one on throughput or goodput.
+    pub(crate) rate: Option<RateMeasurement>,
     /// For observed series: the share of its window in which it was not observed.
     pub(crate) unobserved: Option<f64>,
     /// Why there is a number and no verdict, where its measure has no interval.
@@ -68,6 +74,7 @@ impl Measurement {
             samples,
             range: None,
             share: None,
+            rate: None,
             unobserved: None,
             unanswered: None,
             holds_in_k6: None,
@@ -111,8 +118,8 @@ pub(crate) fn value(source: &MeasureSource<'_>, objective: &Objective) -> Result
         | Measure::ServiceTime(statistic)
         | Measure::IterationTime(statistic) => times::observe(source, objective, *statistic)?,
         Measure::ErrorRate => rates::error_rate(tables, filter),
-        Measure::Goodput { within } => rates::goodput(tables, filter, *within),
-        Measure::Throughput => rates::throughput(tables, filter),
+        Measure::Goodput { within } => completions::goodput(source, filter, *within)?,
+        Measure::Throughput => completions::throughput(source, filter)?,
         Measure::CheckRate { check } => rates::check_rate(tables, filter, check.as_deref()),
         Measure::Series { statistic, name, target } => {
             let selected = match series::select(run, name, target.as_deref()) {

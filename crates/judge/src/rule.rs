@@ -65,6 +65,8 @@ pub(crate) enum AffectedClaims {
     LoadExceptRatesOfClosed,
     /// Those on times.
     Times,
+    /// Those on times, but a violated objective stays violated.
+    TimesUnlessViolated,
     /// Only the objective it names.
     Named,
     /// Differences between runs: no objective of a run.

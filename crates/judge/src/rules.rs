@@ -6,6 +6,7 @@
 
 mod accounting_identity;
 mod averaged_percentiles;
+mod backlog;
 mod baseline_provenance;
 mod carry_over;
 mod censored_quantile;
@@ -59,7 +60,7 @@ use crate::rule::{Check, Rule};
 pub const RULES_VERSION: u32 = 11;
 
 /// Every rule, in the order in which findings of one severity are shown.
-pub const RULES: [&Rule; 42] = [
+pub const RULES: [&Rule; 43] = [
     &evidence_changed::RULE,
     &offered_load_not_reached::RULE,
     &dropped_or_late::RULE,
@@ -98,6 +99,7 @@ pub const RULES: [&Rule; 42] = [
     &functional_failure_phase::RULE,
     &carry_over::RULE,
     &iterations_threw::RULE,
+    &backlog::RULE,
     &observation_gap::RULE,
     &leak_claim::RULE,
     &prediction_as_result::RULE,

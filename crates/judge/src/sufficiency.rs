@@ -47,7 +47,7 @@ fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservati
     let planned =
         is_about_requests.then(|| planned(workload, &objective.measure, &objective.filter)).flatten();
     let offered = offered_rate(workload, objective);
-    let allowed = allowed_share(objective, offered);
+    let allowed = allowed_share(objective);
     let is_share = |share: &f64| *share > SHARE_ERROR && *share < 1.0;
     let least = allowed.filter(is_share).map(|allowed| stats::fewest_without(allowed, confidence));
     let needed = least.map(|least| (least as f64 * stats::UNKNOWN_DESIGN_EFFECT) as u64);
@@ -65,9 +65,8 @@ fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservati
     }
 }
 
-/// The share of observations that may be beyond the bound; none where the objective is not about such a share, or the
-/// offered rate that it is a share of is unknown.
-fn allowed_share(objective: &Objective, offered: Option<f64>) -> Option<f64> {
+/// The share of observations that may be beyond the bound; none where the objective is not about such a share.
+fn allowed_share(objective: &Objective) -> Option<f64> {
     let (is_upper, bound) = (objective.comparison.is_upper(), objective.bound);
     match &objective.measure {
         Measure::ResponseTime(Statistic::Quantile(q))
@@ -75,10 +74,6 @@ fn allowed_share(objective: &Objective, offered: Option<f64>) -> Option<f64> {
         | Measure::IterationTime(Statistic::Quantile(q)) => Some(if is_upper { 1.0 - q } else { *q }),
         Measure::ErrorRate => Some(if is_upper { bound } else { 1.0 - bound }),
         Measure::CheckRate { .. } => Some(if is_upper { bound } else { 1.0 - bound }),
-        Measure::Goodput { .. } => {
-            let good = bound / offered?;
-            Some(if is_upper { good } else { 1.0 - good })
-        }
         _ => None,
     }
 }

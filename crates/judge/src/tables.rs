@@ -109,6 +109,18 @@ pub(crate) struct EndpointStats {
     pub(crate) checks: BTreeMap<Name, CheckCounts>,
 }
 
+/// Requests that began and ended in the window of a phase, whenever they were due.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct WindowCounts {
+    pub(crate) begun: u64,
+    /// In success or failure.
+    pub(crate) completed: u64,
+    /// By the generator.
+    pub(crate) cancelled: u64,
+    /// In flight at its end, over all loops; none where that was not counted.
+    pub(crate) in_flight_at_end: Option<u64>,
+}
+
 impl EndpointStats {
     /// Arrivals dropped for whatever reason.
     pub(crate) fn dropped(&self) -> u64 {
@@ -212,6 +224,8 @@ pub(crate) struct Tables {
     pub(crate) endpoints: Vec<EndpointStats>,
     pub(crate) scenario_phases: Vec<ScenarioPhaseStats>,
     pub(crate) phases: Vec<PhaseWindow>,
+    /// By phase; empty where the run file does not say in which phase requests ended.
+    pub(crate) in_window: Vec<WindowCounts>,
     /// What the source of an imported run did not record.
     pub(crate) missing: BTreeSet<Missing>,
 }

@@ -218,9 +218,60 @@ impl TestRun {
     /// Requests that were due in the warm-up and end in `second`.
     pub(crate) fn end_from_warm_up(&mut self, second: u32, n: u64) {
         let key = Key::of(Metric::ResponseTime).scenario(SCENARIO).phase("warm-up").endpoint("list");
+        let moved = Key { metric: Metric::MovedResponseTime, ..key.clone() }.tag(Key::WINDOW, "steady");
         if n > 0 {
-            self.run.record(&key.outcome(Outcome::Ok), second, 3_000_000, n);
+            for key in [key, moved] {
+                self.run.record(&key.outcome(Outcome::Ok), second, 3_000_000, n);
+            }
         }
+    }
+
+    /// So many requests were in flight at the end of a phase's window.
+    pub(crate) fn in_flight_at_end(&mut self, phase: &str, n: u64) {
+        let (.., end) = *PHASES.iter().find(|(name, ..)| *name == phase).unwrap();
+        self.run.add(&Key::of(Metric::InFlightAtEnd).phase(phase), end - 1, n);
+    }
+
+    /// Requests of `list`, due in a steady phase that offers `offered` a second, of which the target answers `answered` a
+    /// second; the rest ends after the load.
+    pub(crate) fn overloaded(offered: u64, answered: u64) -> TestRun {
+        let mut test_run = TestRun::new().offer("warm-up", "list", Load::of(offered));
+        let key = |metric| Key::of(metric).scenario(SCENARIO).phase("steady").endpoint("list");
+        let whole = |metric| Key::of(metric).scenario(SCENARIO).phase("steady");
+        let (_, from, to) = PHASES[1];
+        for second in from..to {
+            for metric in [Metric::Scheduled, Metric::Started, Metric::Requests] {
+                test_run.run.add(&key(metric), second, offered);
+            }
+            // A target is not that even.
+            let its = (answered + u64::from(second % 2) - u64::from(second % 3 == 0)).min(offered);
+            let waited_us = 10_000 + u64::from(second - from) * 1_000_000 * (offered - answered) / offered;
+            test_run.run.record(&key(Metric::ResponseTime).outcome(Outcome::Ok), second, waited_us, its);
+        }
+        let left = offered * 60 - test_run.ended_in_steady();
+        for late in [key(Metric::ResponseTime), key(Metric::MovedResponseTime).tag(Key::WINDOW, "")] {
+            test_run.run.record(&late.outcome(Outcome::Ok), to, 20_000_000, left);
+        }
+        test_run.run.add(&whole(Metric::IterationsDone), to, offered * 60);
+        test_run.in_flight_at_end("warm-up", 0);
+        test_run.in_flight_at_end("steady", left);
+        test_run.scheduled += offered * 60;
+        let rate = test_run.scheduled as f64 / f64::from(SECONDS);
+        test_run.plan_rate(rate);
+        test_run
+    }
+
+    fn ended_in_steady(&self) -> u64 {
+        use evidence::Run;
+        let is_it = |key: &Key| key.metric == Metric::ResponseTime && &*key.phase == "steady";
+        let ids = self.run.keys().iter().filter(|(_, key)| is_it(key)).map(|(id, _)| *id);
+        ids.map(|id| self.run.histogram(id, self.run.whole()).unwrap().count()).sum()
+    }
+
+    /// Requests that begin in `second` and never end.
+    pub(crate) fn begin_without_end(&mut self, second: u32, n: u64) {
+        let key = Key::of(Metric::Requests).scenario(SCENARIO).phase("steady").endpoint("list");
+        self.run.add(&key, second, n);
     }
 
     /// Responses that no request matches.

@@ -2,6 +2,7 @@
 
 mod decisions;
 mod properties;
+mod rates;
 mod samples;
 mod stalls;
 mod thresholds;
@@ -32,7 +33,7 @@ fn a_sound_run_that_meets_its_objectives_passes() {
     PASS few_errors
       7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
     PASS rate
-      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
+      100/s over 6,000 observations: at least 100/s at 95 % confidence; at least 99/s is asked for.
     ");
 }
 
@@ -119,7 +120,7 @@ fn a_generator_that_stalls_decides_what_its_stalls_cannot_change() {
     PASS few_errors
       7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
     PASS rate
-      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
+      100/s over 6,000 observations: at least 100/s at 95 % confidence; at least 99/s is asked for.
     FAIL impossible
       10.5 ms over 6,000 observations: 100 % failed or took 1 ms or longer (at least 100 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
       S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).
@@ -157,7 +158,7 @@ fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
     PASS few_errors
       7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
     PASS rate
-      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
+      100/s over 6,000 observations: at least 100/s at 95 % confidence; at least 99/s is asked for.
     FAIL impossible
       10.5 ms over 6,000 observations: 100 % failed or took 1 ms or longer (at least 100 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
     ");
@@ -169,7 +170,7 @@ fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
     PASS few_errors
       7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
     PASS rate
-      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
+      100/s over 6,000 observations: at least 100/s at 95 % confidence; at least 99/s is asked for.
     ");
 }
 
@@ -184,7 +185,7 @@ fn an_incomplete_run_is_at_best_inconclusive() {
       7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
       The run was interrupted after 70 s of 70 s: an incomplete run cannot pass.
     INCONCLUSIVE rate
-      100/s over 6,000 observations: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
+      100/s over 6,000 observations: at least 100/s at 95 % confidence; at least 99/s is asked for.
       The run was interrupted after 70 s of 70 s: an incomplete run cannot pass.
     ");
     assert_eq!(sound().killed().judge().verdict, Verdict::Inconclusive);
@@ -204,7 +205,7 @@ fn a_closed_model_decides_times_with_its_virtual_users_and_no_rate() {
     PASS few_errors
       7,000 observations with 10 virtual users: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
     INVALID rate
-      100/s over 6,000 observations with 10 virtual users: 0 % failed or took longer than 50 ms (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
+      100/s over 6,000 observations with 10 virtual users: at least 100/s at 95 % confidence; at least 99/s is asked for.
       L4 closed-loop-or-capped (invalid): `play` is a closed model: 10 virtual users and the target's own speed set the rate; no rate was offered.
     ");
 }

@@ -11,7 +11,7 @@ use crate::summary::{
 };
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
-pub const SCHEMA: &str = "plimsoll.report/1";
+pub const SCHEMA: &str = "plimsoll.report/2";
 
 #[derive(Serialize)]
 struct Document<'a> {

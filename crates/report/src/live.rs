@@ -14,7 +14,6 @@ use evidence::{
     Exemplar, Histogram, Instance, Key, KeyId, Metric, Observed, Outcome, RunEnd, TerminalText, Tick,
 };
 use workload::Workload;
-use workload::model::{Flow, Scenario};
 
 use crate::number;
 use crate::terminal::Style;
@@ -136,7 +135,7 @@ impl LiveView {
             failures: Vec::new(),
             examples: Vec::new(),
             iterations: 0,
-            iteration: if workload.scenarios.iter().all(sends_one_request) {
+            iteration: if workload.scenarios.iter().all(|scenario| scenario.flow.is_one_request()) {
                 Iteration::OneRequest
             } else {
                 Iteration::SeveralRequests
@@ -281,14 +280,6 @@ impl LiveView {
     }
 }
 
-fn sends_one_request(scenario: &Scenario) -> bool {
-    match &scenario.flow {
-        Flow::Sequence(steps) => steps.len() == 1,
-        Flow::Mix(_) | Flow::InTurn { .. } => true,
-        Flow::Script { .. } => false,
-    }
-}
-
 /// A line of these pieces, the most important first.
 fn joined(now: &LiveNumbers, [loads, failures, remaining]: [String; 3]) -> TextLine {
     let mut line = TextLine::new();
@@ -325,17 +316,18 @@ fn remaining(now: &LiveNumbers) -> String {
 }
 
 fn loads(now: &LiveNumbers) -> String {
-    let offered = match now.iteration {
-        Iteration::OneRequest => number::rate(now.offered_per_s),
-        Iteration::SeveralRequests => {
-            format!("{} iterations/s", number::rate_or_none(Some(now.offered_per_s)))
-        }
-    };
-    format!("offered {offered}, {}", throughput(now))
-}
-
-fn throughput(now: &LiveNumbers) -> String {
-    format!("throughput {}", number::rate(now.throughput_per_s))
+    match now.iteration {
+        Iteration::OneRequest => format!(
+            "offered {}, throughput {}",
+            number::rate(now.offered_per_s),
+            number::rate(now.throughput_per_s)
+        ),
+        Iteration::SeveralRequests => format!(
+            "throughput {} requests/s · offered {} iterations/s",
+            number::rate_or_none(Some(now.throughput_per_s)),
+            number::rate_or_none(Some(now.offered_per_s))
+        ),
+    }
 }
 
 fn failures(now: &LiveNumbers) -> String {

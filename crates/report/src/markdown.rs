@@ -145,6 +145,11 @@ fn endpoints(out: &mut String, summary: &Summary) {
         endpoint(out, row);
     }
     more(out, summary.rows.len(), MAX_ROWS, "rows");
+    for phase in summary.phases.iter().take(MAX_ROWS) {
+        if let Some(requests) = phase.requests {
+            let _ = writeln!(out, "\n{}: {}", text(&phase.name, MAX_NAME), requests.in_words());
+        }
+    }
     if summary.has_iterations() {
         out.push_str("\nOf whole iterations the times of all, successful or not.\n");
     }

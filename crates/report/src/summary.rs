@@ -17,6 +17,7 @@ mod endpoint_tally;
 mod failures;
 mod header;
 mod headline;
+mod in_window;
 mod labels;
 mod observed;
 mod phases;
@@ -49,6 +50,7 @@ use failures::FailedRequests;
 pub use failures::{FailureExample, FailureKind};
 pub use header::{Header, PhaseCoverage, RunEndState};
 pub use headline::Headline;
+pub use in_window::PhaseRequests;
 pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
 pub(crate) use results::in_words as statuses_in_words;
@@ -233,15 +235,15 @@ impl Summary {
     /// [`ReportError::Read`] when the evidence cannot be read.
     pub fn of(run: &dyn Run, workload: &Workload, judgement: &Judgement) -> Result<Summary, ReportError> {
         let header = header::of(run, workload)?;
-        let phases = header::phases(run, workload)?;
         let tally = tally::of(run, workload)?;
+        let phases = header::phases(run, workload, &tally.in_window)?;
         let mut exemplars = run.exemplars()?;
         exemplars.sort_by_key(|e| std::cmp::Reverse(e.response_time_ns));
         let (mut failed, slowest): (Vec<_>, Vec<_>) =
             exemplars.into_iter().partition(|e| e.kind == ExemplarKind::Failed);
         failed.sort_by(|a, b| (&a.endpoint, a.outcome, a.due).cmp(&(&b.endpoint, b.outcome, b.due)));
         let outcomes = tally.outcomes();
-        let rows = rows::of(&tally, workload, &phases, &failed);
+        let rows = rows::of(&tally, workload, &failed);
         let results = tally.results();
         let of_failed: Vec<&Exemplar> = failed.iter().collect();
         let requests = FailedRequests { outcomes: &outcomes, results: &results, failed: &of_failed };
@@ -249,7 +251,7 @@ impl Summary {
         Ok(Summary {
             claims: claims::of(judgement, workload),
             judgement: judgement.clone(),
-            headline: headline::of(&tally, &phases),
+            headline: headline::of(&tally),
             statuses: results.statuses(),
             failures,
             scenarios: rows::scenarios(&tally, workload, virtual_users::of(run, workload, &tally)?),
@@ -262,7 +264,7 @@ impl Summary {
             beside_k6: beside_k6::of(run, workload)?,
             series: observed::series(run, &phases)?,
             profiles: captured::of(run)?,
-            timeline: timeline::of(run, &tally)?,
+            timeline: timeline::of(run, workload, &tally)?,
             distributions: distribution::of(&tally, workload, &phases),
             arrivals: tally.arrivals(),
             header,

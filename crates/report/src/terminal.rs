@@ -192,6 +192,9 @@ fn phase(page: &mut Page, summary: &Summary, phase: &str) {
     let name = if phase.is_empty() { "(no phase)" } else { phase };
     page.heading(&format!("Phase {name}"), &when);
     page.table(&endpoints::table(summary.rows_of(phase)));
+    if let Some(requests) = planned.and_then(|p| p.requests) {
+        page.paragraph(Label::indent(0), Tone::Dim, &requests.in_words());
+    }
 }
 
 fn legend(page: &mut Page, summary: &Summary) {

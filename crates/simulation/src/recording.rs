@@ -39,6 +39,7 @@ fn record_to(workload: &Workload, offered: &Offered, end: LoadEnd) -> MemoryRun 
     let last = offered.fates.iter().filter_map(|fate| fate.ended).max().unwrap_or(end).max(end);
     let mut recorder = Recorder::new(workload);
     let seconds = Second::all_of(offered, last);
+    recorder.load_end = end;
     for (number, second) in (0..).zip(&seconds) {
         recorder.tick.second = number;
         second.due.iter().for_each(|fate| recorder.due(fate, last));
@@ -115,6 +116,8 @@ struct Recorder<'w> {
     in_flight_ns: Vec<u64>,
     /// Requests that were in flight at the end.
     left: u64,
+    /// When the window of the phase ends.
+    load_end: Instant,
 }
 
 impl<'w> Recorder<'w> {
@@ -126,6 +129,7 @@ impl<'w> Recorder<'w> {
             keys: BTreeMap::new(),
             in_flight_ns: Vec::new(),
             left: 0,
+            load_end: Instant::NEVER,
         }
     }
 
@@ -147,6 +151,7 @@ impl<'w> Recorder<'w> {
             }
         };
         let key = Key { outcome, ..key };
+        let key = if metric == Metric::MovedResponseTime { key.tag(Key::WINDOW, "") } else { key };
         self.keys.insert((metric, outcome), next);
         self.tick.new_keys.push((next, key));
         next
@@ -189,6 +194,9 @@ impl<'w> Recorder<'w> {
         self.time(Metric::ResponseTime, outcome, response);
         self.time(Metric::IterationTime, outcome, response);
         self.time(Metric::ServiceTime, outcome, ended.since(sent));
+        if ended >= self.load_end {
+            self.time(Metric::MovedResponseTime, outcome, response);
+        }
         if fate.perturbed == Perturbed::Yes {
             self.time(Metric::PerturbedResponseTime, outcome, response);
             self.time(Metric::PerturbedIterationTime, outcome, response);

@@ -117,12 +117,22 @@ pub fn correlation_of_batches(shares: &[Proportion], length: usize) -> f64 {
         (share.part as f64 / whole - mean) * whole.sqrt()
     };
     let deviations: Vec<f64> = shares.iter().map(weighted).collect();
+    correlation_factor(lag_one(&deviations), length)
+}
+
+/// The lag-1 correlation of deviations from their mean; 0 where there are none.
+pub(crate) fn lag_one(deviations: &[f64]) -> f64 {
     let squares: f64 = deviations.iter().map(|deviation| deviation.powi(2)).sum();
-    if squares <= 0.0 || length == 0 {
+    let products: f64 = deviations.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    if squares > 0.0 { products / squares } else { 0.0 }
+}
+
+/// The factor of [`correlation_of_batches`], from the lag-1 correlation.
+pub(crate) fn correlation_factor(lag_one: f64, length: usize) -> f64 {
+    let phi = lag_one.clamp(0.0, MOST_CORRELATED);
+    if length == 0 {
         return 1.0;
     }
-    let products: f64 = deviations.windows(2).map(|pair| pair[0] * pair[1]).sum();
-    let phi = (products / squares).clamp(0.0, MOST_CORRELATED);
     let all_lags = (1.0 + phi) / (1.0 - phi);
     let length = length as f64;
     let between = 2.0 * phi * (1.0 - phi.powf(length)) / (length * (1.0 - phi).powi(2));

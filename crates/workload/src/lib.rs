@@ -36,6 +36,7 @@ pub mod timetable;
 pub mod units;
 pub mod until_decided;
 pub mod vu_ramp;
+mod windows;
 
 pub use call::{CallOptions, CancelAfter};
 pub use connection::{

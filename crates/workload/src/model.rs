@@ -209,6 +209,15 @@ impl Flow {
         }
     }
 
+    /// Whether an iteration is one request: then a rate of arrivals is one of requests.
+    pub fn is_one_request(&self) -> bool {
+        match self {
+            Flow::Sequence(steps) => steps.len() == 1,
+            Flow::Mix(_) | Flow::InTurn { .. } => true,
+            Flow::Script { .. } => false,
+        }
+    }
+
     /// Every step, mutable.
     pub fn steps_mut(&mut self) -> Box<dyn Iterator<Item = &mut Step> + '_> {
         match self {

@@ -19,6 +19,7 @@ fn judgement(rules_version: u32) -> Judgement {
             interval: Some((40.5, 60.25)),
             samples: 30,
             share: None,
+            rate: None,
             holds_in_k6: None,
             reasons: vec!["Q1".to_owned().into()],
         }],

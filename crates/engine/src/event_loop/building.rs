@@ -25,6 +25,7 @@ use crate::script_cpu::ScriptCpu;
 use crate::steps::PlanUsers;
 use crate::users::Users;
 use crate::vu_slots::{BegunIterations, ScenarioShare};
+use crate::window::CurrentWindow;
 use crate::{EngineError, RunOptions};
 
 /// What a loop is connected with: the recorder, and the other loops of the run.
@@ -232,6 +233,10 @@ impl EventLoop {
             timers: BinaryHeap::new(),
             earliest_deadline: Instant::NEVER,
             in_flight: InFlight::default(),
+            window: match ledger {
+                Ledger::Load => CurrentWindow::first(program),
+                Ledger::Once(phase) => CurrentWindow::lasting(phase),
+            },
             outlet: Some(outlet),
             tick_began: Instant::EPOCH,
             cpu_ns: 0,

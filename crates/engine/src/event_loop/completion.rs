@@ -90,6 +90,7 @@ impl EventLoop {
 
     /// Count the end of an operation, with the results of its checks; `detail` is the reason of the verdict on it.
     pub(super) fn record(&mut self, index: OperationIndex, outcome: Outcome, detail: &str, now: Instant) {
+        self.look_at_window(now);
         self.in_flight.change(-1, now);
         let operation = self.operations.get(index);
         let phase = self.phase_at(operation.draft.due);
@@ -100,7 +101,7 @@ impl EventLoop {
             Outcome::Ok => Cow::Borrowed(""),
             _ => failure_reason(operation, outcome, detail),
         };
-        self.accounting.request_ended(&exchange);
+        self.accounting.request_ended(&exchange, self.window.window);
         self.accounting.resulted(&exchange, Ending { status, reason: &reason }, operation);
         if self.perturbation.concerns(due) {
             self.accounting.perturbed_request(&exchange);
@@ -215,8 +216,10 @@ impl EventLoop {
         entry.begun_at = now;
         let (endpoint, due, is_too_late) = (entry.draft.endpoint, entry.draft.due, entry.had_no_time_left());
         self.earliest_deadline = self.earliest_deadline.min(entry.draft.deadline);
+        self.look_at_window(now);
         self.in_flight.change(1, now);
-        self.accounting.request_begun(EndpointPhase { endpoint, phase: self.phase_at(due) });
+        let at = EndpointPhase { endpoint, phase: self.phase_at(due) };
+        self.accounting.request_begun(at, self.window.window);
         if self.operations.get(operation).unsendable.is_some() {
             return Ok(());
         }
@@ -239,7 +242,8 @@ impl EventLoop {
                 // The generator was too late for one of its requests: how long it would have taken is not known.
                 self.accounting.iteration_cancelled(at, Duration::ZERO);
             } else {
-                self.accounting.iteration_done(at, active.outcome, took);
+                self.look_at_window(now);
+                self.accounting.iteration_done(at, active.outcome, took, self.window.window);
                 if self.perturbation.concerns(active.due) {
                     self.accounting.perturbed_iteration(at, active.outcome, took);
                 }

@@ -7,11 +7,13 @@ use evidence::tick::LoopState;
 use evidence::tick_channel::Offer;
 use evidence::{Instant, Tick};
 
+use super::building::Ledger;
 use super::{EventLoop, LoopTotals};
 use crate::EngineError;
 use crate::clock::thread_cpu_ns;
 use crate::index::{EndpointPhase, ScenarioPhase};
 use crate::network::OpenedConnection;
+use crate::window::{CurrentWindow, LoadWindow};
 
 impl EventLoop {
     /// Hand the tick over when its second has passed.
@@ -20,6 +22,7 @@ impl EventLoop {
             return Ok(());
         }
         let boundary = Instant::at(Duration::from_secs(u64::from(now.second())));
+        self.look_at_window(boundary);
         let tick = self.close_tick(boundary);
         let Some(outlet) = &self.outlet else { return Ok(()) };
         let mut next = match outlet.offer(tick) {
@@ -39,6 +42,30 @@ impl EventLoop {
         self.metrics.exchange(std::mem::take(&mut next.metrics));
         self.accounting.open(next, now.second());
         Ok(())
+    }
+
+    /// Leave the windows of the phases that are over.
+    #[inline]
+    pub(super) fn look_at_window(&mut self, now: Instant) {
+        while now >= self.window.ends {
+            self.leave_window();
+        }
+    }
+
+    /// Nothing that happens from now on is in the window of a phase.
+    pub(super) fn leave_load(&mut self, now: Instant) {
+        self.look_at_window(now);
+        if self.ledger == Ledger::Load {
+            self.leave_window();
+            self.window = CurrentWindow::after();
+        }
+    }
+
+    #[cold]
+    fn leave_window(&mut self) {
+        let LoadWindow::Phase(phase) = self.window.window else { return };
+        self.accounting.window_left(phase, self.in_flight.now);
+        self.window = CurrentWindow::next(phase, &self.program);
     }
 
     fn close_tick(&mut self, now: Instant) -> Box<Tick> {
@@ -100,6 +127,7 @@ impl EventLoop {
             stopped_at: self.stopped_at,
         };
         self.record_ages(now);
+        self.leave_load(now);
         let tick = self.close_tick(now);
         let is_taken = self.outlet.take().is_some_and(|outlet| outlet.finish(tick));
         if is_taken { Ok(totals) } else { Err(EngineError::RecorderGone) }

@@ -43,3 +43,4 @@ mod tcp_peer;
 mod times;
 mod tls;
 mod together;
+mod windows;

@@ -4,11 +4,12 @@ use evidence::capacity::{CapacityProbe, ProbeStage};
 use evidence::run::ReadError;
 use evidence::{Ending, Finding, Judgement, RuleId, Run, Severity, Verdict, Window};
 use workload::capacity::collapse_name;
-use workload::{Filter, Measure, Objective, Statistic};
+use workload::{Filter, Flow, Measure, Objective, Scenario, Statistic, Workload};
 
 use super::CapacityRules;
 use super::limits;
 use super::margin::{CLIP, Measured};
+use crate::backlog;
 use crate::compare::Side;
 use crate::experiment::cut::{CutRun, Cuts};
 use crate::measure::{self, DisturbedTime, MeasureSource, Value};
@@ -49,7 +50,14 @@ pub fn measure_probe(
     let workload = cuts.applied_to(side.workload);
     let tables = Tables::of(&run, &workload)?;
     let disturbed = DisturbedTime::of(&run, &workload)?;
-    let source = MeasureSource { run: &run, workload: &workload, tables: &tables, disturbed: &disturbed };
+    let backlogs = backlog::backlogs(&run, &workload)?;
+    let source = MeasureSource {
+        run: &run,
+        workload: &workload,
+        tables: &tables,
+        disturbed: &disturbed,
+        backlogs: &backlogs,
+    };
     let window = tables.phases.iter().find(|window| window.name == phase);
     let seconds = window.map_or(0.0, |window| window.length_s());
     let has_collapsed = side.run.end().is_some_and(|end| matches!(end.ending, Ending::Stopped(_)));
@@ -67,7 +75,7 @@ pub fn measure_probe(
         is_doubtful: false,
         unusable: spoilt(&judged, &tables),
         goodput: 0.0,
-        offered: workload.phases.iter().find(|p| p.name == phase).map_or(0.0, |p| workload.requests_per_s(p)),
+        offered: offered(&workload, &phase),
         failed: 0.0,
         p50_ms: None,
         p99_ms: None,
@@ -133,6 +141,14 @@ fn add_margin(
     probe.margins.push(margin);
     probe.errors.push(error);
     Ok(())
+}
+
+/// Requests offered a second; 0 where a script decides how many an arrival sends.
+fn offered(workload: &Workload, phase: &str) -> f64 {
+    let is_script = |scenario: &Scenario| matches!(scenario.flow, Flow::Script { .. });
+    let planned = workload.phases.iter().find(|planned| planned.name == phase);
+    let known = planned.filter(|_| !workload.scenarios.iter().any(is_script));
+    known.map_or(0.0, |planned| workload.requests_per_s(planned))
 }
 
 /// Whether the run was ended because this objective was violated by far.

@@ -1,10 +1,10 @@
 //! The share that decides a claim, as data and as one line.
 
-use evidence::{ClaimShare, WideningCause};
+use evidence::{ClaimShare, Verdict, WideningCause};
 use workload::{Comparison, Measure, MetricMeasure, MetricStatistic};
 
 use crate::facts::MeasuredObjective;
-use crate::measure::{ShareMeasurement, WrongSide};
+use crate::measure::{RateMeasurement, ShareMeasurement, WrongSide};
 use crate::numbers;
 use crate::shares::ShareAnswer;
 
@@ -45,15 +45,58 @@ pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasuremen
     format!("{} {} ({})", numbers::percent(decision.share), wrong_side(measured, share), remarks.join("; "))
 }
 
+/// Completions a second as one line: `at most 197/s at 95 % confidence; 230/s or more are asked for`.
+pub(super) fn of_rate(measured: &MeasuredObjective<'_>, rate: &RateMeasurement) -> String {
+    let confidence = numbers::percent(rate.confidence);
+    let most = |upper: f64| numbers::rate(upper + rate.may_be_more);
+    let known = match (rate.limits, measured.verdict()) {
+        (None, _) => "no phase has three whole seconds, which would show how much it varies".to_owned(),
+        (Some(limits), Verdict::Pass | Verdict::Fail) if is_lower(measured) => {
+            format!("at least {} at {confidence} confidence", numbers::rate(limits.lower))
+        }
+        (Some(limits), Verdict::Pass | Verdict::Fail) => {
+            format!("at most {} at {confidence} confidence", most(limits.upper))
+        }
+        (Some(limits), _) => format!(
+            "at least {} and at most {}, each at {confidence} confidence",
+            numbers::rate(limits.lower),
+            most(limits.upper)
+        ),
+    };
+    let bound = numbers::rate(measured.objective.bound);
+    let asked = match measured.objective.comparison {
+        Comparison::Below => format!("less than {bound}"),
+        Comparison::AtMost => format!("at most {bound}"),
+        Comparison::Above => format!("more than {bound}"),
+        Comparison::AtLeast => format!("at least {bound}"),
+        Comparison::Equal => bound,
+        Comparison::NotEqual => format!("not {bound}"),
+    };
+    let mut remarks = vec![known, format!("{asked} is asked for")];
+    if rate.may_be_more > 0.0 {
+        let may_be = numbers::rate(rate.may_be_more);
+        remarks.push(format!("{may_be} more may have ended under a generator that never was late"));
+    }
+    if rate.is_proportional {
+        remarks.push(
+            "the run file does not say in which phase requests ended: a second in which a phase begins or ends counts \
+             in proportion"
+                .to_owned(),
+        );
+    }
+    remarks.join("; ")
+}
+
+/// Whether the lower limit decides it.
+fn is_lower(measured: &MeasuredObjective<'_>) -> bool {
+    measured.has_upper_bound() == (measured.verdict() == Verdict::Fail)
+}
+
 /// What arrivals on the wrong side of the bound did.
 fn wrong_side(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> String {
     let objective = measured.objective;
     let limit = match (&objective.measure, objective.comparison) {
         (Measure::Metric(measure), _) => return metric_side(measured, measure, share.wrong_side),
-        (Measure::Goodput { within: None }, _) => return failed(share.wrong_side).to_owned(),
-        (Measure::Goodput { within: Some(limit) }, _) => {
-            TimeLimit { ms: limit.as_secs_f64() * 1e3, is_allowed: true }
-        }
         (_, Comparison::Below | Comparison::AtLeast) => TimeLimit { ms: objective.bound, is_allowed: false },
         _ => TimeLimit { ms: objective.bound, is_allowed: true },
     };

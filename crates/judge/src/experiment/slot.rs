@@ -10,6 +10,7 @@ use workload::{Comparison, CostKind, Filter, Measure, Objective, Quantity, Stati
 
 use super::conditions::Conditions;
 use super::cut::{CutRun, Cuts};
+use crate::backlog;
 use crate::compare::Side;
 use crate::measure::{self, DisturbedTime, MeasureSource, Value};
 use crate::tables::Tables;
@@ -90,7 +91,14 @@ impl Slot {
         let workload = cuts.applied_to(side.workload);
         let tables = Tables::of(&run, &workload)?;
         let disturbed = DisturbedTime::of(&run, &workload)?;
-        let source = MeasureSource { run: &run, workload: &workload, tables: &tables, disturbed: &disturbed };
+        let backlogs = backlog::backlogs(&run, &workload)?;
+        let source = MeasureSource {
+            run: &run,
+            workload: &workload,
+            tables: &tables,
+            disturbed: &disturbed,
+            backlogs: &backlogs,
+        };
         Ok(Slot {
             values: values(&source, metrics)?,
             others: others(&source)?,
@@ -110,7 +118,15 @@ pub(super) fn cut_values(
     let workload = cuts.applied_to(side.workload);
     let tables = Tables::of(&run, &workload)?;
     let disturbed = DisturbedTime::of(&run, &workload)?;
-    values(&MeasureSource { run: &run, workload: &workload, tables: &tables, disturbed: &disturbed }, metrics)
+    let backlogs = backlog::backlogs(&run, &workload)?;
+    let source = MeasureSource {
+        run: &run,
+        workload: &workload,
+        tables: &tables,
+        disturbed: &disturbed,
+        backlogs: &backlogs,
+    };
+    values(&source, metrics)
 }
 
 fn values(source: &MeasureSource<'_>, metrics: &[GateMetric]) -> Result<Vec<SlotValue>, ReadError> {

@@ -11,7 +11,6 @@ use workload::{Filter, Flow, Scenario};
 use super::bound::{Bound, Sides};
 use super::despite_stalls;
 use super::source::MeasureSource;
-use super::stalls::sends_one_request;
 use super::times::dropped_observations;
 use crate::shares::BeyondCounts;
 use crate::tables::StatsKey;
@@ -307,11 +306,11 @@ pub(super) fn perturbed(metric: Metric) -> Metric {
 /// Whether a target that answers within the bound leaves virtual users free: then only a slower one reaches the limit.
 /// Of λ arrivals a second that take b each, λb are under way in the mean, with a standard deviation of √(λb) if arrivals are
 /// a Poisson process. A drop counts as a failure by itself where the bound is no time.
-fn is_cap_ample(scenario: &Scenario, bound: Bound) -> bool {
+pub(super) fn is_cap_ample(scenario: &Scenario, bound: Bound) -> bool {
     let Some(seconds) = bound.seconds() else { return true };
     let thinks = scenario.steps().any(|step| !step.think.mean().is_zero());
     let under_way = scenario.executor.peak_rate() * seconds;
-    sends_one_request(scenario)
+    scenario.flow.is_one_request()
         && !thinks
         && f64::from(scenario.max_vus) >= under_way + 3.0 * under_way.sqrt()
 }

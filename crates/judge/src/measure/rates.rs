@@ -1,6 +1,4 @@
-//! Shares and rates: errors, goodput, throughput, checks.
-
-use std::time::Duration;
+//! Shares of requests and checks that failed.
 
 use evidence::Missing;
 use workload::Filter;
@@ -18,7 +16,7 @@ fn counts(tables: &Tables, filter: &Filter, key: &StatsKey) -> bool {
 }
 
 /// Why failures are unknown, for an imported run whose source does not distinguish them from successes.
-fn without_outcomes(tables: &Tables) -> Option<Value> {
+pub(super) fn without_outcomes(tables: &Tables) -> Option<Value> {
     let lacks = tables.missing.contains(&Missing::Outcomes);
     lacks.then(|| Value::Missing("The source does not record how requests ended.".to_owned()))
 }
@@ -43,49 +41,6 @@ pub(super) fn error_rate(tables: &Tables, filter: &Filter) -> Measurement {
         attempted += endpoint.attempted();
     }
     share(failed, attempted, "No request it counts was due: not measured is not zero.")
-}
-
-/// Successes a second, within a time limit if there is one. A success counts when its whole histogram bucket is within
-/// the limit, so that rounding never counts one that was too slow.
-pub(super) fn goodput(tables: &Tables, filter: &Filter, within: Option<Duration>) -> Measurement {
-    let limit_us = within.map_or(u128::MAX, |limit| limit.as_micros());
-    let good = |endpoint: &EndpointStats| -> u64 {
-        let buckets = endpoint.ok.buckets().filter(|(_, high, _)| u128::from(*high) <= limit_us);
-        buckets.map(|(_, _, count)| count).sum()
-    };
-    match without_outcomes(tables) {
-        Some(missing) => Measurement::new(missing, "1/s", 0),
-        None => per_second(tables, filter, good),
-    }
-}
-
-/// Completions a second, successful or not.
-pub(super) fn throughput(tables: &Tables, filter: &Filter) -> Measurement {
-    per_second(tables, filter, |endpoint| endpoint.ok.count() + endpoint.failed.count())
-}
-
-/// A count a second, over the phases in which anything was due.
-fn per_second(tables: &Tables, filter: &Filter, count: impl Fn(&EndpointStats) -> u64) -> Measurement {
-    let active: Vec<&EndpointStats> = active(tables, filter).collect();
-    let counted: u64 = active.iter().map(|endpoint| count(endpoint)).sum();
-    let length_s = length_s(tables, filter);
-    let value = if length_s > 0.0 {
-        Value::Finite(counted as f64 / length_s)
-    } else {
-        Value::Missing("No request it counts was due: not measured is not zero.".to_owned())
-    };
-    Measurement::new(value, "1/s", active.iter().map(|endpoint| endpoint.attempted()).sum())
-}
-
-/// Endpoints of which anything was due.
-fn active<'t>(tables: &'t Tables, filter: &'t Filter) -> impl Iterator<Item = &'t EndpointStats> {
-    endpoints(tables, filter).filter(|endpoint| endpoint.attempted() + endpoint.dropped() > 0)
-}
-
-/// How long the phases in which anything was due were offered, in seconds.
-pub(super) fn length_s(tables: &Tables, filter: &Filter) -> f64 {
-    let is_active = |name: &str| active(tables, filter).any(|endpoint| *endpoint.key.phase == *name);
-    tables.phases.iter().filter(|phase| is_active(&phase.name)).map(|phase| phase.length_s()).sum()
 }
 
 /// Passed share of one check, or of all; of endpoints and of whole iterations.

@@ -1,18 +1,15 @@
-//! Objectives on quantiles, error rates, goodput and checks as questions about a share of arrivals.
-
-use std::time::Duration;
+//! Objectives on quantiles, error rates and checks as questions about a share of arrivals.
 
 use evidence::run::ReadError;
 use evidence::{Metric, Quantile, Widening};
 use stats::Proportion;
-use workload::{Comparison, Measure, Objective, Statistic, Workload};
+use workload::{Comparison, Measure, Objective, Statistic};
 
 use super::bound::{Bound, TimeBound};
 use super::ranges::{AskedTimes, Ranges};
-use super::rates;
 use super::source::MeasureSource;
 use super::times::{Observations, metric_of};
-use crate::shares::{self, BeyondCounts, Cut, CutPlace, ShareAnswer, ShareDecision, ShareQuestion};
+use crate::shares::{self, BeyondCounts, Cut, CutPlace, ShareDecision, ShareQuestion};
 use crate::tables::StatsKey;
 
 const US_PER_MS: f64 = 1_000.0;
@@ -57,18 +54,11 @@ pub(super) fn observe(
         Measure::ResponseTime(Statistic::Quantile(q))
         | Measure::ServiceTime(Statistic::Quantile(q))
         | Measure::IterationTime(Statistic::Quantile(q)) => quantile(source, objective, *q)?,
-        Measure::ErrorRate => of_requests(source, objective, Bound::Failure)?,
-        Measure::Goodput { within } => {
-            of_requests(source, objective, within.map_or(Bound::Failure, within_limit))?
-        }
+        Measure::ErrorRate => errors(source, objective)?,
         Measure::CheckRate { check } => checks(source, objective, check.as_deref())?,
         _ => return Ok(None),
     };
     Ok(Some(measurement).filter(|share| share.question.counts.arrivals > 0))
-}
-
-fn within_limit(limit: Duration) -> Bound {
-    Bound::Time(TimeBound { us: limit.as_micros() as f64, is_strict: false })
 }
 
 fn quantile(
@@ -100,25 +90,15 @@ fn quantile(
     Ok(measured(source, &ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts }))
 }
 
-/// Failed, late or slow requests: of an error rate, and of goodput.
-fn of_requests(
-    source: &MeasureSource<'_>,
-    objective: &Objective,
-    bound: Bound,
-) -> Result<ShareMeasurement, ReadError> {
-    let bounds = [bound];
-    let asked = AskedTimes { metric: Metric::ResponseTime, filter: &objective.filter, bounds: &bounds };
+/// Failed requests.
+fn errors(source: &MeasureSource<'_>, objective: &Objective) -> Result<ShareMeasurement, ReadError> {
+    let asked =
+        AskedTimes { metric: Metric::ResponseTime, filter: &objective.filter, bounds: &[Bound::Failure] };
     let mut ranges = Ranges::of(source, &asked)?;
     let at_bound = std::mem::take(&mut ranges.seconds).swap_remove(0);
-    let is_upper = objective.comparison.is_upper();
-    let (wrong_side, allowed) = match objective.measure {
-        Measure::Goodput { .. } => {
-            let due_s = rates::length_s(source.tables, &objective.filter);
-            let good = objective.bound * due_s / ranges.arrivals.max(1) as f64;
-            if is_upper { (WrongSide::Succeeded, good) } else { (WrongSide::Beyond, 1.0 - good) }
-        }
-        _ if is_upper => (WrongSide::Failed, objective.bound),
-        _ => (WrongSide::Succeeded, 1.0 - objective.bound),
+    let (wrong_side, allowed) = match objective.comparison.is_upper() {
+        true => (WrongSide::Failed, objective.bound),
+        false => (WrongSide::Succeeded, 1.0 - objective.bound),
     };
     Ok(measured(source, &ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts: Vec::new() }))
 }
@@ -199,43 +179,4 @@ fn checks(
         is_perturbed_counted: true,
         widened_by: Vec::new(),
     })
-}
-
-/// The confidence of all violations together in a run that is judged `family` by the plan: several looks share what it may
-/// be wrong (Bonferroni, since Pocock's constants are for one objective).
-pub(crate) fn family_confidence(workload: &Workload, family: f64) -> f64 {
-    let looks = workload.until_decided.as_ref().map_or(1, |until| until.looks.len() + 1);
-    1.0 - (1.0 - family) / looks as f64
-}
-
-/// Corrects violations for the number of objectives, so that none of them is wrong at the confidence `family`: S. Holm, "A
-/// simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979. Those that allow
-/// nothing are about this run alone, and need no correction.
-pub(crate) fn correct_violations(shares: Vec<&mut ShareMeasurement>, family: f64) {
-    let is_test = |share: &&mut ShareMeasurement| share.question.allowed > 0.0;
-    let mut open: Vec<&mut ShareMeasurement> = shares.into_iter().filter(is_test).collect();
-    while !open.is_empty() {
-        let confidence = 1.0 - (1.0 - family) / open.len() as f64;
-        let before = open.len();
-        open.retain_mut(|share| !is_violated_at(share, confidence));
-        if open.len() == before {
-            break;
-        }
-    }
-    let confidence = 1.0 - (1.0 - family) / open.len().max(1) as f64;
-    for share in open.into_iter().filter(|share| share.decision.answer == ShareAnswer::Fail) {
-        share.question.confidence = confidence;
-        share.decision = share.question.decide();
-    }
-}
-
-/// Decides a violation at this confidence, and keeps the decision if it is one.
-fn is_violated_at(share: &mut ShareMeasurement, confidence: f64) -> bool {
-    let question = ShareQuestion { confidence, ..share.question.clone() };
-    let decision = question.decide();
-    let is_violated = decision.answer == ShareAnswer::Fail;
-    if is_violated {
-        (share.question, share.decision) = (question, decision);
-    }
-    is_violated
 }

@@ -4,6 +4,7 @@ use evidence::{Run, Seconds};
 use workload::{Filter, Workload};
 
 use super::stalls::DisturbedTime;
+use crate::backlog::Backlog;
 use crate::shares::CONFIDENCE;
 use crate::tables::Tables;
 
@@ -13,6 +14,8 @@ pub(crate) struct MeasureSource<'a> {
     pub(crate) workload: &'a Workload,
     pub(crate) tables: &'a Tables,
     pub(crate) disturbed: &'a DisturbedTime,
+    /// Scenarios with which the target did not keep up.
+    pub(crate) backlogs: &'a [Backlog],
 }
 
 impl MeasureSource<'_> {

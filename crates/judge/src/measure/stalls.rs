@@ -3,7 +3,7 @@
 
 use evidence::run::{ReadError, select};
 use evidence::{DISTURBED_STALLS, Metric, Outcome, Run, STALL, Seconds};
-use workload::{Flow, Scenario, Workload};
+use workload::Workload;
 
 /// Shorter turns of a loop are no stall, in microseconds.
 const STALL_US: u64 = STALL.as_micros() as u64;
@@ -68,7 +68,7 @@ impl DisturbedTime {
 
     fn add_moved(&mut self, run: &dyn Run, workload: &Workload) -> Result<(), ReadError> {
         let is_closed = workload.scenarios.iter().any(|scenario| !scenario.executor.is_open());
-        let continues = !workload.scenarios.iter().all(sends_one_request);
+        let continues = !workload.scenarios.iter().all(|scenario| scenario.flow.is_one_request());
         let is_followed = |outcome: Outcome| is_closed || continues && outcome.is_answer();
         for (id, key) in run.keys() {
             let from_us = match (key.metric, key.outcome) {
@@ -151,15 +151,6 @@ impl StalledSecond {
     /// begun in the second before.
     fn reach_s(&self) -> usize {
         whole_seconds(self.stalled_us * (REACH - 1)).max(1)
-    }
-}
-
-/// Whether an iteration is one request, so that no other follows it.
-pub(super) fn sends_one_request(scenario: &Scenario) -> bool {
-    match &scenario.flow {
-        Flow::Sequence(steps) => steps.len() == 1,
-        Flow::Mix(_) | Flow::InTurn { .. } => true,
-        Flow::Script { .. } => false,
     }
 }
 

@@ -16,7 +16,8 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Invalid,
     tests: "For each scenario and phase: scheduled = started + dropped; started = iterations done + cancelled \
             + in flight at the end. For each endpoint: requests = responses of every outcome + in flight at \
-            the end; no more service times than response times. For a completed run: scheduled = the plan's \
+            the end; no more service times than response times. For the window of each phase: requests begun = \
+            completed + cancelled + growth of requests in flight. For a completed run: scheduled = the plan's \
             arrivals, within 1; of a number of iterations, no more than the plan's. Any other gap is invalid. \
             What was in flight is known only for runs that ended in order; for others the difference is \
             stated.",
@@ -37,6 +38,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = facts.tables.scenario_phases.iter().filter_map(arrivals).collect();
     findings.extend(iterations(facts));
     findings.extend(requests(facts));
+    findings.extend(windows(facts));
     findings.extend(facts.tables.endpoints.iter().filter_map(service_times));
     if facts.is_complete() {
         findings.extend((0..facts.workload.scenarios.len()).filter_map(|scenario| plan(facts, scenario)));
@@ -154,6 +156,40 @@ fn unended(what: &str, counts: &[BegunAndEnded], in_flight: Option<u64>) -> Vec<
     findings
 }
 
+/// In the window of each phase: in flight before + begun = completed + cancelled + in flight at the end. What a worker that
+/// vanished had in flight is not known, nor what was in flight at the end of a phase in which a run was killed.
+fn windows(facts: &Facts<'_>) -> Vec<Finding> {
+    if facts.workers.all.iter().any(|worker| worker.vanished.is_some() || !worker.has_offered) {
+        return Vec::new();
+    }
+    let mut before = Some(0);
+    let mut findings = Vec::new();
+    for (phase, counts) in facts.tables.phases.iter().zip(&facts.tables.in_window) {
+        let began_with = std::mem::replace(&mut before, counts.in_flight_at_end);
+        let (Some(began_with), Some(in_flight)) = (began_with, counts.in_flight_at_end) else { continue };
+        let begun = began_with + counts.begun;
+        let accounted = counts.completed + counts.cancelled + in_flight;
+        if begun == accounted {
+            continue;
+        }
+        let what = format!(
+            "In `{}` {} requests were in flight or begun; {} completed, {} were cancelled and {} were in flight at its \
+             end ({} {}).",
+            phase.name,
+            numbers::count(begun),
+            numbers::count(counts.completed),
+            numbers::count(counts.cancelled),
+            numbers::count(in_flight),
+            numbers::count(begun.abs_diff(accounted)),
+            direction(begun, accounted)
+        );
+        let scope = Scope { phase: Some(phase.name.clone()), ..Scope::default() };
+        let accounted = named("completed + cancelled + in flight", accounted);
+        findings.push(gap(scope, what, named("in flight or begun", begun), accounted));
+    }
+    findings
+}
+
 /// A service time belongs to a response.
 fn service_times(endpoint: &EndpointStats) -> Option<Finding> {
     let responses = endpoint.responses();
@@ -248,6 +284,30 @@ mod tests {
         invalid [play] The plan has 6,000 arrivals of `play`, the run scheduled 6,005 (5 too many).
           planned Some(6000.0) 1, scheduled Some(6005.0) 1, gap Some(5.0) 1, threshold Some(0.0) 1
         "#);
+    }
+
+    /// 60 requests of the warm-up are in flight at its end, and end in the steady phase.
+    #[test]
+    fn requests_that_end_in_another_phase_add_up_there() {
+        let of = |in_flight: u64| {
+            let mut test_run =
+                TestRun::new().offer("warm-up", "list", Load::of(100)).offer("steady", "list", Load::of(100));
+            test_run.count(Metric::Requests, "warm-up", "list", 60);
+            test_run.count(Metric::Scheduled, "warm-up", "list", 60);
+            test_run.count(Metric::Started, "warm-up", "list", 60);
+            test_run.count(Metric::IterationsDone, "warm-up", "list", 60);
+            test_run.end_from_warm_up(12, 60);
+            test_run.in_flight_at_end("warm-up", in_flight);
+            test_run.in_flight_at_end("steady", 0);
+            test_run.findings(super::windows)
+        };
+        assert_eq!(of(60), "nothing");
+        insta::assert_snapshot!(of(59), @r"
+        invalid [warm-up] In `warm-up` 1,060 requests were in flight or begun; 1,000 completed, 0 were cancelled and 59 were in flight at its end (1 missing).
+          in flight or begun Some(1060.0) 1, completed + cancelled + in flight Some(1059.0) 1, gap Some(1.0) 1, threshold Some(0.0) 1
+        invalid [steady] In `steady` 6,059 requests were in flight or begun; 6,060 completed, 0 were cancelled and 0 were in flight at its end (1 too many).
+          in flight or begun Some(6059.0) 1, completed + cancelled + in flight Some(6060.0) 1, gap Some(1.0) 1, threshold Some(0.0) 1
+        ");
     }
 
     #[test]

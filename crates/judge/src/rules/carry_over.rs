@@ -5,7 +5,7 @@
 
 use evidence::{Finding, RuleId, Scope, Severity};
 
-use crate::facts::{Backlog, Facts};
+use crate::facts::{CarryOver, Facts};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 
@@ -29,11 +29,11 @@ pub(crate) const CARRIED: u64 = 10;
 pub(crate) const CARRIED_INVALID: f64 = 0.05;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    facts.backlogs.iter().filter(|backlog| backlog.carried >= CARRIED).map(finding).collect()
+    facts.carry_overs.iter().filter(|carry_over| carry_over.carried >= CARRIED).map(finding).collect()
 }
 
-fn finding(backlog: &Backlog) -> Finding {
-    let Backlog { phase, drained_s, carried, length_s } = backlog;
+fn finding(carry_over: &CarryOver) -> Finding {
+    let CarryOver { phase, drained_s, carried, length_s } = carry_over;
     let share = f64::from(*drained_s) / length_s.max(f64::MIN_POSITIVE);
     let severity = if share >= CARRIED_INVALID { Severity::Invalid } else { Severity::Caution };
     let what = format!(

@@ -40,11 +40,12 @@ fn a_rule_is_explained_in_full() {
 
 #[test]
 fn the_texts_state_the_thresholds_that_are_used() {
+    use crate::backlog::{LEAST_GROWTH, LEAST_SECONDS, LEAST_SHARE};
     use crate::facts::CLOCK_MS;
     use crate::facts::NEAR_LIMIT;
     use crate::facts::STALL_MS;
     use crate::facts::WINDOW_S;
-    use crate::facts::backlog::CARRIED_SHARE;
+    use crate::facts::carry_over::CARRIED_SHARE;
     use crate::facts::concurrency::LEAST_RUN_S;
     use crate::facts::steady_state::{BURST, BURST_BATCH_S, STEADY_MIN_RATE, STEADY_P95_MIN_RATE};
     use crate::numbers::{count, ms, percent, significant};
@@ -91,6 +92,8 @@ fn the_texts_state_the_thresholds_that_are_used() {
         ("S9", vec![percent(LOOP_CPU), percent(STALLED), ms(STALL_MS)]),
         ("S9", vec![format!("{} cores", significant(OTHERS_CORES))]),
         ("T5", vec![percent(CARRIED_SHARE), significant(CARRIED as f64), percent(CARRIED_INVALID)]),
+        ("T7", vec![format!("{LEAST_SECONDS} whole seconds"), percent(CONFIDENCE)]),
+        ("T7", vec![format!("{} requests", significant(LEAST_GROWTH)), percent(LEAST_SHARE)]),
         ("Q1", vec![count(POOLED_GROUP), significant(POOLED_FAILURES * 100.0), significant(POOLED_MEDIANS)]),
         ("Q2", vec![percent(NEAR_TIMEOUT)]),
         ("Q3", vec![percent(SURVIVORS_CAUTION)]),

@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::S4,
     title: "too-few-tail-samples",
     severity: Severity::Inconclusive,
-    tests: "Objectives on quantiles, error rates, checks and goodput: the share that the objective allows is \
+    tests: "Objectives on quantiles, error rates and checks: the share that the objective allows is \
             between the one-sided 95 % limits of the share that misses the bound. The limits are computed \
             with the effective sample size, which follows from how much the share varies between batches of \
             10 s; without any failure, or with fewer than 6 batches, it is a tenth of the arrivals.",

@@ -87,14 +87,7 @@ fn what_an_objective_needs_follows_from_the_share_that_it_allows() {
         ("p50(all) > 5ms", Some(5)),
         ("service_p95(all) < 50ms", Some(59)),
         ("iteration_p99(all) < 50ms", Some(299)),
-        // 100 arrivals a second: 1 and 5 of them may be missing.
-        ("goodput(phase = steady) >= 99/s", Some(299)),
-        ("goodput(phase = steady, within = 50ms) > 95/s", Some(59)),
-        ("goodput(list, phase = steady) >= 74.25/s", Some(299)),
-        // 5,500 in 60 s.
-        ("goodput(all) >= 87.0833/s", Some(59)),
-        ("goodput(phase = steady) <= 5/s", Some(59)),
-        ("goodput(phase = steady) >= 100/s", None),
+        ("goodput(phase = steady) >= 99/s", None),
         ("throughput(all) > 5/s", None),
         ("avg(all) < 5ms", None),
         ("max(cpu) < 1", None),
@@ -108,7 +101,7 @@ fn what_an_objective_needs_follows_from_the_share_that_it_allows() {
 fn an_objective_that_allows_none_needs_no_number() {
     for (text, allows_none) in [
         ("error_rate(all) <= 0%", true),
-        ("goodput(phase = steady) >= 100/s", true),
+        ("goodput(phase = steady) >= 100/s", false),
         ("check_rate(all) >= 100%", true),
         ("error_rate(all) < 1%", false),
         ("throughput(all) > 5/s", false),

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use evidence::run::ReadError;
-use evidence::{Histogram, Key, KeyId, Metric, Name, Outcome, Run};
+use evidence::{Histogram, Key, KeyId, Metric, Name, Outcome, PhaseSpan, Run, Windows};
 use workload::Workload;
 
 use super::{
-    CheckCounts, EndpointStats, PhaseWindow, ScenarioPhaseStats, StatsKey, Tables, steps_of_sequence,
+    CheckCounts, EndpointStats, PhaseWindow, ScenarioPhaseStats, StatsKey, Tables, WindowCounts,
+    steps_of_sequence,
 };
 
 impl Tables {
@@ -22,6 +23,7 @@ impl Tables {
             draft.add(run, *id, key)?;
         }
         draft.add_drops_to_steps(workload);
+        let in_window = draft.in_windows(run, &workload.windows(run)?);
         let order = |key: &StatsKey| {
             let phase = workload.phases.iter().position(|p| *p.name == *key.phase);
             let scenario = workload.scenarios.iter().position(|s| *s.name == *key.scenario);
@@ -35,7 +37,7 @@ impl Tables {
         scenario_phases.sort_by_key(|scenario_phase| order(&scenario_phase.key));
         let phases = phase_windows(run, workload, &scenario_phases)?;
         let missing = run.manifest().source.as_ref().map(|source| source.missing.clone()).unwrap_or_default();
-        Ok(Tables { endpoints, scenario_phases, phases, missing })
+        Ok(Tables { endpoints, scenario_phases, phases, in_window, missing })
     }
 }
 
@@ -72,10 +74,42 @@ fn phase_windows(
     Ok(workload.phases.iter().map(window).collect())
 }
 
+impl Draft {
+    /// What began and ended in the window of each phase.
+    fn in_windows(&self, run: &dyn Run, windows: &Windows) -> Vec<WindowCounts> {
+        if !run.manifest().counts_windows() {
+            return Vec::new();
+        }
+        let of_phase = |span: &PhaseSpan| {
+            let in_flight_at_end = self.in_flight_at_end.get(&span.name).copied();
+            WindowCounts { in_flight_at_end, ..WindowCounts::default() }
+        };
+        let mut all: Vec<WindowCounts> = windows.spans().iter().map(of_phase).collect();
+        let mut counted: Vec<(&Key, &u64)> =
+            run.keys().iter().filter_map(|(id, key)| Some((key, self.requests.get(id)?))).collect();
+        counted.sort_by_key(|(key, _)| key.tags.contains_key(Key::WINDOW));
+        for (key, count) in counted {
+            for (window, sign) in windows.signs(key) {
+                let counted = match (key.metric, key.outcome) {
+                    (Metric::Requests | Metric::MovedRequests, _) => &mut all[window].begun,
+                    (_, Some(Outcome::Cancelled)) => &mut all[window].cancelled,
+                    _ => &mut all[window].completed,
+                };
+                // What moved from a window was counted in it.
+                *counted = if sign > 0 { *counted + count } else { counted.saturating_sub(*count) };
+            }
+        }
+        all
+    }
+}
+
 #[derive(Default)]
 struct Draft {
     endpoints: BTreeMap<StatsKey, EndpointStats>,
     scenario_phases: BTreeMap<StatsKey, ScenarioPhaseStats>,
+    /// How many requests each key of requests and of response times counts, and those of what moved.
+    requests: BTreeMap<KeyId, u64>,
+    in_flight_at_end: BTreeMap<Name, u64>,
 }
 
 impl Draft {
@@ -104,7 +138,13 @@ impl Draft {
         match key.metric {
             Metric::ResponseTime | Metric::ServiceTime | Metric::IterationTime | Metric::PlaceWait => {
                 let histogram = run.histogram(id, run.whole())?;
+                if key.metric == Metric::ResponseTime {
+                    self.requests.insert(id, histogram.count());
+                }
                 self.add_times(key, &histogram);
+            }
+            Metric::MovedResponseTime => {
+                self.requests.insert(id, run.histogram(id, run.whole())?.count());
             }
             Metric::Scheduled | Metric::DroppedLate => {
                 let counts = run.counts(id, run.whole())?;
@@ -134,6 +174,9 @@ impl Draft {
             | Metric::ReceivingNs => {}
             _ => {
                 let sum = run.total(id)?;
+                if matches!(key.metric, Metric::Requests | Metric::MovedRequests) {
+                    self.requests.insert(id, sum);
+                }
                 self.add_sum(key, sum);
             }
         }
@@ -211,6 +254,9 @@ impl Draft {
                 self.endpoint(key.into()).dropped_generator_late += sum;
             }
             Metric::Requests => self.endpoint(key.into()).requests += sum,
+            Metric::InFlightAtEnd => {
+                *self.in_flight_at_end.entry(key.phase.clone()).or_default() += sum;
+            }
             Metric::Retried => self.endpoint(key.into()).retried += sum,
             Metric::CheckPassed => self.check(key).passed += sum,
             Metric::CheckFailed => self.check(key).failed += sum,

@@ -381,28 +381,3 @@ fn an_older_file_leaves_open_what_its_stalls_may_have_changed() {
     assert!(open.reasons[0].to_string().contains("of up to 6,000 perturbed"), "{}", open.reasons[0]);
     assert_eq!(open.share.map(|share| share.perturbed), Some(6_000));
 }
-
-/// Of 100 arrivals a second so many are good; what may be missing is a share of what was offered.
-#[test]
-fn goodput_is_a_share_of_the_offered_load() {
-    let of = |failed: u64, objective: &str| {
-        let load = Load { failed, ..Load::of(100 - failed) };
-        let test_run = TestRun::new().offer("steady", "list", load).with_objective("good", objective);
-        let claim = test_run.judge().claims.remove(0);
-        let allowed = claim.share.map(|share| (share.allowed * 1e6).round() / 1e6);
-        (claim.verdict, claim.observed.value, allowed)
-    };
-    let (pass, fail, open) = (Verdict::Pass, Verdict::Fail, Verdict::Inconclusive);
-    let at_least_95 = "goodput(list, phase = steady) >= 95/s";
-    assert_eq!(of(1, at_least_95), (pass, Some(99.0), Some(0.05)));
-    assert_eq!(of(5, at_least_95), (open, Some(95.0), Some(0.05)), "at its bound");
-    assert_eq!(of(9, at_least_95), (fail, Some(91.0), Some(0.05)));
-    // Successes of 10 ms and, one in ten, 10.5 ms: those within the limit are 90 in 100.
-    assert_eq!(of(0, "goodput(list, phase = steady, within = 10.2ms) > 80/s"), (pass, Some(90.0), Some(0.2)));
-    assert_eq!(
-        of(0, "goodput(list, phase = steady, within = 10.2ms) > 95/s"),
-        (fail, Some(90.0), Some(0.05))
-    );
-    assert_eq!(of(9, "goodput(list, phase = steady) <= 95/s").0, pass);
-    assert_eq!(of(0, "goodput(list, phase = steady) >= 120/s").0, fail, "more than was offered");
-}

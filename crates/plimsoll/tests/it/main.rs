@@ -67,6 +67,7 @@ mod selftest;
 mod signals;
 mod stop_rules;
 mod terminal;
+mod throughput;
 mod tls;
 mod tonic_peer;
 mod trouble;

@@ -118,30 +118,27 @@ fn linear(high: f64, unit: Unit) -> Axis {
     Axis { scale, unit, labels }
 }
 
-/// Offered load and throughput, and requests in flight: separate plots, because their units differ.
+/// Offered load and throughput, and requests in flight: separate plots, because their units differ. So do those of arrivals
+/// and requests where an arrival is not one request.
 pub(super) fn load(summary: &Summary) -> Vec<Chart> {
     let canvas = Canvas::of(summary);
     let timeline = canvas.timeline;
-    let arrivals = timeline.arrivals.as_ref();
-    let offered = arrivals.into_iter().flat_map(|of| [&of.offered, &of.started]);
-    let all = offered.chain([&timeline.ok]).chain(timeline.failed.as_ref());
-    let high = all.flatten().copied().fold(0.0, f64::max);
-    let of = |values: &[f64]| canvas.points(values.iter().map(|v| Some(*v)));
-    let ok = if timeline.failed.is_some() { "successes" } else { "responses, failed or not" };
-    let mut traces = vec![Trace { fill: Fill::Below, ..trace(ok, "c0", of(&timeline.ok)) }];
-    if let Some(ArrivalRates { offered, started, .. }) = arrivals {
-        traces.push(trace("started", "c4", of(started)));
-        traces.push(trace("offered (arrivals due)", "offered", of(offered)));
-    }
-    traces.extend(timeline.failed.iter().map(|failed| trace("failures", "bad", of(failed))));
-    if let Some(dropped) = arrivals.map(|of| &of.dropped).filter(|dropped| dropped.iter().any(|n| *n > 0.0)) {
-        traces.push(trace("dropped arrivals", "c3 dashed", of(dropped)));
-    }
-    let mut charts = vec![canvas.chart(
-        ChartTitle { text: "Offered load and throughput", unit: "per second" },
-        linear(high * HEADROOM, Unit::PerSecond),
-        traces,
-    )];
+    let arrivals: Vec<Trace> = timeline.arrivals.iter().flat_map(|of| arrivals(&canvas, of)).collect();
+    let mut charts = match timeline.arrivals_are_requests {
+        true => {
+            let traces = requests(&canvas).into_iter().chain(arrivals).collect();
+            vec![rates(
+                &canvas,
+                ChartTitle { text: "Offered load and throughput", unit: "requests/s" },
+                traces,
+            )]
+        }
+        false => vec![
+            rates(&canvas, ChartTitle { text: "Throughput", unit: "requests/s" }, requests(&canvas)),
+            rates(&canvas, ChartTitle { text: "Offered load", unit: "iterations/s" }, arrivals),
+        ],
+    };
+    charts.retain(|chart| chart.svg.contains("class=\"line"));
     if timeline.in_flight.iter().any(Option::is_some) {
         let y = linear(highest(timeline.in_flight.iter()) * HEADROOM, Unit::One);
         let points = canvas.points(timeline.in_flight.iter().copied());
@@ -153,6 +150,34 @@ pub(super) fn load(summary: &Summary) -> Vec<Chart> {
         ));
     }
     charts
+}
+
+fn rates(canvas: &Canvas, title: ChartTitle, traces: Vec<Trace>) -> Chart {
+    let points = traces.iter().flat_map(|trace| &trace.points).flatten();
+    let high = points.map(|(_, per_s)| *per_s).fold(0.0, f64::max);
+    canvas.chart(title, linear(high * HEADROOM, Unit::PerSecond), traces)
+}
+
+/// Requests that ended.
+fn requests(canvas: &Canvas) -> Vec<Trace> {
+    let timeline = canvas.timeline;
+    let of = |values: &[f64]| canvas.points(values.iter().map(|v| Some(*v)));
+    let ok = if timeline.failed.is_some() { "successes" } else { "responses, failed or not" };
+    let mut traces = vec![Trace { fill: Fill::Below, ..trace(ok, "c0", of(&timeline.ok)) }];
+    traces.extend(timeline.failed.iter().map(|failed| trace("failures", "bad", of(failed))));
+    traces
+}
+
+/// Arrivals that were due.
+fn arrivals(canvas: &Canvas, rates: &ArrivalRates) -> Vec<Trace> {
+    let ArrivalRates { offered, started, dropped } = rates;
+    let of = |values: &[f64]| canvas.points(values.iter().map(|v| Some(*v)));
+    let mut traces =
+        vec![trace("started", "c4", of(started)), trace("offered (arrivals due)", "offered", of(offered))];
+    if dropped.iter().any(|n| *n > 0.0) {
+        traces.push(trace("dropped arrivals", "c3 dashed", of(dropped)));
+    }
+    traces
 }
 
 /// Response times over time, one plot for each endpoint, all on the same scale.

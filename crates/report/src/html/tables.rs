@@ -20,6 +20,8 @@ pub(super) struct PhaseTable {
     pub(super) rows: Vec<EndpointRow>,
     /// A sentence on the rows that are left out; empty if there are none.
     pub(super) left_out: String,
+    /// What became of its requests; empty where that was not counted.
+    pub(super) requests: String,
 }
 
 /// One endpoint in one phase.
@@ -48,6 +50,9 @@ pub(super) fn phase_tables(summary: &Summary) -> Vec<PhaseTable> {
             name: if name.is_empty() { "(no phase)".to_owned() } else { visible(name) },
             when: planned.map(PhaseCoverage::when).unwrap_or_default(),
             rows: rows.into_iter().take(MAX_ROWS).map(endpoint_row).collect(),
+            requests: planned
+                .and_then(|p| Some(format!("{}: {}", visible(name), p.requests?.in_words())))
+                .unwrap_or_default(),
             left_out: if missing == 0 {
                 String::new()
             } else {

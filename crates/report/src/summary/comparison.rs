@@ -198,7 +198,7 @@ impl Comparison {
                 name: side.side.name.to_owned(),
                 run: header::of(side.side.run, side.side.workload)?,
                 phases: side.phases.clone(),
-                timeline: timeline::of(side.side.run, &side.tally)?,
+                timeline: timeline::of(side.side.run, side.side.workload, &side.tally)?,
             })
         };
         let names = phases(&sides);
@@ -221,11 +221,9 @@ impl Comparison {
 }
 
 fn tallied<'a>(side: &Side<'a>) -> Result<TalliedSide<'a>, ReadError> {
-    Ok(TalliedSide {
-        side: *side,
-        tally: tally::of(side.run, side.workload)?,
-        phases: header::phases(side.run, side.workload)?,
-    })
+    let tally = tally::of(side.run, side.workload)?;
+    let phases = header::phases(side.run, side.workload, &tally.in_window)?;
+    Ok(TalliedSide { side: *side, tally, phases })
 }
 
 /// Every phase of any side: the set-up first, then the phases in the order of the plans.

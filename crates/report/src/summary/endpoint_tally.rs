@@ -69,15 +69,6 @@ impl EndpointTally {
         *counted = counted.or(self.arrivals.map(|_| 0));
     }
 
-    /// How many ended: requests, or whole iterations where there are no requests; none where they were not counted.
-    pub(super) fn completed(&self) -> Option<u64> {
-        if self.outcomes.are_counted() {
-            return Some(self.outcomes.completed());
-        }
-        let timed = (!self.iteration.is_empty()).then(|| self.iteration.count());
-        self.iterations_done.or(timed)
-    }
-
     pub(super) fn arrivals_mut(&mut self) -> &mut Arrivals {
         self.arrivals.get_or_insert_default()
     }

@@ -8,6 +8,7 @@ use evidence::{Ending, Instant, Run, Source, Window};
 use serde::Serialize;
 use workload::Workload;
 
+use super::in_window::{InWindow, PhaseRequests};
 use crate::number;
 use crate::text::fit;
 
@@ -111,6 +112,8 @@ pub struct PhaseCoverage {
     pub end_s: f64,
     /// Seconds of it in which the load was offered: what rates are divided by.
     pub covered_s: f64,
+    /// Its requests by when they began and ended; none where the run file does not say.
+    pub requests: Option<PhaseRequests>,
 }
 
 impl PhaseCoverage {
@@ -173,13 +176,18 @@ fn decided(workload: &Workload, stopped_at: Option<Instant>) -> String {
     workload.until_decided.as_ref().map(|until| until.ended_at(at)).unwrap_or_default()
 }
 
-pub(super) fn phases(run: &dyn Run, workload: &Workload) -> Result<Vec<PhaseCoverage>, ReadError> {
+pub(super) fn phases(
+    run: &dyn Run,
+    workload: &Workload,
+    in_window: &InWindow,
+) -> Result<Vec<PhaseCoverage>, ReadError> {
     let load = load_end(run)?;
-    let coverage = |phase: &workload::Phase| PhaseCoverage {
+    let coverage = |(index, phase): (usize, &workload::Phase)| PhaseCoverage {
         name: phase.name.clone(),
         start_s: phase.start.as_secs_f64(),
         end_s: phase.end.as_secs_f64(),
         covered_s: workload.offered_of(phase, load).as_secs_f64(),
+        requests: in_window.requests(index),
     };
-    Ok(workload.phases.iter().map(coverage).collect())
+    Ok(workload.phases.iter().enumerate().map(coverage).collect())
 }

@@ -13,7 +13,7 @@ use super::phases::RequestPhase;
 use super::results::StatusCount;
 use super::streams::Streams;
 use super::tally::RunTally;
-use super::{PhaseCoverage, Times, VirtualUsers, failures};
+use super::{Times, VirtualUsers, failures};
 
 /// One endpoint in one phase. An empty `endpoint` is the whole iteration of a sequence.
 #[derive(Debug, Clone, Serialize)]
@@ -38,9 +38,11 @@ pub struct Row {
     /// Its failures by kind, the most frequent first.
     #[serde(skip)]
     pub failures: Vec<FailureKind>,
-    /// Requests that ended per second, in success or failure; of a whole iteration: iterations that ended per second. None
-    /// when they were not counted, or the phase's length is unknown.
+    /// Requests that ended in the window of the phase, in success or failure, per second of it; of a whole iteration:
+    /// iterations that ended in it. None when they were not counted, or the phase's length is unknown.
     pub throughput_per_s: Option<f64>,
+    /// Of these requests, the successes; none of whole iterations, and where outcomes are not known.
+    pub goodput_per_s: Option<f64>,
     /// Due instant → last byte, of successes.
     pub response_time: Times,
     /// First byte sent → last byte, of successes.
@@ -112,17 +114,13 @@ impl PlanPosition {
 }
 
 /// The rows; `failed` are the recorded exchanges that failed.
-pub(super) fn of(
-    tally: &RunTally,
-    workload: &Workload,
-    phases: &[PhaseCoverage],
-    failed: &[Exemplar],
-) -> Vec<Row> {
+pub(super) fn of(tally: &RunTally, workload: &Workload, failed: &[Exemplar]) -> Vec<Row> {
     let mut endpoints: Vec<_> =
         tally.endpoints.iter().filter(|(key, counts)| counts.has_content(key)).collect();
     endpoints.sort_by_key(|(key, _)| PlanPosition::of(workload, key));
     let row = |(key, counts): (&EndpointKey, &EndpointTally)| {
-        let covered = phases.iter().find(|p| *p.name == *key.phase).map(|p| p.covered_s);
+        let per_second = |count: f64| tally.in_window.per_second(&key.phase, count);
+        let ended = tally.in_window.ended(key);
         let is_its = |e: &&Exemplar| e.scenario == key.scenario && e.endpoint == key.endpoint;
         let failed: Vec<&Exemplar> = failed.iter().filter(is_its).collect();
         Row {
@@ -137,9 +135,11 @@ pub(super) fn of(
             label: tally.labels.of(&key.scenario, &key.endpoint),
             arrivals: counts.arrivals,
             outcomes: counts.outcomes.clone(),
-            throughput_per_s: covered
-                .filter(|s| *s > 0.0)
-                .and_then(|covered_s| Some(counts.completed()? as f64 / covered_s)),
+            throughput_per_s: match counts.outcomes.are_counted() {
+                true => per_second(ended.completed()),
+                false => ended.iterations().or(counts.iterations_done.map(|_| 0.0)).and_then(per_second),
+            },
+            goodput_per_s: counts.outcomes.failed().and_then(|_| per_second(ended.ok)),
             response_time: Times::of(&counts.response),
             service_time: Times::of(&counts.service),
             iteration_time: Times::of(&counts.iteration),

@@ -11,6 +11,7 @@ use super::bins::Bins;
 use super::cost::AnswersBySecond;
 use super::counts::{Arrivals, Check, Outcomes};
 use super::endpoint_tally::{EndpointKey, EndpointTally, fold_single_steps};
+use super::in_window::InWindow;
 use super::labels::Labels;
 use super::results::ResultCounts;
 use super::{Connections, Generator, Times};
@@ -41,6 +42,8 @@ struct ConnectionTimes {
 #[derive(Debug)]
 pub(super) struct RunTally {
     pub endpoints: BTreeMap<EndpointKey, EndpointTally>,
+    /// By the phase in which requests ended, not the one in which they were due.
+    pub in_window: InWindow,
     pub bins: Bins,
     pub answers: AnswersBySecond,
     pub labels: Labels,
@@ -59,6 +62,7 @@ pub(super) struct RunTally {
 pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<RunTally, ReadError> {
     let mut tally = RunTally {
         endpoints: BTreeMap::new(),
+        in_window: InWindow::of(run, workload)?,
         bins: Bins::of(run),
         answers: AnswersBySecond::of(run.seconds()),
         labels: Labels::default(),
@@ -74,6 +78,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<RunTally, ReadErr
     for (id, key) in run.keys() {
         tally.add(run, *id, key)?;
     }
+    tally.add_moved(run)?;
     fold_single_steps(&mut tally.endpoints, workload);
     for (key, counts) in &mut tally.endpoints {
         counts.complete(key);
@@ -103,8 +108,34 @@ impl RunTally {
             Metric::PlaceWait => self.endpoint(key).place_wait.merge(&histogram()?),
             Metric::Connecting => self.connection(key).connecting.merge(&histogram()?),
             Metric::TlsHandshaking => self.connection(key).tls_handshaking.merge(&histogram()?),
-            Metric::IterationTime => self.endpoint(key).iteration.merge(&histogram()?),
+            Metric::IterationTime => {
+                for (second, times) in run.histograms(id, run.whole())? {
+                    self.in_window.add(key, second, times.count());
+                    self.endpoint(key).iteration.merge(&times);
+                }
+            }
+            Metric::MovedResponseTime | Metric::MovedRequests | Metric::MovedIterationsDone => {}
             _ => self.counter(key, run.counts(id, run.whole())?),
+        }
+        Ok(())
+    }
+
+    /// What ended in another window than the one in which it was due.
+    fn add_moved(&mut self, run: &dyn Run) -> Result<(), ReadError> {
+        for (id, key) in run.keys() {
+            match key.metric {
+                Metric::MovedResponseTime => {
+                    for (second, times) in run.histograms(*id, run.whole())? {
+                        self.in_window.add(key, second, times.count());
+                    }
+                }
+                Metric::MovedRequests | Metric::MovedIterationsDone => {
+                    for (second, count) in run.counts(*id, run.whole())? {
+                        self.in_window.add(key, second, count);
+                    }
+                }
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -136,6 +167,7 @@ impl RunTally {
         for (second, histogram) in run.histograms(id, run.whole())? {
             let n = histogram.count();
             self.bins.add_responses(second, outcome, n);
+            self.in_window.add(key, second, n);
             if outcome != Some(Outcome::Cancelled) {
                 self.answers.add(second, n);
             }
@@ -151,6 +183,7 @@ impl RunTally {
     fn counter(&mut self, key: &Key, counts: Vec<(u32, u64)>) {
         for (second, value) in &counts {
             self.bins.add_count(key.metric, *second, *value);
+            self.in_window.add(key, *second, *value);
         }
         let total: u64 = counts.iter().map(|(_, value)| value).sum();
         let add = |to: &mut Option<u64>| *to = Some(to.unwrap_or(0) + total);

@@ -7,6 +7,8 @@ use evidence::key::Name;
 use evidence::run::ReadError;
 use evidence::{Histogram, Metric, Outcome, Run, SeriesKey};
 
+use workload::Workload;
+
 use super::binned::{Aggregation, BinnedSeries, Binning};
 use super::counts::Outcomes;
 use super::ms;
@@ -52,6 +54,8 @@ pub struct Timeline {
     pub seconds: u32,
     /// Arrivals per second; none where none were counted.
     pub arrivals: Option<ArrivalRates>,
+    /// Whether each arrival is one request, so that both have the same unit.
+    pub arrivals_are_requests: bool,
     /// Successes, and responses whose outcome is not known, per second.
     pub ok: Vec<f64>,
     /// Failures, per second; none where outcomes are not known.
@@ -76,7 +80,7 @@ impl Timeline {
     }
 }
 
-pub(super) fn of(run: &dyn Run, tally: &RunTally) -> Result<Timeline, ReadError> {
+pub(super) fn of(run: &dyn Run, workload: &Workload, tally: &RunTally) -> Result<Timeline, ReadError> {
     let bins = &tally.bins;
     let grid = bins.grid;
     let busiest = busiest(tally);
@@ -91,6 +95,7 @@ pub(super) fn of(run: &dyn Run, tally: &RunTally) -> Result<Timeline, ReadError>
             started: bins.rates(&bins.started),
             dropped: bins.rates(&bins.dropped),
         }),
+        arrivals_are_requests: workload.scenarios.iter().all(|scenario| scenario.flow.is_one_request()),
         ok: bins.rates(&bins.ok),
         failed: (!bins.has_unknown_outcomes).then(|| bins.rates(&bins.failed)),
         in_flight: mean.values(run, "in_flight", SeriesKey::GENERATOR)?,

@@ -171,6 +171,7 @@ fn a_quantile_among_failures_is_infinite_and_one_without_samples_is_not_measured
         interval: Some((41.0, f64::INFINITY)),
         samples,
         share: None,
+        rate: None,
         holds_in_k6: None,
         reasons: Vec::new(),
     };

@@ -264,6 +264,7 @@ pub(crate) fn judgement() -> Judgement {
         interval,
         samples: 15_750,
         share: None,
+        rate: None,
         holds_in_k6: None,
         reasons: (!reason.is_empty()).then(|| reason.to_owned().into()).into_iter().collect(),
     };

@@ -6,6 +6,7 @@ use evidence::{ComparisonJudgement, Outcome};
 use serde::Serialize;
 
 use super::super::endpoint_tally::{EndpointKey, EndpointTally};
+use super::super::in_window::EndedCounts;
 use super::super::labels::Labels;
 use super::super::rows::PlanPosition;
 use super::super::{Times, ms};
@@ -81,6 +82,7 @@ fn table(sides: &[TalliedSide<'_>], key: &EndpointKey, judgement: &ComparisonJud
     let endpoint = EndpointSides {
         counts: sides.iter().map(|side| side.tally.endpoints.get(key)).collect(),
         covered_s: sides.iter().map(|side| covered(side, &key.phase)).collect(),
+        ended: sides.iter().map(|side| side.tally.in_window.ended(key)).collect(),
     };
     EndpointTable {
         label: String::new(),
@@ -96,15 +98,18 @@ fn table(sides: &[TalliedSide<'_>], key: &EndpointKey, judgement: &ComparisonJud
 struct EndpointSides<'a> {
     counts: Vec<Option<&'a EndpointTally>>,
     covered_s: Vec<Option<f64>>,
+    /// What ended in the window of its phase.
+    ended: Vec<EndedCounts>,
 }
 
 impl EndpointSides<'_> {
     fn measures(&self, refused: &dyn Fn(usize) -> Vec<String>) -> Vec<Measure> {
-        let mut all = vec![Measure::of("offered", "1/s", self.rates(&|c| Some(c.arrivals?.scheduled)))];
+        let offered = |c: &EndpointTally, _: &EndedCounts| Some(c.arrivals?.scheduled as f64);
+        let mut all = vec![Measure::of("offered", "1/s", self.rates(&offered))];
         let has_responses = self.counts.iter().flatten().any(|counts| counts.has_responses());
-        let completed = |c: &EndpointTally| match has_responses {
-            true => c.has_responses().then(|| c.outcomes.completed()),
-            false => c.iterations_done,
+        let completed = |c: &EndpointTally, ended: &EndedCounts| match has_responses {
+            true => c.has_responses().then(|| ended.completed()),
+            false => ended.iterations().or(c.iterations_done.map(|_| 0.0)),
         };
         all.push(Measure::of("throughput", "1/s", self.rates(&completed)));
         if has_responses {
@@ -132,12 +137,12 @@ impl EndpointSides<'_> {
     }
 
     /// A count per covered second of the phase, for each side.
-    fn rates(&self, count: &dyn Fn(&EndpointTally) -> Option<u64>) -> Vec<SideValue> {
-        let rate = |(counts, covered_s): (&Option<&EndpointTally>, &Option<f64>)| {
+    fn rates(&self, count: &dyn Fn(&EndpointTally, &EndedCounts) -> Option<f64>) -> Vec<SideValue> {
+        let rate = |((counts, covered_s), ended): ((&Option<&EndpointTally>, &Option<f64>), &EndedCounts)| {
             let covered_s = covered_s.filter(|seconds| *seconds > 0.0)?;
-            Some(count((*counts)?)? as f64 / covered_s)
+            Some(count((*counts)?, ended)? / covered_s)
         };
-        self.counts.iter().zip(&self.covered_s).map(rate).map(SideValue::of).collect()
+        self.counts.iter().zip(&self.covered_s).zip(&self.ended).map(rate).map(SideValue::of).collect()
     }
 
     fn failures(&self) -> BTreeMap<Outcome, Vec<Option<u64>>> {

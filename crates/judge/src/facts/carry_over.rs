@@ -1,16 +1,16 @@
-//! Backlogs: requests that were due in an earlier phase and ended in a later one.
+//! Carry-over: requests that were due in an earlier phase and ended in a later one.
 
 use evidence::run::{ReadError, select};
 use evidence::{Metric, Outcome, Run, Seconds};
 
 use crate::tables::PhaseWindow;
 
-/// A second belongs to the backlog when at least this share of its responses was due in an earlier phase.
+/// A second is one of carry-over when at least this share of its responses was due in an earlier phase.
 pub(crate) const CARRIED_SHARE: f64 = 0.10;
 
-/// A phase that began with a backlog.
+/// A phase that began with requests of earlier ones.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Backlog {
+pub(crate) struct CarryOver {
     /// The phase that worked it off.
     pub(crate) phase: String,
     /// Seconds from its beginning on in which a substantial share of the responses was due earlier.
@@ -30,9 +30,9 @@ struct EndedCounts {
     all: u64,
 }
 
-/// The backlog of every phase that began with one. A response is recorded under the phase in which it was due.
-pub(super) fn backlogs(run: &dyn Run, phases: &[PhaseWindow]) -> Result<Vec<Backlog>, ReadError> {
-    let mut backlogs = Vec::new();
+/// The carry-over of every phase that began with one. A response is recorded under the phase in which it was due.
+pub(super) fn carry_overs(run: &dyn Run, phases: &[PhaseWindow]) -> Result<Vec<CarryOver>, ReadError> {
+    let mut carry_overs = Vec::new();
     for (index, phase) in phases.iter().enumerate().skip(1) {
         let seconds = phase.seconds();
         let window = seconds.start + 1..seconds.end.min(run.seconds());
@@ -49,10 +49,10 @@ pub(super) fn backlogs(run: &dyn Run, phases: &[PhaseWindow]) -> Result<Vec<Back
         }
         if carried > 0 {
             let length_s = phase.length_s();
-            backlogs.push(Backlog { phase: phase.name.clone(), drained_s, carried, length_s });
+            carry_overs.push(CarryOver { phase: phase.name.clone(), drained_s, carried, length_s });
         }
     }
-    Ok(backlogs)
+    Ok(carry_overs)
 }
 
 fn ended_by_second(run: &dyn Run, earlier: &[&str], window: &Seconds) -> Result<Vec<EndedCounts>, ReadError> {
