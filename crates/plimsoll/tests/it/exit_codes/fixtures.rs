@@ -33,7 +33,6 @@ const SEARCH: &str = "step = \"1s\"\nwarm_up = \"0s\"\nlevels = 5\nrepeats = 2\n
 pub(super) struct Targets {
     ok: Target,
     failing: Target,
-    slow: Target,
     echo: Target,
     exhausted: Target,
     gone: Refusal,
@@ -46,7 +45,6 @@ impl Targets {
         Targets {
             ok: http(Behaviour::ok()),
             failing: http(Behaviour::status(500)),
-            slow: http(Behaviour::after(Duration::from_millis(150))),
             echo: testbed::grpc(GrpcBehaviour::Echo).unwrap(),
             exhausted: testbed::grpc(exhausted).unwrap(),
             gone: refusal(),
@@ -56,10 +54,9 @@ impl Targets {
     /// Their addresses as variables of a shell.
     pub(super) fn exports(&self) -> String {
         format!(
-            "export OK={} FAILING={} SLOW={} ECHO={} EXHAUSTED={} GONE={}",
+            "export OK={} FAILING={} ECHO={} EXHAUSTED={} GONE={}",
             self.ok.addr(),
             self.failing.addr(),
-            self.slow.addr(),
             self.echo.addr(),
             self.exhausted.addr(),
             self.gone.addr()
@@ -86,9 +83,10 @@ pub(super) fn folder(targets: &Targets) -> TestFolder {
 fn plans(folder: &TestFolder, targets: &Targets) {
     folder.write("failing.toml", closed(targets.failing.addr(), 1) + FEW_ERRORS);
     folder.write("few.toml", closed(targets.ok.addr(), 1) + RARE);
-    // One virtual user cannot begin what is due.
-    let capped = open(targets.slow.addr(), 1).replace("max_vus = 100", "max_vus = 1");
-    folder.write("capped.toml", capped + FEW_ERRORS);
+    // More than one loop can offer.
+    let flood =
+        open(targets.ok.addr(), 1).replace("rate = \"50/s\"\nmax_vus = 100\n", "rate = \"2000000/s\"\n");
+    folder.write("flood.toml", flood.replace("duration = \"1s\"", "duration = \"100ms\"") + FEW_ERRORS);
     // Pods do not reach this machine's own addresses.
     let away = closed(targets.ok.addr(), 1).replace(&targets.ok.addr().to_string(), "shop.example:80");
     folder.write("away.toml", away);
@@ -210,7 +208,7 @@ fn watched(memory: impl Fn(u32) -> f64) -> Vec<u8> {
     workload.scenarios.clear();
     workload.objectives.clear();
     let half = |at: u32| Duration::from_secs(u64::from(at * CYCLE_S / 2));
-    let named = |at: u32| format!("{}-{}", if at % 2 == 0 { "busy" } else { "idle" }, at / 2);
+    let named = |at: u32| format!("{}-{}", if at.is_multiple_of(2) { "busy" } else { "idle" }, at / 2);
     let phase = |at| Phase { name: named(at), start: half(at), end: half(at + 1) };
     workload.phases = (0..2 * CYCLES).map(phase).collect();
     let workload = serde_json::to_value(workload).unwrap();
@@ -221,11 +219,11 @@ fn watched(memory: impl Fn(u32) -> f64) -> Vec<u8> {
         let half = second / (CYCLE_S / 2);
         let mut tick = Tick::default();
         tick.second = second;
-        if second % CYCLE_S == 0 {
+        if second.is_multiple_of(CYCLE_S) {
             tick.new_keys =
-                vec![(KeyId(half / 2), Key::of(Metric::Scheduled).scenario("load").phase(&*named(half)))];
+                vec![(KeyId(half / 2), Key::of(Metric::Scheduled).scenario("load").phase(&named(half)))];
         }
-        if half % 2 == 0 {
+        if half.is_multiple_of(2) {
             tick.add(KeyId(half / 2), second, 1);
         }
         writer.tick(&tick).unwrap();

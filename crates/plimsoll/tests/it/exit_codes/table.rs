@@ -1,5 +1,6 @@
 //! The table: which command line ends with which exit code. In each line `plimsoll` is the command whose exit code counts,
-//! `made` one whose exit code does not, `started` one in the background; `$OK` answers, `$FAILING` answers 500, `$SLOW` after 150 ms, nothing listens at `$GONE`.
+//! `made` one whose exit code does not, `started` one in the background; `$OK` answers, `$FAILING` answers 500, nothing
+//! listens at `$GONE`.
 
 /// The rows of a verb, which run one after the other in one folder.
 pub(super) struct VerbRows {
@@ -155,7 +156,7 @@ pub(super) const LOADS: &[VerbRows] = &[
             (2, "plimsoll run missing.toml"),
             (3, "plimsoll run failing.toml -q"),
             (4, "plimsoll run few.toml -q"),
-            (5, "plimsoll run capped.toml -q"),
+            (5, "plimsoll run flood.toml -q"),
         ],
         never: (&[], ""),
     },
