@@ -13,6 +13,7 @@ mod dependencies;
 mod dist;
 mod needs;
 mod receivers;
+mod sanitizer;
 mod service_process;
 mod signals;
 mod soak;
@@ -57,6 +58,7 @@ const VERBS: &[Verb] = &[
     Verb { name: "receivers", usage: "", about: receivers::ABOUT, run: receivers::run },
     Verb { name: "attacks", usage: "", about: attacks::ABOUT, run: attacks::run },
     Verb { name: "cluster", usage: cluster::USAGE, about: cluster::ABOUT, run: cluster::run },
+    Verb { name: "sanitizer", usage: sanitizer::USAGE, about: sanitizer::ABOUT, run: sanitizer::run },
     Verb { name: "soak", usage: "[NAME]", about: soak::ABOUT, run: soak::run },
 ];
 
