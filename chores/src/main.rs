@@ -16,6 +16,7 @@ mod needs;
 mod profiled;
 mod protobuf;
 mod receivers;
+mod sanitizer;
 mod session;
 mod soak;
 mod steps;
@@ -52,6 +53,7 @@ const VERBS: &[Verb] = &[
     Verb { name: "receivers", usage: "", about: receivers::ABOUT, run: receivers::run },
     Verb { name: "attacks", usage: "", about: attacks::ABOUT, run: attacks::run },
     Verb { name: "cluster", usage: cluster::USAGE, about: cluster::ABOUT, run: cluster::run },
+    Verb { name: "sanitizer", usage: sanitizer::USAGE, about: sanitizer::ABOUT, run: sanitizer::run },
     Verb {
         name: "instructions",
         usage: instructions::USAGE,

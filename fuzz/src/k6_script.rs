@@ -108,3 +108,21 @@ pub(crate) const SELECTOR: Target = Target {
     },
     ..Target::BASE
 };
+
+/// Steps in a heap that virtual users share: its size, and then a letter and a byte each.
+pub(crate) const SHARED_HEAP: Target = Target {
+    name: "k6-heap",
+    seeds: &[
+        b"\x40n0i0d0a1n0i0e0k0d0",
+        b"\x40n0i3d0a1n0i3i0e0e1k0",
+        b"\x40n0a1n0a2n1a0f2ra1f2rra0ra2f9rcg0a1ra0ra1cd0a0d0",
+        b"\xffn0e1e2e3e4d0g0n0e8k1g0a1n1e\x0de\x0dd0a0d0g0",
+        b"\x20n0e5e6a1n0i\x0af5rf6rd0g0",
+        b"\x60n0i1i4i5i4d0a1n0e\x10k0e\x11i9g0d0",
+        b"\x60n0i8i7i6e\x12k1k0f\x0brrrd0g0a1n0f\x0crk0cd0",
+    ],
+    words: &[b"n0", b"d0", b"g0", b"a1", b"i1", b"i4", b"e1", b"f2", b"r0", b"c0", b"k1", b"e\x10", b"e\x11", b"f\x0b"],
+    run: k6::shared_heap::exercise,
+    one_of: 40,
+    ..Target::BASE
+};

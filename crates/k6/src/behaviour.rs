@@ -115,8 +115,6 @@ impl ScriptUsers {
                 Rc::new(new_group(&self.shared.script).ok_or(ScriptError::Memory)?)
             }
         };
-        self.in_group += 1;
-        self.group = Some(group.clone());
         let vu = Rc::new(Vu::new(self.shared.clone(), self.scenario.clone()));
         vu.number.set(number);
         vu.count(Counted::Made);
@@ -131,6 +129,9 @@ impl ScriptUsers {
             };
             Ok::<_, Thrown>((function, arguments))
         })?;
+        // The heap of an evaluation that failed gets no further virtual user.
+        self.in_group += 1;
+        self.group = Some(group.clone());
         Ok(ScriptIteration::new(group, self.stacks.clone(), vu, Callable { context, function, arguments }))
     }
 }

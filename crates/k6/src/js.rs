@@ -2,7 +2,8 @@
 //!
 //! A [`Runtime`] has one heap and belongs to one thread; each virtual user has a [`Context`] in it, with globals of its own. What
 //! runs is inside [`Context::enter`], through which values are made and read: a [`Value`] cannot outlive it, a [`Kept`] value
-//! can. An iteration runs on a [`fiber::Fiber`], a stack of its own, so that a native function can suspend it at any depth.
+//! can. Nothing that runs code of a context outlives its Rust data: what waits or was thrown is freed when the context is left, and
+//! what QuickJS keeps of a context that was dropped finds no data. An iteration runs on a [`fiber::Fiber`], a stack of its own, so that a native function can suspend it at any depth.
 
 #![allow(unsafe_code)]
 
@@ -12,6 +13,7 @@ pub(crate) mod fiber;
 mod fields;
 mod function;
 mod language;
+mod loaded;
 mod making;
 mod module;
 mod promise;
@@ -26,7 +28,7 @@ pub(crate) use class::Shared;
 pub(crate) use context::Context;
 pub(crate) use function::Call;
 pub(crate) use language::Language;
-pub(crate) use module::{Loader, ModuleExports, ModuleKind, ModuleSource};
+pub(crate) use module::{Bytecode, Loader, ModuleExports, ModuleSource};
 pub(crate) use promise::{PromiseState, Resolver};
 pub(crate) use runtime::{Limits, Runtime, Slice};
 pub(crate) use scope::Scope;

@@ -17,6 +17,7 @@ pub mod options;
 mod rate_limit;
 pub mod received;
 mod script;
+pub mod shared_heap;
 pub mod summary;
 mod vu;
 

@@ -77,10 +77,8 @@ impl Group {
             let evaluated = modules::set_globals(scope)
                 .and_then(|()| scope.import(vu.shared.script.main()))
                 .and_then(then);
-            let evaluated = evaluated.map_err(|Thrown| scope.take_exception());
             // What the modules' own promises were rejected for has been thrown.
-            drop(scope.take_rejection());
-            evaluated
+            evaluated.map_err(|Thrown| scope.take_exception())
         });
         vu.commonjs.borrow_mut().clear();
         Ok((context, result.map_err(|exception| vu.shared.script.failure(exception))?))

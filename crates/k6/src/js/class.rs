@@ -11,8 +11,8 @@ use super::scope::Scope;
 use super::thrown::Thrown;
 use super::value::Value;
 
-/// A type whose values can be held by objects. They must hold no value of JavaScript themselves, since the collector would
-/// not see it.
+/// A type whose values can be held by objects. They should hold no [`super::Kept`] value themselves: the collector does not see
+/// it, so that the heap is never freed.
 pub(crate) trait Shared: 'static {
     /// The name of its class.
     const CLASS: &'static CStr;

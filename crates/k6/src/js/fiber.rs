@@ -36,6 +36,12 @@ impl Stacks {
     }
 }
 
+thread_local! {
+    /// Whether a fiber runs: another one, resumed by it, would be suspended on a stack that is not its own. It stays so after a
+    /// panic, which leaves the runtime with what belongs to the fiber.
+    static IS_ON_FIBER: Cell<bool> = const { Cell::new(false) };
+}
+
 /// What runs on a stack of its own, resumed with an `In`, suspended with an `Out`.
 pub(crate) struct Fiber<In, Out> {
     coroutine: Coroutine<In, Out, (), DefaultStack>,
@@ -52,21 +58,20 @@ impl<In: 'static, Out: 'static> Fiber<In, Out> {
     ) -> Fiber<In, Out> {
         let limit = stack.limit().get() + RESERVED_BYTES;
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<In, Out>, first| {
-            let suspender = Suspender(Rc::new(Cell::new(Some(std::ptr::from_ref(yielder)))));
-            body(&suspender, first);
-            suspender.0.set(None);
+            let running = Running(Suspender(Rc::new(Cell::new(Some(std::ptr::from_ref(yielder))))));
+            body(&running.0, first);
         });
         Fiber { coroutine, state: StackState::new(limit), runtime: runtime.clone() }
     }
 
     /// Go on until it is suspended or done; none where it is done.
     pub(crate) fn resume(&mut self, with: In) -> Option<Out> {
-        let (fields, raw) = (self.runtime.fields(), self.runtime.raw());
-        assert!(!self.runtime.is_on_fiber.replace(true), "one fiber of a runtime runs at a time");
-        fields.exchange(raw, &mut self.state);
+        let fields = self.runtime.fields();
+        assert!(!IS_ON_FIBER.replace(true), "one fiber of a thread runs at a time");
+        fields.exchange(&self.runtime, &mut self.state);
         let result = self.coroutine.resume(with);
-        fields.exchange(raw, &mut self.state);
-        self.runtime.is_on_fiber.set(false);
+        fields.exchange(&self.runtime, &mut self.state);
+        IS_ON_FIBER.set(false);
         match result {
             CoroutineResult::Yield(out) => Some(out),
             CoroutineResult::Return(()) => None,
@@ -81,11 +86,17 @@ impl<In: 'static, Out: 'static> Fiber<In, Out> {
     /// Gives the stack back, of a fiber that is done.
     pub(crate) fn recycle(self, stacks: &Stacks) {
         if self.is_done() {
-            if self.state.has_jobs() {
-                self.runtime.left_behind.borrow_mut().push(self.state);
-            }
             stacks.put_back(self.coroutine.into_stack());
         }
+    }
+}
+
+/// The body of a fiber; nothing can suspend the fiber once that has returned or panicked.
+struct Running<In, Out>(Suspender<In, Out>);
+
+impl<In, Out> Drop for Running<In, Out> {
+    fn drop(&mut self) {
+        self.0.0.set(None);
     }
 }
 
@@ -106,7 +117,8 @@ impl<In, Out> Suspender<In, Out> {
     pub(crate) fn suspend(&self, with: Out) -> In {
         // While it is suspended, it cannot be suspended again.
         let yielder = self.0.take().expect("a fiber that runs is suspended");
-        // SAFETY: the yielder lives as long as the fiber's body, which is not over: it is taken away when the body returns.
+        // SAFETY: the yielder lives as long as the fiber's body, and is taken away when that ends. The fiber is the one that runs:
+        // while it is suspended nothing is here, and it cannot have resumed another one.
         let resumed = unsafe { (*yielder).suspend(with) };
         self.0.set(Some(yielder));
         resumed

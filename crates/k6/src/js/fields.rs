@@ -11,6 +11,9 @@ use std::sync::OnceLock;
 
 use rquickjs_sys as q;
 
+use super::loaded::is_counted_in_front;
+use super::runtime::Runtime;
+
 const WORD: usize = size_of::<usize>();
 /// Frames under way when [`probe`] is called: its own, of two functions, and of the script.
 const PROBED_FRAMES: usize = 4;
@@ -29,54 +32,76 @@ pub(super) struct Fields {
 pub(super) struct StackState {
     frame: usize,
     stack_limit: usize,
-    /// The first and the last job that wait; none where there is none.
-    jobs: Option<[usize; 2]>,
+    jobs: Jobs,
+}
+
+/// Promise jobs that are in no list of a runtime: the first and the last; none where there is none.
+#[derive(Debug, Default)]
+pub(super) struct Jobs(Option<[*mut Job; 2]>);
+
+/// A promise job that waits, as QuickJS makes it: an element of a circular list.
+#[repr(C)]
+struct Job {
+    previous: *mut Job,
+    next: *mut Job,
+    /// It is not counted as a reference of the context.
+    context: *mut q::JSContext,
+    function: q::JSJobFunc,
+    count: c_int,
+    arguments: [q::JSValue; 0],
 }
 
 impl StackState {
-    /// Whether jobs wait.
-    pub(super) fn has_jobs(&self) -> bool {
-        self.jobs.is_some()
-    }
-
     /// Nothing runs yet, on a stack that ends at `limit`.
     pub(super) fn new(limit: usize) -> StackState {
-        StackState { frame: 0, stack_limit: limit, jobs: None }
+        StackState { frame: 0, stack_limit: limit, jobs: Jobs::default() }
     }
 }
 
 impl Fields {
     /// Gives the runtime the values of another stack, and keeps those that it had in their place.
-    pub(super) fn exchange(self, runtime: *mut q::JSRuntime, state: &mut StackState) {
-        let words = runtime.cast::<usize>();
-        // SAFETY: the runtime is alive, the offsets are inside it, and only this thread uses it. The list of jobs is circular,
-        // its head in the runtime: `prev` then `next`, as in every element.
+    pub(super) fn exchange(self, runtime: &Runtime, state: &mut StackState) {
+        let words = runtime.raw().cast::<usize>();
+        // SAFETY: the runtime is alive, the offsets are inside it, and only this thread uses it.
         unsafe {
             ptr::swap(words.add(self.frame), &raw mut state.frame);
             ptr::swap(words.add(self.stack_limit), &raw mut state.stack_limit);
-            let head = words.add(self.jobs);
-            let had = (*head.add(1) != head as usize).then(|| [*head.add(1), *head]);
-            let [first, last] = state.jobs.unwrap_or([head as usize; 2]);
-            (*head.add(1), *head) = (first, last);
-            *(first as *mut usize) = head as usize;
-            *(last as *mut usize).add(1) = head as usize;
-            state.jobs = had;
+        }
+        self.exchange_jobs(runtime, &mut state.jobs);
+    }
+
+    /// Gives the runtime these jobs, and keeps those that it had in their place.
+    pub(super) fn exchange_jobs(self, runtime: &Runtime, jobs: &mut Jobs) {
+        // SAFETY: as of `exchange`. The list is circular, its head in the runtime: previous and next, as in every job. Jobs that
+        // are in no list belong to the runtime that they were taken from, whose `Context` or fiber keeps them.
+        unsafe {
+            let head = runtime.raw().cast::<usize>().add(self.jobs).cast::<Job>();
+            let had = ((*head).next != head).then(|| [(*head).next, (*head).previous]);
+            let [first, last] = jobs.0.unwrap_or([head; 2]);
+            ((*head).next, (*head).previous) = (first, last);
+            (*first).previous = head;
+            (*last).next = head;
+            jobs.0 = had;
         }
     }
-}
 
-impl Fields {
-    /// Adds the jobs that wait on a stack that is no longer used to those of the runtime, which frees them with itself.
-    pub(super) fn append_jobs(self, runtime: *mut q::JSRuntime, state: &mut StackState) {
-        let Some([first, last]) = state.jobs.take() else { return };
-        // SAFETY: as of `exchange`.
+    /// Frees the jobs that wait, without running them.
+    pub(super) fn discard_jobs(self, runtime: &Runtime) {
+        let raw = runtime.raw();
+        // SAFETY: as of `exchange_jobs`; `find_jobs` has seen that jobs are made so. Each is out of the list before its values are
+        // freed, none of which needs its context.
         unsafe {
-            let head = runtime.cast::<usize>().add(self.jobs);
-            let before = *head as *mut usize;
-            *before.add(1) = first;
-            *(first as *mut usize) = before as usize;
-            *(last as *mut usize).add(1) = head as usize;
-            *head = last;
+            let head = raw.cast::<usize>().add(self.jobs).cast::<Job>();
+            while (*head).next != head {
+                let job = (*head).next;
+                (*head).next = (*job).next;
+                (*(*job).next).previous = head;
+                let arguments = (&raw const (*job).arguments).cast::<q::JSValue>();
+                for index in 0..(*job).count.max(0) as usize {
+                    q::JS_FreeValueRT(raw, *arguments.add(index));
+                }
+                q::js_free_rt(raw, job.cast());
+            }
         }
     }
 }
@@ -104,9 +129,10 @@ fn find() -> Option<Fields> {
         let stack_limit = find_stack_limit(probed);
         let frame = find_frame(probed, context);
         let jobs = find_jobs(probed, context);
+        let is_counted = has_counted_modules(context);
         q::JS_FreeContext(context);
         q::JS_FreeRuntime(runtime);
-        Some(Fields { stack_limit: stack_limit?, frame: frame?, jobs: jobs? })
+        is_counted.then_some(Fields { stack_limit: stack_limit?, frame: frame?, jobs: jobs? })
     }
 }
 
@@ -252,7 +278,23 @@ unsafe extern "C" fn look(
     q::JS_UNDEFINED
 }
 
-/// The word where a list begins that was empty and has one element once one job waits.
+/// Whether references of modules are counted where they are read.
+///
+/// # Safety
+/// The context is alive.
+unsafe fn has_counted_modules(context: *mut q::JSContext) -> bool {
+    let flags = (q::JS_EVAL_TYPE_MODULE | q::JS_EVAL_FLAG_COMPILE_ONLY) as c_int;
+    // SAFETY: as of the function; the text ends with a zero, and its length is without it.
+    unsafe {
+        let module = q::JS_Eval(context, c"0".as_ptr(), 1, c"probe".as_ptr(), flags);
+        let is_module = q::JS_VALUE_GET_TAG(module) == q::JS_TAG_MODULE;
+        let is_counted = is_module && is_counted_in_front(context, module);
+        q::JS_FreeValue(context, module);
+        is_counted
+    }
+}
+
+/// The word where a list begins that was empty and has one element once one job waits. None where that is not made as [`Job`] says.
 ///
 /// # Safety
 /// Runtime and context are alive, and no script runs.
@@ -261,12 +303,24 @@ unsafe fn find_jobs(probed: Probed, context: *mut q::JSContext) -> Option<usize>
     // the address of a list's element now.
     unsafe {
         let before = probed.words();
-        q::JS_EnqueueJob(context, Some(no_job), 0, ptr::null_mut());
+        let (function, mut arguments): (q::JSJobFunc, _) = (Some(no_job), [q::JS_TRUE, q::JS_NULL]);
+        q::JS_EnqueueJob(context, function, arguments.len() as c_int, arguments.as_mut_ptr());
         let after = probed.words();
         let address = |word: usize| probed.runtime.cast::<usize>().add(word) as usize;
         let was_empty = |word: &usize| before[*word] == address(*word) && before[*word + 1] == address(*word);
         let has_one = |word: &usize| after[*word] == after[*word + 1] && after[*word] != address(*word);
         let found = only((0..after.len() - 1).filter(|word| was_empty(word) && has_one(word)));
+        let is_job = |job: *const Job| {
+            let tag = |index: usize| {
+                q::JS_VALUE_GET_TAG(*(&raw const (*job).arguments).cast::<q::JSValue>().add(index))
+            };
+            // In this order nothing is read that is not known to be there.
+            (*job).context == context
+                && (*job).function.map(|it| it as usize) == function.map(|it| it as usize)
+                && (*job).count == 2
+                && [tag(0), tag(1)] == [q::JS_TAG_BOOL, q::JS_TAG_NULL]
+        };
+        let found = found.filter(|word| is_job(after[*word] as *const Job));
         let mut of = ptr::null_mut();
         q::JS_ExecutePendingJob(probed.runtime, &raw mut of);
         found

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use rquickjs_sys as q;
 
+use super::runtime::Runtime;
 use super::scope::Scope;
 use super::thrown::Thrown;
 use super::value::{Value, c_string};
@@ -84,9 +85,10 @@ where
     F: for<'a, 'b> Fn(&Call<'a, 'b>) -> Returned<'a> + Copy + 'static,
 {
     // SAFETY: QuickJS calls it with as many arguments as it says, at least as many as the function has parameters, and all of
-    // them live until it returns. `F` has no size, which `native` asserts, so that there is nothing to read of it; it is `Copy`
+    // them live until it returns, as does the context, which is that of the function. `F` has no size, which `native` asserts, so that there is nothing to read of it; it is `Copy`
     // and a value of it existed there.
     unsafe {
+        Runtime::of(context).assert_limited();
         let body: F = std::mem::transmute_copy(&());
         let arguments = if arguments.is_null() {
             &[][..]

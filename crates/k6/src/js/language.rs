@@ -5,6 +5,10 @@ use std::ffi::c_int;
 
 use rquickjs_sys as q;
 
+use super::scope::Scope;
+use super::thrown::Thrown;
+use super::value::Value;
+
 /// Adds a part of the language to a context; negative when its heap has no space.
 type AddPart = unsafe extern "C" fn(*mut q::JSContext) -> c_int;
 
@@ -18,6 +22,9 @@ const ALWAYS: [AddPart; 7] = [
     q::JS_AddIntrinsicProxy,
     q::JS_AddIntrinsicPromise,
 ];
+
+/// Where typed arrays are in [`NAMED`].
+const TYPED_ARRAYS: usize = 1;
 
 /// What contexts have whose script contains one of these words.
 const NAMED: [(AddPart, &[&str]); 2] = [
@@ -51,6 +58,11 @@ impl Language {
         }
     }
 
+    /// Whether typed arrays are among it.
+    pub(super) fn has_typed_arrays(self) -> bool {
+        self.is_needed[TYPED_ARRAYS]
+    }
+
     /// Add it to a context that has nothing yet; false where the heap has no space for it.
     ///
     /// # Safety
@@ -63,20 +75,35 @@ impl Language {
     }
 }
 
-/// Add typed arrays to a context that lacks them.
-///
-/// # Safety
-/// The context is alive.
-pub(super) unsafe fn ensure_typed_arrays(context: *mut q::JSContext) {
-    // SAFETY: as the caller says; the name ends with a null, and the value is released.
-    unsafe {
-        let globals = q::JS_GetGlobalObject(context);
-        let known = q::JS_GetPropertyStr(context, globals, c"ArrayBuffer".as_ptr());
-        if q::JS_IsUndefined(known) {
-            q::JS_AddIntrinsicTypedArrays(context);
+impl Scope<'_> {
+    /// Add typed arrays to a context that lacks them.
+    ///
+    /// # Errors
+    /// That the script has replaced what they are made with: adding them would run its code.
+    pub(super) fn ensure_typed_arrays(self) -> Result<(), Thrown> {
+        let has_typed_arrays = self.context_data().map(|data| &data.has_typed_arrays);
+        match has_typed_arrays {
+            Some(has) if has.get() => return Ok(()),
+            Some(has) if self.can_add_typed_arrays()? => has.set(true),
+            _ => return Err(self.throw_type_error("a script that replaces globals must name ArrayBuffer to have one")),
         }
-        q::JS_FreeValue(context, known);
-        q::JS_FreeValue(context, globals);
+        // SAFETY: the context is alive and was made without typed arrays. That reads two properties which a script can reach;
+        // both are such that nothing of the script runs.
+        let added = self.runtime().without_limit(|| unsafe { q::JS_AddIntrinsicTypedArrays(self.raw()) });
+        if added < 0 { Err(Thrown) } else { Ok(()) }
+    }
+
+    /// Whether `Array.prototype.toString` is as it was, no getter, and `Uint8Array` can be made a global.
+    fn can_add_typed_arrays(self) -> Result<bool, Thrown> {
+        // SAFETY: the context is alive; the prototype is that of an array that is made here, whatever the script has of it.
+        let arrays = unsafe {
+            let array = self.array();
+            Value::result(self, q::JS_GetPrototype(self.raw(), array.raw()))?
+        };
+        let globals = self.globals();
+        Ok(arrays.has_own_data("toString")? == Some(true)
+            && globals.has_own_data("Uint8Array")?.is_none()
+            && globals.is_extensible())
     }
 }
 

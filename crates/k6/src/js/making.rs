@@ -45,10 +45,12 @@ impl<'js> Scope<'js> {
         }
     }
 
-    /// An `ArrayBuffer` with these bytes.
+    /// An `ArrayBuffer` with these bytes. What cannot be made is thrown, and is no value that anything may refer to.
     pub(crate) fn array_buffer(self, bytes: &[u8]) -> Value<'js> {
-        // SAFETY: the context is alive.
-        self.runtime().without_limit(|| unsafe { super::language::ensure_typed_arrays(self.raw()) });
+        if let Err(Thrown) = self.ensure_typed_arrays() {
+            // SAFETY: it is no reference.
+            return unsafe { Value::owned(self, q::JS_EXCEPTION) };
+        }
         // SAFETY: the context is alive; pointer and length are those of the bytes, which are copied.
         unsafe { Value::owned(self, q::JS_NewArrayBufferCopy(self.raw(), bytes.as_ptr(), bytes.len() as _)) }
     }
@@ -96,7 +98,7 @@ impl<'js> Scope<'js> {
 
     /// The value that a [`Kept`] one is.
     pub(crate) fn kept(self, kept: &Kept) -> Value<'js> {
-        // SAFETY: values are shared by the contexts of a runtime, which `Kept` compares.
+        // SAFETY: the value is alive as long as `Kept`, and of this context, which that compares.
         unsafe { Value::borrowed(self, kept.raw_in(self)) }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rquickjs_sys as q;
 
+use super::loaded::Loaded;
 use super::promise::PromiseState;
 use super::runtime::Runtime;
 use super::scope::Scope;
@@ -56,11 +57,18 @@ pub(crate) type ModuleExports = for<'js> fn(Scope<'js>) -> Result<Value<'js>, Th
 
 /// How a module exports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ModuleKind {
+enum ModuleKind {
     /// By `export`.
     Standard,
     /// By `module.exports`.
     CommonJs,
+}
+
+/// A module that was compiled by this process: QuickJS does not verify the bytes.
+#[derive(Clone)]
+pub(crate) struct Bytecode {
+    kind: ModuleKind,
+    bytes: Arc<[u8]>,
 }
 
 /// What a module is made of.
@@ -69,7 +77,7 @@ pub(crate) enum ModuleSource {
     /// A text.
     Text(Rc<str>),
     /// What [`Scope::compile`] made of one.
-    Bytecode(ModuleKind, Arc<[u8]>),
+    Bytecode(Bytecode),
     /// Properties of an object, and the object itself as `default` where it has no property of that name.
     Native(ModuleExports),
 }
@@ -79,7 +87,7 @@ impl<'js> Scope<'js> {
     ///
     /// # Errors
     /// A `SyntaxError`.
-    pub(crate) fn compile(self, name: &str, text: &str) -> Result<(ModuleKind, Arc<[u8]>), Thrown> {
+    pub(crate) fn compile(self, name: &str, text: &str) -> Result<Bytecode, Thrown> {
         let (kind, module) = self.compiled(name, text)?;
         let mut size = 0;
         // SAFETY: the context and the module are alive; the bytes are copied within their length, then freed.
@@ -91,7 +99,7 @@ impl<'js> Scope<'js> {
             }
             let copy = std::slice::from_raw_parts(bytes, size as usize).into();
             q::js_free(self.raw(), bytes.cast());
-            Ok((kind, copy))
+            Ok(Bytecode { kind, bytes: copy })
         }
     }
 
@@ -104,14 +112,13 @@ impl<'js> Scope<'js> {
             self.runtime().loader().and_then(|loader| loader.load(name)).map_err(|why| self.throw(&why))?;
         let (kind, module) = self.made(name, source)?;
         if kind == ModuleKind::CommonJs {
-            return self.run_commonjs(name, module);
+            let exports = self.run_commonjs(name, module)?;
+            while self.run_job()? {}
+            return Ok(exports);
         }
+        let definition = self.resolved(name, &module)?;
         // SAFETY: the context is alive, the value a module, which is evaluated once and lives as long as its context.
         unsafe {
-            let definition = q::JS_VALUE_GET_PTR(module.raw()).cast::<q::JSModuleDef>();
-            if q::JS_ResolveModule(self.raw(), module.raw()) < 0 {
-                return Err(Thrown);
-            }
             let promise = Value::result(self, q::JS_EvalFunction(self.raw(), module.clone().into_raw()))?;
             while self.run_job()? {}
             if let PromiseState::Rejected(reason) = promise.promise_state() {
@@ -133,6 +140,7 @@ impl<'js> Scope<'js> {
             if kind == ModuleKind::CommonJs {
                 return self.run_commonjs(name, module);
             }
+            self.resolved(name, &module)?;
         }
         let name = c_string(name);
         // SAFETY: the context is alive; both names end with a zero.
@@ -164,7 +172,8 @@ impl<'js> Scope<'js> {
                 Err(Thrown) => drop(self.take_thrown()),
             }
         }
-        Ok((ModuleKind::Standard, self.compiled_as(name, text, q::JS_EVAL_TYPE_MODULE)?))
+        let compile = || self.compiled_as(name, text, q::JS_EVAL_TYPE_MODULE);
+        Ok((ModuleKind::Standard, self.loaded()?.compile(name, compile)?))
     }
 
     fn compiled_as(self, name: &str, text: &str, kind: u32) -> Result<Value<'js>, Thrown> {
@@ -178,11 +187,33 @@ impl<'js> Scope<'js> {
         Value::result(self, compiled)
     }
 
+    /// A module that was made, with all that it imports. From now on it lives as long as its context.
+    fn resolved(self, name: &str, module: &Value<'js>) -> Result<*mut q::JSModuleDef, Thrown> {
+        let loaded = self.loaded()?;
+        // SAFETY: the context is alive, and the value a module that nothing has freed since it was made.
+        unsafe {
+            let definition = q::JS_VALUE_GET_PTR(module.raw()).cast();
+            let failed = q::JS_ResolveModule(self.raw(), module.raw()) < 0;
+            loaded.add(definition);
+            if failed {
+                loaded.break_off(name);
+                return Err(Thrown);
+            }
+            Ok(definition)
+        }
+    }
+
+    /// What the context has loaded.
+    fn loaded(self) -> Result<&'js Loaded, Thrown> {
+        let data = self.context_data().ok_or_else(|| self.throw("the context of this code is gone"))?;
+        Ok(&data.loaded)
+    }
+
     fn made(self, name: &str, source: ModuleSource) -> Result<(ModuleKind, Value<'js>), Thrown> {
         match source {
             ModuleSource::Text(text) => self.compiled(name, &text),
-            // SAFETY: the bytes are those that `compile` made with this library.
-            ModuleSource::Bytecode(kind, bytes) => Value::result(self, unsafe {
+            // SAFETY: only `compile` makes `Bytecode`, with this library in this process.
+            ModuleSource::Bytecode(Bytecode { kind, bytes }) => Value::result(self, unsafe {
                 let flags = q::JS_READ_OBJ_BYTECODE as c_int;
                 q::JS_ReadObject(self.raw(), bytes.as_ptr(), bytes.len() as _, flags)
             })
@@ -229,7 +260,7 @@ fn as_standard<'js>(exports: &Value<'js>) -> Result<Value<'js>, Thrown> {
 
 /// Gives a native module its exports.
 unsafe extern "C" fn initialise(context: *mut q::JSContext, module: *mut q::JSModuleDef) -> c_int {
-    // SAFETY: QuickJS calls it for a module that `native_module` made, in a context that is alive.
+    // SAFETY: QuickJS calls it for a module that `module_of` made, in a context that is alive.
     unsafe {
         let scope = Scope::of(context);
         let exports = Value::owned(scope, q::JS_GetModulePrivateValue(context, module));
@@ -264,13 +295,13 @@ pub(super) unsafe extern "C" fn normalize(
     unsafe {
         let runtime = Runtime::of(context);
         let [from, name] = [from, name].map(|text| CStr::from_ptr(text).to_string_lossy());
-        match runtime.loader().and_then(|loader| loader.resolve(&from, &name)) {
-            Ok(full) => q::js_strdup(context, c_string(&full).as_ptr()),
-            Err(why) => {
-                Scope::of(context).throw(&why);
-                ptr::null_mut()
-            }
-        }
+        let scope = Scope::of(context);
+        let full = runtime.loader().and_then(|loader| loader.resolve(&from, &name));
+        let full = full.map_err(|why| scope.throw(&why)).and_then(|full| {
+            scope.loaded()?.import(&from, &full).map_err(|why| scope.throw(&why))?;
+            Ok(full)
+        });
+        full.map_or(ptr::null_mut(), |full| q::js_strdup(context, c_string(&full).as_ptr()))
     }
 }
 
@@ -279,7 +310,8 @@ pub(super) unsafe extern "C" fn load(
     name: *const c_char,
     _: *mut c_void,
 ) -> *mut q::JSModuleDef {
-    // SAFETY: as of `normalize`. A module belongs to its context, which does not count the reference that is dropped here.
+    // SAFETY: as of `normalize`. A module belongs to its context, which does not count the reference that is dropped here; what
+    // is returned is resolved at once, before anything could free what is not.
     unsafe {
         let runtime = Runtime::of(context);
         let name = CStr::from_ptr(name).to_string_lossy();
@@ -297,6 +329,7 @@ pub(super) unsafe extern "C" fn load(
                 }
             }),
         });
+        let module = module.and_then(|module| scope.loaded().map(|loaded| loaded.add(module)).map(|()| module));
         module.unwrap_or(ptr::null_mut())
     }
 }

@@ -88,7 +88,8 @@ impl<'js> Scope<'js> {
     /// What it throws.
     pub(crate) fn run_job(self) -> Result<bool, Thrown> {
         let mut of = ptr::null_mut();
-        // SAFETY: the runtime is alive.
+        // SAFETY: the runtime is alive. Jobs keep no reference of their contexts, but those of this list were made since this
+        // context was entered, and values of other contexts do not get into it.
         match unsafe { q::JS_ExecutePendingJob(self.runtime().raw(), &raw mut of) } {
             0 => Ok(false),
             1.. => Ok(true),

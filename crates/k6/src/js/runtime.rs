@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use rquickjs_sys as q;
 
-use super::fields::{Fields, StackState, fields};
+use super::fields::{Fields, fields};
 use super::rejection::Rejections;
 
 /// What a runtime may use.
@@ -44,10 +44,10 @@ pub(crate) struct Runtime {
     on_slice: RefCell<Option<OnSlice>>,
     /// What lives as long as it.
     attached: OnceCell<Box<dyn Any>>,
-    /// Of stacks that are no longer used and have jobs left.
-    pub(super) left_behind: RefCell<Vec<StackState>>,
-    /// Whether a script runs on a fiber.
-    pub(super) is_on_fiber: Cell<bool>,
+    /// Whether the heap has its limit now.
+    is_limited: Cell<bool>,
+    /// Whether the heap can be freed.
+    is_leaked: Cell<bool>,
     /// Promises that were rejected and that nothing handles yet.
     pub(super) rejections: RefCell<Rejections>,
 }
@@ -72,8 +72,8 @@ impl Runtime {
                 async_class: OnceCell::new(),
                 on_slice: RefCell::default(),
                 attached: OnceCell::new(),
-                left_behind: RefCell::default(),
-                is_on_fiber: Cell::new(false),
+                is_limited: Cell::new(true),
+                is_leaked: Cell::new(false),
                 rejections: RefCell::default(),
             });
             let opaque = Rc::as_ptr(&runtime).cast_mut().cast::<c_void>();
@@ -86,15 +86,32 @@ impl Runtime {
         }
     }
 
-    /// Do `then` without the heap's limit: QuickJS does not survive a context, or a part of the
+    /// Do `then`, which runs no code of a script, without the heap's limit: QuickJS does not survive a context, or a part of the
     /// language, that was made by half. What it takes counts afterwards.
     pub(super) fn without_limit<R>(&self, then: impl FnOnce() -> R) -> R {
         // SAFETY: the runtime is alive. 0 is no limit.
         unsafe { q::JS_SetMemoryLimit(self.raw, 0) };
+        self.is_limited.set(false);
         let result = then();
+        self.is_limited.set(true);
         // SAFETY: the runtime is alive.
         unsafe { q::JS_SetMemoryLimit(self.raw, self.heap_bytes as _) };
         result
+    }
+
+    /// Leave the heap to the end of the process: a context in it can never be freed.
+    pub(super) fn leak(&self) {
+        self.is_leaked.set(true);
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_leaked(&self) -> bool {
+        self.is_leaked.get()
+    }
+
+    /// In tests: that code of a script runs only while the heap has its limit.
+    pub(super) fn assert_limited(&self) {
+        debug_assert!(self.is_limited.get(), "code of a script runs without the limit of its heap");
     }
 
     /// Keep something as long as the heap; of several only the first.
@@ -113,7 +130,6 @@ impl Runtime {
     }
 
     /// Frees what only refers to itself.
-    #[cfg(test)]
     pub(crate) fn collect(&self) {
         // SAFETY: the runtime is alive.
         unsafe { q::JS_RunGC(self.raw) }
@@ -161,14 +177,15 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        for mut state in self.left_behind.take() {
-            fields().append_jobs(self.raw, &mut state);
-        }
         for rejection in self.rejections.take().take(None) {
             // SAFETY: the runtime is alive.
             unsafe { rejection.free(self.raw) }
         }
-        // SAFETY: contexts and kept values hold an `Rc` of the runtime, so that none is alive.
+        if self.is_leaked.get() {
+            return;
+        }
+        // SAFETY: `Context`s and `Kept` values hold an `Rc` of the runtime, so that none is alive; what QuickJS itself keeps of
+        // contexts refers only to itself, and is freed here.
         unsafe { q::JS_FreeRuntime(self.raw) }
     }
 }
@@ -176,6 +193,7 @@ impl Drop for Runtime {
 unsafe extern "C" fn on_interrupt(_: *mut q::JSRuntime, opaque: *mut c_void) -> c_int {
     // SAFETY: the opaque pointer is the runtime, which is alive while a script runs.
     let runtime = unsafe { &*opaque.cast::<Runtime>() };
+    runtime.assert_limited();
     let then = runtime.on_slice.borrow().clone();
     then.map_or(0, |then| c_int::from(then() == Slice::End))
 }

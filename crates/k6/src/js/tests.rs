@@ -1,4 +1,5 @@
 mod memory;
+mod outliving;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -42,10 +43,14 @@ fn context(runtime: &Rc<Runtime>) -> Context {
 
 /// The value of a script, as text; what it throws, with `!` before it.
 fn evaluated(context: &Context, script: &str) -> String {
-    context.enter(|scope| match scope.run(script, "test.js") {
+    context.enter(|scope| evaluated_in(scope, script))
+}
+
+fn evaluated_in(scope: Scope<'_>, script: &str) -> String {
+    match scope.run(script, "test.js") {
         Ok(value) => value.text().map(|text| text.to_string()).unwrap_or_default(),
         Err(Thrown) => format!("!{}", scope.take_exception().message),
-    })
+    }
 }
 
 type Suspending = Suspender<f64, f64>;
@@ -88,17 +93,15 @@ fn running(
     let result = Rc::new(RefCell::new(String::new()));
     let (inner, written) = (context.clone(), result.clone());
     let fiber = Fiber::new(context.runtime(), stacks.take().unwrap(), move |suspender, _| {
-        inner.enter(|scope| {
+        let (mut value, jobs) = inner.enter(|scope| {
             let suspendable = scope.data::<Suspendable>().expect("the data of the context");
             *suspendable.0.borrow_mut() = Some(suspender.clone());
-        });
-        let mut value = evaluated(&inner, script);
-        let jobs = inner.enter(|scope| {
+            let value = evaluated_in(scope, script);
             let mut jobs = 0;
             while scope.run_job().unwrap_or(false) {
                 jobs += 1;
             }
-            jobs
+            (value, jobs)
         });
         if jobs > 0 {
             value.push_str(&format!(" after {jobs} jobs"));
@@ -215,7 +218,7 @@ fn modules_are_compiled_once_and_loaded_in_each_context() {
         Ok(exports)
     };
     let compiling = runtime(Vec::new());
-    let (kind, library) = context(&compiling)
+    let library = context(&compiling)
         .enter(|scope| {
             scope.compile("library", "export let n = 0; export function next() { n += 1; return n; }")
         })
@@ -223,7 +226,7 @@ fn modules_are_compiled_once_and_loaded_in_each_context() {
     let main = "import { next, n } from 'library'; import native, { seven } from 'native';
         next(); export const sum = seven + native.seven + next(); export { n }; export default function () {}";
     let modules = vec![
-        ("library", ModuleSource::Bytecode(kind, library)),
+        ("library", ModuleSource::Bytecode(library)),
         ("native", ModuleSource::Native(native)),
         ("main", ModuleSource::Text(main.into())),
     ];

@@ -1,6 +1,6 @@
 //! Values.
 
-use std::ffi::CString;
+use std::ffi::{CString, c_int};
 use std::fmt;
 use std::ops::Deref;
 use std::ptr;
@@ -133,7 +133,7 @@ impl<'js> Value<'js> {
     }
 
     /// Whether both are the same object, or equal in the sense of `===`.
-    pub(crate) fn is_same(&self, other: &Value<'_>) -> bool {
+    pub(crate) fn is_same(&self, other: &Value<'js>) -> bool {
         // SAFETY: both values are alive. No code of the script runs for it.
         unsafe { q::JS_IsStrictEqual(self.scope.raw(), self.raw, other.raw) }
     }
@@ -232,6 +232,34 @@ impl<'js> Value<'js> {
         // SAFETY: the context and the value are alive.
         let failed = unsafe { q::JS_GetLength(self.scope.raw(), self.raw, &raw mut length) } != 0;
         if failed { Err(Thrown) } else { Ok(u32::try_from(length).unwrap_or(u32::MAX)) }
+    }
+
+    /// Whether it has a property of its own with a value, rather than a getter; none where it has none of that name.
+    ///
+    /// # Errors
+    /// What a proxy throws.
+    pub(super) fn has_own_data(&self, name: &str) -> Result<Option<bool>, Thrown> {
+        let name = Atom::new(self.scope, name)?;
+        let [value, getter, setter] = [q::JS_UNDEFINED; 3];
+        let mut found = q::JSPropertyDescriptor { flags: 0, value, getter, setter };
+        // SAFETY: the context, the value and the name are alive; what is found is the caller's.
+        unsafe {
+            match q::JS_GetOwnProperty(self.scope.raw(), &raw mut found, self.raw, name.raw) {
+                0 => return Ok(None),
+                1.. => {}
+                _ => return Err(Thrown),
+            }
+            for part in [found.value, found.getter, found.setter] {
+                drop(Value::owned(self.scope, part));
+            }
+        }
+        Ok(Some(found.flags & q::JS_PROP_GETSET as c_int == 0))
+    }
+
+    /// Whether it is an object, no proxy, that can get further properties.
+    pub(super) fn is_extensible(&self) -> bool {
+        // SAFETY: the context and the value are alive.
+        unsafe { q::JS_IsExtensible(self.scope.raw(), self.raw) > 0 }
     }
 
     /// Set a property.
@@ -342,12 +370,12 @@ impl<'js> Value<'js> {
 
     /// Keep it beyond the scope.
     pub(crate) fn keep(&self) -> Kept {
-        let runtime: *const Runtime = self.scope.runtime();
+        let (runtime, context): (*const Runtime, _) = (self.scope.runtime(), self.scope.raw());
         // SAFETY: the pointer is that of an `Rc`'s content, of which one more is counted; the value is alive.
         unsafe {
             Rc::increment_strong_count(runtime);
-            let raw = q::JS_DupValue(self.scope.raw(), self.raw);
-            Kept { raw, runtime: Rc::from_raw(runtime) }
+            let raw = q::JS_DupValue(context, self.raw);
+            Kept { raw, context, runtime: Rc::from_raw(runtime) }
         }
     }
 }
@@ -378,15 +406,16 @@ impl fmt::Debug for Value<'_> {
 /// A value that outlives its scope. It keeps its runtime alive.
 pub(crate) struct Kept {
     raw: q::JSValue,
+    /// Where it was made; only compared.
+    context: *mut q::JSContext,
     runtime: Rc<Runtime>,
 }
 
 impl Kept {
     pub(super) fn raw_in(&self, scope: Scope<'_>) -> q::JSValue {
-        assert!(
-            ptr::eq(scope.runtime(), &raw const *self.runtime),
-            "a kept value is used in its own runtime"
-        );
+        let is_own =
+            ptr::eq(scope.runtime(), &raw const *self.runtime) && ptr::eq(scope.raw(), self.context);
+        assert!(is_own, "a kept value is used in its own context");
         self.raw
     }
 }

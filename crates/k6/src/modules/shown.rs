@@ -26,8 +26,8 @@ struct Path<'a, 'js> {
     outer: Option<&'a Path<'a, 'js>>,
 }
 
-impl Path<'_, '_> {
-    fn contains(&self, object: &Value<'_>) -> bool {
+impl<'js> Path<'_, 'js> {
+    fn contains(&self, object: &Value<'js>) -> bool {
         self.object.is_same(object) || self.outer.is_some_and(|outer| outer.contains(object))
     }
 
@@ -51,7 +51,7 @@ pub(super) fn shown(value: &Value<'_>) -> Result<String, Thrown> {
 }
 
 /// A value within an object, or an object.
-fn within(value: &Value<'_>, outer: Option<&Path<'_, '_>>) -> Result<String, Thrown> {
+fn within<'js>(value: &Value<'js>, outer: Option<&Path<'_, 'js>>) -> Result<String, Thrown> {
     if value.is_nullish() {
         return Ok("null".to_owned());
     }
@@ -77,7 +77,7 @@ fn within(value: &Value<'_>, outer: Option<&Path<'_, '_>>) -> Result<String, Thr
     object(value, &path)
 }
 
-fn object(value: &Value<'_>, path: &Path<'_, '_>) -> Result<String, Thrown> {
+fn object<'js>(value: &Value<'js>, path: &Path<'_, 'js>) -> Result<String, Thrown> {
     if value.is_array() {
         return elements(value, path);
     }
@@ -102,7 +102,7 @@ fn object(value: &Value<'_>, path: &Path<'_, '_>) -> Result<String, Thrown> {
     Ok(format!("{{ {} }}", parts?.join(", ")))
 }
 
-fn elements(value: &Value<'_>, path: &Path<'_, '_>) -> Result<String, Thrown> {
+fn elements<'js>(value: &Value<'js>, path: &Path<'_, 'js>) -> Result<String, Thrown> {
     let parts: Result<Vec<String>, Thrown> =
         (0..value.length()?).map(|index| within(&value.at(index)?, Some(path))).collect();
     let parts = parts?;

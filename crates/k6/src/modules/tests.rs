@@ -3,6 +3,7 @@
 mod commonjs;
 mod crypto;
 mod execution;
+mod heaps;
 mod library;
 
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ use workload::Files;
 
 use super::import_cache::{cached_file, how_to_fill, is_remote};
 use super::typescript;
-use crate::js::{ModuleKind, ModuleSource};
+use crate::js::{Bytecode, ModuleSource};
 
 /// Whether files that were not read before may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,14 +43,14 @@ struct Read {
 #[derive(Clone)]
 enum Module {
     Text(Arc<str>),
-    Bytecode(ModuleKind, Arc<[u8]>),
+    Bytecode(Bytecode),
 }
 
 impl Module {
     fn source(self) -> ModuleSource {
         match self {
             Module::Text(text) => ModuleSource::Text((*text).into()),
-            Module::Bytecode(kind, bytecode) => ModuleSource::Bytecode(kind, bytecode),
+            Module::Bytecode(bytecode) => ModuleSource::Bytecode(bytecode),
         }
     }
 }
@@ -91,9 +91,8 @@ impl Sources {
         texts.collect()
     }
 
-    pub(crate) fn set_bytecode(&self, name: &str, bytecode: (ModuleKind, Arc<[u8]>)) {
-        let (kind, bytecode) = bytecode;
-        self.read().modules.insert(name.to_owned(), Module::Bytecode(kind, bytecode));
+    pub(crate) fn set_bytecode(&self, name: &str, bytecode: Bytecode) {
+        self.read().modules.insert(name.to_owned(), Module::Bytecode(bytecode));
     }
 
     /// The bytes of a file that the module `from` opens.
