@@ -35,8 +35,14 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let host = host()?;
     let cargo = |verb: &[&str]| {
         let mut command = workspace.cargo();
-        command.args(verb).args(["--features", "k6/sanitizer", "--target", &host, "--target-dir"]).arg(&folder);
-        command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address").env("ASAN_OPTIONS", OPTIONS);
+        command
+            .args(verb)
+            .args(["--features", "k6/sanitizer", "--target", &host, "--target-dir"])
+            .arg(&folder);
+        command
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env("RUSTFLAGS", "-Zsanitizer=address")
+            .env("ASAN_OPTIONS", OPTIONS);
         command
     };
     steps::step("tests of scripts", || {
@@ -55,7 +61,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 fn cases(arguments: &[String]) -> Result<u64> {
     match arguments {
         [] => Ok(CASES),
-        [name, number] if name == "--cases" => number.parse().with_context(|| format!("`{number}` is not a number")),
+        [name, number] if name == "--cases" => {
+            number.parse().with_context(|| format!("`{number}` is not a number"))
+        }
         _ => bail!("usage: cargo xtask sanitizer {USAGE}"),
     }
 }
@@ -104,7 +112,10 @@ mod tests {
     fn a_library_without_calls_of_the_sanitizer_is_refused() {
         let folder = tempfile::tempdir().expect("the system has a temporary folder");
         let error = |folder: &Path| require_instrumented(folder).map_err(|error| error.to_string());
-        assert_eq!(error(folder.path()), Err("the library of QuickJS is not where cargo builds it".to_owned()));
+        assert_eq!(
+            error(folder.path()),
+            Err("the library of QuickJS is not where cargo builds it".to_owned())
+        );
         let out = folder.path().join("rquickjs-sys-1/out");
         std::fs::create_dir_all(&out).expect("it is ours");
         std::fs::write(out.join("libquickjs.a"), "JS_NewRuntime").expect("it is ours");

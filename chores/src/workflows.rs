@@ -78,5 +78,8 @@ fn tags_and_unknown_chores_would_be_found() {
     for moving in ["actions/checkout@v4", "actions/checkout", "actions/checkout@main", "a/b@11bd719"] {
         assert!(!is_pinned(moving), "{moving}");
     }
-    assert_eq!(chores("sudo cargo xtask dist --check && cargo run -p chores -- bench lag"), ["dist", "bench"]);
+    assert_eq!(
+        chores("sudo cargo xtask dist --check && cargo run -p chores -- bench lag"),
+        ["dist", "bench"]
+    );
 }

@@ -121,7 +121,10 @@ pub(crate) const SHARED_HEAP: Target = Target {
         b"\x60n0i1i4i5i4d0a1n0e\x10k0e\x11i9g0d0",
         b"\x60n0i8i7i6e\x12k1k0f\x0brrrd0g0a1n0f\x0crk0cd0",
     ],
-    words: &[b"n0", b"d0", b"g0", b"a1", b"i1", b"i4", b"e1", b"f2", b"r0", b"c0", b"k1", b"e\x10", b"e\x11", b"f\x0b"],
+    words: &[
+        b"n0", b"d0", b"g0", b"a1", b"i1", b"i4", b"e1", b"f2", b"r0", b"c0", b"k1", b"e\x10", b"e\x11",
+        b"f\x0b",
+    ],
     run: k6::shared_heap::exercise,
     one_of: 40,
     ..Target::BASE

@@ -141,6 +141,10 @@ fn nothing_succeeded(facts: &Facts<'_>) -> Option<String> {
         ));
     }
     (thrown.all() > 0 && thrown.all() == thrown.done).then(|| {
-        format!("Nothing succeeded: all of {} iterations threw; {}.", numbers::count(thrown.done), thrown.in_words())
+        format!(
+            "Nothing succeeded: all of {} iterations threw; {}.",
+            numbers::count(thrown.done),
+            thrown.in_words()
+        )
     })
 }

@@ -102,30 +102,44 @@ impl User {
         // Where the heap is full, the scripts find fewer of these.
         let _ = context.enter(|scope| {
             let globals = scope.globals();
-            globals.set("abort", &scope.function("abort", 0, |call| {
-                Own::of(call)?;
-                Err(call.scope().throw_uncatchable("aborted"))
-            }))?;
-            globals.set("wait", &scope.function("wait", 0, |call| match Own::of(call)?.wait() {
-                true => Ok(call.scope().undefined()),
-                false => Err(call.scope().throw_uncatchable("cancelled")),
-            }))?;
-            globals.set("bytes", &scope.function("bytes", 0, |call| {
-                Own::of(call)?;
-                Ok(call.scope().array_buffer(&[7; 300]))
-            }))?;
-            globals.set("hold", &scope.function("hold", 0, |call| call.scope().hold(Own::of(call)?.clone())))?;
-            globals.set("note", &scope.function("note", 1, |call| {
-                Own::of(call)?;
-                if let Some(held) = call.argument(0).held::<Own>() {
-                    assert!(!held.was_freed.get(), "an object holds what was freed");
-                }
-                drop(call.argument(0).bytes());
-                Ok(call.scope().number(call.argument(0).text()?.len() as f64))
-            }))?;
-            globals.set("require", &scope.function("require", 1, |call| {
-                call.scope().required(&call.argument(0).text()?)
-            }))
+            globals.set(
+                "abort",
+                &scope.function("abort", 0, |call| {
+                    Own::of(call)?;
+                    Err(call.scope().throw_uncatchable("aborted"))
+                }),
+            )?;
+            globals.set(
+                "wait",
+                &scope.function("wait", 0, |call| match Own::of(call)?.wait() {
+                    true => Ok(call.scope().undefined()),
+                    false => Err(call.scope().throw_uncatchable("cancelled")),
+                }),
+            )?;
+            globals.set(
+                "bytes",
+                &scope.function("bytes", 0, |call| {
+                    Own::of(call)?;
+                    Ok(call.scope().array_buffer(&[7; 300]))
+                }),
+            )?;
+            globals
+                .set("hold", &scope.function("hold", 0, |call| call.scope().hold(Own::of(call)?.clone())))?;
+            globals.set(
+                "note",
+                &scope.function("note", 1, |call| {
+                    Own::of(call)?;
+                    if let Some(held) = call.argument(0).held::<Own>() {
+                        assert!(!held.was_freed.get(), "an object holds what was freed");
+                    }
+                    drop(call.argument(0).bytes());
+                    Ok(call.scope().number(call.argument(0).text()?.len() as f64))
+                }),
+            )?;
+            globals.set(
+                "require",
+                &scope.function("require", 1, |call| call.scope().required(&call.argument(0).text()?)),
+            )
         });
         Some(User { kept: Vec::new(), fiber: None, context, own })
     }
@@ -242,7 +256,8 @@ pub fn exercise(bytes: &[u8]) -> bool {
             (b'a', _) => at = which % SLOTS,
             (b'g', _) => runtime.collect(),
             (b'n', slot @ None) => {
-                let language = if which % 2 == 0 { Language::WHOLE } else { Language::of_texts([""].into_iter()) };
+                let language =
+                    if which % 2 == 0 { Language::WHOLE } else { Language::of_texts([""].into_iter()) };
                 *slot = User::new(&runtime, language);
             }
             (action, Some(user)) => {

@@ -62,8 +62,7 @@ fn busy_loops(facts: &Facts<'_>, phase: &PhaseWindow) -> Vec<Finding> {
         let held = holds(facts, &phase.name).find(|stalls| stalls.instance.is_none_or(|i| i == l.instance));
         let held = held.map(|stalls| format!("the script held it {}", held_for(stalls)));
         let details: String = script.into_iter().chain(held).map(|detail| format!("; {detail}")).collect();
-        let what =
-            format!("The generator, not the target, was at its limit: {}{details}.", busiest_use(l));
+        let what = format!("The generator, not the target, was at its limit: {}{details}.", busiest_use(l));
         let figures = [(LOOP_CPU_FIGURE, l.cores * 100.0, "%"), ("threshold", LOOP_CPU * 100.0, "%")];
         with_figures(RULE.finding(Severity::Caution, scope(phase), what), &figures)
     };

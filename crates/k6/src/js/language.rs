@@ -85,7 +85,11 @@ impl Scope<'_> {
         match has_typed_arrays {
             Some(has) if has.get() => return Ok(()),
             Some(has) if self.can_add_typed_arrays()? => has.set(true),
-            _ => return Err(self.throw_type_error("a script that replaces globals must name ArrayBuffer to have one")),
+            _ => {
+                return Err(
+                    self.throw_type_error("a script that replaces globals must name ArrayBuffer to have one")
+                );
+            }
         }
         // SAFETY: the context is alive and was made without typed arrays. That reads two properties which a script can reach;
         // both are such that nothing of the script runs.

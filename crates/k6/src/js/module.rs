@@ -329,7 +329,8 @@ pub(super) unsafe extern "C" fn load(
                 }
             }),
         });
-        let module = module.and_then(|module| scope.loaded().map(|loaded| loaded.add(module)).map(|()| module));
+        let module =
+            module.and_then(|module| scope.loaded().map(|loaded| loaded.add(module)).map(|()| module));
         module.unwrap_or(ptr::null_mut())
     }
 }

@@ -413,8 +413,7 @@ pub(crate) struct Kept {
 
 impl Kept {
     pub(super) fn raw_in(&self, scope: Scope<'_>) -> q::JSValue {
-        let is_own =
-            ptr::eq(scope.runtime(), &raw const *self.runtime) && ptr::eq(scope.raw(), self.context);
+        let is_own = ptr::eq(scope.runtime(), &raw const *self.runtime) && ptr::eq(scope.raw(), self.context);
         assert!(is_own, "a kept value is used in its own context");
         self.raw
     }

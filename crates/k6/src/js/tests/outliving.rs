@@ -33,7 +33,12 @@ fn jobs_of_a_context_do_not_run_in_another() {
 
 #[test]
 fn jobs_that_follow_what_cannot_be_caught_do_not_run_later() {
-    let runtime = runtime(vec![("main", ModuleSource::Text("\nPromise.resolve().then(end).then(count); Promise.resolve().then(count);".into()))]);
+    let runtime = runtime(vec![(
+        "main",
+        ModuleSource::Text(
+            "\nPromise.resolve().then(end).then(count); Promise.resolve().then(count);".into(),
+        ),
+    )]);
     let count = Rc::new(Cell::new(0));
     let context = with_count(&runtime, &count);
     context.enter(|scope| {
@@ -131,7 +136,10 @@ fn a_module_that_waits_is_not_freed_while_something_refers_to_it() {
 fn a_module_that_imports_one_that_was_freed_is_not_loaded() {
     // `second` is loaded for `first`, and imports it.
     let modules = [
-        ("main", "\nfor (const name of ['first', 'second', 'outside', 'first', 'good']) await import(name).then(() => { globalThis.found += name; }, (e) => { globalThis.said += `${e.message};`; });"),
+        (
+            "main",
+            "\nfor (const name of ['first', 'second', 'outside', 'first', 'good']) await import(name).then(() => { globalThis.found += name; }, (e) => { globalThis.said += `${e.message};`; });",
+        ),
         ("first", "\nimport 'second'; import 'good'; import 'missing';"),
         ("second", "\nimport 'first'; export const x = 1;"),
         ("outside", "\nimport 'second';"),
@@ -165,7 +173,9 @@ fn a_script_does_not_decide_about_typed_arrays() {
     assert_eq!(given_bytes("globalThis.ArrayBuffer = undefined"), "3 0");
     assert_eq!(given_bytes("globalThis.ArrayBuffer = {}"), "3 0");
     let getter = |of: &str, name: &str| {
-        format!("Object.defineProperty({of}, '{name}', {{ configurable: true, get() {{ ran++; return 1; }} }})")
+        format!(
+            "Object.defineProperty({of}, '{name}', {{ configurable: true, get() {{ ran++; return 1; }} }})"
+        )
     };
     assert_eq!(given_bytes(&getter("globalThis", "ArrayBuffer")), "3 0");
     let refused = "TypeError: a script that replaces globals must name ArrayBuffer to have one 0";
