@@ -50,7 +50,7 @@ impl RunReport {
     /// # Errors
     /// When it is no such report.
     pub(in crate::bench) fn new(report: Value, database_cpu_s: Option<f64>) -> Result<Self> {
-        ensure!(report["schema"] == "plimsoll.report/1", "the report is of another version");
+        ensure!(report["schema"] == "plimsoll.report/2", "the report is of another version");
         let how = report["run"]["end"]["how"].as_str().unwrap_or("unknown");
         ensure!(how == "completed", "the run did not complete, it was {how}");
         let findings = report["findings"].as_array().context("the report has no findings")?;
@@ -220,7 +220,7 @@ pub(in crate::bench) mod tests {
     /// A report as Plimsoll writes it, with what the benchmarks read of it.
     pub(in super::super) fn report() -> Value {
         json!({
-            "schema": "plimsoll.report/1",
+            "schema": "plimsoll.report/2",
             "run": { "seconds": 5.0, "end": { "how": "completed" } },
             "phases": [{ "name": "steady", "start_s": 0.0, "end_s": 5.0 }],
             "findings": [],

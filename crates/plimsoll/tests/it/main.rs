@@ -63,6 +63,7 @@ mod selftest;
 mod signals;
 mod stop_rules;
 mod terminal;
+mod throughput;
 mod tls;
 mod tonic_peer;
 mod trouble;

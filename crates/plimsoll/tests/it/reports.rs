@@ -66,7 +66,7 @@ fn every_report_is_written_by_run_and_again_by_report() {
                 || folder.read("r.html").starts_with("<!DOCTYPE html>")
         );
         assert!(folder.read("r.md").contains("PASS"));
-        assert_eq!(folder.json("r.json")["schema"], "plimsoll.report/1");
+        assert_eq!(folder.json("r.json")["schema"], "plimsoll.report/2");
         assert!(folder.read("r.xml").contains("<testsuite"));
         for file in files {
             let text = folder.read(file);

@@ -76,6 +76,17 @@ fn cell(head: &str, text: &str) -> Vec<(String, String)> {
     }
 }
 
+/// What became of the requests of a phase: `60 requests begun = 50 completed + 0 cancelled + 10 more in flight`.
+fn phase_requests(form: &mut Form, phase: &str, text: &str) {
+    let begun = "{} requests begun = {} completed + {} cancelled";
+    let more = captured(&format!("{begun} + {{}} more in flight"), text);
+    let fewer = || parts::<4>(&format!("{begun} − {{}} that were in flight before"), text).to_vec();
+    let names = ["begun", "completed", "cancelled", "growth"];
+    for (name, count) in names.iter().zip(more.unwrap_or_else(fewer)) {
+        form.show(format!("phase/{phase}/{name}"), count);
+    }
+}
+
 /// The parts of a text of this form that replace its `{}`.
 pub(super) fn captured<'a>(form: &str, text: &'a str) -> Option<Vec<&'a str>> {
     let mut parts = form.split("{}");

@@ -96,6 +96,14 @@ fn run(all: &mut Numbers, report: &Value) {
         let name = text(&phase["name"]);
         let [start_s, covered_s] = ["start_s", "covered_s"].map(|key| phase[key].as_f64().unwrap());
         all.insert(format!("phase/{name}/when"), words(span(start_s, start_s + covered_s)));
+        let requests = &phase["requests"];
+        for count in ["begun", "completed", "cancelled"] {
+            all.insert(format!("phase/{name}/{count}"), number(&requests[count]));
+        }
+        let in_flight = ["in_flight_at_begin", "in_flight_at_end"].map(|key| requests[key].as_i64());
+        if let [Some(begin), Some(end)] = in_flight {
+            all.insert(format!("phase/{name}/growth"), Expected::Number(begin.abs_diff(end) as f64));
+        }
     }
 }
 

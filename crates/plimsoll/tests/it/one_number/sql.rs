@@ -88,7 +88,7 @@ pub(super) fn numbers(file: &Connection, report: &Value) -> Numbers {
     let mut counted = BTreeMap::<_, Counted>::new();
     let key = |row: &Row<'_>| (row.get_unwrap(0), row.get_unwrap(1), row.get_unwrap(2));
     let sums = "SELECT phase, scenario, endpoint, metric, sum(value) FROM counts JOIN keys USING (key)
-         GROUP BY phase, scenario, endpoint, metric";
+         WHERE metric <> 'in_flight_at_end' GROUP BY phase, scenario, endpoint, metric";
     for (key, metric, n) in rows(file, sums, [], |row| (key(row), row.get_unwrap(3), row.get_unwrap(4))) {
         counted.entry(key).or_default().by_metric.insert(metric, n);
     }
@@ -140,7 +140,7 @@ impl Reading<'_> {
             let of_requests = |counted: &Counted| !endpoint.is_empty() && counted.has_arrivals();
             let mut add = |name: &str, n| all.insert(format!("row/{phase}/{label}/{name}"), Expected::of(n));
             self.counts(counted, of_requests(counted), &mut add);
-            add("throughput", self.done_per_s(phase, endpoint, counted));
+            add("throughput", self.done_per_s([phase, scenario, endpoint], counted));
             self.request_phases(counted, &mut add);
             self.curve(&mut all, [phase, &label], counted);
             whole.add(counted);
@@ -263,14 +263,39 @@ impl Reading<'_> {
         Some(end - start).filter(|length| *length > 0.0)
     }
 
-    fn done_per_s(&self, phase: &str, endpoint: &str, counted: &Counted) -> Option<f64> {
+    fn done_per_s(&self, of: [&str; 3], counted: &Counted) -> Option<f64> {
+        let [phase, _, endpoint] = of;
         let is_any = counted.metric("requests").is_some() || !counted.by_outcome.is_empty();
         let done = match (is_any, endpoint) {
-            (false, "") => counted.metric("iterations_done").or(counted.has_arrivals().then_some(0.0))?,
+            (false, "") if counted.metric("iterations_done").is_some() => {
+                self.ended_in_window(of, ["counts", "value", "iterations_done"])
+            }
             (false, _) => counted.has_arrivals().then_some(0.0)?,
-            (true, _) => counted.of_outcomes(|outcome| outcome != "cancelled"),
+            (true, _) => self.ended_in_window(of, ["histograms", "count", "response_time"]),
         };
         Some(done / self.length_s(phase)?)
+    }
+
+    /// What ended in the window of a phase: what was due in it, less what ended elsewhere, plus what was due elsewhere and
+    /// ended here. Where a load ended early, only up to its end.
+    fn ended_in_window(&self, of: [&str; 3], [table, value, metric]: [&str; 3]) -> f64 {
+        let [phase, scenario, endpoint] = of;
+        let its = |planned: &&Value| planned["name"] == phase;
+        let planned = self.report["phases"].as_array().unwrap().iter().find(its);
+        let [start_s, end_s] =
+            ["start_s", "end_s"].map(|key| planned.map_or(0.0, |p| p[key].as_f64().unwrap()));
+        let over_s = start_s + self.length_s(phase).unwrap_or(0.0);
+        let before_s = if over_s < end_s - 1e-9 { over_s } else { f64::MAX };
+        let query = format!(
+            "SELECT coalesce(sum(CASE
+                 WHEN metric = '{metric}' AND phase = ?1 THEN {value}
+                 WHEN metric = 'moved_{metric}' AND phase = ?1 AND tags ->> 'window' <> ?1 THEN -{value}
+                 WHEN metric = 'moved_{metric}' AND tags ->> 'window' = ?1 THEN {value}
+                 ELSE 0 END), 0)
+             FROM {table} JOIN keys USING (key)
+             WHERE scenario = ?2 AND endpoint = ?3 AND outcome IS NOT 'cancelled' AND second < ?4"
+        );
+        rows(self.file, &query, (phase, scenario, endpoint, before_s), |row| row.get_unwrap::<_, f64>(0))[0]
     }
 
     /// Means over requests with a complete response.

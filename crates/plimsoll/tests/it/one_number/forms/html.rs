@@ -4,7 +4,7 @@ mod exchanges;
 mod tables;
 
 use super::super::markup::Node;
-use super::{Form, captured, claim, finding, must_be_known, parts, reason};
+use super::{Form, captured, claim, finding, must_be_known, parts, phase_requests, reason};
 
 /// Texts with numbers that are the same in every report.
 const KNOWN: [&str; 4] = [
@@ -47,7 +47,12 @@ pub(in super::super) fn form(text: &str) -> Form {
     generator(&mut form, &document.take("dl.health"));
     exchanges::all(&mut form, &mut document);
     environment(&mut form, &document.take("section#environment"));
-    document.texts().iter().filter(|text| !is_known(text)).for_each(|text| must_be_known(text, &KNOWN));
+    for text in document.texts().iter().filter(|text| !is_known(text)) {
+        match super::markdown::identity(text) {
+            Some((phase, requests)) => phase_requests(&mut form, phase, requests),
+            None => must_be_known(text, &KNOWN),
+        }
+    }
     form
 }
 

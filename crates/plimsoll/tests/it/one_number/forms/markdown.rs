@@ -1,6 +1,8 @@
 //! Markdown's form: tables of cells between bars, and lists.
 
-use super::{Form, Table, captured, claim, finding, must_be_known, parts, reason, virtual_users};
+use super::{
+    Form, Table, captured, claim, finding, must_be_known, parts, phase_requests, reason, virtual_users,
+};
 
 const KNOWN: [&str; 1] = ["~ marks a quantile with fewer than 20 samples above it."];
 
@@ -32,6 +34,8 @@ pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
         } else if let Some(found) = captured("Start lag p99 {}; workload `{}`; evidence `{}`", &plain) {
             let names = ["generator/start lag p99", "run/workload SHA-256", "run/evidence SHA-256"];
             names.iter().zip(found).for_each(|(name, text)| form.show(*name, text));
+        } else if let Some((phase, requests)) = identity(&plain) {
+            phase_requests(&mut form, phase, requests);
         } else if let Some((name, users)) = users(&plain, scenarios) {
             virtual_users(&mut form, name, users);
         } else if let Some(found) = captured("{} · {} · {}", &plain).filter(|found| is_start(found[0])) {
@@ -45,6 +49,11 @@ pub(in super::super) fn form(text: &str, scenarios: &[&str]) -> Form {
         }
     }
     form
+}
+
+/// A phase, and what became of its requests.
+pub(super) fn identity(line: &str) -> Option<(&str, &str)> {
+    line.split_once(": ").filter(|(_, requests)| requests.contains(" requests begun = "))
 }
 
 fn users<'a>(line: &'a str, scenarios: &[&'a str]) -> Option<(&'a str, &'a str)> {

@@ -1,6 +1,8 @@
 //! The terminal's form: sections divided by empty lines, tables of right-aligned columns.
 
-use super::{Form, SEVERITIES, Table, captured, claim, finding, parts, reason, virtual_users};
+use super::{
+    Form, SEVERITIES, Table, captured, claim, finding, parts, phase_requests, reason, virtual_users,
+};
 
 const VERDICTS: [&str; 5] = ["PASS", "FAIL", "INCONCLUSIVE", "INVALID", "MEASURED"];
 /// The column where the text of the last lines begins.
@@ -141,8 +143,11 @@ fn table(body: &[&str]) -> Table {
             ends.push(at);
         }
     }
-    let rows: Vec<&str> =
-        rows.iter().copied().take_while(|row| !row.starts_with("Response times of ")).collect();
+    let rows: Vec<&str> = rows
+        .iter()
+        .copied()
+        .take_while(|row| !row.starts_with("Response times of ") && !is_identity(row))
+        .collect();
     // The column of labels is aligned to the left: it ends where all lines have the space between two columns.
     let is_space = |line: &str, at: usize| line.chars().skip(at).take(2).all(|c| c == ' ');
     let is_gap = |at: &usize| is_space(head, *at) && rows.iter().all(|row| is_space(row, *at));
@@ -158,9 +163,14 @@ fn table(body: &[&str]) -> Table {
     Table { heads: cells(head), rows: rows.iter().map(|row| cells(row)).collect() }
 }
 
+fn is_identity(line: &str) -> bool {
+    line.contains(" requests begun = ")
+}
+
 fn phase(form: &mut Form, heading: &str, body: &[&str]) {
     let (name, when) = heading.strip_prefix("Phase ").unwrap().split_once("  ").unwrap();
     form.show(format!("phase/{name}/when"), when);
+    body.iter().filter(|line| is_identity(line)).for_each(|line| phase_requests(form, name, line));
     let table = table(body);
     for row in &table.rows {
         let heads = table.heads.iter().map(|head| if head == "failed" { "failed share" } else { head });
