@@ -9,11 +9,12 @@ use super::super::shown::{Expected, Numbers, difference};
 use super::Answered;
 
 /// Each query by a part of its text, and what it is compared with.
-const QUERIES: [(&str, Compare); 21] = [
+const QUERIES: [(&str, Compare); 22] = [
     ("SELECT endpoint, outcome, total, p95_us FROM rollups", short_rollups),
     ("SELECT name, substr(value, 1, 80) FROM manifest", manifest),
     ("WHERE name = 'environment'", environment),
     ("SELECT metric, count(*) AS keys", keys),
+    ("sum(total) AS ended FROM", ended),
     ("WHERE metric = 'results'", results),
     ("AS ticks, 1 + max(second)", ticks),
     ("FROM ticks JOIN instances", instances),
@@ -130,6 +131,17 @@ fn environment(of: &Comparison<'_>, pairs: &mut Pairs) {
             words(&row[1]),
             text(&of.run.report["run"]["environment"][words(&row[0])]),
         );
+    }
+}
+
+/// What ended in the window of each phase, where the report says that.
+fn ended(of: &Comparison<'_>, pairs: &mut Pairs) {
+    for phase in array(&of.run.report["phases"]).iter().filter(|phase| !phase["requests"].is_null()) {
+        let name = text(&phase["name"]);
+        let its = of.rows.iter().find(|row| words(&row[0]) == name).filter(|_| of.is_sealed());
+        if let Some(row) = its {
+            pairs.number(format!("ended in {name}"), number(&row[1]), &phase["requests"]["completed"]);
+        }
     }
 }
 
