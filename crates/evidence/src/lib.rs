@@ -28,6 +28,7 @@ pub mod stop_rule;
 pub mod tick;
 pub mod tick_channel;
 pub mod time;
+pub mod unknown;
 pub mod visible;
 pub mod worker_load;
 
@@ -55,4 +56,5 @@ pub use series::{Sample, SampleKind, SeriesKey};
 pub use sink::{Sink, SinkError};
 pub use tick::Tick;
 pub use time::Instant;
+pub use unknown::{UnknownBasis, UnknownCount, UnknownRecords, UnknownSubject};
 pub use visible::{TerminalText, visible, visible_lines};

@@ -12,6 +12,7 @@ mod source;
 mod stalls;
 mod stated;
 pub(crate) mod times;
+mod unread;
 mod values;
 
 pub(crate) use shares::{ShareMeasurement, WrongSide, correct_violations, family_confidence};

@@ -127,7 +127,7 @@ fn invalidating(findings: &[Finding]) -> Option<&Finding> {
 fn nothing_succeeded(facts: &Facts<'_>) -> Option<String> {
     let sum = |count: fn(&EndpointStats) -> u64| facts.tables.endpoints.iter().map(count).sum::<u64>();
     let (ok, failed) = (sum(|endpoint| endpoint.ok.count()), sum(EndpointStats::failed_by_target));
-    let is_known = !facts.tables.missing.contains(&Missing::Outcomes);
+    let is_known = !facts.tables.missing.contains(&Missing::Outcomes) && !facts.has_unread();
     (is_known && ok == 0 && failed > 0).then(|| {
         format!(
             "Nothing succeeded: all of {} requests failed or were dropped; {}.",
