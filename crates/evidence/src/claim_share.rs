@@ -58,6 +58,8 @@ pub enum WideningCause {
     Cut,
     /// Its time was counted in the bucket that contains the bound.
     AtBound,
+    /// The record of an imported source is missing, could not be read, or is contradicted by another.
+    Unread,
 }
 
 impl WideningCause {
@@ -70,6 +72,7 @@ impl WideningCause {
             WideningCause::Dropped => "dropped for a reason that is not recorded",
             WideningCause::Cut => "cancelled, or unfinished at the end of the run",
             WideningCause::AtBound => "within 0.1 % of the bound",
+            WideningCause::Unread => "missing in the import, not readable or contradicted",
         }
     }
 }

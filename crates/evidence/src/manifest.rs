@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::instance::Instance;
+use crate::unknown::UnknownRecords;
 
 /// The version of the archive's tables and of the manifest; readers refuse newer ones.
 pub const SCHEMA_VERSION: u32 = 6;
@@ -106,6 +107,12 @@ pub struct Source {
     pub malformed: u64,
     /// The first of them: where it is, and what is wrong with it.
     pub first_malformed: Option<String>,
+    /// The first few of them: where each is, what is wrong with it, and how it begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
+    /// Observations that may lie on either side of every objective.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<UnknownRecords>,
 }
 
 impl Source {

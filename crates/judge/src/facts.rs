@@ -13,14 +13,15 @@ mod workers;
 
 use evidence::run::{ReadError, stopped_at};
 use evidence::{
-    Coverage, Ending, Instant, Provenance, Run, RunEnd, Scope, SeriesKey, Source, Verdict, Window, coverage,
+    Coverage, Ending, Instant, Provenance, Run, RunEnd, Scope, SeriesKey, Source, UnknownSubject, Verdict,
+    Window, coverage,
 };
-use workload::{Comparison, Measure, MetricStatistic, Objective, Scenario, Workload};
+use workload::{Comparison, Measure, MetricStatistic, Objective, Scenario, Statistic, Workload};
 
 use crate::backlog::{self, Backlog};
 use crate::leaks::{self, LeakAnswer, LeakMargin};
 use crate::measure::{self, DisturbedTime, MeasureSource, Measurement, Tested, UnknownPart, Value};
-use crate::shares::ShareAnswer;
+use crate::shares::{SHARE_ERROR, ShareAnswer};
 use crate::tables::{EndpointStats, PhaseWindow, Tables, TimeGroup};
 
 pub(crate) use carry_over::CarryOver;
@@ -191,6 +192,17 @@ impl<'a> Facts<'a> {
         self.is_looked_at || self.is_complete() || self.stopped_by().is_some() || self.decided().is_some()
     }
 
+    /// Whether nothing limits how many requests of an imported run are missing.
+    pub(crate) fn is_open_ended(&self) -> bool {
+        self.source.is_some_and(Source::is_open_ended)
+    }
+
+    /// Whether requests of an imported run are missing, not readable or contradicted.
+    pub(crate) fn has_unread(&self) -> bool {
+        let has = |source: &Source| !source.unknown_records(UnknownSubject::Requests, "", "").is_zero();
+        self.is_open_ended() || self.source.is_some_and(has)
+    }
+
     /// Requests in flight when the run ended; unknown for a run that was killed or aborted.
     pub(crate) fn requests_in_flight(&self) -> Option<u64> {
         self.orderly_end().map(|end| end.requests_in_flight)
@@ -237,13 +249,14 @@ impl MeasuredObjective<'_> {
             return match share.decision.answer {
                 ShareAnswer::Pass => Verdict::Pass,
                 ShareAnswer::Fail => Verdict::Fail,
-                ShareAnswer::UndecidedBySample => Verdict::Inconclusive,
+                ShareAnswer::UndecidedBySample | ShareAnswer::UndecidedByRecords => Verdict::Inconclusive,
                 ShareAnswer::UndecidedByGenerator => Verdict::Invalid,
             };
         }
         let holds = |value: f64| self.objective.comparison.holds(value, self.objective.bound);
         match (&self.observed.value, self.observed.range) {
             (Value::Missing(_), _) => Verdict::Inconclusive,
+            (Value::Infinite, Some(range)) if range.unknown == UnknownPart::Unread => Verdict::Inconclusive,
             (Value::Infinite, _) => Verdict::Fail,
             (Value::Finite(value), None) if holds(*value) => Verdict::Pass,
             (Value::Finite(_), None) => Verdict::Fail,
@@ -267,6 +280,19 @@ impl MeasuredObjective<'_> {
                 Comparison::Equal => is_below,
                 Comparison::Below | Comparison::AtMost => false,
             }
+    }
+
+    /// Whether no request that is not in the evidence can undo its violation: one that is allows nothing, or about the
+    /// highest or the lowest time.
+    pub(crate) fn is_violated_for_good(&self) -> bool {
+        let is_upper = self.has_upper_bound();
+        match (&self.objective.measure, &self.observed.share) {
+            (_, Some(share)) => share.question.allowed < SHARE_ERROR,
+            (Measure::ResponseTime(statistic) | Measure::IterationTime(statistic), None) => {
+                matches!((statistic, is_upper), (Statistic::Max, true) | (Statistic::Min, false))
+            }
+            _ => false,
+        }
     }
 
     /// Whether it is met by values below its bound.

@@ -14,6 +14,7 @@ mod source;
 mod stalls;
 mod stated;
 pub(crate) mod times;
+mod unread;
 mod values;
 
 pub(crate) use completions::RateMeasurement;

@@ -118,6 +118,15 @@ pub enum ShareAnswer {
     UndecidedBySample,
     /// The observed times would decide, but the generator may have caused or hidden the difference.
     UndecidedByGenerator,
+    /// The records that were read would decide, but those that are missing or contradicted may be on the other side.
+    UndecidedByRecords,
+}
+
+impl ShareAnswer {
+    /// Whether it is neither met nor violated.
+    pub fn is_open(self) -> bool {
+        !matches!(self, ShareAnswer::Pass | ShareAnswer::Fail)
+    }
 }
 
 impl ShareQuestion {
@@ -149,11 +158,7 @@ impl ShareQuestion {
             let independent = stats::fewest_without(self.allowed, self.confidence) as f64;
             return Some((independent * self.design_effects().of_all).ceil() as u64);
         }
-        let is_open = |times: u64| {
-            let scaled = self.times(times).decide().answer;
-            matches!(scaled, ShareAnswer::UndecidedBySample | ShareAnswer::UndecidedByGenerator)
-        };
-        let many = TIMES_AS_MANY.into_iter().find(|times| !is_open(*times))?;
+        let many = TIMES_AS_MANY.into_iter().find(|times| !self.times(*times).decide().answer.is_open())?;
         Some(self.counts.arrivals * many)
     }
 

@@ -165,7 +165,7 @@ fn limits(share: &ShareMeasurement) -> String {
     let limits = match decision.answer {
         ShareAnswer::Pass => format!("at most {upper}"),
         ShareAnswer::Fail => format!("at least {lower}"),
-        ShareAnswer::UndecidedBySample | ShareAnswer::UndecidedByGenerator => format!("{lower} to {upper}"),
+        _ => format!("{lower} to {upper}"),
     };
     format!(
         "{limits} at {} confidence, effective sample size {}",
@@ -215,6 +215,6 @@ fn counted_as(share: &ShareMeasurement) -> &'static str {
     match share.decision.answer {
         ShareAnswer::Pass => "counted against the objective",
         ShareAnswer::Fail => "counted in the objective's favour",
-        ShareAnswer::UndecidedBySample | ShareAnswer::UndecidedByGenerator => "may be on either side",
+        _ => "may be on either side",
     }
 }

@@ -12,6 +12,7 @@ use super::bound::{Bound, Sides};
 use super::despite_stalls;
 use super::source::MeasureSource;
 use super::times::dropped_observations;
+use super::unread;
 use crate::shares::BeyondCounts;
 use crate::tables::StatsKey;
 
@@ -54,6 +55,7 @@ impl Ranges {
             sorting.add(*id, key)?;
         }
         sorting.under_way();
+        sorting.unread();
         Ok(sorting.finished())
     }
 
@@ -74,6 +76,11 @@ impl Ranges {
             observed: Proportion { part: within + at, whole: within + at + beyond },
             at_bound: at,
         }
+    }
+
+    /// Whether records of an imported source are missing, unreadable or contradicted.
+    pub(super) fn has_unread(&self) -> bool {
+        self.widened_by.get(&WideningCause::Unread).is_some_and(|arrivals| *arrivals > 0)
     }
 
     /// Why the least and the most differ.
@@ -149,6 +156,17 @@ impl Sorting<'_> {
             }
         };
         self.unknown(WideningCause::Cut, open);
+    }
+
+    /// What the source of an imported run leaves unknown.
+    fn unread(&mut self) {
+        let unknown = unread::count(self.source, self.asked.metric, self.asked.filter);
+        self.unknown(WideningCause::Unread, unknown.more);
+        let ranges = &mut self.ranges;
+        let doubtful = unknown.doubtful.min(ranges.arrivals);
+        ranges.least = ranges.least.saturating_sub(doubtful);
+        ranges.most = (ranges.most + doubtful).min(ranges.arrivals);
+        *ranges.widened_by.entry(WideningCause::Unread).or_default() += doubtful;
     }
 
     fn observations_of(&self, key: &Key) -> u64 {

@@ -1,7 +1,7 @@
 //! Objectives on quantiles, error rates and checks as questions about a share of arrivals.
 
 use evidence::run::ReadError;
-use evidence::{Metric, Quantile, Widening};
+use evidence::{Metric, Quantile, Widening, WideningCause};
 use stats::Proportion;
 use workload::{Comparison, Measure, Objective, Statistic};
 
@@ -9,6 +9,7 @@ use super::bound::{Bound, TimeBound};
 use super::ranges::{AskedTimes, Ranges};
 use super::source::MeasureSource;
 use super::times::{Observations, metric_of};
+use super::unread;
 use crate::shares::{self, BeyondCounts, Cut, CutPlace, ShareDecision, ShareQuestion};
 use crate::tables::StatsKey;
 
@@ -125,12 +126,23 @@ fn measured(source: &MeasureSource<'_>, ranges: &Ranges, asked: AskedShare) -> S
         confidence: source.confidence(),
     };
     ShareMeasurement {
-        decision: question.decide(),
+        decision: decide(&question, ranges.has_unread()),
         question,
         wrong_side,
         perturbed: ranges.perturbed,
         is_perturbed_counted: source.disturbed.is_counted(),
         widened_by: ranges.widened_by(),
+    }
+}
+
+/// The decision. Where records of an imported source are missing, no generator is the reason that it is open.
+fn decide(question: &ShareQuestion, has_unread: bool) -> ShareDecision {
+    let decision = question.decide();
+    match decision.answer {
+        ShareAnswer::UndecidedByGenerator if has_unread => {
+            ShareDecision { answer: ShareAnswer::UndecidedByRecords, ..decision }
+        }
+        _ => decision,
     }
 }
 
@@ -162,21 +174,31 @@ fn checks(
         true => (WrongSide::Succeeded, all - failed, objective.bound),
         false => (WrongSide::Failed, failed, 1.0 - objective.bound),
     };
-    let observed = Proportion { part, whole: all };
+    let unknown = unread::checks(source, &objective.filter);
+    let counts = BeyondCounts {
+        arrivals: all + unknown.more,
+        least: part.saturating_sub(unknown.doubtful),
+        most: (part + unknown.doubtful).min(all) + unknown.more,
+        observed: Proportion { part, whole: all },
+        at_bound: 0,
+    };
     let question = ShareQuestion {
-        counts: BeyondCounts { arrivals: all, least: part, most: part, observed, at_bound: 0 },
+        counts,
         at_bound: Cut { place: CutPlace::NearBound, seconds },
         other_cuts: Vec::new(),
         allowed,
         confidence: source.confidence(),
     };
-    let decision = question.decide();
+    let widening = Widening {
+        cause: WideningCause::Unread,
+        arrivals: unknown.more.saturating_add(unknown.doubtful.min(all)),
+    };
     Ok(ShareMeasurement {
+        decision: decide(&question, !unknown.is_zero()),
         question,
-        decision,
         wrong_side,
         perturbed: 0,
         is_perturbed_counted: true,
-        widened_by: Vec::new(),
+        widened_by: (!unknown.is_zero()).then_some(widening).into_iter().collect(),
     })
 }

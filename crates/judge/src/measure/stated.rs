@@ -2,7 +2,7 @@
 //! limit; the objective is decided where the binomial limits of these bounds are on one side of what is allowed.
 
 use evidence::manifest::{RequestSummary, TimesSummary};
-use evidence::{ClaimShare, Source, Verdict, Widening, WideningCause};
+use evidence::{ClaimShare, Source, UnknownCount, UnknownSubject, Verdict, Widening, WideningCause};
 use stats::{Proportion, ShareLimits};
 use workload::{Comparison, Filter, Measure, Objective, Statistic, Workload};
 
@@ -39,13 +39,18 @@ pub(super) fn observe(source: &Source, workload: &Workload, objective: &Objectiv
         Err(why) => return Some(Measurement::new(Value::Missing(why), objective.measure.unit(), 0)),
     };
     let unit = objective.measure.unit();
+    let of = match objective.measure {
+        Measure::CheckRate { .. } => UnknownSubject::Checks,
+        _ => UnknownSubject::Requests,
+    };
+    let unread = source.unknown_records(of, &summary.scenario, &summary.endpoint);
     let asked = match objective.measure {
         Measure::ErrorRate => failures(summary, objective),
         Measure::CheckRate { .. } => checks(summary, objective),
         Measure::ResponseTime(Statistic::Quantile(q)) => beyond(summary, objective, q),
-        _ => return maximum(summary, objective, &source.tool),
+        _ => return maximum(summary, objective, &source.tool, unread),
     };
-    Some(match asked.filter(|asked| asked.all > 0) {
+    Some(match asked.filter(|asked| asked.all > 0).map(|asked| asked.with(unread)) {
         Some(asked) => Measurement {
             stated: Some(asked.answer(&source.tool)),
             ..Measurement::new(asked.value, unit, asked.all)
@@ -62,7 +67,12 @@ pub(super) fn observe(source: &Source, workload: &Workload, objective: &Objectiv
 }
 
 /// The maximum that is stated, of successes if it is; nothing is inferred from a sample.
-fn maximum(summary: &RequestSummary, objective: &Objective, tool: &str) -> Option<Measurement> {
+fn maximum(
+    summary: &RequestSummary,
+    objective: &Objective,
+    tool: &str,
+    unread: UnknownCount,
+) -> Option<Measurement> {
     let bound = TimeBound::of(objective)?;
     let of_successes = summary.times.iter().filter(|times| times.failed == Some(0));
     let mut times = of_successes.chain(&summary.times).filter(|times| times.count > 0);
@@ -70,9 +80,9 @@ fn maximum(summary: &RequestSummary, objective: &Objective, tool: &str) -> Optio
         |times: &TimesSummary| times.quantiles.iter().find(|stated| stated.q >= 1.0).map(|max| max.ms);
     let (times, ms) = times.find_map(|times| Some((times, highest(times)?)))?;
     let of_failures = times.failed != Some(0);
-    let verdict = if !bound.is_beyond(ms * (1.0 + times.rounding)) {
+    let verdict = if !bound.is_beyond(ms * (1.0 + times.rounding)) && unread.is_zero() {
         Verdict::Pass
-    } else if bound.is_beyond(ms * (1.0 - times.rounding)) && !of_failures {
+    } else if bound.is_beyond(ms * (1.0 - times.rounding)) && !of_failures && unread.doubtful == 0 {
         Verdict::Fail
     } else {
         Verdict::Inconclusive
@@ -124,6 +134,8 @@ struct AskedShare {
     all: u64,
     /// Those of all that were dropped, for a reason that the source does not say.
     dropped: u64,
+    /// Those of all that figures of the source contradict.
+    unread: u64,
     /// What the objective allows.
     allowed: f64,
     comparison: Comparison,
@@ -138,6 +150,7 @@ fn failures(summary: &RequestSummary, objective: &Objective) -> Option<AskedShar
         most: failed + summary.dropped,
         all: requests + summary.dropped,
         dropped: summary.dropped,
+        unread: 0,
         allowed: objective.bound,
         comparison: objective.comparison,
         value: Value::Finite(failed as f64 / requests.max(1) as f64),
@@ -153,6 +166,7 @@ fn checks(summary: &RequestSummary, objective: &Objective) -> Option<AskedShare>
         most: passed,
         all,
         dropped: 0,
+        unread: 0,
         allowed: objective.bound,
         comparison: objective.comparison,
         value: Value::Finite(passed as f64 / all.max(1) as f64),
@@ -190,6 +204,7 @@ fn beyond(summary: &RequestSummary, objective: &Objective, q: f64) -> Option<Ask
         most: most + summary.dropped,
         all,
         dropped: summary.dropped,
+        unread: 0,
         allowed: 1.0 - q,
         comparison: Comparison::AtMost,
         value,
@@ -245,6 +260,18 @@ fn times_above(count: u64, q: f64) -> u64 {
 }
 
 impl AskedShare {
+    /// With requests or checks that may be on either side.
+    fn with(self, unread: UnknownCount) -> AskedShare {
+        let UnknownCount { more, doubtful } = unread;
+        AskedShare {
+            least: self.least.saturating_sub(doubtful),
+            most: self.most.saturating_add(doubtful).min(self.all).max(self.most).saturating_add(more),
+            all: self.all.saturating_add(more),
+            unread: more.saturating_add(doubtful.min(self.all)),
+            ..self
+        }
+    }
+
     fn answer(&self, tool: &str) -> StatedAnswer {
         let is_upper = self.comparison.is_upper();
         let question = match is_upper {
@@ -256,7 +283,7 @@ impl AskedShare {
             _ if self.least > self.most => Verdict::Inconclusive,
             ShareAnswer::Pass => Verdict::Pass,
             ShareAnswer::Fail => Verdict::Fail,
-            ShareAnswer::UndecidedBySample | ShareAnswer::UndecidedByGenerator => Verdict::Inconclusive,
+            _ => Verdict::Inconclusive,
         };
         let ShareLimits { lower, upper } = decision.limits;
         let (lower, upper) = if is_upper { (lower, upper) } else { (1.0 - upper, 1.0 - lower) };
@@ -268,7 +295,8 @@ impl AskedShare {
     /// What decides, as data: of requests on the wrong side of the bound.
     fn share(&self, question: &ShareQuestion, decision: &ShareDecision, sentence: &str) -> ClaimShare {
         let BeyondCounts { arrivals, least, most, .. } = question.counts;
-        let dropped = Widening { cause: WideningCause::Dropped, arrivals: self.dropped };
+        let widened = [(WideningCause::Dropped, self.dropped), (WideningCause::Unread, self.unread)];
+        let widened = widened.into_iter().filter(|(_, arrivals)| *arrivals > 0);
         ClaimShare {
             sentence: sentence.to_owned(),
             observed: least as f64 / (arrivals - self.dropped).max(1) as f64,
@@ -282,7 +310,7 @@ impl AskedShare {
             effective_sample: decision.effective_sample,
             design_effect: decision.design_effect,
             perturbed: 0,
-            widened_by: (self.dropped > 0).then_some(dropped).into_iter().collect(),
+            widened_by: widened.map(|(cause, arrivals)| Widening { cause, arrivals }).collect(),
         }
     }
 

@@ -11,6 +11,7 @@ use workload::{Measure, Objective, Statistic};
 use super::ranges::perturbed;
 use super::source::MeasureSource;
 use super::times::{Observations, metric_of};
+use super::unread;
 use crate::tables::StatsKey;
 
 /// The lowest and the highest value, in milliseconds, and why they differ.
@@ -26,6 +27,8 @@ pub(crate) struct ValueRange {
 pub(crate) enum UnknownPart {
     /// Requests failed or were dropped.
     Failures,
+    /// Records of an imported source are missing, not readable or contradicted.
+    Unread,
     /// Requests were under way while the generator stalled.
     Stalls,
     /// It is somewhere in its bucket.
@@ -49,10 +52,12 @@ pub(super) fn observe(
         return Ok(None);
     };
     let seen = Observations::of(source.tables, objective);
-    let failures = seen.infinitely_slow as f64;
-    let limit_us = longest_limit(source, objective).map_or(f64::INFINITY, |limit| limit.as_secs_f64() * 1e6);
+    let unread = unread::count(source, metric_of(&objective.measure), &objective.filter);
+    let failures = (seen.infinitely_slow + unread.more) as f64;
+    let limit = longest_limit(source, objective).filter(|_| unread.is_zero());
+    let limit_us = limit.map_or(f64::INFINITY, |limit| limit.as_secs_f64() * 1e6);
     let calm = undisturbed(source, objective, &seen.times)?;
-    let has_failures = seen.infinitely_slow > 0;
+    let has_failures = failures > 0.0 || unread.doubtful > 0;
     let is_calm = calm.values().map(|bucket| bucket.count).sum::<u64>() == seen.times.count();
     let (low_us, high_us) = match statistic {
         Statistic::Quantile(_) => return Ok(None),
@@ -61,7 +66,7 @@ pub(super) fn observe(
             let sum = |low: u64, high: u64, count: u64| (low + high) as f64 / 2.0 * count as f64;
             let calm: f64 = calm.iter().map(|(low, bucket)| sum(*low, bucket.high, bucket.count)).sum();
             let ok: f64 = seen.times.buckets().map(|(low, high, count)| sum(low, high, count)).sum();
-            let slowest = if has_failures { failures * limit_us } else { 0.0 };
+            let slowest = if has_failures { failures.max(1.0) * limit_us } else { 0.0 };
             (calm / all, (ok + slowest) / all)
         }
         Statistic::Max => {
@@ -75,7 +80,10 @@ pub(super) fn observe(
             (if is_calm && !has_failures { low } else { 0.0 }, high)
         }
     };
+    // Any of the times that were read may be among those that are contradicted.
+    let low_us = if unread.doubtful > 0 { 0.0 } else { low_us };
     let unknown = match (has_failures, is_calm) {
+        _ if !unread.is_zero() => UnknownPart::Unread,
         (true, _) => UnknownPart::Failures,
         (false, false) => UnknownPart::Stalls,
         (false, true) => UnknownPart::Rounding,

@@ -1,53 +1,60 @@
-//! L6 for an imported run.
+//! L6 for an imported run: what its source leaves unknown. Such requests may be on either side of every objective, so that
+//! no gap voids one that they cannot change.
 
-use evidence::{Finding, Scope, Severity, Source};
+use evidence::{Finding, Scope, Severity, Source, UnknownRecords};
 
 use super::RULE;
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::with_figures;
 
-/// A larger gap in the counts of an imported run is invalid, a smaller one a caution.
-pub(crate) const IMPORTED_GAP: f64 = 0.001;
-
-/// Only counts that the source has can be compared, and a small gap may be the file's.
+/// Counts that the source has and that do not add up, records that could not be read, totals that contradict records.
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // A record that could not be read, or that was cut off, explains a gap of one.
-    let unread_records = facts.source.map_or(0, |source| source.malformed) + u64::from(!facts.is_complete());
     for endpoint in facts.tables.endpoints.iter().filter(|endpoint| endpoint.requests > 0) {
         let (begun, ended) = (endpoint.requests, endpoint.responses());
-        let gap = begun.abs_diff(ended);
-        if gap == 0 {
+        if begun == ended {
             continue;
         }
-        let share = gap as f64 / begun.max(ended) as f64;
-        let is_invalid = share > IMPORTED_GAP && gap > unread_records;
-        let severity = if is_invalid { Severity::Invalid } else { Severity::Caution };
         let what = format!(
             "{} has {} requests and {} times of requests.",
             endpoint.key.describe(),
             numbers::count(begun),
             numbers::count(ended)
         );
+        let gap = begun.abs_diff(ended) as f64;
         let figures = [
             ("requests", begun as f64, "1"),
             ("times", ended as f64, "1"),
-            ("gap", share * 100.0, "%"),
-            ("threshold", IMPORTED_GAP * 100.0, "%"),
+            ("gap", gap / begun.max(ended) as f64 * 100.0, "%"),
+            ("threshold", 0.0, "%"),
         ];
-        findings.push(with_figures(RULE.finding(severity, endpoint.key.scope(), what), &figures));
+        findings.push(with_figures(RULE.finding(Severity::Caution, endpoint.key.scope(), what), &figures));
     }
-    findings.extend(facts.source.and_then(unread));
+    if let Some(source) = facts.source {
+        findings.extend(source.unknown.iter().map(unknown));
+        findings.extend(unread(source).filter(|_| source.unknown.is_empty()));
+    }
     findings
 }
 
+fn unknown(unknown: &UnknownRecords) -> Finding {
+    let of = |name: &String| Some(name.clone()).filter(|name| !name.is_empty());
+    let scope =
+        Scope { scenario: of(&unknown.scenario), endpoint: of(&unknown.endpoint), ..Scope::default() };
+    let finding = RULE.finding(Severity::Caution, scope, unknown.why.clone());
+    let more = unknown.more.map(|more| ("missing or unreadable", more as f64, "1"));
+    let doubtful = ("contradicted", unknown.doubtful as f64, "1");
+    with_figures(finding, &more.into_iter().chain([doubtful, ("threshold", 0.0, "1")]).collect::<Vec<_>>())
+}
+
+/// Of a run file that does not list what is unknown.
 fn unread(source: &Source) -> Option<Finding> {
     let first = source.first_malformed.as_deref()?;
     let what = match source.malformed {
-        1 => format!("One record of the {} could not be read and is not included: {first}.", source.format),
+        1 => format!("One record of the {} could not be read: {first}.", source.format),
         n => format!(
-            "{} records of the {} could not be read and are not included; the first is {first}.",
+            "{} records of the {} could not be read; the first is {first}.",
             numbers::count(n),
             source.format
         ),

@@ -1,6 +1,9 @@
 use std::collections::BTreeSet;
 
-use evidence::{Metric, Missing, Outcome, Source, SourceFigure, Verdict, Widening, WideningCause};
+use evidence::{
+    Metric, Missing, Outcome, Source, SourceFigure, UnknownBasis, UnknownRecords, UnknownSubject, Verdict,
+    Widening, WideningCause,
+};
 
 use crate::testing::TestRun;
 
@@ -93,27 +96,106 @@ fn recorded_counts_must_add_up() {
     insta::assert_snapshot!(with(0), @"nothing");
     insta::assert_snapshot!(with(1), @r"
     caution [steady/play/list] `list` in `steady` has 1,001 requests and 1,000 times of requests.
-      requests Some(1001.0) 1, times Some(1000.0) 1, gap Some(0.0999000999000999) %, threshold Some(0.1) %
+      requests Some(1001.0) 1, times Some(1000.0) 1, gap Some(0.0999000999000999) %, threshold Some(0.0) %
     ");
-    insta::assert_snapshot!(with(20), @r"
-    invalid [steady/play/list] `list` in `steady` has 1,020 requests and 1,000 times of requests.
-      requests Some(1020.0) 1, times Some(1000.0) 1, gap Some(1.9607843137254901) %, threshold Some(0.1) %
-    ");
+    assert!(with(20).starts_with("caution"), "the requests without a time are in the ranges: {}", with(20));
+}
+
+fn unknown(basis: UnknownBasis, more: Option<u64>, doubtful: u64) -> UnknownRecords {
+    UnknownRecords {
+        of: UnknownSubject::Requests,
+        basis,
+        scenario: String::new(),
+        endpoint: String::new(),
+        more,
+        doubtful,
+        why: "Seen in a test.".to_owned(),
+    }
+}
+
+/// A thousand requests in 10 ms, a thousand iterations, and what is unknown of them.
+fn asked(unknown: Vec<UnknownRecords>, objective: &str) -> (Verdict, Option<(u64, u64, u64)>) {
+    let mut test_run = imported().with_objective("asked", objective);
+    test_run.import(Source { unknown, ..source() });
+    let judgement = test_run.judge();
+    let share = judgement.claims[0].share.as_ref();
+    (judgement.claims[0].verdict, share.map(|share| (share.arrivals, share.least, share.most)))
 }
 
 #[test]
-fn a_gap_that_unread_records_explain_invalidates_nothing() {
-    let verdict = |malformed| {
-        let mut test_run = imported();
-        test_run.import(Source {
-            malformed,
-            first_malformed: Some("line 2 of a: no JSON".to_owned()),
-            ..source()
-        });
-        test_run.count(Metric::Requests, "steady", "list", 20);
+fn requests_without_a_time_may_be_on_either_side() {
+    let mut test_run = imported().with_objective("few", "error_rate(list) < 10%");
+    test_run.count(Metric::Requests, "steady", "list", 200);
+    let claim = test_run.judge().claims.remove(0);
+    let share = claim.share.unwrap();
+    assert_eq!(
+        (claim.verdict, share.arrivals, share.least, share.most),
+        (Verdict::Inconclusive, 1_200, 0, 200)
+    );
+    assert_eq!(share.widened_by, [Widening { cause: WideningCause::Unread, arrivals: 200 }]);
+    assert!(share.sentence.contains("200 missing in the import"), "{}", share.sentence);
+}
+
+#[test]
+fn unknown_records_may_be_on_either_side_of_every_bound() {
+    use UnknownBasis::{Records, Totals};
+    use Verdict::{Fail, Inconclusive, Pass};
+    for (more, doubtful, objective, verdict, counts) in [
+        (0, 0, "error_rate(list) < 10%", Pass, Some((1_000, 0, 0))),
+        (200, 0, "error_rate(list) < 10%", Inconclusive, Some((1_200, 0, 200))),
+        (0, 200, "error_rate(list) < 10%", Inconclusive, Some((1_000, 0, 200))),
+        (200, 0, "error_rate(list) < 40%", Pass, Some((1_200, 0, 200))),
+        (200, 0, "p90(list) < 50ms", Inconclusive, Some((1_200, 0, 200))),
+        (200, 0, "p90(list) < 5ms", Fail, Some((1_200, 1_000, 1_200))),
+        (0, 950, "p90(list) < 5ms", Inconclusive, Some((1_000, 50, 1_000))),
+        (1, 0, "max(list) < 50ms", Inconclusive, None),
+        (1, 0, "max(list) < 5ms", Fail, None),
+        (0, 1, "max(list) < 5ms", Inconclusive, None),
+        (1, 0, "avg(list) < 50ms", Inconclusive, None),
+    ] {
+        for basis in [Records, Totals] {
+            let unknown = vec![unknown(basis, Some(more), doubtful)];
+            assert_eq!(asked(unknown, objective), (verdict, counts), "{more} {doubtful} {objective}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_decided_by_a_part_that_nothing_limits_except_what_more_cannot_change() {
+    let open = || vec![unknown(UnknownBasis::Records, None, 0)];
+    for (objective, verdict) in [
+        ("p90(list) < 5ms", Verdict::Inconclusive),
+        ("max(list) < 5ms", Verdict::Fail),
+        ("p90(list) <= 5ms", Verdict::Inconclusive),
+    ] {
+        assert_eq!(asked(open(), objective).0, verdict, "{objective}");
+    }
+    // A total limits it.
+    let limited = vec![unknown(UnknownBasis::Records, None, 0), unknown(UnknownBasis::Totals, Some(3), 0)];
+    assert_eq!(asked(limited, "p90(list) < 5ms").0, Verdict::Fail);
+}
+
+#[test]
+fn that_nothing_succeeded_is_not_known_where_records_are_missing() {
+    let verdict = |unknown| {
+        let mut test_run = TestRun::unobserved();
+        test_run.import(Source { unknown, ..source() });
+        test_run.respond("steady", "list", Outcome::Http5xx, 10);
+        test_run.count(Metric::Requests, "steady", "list", 10);
         test_run.judge().verdict
     };
-    assert_eq!((verdict(19), verdict(20)), (Verdict::Invalid, Verdict::Measured));
+    assert_eq!(verdict(Vec::new()), Verdict::Fail);
+    assert_eq!(verdict(vec![unknown(UnknownBasis::Totals, Some(20), 0)]), Verdict::Measured);
+}
+
+#[test]
+fn what_is_unknown_is_a_caution_with_its_numbers() {
+    let mut test_run = imported();
+    test_run.import(Source { unknown: vec![unknown(UnknownBasis::Totals, Some(7), 2)], ..source() });
+    insta::assert_snapshot!(test_run.findings_of("L6"), @r"
+    caution [] Seen in a test.
+      missing or unreadable Some(7.0) 1, contradicted Some(2.0) 1, threshold Some(0.0) 1
+    ");
 }
 
 #[test]
@@ -153,7 +235,7 @@ fn a_source_without_outcomes_and_distributions_decides_no_objective() {
         "an outcome that is not known is no observation"
     );
     insta::assert_snapshot!(test_run.findings_of("L6"), @r"
-    caution [] 3 records of the k6 CSV could not be read and are not included; the first is line 7 of k6.csv: 3 columns, the header has 19.
+    caution [] 3 records of the k6 CSV could not be read; the first is line 7 of k6.csv: 3 columns, the header has 19.
       records not read Some(3.0) 1, threshold Some(0.0) 1
     ");
 }
