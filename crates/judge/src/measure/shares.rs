@@ -10,7 +10,7 @@ use super::ranges::{AskedTimes, Ranges};
 use super::source::MeasureSource;
 use super::times::{Observations, metric_of};
 use super::unread;
-use crate::shares::{self, BeyondCounts, Cut, CutPlace, ShareDecision, ShareQuestion};
+use crate::shares::{self, BeyondCounts, Cut, CutPlace, ShareAnswer, ShareDecision, ShareQuestion};
 use crate::tables::StatsKey;
 
 const US_PER_MS: f64 = 1_000.0;
