@@ -365,7 +365,8 @@ impl Accounting {
     pub(crate) fn iteration_threw(&mut self, at: ScenarioPhase, what: &str) {
         let row = self.placed(at.into());
         // Exceptions are told apart by their text alone: their outcome is the same.
-        let thrown = |reason| RequestResult { outcome: Outcome::Check, ending: Ending { status: None, reason } };
+        let thrown =
+            |reason| RequestResult { outcome: Outcome::Check, ending: Ending { status: None, reason } };
         let key = self.thrown.known(row.position, thrown(what)).unwrap_or_else(|| {
             let folded = self.thrown.folded(row.position, thrown(what));
             self.thrown.known(row.position, folded).unwrap_or_else(|| {

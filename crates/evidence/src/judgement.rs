@@ -283,9 +283,6 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// One sentence: why the whole is what it is.
     pub because: String,
-    /// Whether requests of the load were sent and none of them succeeded, or every iteration of a script threw.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub has_no_success: bool,
     /// Each objective with its answer.
     pub claims: Vec<Claim>,
     /// What the rules found, the gravest first.

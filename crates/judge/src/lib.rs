@@ -57,6 +57,15 @@ pub fn judge(run: &dyn Run, workload: &Workload, provenance: Provenance) -> Resu
     Ok(judgement(&facts::Facts::of(run, workload, provenance)?))
 }
 
+/// Whether a run whose verdict is FAIL would be so whatever was asked: no request of its load succeeded, or every iteration of its
+/// script threw.
+///
+/// # Errors
+/// [`JudgeError::Read`] when the evidence cannot be read.
+pub fn has_no_success(run: &dyn Run, workload: &Workload) -> Result<bool, JudgeError> {
+    Ok(verdict::nothing_succeeded(&tables::Tables::of(run, workload)?).is_some())
+}
+
 /// The objectives that what there is so far of a `run` under way does not decide, by name. Its requests in flight may end in
 /// either way. Where the evidence invalidates the run as a whole, none is decided.
 ///

@@ -9,7 +9,7 @@ use crate::rule::AffectedClaims;
 use crate::rules::functional_failure_phase::most_frequent_failure;
 use crate::rules::iterations_threw::Exceptions;
 use crate::rules::{self, RULES_VERSION, partial_pass};
-use crate::tables::EndpointStats;
+use crate::tables::{EndpointStats, Tables};
 
 /// The exit code for a verdict: 0 PASS or MEASURED, 3 FAIL, 4 INCONCLUSIVE, 5 INVALID.
 pub fn exit_code(verdict: Verdict) -> u8 {
@@ -25,8 +25,7 @@ pub fn exit_code(verdict: Verdict) -> u8 {
 pub(crate) fn judgement(facts: &Facts<'_>, claims: Vec<Claim>, mut findings: Vec<Finding>) -> Judgement {
     findings.sort_by_key(|finding| (finding.severity, finding.rule));
     let (verdict, because) = whole(facts, &claims, &findings);
-    let has_no_success = nothing_succeeded(facts).is_some();
-    Judgement { rules_version: RULES_VERSION, verdict, because, has_no_success, claims, findings }
+    Judgement { rules_version: RULES_VERSION, verdict, because, claims, findings }
 }
 
 fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict, String) {
@@ -34,7 +33,7 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
         return (Verdict::Invalid, format!("{} {}: {}", finding.rule, finding.title, finding.what));
     }
     let has_violated = claims.iter().any(|claim| claim.verdict == Verdict::Fail);
-    if let Some(because) = nothing_succeeded(facts).filter(|_| !has_violated) {
+    if let Some(because) = nothing_succeeded(&facts.tables).filter(|_| !has_violated) {
         return (Verdict::Fail, because);
     }
     let answered = claims.iter().filter(|claim| claim.verdict != Verdict::Measured).count();
@@ -126,13 +125,13 @@ fn invalidating(findings: &[Finding]) -> Option<&Finding> {
 }
 
 /// That nothing succeeded, if so: that is a failure whatever was asked. Neither did a script whose every iteration threw.
-fn nothing_succeeded(facts: &Facts<'_>) -> Option<String> {
-    let all = facts.tables.endpoints.iter().filter(|endpoint| !Key::is_beside_load(&endpoint.key.phase));
+pub(crate) fn nothing_succeeded(tables: &Tables) -> Option<String> {
+    let all = tables.endpoints.iter().filter(|endpoint| !Key::is_beside_load(&endpoint.key.phase));
     let of_load: Vec<&EndpointStats> = all.collect();
     let sum = |count: fn(&EndpointStats) -> u64| of_load.iter().map(|endpoint| count(endpoint)).sum::<u64>();
     let (ok, failed) = (sum(|endpoint| endpoint.ok.count()), sum(EndpointStats::failed_by_target));
-    let is_known = !facts.tables.missing.contains(&Missing::Outcomes);
-    let thrown = Exceptions::of(&facts.tables);
+    let is_known = !tables.missing.contains(&Missing::Outcomes);
+    let thrown = Exceptions::of(tables);
     if is_known && ok == 0 && failed > 0 {
         return Some(format!(
             "Nothing succeeded: all of {} requests failed or were dropped; {}.",
@@ -141,6 +140,10 @@ fn nothing_succeeded(facts: &Facts<'_>) -> Option<String> {
         ));
     }
     (thrown.all() > 0 && thrown.all() == thrown.done).then(|| {
-        format!("Nothing succeeded: all of {} iterations threw; {}.", numbers::count(thrown.done), thrown.in_words())
+        format!(
+            "Nothing succeeded: all of {} iterations threw; {}.",
+            numbers::count(thrown.done),
+            thrown.in_words()
+        )
     })
 }

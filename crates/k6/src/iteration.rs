@@ -276,7 +276,11 @@ impl Function {
             }
         };
         match called {
-            called if self.outlet.is_some() => self.put(called),
+            called if self.outlet.is_some() => {
+                let has_aborted = vu.shared.script.requests().abort_message().is_some();
+                let is_interrupted = vu.is_cancelled() && !has_aborted;
+                self.put(if is_interrupted { CallResult::NotEnded } else { called });
+            }
             // Of a script that was cancelled the run itself reports it.
             CallResult::Threw(exception) if !vu.is_cancelled() => {
                 *vu.thrown.borrow_mut() = Some(exception.message.clone());

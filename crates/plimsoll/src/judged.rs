@@ -6,7 +6,7 @@ use std::path::Path;
 use ::report::Summary;
 use anyhow::Context;
 use archive::Stored;
-use evidence::{Judgement, Manifest, Provenance, Run};
+use evidence::{Judgement, Manifest, Provenance, Run, Verdict};
 use workload::Workload;
 
 use crate::failure::{CommandResult, Failure};
@@ -16,9 +16,20 @@ use crate::{clock, integrity};
 pub(crate) struct Judged {
     pub(crate) judgement: Judgement,
     pub(crate) summary: Summary,
+    /// Whether the run failed because nothing succeeded, whatever was asked.
+    pub(crate) has_no_success: bool,
 }
 
 impl Judged {
+    /// The verdict that decides the exit code of a script where k6 would say 0, if any does.
+    pub(crate) fn beyond_k6(&self) -> Option<Verdict> {
+        match self.judgement.verdict {
+            Verdict::Invalid => Some(Verdict::Invalid),
+            _ if self.has_no_success => Some(Verdict::Fail),
+            _ => None,
+        }
+    }
+
     /// Append the judgement to the run file at `path`, dated now.
     pub(crate) fn append_to(&self, path: &Path) -> CommandResult<()> {
         archive::append_judgement(path, &self.judgement, &clock::rfc3339(clock::now())).map_err(Failure::own)
@@ -35,7 +46,9 @@ pub(crate) fn judge(run: Stored) -> CommandResult<Judged> {
     let StoredRun { run, workload, provenance } = StoredRun::of(run)?;
     let judgement = ::judge::judge(&run, &workload, provenance).map_err(Failure::own)?;
     let summary = Summary::of(&run, &workload, &judgement).map_err(Failure::own)?;
-    Ok(Judged { judgement, summary })
+    let has_no_success = judgement.verdict == Verdict::Fail
+        && ::judge::has_no_success(&run, &workload).map_err(Failure::own)?;
+    Ok(Judged { judgement, summary, has_no_success })
 }
 
 /// A run file with everything that is judged.

@@ -101,6 +101,7 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     drop(loaded.values.take());
     let judged = judged::judge_file(sealed.path())?; // 8
     judged.append_to(sealed.path())?;
+    let own = judged.beyond_k6().filter(|_| !arguments.k6_exit_codes);
     let outcome = outcome::of(&sealed, &loaded)?; // 9
     if let Some(warning) = outcome.warning().filter(|_| !listener.interrupted()) {
         log.sink()(warning);
@@ -116,7 +117,7 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     sealed.completed()?;
     torn_down?;
     policy::note_violated(&judged.judgement);
-    Ok(outcome.exit_code(&judged.judgement, listener.interrupted(), arguments.k6_exit_codes)) // 10
+    Ok(outcome.exit_code(&judged.judgement, listener.interrupted(), own)) // 10
 }
 
 /// A script, and the workers that are to offer its load, if there are any.

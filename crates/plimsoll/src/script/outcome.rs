@@ -237,8 +237,8 @@ impl ScriptOutcome {
         outputs::print(&shown(&summary_text(&self.summary, mode, colours), colours))
     }
 
-    /// k6's exit code; where that is 0 although the evidence cannot support a verdict, or nothing succeeded, that of the verdict.
-    pub(super) fn exit_code(&self, judgement: &Judgement, was_interrupted: bool, only_k6: bool) -> u8 {
+    /// k6's exit code; where that is 0, that of `own`, if it is not to be k6's in any case.
+    pub(super) fn exit_code(&self, judgement: &Judgement, was_interrupted: bool, own: Option<Verdict>) -> u8 {
         if let Some(why) = &self.aborted {
             outputs::note(why);
             return ABORTED;
@@ -263,12 +263,7 @@ impl ScriptOutcome {
         if !policy::violated(judgement).is_empty() {
             return CROSSED;
         }
-        let own = match judgement.verdict {
-            _ if only_k6 => return 0,
-            Verdict::Invalid => Verdict::Invalid,
-            _ if judgement.has_no_success => Verdict::Fail,
-            _ => return 0,
-        };
+        let Some(own) = own else { return 0 };
         let code = ::judge::exit_code(own);
         outputs::note(format_args!("exit code {code}, of k6 0 (--k6-exit-codes): {}", judgement.because));
         code

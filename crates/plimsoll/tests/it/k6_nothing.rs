@@ -11,7 +11,8 @@ fn run_at(base: &str, script: &str, more: &[&str]) -> (TestFolder, CommandOutput
     let folder = TestFolder::new("");
     folder.write("script.js", script);
     let base = format!("BASE={base}");
-    let fixed = ["run", "script.js", "-e", &base, "--quiet", "--evidence", "run.plimsoll", "--json", "run.json"];
+    let fixed =
+        ["run", "script.js", "-e", &base, "--quiet", "--evidence", "run.plimsoll", "--json", "run.json"];
     let ran = folder.plimsoll(&[&fixed[..], more].concat());
     (folder, ran)
 }
@@ -103,6 +104,10 @@ fn a_threshold_without_values_is_the_same_in_the_summary_and_in_the_claim() {
         let (metric, threshold) = claim["text"].as_str().unwrap().split_once(' ').unwrap();
         let holds = claim["holds_in_k6"].as_bool().unwrap_or_else(|| panic!("{metric} {claim:#}"));
         let mark = if holds { '✓' } else { '✗' };
-        assert!(ran.stdout.contains(&format!("{mark} '{threshold}'")), "{metric} {threshold}: {}", ran.stdout);
+        assert!(
+            ran.stdout.contains(&format!("{mark} '{threshold}'")),
+            "{metric} {threshold}: {}",
+            ran.stdout
+        );
     }
 }

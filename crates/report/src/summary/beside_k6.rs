@@ -104,7 +104,9 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Option<BesideK6>,
 
 fn of_trend(run: &dyn Run, name: &str) -> Result<Times, ReadError> {
     let mut all = MetricSums::default();
-    for (id, _) in run.metrics().iter().filter(|(_, key)| *key.name == *name && !Key::is_beside_load(&key.phase)) {
+    for (id, _) in
+        run.metrics().iter().filter(|(_, key)| *key.name == *name && !Key::is_beside_load(&key.phase))
+    {
         all.merge(&run.metric(*id, run.whole())?);
     }
     let is_any = all.count > 0;
@@ -195,10 +197,9 @@ impl EndedIterations {
 
     /// What is not usual; none where every iteration came to its end without an exception. What was thrown is in a finding.
     fn in_words(&self) -> Option<String> {
-        let threw = (self.threw > 0)
-            .then(|| format!("{} of them threw", number::count(self.threw)));
-        let interrupted = (self.interrupted > 0)
-            .then(|| format!("{} were interrupted", number::count(self.interrupted)));
+        let threw = (self.threw > 0).then(|| format!("{} of them threw", number::count(self.threw)));
+        let interrupted =
+            (self.interrupted > 0).then(|| format!("{} were interrupted", number::count(self.interrupted)));
         let done = format!("{} iterations came to their end", number::count(self.done));
         (self.threw + self.interrupted > 0).then(|| {
             [Some(done), threw, interrupted].into_iter().flatten().collect::<Vec<_>>().join("; ") + "."

@@ -236,7 +236,8 @@ fn phases(sides: &[TalliedSide<'_>]) -> Vec<String> {
             names.push(name.to_owned());
         }
     };
-    let has_setup = |side: &TalliedSide<'_>| side.tally.endpoints.keys().any(|key| &*key.phase == evidence::Key::SETUP);
+    let has_setup =
+        |side: &TalliedSide<'_>| side.tally.endpoints.keys().any(|key| &*key.phase == evidence::Key::SETUP);
     if sides.iter().any(has_setup) {
         add(evidence::Key::SETUP);
     }

@@ -104,7 +104,11 @@ impl PlanPosition {
         let step = scenario
             .and_then(|at| workload.scenarios[at].flow.steps().position(|step| *step.name == *key.endpoint));
         PlanPosition {
-            phase: if &*key.phase == evidence::Key::SETUP { 0 } else { phase.map_or(usize::MAX, |at| at + 1) },
+            phase: if &*key.phase == evidence::Key::SETUP {
+                0
+            } else {
+                phase.map_or(usize::MAX, |at| at + 1)
+            },
             scenario: scenario.unwrap_or(usize::MAX),
             step: step.unwrap_or(usize::MAX),
         }

@@ -98,7 +98,9 @@ fn read_name(section: &Section<'_>, others: &[Phase]) -> String {
     let Some(item) = section.need("name", "`name = \"warm-up\"`") else { return String::new() };
     let name = item.text().unwrap_or_default();
     if name.is_empty() || Key::is_beside_load(name) || others.iter().any(|phase| phase.name == name) {
-        item.wrong(format!("a phase cannot be called `{name}`: names are unique, not empty, not `setup` or `teardown`"));
+        item.wrong(format!(
+            "a phase cannot be called `{name}`: names are unique, not empty, not `setup` or `teardown`"
+        ));
     }
     name.to_owned()
 }
