@@ -57,7 +57,7 @@ fn a_newer_schema_is_refused_by_its_number() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     assert_eq!(
         message(&path, &folder),
-        "run.plimsoll has schema version 7, and this version of plimsoll reads up to 5: use a newer plimsoll"
+        "run.plimsoll has schema version 7, and this version of plimsoll reads up to 6: use a newer plimsoll"
     );
 }
 

@@ -161,7 +161,10 @@ mod tests {
     fn a_script_that_holds_the_loop_is_the_cause_and_not_neighbours() {
         let mut test_run = with_script(0.6, 0.55);
         test_run.held_by_script(10..70, 3_000);
-        insta::assert_snapshot!(test_run.findings(super::check), @r"");
+        insta::assert_snapshot!(test_run.findings(super::check), @r"
+        caution [steady] The script held the generator up: loop 0 for 30 % of `steady`, up to 3 ms at a time; the script itself costs 6.42 ms of CPU an iteration, 91.7 % of what the loops used.
+          held by the script Some(30.005) %, longest Some(3.001) ms, threshold Some(1.0) %
+        ");
         assert_eq!(test_run.findings_of("S9"), "nothing");
         test_run.stall(10..70, 3_000);
         assert!(test_run.findings_of("S9").contains("loop 0 was stalled for 30 % of `steady`"));
@@ -174,7 +177,10 @@ mod tests {
         // Other machines take the processor, too: the script is not to blame for that, but for what it held up.
         let steal = evidence::SeriesKey::new("host_steal", "host", "1");
         test_run.observe(&steal, 0..70, 0.1);
-        insta::assert_snapshot!(test_run.findings_of("L3"), @r"");
+        insta::assert_snapshot!(test_run.findings_of("L3"), @r"
+        caution [steady] The generator, not the target, was at its limit: loop 0 used 96 % of a core over 10 s of `steady`; the script itself costs 11.1 ms of CPU an iteration, 99 % of what the loops used; the script held it for 90 % of `steady`, up to 9.01 ms at a time.
+          loop CPU Some(96.00000000000001) %, threshold Some(80.0) %
+        ");
         assert!(!test_run.findings_of("S9").contains("stalled"));
     }
 

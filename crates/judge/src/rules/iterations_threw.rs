@@ -100,7 +100,10 @@ mod tests {
     #[test]
     fn exceptions_are_named_with_how_often_they_were_thrown() {
         let thrown = [("Error: a", 2), ("TypeError: b", 40), ("c", 1), ("d", 3), ("e", 5)];
-        insta::assert_snapshot!(with_exceptions(&thrown).findings(super::check), @"");
+        insta::assert_snapshot!(with_exceptions(&thrown).findings(super::check), @r"
+        caution [] 51 of 6,000 iterations threw (0.85 %): 40 × TypeError: b; 5 × e; 3 × d; 3 × something else.
+          iterations that threw Some(0.8500000000000001) %
+        ");
         assert_eq!(with_exceptions(&[]).findings(super::check), "nothing");
     }
 
@@ -109,7 +112,7 @@ mod tests {
         let judged = |count| with_exceptions(&[("ReferenceError: crypto is not defined", count)]).judge();
         let all = judged(6_000);
         assert_eq!(all.verdict, Verdict::Fail);
-        insta::assert_snapshot!(all.because, @"");
+        insta::assert_snapshot!(all.because, @"Nothing succeeded: all of 6,000 iterations threw; 6,000 × ReferenceError: crypto is not defined.");
         let nearly_all = judged(5_999);
         assert_eq!(nearly_all.verdict, Verdict::Measured);
     }

@@ -76,7 +76,7 @@ fn errors_of_a_policy_name_line_and_key() {
     assert_snapshot!(errors("[objectives]\nfast = \"p95(all, scenario = buy) < 200ms\""), @"policy.toml:3:8: there is no scenario `buy`; there are `default`");
     assert_snapshot!(errors("[[phases]]\nname = \"a\"\nduration = \"60s\"\n[[phases]]\nname = \"a\"\nduration = \"1s\""), @r"
     policy.toml:4:12: a phase lasts longer than 0 and ends before the load, which takes 60 s
-    policy.toml:6:8: a phase cannot be called `a`: names are unique, not empty, not `setup`
+    policy.toml:6:8: a phase cannot be called `a`: names are unique, not empty, not `setup` or `teardown`
     policy.toml:7:12: the last phase lasts until the end of the load: leave its `duration` out
     ");
     assert_snapshot!(errors("[[scenarios]]\nname = \"a\"\n[target.x]\nurl = \"http://127.0.0.1:1\""), @r"
