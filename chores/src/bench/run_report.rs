@@ -267,7 +267,7 @@ pub(in crate::bench) mod tests {
             *report.pointer_mut(at).expect("it is there") = value;
             RunReport::new(report, None).map(drop).map_err(|error| error.to_string())
         };
-        let version = refused("/schema", json!("plimsoll.report/2"));
+        let version = refused("/schema", json!("plimsoll.report/1"));
         assert_eq!(version, Err("the report is of another version".to_owned()));
         let killed = refused("/run/end/how", json!("killed"));
         assert_eq!(killed, Err("the run did not complete, it was killed".to_owned()));

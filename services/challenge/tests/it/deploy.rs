@@ -69,7 +69,7 @@ fn read_all(folder: &Path, into: &mut String) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             read_all(&path, into);
-        } else {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             into.push_str(&std::fs::read_to_string(path).unwrap());
         }
     }
