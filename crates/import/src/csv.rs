@@ -1,13 +1,14 @@
-//! CSV with a header: records whose fields are found by the name of their column.
+//! CSV with a header: records whose fields are found by the name of their column. Records that a tool broke by writing a
+//! text without quotes are put together again where only one reading of them is possible.
+
+mod rejoin;
 
 use std::borrow::Cow;
 use std::io::BufRead;
 
 use crate::ImportError;
-use crate::lines::{LineError, Reading, for_each_line};
-
-/// A record of several lines that is longer than this has a quote without its end.
-const MAX_RECORD: usize = 1 << 20;
+use crate::lines::{LineEnd, LineError, Reading, UnreadRecord, next_line};
+use rejoin::Rejoiner;
 
 /// The header: the index of each column.
 #[derive(Debug)]
@@ -40,53 +41,75 @@ impl CsvRecord<'_> {
     }
 }
 
+/// What the records of a tool look like.
+#[derive(Clone, Copy)]
+pub(crate) struct CsvShape {
+    /// Whether the fields have the types of their columns.
+    pub(crate) is_record: fn(&CsvRecord<'_>) -> bool,
+    /// Whether the fields of a line, of which there may be too few, begin as a record does.
+    pub(crate) is_start: fn(&CsvRecord<'_>) -> bool,
+    /// Columns whose text the tool may write without quotes although it contains delimiters or line ends.
+    pub(crate) unquoted: &'static [&'static str],
+}
+
+impl CsvShape {
+    /// Of a tool that quotes every text that needs it.
+    pub(crate) fn quoted(is_record: fn(&CsvRecord<'_>) -> bool) -> CsvShape {
+        CsvShape { is_record, is_start: is_record, unquoted: &[] }
+    }
+}
+
 /// What separates the fields of a file with this header line.
 pub(crate) fn delimiter(header: &str) -> char {
     ['\t', ','].into_iter().find(|mark| header.contains(*mark)).unwrap_or(';')
 }
 
-/// Pass every record below the header to `each`. Headers that are repeated, as in files that were joined, are skipped.
+/// Pass every record below the header to `each`. Headers that are repeated, as in files that were joined, are skipped. A
+/// last line without a line end is cut: its last field may be a part of one.
 pub(crate) fn for_each_record(
     input: &mut dyn BufRead,
+    shape: CsvShape,
     mut each: impl FnMut(&CsvRecord<'_>) -> Result<(), LineError>,
 ) -> Result<Reading, ImportError> {
-    let mut columns: Option<Columns> = None;
-    let mut open = String::new();
-    let mut reading = for_each_line(input, |line| {
-        let line = std::str::from_utf8(line).map_err(|_| LineError::from("not UTF-8"))?;
-        let whole = if open.is_empty() {
-            Cow::Borrowed(line)
-        } else {
-            Cow::Owned(format!("{}\n{line}", std::mem::take(&mut open)))
+    let mut reading = Reading::default();
+    let mut line = Vec::new();
+    let mut rejoiner: Option<Rejoiner> = None;
+    while let Some(end) = next_line(input, &mut line, &mut reading)? {
+        let at = reading.records;
+        let Ok(text) = std::str::from_utf8(&line) else {
+            reading.malformed(1, UnreadRecord::new(at, "not UTF-8".to_owned(), &line));
+            continue;
         };
-        if whole.matches('"').count() % 2 == 1 {
-            if whole.len() > MAX_RECORD {
-                return Err("a quote that is never closed".into());
+        let Some(rejoiner) = &mut rejoiner else {
+            rejoiner = Some(Rejoiner::new(Columns::of(text), shape));
+            continue;
+        };
+        if end == LineEnd::EndOfFile {
+            reading.cut = Some(at);
+            break;
+        }
+        let Some(record) = rejoiner.add(at, text, &mut reading) else { continue };
+        match each(&CsvRecord { columns: rejoiner.columns(), fields: &record.fields }) {
+            Ok(()) => {}
+            Err(LineError::Sink(error)) => return Err(error.into()),
+            Err(LineError::Malformed(why)) => {
+                reading.malformed(1, UnreadRecord::new(record.at, why, text.as_bytes()));
             }
-            open = whole.into_owned();
-            return Ok(());
         }
-        let Some(columns) = &columns else {
-            let text = whole.trim_start_matches('\u{feff}');
-            let delimiter = delimiter(text);
-            let names = fields(text, delimiter).into_iter().map(Cow::into_owned).collect();
-            columns = Some(Columns { delimiter, names });
-            return Ok(());
-        };
-        let fields = fields(&whole, columns.delimiter);
-        if fields.len() != columns.names.len() {
-            let why = format!("{} columns, the header has {}", fields.len(), columns.names.len());
-            return Err(LineError::Malformed(why));
-        }
-        if fields.iter().zip(&columns.names).all(|(field, name)| field == name) {
-            return Ok(());
-        }
-        each(&CsvRecord { columns, fields: &fields })
-    })?;
-    if !open.is_empty() {
+    }
+    if rejoiner.is_some_and(|rejoiner| rejoiner.is_open()) {
         reading.cut.get_or_insert(reading.records);
     }
     Ok(reading)
+}
+
+impl Columns {
+    /// Of a header line.
+    fn of(header: &str) -> Columns {
+        let text = header.trim_start_matches('\u{feff}');
+        let delimiter = delimiter(text);
+        Columns { delimiter, names: fields(text, delimiter).into_iter().map(Cow::into_owned).collect() }
+    }
 }
 
 /// The fields of one record; a quoted field may contain delimiters, line ends and doubled quotes.
@@ -147,12 +170,31 @@ mod tests {
     fn columns_are_found_by_name_in_any_order_and_a_repeated_header_is_no_record() {
         let mut seen = Vec::new();
         let text = "\u{feff}b;a\n1;2\nb;a\n3;4\n5\n";
-        let reading = for_each_record(&mut text.as_bytes(), |record| {
+        let shape = CsvShape::quoted(|_| true);
+        let reading = for_each_record(&mut text.as_bytes(), shape, |record| {
             seen.push(format!("{} {} {:?}", record.get("a"), record.get("b"), record.find("c")));
             Ok(())
         })
         .unwrap();
         assert_eq!(seen, ["2 1 None", "4 3 None"]);
-        assert_eq!(reading.first_malformed, Some((5, "1 columns, the header has 2".to_owned())));
+        assert_eq!(reading.first_malformed(), Some((5, "1 columns, the header has 2".to_owned())));
+    }
+
+    #[test]
+    fn the_last_line_is_cut_without_a_line_end_and_a_quote_that_is_never_closed_ends_at_the_next_record() {
+        let read = |text: &str| {
+            let mut seen = Vec::new();
+            let shape = CsvShape::quoted(|record| record.get("b").parse::<u32>().is_ok());
+            let reading = for_each_record(&mut text.as_bytes(), shape, |record| {
+                seen.push(record.get("a").to_owned());
+                Ok(())
+            });
+            let reading = reading.unwrap();
+            (seen.join("|"), reading.malformed, reading.cut)
+        };
+        assert_eq!(read("a,b\nx,1\ny,12"), ("x".to_owned(), 0, Some(3)));
+        assert_eq!(read("a,b\n\"x\n\ny\",1\ny,12\n"), ("x\ny|y".to_owned(), 0, None));
+        assert_eq!(read("a,b\n\"x,1\ny\ny,12\nz,3\n"), ("y|z".to_owned(), 2, None));
+        assert_eq!(read("a,b\n\"x,1\n").2, Some(2));
     }
 }

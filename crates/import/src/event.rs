@@ -1,7 +1,9 @@
 //! Events: what a file contains, in one form for all formats.
 
 use evidence::manifest::{RequestSummary, SourceFigure};
-use evidence::{Histogram, Metric, Outcome, SinkError};
+use evidence::{Histogram, Metric, Outcome, SinkError, UnknownRecords};
+
+use crate::totals::StatedTotal;
 
 /// The scenario and endpoint that a number belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +67,10 @@ pub enum Event<'a> {
     Figure(SourceFigure),
     /// What the source's numbers say of the requests of the run, or of an endpoint.
     Summary(RequestSummary),
+    /// A total of the source, to compare with its other totals and with its records.
+    Total(StatedTotal),
+    /// Records that contradict each other.
+    Contradiction(UnknownRecords),
     /// A number of the source that no run can have: a sentence that names it.
     LeftOut(String),
     /// A property of the source, as (name, value).
@@ -86,6 +92,8 @@ impl Event<'_> {
             Event::Count { at, .. } | Event::Level { at, .. } => Some((at, at)),
             Event::Figure(_)
             | Event::Summary(_)
+            | Event::Total(_)
+            | Event::Contradiction(_)
             | Event::LeftOut(_)
             | Event::Fact(..)
             | Event::Remark(_)

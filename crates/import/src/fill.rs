@@ -172,6 +172,8 @@ impl Receive for Filler<'_> {
             }
             Event::Figure(_)
             | Event::Summary(_)
+            | Event::Total(_)
+            | Event::Contradiction(_)
             | Event::LeftOut(_)
             | Event::Fact(..)
             | Event::Remark(_)

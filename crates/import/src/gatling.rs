@@ -1,28 +1,33 @@
 //! Gatling's `simulation.log` as text, which versions up to 3.12.0 write: records of fields between tabs. Their number
 //! depends on the version, so requests are read from the end of the line.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use evidence::{Metric, Outcome};
+use evidence::{Metric, Outcome, UnknownBasis, UnknownRecords, UnknownSubject};
 
 use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
 use crate::limits::MAX_DURATION_NS;
 use crate::lines::{LineError, Reading, for_each_line};
 use crate::parse::{first_characters, quoted};
+use crate::totals::count;
 
 const NS_PER_MS: i64 = 1_000_000;
 const SECOND_NS: i64 = 1_000_000_000;
+/// The most groups whose failures are counted.
+const MAX_GROUPS: usize = 1_000;
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let mut users = ActiveUsers::default();
-    for_each_line(input, |line| {
+    let mut groups = FailedGroups::default();
+    let mut reading = for_each_line(input, |line| {
         let line = std::str::from_utf8(line).map_err(|_| LineError::from("not UTF-8"))?;
         let fields: Vec<&str> = line.split('\t').collect();
         match fields[0] {
-            "REQUEST" => request(&fields, receiver),
+            "REQUEST" => request(&fields, &mut groups, receiver),
             "USER" => users.change(&fields, receiver),
-            "GROUP" => group(&fields, receiver),
+            "GROUP" => group(&fields, &mut groups, receiver),
             "RUN" => {
                 let version = fields.last().map_or("", |version| version.trim());
                 receiver.receive(Event::Fact("version", first_characters(version, 20)))?;
@@ -34,7 +39,58 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
             "ASSERTION" => Ok(()),
             other => Err(LineError::Malformed(format!("{} is not a record of Gatling", quoted(other)))),
         }
-    })
+    })?;
+    if let Some(missing) = groups.missing() {
+        receiver.receive(Event::Contradiction(missing))?;
+    }
+    if users.count > 0 {
+        let why = format!("{} users have a start and no end in it", count(users.count));
+        reading.open_ended.get_or_insert(why);
+    }
+    Ok(reading)
+}
+
+/// Groups that failed, beside the requests in them that failed: a group fails with a request of it.
+#[derive(Default)]
+struct FailedGroups {
+    /// By the name of the outermost group.
+    groups: BTreeMap<String, FailedGroup>,
+}
+
+#[derive(Default)]
+struct FailedGroup {
+    groups: u64,
+    requests: u64,
+}
+
+impl FailedGroups {
+    /// The group of this path, if it is in one.
+    fn of(&mut self, path: &str) -> Option<&mut FailedGroup> {
+        let outermost = path.split(',').next().filter(|name| !name.is_empty())?;
+        if self.groups.len() >= MAX_GROUPS && !self.groups.contains_key(outermost) {
+            return None;
+        }
+        Some(self.groups.entry(outermost.to_owned()).or_default())
+    }
+
+    fn missing(&self) -> Option<UnknownRecords> {
+        let lacking = |group: &FailedGroup| group.groups.saturating_sub(group.requests);
+        let (first, _) = self.groups.iter().find(|(_, group)| lacking(group) > 0)?;
+        let more: u64 = self.groups.values().map(lacking).sum();
+        Some(UnknownRecords {
+            of: UnknownSubject::Requests,
+            basis: UnknownBasis::Records,
+            scenario: String::new(),
+            endpoint: String::new(),
+            more: Some(more),
+            doubtful: 0,
+            why: format!(
+                "{} groups failed without a failed request in them; the first is {}.",
+                count(more),
+                quoted(first)
+            ),
+        })
+    }
 }
 
 /// Where in the fields of a request or a group the status is: the last field or the one before.
@@ -46,7 +102,7 @@ fn status_index(fields: &[&str], least: usize) -> Result<usize, LineError> {
 }
 
 /// `[scenario] [user] groups name start end status message`.
-fn request(fields: &[&str], receiver: &mut dyn Receive) -> Result<(), LineError> {
+fn request(fields: &[&str], failed: &mut FailedGroups, receiver: &mut dyn Receive) -> Result<(), LineError> {
     let status = status_index(fields, 5)?;
     let [groups, name, start, end] = [4, 3, 2, 1].map(|back| fields[status - back]);
     let times = RecordTimes::of(start, end)?;
@@ -57,6 +113,9 @@ fn request(fields: &[&str], receiver: &mut dyn Receive) -> Result<(), LineError>
     let subject = EndpointRef { scenario, endpoint: &endpoint };
     let message = fields.get(status + 1).map_or("", |message| message.trim());
     let outcome = Some(if fields[status] == "OK" { Outcome::Ok } else { failure(message) });
+    if let Some(group) = failed.of(groups).filter(|_| fields[status] == "KO") {
+        group.requests += 1;
+    }
     let (end, nanos) = (times.end, times.nanos);
     receiver.receive(Event::Times { metric: Metric::ResponseTime, subject, outcome, end, nanos })?;
     let metric = Metric::Requests;
@@ -64,10 +123,14 @@ fn request(fields: &[&str], receiver: &mut dyn Receive) -> Result<(), LineError>
 }
 
 /// `groups start end cumulated status`: a group is a sequence of requests, with the time between them.
-fn group(fields: &[&str], receiver: &mut dyn Receive) -> Result<(), LineError> {
+fn group(fields: &[&str], failed: &mut FailedGroups, receiver: &mut dyn Receive) -> Result<(), LineError> {
     let status = status_index(fields, 5)?;
     let times = RecordTimes::of(fields[status - 3], fields[status - 2])?;
-    let scenario = fields[status - 4].replace(',', " / ");
+    let path = fields[status - 4];
+    if let Some(group) = failed.of(path).filter(|_| fields[status] == "KO" && !path.contains(',')) {
+        group.groups += 1;
+    }
+    let scenario = path.replace(',', " / ");
     let subject = EndpointRef { scenario: &scenario, endpoint: "" };
     let (metric, end, nanos) = (Metric::IterationTime, times.end, times.nanos);
     Ok(receiver.receive(Event::Times { metric, subject, outcome: None, end, nanos })?)

@@ -5,6 +5,7 @@
 
 mod decode;
 
+use std::collections::HashMap;
 use std::io::BufRead;
 
 use base64::Engine as _;
@@ -14,6 +15,7 @@ use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
 use crate::limits::MAX_DURATION_NS;
 use crate::lines::{LineError, Reading, for_each_line};
+use crate::parse::quoted;
 use decode::DecodedHistogram;
 
 /// Times before this, in 2001, count from the start of the log.
@@ -22,6 +24,10 @@ const ABSOLUTE_S: f64 = 1e9;
 const MAX_INTERVAL_S: f64 = 86_400.0;
 /// Of a longer interval it is unknown in which second its requests ended.
 const LONG_S: f64 = 1.5;
+/// Intervals that are not farther apart follow each other.
+const LEAST_GAP_S: f64 = 0.01;
+/// The most tags whose intervals are followed.
+const MAX_TAGS: usize = 1_000;
 /// The endpoint of intervals without a tag.
 const UNTAGGED: &str = "all";
 
@@ -73,11 +79,15 @@ struct LogReader {
     has_long_remark: bool,
     /// Whether the remark on the unknown start was made.
     has_undated_remark: bool,
+    /// When the last interval of each tag ended, in seconds.
+    ends_s: HashMap<String, f64>,
+    /// The first gap between intervals, in words.
+    gap: Option<String>,
 }
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let mut log = LogReader::default();
-    for_each_line(input, |line| {
+    let mut reading = for_each_line(input, |line| {
         let line = std::str::from_utf8(line).map_err(|_| LineError::from("not UTF-8"))?.trim();
         match line.strip_prefix('#') {
             Some(comment) => log.comment(comment),
@@ -85,7 +95,16 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
             None => log.interval(line, receiver)?,
         }
         Ok(())
-    })
+    })?;
+    if let Some((at, why)) = reading.first_malformed() {
+        reading
+            .open_ended
+            .get_or_insert_with(|| format!("line {at} has an interval of unknown content: {why}"));
+    }
+    if let Some(gap) = log.gap {
+        reading.open_ended.get_or_insert(gap);
+    }
+    Ok(reading)
 }
 
 impl LogReader {
@@ -120,12 +139,27 @@ impl LogReader {
         let decoded = decode::decode(&bytes)?;
         self.remark_on_times(start, length, receiver)?;
         let times = self.times(&decoded, printed, receiver)?;
+        self.follow(tag, start, length);
         let begin_s = if start < ABSOLUTE_S { self.base_s + start } else { start };
         // Seconds since the Unix epoch have no exact nanoseconds in floating point.
         let nanos = |seconds: f64| ((seconds * 1e6).round() as i64).saturating_mul(1_000);
         let (begin, end) = (nanos(begin_s), nanos(begin_s + length));
         let subject = EndpointRef { scenario: "", endpoint: tag };
         Ok(receiver.receive(Event::Interval { subject, begin, end, times: &times })?)
+    }
+
+    /// Remember the end of an interval, and that one is missing before it: the intervals of a log follow each other.
+    fn follow(&mut self, tag: &str, start: f64, length: f64) {
+        if self.ends_s.len() >= MAX_TAGS && !self.ends_s.contains_key(tag) {
+            return;
+        }
+        let end = self.ends_s.entry(tag.to_owned()).or_insert(start);
+        if start - *end > length / 2.0 + LEAST_GAP_S {
+            let why =
+                || format!("between {end:.3} s and {start:.3} s no interval of {} is in it", quoted(tag));
+            self.gap.get_or_insert_with(why);
+        }
+        *end = end.max(start + length);
     }
 
     /// Remarks on the log's times, each once.

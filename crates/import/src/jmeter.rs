@@ -3,16 +3,18 @@
 //! Formats: JMeter's manual, "Glossary" and "Listeners" (<https://jmeter.apache.org/usermanual/listeners.html>).
 
 pub(crate) mod csv;
+mod transactions;
 pub(crate) mod xml;
 
 use std::borrow::Cow;
 
-use evidence::{Metric, Outcome};
+use evidence::{Metric, Outcome, SinkError};
 
 use crate::event::{EndpointRef, Event, Receive};
 use crate::limits::{MAX_DURATION_MS, MAX_RECORD_BYTES, MAX_RECORD_COUNT};
 use crate::lines::LineError;
 use crate::parse::{civil_time, quoted};
+use transactions::Transactions;
 
 const NS_PER_MS: i64 = 1_000_000;
 const SECOND_NS: i64 = 1_000_000_000;
@@ -33,6 +35,8 @@ pub(crate) struct Sample<'a> {
     pub(crate) sent_bytes: Cow<'a, str>,
     pub(crate) threads: Cow<'a, str>,
     pub(crate) samples: Cow<'a, str>,
+    pub(crate) errors: Cow<'a, str>,
+    pub(crate) idle: Cow<'a, str>,
 }
 
 impl Sample<'_> {
@@ -100,6 +104,7 @@ pub(crate) struct SampleReader {
     /// The second of the last number of threads that was passed on.
     threads_at: Option<i64>,
     has_time_remark: bool,
+    transactions: Transactions,
 }
 
 impl SampleReader {
@@ -115,6 +120,10 @@ impl SampleReader {
         let end = self.started(&sample.started, receiver)?.saturating_add(nanos as i64);
         let whole = EndpointRef { scenario: sample.thread_group(), endpoint: "" };
         let outcome = sample.outcome()?;
+        if outcome == Outcome::Ok && !matches!(&*sample.errors, "" | "0" | "null") {
+            return Err(malformed(&sample.errors, "the number of errors of a sample that succeeded"));
+        }
+        self.transactions.add(sample, outcome != Outcome::Ok);
         if sample.is_transaction() {
             let subject = EndpointRef { scenario: &sample.label, endpoint: "" };
             let metric = Metric::IterationTime;
@@ -144,6 +153,12 @@ impl SampleReader {
             receiver.receive(Event::Level { name: "virtual_users", at: end, value: threads as f64 })?;
         }
         Ok(())
+    }
+
+    /// Pass on that the transactions of a file have more samples than the file.
+    pub(crate) fn finish(&self, receiver: &mut dyn Receive) -> Result<(), SinkError> {
+        let missing = self.transactions.missing();
+        missing.into_iter().try_for_each(|missing| receiver.receive(Event::Contradiction(missing)))
     }
 
     /// Milliseconds since the Unix epoch, which is JMeter's default, or a date in a format of the user's.

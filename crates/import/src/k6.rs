@@ -5,6 +5,7 @@
 
 pub(crate) mod csv;
 pub(crate) mod ndjson;
+mod points;
 pub(crate) mod summary;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use serde::Deserialize;
 use crate::event::{EndpointRef, Event, Receive};
 use crate::limits::{MAX_DURATION_MS, MAX_RECORD_BYTES, MAX_RECORD_COUNT};
 use crate::lines::LineError;
+use points::RequestPoints;
 
 /// One value of one metric.
 #[derive(Debug, Default)]
@@ -106,6 +108,8 @@ enum PointKind {
     Requests,
     Check,
     Users,
+    /// Whether a request failed, which its time says too.
+    Failed,
     /// Contained in other metrics, or not used.
     Ignored,
     Unknown,
@@ -129,17 +133,28 @@ fn point_kind(metric: &str) -> PointKind {
         "data_sent" => PointKind::Bytes(Metric::BytesOut),
         "checks" => PointKind::Check,
         "vus" => PointKind::Users,
-        "http_req_failed" | "vus_max" => PointKind::Ignored,
+        "http_req_failed" => PointKind::Failed,
+        "vus_max" => PointKind::Ignored,
         _ => PointKind::Unknown,
     }
 }
 
-/// Pass a point to `receiver` as an event.
-pub(crate) fn receive(point: &MetricPoint<'_>, receiver: &mut dyn Receive) -> Result<(), LineError> {
+/// Pass a point to `receiver` as an event, and count it among those of its request.
+pub(crate) fn receive(
+    point: &MetricPoint<'_>,
+    points: &mut RequestPoints,
+    receiver: &mut dyn Receive,
+) -> Result<(), LineError> {
+    let endpoint = point.tags.endpoint();
+    pass_on(point, &endpoint, receiver)?;
+    points.add(point, &endpoint);
+    Ok(())
+}
+
+fn pass_on(point: &MetricPoint<'_>, endpoint: &str, receiver: &mut dyn Receive) -> Result<(), LineError> {
     let tags = &point.tags;
-    let endpoint = tags.endpoint();
     let whole = EndpointRef { scenario: &tags.scenario, endpoint: "" };
-    let request = EndpointRef { endpoint: &endpoint, ..whole };
+    let request = EndpointRef { endpoint, ..whole };
     let times = |metric, subject, outcome| {
         Ok::<_, LineError>(Event::Times {
             metric,
@@ -173,7 +188,7 @@ pub(crate) fn receive(point: &MetricPoint<'_>, receiver: &mut dyn Receive) -> Re
             whole_number(point.value, MAX_RECORD_COUNT)?;
             Event::Level { name: "virtual_users", at: point.at, value: point.value }
         }
-        PointKind::Ignored => return Ok(()),
+        PointKind::Failed | PointKind::Ignored => return Ok(()),
         PointKind::Unknown => Event::Unknown(point.metric),
     };
     Ok(receiver.receive(event)?)

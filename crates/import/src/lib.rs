@@ -6,6 +6,7 @@
 //! is listed as [`evidence::manifest::Missing`]. Pure: the caller opens the input, any [`std::io::BufRead`]. Start
 //! reading at [`read`].
 
+mod contradictions;
 mod csv;
 mod event;
 mod figure;
@@ -24,24 +25,28 @@ mod parse;
 mod planned;
 mod recognise;
 mod records;
+mod requests_read;
 mod span;
 mod survey;
+mod totals;
 mod vegeta;
 
 use std::io::{self, BufRead};
 
 use evidence::SinkError;
 
+pub use contradictions::contradictions;
 pub use event::{EndpointRef, Event, Receive};
 pub use fill::Filler;
 pub use format::Format;
 pub use limits::run_limit;
-pub use lines::Reading;
+pub use lines::{Reading, UnreadRecord};
 pub use planned::{PHASE, PlannedRun};
 pub use recognise::{HEAD_BYTES, recognise};
 pub use records::RecordSample;
 pub use span::RunSpan;
 pub use survey::Survey;
+pub use totals::StatedTotal;
 
 /// Why a file could not be imported.
 #[derive(Debug, thiserror::Error)]

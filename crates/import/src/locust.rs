@@ -6,12 +6,13 @@ use std::io::BufRead;
 use evidence::manifest::RequestSummary;
 
 use crate::ImportError;
-use crate::csv::{CsvRecord, for_each_record};
+use crate::csv::{CsvRecord, CsvShape, for_each_record};
 use crate::event::{Event, Receive};
 use crate::figure::{Quantity, StatedFigure, StatedFigures};
 use crate::limits::MAX_RECORD_COUNT;
 use crate::lines::{LineError, Reading};
 use crate::parse::{first_characters, quoted};
+use crate::totals::StatedTotal;
 
 /// Locust's name of the row for all endpoints.
 const AGGREGATED: &str = "Aggregated";
@@ -24,7 +25,8 @@ const MAX_NAME: usize = 200;
 /// `PREFIX_stats.csv`: figures of each endpoint and of all.
 pub(crate) fn stats(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let mut figures = StatedFigures::default();
-    let reading = for_each_record(input, |record| {
+    let shape = CsvShape::quoted(|record| is_count(record.get("Request Count")));
+    let reading = for_each_record(input, shape, |record| {
         let of = subject(record, "Type");
         for (column, text) in record.fields() {
             let Some((name, quantity)) = figure_of(column) else { continue };
@@ -39,7 +41,18 @@ pub(crate) fn stats(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resu
     for of in figures.subjects() {
         receiver.receive(Event::Summary(summary(&figures, of)))?;
     }
+    let rows = || figures.subjects().filter(|of| *of != ALL);
+    let sum = |name| rows().map(|of| figures.count(of, name)).sum::<Option<u64>>();
+    if rows().next().is_some() {
+        let (requests, failed) = (sum("count"), sum("failed"));
+        let what = "The sum of the endpoints".to_owned();
+        receiver.receive(Event::Total(StatedTotal { what, requests, failed, ..StatedTotal::default() }))?;
+    }
     Ok(reading)
+}
+
+fn is_count(text: &str) -> bool {
+    text.parse::<u64>().is_ok()
 }
 
 /// `POST buy`, or all requests.
@@ -99,10 +112,16 @@ fn endpoint<'s>(figures: &StatedFigures, of: &'s str) -> &'s str {
 /// `PREFIX_stats_history.csv`: a row a second for all endpoints, and with `--csv-full-history` for each. Its percentiles
 /// are of the last ten seconds, which are no figures of the run.
 pub(crate) fn history(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    for_each_record(input, |record| {
+    let shape = CsvShape::quoted(|record| is_count(record.get("Timestamp")));
+    // Counts of the run so far: the last row may be up to a second before its end.
+    let (mut requests, mut failed) = (None, None);
+    let reading = for_each_record(input, shape, |record| {
         if record.get("Name") != AGGREGATED {
             return Ok(());
         }
+        let total = |column| record.find(column).and_then(|text| text.parse::<u64>().ok());
+        requests = total("Total Request Count").or(requests);
+        failed = total("Total Failure Count").or(failed);
         let text = record.get("Timestamp");
         let at = text.parse::<i64>().ok().and_then(|seconds| seconds.checked_mul(SECOND_NS));
         let at =
@@ -118,15 +137,29 @@ pub(crate) fn history(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Re
             receiver.receive(Event::Level { name, at, value })?;
         }
         Ok(())
-    })
+    })?;
+    if requests.is_some() || failed.is_some() {
+        let what = "The history".to_owned();
+        let total = StatedTotal { what, requests, failed, is_lower_limit: true, ..StatedTotal::default() };
+        receiver.receive(Event::Total(total))?;
+    }
+    Ok(reading)
 }
 
 /// `PREFIX_failures.csv`: how often each error occurred.
 pub(crate) fn failures(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    for_each_record(input, |record| {
+    let shape = CsvShape::quoted(|record| is_count(record.get("Occurrences")));
+    let mut all = 0;
+    let reading = for_each_record(input, shape, |record| {
         let name = format!("error: {}", first_characters(record.get("Error"), MAX_NAME));
         let (of, value) = (subject(record, "Method"), record.get("Occurrences").parse().ok());
-        Ok(receiver
-            .receive(StatedFigure { of: &of, name: &name, quantity: Quantity::Count, value }.event())?)
-    })
+        let event = StatedFigure { of: &of, name: &name, quantity: Quantity::Count, value }.event();
+        if let Event::Figure(figure) = &event {
+            all += figure.value as u64;
+        }
+        Ok(receiver.receive(event)?)
+    })?;
+    let what = "The file of failures".to_owned();
+    receiver.receive(Event::Total(StatedTotal { what, failed: Some(all), ..StatedTotal::default() }))?;
+    Ok(reading)
 }

@@ -10,6 +10,7 @@ use crate::event::{Event, Receive};
 use crate::figure::{Quantity, StatedFigure, StatedFigures};
 use crate::lines::Reading;
 use crate::parse::{document, first_characters};
+use crate::totals::StatedTotal;
 
 /// The longest report that is read.
 const MAX_BYTES: u64 = 16 << 20;
@@ -18,6 +19,8 @@ const ALL: &str = "all requests";
 /// Of responses with a status below 400, with `--stats-success-breakdown`.
 const SUCCESSFUL: &str = "successful requests";
 const MS_PER_S: f64 = 1e3;
+/// oha's error of requests that were under way when the time was over.
+const DEADLINE: &str = "aborted due to deadline";
 /// The most statuses and errors that are read.
 const MAX_KINDS: usize = 200;
 const MAX_KIND: usize = 100;
@@ -52,12 +55,19 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
     for (error, count) in members(&document, "errorDistribution") {
         let name = format!("error: {}", first_characters(error, MAX_KIND));
         figures.put(ALL, &name, Quantity::Count, Some(count))?;
-        counts.without_response += figures.figures.count(ALL, &name).unwrap_or(0);
+        let count = figures.figures.count(ALL, &name).unwrap_or(0);
+        counts.without_response += count;
+        counts.at_deadline += if error == DEADLINE { count } else { 0 };
     }
     if figures.records == 0 {
         return Err(ImportError::Refused("has no figures, unlike JSON of oha".to_owned()));
     }
+    let histogram = members(&document, "responseTimeHistogram").map(|(_, count)| count);
+    let histogram: u64 = histogram.filter_map(Value::as_u64).sum();
     let FigureReader { figures, receiver, records } = figures;
+    for total in counts.totals(&figures, histogram) {
+        receiver.receive(Event::Total(total))?;
+    }
     receiver.receive(Event::Summary(counts.summary(&figures)))?;
     Ok(Reading { records, ..Reading::default() })
 }
@@ -96,9 +106,37 @@ struct Counts {
     /// Answered with a status that is a failure.
     refused: u64,
     without_response: u64,
+    /// Of these, under way when the run ended, which oha leaves out of its success rate.
+    at_deadline: u64,
 }
 
 impl Counts {
+    /// What oha states besides statuses and errors: that so many were answered, and so many a second.
+    fn totals(&self, figures: &StatedFigures, histogram: u64) -> Vec<StatedTotal> {
+        let all = self.answered + self.without_response;
+        let asked = all - self.at_deadline;
+        let total = |what: &str, requests: Option<u64>, failed: Option<u64>| StatedTotal {
+            what: what.to_owned(),
+            requests,
+            failed,
+            ..StatedTotal::default()
+        };
+        // Without a status that failed, it is the share of requests that were answered.
+        let success = figures.get(ALL, "success").map(|share| {
+            let answered = (share * asked as f64).round() as u64;
+            let without_response = asked.saturating_sub(answered) + self.at_deadline;
+            total("The success rate", None, Some(without_response + self.refused))
+        });
+        let rate = figures.get(ALL, "rate").zip(figures.get(ALL, "total time"));
+        let rate = rate.map(|(rate, ms)| (rate * ms / MS_PER_S).round() as u64);
+        // With a deadline, what was under way may be in it or not.
+        let rate = rate.filter(|n| *n != asked && *n != all);
+        let rate = rate.map(|n| total("The rate times the time", Some(n), None));
+        let histogram = (histogram > 0).then_some(histogram + self.without_response);
+        let histogram = histogram.map(|n| total("The histogram with the errors", Some(n), None));
+        success.into_iter().chain(rate).chain(histogram).collect()
+    }
+
     fn summary(&self, figures: &StatedFigures) -> RequestSummary {
         let successes = figures.times(SUCCESSFUL, self.answered - self.refused, Some(0));
         let all = figures.times(ALL, self.answered, Some(self.refused));

@@ -3,18 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::manifest::RequestSummary;
-use evidence::{Metric, SinkError, SourceFigure};
+use evidence::{Metric, SinkError, SourceFigure, UnknownBasis, UnknownRecords, UnknownSubject};
 
 use crate::event::{Event, Receive};
 use crate::limits::MAX_DISTINCT_NS;
 use crate::parse::first_characters;
 use crate::records::RecordSample;
+use crate::requests_read::RequestsRead;
 use crate::span::RunSpan;
+use crate::totals::StatedTotal;
 
 /// The most figures that are stored.
 const MAX_FIGURES: usize = 2_000;
 /// The most summaries that are stored.
 const MAX_SUMMARIES: usize = 1_000;
+/// The most contradictions that are stored one by one.
+const MAX_CONTRADICTIONS: usize = 100;
 /// The most names of unknown metrics that are stored.
 const MAX_UNKNOWN: usize = 20;
 /// The most names of scenarios and endpoints that are stored.
@@ -41,6 +45,12 @@ pub struct Survey {
     pub contradictory: u64,
     /// The first of them.
     pub first_contradictory: Option<String>,
+    /// Totals that the source states besides, of all requests or of an endpoint.
+    pub(crate) stated: Vec<StatedTotal>,
+    /// Records that contradict each other.
+    pub contradictions: Vec<UnknownRecords>,
+    /// The requests that it has one by one.
+    pub(crate) requests_read: RequestsRead,
     /// What its events add up to.
     pub totals: BTreeMap<Metric, u64>,
     /// How many times are longer than an hour, and counted as an hour.
@@ -69,6 +79,11 @@ struct TimesOfDay {
 }
 
 impl Survey {
+    /// Whether nothing in the file could be read. A table of failures without any says that there was none.
+    pub fn is_empty(&self) -> bool {
+        self.dated == 0 && self.figures.is_empty() && self.stated.is_empty()
+    }
+
     /// The time that it covers, if its events have times of day.
     pub fn span(&self) -> Option<RunSpan> {
         let times = self.times?;
@@ -123,6 +138,24 @@ impl Survey {
         }
     }
 
+    /// Keep the contradiction; of too many, the numbers alone.
+    fn contradict(&mut self, unknown: UnknownRecords) {
+        let is_full = self.contradictions.len() >= MAX_CONTRADICTIONS;
+        let Some(last) = self.contradictions.last_mut().filter(|_| is_full) else {
+            return self.contradictions.push(unknown);
+        };
+        let sum = |a: u64, b: u64| a.saturating_add(b);
+        *last = UnknownRecords {
+            of: if last.of == unknown.of { last.of } else { UnknownSubject::Any },
+            basis: UnknownBasis::Records,
+            scenario: String::new(),
+            endpoint: String::new(),
+            more: last.more.zip(unknown.more).map(|(a, b)| sum(a, b)),
+            doubtful: sum(last.doubtful, unknown.doubtful),
+            why: "More records contradict each other than are listed here.".to_owned(),
+        };
+    }
+
     fn remark(&mut self, text: String) {
         if self.remarks.len() < MAX_REMARKS {
             self.remarks.push(text);
@@ -136,6 +169,7 @@ impl Receive for Survey {
         self.add_up(&event);
         self.name(&event);
         self.records.add(&event);
+        self.requests_read.add(&event);
         match event {
             Event::Count { metric: Metric::Dropped, .. } => self.has_drops = true,
             Event::LeftOut(why) => {
@@ -146,6 +180,8 @@ impl Receive for Survey {
             Event::Figure(_) if self.figures.len() >= MAX_FIGURES => self.figures_left_out += 1,
             Event::Figure(figure) => self.figures.push(figure),
             Event::Summary(summary) if self.summaries.len() < MAX_SUMMARIES => self.summaries.push(summary),
+            Event::Total(total) if self.stated.len() < MAX_SUMMARIES => self.stated.push(total),
+            Event::Contradiction(unknown) => self.contradict(unknown),
             Event::Fact(name, value) => {
                 self.facts.insert(name.to_owned(), value);
             }

@@ -1,19 +1,21 @@
 //! vegeta: the hits that `vegeta encode` writes, and the figures of `vegeta report -type=json`.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use evidence::manifest::{RequestSummary, TimesSummary};
-use evidence::{Metric, Outcome};
+use evidence::{Metric, Outcome, UnknownBasis, UnknownRecords, UnknownSubject};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
 use crate::figure::{Quantity, StatedFigure, StatedFigures};
-use crate::limits::{MAX_DURATION_NS, MAX_RECORD_BYTES};
+use crate::limits::{MAX_DURATION_NS, MAX_RECORD_BYTES, MAX_RUN_COUNT};
 use crate::lines::{LineError, Reading, for_each_line};
 use crate::parse::{document, first_characters, rfc3339};
+use crate::totals::{StatedTotal, count};
 
 /// The longest report that is read.
 const MAX_REPORT_BYTES: u64 = 16 << 20;
@@ -26,6 +28,8 @@ const DIGEST_ERROR: f64 = 0.02;
 struct Hit<'a> {
     #[serde(borrow, default)]
     attack: Cow<'a, str>,
+    #[serde(default)]
+    seq: Option<u64>,
     code: u16,
     #[serde(borrow)]
     timestamp: Cow<'a, str>,
@@ -72,7 +76,8 @@ impl Hit<'_> {
 }
 
 pub(crate) fn results(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    for_each_line(input, |line| {
+    let mut sequences = Sequences::default();
+    let reading = for_each_line(input, |line| {
         let hit: Hit<'_> =
             serde_json::from_slice(line).map_err(|error| LineError::Malformed(error.to_string()))?;
         let latency = i64::try_from(hit.latency).ok().filter(|_| hit.latency <= MAX_DURATION_NS);
@@ -80,6 +85,9 @@ pub(crate) fn results(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Re
             latency.ok_or_else(|| LineError::Malformed(format!("{} ns is not a duration", hit.latency)))?;
         if let Some(bytes) = [hit.bytes_in, hit.bytes_out].into_iter().find(|n| *n > MAX_RECORD_BYTES) {
             return Err(LineError::Malformed(format!("{bytes} is not a number of bytes")));
+        }
+        if let Some(seq) = hit.seq.filter(|seq| *seq > MAX_RUN_COUNT) {
+            return Err(LineError::Malformed(format!("{seq} is not the number of a hit")));
         }
         let end = rfc3339(&hit.timestamp)?.saturating_add(latency);
         let endpoint = match (&*hit.method, &*hit.url) {
@@ -95,8 +103,66 @@ pub(crate) fn results(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Re
         {
             receiver.receive(Event::Count { metric, subject, check: None, at: end, value })?;
         }
+        sequences.add(&hit);
         Ok(())
-    })
+    })?;
+    for missing in sequences.missing(reading.malformed) {
+        receiver.receive(Event::Contradiction(missing))?;
+    }
+    Ok(reading)
+}
+
+/// The most attacks whose hits are counted.
+const MAX_ATTACKS: usize = 1_000;
+
+/// The hits of each attack, which vegeta numbers from 0.
+#[derive(Default)]
+struct Sequences {
+    attacks: BTreeMap<String, Sequence>,
+}
+
+#[derive(Default)]
+struct Sequence {
+    hits: u64,
+    highest: u64,
+}
+
+impl Sequences {
+    fn add(&mut self, hit: &Hit<'_>) {
+        let Some(seq) = hit.seq else { return };
+        if self.attacks.len() >= MAX_ATTACKS && !self.attacks.contains_key(&*hit.attack) {
+            return;
+        }
+        let sequence = self.attacks.entry(hit.attack.to_string()).or_default();
+        sequence.hits += 1;
+        sequence.highest = sequence.highest.max(seq);
+    }
+
+    /// The hits whose numbers are in no record, unless those that could not be read have them. Attacks of several machines
+    /// have the same numbers, so that some of theirs may be missing without a gap.
+    fn missing(&self, unread: u64) -> Vec<UnknownRecords> {
+        let mut unread = unread;
+        let mut of = |(attack, sequence): (&String, &Sequence)| {
+            let numbered = sequence.highest.saturating_add(1);
+            let missing = numbered.saturating_sub(sequence.hits);
+            let explained = missing.min(unread);
+            unread -= explained;
+            (missing > explained).then(|| UnknownRecords {
+                of: UnknownSubject::Requests,
+                basis: UnknownBasis::Records,
+                scenario: attack.clone(),
+                endpoint: String::new(),
+                more: Some(missing - explained),
+                doubtful: 0,
+                why: format!(
+                    "The hits of attack `{attack}` are numbered up to {}, and {} were read.",
+                    count(sequence.highest),
+                    count(sequence.hits)
+                ),
+            })
+        };
+        self.attacks.iter().filter_map(&mut of).collect()
+    }
 }
 
 pub(crate) fn report(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
@@ -146,17 +212,63 @@ pub(crate) fn report(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Res
     if records == 0 {
         return Err(ImportError::Refused("has no figures, unlike a report of vegeta".to_owned()));
     }
+    let length_ns = ["/duration", "/wait"].map(|at| document.pointer(at).and_then(Value::as_f64));
+    let length_s = length_ns[0].zip(length_ns[1]).map(|(duration, wait)| (duration + wait) / 1e9);
+    let total_ms = document.pointer("/latencies/total").and_then(Value::as_f64).map(|ns| ns / 1e6);
+    for total in totals(&figures, length_s, total_ms) {
+        receiver.receive(Event::Total(total))?;
+    }
     receiver.receive(Event::Summary(summary(&figures)))?;
     Ok(Reading { records, ..Reading::default() })
+}
+
+/// What the report states of its hits besides their number: statuses, shares, rates and sums.
+fn totals(figures: &StatedFigures, length_s: Option<f64>, total_ms: Option<f64>) -> Vec<StatedTotal> {
+    let Statuses { all, ok } = Statuses::of(figures);
+    let Some(requests) = figures.count(ALL, "count") else { return Vec::new() };
+    let total = |what: &str, requests: Option<u64>, failed: Option<u64>| StatedTotal {
+        what: what.to_owned(),
+        requests,
+        failed,
+        ..StatedTotal::default()
+    };
+    let failed = |ok: f64| Some(requests.saturating_sub(ok.round() as u64));
+    let statuses = total("`status_codes`", Some(all), Some(all - ok));
+    let success = figures.get(ALL, "success").map(|share| failed(share * requests as f64));
+    let throughput = figures.get(ALL, "throughput").zip(length_s).map(|(rate, s)| failed(rate * s));
+    let mean = figures.get(ALL, "avg").filter(|mean| *mean > 0.0).zip(total_ms);
+    // The mean is rounded to nanoseconds.
+    let by_mean = mean.map(|(mean, all)| all / mean).filter(|n| (n - requests as f64).abs() > 0.5 + n * 1e-3);
+    let by_mean = by_mean.map(|n| total("`latencies.total` by the mean", Some(n.round() as u64), None));
+    [statuses]
+        .into_iter()
+        .chain(success.map(|failed| total("`success`", None, failed)))
+        .chain(throughput.map(|failed| total("`throughput`", None, failed)))
+        .chain(by_mean)
+        .collect()
+}
+
+/// The hits of a report by their status.
+struct Statuses {
+    all: u64,
+    ok: u64,
+}
+
+impl Statuses {
+    fn of(figures: &StatedFigures) -> Statuses {
+        let sum = |prefixes: &[&str]| {
+            let of_status = |(name, _): &(&str, f64)| prefixes.iter().any(|prefix| name.starts_with(prefix));
+            figures.of(ALL).filter(of_status).map(|(_, count)| count as u64).sum()
+        };
+        Statuses { all: sum(&["status "]), ok: sum(&["status 2", "status 3"]) }
+    }
 }
 
 /// Its times are of all hits. vegeta estimates quantiles from a digest.
 fn summary(figures: &StatedFigures) -> RequestSummary {
     let requests = figures.count(ALL, "count");
-    let of_success = |name: &str| name.starts_with("status 2") || name.starts_with("status 3");
-    let ok: f64 = figures.of(ALL).filter(|(name, _)| of_success(name)).map(|(_, count)| count).sum();
-    let all: f64 = figures.of(ALL).filter(|(name, _)| name.starts_with("status ")).map(|(_, n)| n).sum();
-    let failed = requests.filter(|requests| *requests == all as u64).map(|requests| requests - ok as u64);
+    let Statuses { all, ok } = Statuses::of(figures);
+    let failed = requests.filter(|requests| *requests == all).map(|requests| requests - ok);
     let times = requests.and_then(|requests| figures.times(ALL, requests, failed));
     let times = times.map(|times| TimesSummary { rounding: DIGEST_ERROR, ..times });
     RequestSummary { requests, failed, times: times.into_iter().collect(), ..RequestSummary::default() }

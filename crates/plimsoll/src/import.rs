@@ -4,6 +4,7 @@ mod intent;
 mod overlap;
 mod source;
 mod totals;
+mod unread;
 
 use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
@@ -103,8 +104,8 @@ fn survey(path: &Path, format: Option<Format>) -> CommandResult<Surveyed> {
         .map_err(Failure::usage)?;
     let mut survey = Survey::default();
     let reading = import::read(format, &mut BufReader::new(file), &mut survey).map_err(refused)?;
-    if survey.dated == 0 && survey.figures.is_empty() {
-        let malformed = reading.first_malformed.map(|(at, why)| format!("; record {at}: {why}"));
+    if survey.is_empty() {
+        let malformed = reading.first_malformed().map(|(at, why)| format!("; record {at}: {why}"));
         let left_out = survey.first_contradictory.map(|why| format!("; {why}"));
         let first = malformed.or(left_out).unwrap_or_default();
         return Err(refused(ImportError::Refused(format!(

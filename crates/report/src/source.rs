@@ -16,6 +16,9 @@ pub(crate) fn lines(source: &Source) -> Vec<(String, String)> {
     if !missing.is_empty() {
         lines.push(("missing".to_owned(), missing.join("; ")));
     }
+    for unread in &source.unread {
+        lines.push(("not read".to_owned(), unread.clone()));
+    }
     for remark in &source.remarks {
         lines.push(("remark".to_owned(), remark.clone()));
     }

@@ -13,7 +13,7 @@ use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
 use crate::figure::Quantity;
 use crate::limits::MAX_DURATION_NS;
-use crate::lines::Reading;
+use crate::lines::{Reading, UnreadRecord};
 use crate::parse::{first_characters, quoted, rfc3339};
 
 const MS_PER_NS: f64 = 1e-6;
@@ -42,6 +42,7 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
         Err(error) if error.is_io() => Err(ImportError::Read(error.into())),
         Err(error) if error.is_eof() && state.reading.records > 0 => {
             state.reading.cut = Some(state.reading.records + 1);
+            state.figures.summarise(state.timed, 0.0, state.receiver)?;
             Ok(state.reading)
         }
         Err(error) => Err(ImportError::Refused(format!("is not JSON of ghz: {error}"))),
@@ -80,16 +81,24 @@ impl ReaderState<'_> {
         self.figures.put(name, quantity, value, self.receiver).map_err(|error| self.failed(error))
     }
 
+    /// Count a call that could not be read.
+    fn unread(&mut self, why: String) -> Result<(), Option<SinkError>> {
+        let record = UnreadRecord::new(self.reading.records, why, &[]);
+        self.reading.malformed(1, record);
+        Ok(())
+    }
+
     fn detail(&mut self, detail: &Detail) -> Result<(), Option<SinkError>> {
         self.reading.records += 1;
         let Ok(end) = rfc3339(&detail.timestamp) else {
-            self.reading.malformed(format!("{} is not a time", quoted(&detail.timestamp)));
-            return Ok(());
+            return self.unread(format!("{} is not a time", quoted(&detail.timestamp)));
         };
         let Some(nanos) = u64::try_from(detail.latency).ok().filter(|nanos| *nanos <= MAX_DURATION_NS) else {
-            self.reading.malformed(format!("{} ns is not a duration", detail.latency));
-            return Ok(());
+            return self.unread(format!("{} ns is not a duration", detail.latency));
         };
+        if detail.status == "OK" && !detail.error.is_empty() {
+            return self.unread(format!("its status is OK and its error {}", quoted(&detail.error)));
+        }
         let subject = EndpointRef { scenario: "", endpoint: &self.call };
         let outcome = Some(outcome(&detail.status));
         let metric = Metric::ResponseTime;
@@ -103,6 +112,8 @@ impl ReaderState<'_> {
 struct Detail {
     timestamp: String,
     latency: i64,
+    #[serde(default)]
+    error: String,
     #[serde(default)]
     status: String,
 }
@@ -145,6 +156,17 @@ impl<'de> Visitor<'de> for Document<'_, '_> {
                 "count" => state.figure("count", Quantity::Count, &map.next_value()?)?,
                 "rps" => state.figure("rate", Quantity::Rate, &map.next_value()?)?,
                 "latencyDistribution" => distribution(state, &map.next_value()?)?,
+                "errorDistribution" => {
+                    let errors: Value = map.next_value()?;
+                    let errors = errors.as_object().into_iter().flatten().map(|(_, count)| count);
+                    state.figures.errors = Some(errors.filter_map(Value::as_u64).sum());
+                }
+                "histogram" => {
+                    let buckets: Value = map.next_value()?;
+                    let counts = buckets.as_array().into_iter().flatten().map(|bucket| &bucket["count"]);
+                    let sum: u64 = counts.filter_map(Value::as_u64).sum();
+                    state.figures.histogram = Some(sum).filter(|sum| *sum > 0);
+                }
                 "statusCodeDistribution" => {
                     for (status, count) in map.next_value::<serde_json::Map<String, Value>>()? {
                         state.figure(&format!("status {status}"), Quantity::Count, &count)?;

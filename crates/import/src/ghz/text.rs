@@ -17,8 +17,10 @@ const ROUNDING: f64 = 0.005;
 enum Section {
     Before,
     Summary,
+    Histogram,
     Latencies,
     Statuses,
+    Errors,
     Other,
 }
 
@@ -45,12 +47,23 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
             "Summary:" => section = Section::Summary,
             "Latency distribution:" => section = Section::Latencies,
             "Status code distribution:" => section = Section::Statuses,
+            "Response time histogram:" => section = Section::Histogram,
+            "Error distribution:" => section = Section::Errors,
             head if is_head && head.ends_with(':') => section = Section::Other,
             text => {
                 let figure = match section {
                     Section::Summary => summary(text)?,
                     Section::Latencies => Some(latency(text)?),
                     Section::Statuses => Some(status(text)?),
+                    Section::Histogram => {
+                        let count = bracketed(text)?;
+                        figures.histogram = Some(figures.histogram.unwrap_or(0) + count);
+                        None
+                    }
+                    Section::Errors => {
+                        figures.errors = Some(figures.errors.unwrap_or(0) + bracketed(text)?);
+                        None
+                    }
                     Section::Before | Section::Other => None,
                 };
                 if let Some(figure) = figure {
@@ -96,6 +109,13 @@ fn status(text: &str) -> Result<TextFigure, LineError> {
         .ok_or_else(|| LineError::from("no status in brackets"))?;
     let count = count.trim().strip_suffix("responses").unwrap_or_default().trim();
     Ok(TextFigure::new(format!("status {name}"), Quantity::Count, number(count)?))
+}
+
+/// The count in `0.010 [1321] |∎∎∎` or `[2] rpc error`.
+fn bracketed(text: &str) -> Result<u64, LineError> {
+    let count = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    let count = count.and_then(|(count, _)| count.trim().parse().ok());
+    count.ok_or_else(|| LineError::from("no count in brackets"))
 }
 
 /// A number, or Go's `NaN`, which is named with its figure.

@@ -94,7 +94,7 @@ fn an_interval_of_unknown_unit_is_malformed() {
     assert_eq!(received.remarks, ["the log does not contain when it started"]);
     let encoded = whole.rsplit(',').next().unwrap();
     let (_, reading) = read_log(&format!("1.0,1.0,7.000,{encoded}"));
-    let (_, why) = reading.first_malformed.expect("its unit is unknown");
+    let (_, why) = reading.first_malformed().expect("its unit is unknown");
     assert!(why.contains("its unit is unknown"), "{why}");
 }
 

@@ -53,6 +53,7 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
             }
         }
     }
+    results.samples.finish(receiver)?;
     let Results { mut reading, depth, has_root, .. } = results;
     if !has_root {
         return Err(ImportError::Refused("has no `testResults`, unlike JMeter's XML".to_owned()));
@@ -118,6 +119,8 @@ fn sample<'a>(tag: &'a BytesStart<'_>) -> Result<Sample<'a>, LineError> {
             b"sby" => sample.sent_bytes = value,
             b"na" => sample.threads = value,
             b"sc" => sample.samples = value,
+            b"ec" => sample.errors = value,
+            b"it" => sample.idle = value,
             _ => {}
         }
     }

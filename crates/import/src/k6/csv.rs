@@ -3,18 +3,27 @@
 use std::borrow::Cow;
 use std::io::BufRead;
 
+use super::points::RequestPoints;
 use super::{MetricPoint, Tags, receive};
 use crate::ImportError;
-use crate::csv::{CsvRecord, for_each_record};
+use crate::csv::{CsvRecord, CsvShape, for_each_record};
 use crate::event::Receive;
 use crate::lines::{LineError, Reading};
 use crate::parse::rfc3339;
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    for_each_record(input, |record| point(record, receiver))
+    let mut points = RequestPoints::default();
+    let shape = CsvShape::quoted(|record| record.get("metric_value").parse::<f64>().is_ok());
+    let reading = for_each_record(input, shape, |record| point(record, &mut points, receiver))?;
+    points.finish(receiver)?;
+    Ok(reading)
 }
 
-fn point(record: &CsvRecord<'_>, receiver: &mut dyn Receive) -> Result<(), LineError> {
+fn point(
+    record: &CsvRecord<'_>,
+    points: &mut RequestPoints,
+    receiver: &mut dyn Receive,
+) -> Result<(), LineError> {
     let get = |name| record.get(name);
     let value = get("metric_value").parse().map_err(|_| LineError::from("`metric_value` is not a number"))?;
     let tag = |name| Cow::Borrowed(get(name));
@@ -29,7 +38,8 @@ fn point(record: &CsvRecord<'_>, receiver: &mut dyn Receive) -> Result<(), LineE
         check: tag("check"),
         group: tag("group"),
     };
-    receive(&MetricPoint { metric: get("metric_name"), at: time(get("timestamp"))?, value, tags }, receiver)
+    let point = MetricPoint { metric: get("metric_name"), at: time(get("timestamp"))?, value, tags };
+    receive(&point, points, receiver)
 }
 
 /// Seconds since the Unix epoch, or milli-, micro- or nanoseconds, recognised by their size; or RFC 3339.

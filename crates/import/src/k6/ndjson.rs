@@ -5,6 +5,7 @@ use std::io::BufRead;
 
 use serde::Deserialize;
 
+use super::points::RequestPoints;
 use super::{MetricPoint, Tags, receive};
 use crate::ImportError;
 use crate::event::Receive;
@@ -32,7 +33,8 @@ struct PointData<'a> {
 }
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    for_each_line(input, |text| {
+    let mut points = RequestPoints::default();
+    let reading = for_each_line(input, |text| {
         let line: NdjsonLine<'_> =
             serde_json::from_slice(text).map_err(|error| LineError::Malformed(error.to_string()))?;
         if line.kind != "Point" {
@@ -42,6 +44,9 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
             return Err("a point without time or value".into());
         };
         let tags = line.data.tags.unwrap_or_default();
-        receive(&MetricPoint { metric: &line.metric, at: rfc3339(&time)?, value, tags }, receiver)
-    })
+        let point = MetricPoint { metric: &line.metric, at: rfc3339(&time)?, value, tags };
+        receive(&point, &mut points, receiver)
+    })?;
+    points.finish(receiver)?;
+    Ok(reading)
 }

@@ -51,6 +51,12 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
     for summary in requests::summaries(&figures) {
         receiver.receive(Event::Summary(summary))?;
     }
+    for total in requests::totals(&figures) {
+        receiver.receive(Event::Total(total))?;
+    }
+    if let Some(contradiction) = requests::checks(&figures) {
+        receiver.receive(Event::Contradiction(contradiction))?;
+    }
     Ok(Reading { records: metrics.len() as u64, ..Reading::default() })
 }
 

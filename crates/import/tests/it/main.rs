@@ -215,6 +215,39 @@ fn names_beyond_the_limit_are_counted_as_one() {
 }
 
 #[test]
+fn files_as_their_tools_wrote_them_contradict_nothing() {
+    let files = |names: &[(Format, &str)]| -> Vec<Survey> {
+        names.iter().map(|(format, name)| import(*format, &fixture(name)).survey).collect()
+    };
+    for names in [
+        vec![(Format::K6Ndjson, "k6.ndjson"), (Format::K6Summary, "k6-summary.json")],
+        vec![(Format::K6Csv, "k6.csv"), (Format::K6Summary, "k6-summary-export.json")],
+        vec![(Format::K6Summary, "k6-failing.json")],
+        vec![(Format::GhzJson, "ghz.json")],
+        vec![(Format::GhzText, "ghz.txt")],
+        vec![(Format::GhzText, "ghz-failing.txt")],
+        vec![(Format::VegetaResults, "vegeta-results.json"), (Format::VegetaReport, "vegeta-report.json")],
+        vec![(Format::VegetaReport, "vegeta-report.json")],
+        vec![
+            (Format::LocustStats, "locust_stats.csv"),
+            (Format::LocustHistory, "locust_stats_history.csv"),
+            (Format::LocustFailures, "locust_failures.csv"),
+        ],
+        vec![(Format::OhaJson, "oha.json")],
+        vec![(Format::JmeterCsv, "jmeter.csv")],
+        vec![(Format::JmeterXml, "jmeter.xml")],
+        vec![(Format::GatlingLog, "gatling.log")],
+        vec![(Format::HdrLog, "ten.hlog")],
+    ] {
+        let surveys = files(&names);
+        let surveys: Vec<&Survey> = surveys.iter().collect();
+        let mut found = import::contradictions(&surveys, false);
+        found.extend(surveys.iter().flat_map(|survey| survey.contradictions.clone()));
+        assert_eq!(found, [], "{names:?}");
+    }
+}
+
+#[test]
 fn an_unsupported_file_is_refused_with_what_to_do() {
     let refusal = |head: &[u8]| import::recognise(head).unwrap_err().to_string();
     assert!(refusal(b"\x3f\xff\x81\x03\x01\x01\x06Result\x01\xff\x82\x00\x01\x0a\x01\x06Attack\x01\x0c\x00\x01\x07Latency").contains("vegeta encode"));

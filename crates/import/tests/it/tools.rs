@@ -58,7 +58,7 @@ fn jmeters_columns_may_be_in_any_order_with_any_delimiter_and_dates() {
     let imported = import(Format::JmeterCsv, text.as_bytes());
     assert_eq!(imported.totals(), ["requests /a: 1", "response_time /a ok: 1"]);
     assert_eq!(imported.reading.malformed, 2);
-    assert_eq!(imported.reading.first_malformed, Some((3, "`x` is not a duration in ms".to_owned())));
+    assert_eq!(imported.reading.first_malformed(), Some((3, "`x` is not a duration in ms".to_owned())));
     assert!(imported.survey.remarks[0].contains("no time zone"), "{:?}", imported.survey.remarks);
 }
 
@@ -78,7 +78,7 @@ fn numbers_that_no_sample_has_are_malformed() {
         ),
     ] {
         let imported = import(Format::JmeterCsv, format!("{header}{record}\n").as_bytes());
-        assert_eq!(imported.reading.first_malformed, Some((2, why.to_owned())));
+        assert_eq!(imported.reading.first_malformed(), Some((2, why.to_owned())));
         assert!(imported.totals().is_empty());
     }
 }
@@ -145,7 +145,7 @@ fn times_that_no_request_has_are_malformed_in_gatlings_log() {
     ] {
         let text = format!("RUN\ta.B\tb\t1795384823000\t \t3.10.5\nREQUEST\t\t{request}\n");
         let imported = import(Format::GatlingLog, text.as_bytes());
-        assert_eq!(imported.reading.first_malformed, Some((2, why.to_owned())));
+        assert_eq!(imported.reading.first_malformed(), Some((2, why.to_owned())));
     }
 }
 

@@ -7,7 +7,7 @@ use evidence::{Missing, Source, SourceFigure};
 use import::Format;
 use report::number;
 
-use super::Surveyed;
+use super::{Surveyed, unread};
 
 /// No tool that is read keeps any of these.
 const ALWAYS: [Missing; 8] = [
@@ -71,9 +71,17 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
                 .remarks
                 .push(format!("{count} times in {} are longer than 1 h and count as 1 h", name(file)));
         }
+        if reading.rejoined > 0 {
+            source.remarks.push(format!(
+                "{} records of {} whose texts have line ends or delimiters without quotes were put together again",
+                number::count(reading.rejoined),
+                name(file)
+            ));
+        }
         source.malformed += reading.malformed + survey.contradictory;
-        let first = reading.first_malformed.as_ref();
-        let malformed = first.map(|(at, why)| format!("line {at} of {}: {why}", name(file)));
+        let malformed = reading.first_malformed();
+        let malformed = malformed.map(|(at, why)| format!("line {at} of {}: {why}", name(file)));
+        source.unread.extend(reading.first.iter().map(|record| unread::line(&name(file), record)));
         let left_out = survey.first_contradictory.as_ref().map(|why| format!("{}: {why}", name(file)));
         source.first_malformed = source.first_malformed.or(malformed).or(left_out);
     }
@@ -81,6 +89,7 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
         source.remarks.push("when the run was is not in the file; its date here means nothing".to_owned());
     }
     source.remarks.extend(cut(files));
+    source.unknown = unread::unknown(files);
     Ok(source)
 }
 
@@ -95,12 +104,18 @@ fn missing(files: &[Surveyed]) -> BTreeSet<Missing> {
     missing
 }
 
-/// What to say of a file that ends in the middle of a record.
+/// Why the run broke off as far as these files show it: one ends in the middle of a record, or nothing limits how much of
+/// it is missing.
 pub(super) fn cut(files: &[Surveyed]) -> Option<String> {
     let cut = files.iter().find_map(|file| Some((file, file.reading.cut?)));
-    cut.map(|(file, at)| {
+    let cut = cut.map(|(file, at)| {
         format!("{} ends in the middle of line {at}; what came after is not here", name(file))
-    })
+    });
+    let open_ended = || {
+        let open = files.iter().find_map(|file| Some((file, file.reading.open_ended.as_ref()?)));
+        open.map(|(file, why)| format!("{} is not whole: {why}", name(file)))
+    };
+    cut.or_else(open_ended)
 }
 
 /// The name of a file without its folder.

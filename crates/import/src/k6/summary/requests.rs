@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 
 use evidence::manifest::RequestSummary;
+use evidence::{UnknownBasis, UnknownRecords, UnknownSubject};
 
 use crate::figure::StatedFigures;
+use crate::totals::StatedTotal;
 
 /// The tags of a metric, as far as they select requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +48,47 @@ pub(super) fn summaries(figures: &StatedFigures) -> Vec<RequestSummary> {
     let is_all_http = figures.subjects().all(|metric| parts(metric).0 != "grpc_req_duration");
     let is_known = |selected: &SelectedRequests| is_all_http || *selected != SelectedRequests::default();
     selected.into_iter().filter(is_known).map(|selected| summary(figures, selected)).collect()
+}
+
+/// Each count of the requests of a metric: of their number, of those that have an outcome, of those that have a time, and
+/// the share of failures.
+pub(super) fn totals(figures: &StatedFigures) -> Vec<StatedTotal> {
+    let total = |metric: &str| {
+        let (base, tags) = parts(metric);
+        let selected = SelectedRequests::of(tags)?;
+        let is_all = !tags.contains("expected_response");
+        let (requests, failed) = match base {
+            "http_reqs" | "http_req_duration" if is_all => (Some(figures.count(metric, "count")?), None),
+            "http_req_failed" => {
+                let (failed, others) = (figures.count(metric, "passes")?, figures.count(metric, "fails")?);
+                let share = figures.get(metric, "rate").or(figures.get(metric, "value"));
+                let all = failed + others;
+                (Some(all), Some(share.map_or(failed, |share| (share * all as f64).round() as u64)))
+            }
+            _ => return None,
+        };
+        let what = format!("`{metric}`");
+        let SelectedRequests { scenario, endpoint } = selected;
+        Some(StatedTotal { what, scenario, endpoint, requests, failed, is_lower_limit: false })
+    };
+    figures.subjects().filter_map(total).collect()
+}
+
+/// The share of checks that passed beside their counts.
+pub(super) fn checks(figures: &StatedFigures) -> Option<UnknownRecords> {
+    let count = |name| figures.count("checks", name);
+    let (passed, failed) = (count("passes")?, count("fails")?);
+    let share = figures.get("checks", "rate").or(figures.get("checks", "value"))?;
+    let by_share = (share * (passed + failed) as f64).round() as u64;
+    (by_share != passed).then(|| UnknownRecords {
+        of: UnknownSubject::Checks,
+        basis: UnknownBasis::Totals,
+        scenario: String::new(),
+        endpoint: String::new(),
+        more: Some(0),
+        doubtful: by_share.abs_diff(passed),
+        why: format!("{passed} of {} checks passed, and their share is {share}.", passed + failed),
+    })
 }
 
 fn summary(figures: &StatedFigures, selected: SelectedRequests) -> RequestSummary {
