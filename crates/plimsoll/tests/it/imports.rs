@@ -6,6 +6,8 @@ mod intent;
 mod nonsense;
 mod tools;
 mod totals;
+mod truth;
+mod unread;
 
 use std::fs;
 use std::path::PathBuf;
