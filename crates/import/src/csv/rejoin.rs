@@ -222,11 +222,13 @@ impl Rejoiner {
         readings.all(agrees).then_some(first)
     }
 
-    /// Whether the last fields are a record of their own, whose first field was joined with a part of the one before.
+    /// Whether the last fields are a record of their own, whose first field, a time, was joined with a part of the record
+    /// before.
     fn ends_with_a_record(&self, fields: &[Cow<'_, str>]) -> bool {
         let mut last = fields[fields.len() - self.columns.names.len()..].to_vec();
+        let may_be_a_time = last[0].ends_with(|c: char| c.is_ascii_digit());
         last[0] = fields[0].clone();
-        self.is_record(&last)
+        may_be_a_time && self.is_record(&last)
     }
 }
 

@@ -29,6 +29,8 @@ fn a_message_without_quotes_may_have_line_ends_and_delimiters() {
         ("1,false,no\nelement,9\n2,true,,8\n", ("1 false no\nelement; 2 true ", 0, 1)),
         ("1,false,no\n\nelement\nat all,9\n2,true,,8\n", ("1 false no\nelement\nat all; 2 true ", 0, 1)),
         ("1,false,no, none,9\n", ("1 false no, none", 0, 1)),
+        // Its last fields would be a record of their own, if `false` were a time.
+        ("1,false,false,true,,9\n", ("1 false false,true,", 0, 1)),
         ("1,false,\"no\nelement, \"\"none\"\"\",9\n", ("1 false no\nelement, \"none\"", 0, 0)),
     ];
     for (lines, (seen, unread, rejoined)) in cases {

@@ -136,8 +136,8 @@ fn a_stream_of_k6_without_its_failures_is_not_decided_where_it_shows() {
     let (_, ran) = asked("a.ndjson", &without("_req"), "error_rate(all) < 1%");
     // Nothing of them is left, which the format cannot show: docs/import.md says so.
     ran.exits_with(0);
-    let outcomes =
-        without("http_req_d").lines().filter(|line| !is_failure(line) || !line.contains("http_reqs"));
+    let kept = without("http_req_d");
+    let outcomes = kept.lines().filter(|line| !is_failure(line) || !line.contains("http_reqs"));
     let outcomes: String = outcomes.map(|line| format!("{line}\n")).collect();
     let (_, ran) = asked("a.ndjson", &outcomes, "error_rate(all) < 1%");
     ran.exits_with(4);
