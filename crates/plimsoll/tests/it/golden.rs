@@ -54,7 +54,7 @@ grpc = "stock/demo.Stock/Find"
 message = { id = "7" }
 [objectives]
 fast = "p50(list, phase = steady) < 10s"
-few_errors = "error_rate(order) < 1%"
+few_errors = "error_rate(list) < 1%"
 rare = "p99.99(stock) < 10s"
 "#;
 

@@ -142,15 +142,6 @@ impl TargetLog {
         Some(Bounds::of_ns(held_ns, request.ended_by_ns - sent_ns))
     }
 
-    /// From the instant at which a request was due to the instant at which it was sent, in milliseconds.
-    pub(super) fn lag_ms(&self, request: &LoggedRequest) -> Bounds {
-        let ready_ns = match request.due_ns {
-            Some(due_ns) => self.began_after_ns + due_ns,
-            None => request.sent_after_ns.unwrap_or(self.began_after_ns),
-        };
-        Bounds::of_ns(0, request.served.received_ns - ready_ns)
-    }
-
     /// From the beginning of the load to the last response, in milliseconds.
     pub(super) fn elapsed_ms(&self) -> Bounds {
         let last_ns =

@@ -204,8 +204,6 @@ fn whole(all: &mut Numbers, run: &WitnessedRun) {
         add("series/generator/in_flight (loop 0)/mean", between(in_flight));
         add(&format!("series/generator/active ({scenario})/mean"), between(in_flight));
     }
-    let lags = log.requests.iter().map(|request| log.lag_ms(request)).collect();
-    times(&mut |name, expected| add(&format!("generator/start lag {name}"), expected), lags);
     let longest = run.paper.phases.iter().max_by(|a, b| busiest(run, a).total_cmp(&busiest(run, b)));
     if let Some(phase) = longest {
         let row = Row::of(run, phase);
