@@ -122,10 +122,7 @@ fn a_stream_of_k6_without_its_failures_is_not_decided_where_it_shows() {
     asked("a.ndjson", &lines, "error_rate(all) < 1%").1.exits_with(3);
     let (_, ran) = asked("a.ndjson", &without("http_req_duration"), "error_rate(all) < 1%");
     ran.exits_with(4);
-    says(
-        &ran.stdout,
-        &["4,000 requests and 3,800 times of requests", "200 missing in the import"],
-    );
+    says(&ran.stdout, &["4,000 requests and 3,800 times of requests", "200 missing in the import"]);
     let (_, ran) = asked("a.ndjson", &without("_req"), "error_rate(all) < 1%");
     // Nothing of them is left, which the format cannot show: docs/import.md says so.
     ran.exits_with(0);
