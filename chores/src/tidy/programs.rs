@@ -15,25 +15,27 @@ const REQUIRED: &str = "apt-get bash cat chmod cp dpkg dpkg-deb env grep gzip he
 /// Programs beyond these, each with the only place where it may be started, and why the test command passes without it.
 const EXCEPTIONS: &[(&str, &str)] = &[
     // The cluster's chore names the packages that it needs.
-    ("containerd", "xtask/src/cluster/"),
-    ("ctr", "xtask/src/cluster/"),
-    ("etcd", "xtask/src/cluster/"),
-    ("openssl", "xtask/src/cluster/"),
+    ("containerd", "chores/src/cluster/"),
+    ("ctr", "chores/src/cluster/"),
+    ("etcd", "chores/src/cluster/"),
+    ("openssl", "chores/src/cluster/"),
     // Benchmarks compare with what is installed.
-    ("sqlite3", "xtask/src/bench/"),
-    ("vegeta", "xtask/src/bench/"),
-    ("wrk", "xtask/src/bench/"),
+    ("sqlite3", "chores/src/bench/"),
+    ("vegeta", "chores/src/bench/"),
+    ("wrk", "chores/src/bench/"),
     // These chores name its package.
-    ("prometheus", "xtask/src/receivers/"),
-    ("promtool", "xtask/src/receivers/"),
-    ("strace", "xtask/src/attacks/"),
+    ("prometheus", "chores/src/receivers/"),
+    ("promtool", "chores/src/receivers/"),
+    ("strace", "chores/src/attacks/"),
     // What is asked only where it is installed: the test of wheels, those of manual pages, profiles of targets.
-    ("python3", "xtask/src/dist/"),
-    ("man", "xtask/src/dist/check.rs"),
+    ("python3", "chores/src/dist/"),
+    ("man", "chores/src/dist/check.rs"),
     ("man", "crates/plimsoll/tests/it/generated.rs"),
     ("perf", "crates/observe/src/perf.rs"),
     // It is the user's. Tests write one.
     ("kubectl", "crates/plimsoll/src/kubernetes/"),
+    // It comes with cargo.
+    ("rustc", "chores/src/sanitizer.rs"),
     // It comes with `postgres`.
     ("psql", "crates/observe/tests/"),
     // A test of what is missing.
@@ -55,8 +57,8 @@ fn complaint(source: &Source, at: usize, program: &str) -> Complaint {
         line: source.line_at(at),
         wrong: format!("`{program}` is started, and the step `needs` does not install it"),
         instead:
-            "do without it, add it to NEEDS in xtask/src/needs.rs with its package, or give the reason in \
-                  xtask/src/tidy/programs.rs"
+            "do without it, add it to NEEDS in chores/src/needs.rs with its package, or give the reason in \
+                  chores/src/tidy/programs.rs"
                 .to_owned(),
     }
 }
@@ -181,7 +183,7 @@ mod tests {
             .map(|(line, program)| {
                 format!(
                     "{path}:{line}: `{program}` is started, and the step `needs` does not install it; do without it, add it \
-                     to NEEDS in xtask/src/needs.rs with its package, or give the reason in xtask/src/tidy/programs.rs\n"
+                     to NEEDS in chores/src/needs.rs with its package, or give the reason in chores/src/tidy/programs.rs\n"
                 )
             })
             .collect();

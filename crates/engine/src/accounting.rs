@@ -399,7 +399,7 @@ impl Accounting {
     /// An iteration has thrown this. It is counted as done, too.
     pub(crate) fn iteration_threw(&mut self, at: ScenarioPhase, what: &str) {
         let row = self.placed(at.into());
-        // Exceptions are told apart by their text alone: their outcome is the same.
+        // Exceptions differ by their text alone: their outcome is the same.
         let thrown =
             |reason| RequestResult { outcome: Outcome::Check, ending: Ending { status: None, reason } };
         let key = self.thrown.known(row.position, thrown(what)).unwrap_or_else(|| {

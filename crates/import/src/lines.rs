@@ -19,7 +19,7 @@ const MAX_TEXT: usize = 80;
 pub struct Reading {
     /// Lines, or the records of a document that has no lines.
     pub records: u64,
-    /// How many records are malformed; a line may be the remains of several.
+    /// How many records are malformed; a line may be parts of several.
     pub malformed: u64,
     /// The first of them.
     pub first: Vec<UnreadRecord>,
@@ -122,7 +122,7 @@ pub(crate) fn for_each_line(
     Ok(reading)
 }
 
-/// How many JSON documents a line that should be one may be the remains of: a lost line end joins two.
+/// How many JSON documents a line that should be one may be parts of: a lost line end joins two.
 fn documents(line: &[u8]) -> u64 {
     1 + line.windows(2).filter(|pair| pair == b"}{").count() as u64
 }

@@ -1,6 +1,6 @@
 //! Records of several lines: texts in quotes, and records that a tool broke because it wrote a text with line ends or
 //! delimiters without quotes. Such a record is put together where only one reading of it has the types of its columns;
-//! where there is a doubt, its lines are counted as records that could not be read.
+//! where several readings are possible, its lines are counted as records that could not be read.
 
 use std::borrow::Cow;
 
@@ -133,7 +133,7 @@ impl Rejoiner {
             return Some(WholeRecord { at, fields });
         }
         let why = self.wrong_width(alone.len());
-        // A line with more fields may be the remains of several records.
+        // A line with more fields may be parts of several records.
         reading.malformed(alone.len().div_ceil(width) as u64, UnreadRecord::new(at, why, line.as_bytes()));
         None
     }

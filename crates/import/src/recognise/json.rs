@@ -1,4 +1,4 @@
-//! JSON documents and lines, told apart by the members of the document itself and not by words in its texts.
+//! JSON documents and lines, recognised by the members of the document itself and not by words in its texts.
 
 use std::collections::BTreeSet;
 

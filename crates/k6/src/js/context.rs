@@ -16,7 +16,7 @@ use super::scope::Scope;
 pub(super) struct ContextData {
     /// For native functions.
     pub(super) own: Box<dyn Any>,
-    /// Whether it has typed arrays. What a script sees does not tell: it may have replaced them.
+    /// Whether it has typed arrays. What a script sees does not show it: a script may have replaced them.
     pub(super) has_typed_arrays: Cell<bool>,
     pub(super) loaded: Loaded,
 }

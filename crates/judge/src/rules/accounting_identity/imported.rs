@@ -1,5 +1,5 @@
 //! L6 for an imported run: what its source leaves unknown. Such requests may be on either side of every objective, so that
-//! no gap voids one that they cannot change.
+//! no gap invalidates one that they cannot change.
 
 use evidence::{Finding, Scope, Severity, Source, UnknownRecords};
 
