@@ -71,7 +71,7 @@ impl<'t> Exceptions<'t> {
         let mut named: Vec<(&str, u64)> = self.by_text.iter().map(|(what, count)| (*what, *count)).collect();
         named.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let others: u64 = named.iter().skip(NAMED).map(|(_, count)| count).sum();
-        let others = (others > 0).then(|| ("something else", others));
+        let others = (others > 0).then_some(("something else", others));
         let times = |(what, count): (&str, u64)| {
             let what = if what.is_empty() { "something else" } else { what };
             format!("{} × {what}", numbers::count(count))
