@@ -98,14 +98,13 @@ fn the_load_of_a_killed_worker_is_reported_as_the_target_saw_it() {
     assert!(found.iter().any(Vec::is_empty), "{found:#?}");
 }
 
-/// What each worker began, a second, and what was dropped of its arrivals, in the JSON report and on the terminal.
+/// What was dropped of each worker's arrivals.
 fn of_workers(run: &WitnessedRun) -> Vec<String> {
     let began = |nth: u64| run.log.count(|request| request.due_ns.unwrap() / DISTANCE_NS % 2 == nth);
     let mut found = Vec::new();
     for (nth, worker) in (0..).zip(run.report["workers"].as_array().unwrap()) {
-        let (offered, dropped) = (worker["offered_per_s"].as_f64().unwrap(), &worker["dropped_late"]);
-        if !run.mean_rate(began(nth)).contains(offered) || *dropped != 60 - began(nth) - nth * run.paper.lost
-        {
+        // The rate of a worker is by the seconds that it recorded, which no log has.
+        if worker["dropped_late"] != 60 - began(nth) - nth * run.paper.lost {
             found.push(format!("worker {nth} began {} of 60: {worker}", began(nth)));
         }
     }

@@ -206,8 +206,4 @@ impl Bounds {
     pub(super) fn per(self, length: f64) -> Bounds {
         Bounds { low: self.low / length, high: self.high / length }
     }
-
-    pub(super) fn contains(self, value: f64) -> bool {
-        (self.low..=self.high).contains(&value)
-    }
 }
