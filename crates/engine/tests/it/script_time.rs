@@ -108,7 +108,8 @@ fn what_a_script_took_of_a_stall_is_counted_apart() {
         turns.buckets().map(|(_, high, count)| u128::from(high * count)).sum()
     };
     assert!((1..=10).contains(&of_script.count()), "{of_script:?}");
-    assert!(held_us(&all) >= 10 * HELD.as_micros(), "{all:?}");
+    // The turn with which a run ends is counted by no loop.
+    assert!(held_us(&all) >= 9 * HELD.as_micros(), "{all:?}");
     // The rest is what the loop waited for a processor.
     assert!(held_us(&of_script) >= 5 * HELD.as_micros(), "{of_script:?}");
 }
