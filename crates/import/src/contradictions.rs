@@ -2,8 +2,8 @@
 //! numbers differ, it is not known which of them is wrong: the requests between them may be on either side of every
 //! objective.
 
-use evidence::manifest::{RequestSummary, TimesSummary};
-use evidence::{UnknownBasis, UnknownRecords, UnknownSubject};
+use evidence::manifest::{RequestSummary, StatedQuantile, TimesSummary};
+use evidence::{Histogram, UnknownBasis, UnknownRecords, UnknownSubject};
 
 use crate::requests_read::RequestsRead;
 use crate::survey::Survey;
@@ -93,37 +93,62 @@ fn of_requests(scenario: &str, endpoint: &str) -> UnknownRecords {
 }
 
 /// Quantiles beside the times of the records: how many of these have to be on the other side of a quantile for it to be
-/// true. Of `n` times at least `⌊(1 − q)n⌋` are at or above their `q`-quantile, and `⌊qn⌋` at or below it, less one where
-/// tools count ranks differently.
+/// true, if none is missing there, and how many if all that are missing are there.
 fn against_times(times: &TimesSummary, read: &RequestsRead) -> Option<UnknownRecords> {
     let mut all = read.ok.clone();
     if times.failed != Some(0) {
         all.merge(&read.failed);
     }
     let missing = times.count.saturating_sub(all.count());
-    let least = |share: f64| ((share * times.count as f64 + SHARE_ERROR).floor() as u64).saturating_sub(1);
-    let lacking = times.quantiles.iter().map(|stated| {
-        let us = stated.ms * US_PER_MS;
-        let (low, high) = (us * (1.0 - times.rounding) - 1.0, us * (1.0 + times.rounding) + 1.0);
-        let above: u64 = all.buckets().filter(|(_, top, _)| *top as f64 >= low).map(|(.., n)| n).sum();
-        let below: u64 = all.buckets().filter(|(bottom, ..)| *bottom as f64 <= high).map(|(.., n)| n).sum();
-        let lacks_above = least(1.0 - stated.q).max(1).saturating_sub(above);
-        let lacks_below = least(stated.q).max(1).saturating_sub(below);
-        let side = if lacks_above > lacks_below { "at or above" } else { "at or below" };
-        (lacks_above.max(lacks_below), stated, side)
-    });
-    let (lacking, stated, side) = lacking.max_by_key(|(lacking, ..)| *lacking).filter(|(n, ..)| *n > 0)?;
-    Some(UnknownRecords {
-        doubtful: lacking.saturating_sub(missing),
+    let sides = times.quantiles.iter().flat_map(|stated| sides_of(*stated, times.rounding, &all));
+    let lacks = |side: &QuantileSide, count: u64| side.least(count).saturating_sub(side.found);
+    let doubtful = sides.clone().map(|side| lacks(&side, times.count).saturating_sub(missing)).max()?;
+    let of_read = sides.max_by_key(|side| lacks(side, all.count()))?;
+    let too_few = lacks(&of_read, all.count());
+    (too_few > 0 || doubtful > 0).then(|| UnknownRecords {
+        doubtful,
         why: format!(
-            "The source has a {} of {} ms; {} too few of {} records are {side} it.",
-            quantile_name(stated.q),
-            (stated.ms * 100.0).round() / 100.0,
-            count(lacking),
-            count(all.count())
+            "The source has a {} of {} ms; of {} records {} too few are {} it.",
+            quantile_name(of_read.stated.q),
+            (of_read.stated.ms * 100.0).round() / 100.0,
+            count(all.count()),
+            count(too_few),
+            of_read.side
         ),
         ..of_requests("", "")
     })
+}
+
+/// The times on one side of a quantile.
+#[derive(Clone, Copy)]
+struct QuantileSide {
+    stated: StatedQuantile,
+    side: &'static str,
+    /// The share of all times that are there.
+    share: f64,
+    /// The records that may be.
+    found: u64,
+}
+
+impl QuantileSide {
+    /// Of `n` times at least `⌊(1 − q)n⌋` are at or above their `q`-quantile and `⌊qn⌋` at or below it, less one, because
+    /// tools count ranks differently; one has to be there.
+    fn least(&self, times: u64) -> u64 {
+        let least = (self.share * times as f64 + SHARE_ERROR).floor() as u64;
+        least.saturating_sub(1).max(u64::from(times > 0))
+    }
+}
+
+/// A time is on both sides of a quantile that its bucket contains, or that is rounded to it.
+fn sides_of(stated: StatedQuantile, rounding: f64, all: &Histogram) -> [QuantileSide; 2] {
+    let us = stated.ms * US_PER_MS;
+    let (low, high) = (us * (1.0 - rounding) - 1.0, us * (1.0 + rounding) + 1.0);
+    let above = all.buckets().filter(|(_, top, _)| *top as f64 >= low).map(|(.., n)| n).sum();
+    let below = all.buckets().filter(|(bottom, ..)| *bottom as f64 <= high).map(|(.., n)| n).sum();
+    [
+        QuantileSide { stated, side: "at or above", share: 1.0 - stated.q, found: above },
+        QuantileSide { stated, side: "at or below", share: stated.q, found: below },
+    ]
 }
 
 fn quantile_name(q: f64) -> String {

@@ -31,10 +31,11 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
         verdict = Verdict::Inconclusive;
         reasons.push(Reason::Statement(too_early(facts)));
     }
-    if verdict == Verdict::Fail && facts.is_open_ended() && !measured.is_violated_for_good() {
+    let is_decided_for_good = verdict == Verdict::Fail && measured.is_violated_for_good();
+    if matches!(verdict, Verdict::Pass | Verdict::Fail) && facts.is_open_ended() && !is_decided_for_good {
         verdict = Verdict::Inconclusive;
         reasons.push(Reason::Statement(
-            "Nothing limits how many requests are missing here: the others may have met it.".to_owned(),
+            "Nothing limits how many requests are missing here, and they may decide otherwise.".to_owned(),
         ));
     }
     if verdict == Verdict::Pass && facts.stopped_by() == Some(measured.name()) {

@@ -23,7 +23,9 @@ pub(crate) const RULE: Rule = Rule {
             stated.",
     affects: "everything: counts that do not add up invalidate the run, with or without objectives",
     why: "If requests are missing from the counts, their results are unknown.",
-    next: "Do not use this run. Keep the run file: it is evidence of a fault in the generator.",
+    next: "Do not use this run. Keep the run file: it is evidence of a fault in the generator. Of an import, look \
+           for the rest of its files, or import the tool's own summary beside them: its claims allow for what \
+           is missing.",
     affected: AffectedClaims::Everything,
     check: Check::Run(check),
 };

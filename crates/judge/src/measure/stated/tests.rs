@@ -1,7 +1,9 @@
 use std::collections::BTreeSet;
 
 use evidence::manifest::{RequestSummary, StatedQuantile, TimesSummary};
-use evidence::{Claim, Missing, Source, Verdict};
+use evidence::{
+    Claim, Missing, Source, UnknownBasis, UnknownRecords, UnknownSubject, Verdict, Widening, WideningCause,
+};
 
 use crate::testing::TestRun;
 
@@ -27,14 +29,55 @@ fn summary(requests: u64, failed: u64, times: TimesSummary) -> RequestSummary {
 
 /// The claim on `objective` by these figures.
 fn claim(summary: &RequestSummary, objective: &str) -> Claim {
+    claim_with(summary, Vec::new(), objective)
+}
+
+/// The same where figures contradict each other.
+fn claim_with(summary: &RequestSummary, unknown: Vec<UnknownRecords>, objective: &str) -> Claim {
     let mut test_run = TestRun::unobserved().with_objective("asked", objective);
     test_run.import(Source {
         tool: "k6".to_owned(),
         missing: BTreeSet::from([Missing::Outcomes, Missing::Distributions]),
         summaries: vec![summary.clone()],
+        unknown,
         ..Source::default()
     });
     test_run.judge().claims.remove(0)
+}
+
+#[test]
+fn requests_that_figures_contradict_may_be_on_either_side() {
+    let unknown = |more, doubtful| {
+        vec![UnknownRecords {
+            of: UnknownSubject::Requests,
+            basis: UnknownBasis::Totals,
+            scenario: String::new(),
+            endpoint: String::new(),
+            more: Some(more),
+            doubtful,
+            why: "Seen in a test.".to_owned(),
+        }]
+    };
+    let fine = summary(10_000, 0, times(10_000, 0, &[(0.99, 40.0), (1.0, 60.0)]));
+    for (more, doubtful, objective, verdict) in [
+        (0, 0, "error_rate(all) < 1%", Verdict::Pass),
+        (500, 0, "error_rate(all) < 1%", Verdict::Inconclusive),
+        (0, 500, "error_rate(all) < 1%", Verdict::Inconclusive),
+        (0, 500, "error_rate(all) < 10%", Verdict::Pass),
+        (0, 0, "p90(all) < 50ms", Verdict::Pass),
+        (2_000, 0, "p90(all) < 50ms", Verdict::Inconclusive),
+        (0, 0, "max(all) < 100ms", Verdict::Pass),
+        (1, 0, "max(all) < 100ms", Verdict::Inconclusive),
+        (1, 0, "max(all) < 50ms", Verdict::Fail),
+        (0, 1, "max(all) < 50ms", Verdict::Inconclusive),
+    ] {
+        let claim = claim_with(&fine, unknown(more, doubtful), objective);
+        assert_eq!(claim.verdict, verdict, "{more} {doubtful} {objective}: {:?}", claim.reasons);
+    }
+    let failed = claim_with(&failing(), unknown(100, 50), "error_rate(all) < 1%");
+    let share = failed.share.unwrap();
+    assert_eq!((failed.verdict, share.arrivals, share.least, share.most), (Verdict::Fail, 2_254, 744, 944));
+    assert_eq!(share.widened_by, [Widening { cause: WideningCause::Unread, arrivals: 150 }]);
 }
 
 fn verdict(summary: &RequestSummary, objective: &str) -> Verdict {

@@ -94,6 +94,7 @@ fn totals_of_ghz_that_its_details_do_not_have_are_named() {
         &[
             "INCONCLUSIVE",
             "The source's own total has 36,000 requests, 0 of them failed; the file has records of 10,000 requests",
+            "The source has a p99 of 50 ms; of 10,000 records 99 too few are at or above it.",
             "26,000 missing in the import, not readable or contradicted may be on either side",
         ],
     );
