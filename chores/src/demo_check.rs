@@ -4,10 +4,8 @@ pub(crate) mod accounting;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use xtask::demo::service::Ports;
-use xtask::demo::{Run, USAGE, meaning, under_load};
+use xtask::demo::{PROFILE, Run, USAGE, meaning, under_load};
 use xtask::workspace::Workspace;
-
-use crate::steps;
 
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "a real service under a real load, judged: demo.plimsoll, demo.html, demo.md\n\
@@ -17,27 +15,16 @@ pub(crate) const ABOUT: &str = "a real service under a real load, judged: demo.p
 ///
 /// # Errors
 /// As [`check`], and when the arguments are not `--check`.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+pub(crate) fn run(_: &Workspace, arguments: &[String]) -> Result<()> {
     if arguments != ["--check"] {
         bail!("--check takes no further arguments; usage: cargo xtask demo {USAGE}");
     }
-    build(workspace)?;
-    check(workspace)
+    let workspace = Workspace::with_profile(PROFILE)?;
+    xtask::demo::build(&workspace).context("cannot build the tool and the service")?;
+    check(&workspace)
 }
 
-/// Builds programs with the selection and profile of the tests: another selection would unify features in another way
-/// and compile half the tree again.
-///
-/// # Errors
-/// When the build fails.
-pub(crate) fn build(workspace: &Workspace) -> Result<()> {
-    let mut command = workspace.cargo();
-    command.args(["build", "--workspace", "--all-targets", "--profile", "test"]);
-    command.args(crate::test::FEATURES);
-    steps::run(command).context("cannot build the tool and the service")
-}
-
-/// Runs what was built.
+/// Runs what was built, with the demo's own profile: its programs are those that a newcomer gets.
 ///
 /// # Errors
 /// When something cannot be started, the run did not complete, or a count or a file is not what the plan promises.

@@ -37,7 +37,7 @@ const DIGESTS: &str = "SHA256SUMS";
 /// Certificates of public authorities, for the image: Debian's package `ca-certificates`.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// Builds what is asked for into `target/dist`.
+/// Builds what is asked for into `target/chores/dist`.
 ///
 /// # Errors
 /// When an argument is wrong, a build fails, or a package does not do what it is for.

@@ -14,7 +14,8 @@ use xtask::service_process::ServiceProcess;
 use xtask::signals;
 use xtask::workspace::Workspace;
 
-use crate::demo_check::{accounting, build};
+use crate::demo_check::accounting;
+use crate::steps;
 
 /// What may follow the verb.
 pub(crate) const USAGE: &str = "";
@@ -53,6 +54,15 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     ensure!(arguments.is_empty(), "examples takes no arguments");
     build(workspace)?;
     all(workspace)
+}
+
+/// Builds programs with the selection and profile of the tests: another selection would unify features in another way
+/// and compile half the tree again.
+fn build(workspace: &Workspace) -> Result<()> {
+    let mut command = workspace.cargo();
+    command.args(["build", "--locked", "--workspace", "--all-targets", "--profile", "test"]);
+    command.args(crate::test::FEATURES);
+    steps::run(command).context("cannot build the tool and the services")
 }
 
 /// Runs every plan with what has been built.

@@ -7,6 +7,7 @@ mod programs;
 mod without_faults;
 
 use anyhow::{Result, bail, ensure};
+use xtask::demo;
 use xtask::workspace::Workspace;
 
 use crate::steps::{self, Tally};
@@ -98,7 +99,7 @@ fn tests(workspace: &Workspace) -> Result<()> {
     tally += steps::step("tests in documentation", || documentation(workspace))?;
     steps::step("services without fault injection and profiles", || without_faults::check(workspace))?;
     steps::step("the demo's build", lean::check)?;
-    steps::step("demo --check", || demo_check::check(workspace))?;
+    steps::step("demo --check", || demo_check::check(&Workspace::with_profile(demo::PROFILE)?))?;
     steps::step("examples", || examples::all(workspace))?;
     steps::step("instructions", || instructions::run(workspace, &[]))?;
     println!("{tally}");

@@ -12,6 +12,10 @@ pub struct Workspace {
     target: PathBuf,
 }
 
+/// The folder below `target` for the files of chores. Cargo names the folders beside it after profiles, and one profile is
+/// called as a chore is: `demo`.
+const FILES: &str = "chores";
+
 impl Workspace {
     /// Finds the tree that this chore is part of; its binaries are those built with the chore's own profile.
     ///
@@ -63,7 +67,7 @@ impl Workspace {
     /// # Errors
     /// When it can't be emptied or made.
     pub fn scratch(&self, name: &str) -> Result<PathBuf> {
-        let scratch = self.target.join(name);
+        let scratch = self.target.join(FILES).join(name);
         if scratch.exists() {
             std::fs::remove_dir_all(&scratch)
                 .with_context(|| format!("cannot empty {}", scratch.display()))?;
@@ -77,7 +81,7 @@ impl Workspace {
     /// # Errors
     /// When it can't be made.
     pub fn kept(&self, name: &str) -> Result<PathBuf> {
-        let kept = self.target.join(name);
+        let kept = self.target.join(FILES).join(name);
         std::fs::create_dir_all(&kept).with_context(|| format!("cannot make {}", kept.display()))?;
         Ok(kept)
     }
@@ -95,5 +99,24 @@ impl Workspace {
         // The variables below describe the chore's package; a nested cargo must not inherit them.
         command.current_dir(&self.root).env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_PKG_NAME");
         command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn emptying_a_scratch_folder_leaves_what_cargo_built() {
+        let found = Workspace::find().expect("tests run in the workspace");
+        let target = found.target.join("chores-tests/scratch");
+        let workspace = Workspace { binaries: target.join("demo"), target, ..found };
+        std::fs::create_dir_all(&workspace.binaries).expect("target is writable");
+        std::fs::write(workspace.binary("plimsoll"), "built").expect("target is writable");
+        workspace.scratch("demo").expect("target is writable");
+        assert!(
+            workspace.binary("plimsoll").exists(),
+            "a chore of the profile's name deleted the profile's programs"
+        );
     }
 }
