@@ -56,11 +56,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     all(workspace)
 }
 
-/// Builds programs with the selection and profile of the tests: another selection would unify features in another way
+/// Builds programs with the selection of the tests: another selection would unify features in another way
 /// and compile half the tree again.
 fn build(workspace: &Workspace) -> Result<()> {
     let mut command = workspace.cargo();
-    command.args(["build", "--locked", "--workspace", "--all-targets", "--profile", "test"]);
+    command.args(["build", "--locked", "--workspace", "--all-targets"]);
     command.args(crate::test::FEATURES);
     steps::run(command).context("cannot build the tool and the services")
 }

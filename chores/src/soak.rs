@@ -39,7 +39,7 @@ const SOAKS: &[Soak] = &[
     },
     Soak {
         name: "listings kill rounds",
-        cargo: &["test", "-p", "listings", "--test", "it", "--test", "postgres", "killed"],
+        cargo: &["test", "-p", "listings", "--test", "it", "killed"],
         environment: &[("LISTINGS_KILL_ROUNDS", "50")],
     },
     Soak {

@@ -31,6 +31,38 @@ pub struct ClaimShare {
     pub perturbed: u64,
     /// Why `least` and `most` differ.
     pub widened_by: Vec<Widening>,
+    /// What the claim does not exclude although it passes; none of other claims, and where none may be beyond the bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blind_spot: Option<BlindSpot>,
+}
+
+/// Outages that a run is likely to have missed, and that would violate its claim: longer than `longer_than_s`, and less
+/// frequent than one in `rarer_than_s`.
+///
+/// With one outage in T/3 of a run of length T, the run contains none with a probability of 5 % (e⁻³); each is longer than what
+/// the claim allows if it lasts longer than the allowed share of T/3.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BlindSpot {
+    /// In seconds.
+    pub longer_than_s: f64,
+    /// In seconds.
+    pub rarer_than_s: f64,
+}
+
+impl BlindSpot {
+    /// Of a claim that allows this share, 0 to 1, by a run of so many seconds.
+    pub fn of(allowed: f64, run_s: f64) -> BlindSpot {
+        let rarer_than_s = run_s / 3.0;
+        BlindSpot { longer_than_s: allowed * rarer_than_s, rarer_than_s }
+    }
+
+    /// What neither of them excludes.
+    pub fn and(self, other: BlindSpot) -> BlindSpot {
+        BlindSpot {
+            longer_than_s: self.longer_than_s.max(other.longer_than_s),
+            rarer_than_s: self.rarer_than_s.max(other.rarer_than_s),
+        }
+    }
 }
 
 /// Arrivals of which it is not known on which side of a bound they are.

@@ -35,7 +35,7 @@ pub mod windows;
 pub mod worker_load;
 
 pub use claim_rate::ClaimRate;
-pub use claim_share::{ClaimShare, Widening, WideningCause};
+pub use claim_share::{BlindSpot, ClaimShare, Widening, WideningCause};
 pub use comparison::{ComparisonJudgement, Refusal, SidedFinding};
 pub use coverage::{Coverage, CoveredSample, Integral, Window};
 pub use exemplar::{Exemplar, ExemplarKind};

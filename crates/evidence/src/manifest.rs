@@ -190,6 +190,9 @@ pub struct RequestSummary {
     pub requests: Option<u64>,
     /// How many of them failed.
     pub failed: Option<u64>,
+    /// How many there were a second.
+    #[serde(default)]
+    pub per_s: Option<f64>,
     /// How many more were due and never sent.
     pub dropped: u64,
     /// Quantiles of their times.

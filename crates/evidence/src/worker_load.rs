@@ -27,12 +27,12 @@ pub struct WorkerLoad {
 }
 
 impl WorkerLoad {
-    /// Of this worker of a run.
+    /// Of this worker of a run whose load was offered for so many seconds.
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    pub fn of(run: &dyn Run, worker: &Worker) -> Result<WorkerLoad, ReadError> {
-        let part = WorkerPart { run, worker };
+    pub fn of(run: &dyn Run, worker: &Worker, load_s: f64) -> Result<WorkerLoad, ReadError> {
+        let part = WorkerPart { run, worker, load_s };
         let cpu_cores = part.per_second("loop_cpu")?;
         let stalled = part.times(Metric::LoopStall)?.map(|turns| part.stalled(&turns));
         let lag = part.times(Metric::StartLag)?;
@@ -54,6 +54,7 @@ impl WorkerLoad {
 struct WorkerPart<'a> {
     run: &'a dyn Run,
     worker: &'a Worker,
+    load_s: f64,
 }
 
 impl<'a> WorkerPart<'a> {
@@ -67,7 +68,7 @@ impl<'a> WorkerPart<'a> {
         select(self.run.keys(), metric, move |key| has(key.instance)).collect()
     }
 
-    /// The sum of a series of rates over its loops, in the mean over the run.
+    /// The sum of a series of rates over its loops, in the mean over the load.
     fn per_second(&self, name: &str) -> Result<Option<f64>, ReadError> {
         let whole = Window::of(&self.run.whole());
         let is_own =
@@ -76,7 +77,7 @@ impl<'a> WorkerPart<'a> {
         for series in self.run.series().iter().filter(is_own) {
             *sum.get_or_insert(0.0) += Coverage::of(self.run, series)?.integral(whole).sum;
         }
-        Ok(sum.map(|sum| sum / f64::from(self.run.seconds().max(1))))
+        Ok(sum.filter(|_| self.load_s > 0.0).map(|sum| sum / self.load_s))
     }
 
     fn times(&self, metric: Metric) -> Result<Option<Histogram>, ReadError> {
@@ -90,7 +91,7 @@ impl<'a> WorkerPart<'a> {
     fn stalled(&self, turns: &Histogram) -> f64 {
         let long = turns.buckets().filter(|(low, ..)| *low >= STALL_US);
         let us: f64 = long.map(|(low, high, count)| (low + high) as f64 / 2.0 * count as f64).sum();
-        let time_us = f64::from(self.run.seconds()) * f64::from(self.worker.loops) * 1e6;
+        let time_us = self.load_s * f64::from(self.worker.loops) * 1e6;
         (us / time_us.max(1.0)).min(1.0)
     }
 }

@@ -68,6 +68,7 @@ impl CallFigures {
         receiver.receive(Event::Summary(RequestSummary {
             requests,
             failed,
+            per_s: self.stated.get(ALL, "rate"),
             times: times.into_iter().collect(),
             ..RequestSummary::default()
         }))

@@ -96,6 +96,7 @@ fn summary(figures: &StatedFigures, of: &str) -> RequestSummary {
         endpoint: if of == ALL { String::new() } else { endpoint(figures, of).to_owned() },
         requests,
         failed,
+        per_s: figures.get(of, "rate"),
         times: times.into_iter().collect(),
         ..RequestSummary::default()
     }

@@ -143,6 +143,7 @@ impl Counts {
         RequestSummary {
             requests: Some(self.answered + self.without_response),
             failed: Some(self.refused + self.without_response),
+            per_s: figures.get(ALL, "rate"),
             times: successes.into_iter().chain(all).collect(),
             ..RequestSummary::default()
         }

@@ -271,5 +271,12 @@ fn summary(figures: &StatedFigures) -> RequestSummary {
     let failed = requests.filter(|requests| *requests == all).map(|requests| requests - ok);
     let times = requests.and_then(|requests| figures.times(ALL, requests, failed));
     let times = times.map(|times| TimesSummary { rounding: DIGEST_ERROR, ..times });
-    RequestSummary { requests, failed, times: times.into_iter().collect(), ..RequestSummary::default() }
+    let per_s = figures.get(ALL, "rate");
+    RequestSummary {
+        requests,
+        failed,
+        per_s,
+        times: times.into_iter().collect(),
+        ..RequestSummary::default()
+    }
 }

@@ -2,17 +2,35 @@
 
 mod sentence;
 
-use evidence::{Claim, ClaimShare, Ending, Figure, Finding, Reason, Verdict};
-use workload::Comparison;
+use evidence::{BlindSpot, Claim, ClaimShare, Ending, Figure, Finding, Reason, Verdict};
+use workload::{Comparison, Measure};
 
 use crate::effects::has_offered_rate;
 use crate::facts::{Facts, MeasuredObjective};
-use crate::measure::{RateMeasurement, Value};
+use crate::measure::{RateMeasurement, ShareMeasurement, Value};
 use crate::numbers;
 
 /// The claim on every objective, in the plan's order.
 pub(crate) fn of(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Claim> {
-    facts.objectives.iter().map(|measured| claim(facts, measured, findings)).collect()
+    let mut claims: Vec<Claim> =
+        facts.objectives.iter().map(|measured| claim(facts, measured, findings)).collect();
+    let has_violated = claims.iter().any(|claim| claim.verdict == Verdict::Fail);
+    if has_violated && facts.decided().is_some() {
+        claims.iter_mut().filter(|claim| claim.verdict == Verdict::Pass).for_each(take_back_early_pass);
+    }
+    claims
+}
+
+/// A violated objective ends a run at the first look that shows it; a pass needs two looks in turn.
+fn take_back_early_pass(claim: &mut Claim) {
+    claim.verdict = Verdict::Inconclusive;
+    if let Some(share) = &mut claim.share {
+        share.blind_spot = None;
+    }
+    claim.reasons.push(Reason::Statement(
+        "The run ended early because another objective is violated, and a pass needs two looks in turn."
+            .to_owned(),
+    ));
 }
 
 fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Finding]) -> Claim {
@@ -26,6 +44,10 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
     if verdict == Verdict::Pass && !facts.can_pass() {
         verdict = Verdict::Inconclusive;
         reasons.push(Reason::Statement(cut_short(facts)));
+    }
+    if verdict == Verdict::Pass && facts.is_early_look() && has_seen_no_failure(measured) {
+        verdict = Verdict::Inconclusive;
+        reasons.push(Reason::Statement(NO_FAILURE_YET.to_owned()));
     }
     if verdict == Verdict::Fail && !facts.is_complete() && measured.may_be_met_by_more() {
         verdict = Verdict::Inconclusive;
@@ -56,19 +78,43 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
         bound: Figure::new("bound", measured.objective.bound, &measured.observed.unit),
         interval: measured.observed.interval,
         samples: measured.observed.samples,
-        share: share(measured),
+        share: share(measured, verdict),
         rate: measured.observed.rate.as_ref().map(RateMeasurement::claim),
         holds_in_k6: measured.observed.holds_in_k6,
         reasons,
     }
 }
 
+/// Why an early look does not pass what has had no failure.
+const NO_FAILURE_YET: &str = "Nothing had failed by then, which an outage in the rest of the run would change: only its planned \
+                              end shows that nothing fails.";
+
+/// Whether failures are asked about, and there was none.
+fn has_seen_no_failure(measured: &MeasuredObjective<'_>) -> bool {
+    let is_about_failures =
+        matches!(measured.objective.measure, Measure::ErrorRate | Measure::CheckRate { .. });
+    let is_none = |share: &ShareMeasurement| share.question.counts.most == 0;
+    is_about_failures && measured.observed.share.as_ref().is_some_and(is_none)
+}
+
 /// The share that decides the objective, by the evidence or by the figures of an imported source.
-fn share(measured: &MeasuredObjective<'_>) -> Option<ClaimShare> {
-    match &measured.observed.stated {
-        Some(stated) => stated.share.clone(),
-        None => measured.observed.share.as_ref().map(|share| sentence::claim_share(measured, share)),
+fn share(measured: &MeasuredObjective<'_>, verdict: Verdict) -> Option<ClaimShare> {
+    match (&measured.observed.stated, &measured.observed.share) {
+        (Some(stated), _) => stated.share.clone(),
+        (None, Some(share)) => {
+            let blind_spot = share.blind_spot().filter(|_| verdict == Verdict::Pass);
+            Some(ClaimShare { blind_spot, ..sentence::claim_share(measured, share) })
+        }
+        (None, None) => None,
     }
+}
+
+/// What the claims that pass do not exclude, said once for all of them.
+pub(crate) fn blind_spot(claims: &[Claim]) -> Option<String> {
+    let spots = claims.iter().filter_map(|claim| claim.share.as_ref()?.blind_spot);
+    let BlindSpot { longer_than_s, rarer_than_s } = spots.reduce(BlindSpot::and)?;
+    let [longer, rarer] = [longer_than_s, rarer_than_s].map(numbers::length);
+    Some(format!("Not excluded: outages longer than {longer} that come less than once in {rarer}."))
 }
 
 /// The observed value and what decides the objective, as a sentence.

@@ -125,7 +125,7 @@ impl<'a> Facts<'a> {
             Ok(MeasuredObjective { objective, observed })
         };
         let steady_states = steady_state::analyses(run, workload, &tables)?;
-        let workers = Workers::of(run)?;
+        let workers = Workers::of(run, &tables)?;
         let mut objectives = workload
             .objectives
             .iter()
@@ -171,7 +171,12 @@ impl<'a> Facts<'a> {
         self.end.is_some_and(|end| end.ending == Ending::Completed)
     }
 
-    /// How it ended early because every objective was decided, if it did: `after 50 % of the planned time: …`.
+    /// Whether only a part of the run is judged because that may decide it: it is under way, or ended at a look.
+    pub(crate) fn is_early_look(&self) -> bool {
+        self.is_looked_at || self.decided().is_some()
+    }
+
+    /// How it ended early because it was decided, if it did: `after 50 % of the planned time, …`.
     pub(crate) fn decided(&self) -> Option<String> {
         let until = self.workload.until_decided.as_ref()?;
         let at = self.stopped_at.map(|at| at.offset()).unwrap_or_default();

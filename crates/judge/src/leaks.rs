@@ -83,19 +83,23 @@ impl fmt::Display for Leak {
 pub struct LeakMargin {
     /// As a share of the series' level; never less than 1 MiB of memory and 5 of anything else.
     pub share: f64,
+    /// Memory that grows by the margin in steps of so many bytes must be excluded, too: the run lasts so long that it
+    /// would have had such a step with a probability of 95 %.
+    pub step_bytes: Option<f64>,
 }
 
 impl Default for LeakMargin {
     /// 1 % an hour.
     fn default() -> LeakMargin {
-        LeakMargin { share: 0.01 }
+        LeakMargin { share: 0.01, step_bytes: None }
     }
 }
 
 impl LeakMargin {
     /// The plan's, else 1 % an hour.
     pub fn of(workload: &Workload) -> LeakMargin {
-        workload.leak_margin.map_or_else(LeakMargin::default, |share| LeakMargin { share })
+        let share = workload.leak_margin.unwrap_or(LeakMargin::default().share);
+        LeakMargin { share, ..LeakMargin::default() }
     }
 
     fn per_hour(self, unit: &str, level: f64) -> f64 {
@@ -219,11 +223,13 @@ impl Analysis<'_> {
         let Some(blocks) = Blocks::of(&self.lives) else {
             return (Leak::Undetermined, "A single sample cannot show growth.".to_owned());
         };
-        let length = numbers::ms(blocks.length_s * 1e3);
+        let length = numbers::length(blocks.length_s);
         if blocks.count() < MIN_BLOCKS {
+            let needed_s = (blocks.block_s() * MIN_BLOCKS as f64).max(MIN_LENGTH_S);
             let because = format!(
-                "In {length} the effective sample size is {}; {MIN_BLOCKS} are needed.",
-                blocks.count()
+                "{} independent values in {length} are too few, {MIN_BLOCKS} are needed: {}.",
+                blocks.count(),
+                longer(needed_s - blocks.length_s)
             );
             return (Leak::Undetermined, because);
         }
@@ -251,11 +257,13 @@ impl Analysis<'_> {
 
     /// The answer for a series that showed no growth, of which more than `bound` an hour is excluded.
     fn no_growth(&self, blocks: &Blocks, bound: f64) -> (Leak, String) {
-        let length = numbers::ms(blocks.length_s * 1e3);
+        let length = numbers::length(blocks.length_s);
         if blocks.length_s < MIN_LENGTH_S {
             let needed = numbers::significant(MIN_LENGTH_S / 60.0);
-            let because =
-                format!("No growth was seen in {length}; {needed} min are needed to exclude a leak.");
+            let because = format!(
+                "No growth was seen in {length}; {needed} min are needed to exclude a leak: {}.",
+                longer(MIN_LENGTH_S - blocks.length_s)
+            );
             return (Leak::Undetermined, because);
         }
         let whole =
@@ -268,20 +276,35 @@ impl Analysis<'_> {
         let margin = self.margin.per_hour(unit, blocks.level());
         let shown = |value| numbers::quantity(value, unit);
         if bound > margin {
+            // The error of a slope falls with the power 3/2 of the time.
+            let needed_s = blocks.length_s * (bound / margin).powf(2.0 / 3.0);
             let because = format!(
-                "No growth was seen in {length}, and up to {} an hour is not excluded at 95 %; {} is the margin: run longer.",
+                "No growth was seen in {length}, and up to {} an hour is not excluded at 95 %; {} is the margin: {}.",
                 shown(bound),
-                shown(margin)
+                shown(margin),
+                longer(needed_s - blocks.length_s)
             );
             return (Leak::Undetermined, because);
         }
-        (
-            Leak::NoLeak,
-            format!(
-                "No growth was seen in {length}; more than {} an hour is excluded at 95 %.",
-                shown(bound)
-            ),
-        )
+        let steps = UnseenSteps::of(margin, blocks.length_s);
+        if let Some(size) = self.margin.step_bytes.filter(|size| unit == "bytes" && *size > steps.larger_than)
+        {
+            let because = format!(
+                "No growth was seen in {length}; steps of {} that grow by {} an hour may come too seldom to be seen: {}.",
+                shown(size),
+                shown(margin),
+                longer(UnseenSteps::length_for(size, margin) - blocks.length_s)
+            );
+            return (Leak::Undetermined, because);
+        }
+        let because = format!(
+            "No growth was seen in {length}; more than {} an hour is excluded at 95 %. Not excluded: steps larger than {} \
+             that come less than once in {}.",
+            shown(bound),
+            shown(steps.larger_than),
+            numbers::length(steps.rarer_than_s)
+        );
+        (Leak::NoLeak, because)
     }
 
     /// Why the idle floors of the last life show a leak.
@@ -294,6 +317,31 @@ impl Analysis<'_> {
         let floors = idle_floors::floors(&covered, idle, collections)?;
         idle_floors::sustained_rise(&floors, idle, self.analysed)
     }
+}
+
+/// Steps that a series is likely to have missed, and that make it grow by more than its margin. Of one step in a third of its
+/// length it has none with a probability of 5 % (e⁻³).
+struct UnseenSteps {
+    larger_than: f64,
+    rarer_than_s: f64,
+}
+
+impl UnseenSteps {
+    /// With this margin an hour, in a series of this length.
+    fn of(margin: f64, length_s: f64) -> UnseenSteps {
+        let rarer_than_s = length_s / 3.0;
+        UnseenSteps { larger_than: margin * rarer_than_s / 3_600.0, rarer_than_s }
+    }
+
+    /// How long a series must be, in seconds, to miss none of this size.
+    fn length_for(size: f64, margin: f64) -> f64 {
+        3.0 * size / margin * 3_600.0
+    }
+}
+
+/// `observe it for about 12 min longer`.
+fn longer(seconds: f64) -> String {
+    format!("observe it for about {} min longer", numbers::count((seconds / 60.0).ceil().max(1.0) as u64))
 }
 
 /// Whether the series contains garbage until the next collection: memory of a target that collects garbage.

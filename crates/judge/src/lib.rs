@@ -67,18 +67,34 @@ pub fn has_no_success(run: &dyn Run, workload: &Workload) -> Result<bool, JudgeE
     Ok(verdict::nothing_succeeded(&tables::Tables::of(run, workload)?).is_some())
 }
 
-/// The objectives that what there is so far of a `run` under way does not decide, by name. Its requests in flight may end in
-/// either way. Where the evidence invalidates the run as a whole, none is decided.
+/// What there is so far of a run under way does to its objectives, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Look {
+    /// Shown to be violated.
+    pub violated: Vec<String>,
+    /// Neither shown to be met nor to be violated.
+    pub undecided: Vec<String>,
+}
+
+/// Judges what there is so far of a `run` under way. Its requests in flight may end in either way. Where the evidence
+/// invalidates the run as a whole, no objective is decided.
 ///
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read.
-pub fn undecided(run: &dyn Run, workload: &Workload) -> Result<Vec<String>, JudgeError> {
+pub fn look(run: &dyn Run, workload: &Workload) -> Result<Look, JudgeError> {
     let mut facts = facts::Facts::of(run, workload, Provenance::Unsealed)?;
     facts.is_looked_at = true;
     let Judgement { verdict, claims, .. } = judgement(&facts);
-    let is_decided =
-        |claim: &Claim| verdict != Verdict::Invalid && matches!(claim.verdict, Verdict::Pass | Verdict::Fail);
-    Ok(claims.into_iter().filter(|claim| !is_decided(claim)).map(|claim| claim.name).collect())
+    let mut look = Look::default();
+    for Claim { name, verdict: of_claim, .. } in claims {
+        match of_claim {
+            Verdict::Pass | Verdict::Fail if verdict == Verdict::Invalid => look.undecided.push(name),
+            Verdict::Pass => {}
+            Verdict::Fail => look.violated.push(name),
+            _ => look.undecided.push(name),
+        }
+    }
+    Ok(look)
 }
 
 fn judgement(facts: &facts::Facts<'_>) -> Judgement {

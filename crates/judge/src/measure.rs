@@ -6,6 +6,7 @@ mod despite_stalls;
 mod family;
 mod metric;
 mod metric_shares;
+mod quantile_interval;
 mod ranges;
 mod rates;
 mod series;
@@ -46,7 +47,7 @@ pub(crate) struct Measurement {
     pub(crate) value: Value,
     /// The unit of value, bound and interval.
     pub(crate) unit: String,
-    /// The 95 % interval within this run.
+    /// Where the value lies within this run, each end at the confidence of a limit.
     pub(crate) interval: Option<(f64, f64)>,
     /// The number of observations.
     pub(crate) samples: u64,
@@ -104,6 +105,9 @@ pub(crate) fn observe(source: &MeasureSource<'_>, objective: &Objective) -> Resu
             Measure::Metric(measure) => metric_shares::observe(source, objective, measure)?,
             _ => shares::observe(source, objective)?,
         };
+        if let Some(share) = &measurement.share {
+            measurement.interval = quantile_interval::of(source, objective, share).or(measurement.interval);
+        }
         measurement.range = match &objective.measure {
             Measure::Metric(measure) => metric::range(source, objective, measure, &measurement)?,
             _ => values::observe(source, objective)?,
@@ -117,7 +121,7 @@ pub(crate) fn value(source: &MeasureSource<'_>, objective: &Objective) -> Result
     Ok(match &objective.measure {
         Measure::ResponseTime(statistic)
         | Measure::ServiceTime(statistic)
-        | Measure::IterationTime(statistic) => times::observe(source, objective, *statistic)?,
+        | Measure::IterationTime(statistic) => times::observe(source, objective, *statistic),
         Measure::ErrorRate => rates::error_rate(tables, filter),
         Measure::Goodput { within } => completions::goodput(source, filter, *within)?,
         Measure::Throughput => completions::throughput(source, filter)?,

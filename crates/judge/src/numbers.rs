@@ -57,6 +57,11 @@ pub(crate) fn ms(ms: f64) -> String {
     }
 }
 
+/// How long something lasts, given in seconds: `400 ms`, `90 s`, from two minutes on `20 min`.
+pub(crate) fn length(seconds: f64) -> String {
+    if seconds < 119.5 { ms(seconds * 1e3) } else { format!("{} min", significant(seconds / 60.0)) }
+}
+
 /// A value with the unit of a figure: `ms`, `1/s`, `1`, or that of a series.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
@@ -99,6 +104,7 @@ mod tests {
         let seen =
             [quantity(7380.0, "ms"), quantity(34.9, "ms"), quantity(299.5, "1/s"), quantity(0.85, "cores")];
         assert_eq!(seen, ["7.38 s", "34.9 ms", "300/s", "0.85 cores"]);
+        assert_eq!([length(0.4), length(90.0), length(1_200.0)], ["400 ms", "90 s", "20 min"]);
         assert_eq!((percent(0.761), quantile(0.999)), ("76.1 %".to_owned(), "p99.9".to_owned()));
     }
 }

@@ -5,12 +5,18 @@
 //! it (C. F. Manski, "Partial Identification of Probability Distributions", 2003). An objective is met where the upper
 //! limit of the second is allowed, and violated where the lower limit of the first is not.
 
-use stats::{Proportion, ShareLimits, UNKNOWN_DESIGN_EFFECT};
+#[cfg(doc)]
+use stats::UNKNOWN_DESIGN_EFFECT;
+use stats::{Proportion, ShareLimits};
 
-/// Length of the batches whose shares show how arrivals cluster, in seconds.
+/// The shortest batches of a run of a minute or more, in seconds.
 pub const BATCH_S: usize = 10;
-/// Fewer batches do not show it.
+/// Fewer batches do not show how arrivals cluster. So many are made of a run below a minute.
 pub const LEAST_BATCHES: usize = 6;
+/// No more are made of a long run: a target that is slow for minutes makes neighbouring short batches alike.
+const MOST_BATCHES: usize = 20;
+/// How many parts of a batch show by their correlation how much batches are alike.
+const PARTS: usize = 5;
 /// The confidence of each limit, one-sided.
 pub const CONFIDENCE: f64 = 0.95;
 /// The confidence of the design effect, one-sided. With 0.8 simulated runs at their bound passed in 9 % of the cases where
@@ -20,6 +26,11 @@ const EFFECT_CONFIDENCE: f64 = 0.90;
 const NEAR: f64 = 1.5;
 /// How many times as many arrivals as in this run may be asked for.
 const TIMES_AS_MANY: [u64; 7] = [2, 3, 5, 10, 20, 50, 100];
+/// Arrivals of so many seconds act as one in a question about a quantile where nothing shows how they cluster: a pause of the
+/// target hits those that are due while it lasts.
+const UNKNOWN_CLUSTER_S: f64 = 0.1;
+/// At least so many do.
+const UNKNOWN_CLUSTER: f64 = 3.0;
 /// Shares such as 1 − 0.95 are not exact in binary.
 pub(crate) const SHARE_ERROR: f64 = 1e-9;
 
@@ -90,6 +101,14 @@ pub struct ShareQuestion {
     pub allowed: f64,
     /// The confidence of each limit, one-sided: [`CONFIDENCE`].
     pub confidence: f64,
+    /// How many arrivals act as one where nothing shows how they cluster, at least 1: [`assumed_effect`] of objectives on
+    /// quantiles, [`UNKNOWN_DESIGN_EFFECT`] of others.
+    pub assumed_effect: f64,
+}
+
+/// How many arrivals are taken to act as one in a question about a quantile, where nothing shows how they cluster.
+pub fn assumed_effect(arrivals_per_s: f64) -> f64 {
+    (arrivals_per_s * UNKNOWN_CLUSTER_S).max(UNKNOWN_CLUSTER)
 }
 
 /// The answer to a question about a share.
@@ -149,6 +168,13 @@ impl ShareQuestion {
             design_effect,
             effective_sample: all / design_effect,
         }
+    }
+
+    /// The limits of the share beyond a time that so many are observed to exceed, if arrivals cluster there as they do at the
+    /// cuts.
+    pub(crate) fn limits_of_share(&self, share: f64) -> ShareLimits {
+        let effective = self.counts.arrivals as f64 / self.design_effects().of_all;
+        stats::share_limits(share * effective, effective, self.confidence)
     }
 
     /// How many arrivals would decide it, if their shares and clusters were the same; none where a hundred times as many
@@ -219,22 +245,23 @@ impl ShareQuestion {
 
     fn design_effects(&self) -> DesignEffects {
         let others = self.other_cuts.iter();
-        let cuts = || others.clone().chain([&self.at_bound]);
-        let largest = |effects: Vec<f64>| effects.into_iter().reduce(f64::max);
-        let least = if self.at_bound.batches().is_some() { 1.0 } else { UNKNOWN_DESIGN_EFFECT };
-        let or_unknown = |effect: Option<f64>| effect.unwrap_or(UNKNOWN_DESIGN_EFFECT).max(least);
-        let of_batches = or_unknown(largest(cuts().filter_map(Cut::design_effect).collect()));
+        let largest = |effects: &mut dyn Iterator<Item = f64>| effects.reduce(f64::max);
+        let batches = Batches::of(&self.at_bound.seconds);
+        let least = if batches.are_enough() { 1.0 } else { self.assumed_effect };
+        let or_unknown = |effect: Option<f64>| effect.unwrap_or(self.assumed_effect).max(least);
+        let of = |cut: &Cut| cut.design_effect(self.assumed_effect);
+        let of_all = or_unknown(largest(&mut others.clone().chain([&self.at_bound]).filter_map(of)));
         DesignEffects {
-            of_all: or_unknown(largest(cuts().filter_map(Cut::correlated_design_effect).collect())),
-            of_violation: of_batches.min(self.at_bound.arrivals_a_share().max(least)),
-            without_any: or_unknown(largest(others.filter_map(Cut::correlated_design_effect).collect())),
+            of_all,
+            of_violation: of_all.min(batches.arrivals_a_batch().max(least)),
+            without_any: or_unknown(largest(&mut others.filter_map(of))),
         }
     }
 }
 
 /// Observations per independent observation.
 struct DesignEffects {
-    /// For the upper limit: batches count as fewer where they are correlated.
+    /// For the upper limit.
     of_all: f64,
     /// For the lower limit: at worst the arrivals of one batch act like one. What was estimated beyond that is the error of
     /// few batches, and a target that died half-way has violated its objective.
@@ -244,54 +271,63 @@ struct DesignEffects {
 }
 
 impl Cut {
-    /// The design effect of its shares, as an upper limit; none where all or none are beyond it.
-    fn design_effect(&self) -> Option<f64> {
-        self.limited(stats::design_effect_of_shares(&self.shares(), EFFECT_CONFIDENCE)?)
-    }
-
-    /// The same where a batch resembles the one before, as far as seconds do.
-    fn correlated_design_effect(&self) -> Option<f64> {
-        let factor = match self.batches() {
-            Some(_) => stats::correlation_of_batches(&self.seconds, BATCH_S),
-            None => 1.0,
-        };
-        self.limited(stats::design_effect_of_shares(&self.shares(), EFFECT_CONFIDENCE)? * factor)
-    }
-
-    fn limited(&self, effect: f64) -> Option<f64> {
+    /// The design effect of its shares, as an upper limit, where a batch resembles the one before as far as its parts resemble
+    /// each other; none where all or none are beyond it.
+    fn design_effect(&self, assumed: f64) -> Option<f64> {
+        let Batches { length, shares } = Batches::of(&self.seconds);
+        let part = (length / PARTS).max(1);
+        let correlation = stats::correlation_of_batches(&joined(&self.seconds, part), length / part);
+        let effect = stats::design_effect_of_shares(&shares, EFFECT_CONFIDENCE)? * correlation;
         Some(match self.place {
             CutPlace::NearBound => effect,
-            CutPlace::FarFromBound => effect.min(UNKNOWN_DESIGN_EFFECT),
+            CutPlace::FarFromBound => effect.min(assumed),
         })
     }
+}
 
-    /// The shares that show how arrivals cluster: those of batches, of seconds where there are too few batches.
-    fn shares(&self) -> Vec<Proportion> {
-        let of_seconds = || self.seconds.iter().copied().filter(|share| share.whole > 0).collect();
-        self.batches().unwrap_or_else(of_seconds)
-    }
+/// The shares that show how arrivals cluster: a sixth of a run below a minute, then 10 s, and of runs longer than 200 s a
+/// twentieth.
+struct Batches {
+    /// In seconds.
+    length: usize,
+    /// Of those that have arrivals.
+    shares: Vec<Proportion>,
+}
 
-    /// How many arrivals such a share is of, on average; at least 1.
-    fn arrivals_a_share(&self) -> f64 {
-        let shares = self.shares();
-        let all: u64 = shares.iter().map(|share| share.whole).sum();
-        (all as f64 / shares.len().max(1) as f64).max(1.0)
-    }
-
-    /// Shares of [`BATCH_S`]; the remainder belongs to the last batch. None where they are fewer than [`LEAST_BATCHES`].
-    fn batches(&self) -> Option<Vec<Proportion>> {
-        let count = (self.seconds.len() / BATCH_S).max(1);
-        let batch = |batch: usize| {
-            let end = if batch + 1 == count { self.seconds.len() } else { (batch + 1) * BATCH_S };
-            let none = Proportion { part: 0, whole: 0 };
-            self.seconds[batch * BATCH_S..end].iter().fold(none, |sum, second| Proportion {
-                part: sum.part + second.part,
-                whole: sum.whole + second.whole,
-            })
+impl Batches {
+    fn of(seconds: &[Proportion]) -> Batches {
+        let run_s = seconds.len();
+        let length = match run_s < LEAST_BATCHES * BATCH_S {
+            true => (run_s / LEAST_BATCHES).max(1),
+            false => (run_s / MOST_BATCHES).max(BATCH_S),
         };
-        let batches: Vec<Proportion> = (0..count).map(batch).filter(|batch| batch.whole > 0).collect();
-        (batches.len() >= LEAST_BATCHES).then_some(batches)
+        let shares = joined(seconds, length).into_iter().filter(|batch| batch.whole > 0).collect();
+        Batches { length, shares }
     }
+
+    fn are_enough(&self) -> bool {
+        self.shares.len() >= LEAST_BATCHES
+    }
+
+    /// On average; at least 1.
+    fn arrivals_a_batch(&self) -> f64 {
+        let all: u64 = self.shares.iter().map(|share| share.whole).sum();
+        (all as f64 / self.shares.len().max(1) as f64).max(1.0)
+    }
+}
+
+/// The shares of so many seconds each; the remainder belongs to the last.
+fn joined(seconds: &[Proportion], length: usize) -> Vec<Proportion> {
+    let count = (seconds.len() / length).max(1);
+    let of = |nth: usize| {
+        let end = if nth + 1 == count { seconds.len() } else { (nth + 1) * length };
+        let none = Proportion { part: 0, whole: 0 };
+        seconds[nth * length..end].iter().fold(none, |sum, second| Proportion {
+            part: sum.part + second.part,
+            whole: sum.whole + second.whole,
+        })
+    };
+    (0..count).map(of).collect()
 }
 
 #[cfg(test)]

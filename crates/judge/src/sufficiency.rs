@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use workload::{Filter, Flow, Measure, Objective, Scenario, Schedule, Statistic, Step, Workload};
 
-use crate::shares::{CONFIDENCE, SHARE_ERROR};
+use crate::shares::{CONFIDENCE, SHARE_ERROR, assumed_effect};
 use crate::tables::is_any_or;
 
 /// The observations of one objective.
@@ -21,6 +21,8 @@ pub struct ExpectedObservations {
     pub least: Option<u64>,
     /// The same with observations that cluster as much as is assumed without knowledge.
     pub needed: Option<u64>,
+    /// How many observations act as one by that assumption.
+    pub assumed_effect: f64,
     /// How long the plan takes to make what is needed; none where it makes none, or at no rate of its own.
     pub time_needed: Option<Duration>,
     /// Whether none may be beyond the bound: then one violates it, however many there are.
@@ -50,7 +52,11 @@ fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservati
     let allowed = allowed_share(objective);
     let is_share = |share: &f64| *share > SHARE_ERROR && *share < 1.0;
     let least = allowed.filter(is_share).map(|allowed| stats::fewest_without(allowed, confidence));
-    let needed = least.map(|least| (least as f64 * stats::UNKNOWN_DESIGN_EFFECT) as u64);
+    let assumed_effect = match objective.measure {
+        Measure::ErrorRate | Measure::CheckRate { .. } => stats::UNKNOWN_DESIGN_EFFECT,
+        _ => assumed_effect(planned.as_ref().and_then(PlannedObservations::per_s).unwrap_or(0.0)),
+    };
+    let needed = least.map(|least| (least as f64 * assumed_effect).ceil() as u64);
     let time_needed = needed.zip(planned.as_ref()).and_then(|(needed, planned)| planned.time_of(needed));
     ExpectedObservations {
         name: objective.name.clone(),
@@ -58,6 +64,7 @@ fn observations(workload: &Workload, objective: &Objective) -> ExpectedObservati
         expected: planned.map(|planned| planned.count.round() as u64),
         least,
         needed,
+        assumed_effect,
         time_needed,
         allows_none: allowed.is_some_and(|share| share.abs() <= SHARE_ERROR),
         offered_below: offered
@@ -104,6 +111,11 @@ struct PlannedObservations {
 }
 
 impl PlannedObservations {
+    fn per_s(&self) -> Option<f64> {
+        let seconds = self.length?.as_secs_f64();
+        (seconds > 0.0).then(|| self.count / seconds)
+    }
+
     fn time_of(&self, needed: u64) -> Option<Duration> {
         let seconds = self.length?.as_secs_f64() * needed as f64 / self.count;
         Duration::try_from_secs_f64(seconds).ok()

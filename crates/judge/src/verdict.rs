@@ -64,6 +64,7 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
                 open,
                 partial_pass::sentence(claims, verdict),
                 claims::assumption(facts, claims),
+                claims::blind_spot(claims),
                 claims::stopped_early(facts),
             ];
             return (verdict, joined(sentences));
@@ -73,10 +74,14 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
         return (Verdict::Inconclusive, claims::cut_short(facts));
     }
     let met = format!("{} met.", noun.counted(answered, answered));
-    (
-        Verdict::Pass,
-        joined([Some(met), open, claims::assumption(facts, claims), claims::stopped_early(facts)]),
-    )
+    let sentences = [
+        Some(met),
+        open,
+        claims::assumption(facts, claims),
+        claims::blind_spot(claims),
+        claims::stopped_early(facts),
+    ];
+    (Verdict::Pass, joined(sentences))
 }
 
 fn joined<const N: usize>(sentences: [Option<String>; N]) -> String {

@@ -61,8 +61,11 @@ pub struct Overrides {
     pub load: Option<f64>,
     /// `--seed N`.
     pub seed: Option<u64>,
-    /// `--until-decided`: the run ends as soon as every objective is decided.
+    /// `--until-decided`: the run ends as soon as every objective is decided or one is violated.
     pub until_decided: bool,
+    /// `--abort-on-fail`: each objective that can be watched ends the run as soon as it fails, without a delay unless the
+    /// plan gives one.
+    pub abort_on_fail: bool,
 }
 
 /// The largest plan, in bytes.
@@ -71,6 +74,8 @@ const MAX_PLAN_BYTES: usize = 4 << 20;
 const DEFAULT_SEED: u64 = 1;
 
 const NOTHING_TO_DECIDE: &str = "the run is to end when every objective is decided, and the plan has none: add `[objectives]`, or leave this out";
+const NOTHING_TO_ABORT_ON: &str =
+    "no objective of the plan can end the run: those on times, `error_rate` and `check_rate` can";
 
 /// Read the plan at `path`. Paths in it are relative to its folder; `env` looks up environment variables.
 ///
@@ -162,6 +167,9 @@ impl PlanReader<'_> {
         }
         workload.objectives = objectives::read(root, &workload);
         overrides::scale_delays(&mut workload.objectives, self.overrides);
+        if self.overrides.abort_on_fail && !overrides::abort_on_fail(&mut workload.objectives) {
+            issues.add_whole("command line", NOTHING_TO_ABORT_ON.to_owned());
+        }
         if until_decided && workload.objectives.is_empty() {
             match root.get("until_decided").filter(|_| !self.overrides.until_decided) {
                 Some(item) => item.wrong(NOTHING_TO_DECIDE),

@@ -263,10 +263,14 @@ pub(crate) struct OverrideArguments {
     /// Seed of every random choice
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// End the run as soon as every objective is decided. It is also judged after 25, 50 and 75 % of the planned time,
-    /// each time with a confidence of 98.1 % instead of 95 %
+    /// End the run as soon as every objective passes twice in turn, or one is violated. It is also judged after 25, 50 and
+    /// 75 % of the planned time, from 60 s on, each time with a confidence of 98.1 % instead of 95 %
     #[arg(long)]
     pub(crate) until_decided: bool,
+    /// End the run as soon as an objective on times, failures or checks does not hold for what was observed so far, as
+    /// `abort_on = "fail"` does in a plan
+    #[arg(long)]
+    pub(crate) abort_on_fail: bool,
 }
 
 /// Which parts of a run file are written where.

@@ -84,6 +84,7 @@ fn warning(objective: &ExpectedObservations) -> String {
     let (expected, least) = (objective.expected.unwrap_or(0), objective.least.unwrap_or(0));
     let needed = number::count(objective.needed.unwrap_or(0));
     let count = number::count(expected);
+    let together = format!("{} requests", number::significant(objective.assumed_effect, 3));
     let longer = match (objective.time_needed, expected) {
         (Some(time), _) => format!("plan {} at this rate, or a higher rate", duration(time)),
         (None, 0) => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),
@@ -91,14 +92,14 @@ fn warning(objective: &ExpectedObservations) -> String {
     };
     if expected < least {
         format!(
-            "cannot be shown by {count} requests: even if none is beyond its bound it needs {}, or {needed} where ten \
-             requests count as one, as they do until a run shows how they vary; {longer}",
+            "cannot be shown by {count} requests: even if none is beyond its bound it needs {}, or {needed} where {together} \
+             count as one, as they do until a run shows how they vary; {longer}",
             number::count(least)
         )
     } else {
         format!(
-            "may stay undecided: it gets {count} requests and needs {needed}, even if none is beyond its bound: ten requests \
-             count as one until a run shows how they vary; {longer}"
+            "may stay undecided: it gets {count} requests and needs {needed}, even if none is beyond its bound: {together} count \
+             as one until a run shows how they vary; {longer}"
         )
     }
 }

@@ -1,4 +1,4 @@
-//! Ends a run as soon as every objective is decided: at the times that were planned before it began, what its file has by
+//! Ends a run as soon as every objective passes at two looks in turn, or one is violated: at the times that were planned before it began, what its file has by
 //! then is judged, on a thread of its own that neither offers load nor records.
 
 use std::path::PathBuf;
@@ -11,6 +11,7 @@ use engine::{Command, Control};
 use evidence::delivered::DeliveredSeconds;
 use evidence::sink::{Sink, SinkError};
 use evidence::{Observed, RunEnd, Tick};
+use judge::Look;
 use workload::Workload;
 
 use crate::failure::{CommandResult, Failure};
@@ -30,6 +31,14 @@ enum Order {
     /// Judge what there is after this time.
     Look(Duration),
     End,
+}
+
+/// What passed at a look.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Passed {
+    /// Every objective.
+    All,
+    NotAll,
 }
 
 /// What a look needs.
@@ -78,33 +87,45 @@ impl Looking {
     fn obey(&self, orders: &Receiver<Order>) {
         // It judges as well, only sooner, where this is refused.
         let _ = rustix::process::nice(NICENESS);
+        let mut before = Passed::NotAll;
         while let Ok(Order::Look(at)) = orders.recv() {
             if self.control.command() == Command::Run {
-                self.look(at);
+                before = self.look(at, before);
             }
         }
     }
 
-    fn look(&self, at: Duration) {
+    /// One look, after one at which this passed. A pass needs two in turn, because a look may be before what comes seldom.
+    fn look(&self, at: Duration, before: Passed) -> Passed {
         let at_s = at.as_secs();
-        match self.undecided() {
-            Err(error) => note(format_args!("cannot judge the run so far: {error:#}; it continues")),
-            Ok(names) if !names.is_empty() => {
-                note(format_args!("at {at_s} s not decided yet: {}", names.join(", ")));
+        let why = match self.judged() {
+            Err(error) => {
+                note(format_args!("cannot judge the run so far: {error:#}; it continues"));
+                return Passed::NotAll;
             }
-            Ok(_) if self.control.command() == Command::Run => {
+            Ok(Look { violated, .. }) if !violated.is_empty() => format!("violated: {}", violated.join(", ")),
+            Ok(Look { undecided, .. }) if !undecided.is_empty() => {
+                note(format_args!("at {at_s} s not decided yet: {}", undecided.join(", ")));
+                return Passed::NotAll;
+            }
+            Ok(_) if before == Passed::NotAll => {
                 note(format_args!(
-                    "stopping: every objective is decided at {at_s} s; no new arrivals, waiting for what is in flight"
+                    "at {at_s} s every objective passes; the run ends if all do at the next look, too"
                 ));
-                self.ended_by.set(EarlyEnd::Decided);
-                self.control.drain();
+                return Passed::All;
             }
-            Ok(_) => {}
+            Ok(_) => "every objective passed twice in turn".to_owned(),
+        };
+        if self.control.command() == Command::Run {
+            note(format_args!("stopping at {at_s} s, {why}; no new arrivals, waiting for what is in flight"));
+            self.ended_by.set(EarlyEnd::Decided);
+            self.control.drain();
         }
+        Passed::All
     }
 
-    fn undecided(&self) -> anyhow::Result<Vec<String>> {
-        Ok(judge::undecided(&Stored::so_far(&self.path)?, &self.workload)?)
+    fn judged(&self) -> anyhow::Result<Look> {
+        Ok(judge::look(&Stored::so_far(&self.path)?, &self.workload)?)
     }
 }
 

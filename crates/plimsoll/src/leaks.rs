@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use archive::Stored;
 use evidence::TerminalText;
-use judge::leaks::{Leak, LeakAnswer, LeakMargin};
+use judge::leaks::{Leak, LeakAnswer};
 
 use crate::arguments::LeaksArguments;
 use crate::failure::{CommandResult, Failure};
@@ -27,20 +27,19 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
         };
         let received = Received::at([Path::new(file)])?;
         received.reach().confine();
-        return answer(received.read_one()?, arguments.margin);
+        return answer(received.read_one()?, arguments);
     };
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
     let watched = monitor::watched(&arguments.subjects, None)?;
     let file = monitor::watch(watched, Some(length), keep)?;
-    answer(Stored::open(file.path()).map_err(Failure::usage)?, arguments.margin)
+    answer(Stored::open(file.path()).map_err(Failure::usage)?, arguments)
 }
 
 /// The answer for a run file. Changed evidence shows and excludes nothing.
-fn answer(run: Stored, margin: Option<LeakMargin>) -> CommandResult<u8> {
+fn answer(run: Stored, arguments: &LeaksArguments) -> CommandResult<u8> {
     let StoredRun { run, workload, provenance } = StoredRun::of(run)?;
     let invalid = integrity::state(provenance, run.path())?;
-    let margin = margin.unwrap_or_else(|| LeakMargin::of(&workload));
-    let answers = judge::leaks::of(&run, &workload, margin).map_err(Failure::own)?;
+    let answers = judge::leaks::of(&run, &workload, arguments.margin_of(&workload)).map_err(Failure::own)?;
     let Some(code) = invalid else { return print(&answers) };
     // That there are none may be the change.
     if !answers.is_empty() {

@@ -32,5 +32,6 @@ pub(crate) fn overrides(arguments: &OverrideArguments) -> Overrides {
         load: arguments.load,
         seed: arguments.seed,
         until_decided: arguments.until_decided,
+        abort_on_fail: arguments.abort_on_fail,
     }
 }

@@ -148,7 +148,7 @@ impl Recording {
                 format!("ended early by the script's thresholds on {metrics}")
             }
             (Ending::Interrupted, _) => interrupted.to_owned(),
-            (Ending::Decided, _) => "ended early: every objective was decided".to_owned(),
+            (Ending::Decided, _) => "ended early: it was decided".to_owned(),
             (Ending::Stopped(_), Some(EarlyEnd::Violated(violation))) => {
                 format!("ended early by the plan's stop rule for {violation}")
             }

@@ -45,7 +45,7 @@ fn case(shown: &ClaimSummary) -> TestCase {
     let claim = &shown.claim;
     let mut numbers = format!("observed {}, limit {}", shown.observed(), shown.bound());
     if let Some(interval) = shown.interval() {
-        numbers.push_str(&format!(", 95 % interval {interval}"));
+        numbers.push_str(&format!(", between {interval}, each end at 95 %"));
     }
     numbers.push_str(&format!(", n = {}", number::count(claim.samples)));
     if let Some(holds) = claim.holds_in_k6 {

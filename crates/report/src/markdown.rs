@@ -91,7 +91,7 @@ fn claims(out: &mut String, claims: &[ClaimSummary]) {
         return;
     }
     out.push_str(
-        "| | claim | observed | limit | 95 % interval | n |\n| --- | --- | ---: | ---: | ---: | ---: |\n",
+        "| | claim | observed | limit | interval | n |\n| --- | --- | ---: | ---: | ---: | ---: |\n",
     );
     for shown in claims.iter().take(MAX_CLAIMS) {
         let claim = &shown.claim;

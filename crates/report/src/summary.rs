@@ -258,7 +258,7 @@ impl Summary {
             checks: tally.checks(),
             connections: tally.connections(),
             generator: tally.generator(run.end()),
-            workers: workers::of(run)?,
+            workers: workers::of(run, phases.iter().map(|phase| phase.covered_s).sum())?,
             cpu: observed::cpu(run, workload, &tally.answers)?,
             metrics: script_metrics::of(run)?,
             beside_k6: beside_k6::of(run, workload)?,

@@ -5,8 +5,8 @@ use crate::episodes::{EpisodeLength, EpisodeShape};
 use crate::leaks::{LeakShape, SeriesTrend};
 use crate::question::{Limits, Truth};
 use crate::steady::SteadyShape;
-use crate::target::{Admission, FIFO, Server, TargetShape};
-use crate::verdicts::{JudgedAt, Measured, RunShape, Stalls};
+use crate::target::{Admission, Demand, FIFO, Server, TargetShape, Wander};
+use crate::verdicts::{Arrivals, JudgedAt, Measured, RunShape, Stalls};
 
 /// A kind of runs or series, not yet simulated.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +73,7 @@ const P95_AND_ERRORS: &[Measured] = &[Measured::Quantile(0.95), Measured::ErrorR
 const QUIET: RunShape = RunShape {
     name: "one worker, FIFO",
     description: "100 arrivals a second at random, 6 ms each of one worker, which is busy for 60 % of the time",
-    arrivals: "poisson",
+    arrivals: Arrivals::Poisson,
     rate: 100,
     seconds: 120,
     target: FIFO,
@@ -90,12 +90,135 @@ const SLOWER: RunShape = RunShape { rate: 50, seconds: 240, target: SLOWER_FIFO,
 /// Twice as long, so that its first quarter shows how arrivals cluster.
 const LOOKED_AT: RunShape = RunShape { seconds: 240, judged: JudgedAt::Looks, ..QUIET };
 
+/// Requests that wait for nothing, and whose times all have the same distribution.
+const INDEPENDENT: TargetShape =
+    TargetShape { server: Server::Unbounded, demand: Demand::LogNormal { deviation: 0.5 }, ..FIFO };
+/// The same at a level that changes from second to second.
+const fn wandering(correlation: f64) -> TargetShape {
+    TargetShape { wander: Some(Wander { correlation, deviation: 0.3 }), ..INDEPENDENT }
+}
+const BUSY_80: TargetShape = TargetShape { service_ms: 8.0, ..FIFO };
+const BUSY_90: TargetShape = TargetShape { service_ms: 9.0, ..FIFO };
+/// A second of ten.
+const SECONDS_APART: EpisodeShape =
+    EpisodeShape { gap_s: 9.0, length: EpisodeLength::Exponential { mean_s: 1.0 } };
+/// A second of half a minute.
+const HALF_A_MINUTE_APART: EpisodeShape =
+    EpisodeShape { gap_s: 30.0, length: EpisodeLength::Exponential { mean_s: 1.0 } };
+
 const RUNS: &[RunShape] = &[
+    RunShape {
+        name: "10 s, independent requests",
+        description: "100 arrivals a second that wait for nothing",
+        seconds: 10,
+        target: INDEPENDENT,
+        ..QUIET
+    },
+    RunShape {
+        name: "10 s, one worker, 60 % busy",
+        description: "the shortest run of a queue",
+        seconds: 10,
+        ..QUIET
+    },
+    RunShape {
+        name: "15 s, one worker, 80 % busy",
+        description: "100 arrivals a second that take 8 ms each",
+        seconds: 15,
+        target: BUSY_80,
+        ..QUIET
+    },
+    RunShape {
+        name: "30 s, independent requests, 20 a second",
+        description: "600 requests that wait for nothing",
+        rate: 20,
+        seconds: 30,
+        target: INDEPENDENT,
+        ..QUIET
+    },
+    RunShape {
+        name: "30 s, one worker, 80 % busy",
+        description: "100 arrivals a second that take 8 ms each",
+        seconds: 30,
+        target: BUSY_80,
+        ..QUIET
+    },
+    RunShape {
+        name: "30 s, one worker, 90 % busy",
+        description: "100 arrivals a second that take 9 ms each",
+        seconds: 30,
+        target: BUSY_90,
+        ..QUIET
+    },
+    RunShape {
+        name: "30 s, level of seconds, lag-1 correlation 0.3",
+        description: "what requests take changes by 30 % from second to second, a little like the second before",
+        seconds: 30,
+        target: wandering(0.3),
+        ..QUIET
+    },
+    RunShape {
+        name: "30 s, independent failures",
+        description: "five of a hundred requests fail, whatever the others do",
+        seconds: 30,
+        target: TargetShape { failing: 0.05, ..INDEPENDENT },
+        objectives: &[Measured::ErrorRate],
+        ..QUIET
+    },
+    RunShape {
+        name: "50 s, one worker, 90 % busy",
+        description: "100 arrivals a second that take 9 ms each",
+        seconds: 50,
+        target: BUSY_90,
+        ..QUIET
+    },
+    RunShape {
+        name: "60 s, level of seconds, lag-1 correlation 0.8",
+        description: "what requests take changes by 30 % over some seconds",
+        seconds: 60,
+        target: wandering(0.8),
+        ..QUIET
+    },
+    RunShape {
+        name: "60 s, slow for a second of ten",
+        description: "now and then everything takes ten times as long, for a second",
+        seconds: 60,
+        target: TargetShape { slow: Some(SECONDS_APART), ..INDEPENDENT },
+        ..QUIET
+    },
+    RunShape {
+        name: "120 s, heavy tails",
+        description: "one worker, 60 % busy with requests of a Pareto distribution (exponent 2.2)",
+        target: TargetShape { demand: Demand::Pareto { exponent: 2.2 }, ..FIFO },
+        objectives: &[Measured::Quantile(0.99)],
+        ..QUIET
+    },
+    RunShape {
+        name: "300 s, closed model, failures come back at once",
+        description: "ten users, 100 ms a request; for a second each half minute all fail within 1 ms, and the users are back",
+        arrivals: Arrivals::Closed { users: 10 },
+        seconds: 300,
+        target: TargetShape {
+            service_ms: 100.0,
+            demand: Demand::Exponential,
+            outages: Some(HALF_A_MINUTE_APART),
+            ..INDEPENDENT
+        },
+        objectives: &[Measured::ErrorRate],
+        ..QUIET
+    },
+    RunShape {
+        name: "ten minutes, level of a minute, lag-1 correlation 0.95",
+        description: "what requests take changes by 30 % over a minute, 20 a second",
+        rate: 20,
+        seconds: 600,
+        target: wandering(0.95),
+        ..QUIET
+    },
     QUIET,
     RunShape {
         name: "one worker, constant arrivals",
         description: "the same worker, and an arrival exactly every 10 ms",
-        arrivals: "even",
+        arrivals: Arrivals::Even,
         ..QUIET
     },
     RunShape {
@@ -169,7 +292,7 @@ const RUNS: &[RunShape] = &[
     RunShape {
         name: "neighbours take half, constant arrivals",
         description: "the same with an arrival due every 20 ms",
-        arrivals: "even",
+        arrivals: Arrivals::Even,
         stalls: HALF,
         ..SLOWER
     },
@@ -262,7 +385,19 @@ const RUNS: &[RunShape] = &[
     RunShape {
         name: "until decided: one worker, constant arrivals",
         description: "one worker, 60 % busy; the run is judged after each quarter, and its first answer counts",
-        arrivals: "even",
+        arrivals: Arrivals::Even,
+        ..LOOKED_AT
+    },
+    RunShape {
+        name: "until decided: one worker, 90 % busy",
+        description: "queues come and go; judged after each quarter",
+        target: BUSY_90,
+        ..LOOKED_AT
+    },
+    RunShape {
+        name: "until decided: level of seconds, lag-1 correlation 0.8",
+        description: "what requests take changes by 30 % over some seconds; judged after each quarter",
+        target: wandering(0.8),
         ..LOOKED_AT
     },
     RunShape {

@@ -57,6 +57,8 @@ pub(crate) struct Offered {
 /// How a generator offers load.
 #[derive(Debug)]
 pub(crate) struct Offering {
+    /// Until when each response is followed by the user's next request; none in an open model.
+    pub(crate) repeated_until: Option<Instant>,
     /// When its thread does not run.
     pub(crate) stalls: Episodes,
     /// How long a request waits for its response, from when it was sent.
@@ -67,7 +69,8 @@ pub(crate) struct Offering {
 
 /// Offers `arrivals`, in order, to the target. A target is not informed of a request whose time limit has passed.
 pub(crate) fn offer(arrivals: &[Instant], target: &mut Target, offering: Offering) -> Offered {
-    let Offering { mut stalls, time_limit, end } = offering;
+    let Offering { repeated_until, mut stalls, time_limit, end } = offering;
+    let mut arrivals = arrivals.to_vec();
     let mut generator = Generator {
         offered: Offered { fates: arrivals.iter().map(|due| Fate::of(*due)).collect(), stalls: Vec::new() },
         perturbation: Perturbation::new(Disturbed::default()),
@@ -90,6 +93,10 @@ pub(crate) fn offer(arrivals: &[Instant], target: &mut Target, offering: Offerin
         generator.woke(now, now.since(due));
         while let Some(response) = target.take_response(now) {
             generator.ended(response.arrival, response.outcome, now);
+            if repeated_until.is_some_and(|until| now < until) {
+                arrivals.push(now);
+                generator.offered.fates.push(Fate::of(now));
+            }
         }
         while open.front().is_some_and(|first| generator.is_over(*first, now, time_limit)) {
             open.pop_front().into_iter().for_each(|first| generator.ended(first, Outcome::Timeout, now));
@@ -170,7 +177,7 @@ mod tests {
         let mut target = Target::new(shape, &random);
         let end = Instant::from_nanos(90_000_000_000);
         let stalls = Episodes::new(stalls, random.fork(0));
-        offer(&arrivals, &mut target, Offering { stalls, time_limit, end })
+        offer(&arrivals, &mut target, Offering { repeated_until: None, stalls, time_limit, end })
     }
 
     fn perturbed(offered: &Offered) -> usize {

@@ -17,32 +17,35 @@ const LOOP_CPU: f64 = 0.05;
 /// The run that offered this load by this workload, which has one scenario with one step.
 pub(crate) fn record(workload: &Workload, offered: &Offered) -> MemoryRun {
     let end = workload.phases.last().map_or(Instant::EPOCH, |phase| Instant::at(phase.end));
-    record_to(workload, offered, LoadEnd { at: end, ending: Ending::Completed })
+    record_to(workload, offered, LoadEnd { at: end, is_over: true })
 }
 
-/// The run, had it been decided at this time: nothing that was due later was started, what was in flight was waited for.
+/// What there is of the run at this time, while it goes on.
 pub(crate) fn record_until(workload: &Workload, offered: &Offered, at: Instant) -> MemoryRun {
     let is_due = |fate: &&Fate| fate.due < at;
-    let fates: Vec<Fate> = offered.fates.iter().filter(is_due).copied().collect();
+    let so_far = |fate: &Fate| Fate { ended: fate.ended.filter(|ended| *ended < at), ..*fate };
+    let fates: Vec<Fate> = offered.fates.iter().filter(is_due).map(so_far).collect();
     let offered = Offered { fates, stalls: offered.stalls.clone() };
-    record_to(workload, &offered, LoadEnd { at, ending: Ending::Decided })
+    record_to(workload, &offered, LoadEnd { at, is_over: false })
 }
 
-/// When and why nothing was due any more.
+/// Until when arrivals were due.
 struct LoadEnd {
     at: Instant,
-    ending: Ending,
+    /// Whether the run ended then, and waited for what was in flight.
+    is_over: bool,
 }
 
 fn record_to(workload: &Workload, offered: &Offered, end: LoadEnd) -> MemoryRun {
-    let LoadEnd { at: end, ending } = end;
+    let LoadEnd { at: end, is_over } = end;
     let last = offered.fates.iter().filter_map(|fate| fate.ended).max().unwrap_or(end).max(end);
     let mut recorder = Recorder::new(workload);
     let seconds = Second::all_of(offered, last);
     recorder.load_end = end;
     for (number, second) in (0..).zip(&seconds) {
         recorder.tick.second = number;
-        second.due.iter().for_each(|fate| recorder.due(fate, last));
+        let in_flight_until = is_over.then_some(last);
+        second.due.iter().for_each(|fate| recorder.due(fate, in_flight_until));
         second.sent.iter().for_each(|fate| recorder.sent(fate));
         second.ended.iter().for_each(|fate| recorder.ended(fate));
         for late in &second.stalls {
@@ -50,15 +53,17 @@ fn record_to(workload: &Workload, offered: &Offered, end: LoadEnd) -> MemoryRun 
         }
         recorder.hand_over();
     }
-    let in_flight = recorder.left;
-    recorder.run.finish(RunEnd {
-        ending,
-        last_second: last.second(),
-        requests_in_flight: in_flight,
-        iterations_in_flight: in_flight,
-        folded_endpoints: 0,
-        folded_ticks: 0,
-    });
+    if is_over {
+        let in_flight = recorder.left;
+        recorder.run.finish(RunEnd {
+            ending: Ending::Completed,
+            last_second: last.second(),
+            requests_in_flight: in_flight,
+            iterations_in_flight: in_flight,
+            folded_endpoints: 0,
+            folded_ticks: 0,
+        });
+    }
     recorder.run
 }
 
@@ -167,7 +172,7 @@ impl<'w> Recorder<'w> {
         self.tick.record_ns(key, took.as_nanos() as u64);
     }
 
-    fn due(&mut self, fate: &Fate, last: Instant) {
+    fn due(&mut self, fate: &Fate, run_end: Option<Instant>) {
         self.count(Metric::Scheduled);
         let Some(sent) = fate.sent else {
             self.count(Metric::DroppedLate);
@@ -175,10 +180,10 @@ impl<'w> Recorder<'w> {
         };
         self.count(Metric::Started);
         self.count(Metric::Requests);
-        self.add_in_flight(sent, fate.ended.unwrap_or(last));
-        if fate.ended.is_none() {
+        self.add_in_flight(sent, fate.ended.or(run_end).unwrap_or(self.load_end));
+        if let (None, Some(run_end)) = (fate.ended, run_end) {
             self.left += 1;
-            self.time(Metric::InFlightAge, None, last.since(fate.due));
+            self.time(Metric::InFlightAge, None, run_end.since(fate.due));
         }
     }
 

@@ -17,8 +17,11 @@ const FAILING: Duration = Duration::from_millis(1);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TargetShape {
     pub(crate) server: Server,
-    /// What a request takes of a worker, in the mean; exponentially distributed.
+    /// What a request takes of a worker, in the mean.
     pub(crate) service_ms: f64,
+    pub(crate) demand: Demand,
+    /// How the time that everything takes changes from second to second.
+    pub(crate) wander: Option<Wander>,
     pub(crate) admission: Admission,
     /// Share of the requests that fail, independently of each other.
     pub(crate) failing: f64,
@@ -34,6 +37,8 @@ pub(crate) struct TargetShape {
 pub(crate) const FIFO: TargetShape = TargetShape {
     server: Server::Fifo { workers: 1 },
     service_ms: 6.0,
+    demand: Demand::Exponential,
+    wander: None,
     admission: Admission::All,
     failing: 0.0,
     outages: None,
@@ -41,9 +46,74 @@ pub(crate) const FIFO: TargetShape = TargetShape {
     frozen: None,
 };
 
+/// How what requests take is distributed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Demand {
+    Exponential,
+    /// With this standard deviation of the logarithm.
+    LogNormal {
+        deviation: f64,
+    },
+    /// With this exponent of the tail, above 1.
+    Pareto {
+        exponent: f64,
+    },
+}
+
+impl Demand {
+    fn draw(self, mean: f64, random: &mut Random) -> f64 {
+        match self {
+            Demand::Exponential => random.exponential(mean),
+            Demand::LogNormal { deviation } => {
+                mean * (deviation * random.normal() - deviation.powi(2) / 2.0).exp()
+            }
+            Demand::Pareto { exponent } => {
+                mean * (exponent - 1.0) / exponent * random.uniform().powf(-1.0 / exponent)
+            }
+        }
+    }
+}
+
+/// A level whose logarithm is a first-order autoregression, a value a second.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wander {
+    /// With the second before.
+    pub(crate) correlation: f64,
+    /// Its standard deviation over a long time.
+    pub(crate) deviation: f64,
+}
+
+/// A level at work.
+#[derive(Debug)]
+struct Level {
+    shape: Option<Wander>,
+    random: Random,
+    second: u32,
+    logarithm: f64,
+}
+
+impl Level {
+    fn new(shape: Option<Wander>, mut random: Random) -> Level {
+        let logarithm = shape.map_or(0.0, |shape| shape.deviation * random.normal());
+        Level { shape, random, second: 0, logarithm }
+    }
+
+    fn at(&mut self, at: Instant) -> f64 {
+        let Some(Wander { correlation, deviation }) = self.shape else { return 1.0 };
+        while self.second < at.second() {
+            let news = deviation * (1.0 - correlation.powi(2)).sqrt() * self.random.normal();
+            self.logarithm = correlation * self.logarithm + news;
+            self.second += 1;
+        }
+        self.logarithm.exp()
+    }
+}
+
 /// In which order requests are worked on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Server {
+    /// All at once, each as if it were alone.
+    Unbounded,
     /// First come, first served, by so many workers.
     Fifo { workers: usize },
     /// One worker whose time all requests share equally.
@@ -85,6 +155,7 @@ pub(crate) struct Target {
     outages: Episodes,
     slow: Episodes,
     frozen: Episodes,
+    level: Level,
     tokens: f64,
     /// When it was last looked at.
     at: Instant,
@@ -104,6 +175,7 @@ impl Target {
             outages: Episodes::new(shape.outages, random.fork(2)),
             slow: Episodes::new(shape.slow, random.fork(3)),
             frozen: Episodes::new(shape.frozen, random.fork(4)),
+            level: Level::new(shape.wander, random.fork(5)),
             tokens: if let Admission::Limited { burst, .. } = shape.admission { burst } else { 0.0 },
             at: Instant::EPOCH,
             workers: std::iter::repeat_n(Reverse(Instant::EPOCH), workers).collect(),
@@ -117,7 +189,8 @@ impl Target {
     pub(crate) fn offer(&mut self, at: Instant, arrival: usize) {
         self.sharing.advance(at, &mut self.ready);
         let chance = self.random.uniform();
-        let mut demand_s = self.random.exponential(self.shape.service_ms / 1e3);
+        let mut demand_s = self.shape.demand.draw(self.shape.service_ms / 1e3, &mut self.random);
+        demand_s *= self.level.at(at);
         if let Some(outcome) = self.refusal(at) {
             self.ready.push(Reverse(Response { at: at + REFUSING, arrival, outcome }));
             return;
@@ -130,7 +203,10 @@ impl Target {
         if self.slow.contains(at) {
             demand_s *= SLOWNESS;
         }
-        if let Some(Reverse(free)) = self.workers.pop() {
+        if let Server::Unbounded = self.shape.server {
+            let done = self.frozen.end_at(at) + Duration::from_secs_f64(demand_s);
+            self.ready.push(Reverse(Response { at: done, arrival, outcome: Outcome::Ok }));
+        } else if let Some(Reverse(free)) = self.workers.pop() {
             let done = self.frozen.end_at(free.max(at)) + Duration::from_secs_f64(demand_s);
             self.workers.push(Reverse(done));
             self.admitted.push_back(done);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evidence::{Instant, Outcome};
 use stats::Proportion;
-use workload::{Segment, Timetable, Workload};
+use workload::{Executor, Segment, Timetable, Workload};
 
 use crate::episodes::Episodes;
 use crate::generator::{self, Fate, Offering};
@@ -33,7 +33,12 @@ impl Truth {
         let arrivals = arrivals(workload);
         let never_late = Episodes::new(None, random);
         let end = Instant::at(workload.phases.last().map_or(Duration::ZERO, |phase| phase.end) + DRAIN);
-        let offering = Offering { stalls: never_late, time_limit: time_limit(workload), end };
+        let offering = Offering {
+            repeated_until: repeated_until(workload),
+            stalls: never_late,
+            time_limit: time_limit(workload),
+            end,
+        };
         let offered = generator::offer(&arrivals, &mut target, offering);
         let time = |fate: &Fate| match fate.response_time() {
             Some(time) if fate.outcome == Outcome::Ok => time.as_secs_f64() * 1e3,
@@ -72,10 +77,20 @@ impl Truth {
     }
 }
 
-/// When the arrivals of the first scenario are due.
+/// When the arrivals of the first scenario are due; of a closed model those of each user's first request, which are a
+/// millisecond apart.
 pub(crate) fn arrivals(workload: &Workload) -> Vec<Instant> {
+    if let Executor::ConstantVus { vus, .. } = workload.scenarios[0].executor {
+        return (0..vus).map(|user| Instant::at(Duration::from_millis(user.into()))).collect();
+    }
     let timetable = Timetable::of(workload, 0, Segment::WHOLE);
     timetable.into_iter().flatten().map(|(_, due)| Instant::at(due)).collect()
+}
+
+/// Until when users of the first scenario send their next request; none in an open model.
+pub(crate) fn repeated_until(workload: &Workload) -> Option<Instant> {
+    let executor = &workload.scenarios[0].executor;
+    (!executor.is_open()).then(|| Instant::at(executor.duration()))
 }
 
 /// How long requests of the first scenario wait.

@@ -6,7 +6,7 @@ use std::path::Path;
 use evidence::memory::MemoryRun;
 use evidence::{Instant, Provenance, Verdict};
 use plans::Overrides;
-use workload::{Files, Workload};
+use workload::{Files, Objective, Workload};
 
 use crate::Simulation;
 use crate::episodes::{EpisodeLength, EpisodeShape, Episodes};
@@ -15,7 +15,7 @@ use crate::question::{GivenVerdict, Limits, Question, Truth as Asked};
 use crate::random::Random;
 use crate::recording;
 use crate::target::{Target, TargetShape};
-use crate::truth::{Truth, arrivals, time_limit};
+use crate::truth::{Truth, arrivals, repeated_until, time_limit};
 
 /// How many arrivals the truth is taken from.
 const TRUE_ARRIVALS: u32 = 2_000_000;
@@ -37,8 +37,8 @@ pub(crate) struct RunShape {
     pub(crate) name: &'static str,
     /// What it is, in one line.
     pub(crate) description: &'static str,
-    /// `even` or `poisson`.
-    pub(crate) arrivals: &'static str,
+    pub(crate) arrivals: Arrivals,
+    /// A second; of a closed model about as many.
     pub(crate) rate: u32,
     pub(crate) seconds: u32,
     pub(crate) target: TargetShape,
@@ -47,6 +47,17 @@ pub(crate) struct RunShape {
     pub(crate) time_limit_ms: u32,
     pub(crate) objectives: &'static [Measured],
     pub(crate) judged: JudgedAt,
+}
+
+/// How load arrives.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Arrivals {
+    /// At equal distances.
+    Even,
+    /// At random.
+    Poisson,
+    /// So many users send their next request when the last has ended.
+    Closed { users: u32 },
 }
 
 /// When a run is judged.
@@ -160,14 +171,22 @@ impl RunShape {
         let workload = Workload { seed, ..workload.clone() };
         let offered = self.offer(&workload);
         let looks = workload.until_decided.iter().flat_map(|until| &until.looks);
-        let cut = looks.map(|at| recording::record_until(&workload, &offered, Instant::at(*at)));
-        let runs = cut.chain(std::iter::once_with(|| recording::record(&workload, &offered)));
-        let undecided = vec![GivenVerdict::Undecided; workload.objectives.len()];
-        runs.fold(undecided, |before, run| {
-            let now = given(&workload, &run);
-            let first = |(before, now)| if before == GivenVerdict::Undecided { now } else { before };
-            before.into_iter().zip(now).map(first).collect()
-        })
+        let mut decided = vec![GivenVerdict::Undecided; workload.objectives.len()];
+        let mut before = decided.clone();
+        for at in looks {
+            let now = looked_at(&workload, &recording::record_until(&workload, &offered, Instant::at(*at)));
+            // A pass needs two looks in turn.
+            let is_decision = |now, before| now == GivenVerdict::Fail || now == before;
+            for ((decided, now), before) in decided.iter_mut().zip(&now).zip(&before) {
+                if *decided == GivenVerdict::Undecided && is_decision(*now, *before) {
+                    *decided = *now;
+                }
+            }
+            before = now;
+        }
+        let at_end = given(&workload, &recording::record(&workload, &offered));
+        let first = |(before, end)| if before == GivenVerdict::Undecided { end } else { before };
+        decided.into_iter().zip(at_end).map(first).collect()
     }
 
     /// The load of one run, and what became of it.
@@ -177,17 +196,29 @@ impl RunShape {
         let stalls = Episodes::new(self.stalls.shape(), random.fork(0));
         let scenario = &workload.scenarios[0];
         let end = Instant::at(scenario.executor.duration() + scenario.graceful_stop);
-        let offering = Offering { stalls, time_limit: time_limit(workload), end };
+        let repeated_until = repeated_until(workload);
+        let offering = Offering { repeated_until, stalls, time_limit: time_limit(workload), end };
         generator::offer(&arrivals(workload), &mut target, offering)
     }
 
     /// The plan of these runs, with these objectives.
     fn workload(&self, seconds: u32, objectives: &[String], seed: u64) -> Workload {
+        let open = |arrivals: &str| {
+            let rate = self.rate;
+            format!(
+                "executor = \"constant-arrival-rate\"\nrate = \"{rate}/s\"\narrivals = \"{arrivals}\"\nmax_vus = 100000\n"
+            )
+        };
+        let executor = match self.arrivals {
+            Arrivals::Even => open("even"),
+            Arrivals::Poisson => open("poisson"),
+            Arrivals::Closed { users } => format!("executor = \"constant-vus\"\nvus = {users}\n"),
+        };
         let mut plan = format!(
             "version = 1\nseed = {seed}\n[targets.web]\nurl = \"http://127.0.0.1:1\"\n[[scenarios]]\nname = \"load\"\n\
-             executor = \"constant-arrival-rate\"\nrate = \"{}/s\"\nduration = \"{seconds}s\"\narrivals = \"{}\"\n\
-             max_vus = 100000\n[[scenarios.steps]]\nname = \"get\"\nget = \"${{web.url}}/\"\ntimeout = \"{}ms\"\n[objectives]\n",
-            self.rate, self.arrivals, self.time_limit_ms
+             {executor}duration = \"{seconds}s\"\n[[scenarios.steps]]\nname = \"get\"\nget = \"${{web.url}}/\"\n\
+             timeout = \"{}ms\"\n[objectives]\n",
+            self.time_limit_ms
         );
         if self.judged == JudgedAt::Looks && !objectives.is_empty() {
             plan.insert_str(0, "until_decided = true\n");
@@ -211,6 +242,17 @@ fn given(workload: &Workload, run: &MemoryRun) -> Vec<GivenVerdict> {
     judgement.claims.iter().map(|claim| answer(claim.verdict)).collect()
 }
 
+/// The answers on the objectives of a run under way.
+fn looked_at(workload: &Workload, run: &MemoryRun) -> Vec<GivenVerdict> {
+    let judge::Look { violated, undecided } = judge::look(run, workload).expect("memory can be read");
+    let answer = |objective: &Objective| match &objective.name {
+        name if violated.contains(name) => GivenVerdict::Fail,
+        name if undecided.contains(name) => GivenVerdict::Undecided,
+        _ => GivenVerdict::Pass,
+    };
+    workload.objectives.iter().map(answer).collect()
+}
+
 /// A plan without further files.
 struct Plan(String);
 
@@ -231,7 +273,7 @@ mod tests {
         let shape = RunShape {
             name: "shedding",
             description: "",
-            arrivals: "poisson",
+            arrivals: Arrivals::Poisson,
             rate: 100,
             seconds: 60,
             target,

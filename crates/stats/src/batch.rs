@@ -62,12 +62,16 @@ pub fn design_effect(batches: &[f64], independent_error: f64) -> Option<f64> {
     Some((variance / independent_error.powi(2)).max(1.0))
 }
 
-/// How many observations act as one in a share, from batches of consecutive ones: the weighted variance of the batches'
-/// shares over that of independent observations, as its upper limit at `confidence` (0.8) by chi-square with one degree
-/// less than there are batches; at least 1. A batch without observations is left out. None with fewer than two batches,
-/// and where all or none belong to the part: there is no variance then.
+/// How many observations act as one in a share, from batches of consecutive ones: the variance of the share by its batches
+/// over that of independent observations, as its upper limit at `confidence` (0.8); at least 1. A batch without observations
+/// is left out. None with fewer than two batches, and where all or none belong to the part: there is no variance then.
 ///
-/// Source of the effect: L. Kish, "Survey Sampling", 1965, section 5.4, with batches instead of clusters.
+/// The variance is that of a ratio, `Σ(xᵢ − p nᵢ)² · b / ((b − 1) N²)` for the parts `xᵢ` of the batches' `nᵢ` (W. G. Cochran,
+/// "Sampling Techniques", 1977, section 6.3), because batches may be the larger the more of them belongs to the part: users
+/// that fail fast come back sooner. Its upper limit is that of chi-square with as many degrees as a few large deviations among
+/// many small ones leave: `2b / (k − (b − 3)/(b − 1))`, at most `b − 1`, with the kurtosis `k = b Σdᵢ⁴ / (Σdᵢ²)²` (L. H.
+/// Shoemaker, "Fixing the F test for equal variances", The American Statistician 57, 2003). Source of the effect: L. Kish,
+/// "Survey Sampling", 1965, section 5.4, with batches instead of clusters.
 ///
 /// ```
 /// use stats::Proportion;
@@ -78,20 +82,22 @@ pub fn design_effect(batches: &[f64], independent_error: f64) -> Option<f64> {
 /// assert!(stats::design_effect_of_shares(&batches, 0.8).unwrap() > 100.0);
 /// ```
 pub fn design_effect_of_shares(batches: &[Proportion], confidence: f64) -> Option<f64> {
-    let batches: Vec<&Proportion> = batches.iter().filter(|batch| batch.whole > 0).collect();
-    let whole: f64 = batches.iter().map(|batch| batch.whole as f64).sum();
-    let share = batches.iter().map(|batch| batch.part as f64).sum::<f64>() / whole;
-    let independent = share * (1.0 - share);
-    if batches.len() < 2 || independent <= 0.0 {
+    let Deviations { share, whole, of_parts } = Deviations::of(batches);
+    let independent = whole * share * (1.0 - share);
+    let count = of_parts.len() as f64;
+    if of_parts.len() < 2 || !(independent > 0.0) {
         return None;
     }
-    // Chi-square over its degrees, if all batches have the same share and observations are independent.
-    let of =
-        |batch: &&&Proportion| batch.whole as f64 * (batch.part as f64 / batch.whole as f64 - share).powi(2);
-    let squares: f64 = batches.iter().map(|batch| of(&batch)).sum();
-    let degrees = (batches.len() - 1) as f64;
-    let least = 2.0 * lower_quantile(1.0 - confidence, degrees / 2.0);
-    Some((squares / independent / least).max(1.0))
+    let power = |exponent: i32| of_parts.iter().map(|deviation| deviation.powi(exponent)).sum::<f64>();
+    let (squares, fourth) = (power(2), power(4));
+    if squares <= 0.0 {
+        return Some(1.0);
+    }
+    let kurtosis = count * fourth / squares.powi(2);
+    let degrees = 2.0 * count / (kurtosis - (count - 3.0) / (count - 1.0)).max(f64::MIN_POSITIVE);
+    let degrees = degrees.min(count - 1.0);
+    let effect = squares * count / (count - 1.0) / independent;
+    Some((effect * degrees / (2.0 * lower_quantile(1.0 - confidence, degrees / 2.0))).max(1.0))
 }
 
 /// By what factor the variance of a share exceeds the one that batches of `length` consecutive `shares` show as if they were
@@ -109,15 +115,27 @@ pub fn design_effect_of_shares(batches: &[Proportion], confidence: f64) -> Optio
 /// assert!(stats::correlation_of_batches(&shares(|n| n / 12), 10) > 2.0);
 /// ```
 pub fn correlation_of_batches(shares: &[Proportion], length: usize) -> f64 {
-    let shares: Vec<&Proportion> = shares.iter().filter(|share| share.whole > 0).collect();
-    let (part, whole) = shares.iter().fold((0, 0), |(p, w), share| (p + share.part, w + share.whole));
-    let mean = part as f64 / whole as f64;
-    let weighted = |share: &&Proportion| {
-        let whole = share.whole as f64;
-        (share.part as f64 / whole - mean) * whole.sqrt()
-    };
-    let deviations: Vec<f64> = shares.iter().map(weighted).collect();
-    correlation_factor(lag_one(&deviations), length)
+    correlation_factor(lag_one(&Deviations::of(shares).of_parts), length)
+}
+
+/// How far the parts of batches are from the share of all of them.
+struct Deviations {
+    /// Of all.
+    share: f64,
+    /// Observations.
+    whole: f64,
+    /// `xᵢ − p nᵢ` of each batch that has observations.
+    of_parts: Vec<f64>,
+}
+
+impl Deviations {
+    fn of(batches: &[Proportion]) -> Deviations {
+        let batches = || batches.iter().filter(|batch| batch.whole > 0);
+        let (part, whole) = batches().fold((0, 0), |(p, w), batch| (p + batch.part, w + batch.whole));
+        let share = part as f64 / whole as f64;
+        let of_parts = batches().map(|batch| batch.part as f64 - share * batch.whole as f64).collect();
+        Deviations { share, whole: whole as f64, of_parts }
+    }
 }
 
 /// The lag-1 correlation of deviations from their mean; 0 where there are none.
@@ -177,6 +195,29 @@ mod tests {
         assert!((effect - squares / 5.380).abs() < 0.01, "{effect}");
         assert_eq!(design_effect_of_shares(&[of(0, 10), of(0, 10)], 0.8), None);
         assert_eq!(design_effect_of_shares(&[of(5, 10), of(0, 0)], 0.8), None);
+    }
+
+    /// One of ten batches has all that fail: k = 10 × (90⁴ + 9 × 10⁴) / (90² + 9 × 10²)² = 8.11, so that 2.73 degrees are left,
+    /// and not 9. Chi-square with 2.73 degrees exceeds 0.842 with a probability of 80 %.
+    #[test]
+    fn one_large_cluster_shows_little_of_how_clusters_vary() {
+        let mut batches = vec![of(0, 100); 9];
+        batches.push(of(100, 100));
+        let effect = design_effect_of_shares(&batches, 0.8).unwrap();
+        let of_the_run = 9_000.0 * 10.0 / 9.0 / (1_000.0 * 0.1 * 0.9);
+        assert!((effect / of_the_run - 2.73 / 0.842).abs() < 0.05, "{effect} {of_the_run}");
+    }
+
+    /// Failures that end at once come ten times as often while they do: two of six seconds have ten times the requests.
+    #[test]
+    fn batches_that_are_larger_because_they_fail_count_by_their_size() {
+        let fast = [of(0, 100), of(0, 100), of(1_000, 1_000), of(0, 100), of(0, 100), of(1_000, 1_000)];
+        let share = 2_000.0_f64 / 2_400.0;
+        let squares = 2.0 * (1_000.0 * (1.0 - share)).powi(2) + 4.0 * (100.0 * share).powi(2);
+        let of_the_run = squares * 6.0 / 5.0 / (2_400.0 * share * (1.0 - share));
+        let effect = design_effect_of_shares(&fast, 0.5).unwrap();
+        // Chi-square with 5 degrees has the median 4.351.
+        assert!((effect / of_the_run - 5.0 / 4.351).abs() < 0.01, "{effect} {of_the_run}");
     }
 
     /// The covariances of a batch mean and of the mean of very many, summed one by one.

@@ -65,6 +65,8 @@ pub enum NotSteady {
     Unknown {
         /// How many batches the part has that may be steady.
         batches: usize,
+        /// How long a series like it would be to know, in seconds, about.
+        needed_s: usize,
     },
     /// Its level goes up and down.
     Oscillation {
@@ -116,7 +118,11 @@ pub fn steady(values: &[f64]) -> Result<Steady, NotSteady> {
         return Err(NotSteady::Drift { change: rise.change });
     }
     if is_large || is_wandering || rise.half_width.is_infinite() {
-        return Err(NotSteady::Unknown { batches: parts.len() });
+        // The error of a rise falls with the root of the time.
+        let too_wide = (rise.half_width / (DRIFT - DRIFT_EXCLUDED)).powi(2);
+        let longer = if too_wide.is_finite() { too_wide.max(2.0) } else { 4.0 };
+        let needed_s = (values.len() as f64 * longer).ceil() as usize;
+        return Err(NotSteady::Unknown { batches: parts.len(), needed_s });
     }
     Ok(Steady { start_s, drift: rise.change })
 }

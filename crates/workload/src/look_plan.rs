@@ -1,10 +1,10 @@
-//! When a run that ends as soon as every objective is decided is looked at, and which objectives need the whole of it.
+//! When a run that ends as soon as it is decided is looked at, and which objectives need the whole of it.
 
 use std::time::Duration;
 
 use crate::model::Workload;
 use crate::objective::{Filter, Measure, Objective, Statistic};
-use crate::until_decided::{LOOKS, UntilDecided, WholeRunObjective};
+use crate::until_decided::{EARLIEST_LOOK, LOOKS, UntilDecided, WholeRunObjective};
 
 /// From where to where arrivals of an objective are due, from the start of the run.
 #[derive(Debug, Clone, Copy)]
@@ -14,8 +14,8 @@ struct ObjectiveTime {
 }
 
 impl Workload {
-    /// When a run that ends as soon as every objective is decided is judged: after equal parts of the time that the
-    /// objectives count, in whole seconds.
+    /// When a run that ends as soon as it is decided is judged: after equal parts of the time that the objectives count, in
+    /// whole seconds, but for those before [`EARLIEST_LOOK`].
     pub fn planned_looks(&self) -> UntilDecided {
         let whole_run = self.objectives.iter().filter_map(|objective| {
             let why = self.needs_whole_run(objective)?.to_owned();
@@ -30,8 +30,8 @@ impl Workload {
         times.sort_by_key(|time| time.start);
         let counted = times.iter().fold(Vec::new(), merged);
         let length: Duration = counted.iter().map(|time| time.end.saturating_sub(time.start)).sum();
-        let mut looks: Vec<Duration> =
-            (1..LOOKS).filter_map(|part| after(&counted, length * part / LOOKS)).collect();
+        let parts = (1..LOOKS).map(|part| length * part / LOOKS).filter(|passed| *passed >= EARLIEST_LOOK);
+        let mut looks: Vec<Duration> = parts.filter_map(|passed| after(&counted, passed)).collect();
         looks.dedup();
         looks
     }

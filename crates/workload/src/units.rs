@@ -79,7 +79,7 @@ pub fn share(text: &str) -> Option<f64> {
 }
 
 /// A number of bytes: `100MB` (10⁶), `64MiB` (2²⁰), `4096`.
-pub(crate) fn bytes(text: &str) -> Option<f64> {
+pub fn bytes(text: &str) -> Option<f64> {
     let (number, unit) = split_number(text)?;
     let unit_bytes = match unit {
         "" | "B" => 1.0,

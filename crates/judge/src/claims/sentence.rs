@@ -28,6 +28,7 @@ pub(super) fn claim_share(measured: &MeasuredObjective<'_>, share: &ShareMeasure
         design_effect: decision.design_effect,
         perturbed: share.perturbed,
         widened_by: share.widened_by.clone(),
+        blind_spot: None,
     }
 }
 

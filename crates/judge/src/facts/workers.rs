@@ -5,6 +5,8 @@ use evidence::run::ReadError;
 use evidence::worker_load::WorkerLoad;
 use evidence::{Instance, Instant, NoticeKind, Run, SeriesKey};
 
+use crate::tables::{PhaseWindow, Tables};
+
 /// The workers of a run; none in a run of one process.
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
@@ -51,10 +53,11 @@ impl WorkerState {
 }
 
 impl Workers {
-    pub(super) fn of(run: &dyn Run) -> Result<Workers, ReadError> {
+    pub(super) fn of(run: &dyn Run, tables: &Tables) -> Result<Workers, ReadError> {
+        let load_s = tables.phases.iter().map(PhaseWindow::length_s).sum();
         let manifest = run.manifest();
         let version = manifest.generator.get("version").cloned().unwrap_or_default();
-        let state = |worker| OfWorker { run, worker }.state();
+        let state = |worker| OfWorker { run, worker, load_s }.state();
         let all = manifest.workers.iter().map(state).collect::<Result<_, _>>()?;
         Ok(Workers { all, version, workload_digest: manifest.workload_digest.clone() })
     }
@@ -64,6 +67,7 @@ impl Workers {
 struct OfWorker<'a> {
     run: &'a dyn Run,
     worker: &'a Worker,
+    load_s: f64,
 }
 
 impl<'a> OfWorker<'a> {
@@ -83,7 +87,7 @@ impl<'a> OfWorker<'a> {
             is_own && self.has(notice.instance)
         };
         let vanished = self.run.notices()?.into_iter().find(is_gone).map(|notice| (notice.at, notice.text));
-        let load = WorkerLoad::of(self.run, self.worker)?;
+        let load = WorkerLoad::of(self.run, self.worker, self.load_s)?;
         Ok(WorkerState {
             worker: self.worker.clone(),
             has_offered: load.cpu_cores.is_some(),

@@ -27,8 +27,12 @@ fn analyse(
     Analysis { series, lives, idle, collections, analysed: 14, margin: LeakMargin::default() }.answer()
 }
 
+fn rss() -> SeriesKey {
+    SeriesKey::new("rss", "web", "bytes")
+}
+
 fn analyse_rss(samples: &[Sample], idle: &[IdlePhase]) -> (Leak, String) {
-    analyse(&SeriesKey::new("rss", "web", "bytes"), samples, idle, &Collections::default())
+    analyse(&rss(), samples, idle, &Collections::default())
 }
 
 #[test]
@@ -58,6 +62,29 @@ fn a_sawtooth_excludes_growth() {
     let (leak, because) = analyse_rss(&series(60, sawtooth), &[]);
     assert_eq!(leak, Leak::NoLeak, "{because}");
     assert!(because.contains("is excluded at 95 %"), "{because}");
+    // 1 % of about 122 MiB an hour, over a third of an hour.
+    assert!(
+        because.ends_with("steps larger than 0.408 MiB that come less than once in 20 min."),
+        "{because}"
+    );
+}
+
+/// 2 MiB at a time, 1 MiB an hour: six hours would have had one with a probability of 95 %.
+#[test]
+fn steps_that_a_run_is_too_short_for_are_asked_for_by_their_size() {
+    let flat = series(60, |_| 100.0 * MIB);
+    let of = |step_bytes, samples: &[Sample]| {
+        let margin = LeakMargin { step_bytes, ..LeakMargin::default() };
+        let lives = lives(samples, [].iter());
+        let collections = Collections::default();
+        Analysis { series: &rss(), lives, idle: &[], collections: &collections, analysed: 14, margin }
+            .answer()
+    };
+    let (leak, because) = of(Some(2.0 * MIB), &flat);
+    assert_eq!(leak, Leak::Undetermined);
+    assert!(because.ends_with("observe it for about 301 min longer."), "{because}");
+    assert_eq!(of(Some(0.3 * MIB), &flat).0, Leak::NoLeak);
+    assert_eq!(of(Some(2.0 * MIB), &series(361, |_| 100.0 * MIB)).0, Leak::NoLeak);
 }
 
 #[test]

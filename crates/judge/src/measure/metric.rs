@@ -39,7 +39,7 @@ pub(super) fn observe(
         is_rate_without_values || objective.comparison.holds(value, objective.bound)
     };
     measurement.holds_in_k6 = is_recorded.then(holds);
-    if matches!(measure.statistic, MetricStatistic::Mean | MetricStatistic::Quantile(_)) && is_known {
+    if measure.statistic == MetricStatistic::Mean && is_known {
         let batches: Vec<f64> = batches(source, measure)?
             .iter()
             .map(|batch| measure.statistic.of(batch, run.recorded()))

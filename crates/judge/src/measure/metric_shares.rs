@@ -268,6 +268,7 @@ impl<'a> Sorted<'a> {
                 at_bound: at,
             },
         };
+        let of_a_second = all as f64 / seconds.first().map_or(1, Vec::len) as f64;
         let mut cuts = asked.cuts.iter().zip(seconds).map(|(cut, seconds)| Cut { place: cut.place, seconds });
         let nothing = Cut { place: CutPlace::NearBound, seconds: Vec::new() };
         let question = ShareQuestion {
@@ -276,6 +277,10 @@ impl<'a> Sorted<'a> {
             other_cuts: cuts.collect(),
             allowed: asked.allowed,
             confidence: source.confidence(),
+            assumed_effect: match asked.is_rate {
+                true => stats::UNKNOWN_DESIGN_EFFECT,
+                false => shares::assumed_effect(of_a_second),
+            },
         };
         let widened = [(WideningCause::Perturbed, excused), (WideningCause::AtBound, at)];
         let widened = widened.into_iter().chain(never_made).filter(|(_, arrivals)| *arrivals > 0);

@@ -1,7 +1,7 @@
 //! Objectives on quantiles, error rates and checks as questions about a share of arrivals.
 
 use evidence::run::ReadError;
-use evidence::{Metric, Quantile, Widening, WideningCause};
+use evidence::{BlindSpot, Metric, Quantile, Widening, WideningCause};
 use stats::Proportion;
 use workload::{Comparison, Measure, Objective, Statistic};
 
@@ -28,6 +28,36 @@ pub(crate) struct ShareMeasurement {
     pub(crate) is_perturbed_counted: bool,
     /// Arrivals of which it is not known on which side they are.
     pub(crate) widened_by: Vec<Widening>,
+}
+
+impl ShareMeasurement {
+    /// Shares of the arrivals that may be on the other side of the bound than they were observed.
+    pub(crate) fn unknown(&self) -> UnknownShares {
+        let BeyondCounts { arrivals, least, most, observed, .. } = self.question.counts;
+        let share = |from: u64, to: u64| to.saturating_sub(from) as f64 / arrivals.max(1) as f64;
+        let [less, more] = [share(least, observed.part), share(observed.part, most)];
+        match self.wrong_side {
+            WrongSide::Beyond | WrongSide::Failed => UnknownShares { beyond: less, within: more },
+            WrongSide::Within | WrongSide::Succeeded => UnknownShares { beyond: more, within: less },
+        }
+    }
+
+    /// What a pass does not exclude, where it allows some arrivals to be on the wrong side.
+    pub(crate) fn blind_spot(&self) -> Option<BlindSpot> {
+        let allowed = self.question.allowed;
+        let is_share = allowed > shares::SHARE_ERROR && allowed < 1.0;
+        let seconds = self.question.at_bound.seconds.len() as f64;
+        (is_share && seconds > 0.0).then(|| BlindSpot::of(allowed, seconds))
+    }
+}
+
+/// Shares of arrivals whose observed side is not certain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct UnknownShares {
+    /// Observed beyond it.
+    pub(crate) beyond: f64,
+    /// Observed within it, or not observed.
+    pub(crate) within: f64,
 }
 
 /// What arrivals on the wrong side of a bound did.
@@ -88,7 +118,8 @@ fn quantile(
         true => (WrongSide::Beyond, 1.0 - q),
         false => (WrongSide::Within, q),
     };
-    Ok(measured(source, &ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts }))
+    let assumed_effect = shares::assumed_effect(ranges.arrivals as f64 / at_bound.len().max(1) as f64);
+    Ok(measured(source, &ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts, assumed_effect }))
 }
 
 /// Failed requests.
@@ -101,7 +132,14 @@ fn errors(source: &MeasureSource<'_>, objective: &Objective) -> Result<ShareMeas
         true => (WrongSide::Failed, objective.bound),
         false => (WrongSide::Succeeded, 1.0 - objective.bound),
     };
-    Ok(measured(source, &ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts: Vec::new() }))
+    let asked = AskedShare {
+        wrong_side,
+        allowed,
+        at_bound,
+        other_cuts: Vec::new(),
+        assumed_effect: stats::UNKNOWN_DESIGN_EFFECT,
+    };
+    Ok(measured(source, &ranges, asked))
 }
 
 /// What is asked of arrivals that were sorted.
@@ -110,10 +148,11 @@ struct AskedShare {
     allowed: f64,
     at_bound: Vec<Proportion>,
     other_cuts: Vec<Cut>,
+    assumed_effect: f64,
 }
 
 fn measured(source: &MeasureSource<'_>, ranges: &Ranges, asked: AskedShare) -> ShareMeasurement {
-    let AskedShare { wrong_side, allowed, at_bound, other_cuts } = asked;
+    let AskedShare { wrong_side, allowed, at_bound, other_cuts, assumed_effect } = asked;
     let counts = match wrong_side {
         WrongSide::Beyond | WrongSide::Failed => ranges.counts(),
         WrongSide::Within | WrongSide::Succeeded => ranges.counts_within(),
@@ -124,6 +163,7 @@ fn measured(source: &MeasureSource<'_>, ranges: &Ranges, asked: AskedShare) -> S
         other_cuts,
         allowed,
         confidence: source.confidence(),
+        assumed_effect,
     };
     ShareMeasurement {
         decision: decide(&question, ranges.has_unread()),
@@ -188,6 +228,7 @@ fn checks(
         other_cuts: Vec::new(),
         allowed,
         confidence: source.confidence(),
+        assumed_effect: stats::UNKNOWN_DESIGN_EFFECT,
     };
     let widening = Widening {
         cause: WideningCause::Unread,

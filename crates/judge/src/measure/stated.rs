@@ -52,7 +52,7 @@ pub(super) fn observe(source: &Source, workload: &Workload, objective: &Objectiv
     };
     Some(match asked.filter(|asked| asked.all > 0).map(|asked| asked.with(unread)) {
         Some(asked) => Measurement {
-            stated: Some(asked.answer(&source.tool)),
+            stated: Some(asked.answer(&source.tool, Clusters::of(summary, asked.all))),
             ..Measurement::new(asked.value, unit, asked.all)
         },
         None => {
@@ -272,22 +272,25 @@ impl AskedShare {
         }
     }
 
-    fn answer(&self, tool: &str) -> StatedAnswer {
+    fn answer(&self, tool: &str, clusters: Clusters) -> StatedAnswer {
         let is_upper = self.comparison.is_upper();
         let question = match is_upper {
             true => self.question(self.least, self.most, self.allowed),
             false => self.question(self.all - self.most, self.all - self.least, 1.0 - self.allowed),
         };
+        let question = ShareQuestion { assumed_effect: clusters.assumed(), ..question };
         let decision = question.decide();
         let verdict = match decision.answer {
-            _ if self.least > self.most => Verdict::Inconclusive,
+            _ if self.least > self.most || clusters == Clusters::Unknown => Verdict::Inconclusive,
             ShareAnswer::Pass => Verdict::Pass,
             ShareAnswer::Fail => Verdict::Fail,
             _ => Verdict::Inconclusive,
         };
         let ShareLimits { lower, upper } = decision.limits;
         let (lower, upper) = if is_upper { (lower, upper) } else { (1.0 - upper, 1.0 - lower) };
-        let sentence = self.sentence(tool, lower, upper);
+        let stands_to =
+            matches!(verdict, Verdict::Pass | Verdict::Fail).then(|| stands_to(&question, &decision));
+        let sentence = self.sentence(tool, [lower, upper], clusters, stands_to);
         let share = (self.least <= self.most).then(|| self.share(&question, &decision, &sentence));
         StatedAnswer { verdict, sentence, share }
     }
@@ -311,6 +314,7 @@ impl AskedShare {
             design_effect: decision.design_effect,
             perturbed: 0,
             widened_by: widened.map(|(cause, arrivals)| Widening { cause, arrivals }).collect(),
+            blind_spot: None,
         }
     }
 
@@ -323,10 +327,17 @@ impl AskedShare {
             other_cuts: Vec::new(),
             allowed,
             confidence: CONFIDENCE,
+            assumed_effect: 1.0,
         }
     }
 
-    fn sentence(&self, tool: &str, lower: f64, upper: f64) -> String {
+    fn sentence(
+        &self,
+        tool: &str,
+        [lower, upper]: [f64; 2],
+        clusters: Clusters,
+        stands_to: Option<u64>,
+    ) -> String {
         let share = |part: u64| numbers::percent(part as f64 / self.all.max(1) as f64);
         let counted = if self.least == self.most {
             format!(
@@ -355,14 +366,79 @@ impl AskedShare {
             Comparison::Equal => "exactly",
             Comparison::NotEqual => "anything but",
         };
+        let together = match clusters {
+            Clusters::Unknown => {
+                "How they cluster is unknown, and so is how many there were in a second, so that nothing is \
+                                  decided. If ten of them counted as one"
+                    .to_owned()
+            }
+            Clusters::OfASecond(requests) => format!(
+                "How they cluster is unknown. With {} counted as one, as many as there were in a second and ten at least",
+                numbers::count(requests.round() as u64)
+            ),
+        };
+        let stands = stands_to
+            .map(|most| format!(" The answer stands for up to {} counted as one.", numbers::count(most)));
         format!(
-            "By the figures of {tool}, {counted}. With ten requests counted as one, because their clusters are unknown, that \
-             is {} to {} at 95 %; the objective is {bound} {}.",
+            "By the figures of {tool}, {counted}. {together}, that is {} to {} at 95 %; the objective is {bound} {}.{}",
             numbers::percent(lower),
             numbers::percent(upper),
-            numbers::percent(self.allowed)
+            numbers::percent(self.allowed),
+            stands.unwrap_or_default()
         )
     }
+}
+
+/// How many requests act as one, where figures alone are known: a slow second or an outage of a second hits all of its
+/// requests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Clusters {
+    /// As many as there were in a second, at least [`stats::UNKNOWN_DESIGN_EFFECT`].
+    OfASecond(f64),
+    /// The source does not say how many there were in a second.
+    Unknown,
+}
+
+impl Clusters {
+    /// Of so many requests or checks that a summary counts.
+    fn of(summary: &RequestSummary, counted: u64) -> Clusters {
+        let rate = summary.per_s.zip(summary.requests).filter(|(per_s, all)| *per_s > 0.0 && *all > 0);
+        match rate {
+            Some((per_s, all)) => {
+                let of_a_second = per_s * counted as f64 / all as f64;
+                Clusters::OfASecond(of_a_second.max(stats::UNKNOWN_DESIGN_EFFECT))
+            }
+            None => Clusters::Unknown,
+        }
+    }
+
+    fn assumed(self) -> f64 {
+        match self {
+            Clusters::OfASecond(requests) => requests,
+            Clusters::Unknown => stats::UNKNOWN_DESIGN_EFFECT,
+        }
+    }
+}
+
+/// The most requests that may act as one without another answer.
+fn stands_to(question: &ShareQuestion, decision: &ShareDecision) -> u64 {
+    let stands = |effect: u64| {
+        let question = ShareQuestion { assumed_effect: effect as f64, ..question.clone() };
+        question.decide().answer == decision.answer
+    };
+    let (mut stands_at, mut falls_at) = (question.assumed_effect as u64, question.counts.arrivals.max(1));
+    if stands(falls_at) {
+        return falls_at;
+    }
+    while falls_at - stands_at > 1 {
+        let middle = u64::midpoint(stands_at, falls_at);
+        if stands(middle) {
+            stands_at = middle;
+        } else {
+            falls_at = middle;
+        }
+    }
+    stands_at
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
-//! Quantiles, means and extremes of times, with the interval that this run alone supports.
+//! Quantiles, means and extremes of times.
 
-use evidence::run::ReadError;
-use evidence::{Histogram, Key, KeyId, Metric, Missing, Outcome, Quantile, Run, Seconds};
+use evidence::{Histogram, Key, Metric, Missing, Quantile};
 use workload::{Filter, Flow, Measure, Objective, Scenario, Statistic};
 
 use super::source::MeasureSource;
@@ -46,7 +45,7 @@ pub(super) fn observe(
     source: &MeasureSource<'_>,
     objective: &Objective,
     statistic: Statistic,
-) -> Result<Measurement, ReadError> {
+) -> Measurement {
     let seen = Observations::of(source.tables, objective);
     let samples = seen.count();
     let value = match (statistic, samples) {
@@ -62,16 +61,7 @@ pub(super) fn observe(
         (Statistic::Max, _) => of_successes(seen.times.max_us().map(|us| us as f64)),
         (Statistic::Min, _) => of_successes(seen.times.min_us().map(|us| us as f64)),
     };
-    let mut measurement = Measurement::new(value, "ms", samples);
-    if let (Statistic::Quantile(q), true) = (statistic, samples > 0) {
-        let keys = ObjectiveKeys::of(source, objective);
-        let batches = keys.batch_quantiles(source, &objective.filter, q)?;
-        if let Value::Finite(ms) = measurement.value {
-            // No time is below zero, however wide the interval.
-            measurement.interval = stats::batch_means(ms, &batches).map(|i| (i.low.max(0.0), i.high));
-        }
-    }
-    Ok(measurement)
+    Measurement::new(value, "ms", samples)
 }
 
 fn of_successes(us: Option<f64>) -> Value {
@@ -84,83 +74,6 @@ pub(super) fn metric_of(measure: &Measure) -> Metric {
         Measure::ServiceTime(_) => Metric::ServiceTime,
         Measure::IterationTime(_) => Metric::IterationTime,
         _ => Metric::ResponseTime,
-    }
-}
-
-/// The keys that an objective on times counts.
-struct ObjectiveKeys {
-    /// Histograms of successes.
-    times: Vec<KeyId>,
-    /// Histograms of failures.
-    failures: Vec<KeyId>,
-    drops: Vec<DropCounter>,
-}
-
-/// A counter of dropped arrivals.
-struct DropCounter {
-    id: KeyId,
-    /// Observations that each of these arrivals would have made.
-    observations: u64,
-}
-
-impl ObjectiveKeys {
-    fn of(source: &MeasureSource<'_>, objective: &Objective) -> ObjectiveKeys {
-        let metric = metric_of(&objective.measure);
-        let mut keys = ObjectiveKeys { times: Vec::new(), failures: Vec::new(), drops: Vec::new() };
-        for (id, key) in source.run.keys() {
-            let outcome = key.outcome.unwrap_or(Outcome::Ok);
-            let is_counted = StatsKey::from(key).matches(&objective.filter);
-            match key.metric {
-                m if m == metric && is_counted && outcome == Outcome::Ok => keys.times.push(*id),
-                m if m == metric && is_counted && outcome.is_failure() => keys.failures.push(*id),
-                Metric::DroppedCap | Metric::DroppedLate => {
-                    let observations = dropped_observations(source, metric, &objective.filter, key);
-                    keys.drops.extend((observations > 0).then_some(DropCounter { id: *id, observations }));
-                }
-                _ => {}
-            }
-        }
-        keys
-    }
-
-    /// The `q`-quantile, in milliseconds, of each batch of the window; infinite ones included.
-    fn batch_quantiles(
-        &self,
-        source: &MeasureSource<'_>,
-        filter: &Filter,
-        q: f64,
-    ) -> Result<Vec<f64>, ReadError> {
-        let run = source.run;
-        let Seconds { start, end } = source.window(filter);
-        let count = (end - start) / BATCH_S;
-        let mut quantiles = Vec::new();
-        for batch in 0..count {
-            let from = start + batch * BATCH_S;
-            // The remainder, and responses after the window's end, belong to the last batch.
-            let to = if batch + 1 == count { run.seconds() } else { from + BATCH_S };
-            match self.quantile(run, from..to, q)? {
-                Quantile::Empty => {}
-                Quantile::Infinite => quantiles.push(f64::INFINITY),
-                Quantile::Finite(us) => quantiles.push(us / MS),
-            }
-        }
-        Ok(quantiles)
-    }
-
-    fn quantile(&self, run: &dyn Run, window: Seconds, q: f64) -> Result<Quantile, ReadError> {
-        let mut times = Histogram::new();
-        for id in &self.times {
-            times.merge(&run.histogram(*id, window.clone())?);
-        }
-        let mut infinitely_slow = 0;
-        for id in &self.failures {
-            infinitely_slow += run.histogram(*id, window.clone())?.count();
-        }
-        for DropCounter { id, observations } in &self.drops {
-            let dropped: u64 = run.counts(*id, window.clone())?.iter().map(|(_, n)| n).sum();
-            infinitely_slow += observations * dropped;
-        }
-        Ok(times.quantile_with(q, infinitely_slow))
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "leak-claim",
     severity: Severity::Invalid,
     tests: "An objective on a series has `leak` in its name, and `plimsoll leaks` does not answer NO_LEAK \
-            for that series. NO_LEAK needs 30 min, an effective sample size of 12, growth of more than 1 % \
+            for that series. NO_LEAK needs 30 min, 12 independent values, growth of more than 1 % \
             of the level an hour (at least 1 MiB) excluded at 95 % and, for memory that is \
             garbage-collected, 30 collections; with less the answer is UNDETERMINED.",
     affects: "that objective",
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_bound_on_memory_in_a_minute_excludes_no_leak() {
         let test_run = observed_for(70, "no-leak", "max(rss) < 500000000");
-        insta::assert_snapshot!(test_run.findings(super::check), @"invalid [no-leak] Its name is about a leak, and the leak analysis of `rss` is UNDETERMINED: In 68 s the effective sample size is 7; 12 are needed.");
+        insta::assert_snapshot!(test_run.findings(super::check), @"invalid [no-leak] Its name is about a leak, and the leak analysis of `rss` is UNDETERMINED: 7 independent values in 68 s are too few, 12 are needed: observe it for about 29 min longer.");
         let unobserved = observed_for(70, "no-leak", "max(widgets, target = web) < 5");
         insta::assert_snapshot!(unobserved.findings(super::check), @"invalid [no-leak] Its name is about a leak, and `widgets` was not observed, or is not a series that can show a leak.");
     }

@@ -8,6 +8,7 @@ mod pairs;
 
 use evidence::{Finding, RuleId, Severity};
 use stats::NotSteady;
+use stats::steady::MIN_STEADY_S;
 
 use crate::facts::{Facts, NotSteadyReason, SteadyStateAnalysis};
 use crate::numbers;
@@ -58,7 +59,9 @@ fn describe(why: NotSteady, analysis: &SteadyStateAnalysis) -> String {
     let (moved, length) = (|change: f64| if change > 0.0 { "rose" } else { "fell" }, analysis.seconds.len());
     let share = |change: f64| numbers::percent(change.exp_m1().abs());
     match why {
-        NotSteady::TooShort { steady_s } => format!("is steady for its last {steady_s} s only"),
+        NotSteady::TooShort { steady_s } => {
+            format!("is steady for its last {steady_s} s only, and {MIN_STEADY_S} s are needed")
+        }
         NotSteady::Drift { change } => {
             format!("{} by {} over {length} s, and did not reach steady state", moved(change), share(change))
         }
@@ -67,9 +70,10 @@ fn describe(why: NotSteady, analysis: &SteadyStateAnalysis) -> String {
             moved(change),
             share(change)
         ),
-        NotSteady::Unknown { batches } => {
-            format!("cannot be shown to be steady or not: {batches} independent batches are too few")
-        }
+        NotSteady::Unknown { batches, needed_s } => format!(
+            "cannot be shown to be steady or not by {batches} independent batches in {length} s: about {} would show it",
+            numbers::length(needed_s as f64)
+        ),
         NotSteady::Oscillation { changes } => {
             format!("oscillated: {changes} changes of its level in {length} s")
         }

@@ -13,8 +13,10 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Inconclusive,
     tests: "Objectives on quantiles, error rates and checks: the share that the objective allows is \
             between the one-sided 95 % limits of the share that misses the bound. The limits are computed \
-            with the effective sample size, which follows from how much the share varies between batches of \
-            10 s; without any failure, or with fewer than 6 batches, it is a tenth of the arrivals.",
+            with the effective sample size, which follows from how much the share varies between batches: \
+            of a sixth of a run below a minute, then 10 s, and a twentieth of a run longer than 200 s. With none beyond \
+            the bound, or fewer than 6 batches, the arrivals of 0.1 s (3 at least) count as one in an objective on a \
+            quantile, ten in others.",
     affects: "that objective",
     why: "The sample is too small: the next run may be on the other side of what is allowed.",
     next: "Run longer, offer a higher rate, or state a bound that is farther away.",

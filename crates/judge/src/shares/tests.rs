@@ -18,6 +18,7 @@ fn question(allowed: f64, seconds: Vec<Proportion>) -> ShareQuestion {
         other_cuts: Vec::new(),
         allowed,
         confidence: CONFIDENCE,
+        assumed_effect: stats::UNKNOWN_DESIGN_EFFECT,
     }
 }
 
@@ -106,7 +107,7 @@ fn a_level_that_moves_far_from_the_bound_leaves_nothing_open() {
     let level = seconds(60, 100, |second| if second < 10 { 30 } else { 0 });
     let mut calm = question(0.05, seconds(60, 100, |_| 0));
     calm.other_cuts = vec![Cut { place: CutPlace::FarFromBound, seconds: level.clone() }];
-    assert_eq!(calm.decide().design_effect, UNKNOWN_DESIGN_EFFECT);
+    assert_eq!(calm.decide().design_effect, stats::UNKNOWN_DESIGN_EFFECT);
     assert_eq!(calm.decide().answer, ShareAnswer::Pass);
     calm.other_cuts = vec![Cut { place: CutPlace::NearBound, seconds: level }];
     assert_eq!(calm.decide().answer, ShareAnswer::UndecidedBySample);

@@ -1,10 +1,11 @@
-//! Runs that end as soon as every objective is decided: what a look decides, and what is said of a run that ended so.
+//! Runs that end as soon as they are decided: what a look decides, and what is said of a run that ended so.
 
 use std::time::Duration;
 
 use evidence::{Ending, Metric, Verdict};
 use workload::UntilDecided;
 
+use crate::Look;
 use crate::testing::{Load, TestRun};
 
 const FAST: &str = "p95(list, phase = steady) < 50ms";
@@ -19,8 +20,12 @@ fn under_way(seconds: u32, objectives: &[(&str, &str)]) -> TestRun {
     asked.killed()
 }
 
+fn look(test_run: &TestRun) -> Look {
+    crate::look(&test_run.run, &test_run.workload).unwrap()
+}
+
 fn undecided(test_run: &TestRun) -> Vec<String> {
-    crate::undecided(&test_run.run, &test_run.workload).unwrap()
+    look(test_run).undecided
 }
 
 #[test]
@@ -30,7 +35,8 @@ fn a_look_decides_what_the_evidence_so_far_decides() {
         ("slow", "p95(list, phase = steady) < 1ms"),
         ("rare", "p99.9(list, phase = steady) < 1s"),
     ];
-    assert_eq!(undecided(&under_way(20, &objectives)), ["rare"]);
+    let look = look(&under_way(20, &objectives));
+    assert_eq!((look.violated, look.undecided), (vec!["slow".to_owned()], vec!["rare".to_owned()]));
     assert_eq!(undecided(&under_way(20, &objectives[..2])), [""; 0]);
     assert_eq!(under_way(20, &objectives[..1]).judge().verdict, Verdict::Inconclusive, "one that was killed");
 }
@@ -40,6 +46,15 @@ fn an_objective_whose_phase_has_not_begun_is_not_decided() {
     let mut warming = TestRun::new().with_objective("fast", FAST);
     (0..8).for_each(|second| warming.offer_once(second, "list", Load::of(100)));
     assert_eq!(undecided(&warming.killed()), ["fast"]);
+}
+
+#[test]
+fn an_early_look_does_not_pass_what_has_not_failed_yet() {
+    let mut test_run = under_way(50, &[("sound", "error_rate(list, phase = steady) < 10%")]);
+    assert_eq!(undecided(&test_run), ["sound"]);
+    let fail = |second: u32| test_run.offer_once(second, "list", Load { failed: 1, ..Load::of(99) });
+    [11, 20, 29, 38, 47, 56].into_iter().for_each(fail);
+    assert_eq!(undecided(&test_run), [""; 0]);
 }
 
 #[test]
@@ -58,7 +73,7 @@ fn the_verdict_on_a_run_that_was_decided_is_at_the_level_that_its_looks_share() 
     test_run.workload.until_decided = Some(UntilDecided::new(vec![at(25), at(40), at(55)], Vec::new()));
     let decided = test_run.ended(Ending::Decided, 40_210);
     insta::assert_snapshot!(decided.verdict(), @r"
-    PASS: The objective is met. The run ended after 50 % of the planned time: every objective decided at 98.1 %.
+    PASS: The objective is met. Not excluded: outages longer than 1 s that come less than once in 20 s. The run ended after 50 % of the planned time, decided at 98.1 %.
     PASS fast
       10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.066 % at 98.1 % confidence, effective sample size 6,000; 5 % allowed).
     ");

@@ -119,6 +119,15 @@ pub(super) fn scale_delays(objectives: &mut [Objective], overrides: &Overrides) 
     }
 }
 
+/// Makes every objective that can be watched end the run when it fails; false where none can.
+pub(super) fn abort_on_fail(objectives: &mut [Objective]) -> bool {
+    let mut watched =
+        objectives.iter_mut().filter(|objective| objective.measure.watched().is_some()).peekable();
+    let has_any = watched.peek().is_some();
+    watched.for_each(|objective| _ = objective.abort_after.get_or_insert_default());
+    has_any
+}
+
 fn scale_time(workload: &mut Workload, factor: f64) {
     for phase in &mut workload.phases {
         (phase.start, phase.end) = (scaled(phase.start, factor), scaled(phase.end, factor));

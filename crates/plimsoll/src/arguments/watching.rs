@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use judge::leaks::LeakMargin;
-use workload::units;
+use workload::{Workload, units};
 
 pub(crate) const MONITOR_EXAMPLES: &str = "\
 Examples:
@@ -18,6 +18,7 @@ Examples:
 pub(crate) const LEAKS_EXAMPLES: &str = "\
 Examples:
   plimsoll leaks soak.plimsoll                    a recorded run of an hour
+  plimsoll leaks soak.plimsoll --step 4MiB        also steps of 4 MiB, as arenas make them
   plimsoll leaks --for 30m :8000                  watch a process, then judge
   plimsoll leaks --for 1h web=:8000 web=http://127.0.0.1:8000/metrics
 
@@ -73,13 +74,30 @@ pub(crate) struct LeaksArguments {
     /// Growth an hour that must be excluded for NO_LEAK, as a share of the level; at least 1 MiB of memory, and 5 of
     /// anything else [default: the plan's `leak_margin`, else 1%]
     #[arg(long, value_name = "SHARE", value_parser = margin)]
-    pub(crate) margin: Option<LeakMargin>,
+    pub(crate) margin: Option<f64>,
+    /// Also exclude memory that grows by the margin in steps of this size, such as 4MiB (arenas, slabs, tables that double):
+    /// UNDETERMINED unless the run is three times as long as the margin takes for one
+    #[arg(long, value_name = "SIZE", value_parser = step)]
+    pub(crate) step: Option<f64>,
 }
 
-fn margin(text: &str) -> Result<LeakMargin, String> {
+impl LeaksArguments {
+    /// What must be excluded in a run of this plan.
+    pub(crate) fn margin_of(&self, workload: &Workload) -> LeakMargin {
+        let LeakMargin { share, .. } = LeakMargin::of(workload);
+        LeakMargin { share: self.margin.unwrap_or(share), step_bytes: self.step }
+    }
+}
+
+fn step(text: &str) -> Result<f64, String> {
+    let size = units::bytes(text).filter(|size| *size > 0.0);
+    size.ok_or_else(|| "expected a number of bytes above 0, such as 4MiB or 512KB".to_owned())
+}
+
+fn margin(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     match percent {
-        Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(LeakMargin { share: percent / 100.0 }),
+        Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
         _ => Err("expected a share above 0%, and 100% at most, such as 1%".to_owned()),
     }
 }

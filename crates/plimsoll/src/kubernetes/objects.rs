@@ -216,7 +216,12 @@ fn run_arguments(overrides: &OverrideArguments, loops: u16, no_precheck: bool) -
     for (name, value) in numbers {
         arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
     }
-    for (name, is_asked) in [("--until-decided", overrides.until_decided), ("--no-precheck", no_precheck)] {
+    let switches = [
+        ("--until-decided", overrides.until_decided),
+        ("--abort-on-fail", overrides.abort_on_fail),
+        ("--no-precheck", no_precheck),
+    ];
+    for (name, is_asked) in switches {
         arguments.extend(is_asked.then(|| name.to_owned()));
     }
     arguments
@@ -247,8 +252,9 @@ mod tests {
             load: Some(2.0),
             seed: Some(7),
             until_decided: true,
+            abort_on_fail: true,
         };
-        let all = "--loops 2 --target api=http://api:80 --time-scale 0.5 --load 2 --seed 7 --until-decided --no-precheck";
+        let all = "--loops 2 --target api=http://api:80 --time-scale 0.5 --load 2 --seed 7 --until-decided --abort-on-fail --no-precheck";
         assert_eq!(run_arguments(&overrides, 2, true).join(" "), all);
         assert_eq!(run_arguments(&OverrideArguments::default(), 1, false).join(" "), "--loops 1");
     }

@@ -38,6 +38,7 @@ pub(crate) struct PlanJob {
     load: Option<f64>,
     seed: Option<u64>,
     until_decided: bool,
+    abort_on_fail: bool,
     env: BTreeMap<String, String>,
 }
 
@@ -91,9 +92,10 @@ pub(crate) fn resolve(
     };
     let overrides = overrides(arguments);
     let plan = load(path, &files, &noted, &overrides).map_err(Failure::usage)?;
-    let Overrides { targets, time_scale, load, seed, until_decided } = overrides;
+    let Overrides { targets, time_scale, load, seed, until_decided, abort_on_fail } = overrides;
     let path = named(path)?;
-    let job = PlanJob { path, targets, time_scale, load, seed, until_decided, env: env.into_inner() };
+    let env = env.into_inner();
+    let job = PlanJob { path, targets, time_scale, load, seed, until_decided, abort_on_fail, env };
     Ok((plan, HandOver::new(HandedJob::Plan(job), &files)?))
 }
 
@@ -143,7 +145,7 @@ pub(crate) fn received(session: &Session) -> CommandResult<HandedJob> {
 
 /// The plan that a worker was handed.
 pub(crate) fn received_plan(job: PlanJob, session: &Session) -> CommandResult<LoadedPlan> {
-    let PlanJob { path, targets, time_scale, load: scale, seed, until_decided, env } = job;
-    let overrides = Overrides { targets, time_scale, load: scale, seed, until_decided };
+    let PlanJob { path, targets, time_scale, load: scale, seed, until_decided, abort_on_fail, env } = job;
+    let overrides = Overrides { targets, time_scale, load: scale, seed, until_decided, abort_on_fail };
     load(Path::new(&path), &session.files, &|name| env.get(name).cloned(), &overrides).map_err(Failure::usage)
 }

@@ -92,12 +92,12 @@ fn a_summary_has_figures_that_decide_what_they_can() {
         asked.exits_with(4);
         says(&asked.stdout, &["INCONCLUSIVE", "By the figures of", "requests failed or took 1 s or longer"]);
     }
-    // 14 of 100 failed.
+    // 14 of 100 failed within two seconds: one outage may be the reason.
     let folder = with("vegeta-report.json");
     let asked = ["import", "vegeta-report.json", "-o", "a.plimsoll", "--ask", "error_rate(all) < 1%"];
     let ran = folder.plimsoll(&asked);
-    ran.exits_with(3);
-    says(&ran.stdout, &["FAIL", "14 of 100 requests failed (14 %)"]);
+    ran.exits_with(4);
+    says(&ran.stdout, &["INCONCLUSIVE", "14 of 100 requests failed (14 %)", "With 50 counted as one"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Runs that end as soon as every objective is decided.
+//! Runs that end as soon as every objective is decided, or one is violated.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use testbed::Behaviour;
 use crate::command::{TestFolder, closed, open};
 
 const RUN: [&str; 6] = ["run", "plan.toml", "--until-decided", "-o", "run.plimsoll", "--json=run.json"];
-/// Longer than any test waits; its quarter is 3 s.
-const PLANNED_S: u32 = 12;
+/// Its half is a minute.
+const PLANNED_S: u32 = 120;
 
 fn with_objectives(plan: &str, objectives: &str) -> TestFolder {
     TestFolder::new(&format!("{plan}[objectives]\n{objectives}\n"))
@@ -24,42 +24,76 @@ fn ended(folder: &TestFolder) -> (String, Vec<String>, f64) {
     (how, verdicts, claims[0]["share"]["confidence"].as_f64().unwrap())
 }
 
+const SOME_AND_FEW: &str = "some = \"p50(all) < 5s\"\nfew = \"error_rate(all) < 50%\"";
+/// 99.9 % cannot be shown by some hundred requests.
+const NEARLY_ALL: &str = "nearly_all = \"p99.9(all) < 5s\"";
+
+/// Side by side, because the first look is after a minute.
 #[test]
-fn a_run_that_is_decided_ends_early_and_judged_again_has_the_same_verdict() {
-    for (behaviour, code, verdict) in [(Behaviour::ok(), 0, "PASS"), (Behaviour::status(500), 3, "FAIL")] {
-        let target = testbed::http(behaviour).unwrap();
-        let objectives = "some = \"p50(all) < 5s\"\nfew = \"error_rate(all) < 50%\"";
-        let folder = with_objectives(&closed(target.addr(), PLANNED_S), objectives);
-        let ran = folder.plimsoll(&RUN);
-        ran.exits_with(code);
-        ran.stderr_contains(&[
-            "judged at 3 s, 6 s, 9 s and at the end, each time at 98.1 %",
-            "stopping: every",
-        ]);
-        ran.stdout_contains(&["% of the planned time: every objective decided at 98.1 %"]);
-        let (how, verdicts, confidence) = ended(&folder);
-        assert_eq!((how.as_str(), verdicts, confidence), ("decided", vec![verdict.to_owned(); 2], 0.981));
-        let report = folder.json("run.json");
-        assert!(report["run"]["stopped_at_s"].as_f64().unwrap() < f64::from(PLANNED_S));
-        assert_eq!(report["accounting"]["cancelled"], 0, "what was in flight was waited for");
-        let again = folder.plimsoll(&["report", "run.plimsoll", "--json=again.json"]);
-        assert_eq!(again.code, ran.code);
-        assert_eq!(folder.json("again.json")["claims"], report["claims"]);
-    }
+fn a_run_ends_at_the_first_look_that_decides_it() {
+    std::thread::scope(|scope| {
+        scope.spawn(a_run_that_passes_ends_early_and_judged_again_has_the_same_verdict);
+        scope.spawn(one_violated_objective_ends_a_run);
+        scope.spawn(a_run_goes_on_that_is_not_decided_and_ends_at_a_signal);
+    });
+}
+
+fn a_run_that_passes_ends_early_and_judged_again_has_the_same_verdict() {
+    // Every third request fails: an early look passes no error rate without a failure.
+    let target = testbed::http(Behaviour::error_rate(3, 500)).unwrap();
+    let folder = with_objectives(&closed(target.addr(), PLANNED_S), "few = \"error_rate(all) < 50%\"");
+    let ran = folder.plimsoll(&[&RUN[..], &["--loops", "2"]].concat());
+    ran.exits_with(0);
+    ran.stderr_contains(&[
+        "judged at 60 s, 90 s and at the end, each time at 98.1 %",
+        "at 60 s every objective passes",
+        "stopping at 90 s, every objective passed twice in turn",
+    ]);
+    ran.stdout_contains(&["after 75 % of the planned time, decided at 98.1 %"]);
+    let (how, verdicts, confidence) = ended(&folder);
+    assert_eq!((how.as_str(), verdicts, confidence), ("decided", vec!["PASS".to_owned()], 0.981));
+    let report = folder.json("run.json");
+    assert!(report["run"]["stopped_at_s"].as_f64().unwrap() < f64::from(PLANNED_S));
+    assert_eq!(report["accounting"]["cancelled"], 0, "what was in flight was waited for");
+    let completed = report["accounting"]["completed"].as_u64();
+    assert_eq!(completed, Some(target.requests()), "what both loops sent is in the file that was judged");
+    let again = folder.plimsoll(&["report", "run.plimsoll", "--json=again.json"]);
+    assert_eq!(again.code, ran.code);
+    assert_eq!(folder.json("again.json")["claims"], report["claims"]);
+}
+
+fn one_violated_objective_ends_a_run() {
+    let target = testbed::http(Behaviour::error_rate(2, 500)).unwrap();
+    // The second is exactly at its bound.
+    let objectives = "few = \"error_rate(all) < 10%\"\nhalf = \"error_rate(all) < 50%\"";
+    let folder = with_objectives(&closed(target.addr(), PLANNED_S), objectives);
+    let ran = folder.plimsoll(&RUN);
+    ran.exits_with(3);
+    ran.stderr_contains(&["stopping at 60 s, violated: few"]);
+    ran.stdout_contains(&["after 50 % of the planned time, decided at 98.1 %"]);
+    assert_eq!(ended(&folder).0, "decided");
+}
+
+fn a_run_goes_on_that_is_not_decided_and_ends_at_a_signal() {
+    let target = testbed::http(Behaviour::after(Duration::from_millis(500))).unwrap();
+    let folder = with_objectives(&closed(target.addr(), PLANNED_S), NEARLY_ALL);
+    let mut run = folder.start(&RUN);
+    run.until("the first half was judged", || {
+        folder.read("stderr.txt").contains("at 60 s not decided yet: nearly_all")
+    });
+    run.signal(Signal::INT);
+    run.end().exits_with(4).stdout_contains(&["interrupted"]);
+    let (how, verdicts, confidence) = ended(&folder);
+    assert_eq!((how.as_str(), verdicts, confidence), ("interrupted", vec!["INCONCLUSIVE".to_owned()], 0.981));
 }
 
 #[test]
-fn a_run_that_is_not_decided_lasts_to_its_planned_end() {
+fn a_run_that_is_too_short_to_be_judged_before_its_end_says_so() {
     let target = testbed::http(Behaviour::ok()).unwrap();
-    // 99.9 % cannot be shown by a few hundred requests.
-    let objectives = "some = \"p50(all) < 5s\"\nnearly_all = \"p99.9(all) < 5s\"";
-    let folder = with_objectives(&closed(target.addr(), 4), objectives);
-    folder.plimsoll(&RUN).exits_with(4).stderr_contains(&["not decided yet: nearly_all"]);
+    let folder = with_objectives(&closed(target.addr(), 2), SOME_AND_FEW);
+    folder.plimsoll(&RUN).exits_with(0).stderr_contains(&["lasts to its planned end", "a look needs 60 s"]);
     let (how, verdicts, confidence) = ended(&folder);
-    assert_eq!(
-        (how.as_str(), verdicts, confidence),
-        ("completed", vec!["PASS".into(), "INCONCLUSIVE".into()], 0.981)
-    );
+    assert_eq!((how.as_str(), verdicts, confidence), ("completed", vec!["PASS".into(); 2], 0.95));
 }
 
 #[test]
@@ -74,19 +108,6 @@ fn an_objective_that_needs_the_whole_run_keeps_it_going_at_the_usual_confidence(
 }
 
 #[test]
-fn several_loops_are_judged_together() {
-    let target = testbed::http(Behaviour::ok()).unwrap();
-    let objectives = "some = \"p50(all) < 5s\"\nfew = \"error_rate(all) < 50%\"";
-    let folder = with_objectives(&closed(target.addr(), PLANNED_S), objectives);
-    let arguments = [&RUN[..], &["--loops", "2"]].concat();
-    folder.plimsoll(&arguments).exits_with(0).stderr_contains(&["stopping: every"]);
-    let (how, verdicts, confidence) = ended(&folder);
-    assert_eq!((how.as_str(), verdicts, confidence), ("decided", vec!["PASS".to_owned(); 2], 0.981));
-    let counted = folder.json("run.json")["accounting"]["ok"].as_u64();
-    assert_eq!(counted, Some(target.requests()), "what both loops sent is in the file that was judged");
-}
-
-#[test]
 fn a_stop_rule_ends_the_run_before_it_is_judged_for_the_first_time() {
     let target = testbed::http(Behaviour::status(500)).unwrap();
     let objectives =
@@ -95,21 +116,6 @@ fn a_stop_rule_ends_the_run_before_it_is_judged_for_the_first_time() {
     folder.plimsoll(&RUN).exits_with(3).stderr_contains(&["stopping: strict: "]);
     let (how, verdicts, confidence) = ended(&folder);
     assert_eq!((how.as_str(), verdicts, confidence), ("stopped", vec!["FAIL".to_owned()], 0.981));
-}
-
-#[test]
-fn a_signal_ends_a_run_that_is_not_decided_yet() {
-    let target = testbed::http(Behaviour::ok()).unwrap();
-    // 99.9 % cannot be shown by a few hundred requests, so that the first quarter decides nothing.
-    let folder = with_objectives(&closed(target.addr(), PLANNED_S), "nearly_all = \"p99.9(all) < 5s\"");
-    let mut run = folder.start(&RUN);
-    run.until("the first quarter was judged", || {
-        folder.read("stderr.txt").contains("not decided yet: nearly_all")
-    });
-    run.signal(Signal::INT);
-    run.end().exits_with(4).stdout_contains(&["interrupted"]);
-    let (how, verdicts, confidence) = ended(&folder);
-    assert_eq!((how.as_str(), verdicts, confidence), ("interrupted", vec!["INCONCLUSIVE".to_owned()], 0.981));
 }
 
 #[test]

@@ -94,7 +94,7 @@ impl ClaimSummary {
             Some(share) if self.claim.observed.value == Some(share.observed) => vec![samples],
             Some(_) => vec![self.observed(), samples],
             None => {
-                let interval = self.interval().map(|interval| format!("95 % interval {interval}"));
+                let interval = self.interval().map(|interval| format!("interval {interval}"));
                 let limit = format!("limit {}", self.bound());
                 [Some(self.observed()), Some(limit), interval, Some(samples)].into_iter().flatten().collect()
             }

@@ -170,7 +170,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<Header, ReadError
     })
 }
 
-/// `after 50 % of the planned time: every objective decided at 98.1 %`.
+/// `after 50 % of the planned time, decided at 98.1 %`.
 fn decided(workload: &Workload, stopped_at: Option<Instant>) -> String {
     let at = stopped_at.map(|at| at.offset()).unwrap_or_default();
     workload.until_decided.as_ref().map(|until| until.ended_at(at)).unwrap_or_default()

@@ -21,10 +21,11 @@ pub struct WorkerSummary {
     pub load: WorkerLoad,
 }
 
-/// Each worker, in the order of their numbers; none of a run of one process.
-pub(super) fn of(run: &dyn Run) -> Result<Vec<WorkerSummary>, ReadError> {
+/// Each worker of a run whose load was offered for so many seconds, in the order of their numbers; none of a run of one
+/// process.
+pub(super) fn of(run: &dyn Run, load_s: f64) -> Result<Vec<WorkerSummary>, ReadError> {
     let summary = |worker: &evidence::manifest::Worker| {
-        let load = WorkerLoad::of(run, worker)?;
+        let load = WorkerLoad::of(run, worker, load_s)?;
         Ok(WorkerSummary { address: worker.address.clone(), place: worker.place, loops: worker.loops, load })
     };
     run.manifest().workers.iter().map(summary).collect()

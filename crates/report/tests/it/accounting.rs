@@ -270,6 +270,7 @@ fn a_claim_that_passes_shows_the_share_that_decided_it() {
         design_effect: 10.0,
         perturbed: 2,
         widened_by: vec![Widening { cause: WideningCause::Perturbed, arrivals: 1 }],
+        blind_spot: None,
     });
     let run = sample_run::run(12, None);
     let summary = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read");

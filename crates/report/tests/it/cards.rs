@@ -90,6 +90,7 @@ fn a_claim_names_the_rules_that_decided_it_and_says_nothing_twice() {
         design_effect: 1.0,
         perturbed: 0,
         widened_by: Vec::new(),
+        blind_spot: None,
     });
     claim.reasons = vec![
         Reason::Observation(format!("6.32 ms over 15,750 observations: {sentence}.")),

@@ -117,6 +117,10 @@ fn summary(figures: &StatedFigures, selected: SelectedRequests) -> RequestSummar
     RequestSummary {
         requests,
         failed,
+        // Where those of a tag are not counted, no more of them came in a second than of all.
+        per_s: find("http_reqs", false)
+            .and_then(|metric| figures.get(metric, "rate"))
+            .or_else(|| figures.get("http_reqs", "rate")),
         dropped: requests.map_or(0, |requests| dropped(figures, requests)),
         times: times.into_iter().chain(successes).collect(),
         checks_passed: figures.count("checks", "passes").filter(|_| selected == SelectedRequests::default()),

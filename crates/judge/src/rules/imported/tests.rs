@@ -38,9 +38,9 @@ fn what_a_source_did_not_record_is_unknown_and_invalidates_nothing() {
         .with_objective("few", "error_rate(list) < 1%")
         .with_objective("rate", "throughput(list) > 1/s");
     insta::assert_snapshot!(with_objectives.verdict(), @r"
-    INCONCLUSIVE: 2 of 3 objectives are not decided by this evidence: few, rate. 1 is met.
+    INCONCLUSIVE: 2 of 3 objectives are not decided by this evidence: few, rate. 1 is met. Not excluded: outages longer than 1.03 s that come less than once in 10.3 s.
     PASS fast
-      10 ms over 1,000 observations: 0 % failed or took 50 ms or longer (at most 2.95 % at 95 % confidence, effective sample size 100; 10 % allowed).
+      10 ms over 1,000 observations: 0 % failed or took 50 ms or longer (at most 0.962 % at 95 % confidence, effective sample size 310; 10 % allowed).
       L1 offered-load-not-reached (caution): k6 did not record how many arrivals were due: whether the planned load was offered is unknown.
       L2 dropped-or-late (caution): k6 did not record when requests were due: start lag is unknown, and waits before requests were sent are in none of these times.
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.

@@ -68,6 +68,7 @@ fn overrides_are_applied_and_checked() {
         load: Some(0.5),
         seed: Some(9),
         until_decided: false,
+        abort_on_fail: false,
     };
     let workload = demo(&overrides).unwrap_or_else(|errors| panic!("{errors}")).workload;
     assert_eq!(workload.seed, 9);
@@ -94,6 +95,7 @@ fn overrides_are_applied_and_checked() {
         load: Some(-1.0),
         seed: None,
         until_decided: false,
+        abort_on_fail: false,
     };
     assert_snapshot!(demo(&wrong).expect_err("they are wrong"), @r"
     command line: `x` is not a host and port; write `127.0.0.1:8000`

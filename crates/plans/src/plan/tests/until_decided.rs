@@ -5,12 +5,12 @@ use insta::assert_snapshot;
 use super::{errors, good, load_with};
 use crate::Overrides;
 
-/// 10 s in which the rate rises, 60 s of 50/s, 20 s of 50/s.
+/// 10 s in which the rate rises, 240 s of 50/s, 20 s of 50/s.
 const PLAN: &str = "version = 1\nuntil_decided = true\n[targets.a]\nurl = \"http://h\"\n\
-                    [[phases]]\nname = \"warm\"\nduration = \"10s\"\n[[phases]]\nname = \"hot\"\nduration = \"60s\"\n\
+                    [[phases]]\nname = \"warm\"\nduration = \"10s\"\n[[phases]]\nname = \"hot\"\nduration = \"240s\"\n\
                     [[phases]]\nname = \"late\"\nduration = \"20s\"\n[[scenarios]]\nname = \"s\"\n\
                     executor = \"ramping-arrival-rate\"\nstart_rate = \"0/s\"\nmax_vus = 9\n\
-                    stages = [{ to = \"50/s\", over = \"10s\" }, { to = \"50/s\", over = \"80s\" }]\n\
+                    stages = [{ to = \"50/s\", over = \"10s\" }, { to = \"50/s\", over = \"260s\" }]\n\
                     [[scenarios.steps]]\nname = \"x\"\nget = \"${a.url}/\"\n[objectives]\n";
 
 fn until(objectives: &str) -> String {
@@ -19,8 +19,20 @@ fn until(objectives: &str) -> String {
 
 #[test]
 fn a_run_is_judged_after_quarters_of_the_time_that_objectives_count() {
-    assert_snapshot!(until("a = 'p95(x, phase = hot) < 9ms'"), @"the run ends as soon as every objective is decided: judged at 25 s, 40 s, 55 s and at the end, each time at 98.1 %");
-    assert_snapshot!(until("a = 'p95(x, phase = hot) < 9ms'\nb = 'error_rate(all, phase = late) < 1%'"), @"the run ends as soon as every objective is decided: judged at 30 s, 50 s, 70 s and at the end, each time at 98.1 %");
+    assert_snapshot!(until("a = 'p95(x, phase = hot) < 9ms'"), @"the run ends when every objective passes at two looks in turn, or one is violated: judged at 70 s, 130 s, 190 s and at the end, each time at 98.1 %");
+    assert_snapshot!(until("a = 'p95(x, phase = hot) < 9ms'\nb = 'error_rate(all, phase = late) < 1%'"), @"the run ends when every objective passes at two looks in turn, or one is violated: judged at 75 s, 140 s, 205 s and at the end, each time at 98.1 %");
+}
+
+#[test]
+fn no_look_is_made_in_the_first_minute() {
+    assert_snapshot!(until("a = 'p95(x, phase = late) < 9ms'"), @"the run lasts to its planned end, where it is judged at 95 %: a look needs 60 s, and three quarters of the time that objectives count are less");
+    let shorter = PLAN.replace("240s", "90s").replace("260s", "110s");
+    let until = good(&format!("{shorter}a = 'p95(x, phase = hot) < 9ms'\n")).until_decided.unwrap();
+    assert_eq!(until.looks, [std::time::Duration::from_secs(78)], "three quarters of 90 s, after 10 s");
+    assert_eq!(
+        (until.confidence, until.ended_at(until.looks[0]).as_str()),
+        (0.981, "after 75 % of the planned time, decided at 98.1 %")
+    );
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn endpoints(form: &mut Form, table: &Table) {
 }
 
 fn claims(form: &mut Form, table: &Table) {
-    let expected = ["claim", "observed", "limit", "95 % interval", "n"];
+    let expected = ["claim", "observed", "limit", "interval", "n"];
     assert_eq!(table.heads[1..], expected, "a table that is not known to this test");
     for row in &table.rows {
         let [name, rest] = parts("**{}** {}", &row[1]);
