@@ -97,7 +97,7 @@ fn ghz(run: &KnownRun) -> Value {
         })
     };
     json!({
-        "date": "x", "endReason": "normal", "options": {"call": "a.B.C"}, "count": all, "rps": 25.0,
+        "date": "x", "endReason": "normal", "options": {"call": "a.B.C"}, "count": all, "rps": 10.0,
         "fastest": ns(0.0), "slowest": ns(1.0), "errorDistribution": errors, "statusCodeDistribution": statuses,
         "latencyDistribution": percentiles, "histogram": [{"mark": 1.0, "count": all - failed}],
         "details": run.requests.iter().map(detail).collect::<Vec<Value>>(),
@@ -107,7 +107,7 @@ fn ghz(run: &KnownRun) -> Value {
 /// An interval a second; the log does not say how requests ended.
 fn hdr_log(run: &KnownRun) -> String {
     let mut text = "#[StartTime: 1769000000.000 (seconds since epoch), x]\n".to_owned();
-    for (second, requests) in run.requests.chunks(25).enumerate() {
+    for (second, requests) in run.requests.chunks(10).enumerate() {
         let mut times: Histogram<u64> = Histogram::new(3).unwrap();
         requests.iter().for_each(|request| times.record(request.ms * 1_000_000).unwrap());
         let mut bytes = Vec::new();
@@ -123,5 +123,5 @@ fn hdr_log(run: &KnownRun) -> String {
 fn the_log_has_an_interval_for_each_second() {
     let text = hdr_log(&KnownRun::new(0));
     assert_eq!(without(&text, |line| line.contains(",HIST")).lines().count(), 1);
-    assert_eq!(text.lines().count(), 73);
+    assert_eq!(text.lines().count(), 181);
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 /// The start of the run, in milliseconds since 1970.
 const EPOCH_MS: u64 = 1_769_000_000_000;
 /// Between the starts of two requests.
-const EVERY_MS: u64 = 100;
+pub(super) const EVERY_MS: u64 = 100;
 const REQUESTS: u64 = 1_800;
 
 /// The requests of a run, in order.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::edit::{changed, cut_lines, cut_off, with, without};
-use super::known_run::{KnownRequest, KnownRun, rfc3339};
+use super::known_run::{EVERY_MS, KnownRequest, KnownRun, rfc3339};
 use super::summaries::k6_summary;
 use super::{Damage, Files};
 
@@ -201,7 +201,7 @@ fn jmeter_xml(run: &KnownRun) -> String {
         let failed = pair.iter().filter(|request| request.has_failed).count();
         let _ = writeln!(
             text,
-            "<sample t=\"{}\" it=\"40\" ts=\"{}\" s=\"{}\" lb=\"checkout\" rc=\"\" rm=\"Number of samples in transaction : {}, \
+            "<sample t=\"{}\" it=\"{EVERY_MS}\" ts=\"{}\" s=\"{}\" lb=\"checkout\" rc=\"\" rm=\"Number of samples in transaction : {}, \
              number of failing samples : {failed}\" tn=\"Users 1-1\" by=\"200\" ec=\"{}\">",
             pair.iter().map(|request| request.ms).sum::<u64>(),
             pair[0].start,

@@ -115,7 +115,7 @@ pub(super) fn k6_summary(run: &KnownRun) -> Value {
         json!({"min": ms(0.0), "med": ms(0.5), "p(90)": ms(0.9), "p(95)": ms(0.95), "p(99)": ms(0.99), "max": ms(1.0)})
     };
     json!({"root_group": {}, "metrics": {
-        "http_reqs": {"type": "counter", "contains": "default", "values": {"count": all, "rate": 25.0}},
+        "http_reqs": {"type": "counter", "contains": "default", "values": {"count": all, "rate": 10.0}},
         "http_req_failed": {
             "type": "rate", "contains": "default",
             "values": {"rate": failed as f64 / all as f64, "passes": failed, "fails": all - failed},
@@ -129,8 +129,8 @@ fn ghz_text(run: &KnownRun) -> String {
     let (all, failed) = (run.requests.len() as u64, run.failed());
     let ms = |q: f64| run.quantile(q, false);
     let mut text = format!(
-        "\nSummary:\n  Count:\t{all}\n  Total:\t72.00 s\n  Slowest:\t{}.00 ms\n  Fastest:\t{}.00 ms\n  Average:\t12.00 ms\n  \
-         Requests/sec:\t25.00\n\nResponse time histogram:\n  10.000 [{}]\t|\n\nLatency distribution:\n",
+        "\nSummary:\n  Count:\t{all}\n  Total:\t180.00 s\n  Slowest:\t{}.00 ms\n  Fastest:\t{}.00 ms\n  Average:\t12.00 ms\n  \
+         Requests/sec:\t10.00\n\nResponse time histogram:\n  10.000 [{}]\t|\n\nLatency distribution:\n",
         ms(1.0),
         ms(0.0),
         all - failed
@@ -161,8 +161,8 @@ fn vegeta_report(run: &KnownRun) -> Value {
             "total": total, "mean": total / all, "50th": ns(0.5), "90th": ns(0.9), "95th": ns(0.95), "99th": ns(0.99),
             "max": ns(1.0), "min": ns(0.0),
         },
-        "duration": 72_000_000_000u64, "wait": 10_000_000, "requests": all, "rate": 25.0,
-        "throughput": (all - failed) as f64 / 72.01, "success": (all - failed) as f64 / all as f64,
+        "duration": 180_000_000_000u64, "wait": 10_000_000, "requests": all, "rate": 10.0,
+        "throughput": (all - failed) as f64 / 180.01, "success": (all - failed) as f64 / all as f64,
         "status_codes": statuses, "errors": [],
     })
 }
@@ -181,8 +181,8 @@ fn oha(run: &KnownRun) -> Value {
     }
     json!({
         "summary": {
-            "successRate": (all - lost) as f64 / all as f64, "total": 72.0, "slowest": s(1.0), "fastest": s(0.0),
-            "average": 0.012, "requestsPerSec": all as f64 / 72.0,
+            "successRate": (all - lost) as f64 / all as f64, "total": 180.0, "slowest": s(1.0), "fastest": s(0.0),
+            "average": 0.012, "requestsPerSec": all as f64 / 180.0,
         },
         "responseTimeHistogram": {"0.01": all - lost}, "latencyPercentiles": percentiles,
         "latencyPercentilesSuccessful": percentiles, "statusCodeDistribution": statuses, "errorDistribution": errors,
@@ -195,16 +195,16 @@ fn locust(run: &KnownRun) -> Files {
     let ms = |q: f64| run.quantile(q, true);
     let times = format!("{},{},{},{},{},{}", ms(0.0), ms(1.0), ms(0.5), ms(0.9), ms(0.99), ms(1.0));
     let mut stats =
-        "Type,Name,Request Count,Failure Count,Min Response Time,Max Response Time,50%,90%,99%,100%\n"
+        "Type,Name,Request Count,Failure Count,Min Response Time,Max Response Time,50%,90%,99%,100%,Requests/s\n"
             .to_owned();
     let half = all / 2;
-    let _ = writeln!(stats, "GET,list,{half},{failed},{times}\nPOST,buy,{},0,{times}", all - half);
-    let _ = writeln!(stats, ",Aggregated,{all},{failed},{times}");
+    let _ = writeln!(stats, "GET,list,{half},{failed},{times},5.0\nPOST,buy,{},0,{times},5.0", all - half);
+    let _ = writeln!(stats, ",Aggregated,{all},{failed},{times},10.0");
     let mut history =
         "Timestamp,User Count,Type,Name,Requests/s,Failures/s,Total Request Count,Total Failure Count\n"
             .to_owned();
     let _ = writeln!(history, "1769000000,4,,Aggregated,0.0,0.0,0,0");
-    let _ = writeln!(history, "1769000072,4,,Aggregated,25.0,1.0,{all},{failed}");
+    let _ = writeln!(history, "1769000180,4,,Aggregated,10.0,1.0,{all},{failed}");
     let mut failures = "Method,Name,Error,Occurrences\n".to_owned();
     if failed > 0 {
         let _ = writeln!(failures, "GET,list,\"HTTPError('500, x')\",{failed}");
