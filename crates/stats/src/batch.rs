@@ -85,7 +85,7 @@ pub fn design_effect_of_shares(batches: &[Proportion], confidence: f64) -> Optio
     let Deviations { share, whole, of_parts } = Deviations::of(batches);
     let independent = whole * share * (1.0 - share);
     let count = of_parts.len() as f64;
-    if of_parts.len() < 2 || !(independent > 0.0) {
+    if of_parts.len() < 2 || independent <= 0.0 {
         return None;
     }
     let power = |exponent: i32| of_parts.iter().map(|deviation| deviation.powi(exponent)).sum::<f64>();

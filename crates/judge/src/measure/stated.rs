@@ -288,9 +288,9 @@ impl AskedShare {
         };
         let ShareLimits { lower, upper } = decision.limits;
         let (lower, upper) = if is_upper { (lower, upper) } else { (1.0 - upper, 1.0 - lower) };
-        let stands_to =
-            matches!(verdict, Verdict::Pass | Verdict::Fail).then(|| stands_to(&question, &decision));
-        let sentence = self.sentence(tool, [lower, upper], clusters, stands_to);
+        let is_decided = matches!(verdict, Verdict::Pass | Verdict::Fail);
+        let largest = is_decided.then(|| largest_effect(&question, &decision));
+        let sentence = self.sentence(tool, [lower, upper], clusters, largest);
         let share = (self.least <= self.most).then(|| self.share(&question, &decision, &sentence));
         StatedAnswer { verdict, sentence, share }
     }
@@ -336,7 +336,7 @@ impl AskedShare {
         tool: &str,
         [lower, upper]: [f64; 2],
         clusters: Clusters,
-        stands_to: Option<u64>,
+        largest: Option<u64>,
     ) -> String {
         let share = |part: u64| numbers::percent(part as f64 / self.all.max(1) as f64);
         let counted = if self.least == self.most {
@@ -368,8 +368,8 @@ impl AskedShare {
         };
         let together = match clusters {
             Clusters::Unknown => {
-                "How they cluster is unknown, and so is how many there were in a second, so that nothing is \
-                                  decided. If ten of them counted as one"
+                "How they cluster is unknown, and so is how many there were in a second, so that nothing is decided. With ten \
+                 counted as one"
                     .to_owned()
             }
             Clusters::OfASecond(requests) => format!(
@@ -377,14 +377,15 @@ impl AskedShare {
                 numbers::count(requests.round() as u64)
             ),
         };
-        let stands = stands_to
-            .map(|most| format!(" The answer stands for up to {} counted as one.", numbers::count(most)));
+        let up_to = largest.map(|most| {
+            format!(" The answer is the same with up to {} counted as one.", numbers::count(most))
+        });
         format!(
             "By the figures of {tool}, {counted}. {together}, that is {} to {} at 95 %; the objective is {bound} {}.{}",
             numbers::percent(lower),
             numbers::percent(upper),
             numbers::percent(self.allowed),
-            stands.unwrap_or_default()
+            up_to.unwrap_or_default()
         )
     }
 }
@@ -421,24 +422,24 @@ impl Clusters {
 }
 
 /// The most requests that may act as one without another answer.
-fn stands_to(question: &ShareQuestion, decision: &ShareDecision) -> u64 {
-    let stands = |effect: u64| {
+fn largest_effect(question: &ShareQuestion, decision: &ShareDecision) -> u64 {
+    let is_same = |effect: u64| {
         let question = ShareQuestion { assumed_effect: effect as f64, ..question.clone() };
         question.decide().answer == decision.answer
     };
-    let (mut stands_at, mut falls_at) = (question.assumed_effect as u64, question.counts.arrivals.max(1));
-    if stands(falls_at) {
-        return falls_at;
+    let (mut same, mut other) = (question.assumed_effect as u64, question.counts.arrivals.max(1));
+    if is_same(other) {
+        return other;
     }
-    while falls_at - stands_at > 1 {
-        let middle = u64::midpoint(stands_at, falls_at);
-        if stands(middle) {
-            stands_at = middle;
+    while other - same > 1 {
+        let middle = u64::midpoint(same, other);
+        if is_same(middle) {
+            same = middle;
         } else {
-            falls_at = middle;
+            other = middle;
         }
     }
-    stands_at
+    same
 }
 
 #[cfg(test)]
