@@ -84,7 +84,7 @@ fn warning(objective: &ExpectedObservations) -> String {
     let (expected, least) = (objective.expected.unwrap_or(0), objective.least.unwrap_or(0));
     let needed = number::count(objective.needed.unwrap_or(0));
     let count = number::count(expected);
-    let together = format!("{} requests", number::significant(objective.assumed_effect, 3));
+    let together = format!("{} requests", number::count(objective.assumed_effect.round() as u64));
     let longer = match (objective.time_needed, expected) {
         (Some(time), _) => format!("plan {} at this rate, or a higher rate", duration(time)),
         (None, 0) => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),

@@ -46,14 +46,12 @@ fn each_objective_has_its_requests_and_what_it_needs() {
     1 min 10 s.
 
     objectives, with the requests that they will have by the schedule:
-      fast      900, needs 590: 40 s at this rate
-      tail      900, needs 2,990: 3 min 20 s at this rate
-      buy_tail  300, needs 29,950: 1 h 39 min 50 s at this rate
+      fast      900, needs 177: 12 s at this rate
+      tail      900, needs 897: 1 min at this rate
+      buy_tail  300, needs 8,985: 29 min 57 s at this rate
       rate      1,200
 
-    warning: `tail` may stay undecided: it gets 900 requests and needs 2,990, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 3 min 20 s at this rate, or a higher rate
-
-    warning: `buy_tail` cannot be shown by 300 requests: even if none is beyond its bound it needs 2,995, or 29,950 where ten requests count as one, as they do until a run shows how they vary; plan 1 h 39 min 50 s at this rate, or a higher rate
+    warning: `buy_tail` cannot be shown by 300 requests: even if none is beyond its bound it needs 2,995, or 8,985 where 3 requests count as one, as they do until a run shows how they vary; plan 29 min 57 s at this rate, or a higher rate
     ");
 }
 
@@ -84,9 +82,9 @@ cpu = "mean(cpu, target = web) < 0.5"
 "#,
     );
     insta::assert_snapshot!(printed, @r"
-      times       975, needs 590: 43 s at this rate
-      service     300, needs 2,990: 9 min 58 s at this rate
-      whole       100, needs 590: 59 s at this rate
+      times       975, needs 177: 13 s at this rate
+      service     300, needs 897: 3 min at this rate
+      whole       100, needs 177: 18 s at this rate
       errors      1,200, needs 2,990: 2 min 30 s at this rate
       no_errors   1,200, none of which may be beyond its bound
       good        1,200
@@ -97,13 +95,13 @@ cpu = "mean(cpu, target = web) < 0.5"
       mean        975
       cpu         not about requests
 
-    warning: `service` may stay undecided: it gets 300 requests and needs 2,990, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 9 min 58 s at this rate, or a higher rate
+    warning: `service` may stay undecided: it gets 300 requests and needs 897, even if none is beyond its bound: 3 requests count as one until a run shows how they vary; plan 3 min at this rate, or a higher rate
 
-    warning: `whole` may stay undecided: it gets 100 requests and needs 590, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 59 s at this rate, or a higher rate
+    warning: `whole` may stay undecided: it gets 100 requests and needs 177, even if none is beyond its bound: 3 requests count as one until a run shows how they vary; plan 18 s at this rate, or a higher rate
 
-    warning: `errors` may stay undecided: it gets 1,200 requests and needs 2,990, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 2 min 30 s at this rate, or a higher rate
+    warning: `errors` may stay undecided: it gets 1,200 requests and needs 2,990, even if none is beyond its bound: 10 requests count as one until a run shows how they vary; plan 2 min 30 s at this rate, or a higher rate
 
-    warning: `checks` may stay undecided: it gets 1,300 requests and needs 2,990, even if none is beyond its bound: ten requests count as one until a run shows how they vary; plan 2 min 41 s at this rate, or a higher rate
+    warning: `checks` may stay undecided: it gets 1,300 requests and needs 2,990, even if none is beyond its bound: 10 requests count as one until a run shows how they vary; plan 2 min 41 s at this rate, or a higher rate
 
     warning: `too_good` cannot be met: it asks for more completions a second than the 20.00/s that the plan offers
 
@@ -119,11 +117,11 @@ fn of_virtual_users_the_number_is_unknown_and_what_is_needed_is_not() {
     let ran = TestFolder::new(&plan).plimsoll(&["check", "plan.toml"]);
     let (_, printed) = ran.exits_with(0).stdout.split_once("by the schedule:\n").unwrap();
     insta::assert_snapshot!(printed, @r"
-      mean      as many as virtual users, the target's speed or a data file make
-      good      as many as virtual users, the target's speed or a data file make
-      fast      as many as virtual users, the target's speed or a data file make, needs 590
-      tail      as many as virtual users, the target's speed or a data file make, needs 2,990
-      buy_tail  as many as virtual users, the target's speed or a data file make, needs 29,950
-      rate      as many as virtual users, the target's speed or a data file make
+    mean      as many as virtual users, the target's speed or a data file make
+    good      as many as virtual users, the target's speed or a data file make
+    fast      as many as virtual users, the target's speed or a data file make, needs 177
+    tail      as many as virtual users, the target's speed or a data file make, needs 897
+    buy_tail  as many as virtual users, the target's speed or a data file make, needs 8,985
+    rate      as many as virtual users, the target's speed or a data file make
     ");
 }

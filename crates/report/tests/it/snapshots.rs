@@ -86,16 +86,15 @@ fn the_terminal_ends_with_the_totals_the_verdict_and_the_findings() {
 
     Claims
     PASS  list_fast  p95(list challenges, phase = gameplay) < 50ms
-          6.32 ms · limit < 50 ms · 95 % interval 6.21 ms to 6.44 ms · n = 15,750
+          6.32 ms · limit < 50 ms · interval 6.21 ms to 6.44 ms · n = 15,750
     INCONCLUSIVE  set_fast  p95(set active, phase = gameplay) < 20ms
-          19.997 ms · limit < 20 ms · 95 % interval 18.200 ms to 21.900 ms ·
-          n = 15,750
+          19.997 ms · limit < 20 ms · interval 18.200 ms to 21.900 ms · n = 15,750
           The interval contains the limit: a longer run would decide.
     FAIL  few_errors  error_rate(all) < 0.1%
-          0.187 % · limit < 0.1 % · 95 % interval 0.161 % to 0.216 % · n = 15,750
+          0.187 % · limit < 0.1 % · interval 0.161 % to 0.216 % · n = 15,750
           147 of 78,431 arrivals failed or were dropped.
     PASS  goodput  goodput(phase = gameplay, within = 50ms) >= 780/s
-          787.4/s · limit ≥ 780/s · 95 % interval 784.9/s to 789.8/s · n = 15,750
+          787.4/s · limit ≥ 780/s · interval 784.9/s to 789.8/s · n = 15,750
     PASS  cpu  mean(cpu, target = challenge) < 0.85
           0.621 cores · limit < 0.85 cores · n = 15,750
 
@@ -148,7 +147,7 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
 
     2026-11-21T10:40:19Z · 1 min 45 s · completed
 
-    | | claim | observed | limit | 95 % interval | n |
+    | | claim | observed | limit | interval | n |
     | --- | --- | ---: | ---: | ---: | ---: |
     | ✅ PASS | **list\_fast** p95(list challenges, phase = gameplay) &lt; 50ms | 6.32 ms | &lt; 50 ms | 6.21 ms to 6.44 ms | 15,750 |
     | ❔ INCONCLUSIVE | **set\_fast** p95(set active, phase = gameplay) &lt; 20ms<br>The interval contains the limit: a longer run would decide. | 19.997 ms | &lt; 20 ms | 18.200 ms to 21.900 ms | 15,750 |
@@ -214,42 +213,42 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
 #[test]
 fn junit_has_a_failure_for_a_violated_claim_and_an_error_for_an_undecided_one() {
     insta::assert_snapshot!(report::junit(&demo()), @r#"
-<?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="plimsoll" tests="6" skipped="0" failures="2" errors="1" time="105.000">
-    <testsuite name="demo" tests="6" skipped="0" errors="1" failures="2" time="105.000">
-        <properties>
-            <property name="workload_digest" value="9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d"/>
-            <property name="started_at" value="2026-11-21T10:40:19Z"/>
-            <property name="verdict" value="FAIL"/>
-        </properties>
-        <testcase name="(the whole run)" classname="demo">
-            <failure message="1 of 5 objectives was violated: the error rate of few_errors was 0.187 %, the limit is below 0.1 %." type="FAIL">fail O1 objective-missed: 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.
-caution L4 closed-loop-or-capped: For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.</failure>
-        </testcase>
-        <testcase name="list_fast" classname="demo">
-            <system-out>p95(list challenges, phase = gameplay) &lt; 50ms: observed 6.32 ms, limit &lt; 50 ms, 95 % interval 6.21 ms to 6.44 ms, n = 15,750</system-out>
-        </testcase>
-        <testcase name="set_fast" classname="demo">
-            <error message="observed 19.997 ms, limit &lt; 20 ms, 95 % interval 18.200 ms to 21.900 ms, n = 15,750" type="INCONCLUSIVE">p95(set active, phase = gameplay) &lt; 20ms
-observed 19.997 ms, limit &lt; 20 ms, 95 % interval 18.200 ms to 21.900 ms, n = 15,750
-The interval contains the limit: a longer run would decide.</error>
-            <system-out>p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, 95 % interval 18.200 ms to 21.900 ms, n = 15,750</system-out>
-        </testcase>
-        <testcase name="few_errors" classname="demo">
-            <failure message="observed 0.187 %, limit &lt; 0.1 %, 95 % interval 0.161 % to 0.216 %, n = 15,750" type="FAIL">error_rate(all) &lt; 0.1%
-observed 0.187 %, limit &lt; 0.1 %, 95 % interval 0.161 % to 0.216 %, n = 15,750
-147 of 78,431 arrivals failed or were dropped.</failure>
-            <system-out>error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, 95 % interval 0.161 % to 0.216 %, n = 15,750</system-out>
-        </testcase>
-        <testcase name="goodput" classname="demo">
-            <system-out>goodput(phase = gameplay, within = 50ms) &gt;= 780/s: observed 787.4/s, limit ≥ 780/s, 95 % interval 784.9/s to 789.8/s, n = 15,750</system-out>
-        </testcase>
-        <testcase name="cpu" classname="demo">
-            <system-out>mean(cpu, target = challenge) &lt; 0.85: observed 0.621 cores, limit &lt; 0.85 cores, n = 15,750</system-out>
-        </testcase>
-    </testsuite>
-</testsuites>
-"#);
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="plimsoll" tests="6" skipped="0" failures="2" errors="1" time="105.000">
+        <testsuite name="demo" tests="6" skipped="0" errors="1" failures="2" time="105.000">
+            <properties>
+                <property name="workload_digest" value="9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d"/>
+                <property name="started_at" value="2026-11-21T10:40:19Z"/>
+                <property name="verdict" value="FAIL"/>
+            </properties>
+            <testcase name="(the whole run)" classname="demo">
+                <failure message="1 of 5 objectives was violated: the error rate of few_errors was 0.187 %, the limit is below 0.1 %." type="FAIL">fail O1 objective-missed: 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.
+    caution L4 closed-loop-or-capped: For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.</failure>
+            </testcase>
+            <testcase name="list_fast" classname="demo">
+                <system-out>p95(list challenges, phase = gameplay) &lt; 50ms: observed 6.32 ms, limit &lt; 50 ms, between 6.21 ms to 6.44 ms, each end at 95 %, n = 15,750</system-out>
+            </testcase>
+            <testcase name="set_fast" classname="demo">
+                <error message="observed 19.997 ms, limit &lt; 20 ms, between 18.200 ms to 21.900 ms, each end at 95 %, n = 15,750" type="INCONCLUSIVE">p95(set active, phase = gameplay) &lt; 20ms
+    observed 19.997 ms, limit &lt; 20 ms, between 18.200 ms to 21.900 ms, each end at 95 %, n = 15,750
+    The interval contains the limit: a longer run would decide.</error>
+                <system-out>p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, between 18.200 ms to 21.900 ms, each end at 95 %, n = 15,750</system-out>
+            </testcase>
+            <testcase name="few_errors" classname="demo">
+                <failure message="observed 0.187 %, limit &lt; 0.1 %, between 0.161 % to 0.216 %, each end at 95 %, n = 15,750" type="FAIL">error_rate(all) &lt; 0.1%
+    observed 0.187 %, limit &lt; 0.1 %, between 0.161 % to 0.216 %, each end at 95 %, n = 15,750
+    147 of 78,431 arrivals failed or were dropped.</failure>
+                <system-out>error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, between 0.161 % to 0.216 %, each end at 95 %, n = 15,750</system-out>
+            </testcase>
+            <testcase name="goodput" classname="demo">
+                <system-out>goodput(phase = gameplay, within = 50ms) &gt;= 780/s: observed 787.4/s, limit ≥ 780/s, between 784.9/s to 789.8/s, each end at 95 %, n = 15,750</system-out>
+            </testcase>
+            <testcase name="cpu" classname="demo">
+                <system-out>mean(cpu, target = challenge) &lt; 0.85: observed 0.621 cores, limit &lt; 0.85 cores, n = 15,750</system-out>
+            </testcase>
+        </testsuite>
+    </testsuites>
+    "#);
 }
 
 #[test]
