@@ -107,6 +107,7 @@ const HALF_A_MINUTE_APART: EpisodeShape =
     EpisodeShape { gap_s: 30.0, length: EpisodeLength::Exponential { mean_s: 1.0 } };
 
 const RUNS: &[RunShape] = &[
+    QUIET,
     RunShape {
         name: "10 s, independent requests",
         description: "100 arrivals a second that wait for nothing",
@@ -122,7 +123,7 @@ const RUNS: &[RunShape] = &[
     },
     RunShape {
         name: "15 s, one worker, 80 % busy",
-        description: "100 arrivals a second that take 8 ms each",
+        description: "a quarter of a minute of a queue that forms and goes: 8 ms a request",
         seconds: 15,
         target: BUSY_80,
         ..QUIET
@@ -166,7 +167,7 @@ const RUNS: &[RunShape] = &[
     },
     RunShape {
         name: "50 s, one worker, 90 % busy",
-        description: "100 arrivals a second that take 9 ms each",
+        description: "the same for 50 s: long queues come and go within a batch",
         seconds: 50,
         target: BUSY_90,
         ..QUIET
@@ -214,7 +215,6 @@ const RUNS: &[RunShape] = &[
         target: wandering(0.95),
         ..QUIET
     },
-    QUIET,
     RunShape {
         name: "one worker, constant arrivals",
         description: "the same worker, and an arrival exactly every 10 ms",

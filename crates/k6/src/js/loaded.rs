@@ -66,16 +66,20 @@ impl Loaded {
         compiled
     }
 
-    /// What imports this module, or imports what imports it, cannot be used; it itself can be loaded again.
+    /// What imports this module, or imports what imports it, cannot be used; it itself can be loaded again, unless an earlier one
+    /// of this name cannot be used, which QuickJS would find first.
     fn was_freed(&self, name: &str) {
         let broken = &mut *self.broken.borrow_mut();
+        let is_earlier_one_broken = broken.contains(name);
         let imports = self.imports.borrow();
         let mut found = vec![name];
         while let Some(freed) = found.pop() {
             let importers = imports.iter().filter(|(_, imported)| imported == freed).map(|(from, _)| from);
             found.extend(importers.filter(|from| broken.insert((*from).clone())).map(String::as_str));
         }
-        broken.remove(name);
+        if !is_earlier_one_broken {
+            broken.remove(name);
+        }
     }
 }
 
@@ -101,5 +105,35 @@ pub(super) unsafe fn is_counted_in_front(context: *mut q::JSContext, module: q::
         let with_more = references(definition);
         q::JS_FreeValue(context, more);
         (before, with_more, references(definition)) == (2, 3, 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `x` imports `y`, which imports `x`, and then something that cannot be loaded.
+    fn with_broken_import() -> Loaded {
+        let loaded = Loaded::default();
+        let failed: Result<(), String> = loaded.compile("x", || {
+            loaded.import("x", "y")?;
+            loaded.compile("y", || loaded.import("y", "x"))?;
+            Err("there is no `z`".to_owned())
+        });
+        assert!(failed.is_err());
+        loaded
+    }
+
+    #[test]
+    fn what_imports_a_freed_module_cannot_be_used_and_the_module_can_be_loaded_again() {
+        let loaded = with_broken_import();
+        assert!(loaded.import("", "y").is_err() && loaded.import("", "x").is_ok());
+    }
+
+    #[test]
+    fn a_second_attempt_that_fails_does_not_make_the_first_module_usable() {
+        let loaded = with_broken_import();
+        let second: Result<(), String> = loaded.compile("y", || Err("`x` cannot be loaded".to_owned()));
+        assert!(second.is_err() && loaded.import("", "y").is_err());
     }
 }
