@@ -261,7 +261,8 @@ pub struct Claim {
     pub observed: Figure,
     /// The bound it was compared with, in the same unit.
     pub bound: Figure,
-    /// The 95 % interval of the observed value, within this run only, in the same unit, where one can be formed.
+    /// Where the observed value lies, within this run only, in the same unit, where that can be said. Of a quantile each end holds
+    /// at the confidence of the limits that decide the claim; of a mean it is a two-sided 95 % interval.
     pub interval: Option<(f64, f64)>,
     /// How many observations it rests on.
     pub samples: u64,
