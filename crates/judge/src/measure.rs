@@ -106,7 +106,7 @@ pub(crate) fn observe(source: &MeasureSource<'_>, objective: &Objective) -> Resu
             _ => shares::observe(source, objective)?,
         };
         if let Some(share) = &measurement.share {
-            measurement.interval = quantile_interval::of(source, objective, share).or(measurement.interval);
+            measurement.interval = quantile_interval::of(source, objective, share)?.or(measurement.interval);
         }
         measurement.range = match &objective.measure {
             Measure::Metric(measure) => metric::range(source, objective, measure, &measurement)?,

@@ -301,17 +301,37 @@ fn an_interval_contains_its_value_and_says_what_the_verdict_says() {
     let claims = test_run.judge().claims;
     let verdicts: Vec<Verdict> = claims.iter().map(|claim| claim.verdict).collect();
     assert_eq!(verdicts, [Verdict::Pass, Verdict::Inconclusive, Verdict::Fail, Verdict::Pass]);
+    assert_eq!(
+        claims[1].interval, None,
+        "six levels, as good as six observations, do not bound a p90 from above"
+    );
     for claim in &claims {
-        let (low, high) = claim.interval.unwrap();
+        let Some((low, high)) = claim.interval else { continue };
         let (value, bound) = (claim.observed.value.unwrap(), claim.bound.value.unwrap());
         assert!(low <= value && value <= high, "{low} {value} {high}");
         let is_as_the_verdict_says = match claim.verdict {
             Verdict::Pass => high <= bound,
-            Verdict::Fail => low >= bound,
-            _ => low < bound && bound < high,
+            _ => low >= bound,
         };
         assert!(is_as_the_verdict_says, "{} {low} {high}", claim.name);
     }
+}
+
+/// 1 ms to 6 ms, a sixth of the arrivals of each second each, so that none act as one, at 60 a second for a minute: 3,600. An
+/// objective on the median fails where more than 1,849 and passes where fewer than 1,751 are seen to take longer than its bound
+/// (the exact limits of 1,800 at 95 %: 1,800 ± 1.645 × 30). Ascending, the 1,751st takes 3.15 ms, as do the 60 slowest of those of
+/// 3 ms, and the 1,849th 4 ms.
+#[test]
+fn the_ends_of_an_interval_are_where_the_limits_of_a_share_decide() {
+    let mut test_run = TestRun::new().with_objective("median", "p50(list, phase = steady) < 20ms");
+    for second in 10..70 {
+        for ms in 1..=6 {
+            test_run.offer_once(second, "list", Load { us: ms * 1_000, ..Load::of(10) });
+        }
+    }
+    let claims = test_run.judge().claims;
+    let (low, high) = claims[0].interval.unwrap();
+    assert!((low - 3.15).abs() < 0.01 && (high - 4.0).abs() < 0.01, "{low} {high}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::Simulation;
 use crate::episodes::{EpisodeLength, EpisodeShape};
-use crate::leaks::{LeakShape, SeriesTrend};
+use crate::leaks::{LeakShape, SeriesTrend, Steps};
 use crate::question::{Limits, Truth};
 use crate::steady::SteadyShape;
 use crate::target::{Admission, Demand, FIFO, Server, TargetShape, Wander};
@@ -477,6 +477,30 @@ const LEAKS: &[LeakShape] = &[
         trend: SeriesTrend::Growth { mib_per_hour: AT_MARGIN, correlation: 0.5 },
         truth: Truth::AtBound,
         limits: Limits { wrong: 0.05, kept: None },
+    },
+    LeakShape {
+        name: "leak: steps of 4 MiB at the margin, to be excluded",
+        description: "three hours of memory that grows by exactly as much as is allowed, in steps at random; `--step 4MiB`",
+        trend: SeriesTrend::Steps {
+            mib_per_hour: AT_MARGIN,
+            step_mib: 4.0,
+            hours: 3,
+            asked: Steps::Excluded,
+        },
+        truth: Truth::AtBound,
+        limits: Limits { wrong: 0.05, kept: None },
+    },
+    LeakShape {
+        name: "leak: steps of 20 MiB at the margin, not to be excluded",
+        description: "an hour of the same in larger steps, without `--step`: the answer says which steps it does not exclude",
+        trend: SeriesTrend::Steps {
+            mib_per_hour: AT_MARGIN,
+            step_mib: 20.0,
+            hours: 1,
+            asked: Steps::NotExcluded,
+        },
+        truth: Truth::AtBound,
+        limits: Limits { wrong: 1.0, kept: None },
     },
     LeakShape {
         name: "leak: no growth",

@@ -50,16 +50,29 @@ pub(crate) struct LeakShape {
 pub(crate) enum SeriesTrend {
     /// One series of 1,000 MiB that grows by so many an hour under noise of 2 MiB, for two hours.
     Growth { mib_per_hour: f64, correlation: f64 },
+    /// The same, in steps of this size that come at random, for so many hours; steps are asked to be excluded, or not.
+    Steps { mib_per_hour: f64, step_mib: f64, hours: u32, asked: Steps },
     /// Fourteen series whose idle floors of 100 MiB scatter by this share from cycle to cycle.
     ScatteredFloors { deviation: f64 },
     /// Fourteen series whose idle floors rise from 100 to 160 MiB, slower and slower.
     SaturatingFloors { minutes: f64 },
 }
 
+/// Whether an answer without a leak has to exclude the steps of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Steps {
+    /// By `--step SIZE`.
+    Excluded,
+    /// The answer says which steps it does not exclude.
+    NotExcluded,
+}
+
 impl LeakShape {
     pub(crate) fn prepare(self) -> Simulation {
         let text = match self.trend {
-            SeriesTrend::Growth { .. } => "it grows by less than 1 % an hour".to_owned(),
+            SeriesTrend::Growth { .. } | SeriesTrend::Steps { .. } => {
+                "it grows by less than 1 % an hour".to_owned()
+            }
             _ => "no series leaks".to_owned(),
         };
         let question = Question { text, truth: self.truth, limits: self.limits };
@@ -70,9 +83,18 @@ impl LeakShape {
         let random = Random::new(seed);
         let mut run = MemoryRun::new(manifest("leaks", seed));
         let mut workload = Workload::named("leaks");
+        let mut margin = LeakMargin::default();
         match self.trend {
             SeriesTrend::Growth { mib_per_hour, correlation } => {
-                grow(&mut run, mib_per_hour, Noise::new(random, correlation));
+                let level = |second| mib_per_hour * f64::from(second) / 3_600.0;
+                grow(&mut run, 2, &level, Noise::new(random, correlation));
+            }
+            SeriesTrend::Steps { mib_per_hour, step_mib, hours, asked } => {
+                let instants = steps(mib_per_hour / step_mib, hours, random.fork(0));
+                let level =
+                    |second| step_mib * instants.partition_point(|at| *at <= f64::from(second)) as f64;
+                grow(&mut run, hours, &level, Noise::new(random, 0.0));
+                margin.step_bytes = (asked == Steps::Excluded).then_some(step_mib * MIB);
             }
             SeriesTrend::ScatteredFloors { deviation } => {
                 let floor = |_, random: &mut Random| 100.0 * (1.0 + deviation * random.normal());
@@ -85,7 +107,7 @@ impl LeakShape {
                 cycle(&mut run, &mut workload, random, &floor);
             }
         }
-        let answers = judge::leaks::of(&run, &workload, LeakMargin::default()).expect("memory can be read");
+        let answers = judge::leaks::of(&run, &workload, margin).expect("memory can be read");
         if answers.iter().any(|series| series.answer == Leak::Leak) {
             GivenVerdict::Fail
         } else if answers.iter().all(|series| series.answer == Leak::NoLeak) {
@@ -96,12 +118,22 @@ impl LeakShape {
     }
 }
 
-fn grow(run: &mut MemoryRun, mib_per_hour: f64, mut noise: Noise) {
+/// Memory of 1,000 MiB and what `level` adds at each second, under noise.
+fn grow(run: &mut MemoryRun, hours: u32, level: &dyn Fn(u32) -> f64, mut noise: Noise) {
     let rss = SeriesKey::new("rss", "web", "bytes");
-    for second in (0..7_200).step_by(SAMPLE_S as usize) {
-        let level = 1_000.0 + mib_per_hour * f64::from(second) / 3_600.0;
-        run.observe(&rss, second, (level + 2.0 * noise.next()) * MIB);
+    for second in (0..hours * 3_600).step_by(SAMPLE_S as usize) {
+        run.observe(&rss, second, (1_000.0 + level(second) + 2.0 * noise.next()) * MIB);
     }
+}
+
+/// When steps come, in seconds, so many an hour at random.
+fn steps(per_hour: f64, hours: u32, mut random: Random) -> Vec<f64> {
+    let mut at = 0.0;
+    let gaps = std::iter::from_fn(|| {
+        at += random.exponential(3_600.0 / per_hour);
+        Some(at)
+    });
+    gaps.take_while(|at| *at < f64::from(hours) * 3_600.0).collect()
 }
 
 /// Load cycles, at whose end nothing is due and each series falls to its floor, which is a function of the cycle's end.

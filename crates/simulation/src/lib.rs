@@ -36,15 +36,15 @@ pub use question::{GivenVerdict, Limits, Question, Tally, Truth};
 pub struct Simulation {
     questions: Vec<Question>,
     /// The answers to the questions in a run with this seed.
-    simulate: Box<dyn Fn(u64) -> Vec<GivenVerdict>>,
+    simulate: Box<dyn Fn(u64) -> Vec<GivenVerdict> + Sync>,
 }
 
 impl Simulation {
-    /// The answers in so many runs, which begin with this seed.
-    pub fn run(&self, runs: u64, seed: u64) -> Vec<Tally> {
+    /// The answers in runs with these seeds.
+    pub fn run(&self, seeds: impl Iterator<Item = u64>) -> Vec<Tally> {
         let mut tallies: Vec<Tally> = self.questions.iter().cloned().map(Tally::of).collect();
-        for run in 0..runs {
-            let answers = (self.simulate)(seed.wrapping_add(run));
+        for seed in seeds {
+            let answers = (self.simulate)(seed);
             tallies.iter_mut().zip(answers).for_each(|(tally, answer)| tally.add(answer));
         }
         tallies

@@ -25,20 +25,20 @@ pub enum Truth {
 /// The largest shares of answers, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Of wrong PASS, and of wrong FAIL.
+    /// Of wrong PASS, and of wrong FAIL; 1: any share, because the report says that it does not exclude what is simulated.
     pub wrong: f64,
     /// Of PASS kept, at least; none: any share may be undecided.
     pub kept: Option<f64>,
 }
 
-/// The verdict on a statement.
+/// The verdict on a statement; of an interval, whether it contains the true value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GivenVerdict {
-    /// It is true.
+    /// The statement is true; the interval ends below the true value.
     Pass,
-    /// It is false.
+    /// The statement is false; the interval begins above the true value.
     Fail,
-    /// The evidence does not decide it.
+    /// The evidence does not decide it; the interval contains the true value.
     Undecided,
 }
 
@@ -69,6 +69,13 @@ impl Tally {
             GivenVerdict::Fail => self.failed += 1,
             GivenVerdict::Undecided => self.undecided += 1,
         }
+    }
+
+    /// Adds the answers of other runs to the same question.
+    pub fn merge(&mut self, other: &Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.undecided += other.undecided;
     }
 
     /// How many runs were simulated.

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use evidence::memory::MemoryRun;
-use evidence::{Instant, Provenance, Verdict};
+use evidence::{Claim, Instant, Provenance, Verdict};
 use plans::Overrides;
 use workload::{Files, Objective, Workload};
 
@@ -28,6 +28,8 @@ const AT_BOUND: f64 = 0.05;
 /// At [`FACTORS`] of 0.67 and 1.5 where n / D × allowed share is at least [`MANY`].
 const AWAY: f64 = 0.005;
 const MANY: f64 = 50.0;
+/// Of each end of an interval.
+const END: f64 = 0.06;
 /// PASS where the true quantile is half its bound and no shorter than a stall, and the sample is as large.
 const KEPT: f64 = 0.99;
 
@@ -125,9 +127,10 @@ impl RunShape {
         let truth = Truth::of(&self.workload(TRUE_ARRIVALS / self.rate, &[], TRUE_SEED), self.target);
         let objectives: Vec<(String, Question)> =
             self.objectives.iter().flat_map(|measured| self.questions(*measured, &truth)).collect();
-        let (texts, questions): (Vec<String>, Vec<Question>) = objectives.into_iter().unzip();
+        let (texts, mut questions): (Vec<String>, Vec<Question>) = objectives.into_iter().unzip();
+        let interval = self.interval(&truth, &mut questions);
         let workload = self.workload(self.seconds, &texts, 0);
-        let simulate = move |seed| self.answers(&workload, seed);
+        let simulate = move |seed| self.answers(&workload, interval, seed);
         Simulation { questions, simulate: Box::new(simulate) }
     }
 
@@ -167,7 +170,22 @@ impl RunShape {
         questions
     }
 
-    fn answers(&self, workload: &Workload, seed: u64) -> Vec<GivenVerdict> {
+    /// Asks about the interval beside the quantile of a run that is judged once, if the last question is about one: its bound
+    /// is far from the truth, so that nothing but the interval's own limits places the ends.
+    fn interval(&self, truth: &Truth, questions: &mut Vec<Question>) -> Option<IntervalOf> {
+        let (Some(Measured::Quantile(q)), JudgedAt::End) = (self.objectives.last(), self.judged) else {
+            return None;
+        };
+        let claim = questions.len().checked_sub(1)?;
+        questions.push(Question {
+            text: format!("p{}, interval beside it", q * 100.0),
+            truth: Asked::AtBound,
+            limits: Limits { wrong: END, kept: None },
+        });
+        Some(IntervalOf { claim, true_ms: truth.exceeded_by(1.0 - q) })
+    }
+
+    fn answers(&self, workload: &Workload, interval: Option<IntervalOf>, seed: u64) -> Vec<GivenVerdict> {
         let workload = Workload { seed, ..workload.clone() };
         let offered = self.offer(&workload);
         let looks = workload.until_decided.iter().flat_map(|until| &until.looks);
@@ -184,9 +202,10 @@ impl RunShape {
             }
             before = now;
         }
-        let at_end = given(&workload, &recording::record(&workload, &offered));
+        let at_end = given(&workload, &recording::record(&workload, &offered), interval);
         let first = |(before, end)| if before == GivenVerdict::Undecided { end } else { before };
-        decided.into_iter().zip(at_end).map(first).collect()
+        let decided = decided.into_iter().chain(interval.map(|_| GivenVerdict::Undecided));
+        decided.zip(at_end).map(first).collect()
     }
 
     /// The load of one run, and what became of it.
@@ -231,15 +250,33 @@ impl RunShape {
     }
 }
 
-/// The verdicts on the objectives of a run.
-fn given(workload: &Workload, run: &MemoryRun) -> Vec<GivenVerdict> {
+/// The interval of a claim, and what it should contain.
+#[derive(Debug, Clone, Copy)]
+struct IntervalOf {
+    claim: usize,
+    true_ms: f64,
+}
+
+impl IntervalOf {
+    fn answer(self, claims: &[Claim]) -> GivenVerdict {
+        match claims[self.claim].interval {
+            Some((_, high)) if high < self.true_ms => GivenVerdict::Pass,
+            Some((low, _)) if low > self.true_ms => GivenVerdict::Fail,
+            _ => GivenVerdict::Undecided,
+        }
+    }
+}
+
+/// The verdicts on the objectives of a run, and where the interval lies that is asked about.
+fn given(workload: &Workload, run: &MemoryRun, interval: Option<IntervalOf>) -> Vec<GivenVerdict> {
     let judgement = judge::judge(run, workload, Provenance::Intact).expect("memory can be read");
     let answer = |verdict| match verdict {
         Verdict::Pass => GivenVerdict::Pass,
         Verdict::Fail => GivenVerdict::Fail,
         Verdict::Inconclusive | Verdict::Invalid | Verdict::Measured => GivenVerdict::Undecided,
     };
-    judgement.claims.iter().map(|claim| answer(claim.verdict)).collect()
+    let verdicts = judgement.claims.iter().map(|claim| answer(claim.verdict));
+    verdicts.chain(interval.map(|interval| interval.answer(&judgement.claims))).collect()
 }
 
 /// The answers on the objectives of a run under way.

@@ -118,6 +118,35 @@ pub fn correlation_of_batches(shares: &[Proportion], length: usize) -> f64 {
     correlation_factor(lag_one(&Deviations::of(shares).of_parts), length)
 }
 
+/// Over how many of these consecutive shares the level behind them changes: the integral of its autocorrelation, up to the first
+/// lag at which that is not positive. The chance by which shares of a constant level would differ is left out of it. None where
+/// the lag-1 correlation of the shares does not exceed 1.645/√b, which chance explains.
+///
+/// A run that is not much longer than what it estimates shows too little of slow changes: the value is then too low. Source:
+/// A. D. Sokal, "Monte Carlo methods in statistical mechanics", 1997, section 3, with the variance of a binomial subtracted.
+///
+/// ```
+/// use stats::Proportion;
+///
+/// let shares: Vec<_> = (0..120).map(|n| Proportion { part: u64::from(n % 40 < 20) * 5, whole: 10 }).collect();
+/// assert!(stats::relaxation(&shares).is_some_and(|relaxation| (5.0..10.0).contains(&relaxation)));
+/// ```
+pub fn relaxation(shares: &[Proportion]) -> Option<f64> {
+    let Deviations { share, whole, of_parts } = Deviations::of(shares);
+    let product =
+        |lag: usize| -> f64 { of_parts.iter().zip(of_parts.iter().skip(lag)).map(|(a, b)| a * b).sum() };
+    let (squares, neighbours) = (product(0), product(1));
+    // Not a number where all shares are the same.
+    let correlation = neighbours / squares;
+    if correlation.is_nan() || correlation <= 1.645 / (of_parts.len() as f64).sqrt() {
+        return None;
+    }
+    let variance = (squares - whole * share * (1.0 - share)).max(neighbours);
+    let correlations =
+        (1..of_parts.len()).map(|lag| product(lag) / variance).take_while(|correlation| *correlation > 0.0);
+    Some(0.5 + correlations.sum::<f64>())
+}
+
 /// How far the parts of batches are from the share of all of them.
 struct Deviations {
     /// Of all.
@@ -233,5 +262,23 @@ mod tests {
         assert!((factor - expected).abs() < 1e-9 && factor > 1.1, "{factor} {expected}");
         assert_eq!(correlation_of_batches(&[of(1, 2); 20], 10), 1.0, "all the same");
         assert_eq!(correlation_of_batches(&[], 10), 1.0);
+    }
+
+    /// Blocks of 20 s, each at another level than the next: the correlation at lag k is 1 − k/20 up to 20, whose integral is 10.
+    /// With 10 of 100 and 20 of 100 in turn the binomial's part of the variance is known: 100 × 0.15 × 0.85 a share, where
+    /// the level's own is 25.
+    #[test]
+    fn the_relaxation_is_the_integral_of_the_correlation_of_the_level() {
+        let level = |n: usize| [10, 20, 20, 10, 20, 10, 10, 20][(n / 20) % 8];
+        let shares: Vec<Proportion> = (0..160).map(|n| of(level(n), 100)).collect();
+        assert!(
+            relaxation(&shares).is_some_and(|all| (6.0..12.0).contains(&all)),
+            "{:?}",
+            relaxation(&shares)
+        );
+        let chance: Vec<Proportion> = (0..160).map(|n| of(10 + 10 * (n % 2), 100)).collect();
+        assert_eq!(relaxation(&chance), None);
+        assert_eq!(relaxation(&[]), None);
+        assert_eq!(relaxation(&[of(1, 2); 30]), None, "all the same");
     }
 }

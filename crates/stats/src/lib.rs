@@ -16,7 +16,9 @@ pub mod steady;
 pub mod student;
 pub mod trend;
 
-pub use batch::{Interval, batch_means, correlation_of_batches, design_effect, design_effect_of_shares};
+pub use batch::{
+    Interval, batch_means, correlation_of_batches, design_effect, design_effect_of_shares, relaxation,
+};
 pub use binomial::{ShareLimits, UNKNOWN_DESIGN_EFFECT, fewest_without, share_limits};
 pub use difference::{Proportion, fisher, total_variation, two_mixes, two_shares};
 pub use inversion::{Inversion, InversionRules, LevelMargin};

@@ -1,46 +1,133 @@
-//! Between which times a quantile lies, by the limits of the share that decides its objective.
+//! Between which times a quantile lies: those at which its objective would be undecided.
 //!
-//! Of the arrivals a share of 1 − q takes longer than the quantile `q`. If the true share beyond the observed quantile may be
-//! as high as `u` and as low as `l`, the true quantile may be as low as the observed one of 1 − u, and as high as that of
-//! 1 − l (R. S. Woodruff, "Confidence intervals for medians and other position measures", JASA 47, 1952). The limits of the
-//! share are those of the verdict, so that both say the same: an objective that passes has its bound outside of the interval.
+//! Of the arrivals a share of 1 − q takes longer than the quantile `q`. The interval ends at the times beyond which so few, or so
+//! many, were observed that the limits of the share would decide an objective there (the inversion of a test: G. Casella and R. L.
+//! Berger, "Statistical Inference", 2002, section 9.2.1). What is unknown of the arrivals counts at each end as it does there: a
+//! stall of the generator may have delayed those beyond a time that is far below the bound. The limits are those of the verdict, so
+//! that both say the same: an objective that passes has its bound outside of the interval.
 
-use evidence::Quantile;
+use evidence::run::{ReadError, select};
+use evidence::{Key, Metric, Outcome, Quantile};
 use workload::{Measure, Objective, Statistic};
 
-use super::shares::ShareMeasurement;
+use super::bound::{Bound, TimeBound};
+use super::despite_stalls;
+use super::ranges::perturbed;
+use super::shares::{self, ShareMeasurement};
 use super::source::MeasureSource;
-use super::times::Observations;
+use super::times::{Observations, metric_of};
 use crate::shares::ShareAnswer;
+use crate::tables::StatsKey;
 
-/// In milliseconds; none of objectives on other statistics, and where either end is infinite.
+/// How often the lower end is moved to where more is unknown.
+const MOST_MOVES: u32 = 8;
+/// How often the upper end is moved to where arrivals cluster more.
+const MOST_MOVES_UP: u32 = 3;
+
+/// In milliseconds; none of objectives on other statistics, and where the upper end is infinite.
+///
+/// # Errors
+/// [`ReadError`] when the evidence cannot be read.
 pub(super) fn of(
     source: &MeasureSource<'_>,
     objective: &Objective,
     share: &ShareMeasurement,
-) -> Option<(f64, f64)> {
+) -> Result<Option<(f64, f64)>, ReadError> {
     let (Measure::ResponseTime(Statistic::Quantile(q))
     | Measure::ServiceTime(Statistic::Quantile(q))
     | Measure::IterationTime(Statistic::Quantile(q))) = objective.measure
     else {
-        return None;
+        return Ok(None);
     };
     let seen = Observations::of(source.tables, objective);
     let time = |share: f64| match seen.quantile((1.0 - share).clamp(0.0, 1.0)) {
         Quantile::Finite(us) => us / 1e3,
         Quantile::Infinite | Quantile::Empty => f64::INFINITY,
     };
-    let limits = share.question.limits_of_share(1.0 - q);
+    let (within, beyond) = share.question.open_shares(1.0 - q);
     let unknown = share.unknown();
-    let (low, high) = (time(limits.upper + unknown.beyond), time(limits.lower - unknown.within));
-    let is_upper = objective.comparison.is_upper();
-    let bound = objective.bound;
-    let (low, high) = match share.decision.answer {
-        ShareAnswer::Pass if is_upper => (low.min(bound), high.min(bound)),
-        ShareAnswer::Fail if is_upper => (low.max(bound), high.max(bound)),
-        ShareAnswer::Pass => (low.max(bound), high.max(bound)),
-        ShareAnswer::Fail => (low.min(bound), high.min(bound)),
-        _ => (low.min(bound), high.max(bound)),
+    let high = within.map_or(f64::INFINITY, |within| time(within - unknown.within));
+    let high = upper_end(source, objective, high, &|share| {
+        let (within, _) = share.question.open_shares(1.0 - q);
+        within.map_or(f64::INFINITY, |within| time(within - share.unknown().within))
+    })?;
+    let low = lower_end(source, objective, share, &|unknown| time(beyond + unknown))?;
+    if !low.is_finite() || !high.is_finite() {
+        return Ok(None);
+    }
+    Ok(Some(beside(objective, share.decision.answer, low, high)))
+}
+
+/// The upper end, moved to where arrivals do not cluster more than `end` of the share beyond it allows for; infinite where that is not
+/// found.
+fn upper_end(
+    source: &MeasureSource<'_>,
+    objective: &Objective,
+    mut high: f64,
+    end: &dyn Fn(&ShareMeasurement) -> f64,
+) -> Result<f64, ReadError> {
+    for _move in 0..MOST_MOVES_UP {
+        if !high.is_finite() {
+            break;
+        }
+        let there = shares::observe(source, &Objective { bound: high, ..objective.clone() })?;
+        let next = there.as_ref().map_or(f64::INFINITY, end);
+        if next <= high {
+            return Ok(high);
+        }
+        high = next;
+    }
+    Ok(f64::INFINITY)
+}
+
+/// The time that so large a share of unknown sides leaves certain, which is that of the time itself; 0 where that is not found.
+fn lower_end(
+    source: &MeasureSource<'_>,
+    objective: &Objective,
+    share: &ShareMeasurement,
+    time: &dyn Fn(f64) -> f64,
+) -> Result<f64, ReadError> {
+    let at_bound = excused(source, objective, objective.bound)?;
+    let arrivals = share.question.counts.arrivals.max(1) as f64;
+    let mut low = time(share.unknown().beyond);
+    for _move in 0..MOST_MOVES {
+        let more = excused(source, objective, low)?.saturating_sub(at_bound) as f64 / arrivals;
+        let next = time(share.unknown().beyond + more);
+        if next >= low {
+            return Ok(low);
+        }
+        low = next;
+    }
+    Ok(0.0)
+}
+
+/// How many successes that took longer than this, in milliseconds, may have done so because of stalls.
+fn excused(source: &MeasureSource<'_>, objective: &Objective, ms: f64) -> Result<u64, ReadError> {
+    let bound = Bound::Time(TimeBound { us: ms * 1e3, is_strict: false });
+    let metric = metric_of(&objective.measure);
+    let run = source.run;
+    let of_success = |key: &Key| {
+        key.outcome.is_none_or(|outcome| outcome == Outcome::Ok)
+            && StatsKey::from(key).matches(&objective.filter)
     };
-    (low.is_finite() && high.is_finite()).then_some((low, high))
+    let mut excused = 0;
+    for (id, key) in select(run.keys(), perturbed(metric), of_success) {
+        let beyond = bound.sides(&run.histogram(id, run.whole())?).beyond;
+        let in_any_case = match metric {
+            Metric::ResponseTime => despite_stalls::beyond(source, bound, id, key)?,
+            _ => 0,
+        };
+        excused += beyond.saturating_sub(in_any_case);
+    }
+    Ok(excused)
+}
+
+/// The interval on the side of the bound that the answer names.
+fn beside(objective: &Objective, answer: ShareAnswer, low: f64, high: f64) -> (f64, f64) {
+    let bound = objective.bound;
+    match (answer, objective.comparison.is_upper()) {
+        (ShareAnswer::Pass, true) | (ShareAnswer::Fail, false) => (low.min(bound), high.min(bound)),
+        (ShareAnswer::Fail, true) | (ShareAnswer::Pass, false) => (low.max(bound), high.max(bound)),
+        _ => (low.min(bound), high.max(bound)),
+    }
 }

@@ -16,7 +16,8 @@ pub(crate) const RULE: Rule = Rule {
             with the effective sample size, which follows from how much the share varies between batches: \
             of a sixth of a run below a minute, then 10 s, and a twentieth of a run longer than 200 s. With none beyond \
             the bound, or fewer than 6 batches, the arrivals of 0.1 s (3 at least) count as one in an objective on a \
-            quantile, ten in others.",
+            quantile, ten in others. Where what misses the bound comes and goes over more than a fifteenth of the run, the \
+            finding says that the run is too short for changes so slow.",
     affects: "that objective",
     why: "The sample is too small: the next run may be on the other side of what is allowed.",
     next: "Run longer, offer a higher rate, or state a bound that is farther away.",
@@ -34,7 +35,8 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
     if decision.answer != ShareAnswer::UndecidedBySample {
         return None;
     }
-    let what = format!(
+    let slow = share.question.slow_changes_s();
+    let mut what = format!(
         "Between {} and {} of {} {}s miss the bound (limits at {}, effective sample size {}); {} may. {}",
         numbers::percent(decision.limits.lower),
         numbers::percent(decision.limits.upper),
@@ -45,11 +47,19 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
         numbers::percent(share.question.allowed),
         enough(&share.question, measured.thing())
     );
+    if let Some(slow) = slow {
+        what.push_str(&format!(
+            " What misses it comes and goes over {}, at least: the run is too short for changes so slow.",
+            numbers::length(slow)
+        ));
+    }
     let figures = [
         ("effective sample", decision.effective_sample, "1"),
         ("design effect", decision.design_effect, "1"),
         ("threshold", share.question.allowed * 100.0, "%"),
     ];
+    let slow = slow.map(|slow| ("relaxation time", slow, "s"));
+    let figures: Vec<_> = figures.into_iter().chain(slow).collect();
     Some(with_figures(RULE.finding(Severity::Inconclusive, measured.scope(), what), &figures))
 }
 

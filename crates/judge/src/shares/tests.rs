@@ -50,6 +50,18 @@ fn an_outage_counts_as_one_cluster() {
     assert_eq!(answer(0.02, seconds(300, 100, |_| 3)), ShareAnswer::Fail);
 }
 
+/// Half a minute of each level, in a run of a minute and in one of ten.
+#[test]
+fn changes_that_take_half_of_a_run_are_too_slow_for_it() {
+    let slow = |count| {
+        let beyond = |second: usize| [2, 2, 9, 9, 9, 2][(second / 10) % 6];
+        question(0.05, seconds(count, 100, beyond)).slow_changes_s()
+    };
+    assert!(slow(60).is_some_and(|slow| (4.0..12.0).contains(&slow)), "{:?}", slow(60));
+    assert_eq!(slow(600), None);
+    assert_eq!(question(0.05, seconds(60, 100, |second| second as u64 % 2 * 10)).slow_changes_s(), None);
+}
+
 /// However much the seconds of such a run depend on each other.
 #[test]
 fn a_target_that_died_half_way_has_violated_its_error_rate() {
