@@ -31,8 +31,8 @@ const TIMES_AS_MANY: [u64; 7] = [2, 3, 5, 10, 20, 50, 100];
 const UNKNOWN_CLUSTER_S: f64 = 0.1;
 /// At least so many do.
 const UNKNOWN_CLUSTER: f64 = 3.0;
-/// A run shows too little of changes that take more than this part of it. With 200 simulated runs of each of 60 kinds, whose
-/// objective is at its bound or violated: where the relaxation time is a fourth of the run 40 to 70 % are recognised, where it is a
+/// A run shows too little of changes that take more than this part of it. With 200 simulated runs of each of 53 kinds, whose
+/// objective is at its bound or violated: where the relaxation time is a fourth of the run 35 to 70 % are recognised, where it is a
 /// twentieth at most 30 %, and of independent requests at most 2 %.
 const SLOW_CHANGES: f64 = 1.0 / 15.0;
 /// Shares such as 1 − 0.95 are not exact in binary.
