@@ -40,17 +40,17 @@ pub(super) fn of(
         return Ok(None);
     };
     let seen = Observations::of(source.tables, objective);
-    let time = |share: f64| match seen.quantile((1.0 - share).clamp(0.0, 1.0)) {
-        Quantile::Finite(us) => us / 1e3,
-        Quantile::Infinite | Quantile::Empty => f64::INFINITY,
+    let time = |share: f64| match seen.quantile((1.0 - share).max(0.0)) {
+        Quantile::Finite(us) if share >= 0.0 => us / 1e3,
+        // Or more is unknown than the upper end leaves.
+        _ => f64::INFINITY,
     };
-    let (within, beyond) = share.question.open_shares(1.0 - q);
-    let unknown = share.unknown();
-    let high = within.map_or(f64::INFINITY, |within| time(within - unknown.within));
-    let high = upper_end(source, objective, high, &|share| {
+    let upper = |share: &ShareMeasurement| {
         let (within, _) = share.question.open_shares(1.0 - q);
         within.map_or(f64::INFINITY, |within| time(within - share.unknown().within))
-    })?;
+    };
+    let high = upper_end(source, objective, upper(share), &upper)?;
+    let (_, beyond) = share.question.open_shares(1.0 - q);
     let low = lower_end(source, objective, share, &|unknown| time(beyond + unknown))?;
     if !low.is_finite() || !high.is_finite() {
         return Ok(None);
@@ -58,20 +58,20 @@ pub(super) fn of(
     Ok(Some(beside(objective, share.decision.answer, low, high)))
 }
 
-/// The upper end, moved to where arrivals do not cluster more than `end` of the share beyond it allows for; infinite where that is not
-/// found.
+/// The first time from `high` on that is no less than the upper end which the share beyond that very time gives: arrivals may
+/// cluster more there than at the bound. Infinite where it is not found.
 fn upper_end(
     source: &MeasureSource<'_>,
     objective: &Objective,
     mut high: f64,
-    end: &dyn Fn(&ShareMeasurement) -> f64,
+    upper: &dyn Fn(&ShareMeasurement) -> f64,
 ) -> Result<f64, ReadError> {
     for _move in 0..MOST_MOVES_UP {
         if !high.is_finite() {
             break;
         }
         let there = shares::observe(source, &Objective { bound: high, ..objective.clone() })?;
-        let next = there.as_ref().map_or(f64::INFINITY, end);
+        let next = there.as_ref().map_or(f64::INFINITY, upper);
         if next <= high {
             return Ok(high);
         }
@@ -80,7 +80,8 @@ fn upper_end(
     Ok(f64::INFINITY)
 }
 
-/// The time that so large a share of unknown sides leaves certain, which is that of the time itself; 0 where that is not found.
+/// The lower end: the time beyond which enough arrivals would be certain to lie, whatever stalls did to them. `time` gives it for the
+/// share of arrivals whose side is unknown, which grows as the end falls. 0 where it is not found.
 fn lower_end(
     source: &MeasureSource<'_>,
     objective: &Objective,
