@@ -1,5 +1,6 @@
 //! Every check that a change must pass: what the README documents and what CI runs.
 
+mod beside;
 mod features;
 mod jobs;
 mod lean;
@@ -29,8 +30,11 @@ pub(crate) const ABOUT_TESTS: &str = "tests, side by side where time does not ma
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     refuse_arguments(arguments)?;
     prepare(workspace)?;
-    lint(workspace)?;
-    tests(workspace)
+    rules(workspace)?;
+    tests(workspace, || {
+        lints(workspace)?;
+        build_of_the_demo()
+    })
 }
 
 /// The checks that run nothing of the project.
@@ -40,7 +44,8 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 pub(crate) fn run_lint(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     refuse_arguments(arguments)?;
     prepare(workspace)?;
-    lint(workspace)
+    rules(workspace)?;
+    lints(workspace)
 }
 
 /// The tests.
@@ -50,7 +55,7 @@ pub(crate) fn run_lint(workspace: &Workspace, arguments: &[String]) -> Result<()
 pub(crate) fn run_tests(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     refuse_arguments(arguments)?;
     prepare(workspace)?;
-    tests(workspace)
+    tests(workspace, build_of_the_demo)
 }
 
 fn refuse_arguments(arguments: &[String]) -> Result<()> {
@@ -70,14 +75,18 @@ fn prepare(workspace: &Workspace) -> Result<()> {
     })
 }
 
-fn lint(workspace: &Workspace) -> Result<()> {
+/// The checks that compile nothing.
+fn rules(workspace: &Workspace) -> Result<()> {
     steps::step("format", || {
         let mut command = workspace.cargo();
         command.args(["fmt", "--all", "--check"]);
         steps::run(command)
     })?;
     steps::step("tidy", || tidy::run(workspace, &[]))?;
-    steps::step("dependencies", || dependencies::check(workspace))?;
+    steps::step("dependencies", || dependencies::check(workspace))
+}
+
+fn lints(workspace: &Workspace) -> Result<()> {
     steps::step("clippy", || {
         let mut command = workspace.cargo();
         command.args(["clippy", "--locked", "--workspace", "--all-targets"]).args(FEATURES);
@@ -93,12 +102,17 @@ fn lint(workspace: &Workspace) -> Result<()> {
     })
 }
 
-fn tests(workspace: &Workspace) -> Result<()> {
+fn build_of_the_demo() -> Result<()> {
+    steps::step("the demo's build", || demo::build(&Workspace::with_profile(demo::PROFILE)?))
+}
+
+/// The tests, with `compilation` beside those that time does not matter to.
+fn tests(workspace: &Workspace, compilation: impl FnOnce() -> Result<()> + Send) -> Result<()> {
     let programs = steps::step("build of the tests", || programs::build(workspace))?;
-    let mut tally = steps::step("tests", || jobs::run(workspace, &programs))?;
+    let mut tally = steps::step("tests", || jobs::run(workspace, &programs, compilation))?;
     tally += steps::step("tests in documentation", || documentation(workspace))?;
     steps::step("services without fault injection and profiles", || without_faults::check(workspace))?;
-    steps::step("the demo's build", lean::check)?;
+    steps::step("what the demo's build lacks", lean::check)?;
     steps::step("demo --check", || demo_check::check(&Workspace::with_profile(demo::PROFILE)?))?;
     steps::step("examples", || examples::all(workspace))?;
     steps::step("instructions", || instructions::run(workspace, &[]))?;

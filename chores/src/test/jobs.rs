@@ -1,7 +1,7 @@
 //! Runs the test programs: side by side while time does not matter to them, then one by one where it does.
 //!
-//! Most tests wait for processes, so a processor serves several programs at once. Tests about time would measure their
-//! neighbours: `division` lists them, and they run alone.
+//! Most tests wait for processes, so a processor serves several programs at once, and compiles in what they leave. Tests
+//! about time would measure their neighbours: `division` lists them, and they run alone.
 
 mod division;
 mod job;
@@ -14,19 +14,30 @@ use anyhow::{Context as _, Result, ensure};
 use xtask::workspace::Workspace;
 
 use self::job::{Ended, Job};
+use super::beside::Beside;
 use super::programs::TestProgram;
 use crate::steps::Tally;
 
-/// Runs all tests and returns how many passed.
+/// Runs all tests and returns how many passed; `compilation` runs beside those that run side by side.
 ///
 /// # Errors
-/// When a test fails that is about time, or that fails again when it runs alone.
-pub(super) fn run(workspace: &Workspace, programs: &[TestProgram]) -> Result<Tally> {
+/// When a test fails that is about time, or that fails again when it runs alone, and when `compilation` fails.
+pub(super) fn run(
+    workspace: &Workspace,
+    programs: &[TestProgram],
+    compilation: impl FnOnce() -> Result<()> + Send,
+) -> Result<Tally> {
     let (side_by_side, alone) = division::jobs(programs)?;
     let mut tally = Tally::default();
     let mut failed = Vec::new();
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    for ended in run_beside_each_other(workspace, side_by_side, 2 * processors)? {
+    let ended = thread::scope(|scope| {
+        let compilation = Beside::begin(scope, compilation);
+        let ended = run_beside_each_other(workspace, side_by_side, 2 * processors)?;
+        compilation.end()?;
+        Ok::<_, anyhow::Error>(ended)
+    })?;
+    for ended in ended {
         tally += ended.tally;
         ensure!(ended.is_explained(), "{} ended without a result: {}", ended.job.name(), ended.status);
         failed.extend(ended.job.again(&ended.failed_tests));

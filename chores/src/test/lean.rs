@@ -37,7 +37,7 @@ const OF_THE_SERVICE: [(&str, &str, &str); 3] = [
     ("REWARD_URL", "https://127.0.0.1:1/grants", "without TLS"),
 ];
 
-/// Builds what the demo builds, and asks it for what it lacks.
+/// Builds what the demo builds, if it has to be, and asks it for what it lacks.
 ///
 /// # Errors
 /// When it cannot be built, or a refusal does not name what is missing.
