@@ -192,7 +192,7 @@ fn with_virtual_users(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> St
     }
     let scenarios = facts.workload.scenarios.iter().filter(|s| {
         let scope = evidence::Scope { scenario: Some(s.name.clone()), ..Default::default() };
-        measured.applies_to(&scope, &facts.tables)
+        measured.applies_to(&scope, &facts.figures)
     });
     let users: u64 = scenarios.map(|s| u64::from(s.max_vus)).sum();
     format!(" with {} virtual users", numbers::count(users))

@@ -15,6 +15,7 @@ use evidence::run::select;
 use evidence::{
     ComparisonJudgement, Finding, Metric, Provenance, Refusal, RuleId, Run, Scope, Severity, SidedFinding,
 };
+use figures::RowKey;
 use workload::Workload;
 
 use crate::JudgeError;
@@ -24,7 +25,6 @@ use crate::pair::{JudgedRun, Pair};
 use crate::rule::AffectedClaims;
 use crate::rules::generator_saturated::LOOP_CPU_FIGURE;
 use crate::rules::{self, RULES_VERSION, noisy_host, prediction_as_result};
-use crate::tables::StatsKey;
 
 /// One run of a comparison.
 #[derive(Clone, Copy)]
@@ -82,7 +82,7 @@ fn pairs<'p, 'a>(runs: &'p [JudgedRun<'a>]) -> impl Iterator<Item = Pair<'p, 'a>
 }
 
 fn judged<'a>(side: &Side<'a>) -> Result<JudgedRun<'a>, JudgeError> {
-    let mut bytes_in: BTreeMap<StatsKey, u64> = BTreeMap::new();
+    let mut bytes_in: BTreeMap<RowKey, u64> = BTreeMap::new();
     for (id, key) in select(side.run.keys(), Metric::BytesIn, |_| true) {
         *bytes_in.entry(key.into()).or_default() += side.run.total(id)?;
     }

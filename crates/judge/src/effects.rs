@@ -1,11 +1,11 @@
 //! What a finding does to each claim, from its scope and its severity and from which claims its rule affects.
 
 use evidence::{ClaimEffect, Effect, Finding, Severity};
+use figures::is_any_or;
 
 use crate::facts::{Facts, MeasuredObjective};
 use crate::rule::AffectedClaims;
 use crate::rules;
-use crate::tables::is_any_or;
 
 /// The effects of `finding`, in the order of the objectives.
 pub(crate) fn of(facts: &Facts<'_>, finding: &Finding) -> Vec<ClaimEffect> {
@@ -30,7 +30,7 @@ fn effect(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, finding: &Finding
     if affected == AffectedClaims::Everything {
         return Some(effect);
     }
-    if !measured.applies_to(&finding.scope, &facts.tables) {
+    if !measured.applies_to(&finding.scope, &facts.figures) {
         return None;
     }
     match affected {
@@ -55,7 +55,7 @@ fn effect(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, finding: &Finding
 /// Whether any scenario that the objective counts is an open model.
 pub(crate) fn has_offered_rate(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> bool {
     let filter = &measured.objective.filter;
-    let mut scenario_phases = facts.tables.scenario_phases.iter().filter(|s| {
+    let mut scenario_phases = facts.figures.scenario_phases.iter().filter(|s| {
         is_any_or(filter.phase.as_ref(), &s.key.phase) && is_any_or(filter.scenario.as_ref(), &s.key.scenario)
     });
     scenario_phases.any(|s| {

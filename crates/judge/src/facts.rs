@@ -16,13 +16,13 @@ use evidence::{
     Coverage, Ending, Instant, Provenance, Run, RunEnd, Scope, SeriesKey, Source, UnknownSubject, Verdict,
     Window, coverage,
 };
+use figures::{Figures, PhaseWindow, Row, TimeGroup};
 use workload::{Comparison, Measure, MetricStatistic, Objective, Scenario, Statistic, Workload};
 
 use crate::backlog::{self, Backlog};
 use crate::leaks::{self, LeakAnswer, LeakMargin};
 use crate::measure::{self, DisturbedTime, MeasureSource, Measurement, Tested, UnknownPart, Value};
 use crate::shares::{SHARE_ERROR, ShareAnswer};
-use crate::tables::{EndpointStats, PhaseWindow, Tables, TimeGroup};
 
 pub(crate) use carry_over::CarryOver;
 pub(crate) use concurrency::Concurrency;
@@ -64,7 +64,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) stalls_hide_requests: bool,
     /// Whether anything but the generator was observed.
     pub(crate) has_observed_targets: bool,
-    pub(crate) tables: Tables,
+    pub(crate) figures: Figures,
     pub(crate) generator: Generator,
     /// The processes that offered the load, where those were others.
     pub(crate) workers: Workers,
@@ -110,22 +110,22 @@ impl<'a> Facts<'a> {
         workload: &'a Workload,
         provenance: Provenance,
     ) -> Result<Facts<'a>, ReadError> {
-        let tables = Tables::of(run, workload)?;
-        let generator = Generator::of(run, workload, &tables)?;
-        let carry_overs = carry_over::carry_overs(run, &tables.phases)?;
+        let figures = Figures::of(run, workload)?;
+        let generator = Generator::of(run, workload, &figures)?;
+        let carry_overs = carry_over::carry_overs(run, &figures.phases)?;
         let backlogs = backlog::backlogs(run, workload)?;
         let has_leak_objective = workload.objectives.iter().any(|o| leaks::is_leak_objective(&o.name));
         let leaks =
             if has_leak_objective { leaks::of(run, workload, LeakMargin::of(workload))? } else { Vec::new() };
         let disturbed = DisturbedTime::of(run, workload)?;
         let source =
-            MeasureSource { run, workload, tables: &tables, disturbed: &disturbed, backlogs: &backlogs };
+            MeasureSource { run, workload, figures: &figures, disturbed: &disturbed, backlogs: &backlogs };
         let measured = |objective| {
             let observed = measure::observe(&source, objective)?;
             Ok(MeasuredObjective { objective, observed })
         };
-        let steady_states = steady_state::analyses(run, workload, &tables)?;
-        let workers = Workers::of(run, &tables)?;
+        let steady_states = steady_state::analyses(run, workload, &figures)?;
+        let workers = Workers::of(run, &figures)?;
         let mut objectives = workload
             .objectives
             .iter()
@@ -148,7 +148,7 @@ impl<'a> Facts<'a> {
             schema_version: run.manifest().schema_version,
             stalls_hide_requests: disturbed.hides_any(),
             has_observed_targets: run.series().iter().any(|s| &*s.target != SeriesKey::GENERATOR),
-            tables,
+            figures,
             generator,
             observer_notices: observers::notices(run)?,
             profiles: profiles::captured(run)?,
@@ -234,7 +234,7 @@ impl<'a> Facts<'a> {
 
     /// The phase of this name.
     pub(crate) fn phase(&self, name: &str) -> Option<&PhaseWindow> {
-        self.tables.phases.iter().find(|phase| phase.name == name)
+        self.figures.phases.iter().find(|phase| phase.name == name)
     }
 }
 
@@ -358,19 +358,19 @@ impl MeasuredObjective<'_> {
     }
 
     /// The observations it counts, by row; empty for an objective that is not about times.
-    pub(crate) fn time_groups<'t>(&self, tables: &'t Tables) -> Vec<TimeGroup<'t>> {
-        tables.time_groups(&self.objective.measure, &self.objective.filter)
+    pub(crate) fn time_groups<'t>(&self, figures: &'t Figures) -> Vec<TimeGroup<'t>> {
+        figures.time_groups(&self.objective.measure, &self.objective.filter)
     }
 
     /// The endpoints it counts, by phase and scenario.
-    pub(crate) fn endpoints<'t>(&self, tables: &'t Tables) -> impl Iterator<Item = &'t EndpointStats> {
-        tables.endpoints.iter().filter(|endpoint| endpoint.key.matches(&self.objective.filter))
+    pub(crate) fn endpoints<'t>(&self, figures: &'t Figures) -> impl Iterator<Item = &'t Row> {
+        figures.endpoints().filter(|endpoint| endpoint.key.matches(&self.objective.filter))
     }
 
     /// Whether it counts anything within `scope`.
-    pub(crate) fn applies_to(&self, scope: &Scope, tables: &Tables) -> bool {
-        let endpoints = tables.endpoints.iter().map(|endpoint| &endpoint.key);
-        let scenario_phases = tables.scenario_phases.iter().map(|scenario_phase| &scenario_phase.key);
+    pub(crate) fn applies_to(&self, scope: &Scope, figures: &Figures) -> bool {
+        let endpoints = figures.endpoints().map(|endpoint| &endpoint.key);
+        let scenario_phases = figures.scenario_phases.iter().map(|scenario_phase| &scenario_phase.key);
         endpoints.chain(scenario_phases).any(|key| key.is_in(scope) && key.matches(&self.objective.filter))
     }
 }

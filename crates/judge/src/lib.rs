@@ -2,7 +2,7 @@
 //! judged.
 //!
 //! Pure: no clock, no files, no randomness, and no access to the live run; the input is a [`Run`], and whether it is as it
-//! was sealed. The order is: counts and times are put into [`tables`], each objective is measured ([`measure`]) and, where
+//! was sealed. The order is: counts and times are folded into [`figures::Figures`], each objective is measured ([`measure`]) and, where
 //! it is about a share of arrivals, decided by its limits ([`shares`]); [`facts`] are derived once, every rule in [`rules`]
 //! returns its findings, [`effects`] states what each does to which claim, the [`claims`] are answered after all of them,
 //! and [`verdict`] is the verdict on the whole. Start reading at [`judge()`].
@@ -24,7 +24,6 @@ mod rule;
 mod rules;
 pub mod shares;
 mod sufficiency;
-mod tables;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -64,7 +63,7 @@ pub fn judge(run: &dyn Run, workload: &Workload, provenance: Provenance) -> Resu
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read.
 pub fn has_no_success(run: &dyn Run, workload: &Workload) -> Result<bool, JudgeError> {
-    Ok(verdict::nothing_succeeded(&tables::Tables::of(run, workload)?).is_some())
+    Ok(verdict::nothing_succeeded(&figures::Figures::of(run, workload)?).is_some())
 }
 
 /// What there is so far of a run under way does to its objectives, by name.

@@ -117,21 +117,21 @@ pub(crate) fn observe(source: &MeasureSource<'_>, objective: &Objective) -> Resu
 }
 
 pub(crate) fn value(source: &MeasureSource<'_>, objective: &Objective) -> Result<Measurement, ReadError> {
-    let (run, tables, filter) = (source.run, source.tables, &objective.filter);
+    let (run, figures, filter) = (source.run, source.figures, &objective.filter);
     Ok(match &objective.measure {
         Measure::ResponseTime(statistic)
         | Measure::ServiceTime(statistic)
         | Measure::IterationTime(statistic) => times::observe(source, objective, *statistic),
-        Measure::ErrorRate => rates::error_rate(tables, filter),
+        Measure::ErrorRate => rates::error_rate(figures, filter),
         Measure::Goodput { within } => completions::goodput(source, filter, *within)?,
         Measure::Throughput => completions::throughput(source, filter)?,
-        Measure::CheckRate { check } => rates::check_rate(tables, filter, check.as_deref()),
+        Measure::CheckRate { check } => rates::check_rate(figures, filter, check.as_deref()),
         Measure::Series { statistic, name, target } => {
             let selected = match series::select(run, name, target.as_deref()) {
                 Ok(selected) => selected,
                 Err(why) => return Ok(Measurement::missing(&why)),
             };
-            let phases = tables.phases.iter().filter(|p| filter.phase.as_ref().is_none_or(|f| *f == p.name));
+            let phases = figures.phases.iter().filter(|p| filter.phase.as_ref().is_none_or(|f| *f == p.name));
             series::observe(run, &selected, phases, *statistic)?
         }
         Measure::Metric(measure) => metric::observe(source, objective, measure)?,

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use evidence::{Judgement, Manifest, Provenance, Run, Scope};
+use figures::{Row, RowKey, is_any_or};
 use workload::Workload;
 
 use crate::facts::Facts;
-use crate::tables::{EndpointStats, StatsKey, is_any_or};
 
 /// A run with its facts and its judgement.
 pub(crate) struct JudgedRun<'a> {
@@ -18,7 +18,7 @@ pub(crate) struct JudgedRun<'a> {
     pub(crate) facts: Facts<'a>,
     pub(crate) judgement: Judgement,
     /// Bytes received, by endpoint; absent where they were not counted.
-    pub(crate) bytes_in: BTreeMap<StatsKey, u64>,
+    pub(crate) bytes_in: BTreeMap<RowKey, u64>,
 }
 
 impl<'a> JudgedRun<'a> {
@@ -37,8 +37,8 @@ impl<'a> JudgedRun<'a> {
         scenarios.any(|s| is_any_or(scope.scenario.as_ref(), &s.name) && s.executor.is_open())
     }
 
-    fn endpoint(&self, key: &StatsKey) -> Option<&EndpointStats> {
-        self.facts.tables.endpoints.iter().find(|endpoint| endpoint.key == *key)
+    fn endpoint(&self, key: &RowKey) -> Option<&Row> {
+        self.facts.figures.endpoints().find(|endpoint| endpoint.key == *key)
     }
 }
 
@@ -52,8 +52,8 @@ pub(crate) struct Pair<'p, 'a> {
 
 /// An endpoint that both runs have.
 pub(crate) struct EndpointPair<'p> {
-    pub(crate) base: &'p EndpointStats,
-    pub(crate) new: &'p EndpointStats,
+    pub(crate) base: &'p Row,
+    pub(crate) new: &'p Row,
 }
 
 impl<'p> Pair<'p, '_> {
@@ -61,7 +61,7 @@ impl<'p> Pair<'p, '_> {
     pub(crate) fn endpoints(&self) -> impl Iterator<Item = EndpointPair<'p>> {
         let (base, new) = (self.base, self.new);
         let pair = move |base| Some(EndpointPair { base, new: new.endpoint(&base.key)? });
-        base.facts.tables.endpoints.iter().filter_map(pair)
+        base.facts.figures.endpoints().filter_map(pair)
     }
 
     /// Whether a run is compared with itself.

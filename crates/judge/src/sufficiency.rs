@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use figures::is_any_or;
 use workload::{Filter, Flow, Measure, Objective, Scenario, Schedule, Statistic, Step, Workload};
 
 use crate::shares::{CONFIDENCE, SHARE_ERROR, assumed_effect};
-use crate::tables::is_any_or;
 
 /// The observations of one objective.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,7 @@
 //! The verdict on the whole run, and its exit code.
 
 use evidence::{Claim, Finding, Judgement, Key, Missing, Severity, Verdict};
+use figures::{Figures, Row};
 
 use crate::claims;
 use crate::facts::Facts;
@@ -9,7 +10,6 @@ use crate::rule::AffectedClaims;
 use crate::rules::functional_failure_phase::most_frequent_failure;
 use crate::rules::iterations_threw::Exceptions;
 use crate::rules::{self, RULES_VERSION, partial_pass};
-use crate::tables::{EndpointStats, Tables};
 
 /// The exit code for a verdict: 0 PASS or MEASURED, 3 FAIL, 4 INCONCLUSIVE, 5 INVALID.
 pub fn exit_code(verdict: Verdict) -> u8 {
@@ -33,7 +33,8 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
         return (Verdict::Invalid, format!("{} {}: {}", finding.rule, finding.title, finding.what));
     }
     let has_violated = claims.iter().any(|claim| claim.verdict == Verdict::Fail);
-    if let Some(because) = nothing_succeeded(&facts.tables).filter(|_| !has_violated && !facts.has_unread()) {
+    if let Some(because) = nothing_succeeded(&facts.figures).filter(|_| !has_violated && !facts.has_unread())
+    {
         return (Verdict::Fail, because);
     }
     let answered = claims.iter().filter(|claim| claim.verdict != Verdict::Measured).count();
@@ -130,13 +131,13 @@ fn invalidating(findings: &[Finding]) -> Option<&Finding> {
 }
 
 /// That nothing succeeded, if so: that is a failure whatever was asked. Neither did a script whose every iteration threw.
-pub(crate) fn nothing_succeeded(tables: &Tables) -> Option<String> {
-    let all = tables.endpoints.iter().filter(|endpoint| !Key::is_beside_load(&endpoint.key.phase));
-    let of_load: Vec<&EndpointStats> = all.collect();
-    let sum = |count: fn(&EndpointStats) -> u64| of_load.iter().map(|endpoint| count(endpoint)).sum::<u64>();
-    let (ok, failed) = (sum(|endpoint| endpoint.ok.count()), sum(EndpointStats::failed_by_target));
-    let is_known = !tables.missing.contains(&Missing::Outcomes);
-    let thrown = Exceptions::of(tables);
+pub(crate) fn nothing_succeeded(figures: &Figures) -> Option<String> {
+    let all = figures.endpoints().filter(|endpoint| !Key::is_beside_load(&endpoint.key.phase));
+    let of_load: Vec<&Row> = all.collect();
+    let sum = |count: fn(&Row) -> u64| of_load.iter().map(|endpoint| count(endpoint)).sum::<u64>();
+    let (ok, failed) = (sum(|endpoint| endpoint.ok.count()), sum(Row::failed_by_target));
+    let is_known = !figures.missing.contains(&Missing::Outcomes);
+    let thrown = Exceptions::of(figures);
     if is_known && ok == 0 && failed > 0 {
         return Some(format!(
             "Nothing succeeded: all of {} requests failed or were dropped; {}.",

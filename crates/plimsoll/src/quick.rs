@@ -16,6 +16,7 @@ use workload::{Arrivals, Connecting, Executor, Phase};
 
 use crate::arguments::{OutputArguments, OverrideArguments, QuickArguments, RunOptionArguments};
 use crate::failure::{CommandResult, Failure, Unreachable};
+use crate::judged::StoredRun;
 use crate::recording::SealedRun;
 use crate::run;
 use crate::run_file::Keep;
@@ -45,8 +46,8 @@ pub(crate) fn quick(arguments: &QuickArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
     let slow = report_unreachable(measure(&listener, arguments, SLOW))?;
     let burst = report_unreachable(measure(&listener, arguments, BURST))?;
-    let slow = Stored::open(slow.path()).map_err(Failure::own)?;
-    let burst = Stored::open(burst.path()).map_err(Failure::own)?;
+    let slow = StoredRun::of(Stored::open(slow.path()).map_err(Failure::own)?)?;
+    let burst = StoredRun::of(Stored::open(burst.path()).map_err(Failure::own)?)?;
     let checks = checks::of(&slow, &burst).map_err(Failure::own)?;
     outputs::print(&checks::table(&checks))?;
     Ok(if checks.iter().any(|Check { state, .. }| *state == State::Fail) { FAILED } else { 0 })

@@ -49,7 +49,7 @@ impl StopWatch {
     /// Watches a run with so many loops.
     pub(crate) fn new(workload: &Workload, loops: u16, control: Control) -> StopWatch {
         StopWatch {
-            rules: StopRules::new(workload.stop_rules(), loops),
+            rules: StopRules::new(figures::stop_rules(workload), loops),
             control,
             ended_by: EndedBy::default(),
         }

@@ -127,7 +127,7 @@ impl LiveView {
             keys: HashMap::new(),
             delivered: DeliveredSeconds::new(loops),
             loops: BTreeMap::new(),
-            stop_rules: StopRules::new(workload.stop_rules(), loops),
+            stop_rules: StopRules::new(figures::stop_rules(workload), loops),
             seconds: VecDeque::new(),
             ok: 0,
             failed: 0,

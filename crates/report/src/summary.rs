@@ -44,17 +44,17 @@ pub use comparison::{
     Side, SideSummary, SideValue, TargetSeries,
 };
 pub use cost::SecondRanges;
-pub use counts::{Arrivals, Check, Outcomes};
+pub use counts::{Check, Outcomes};
 pub use distribution::{DistributionCurve, PhaseDistribution};
 use failures::FailedRequests;
 pub use failures::{FailureExample, FailureKind};
+pub use figures::{Arrivals, ReasonCount, StatusCount};
 pub use header::{Header, PhaseCoverage, RunEndState};
 pub use headline::Headline;
 pub use in_window::PhaseRequests;
 pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
 pub(crate) use results::in_words as statuses_in_words;
-pub use results::{ReasonCount, StatusCount};
 pub use rows::{Row, ScenarioTotal};
 pub use script_metrics::{MetricNumbers, PhaseNumbers, ScriptMetric};
 pub use streams::Streams;

@@ -28,7 +28,6 @@ pub mod redact;
 pub mod row_picker;
 pub mod schedule;
 pub mod secret_address;
-pub mod stop_rules;
 pub mod target;
 pub mod template;
 pub mod think;

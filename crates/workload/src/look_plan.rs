@@ -14,6 +14,14 @@ struct ObjectiveTime {
 }
 
 impl Workload {
+    /// When the first observation that counts can be due.
+    pub fn window_start(&self, filter: &Filter) -> Duration {
+        let phase = self.phases.iter().find(|phase| Some(&phase.name) == filter.phase.as_ref());
+        let scenario =
+            self.scenarios.iter().find(|scenario| Some(&scenario.name) == filter.scenario.as_ref());
+        phase.map(|phase| phase.start).max(scenario.map(|scenario| scenario.start)).unwrap_or_default()
+    }
+
     /// When a run that ends as soon as it is decided is judged: after equal parts of the time that the objectives count, in
     /// whole seconds, but for those before [`EARLIEST_LOOK`].
     pub fn planned_looks(&self) -> UntilDecided {

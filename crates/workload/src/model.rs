@@ -94,6 +94,14 @@ impl Workload {
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         self.setup.iter().chain(self.scenarios.iter().flat_map(Scenario::steps))
     }
+
+    /// The steps that a dropped arrival of this scenario would have made, where its key does not name one: all of a sequence.
+    pub fn steps_of_sequence(&self, scenario: &str) -> &[Step] {
+        match self.scenarios.iter().find(|s| s.name == scenario).map(|s| &s.flow) {
+            Some(Flow::Sequence(steps)) => steps,
+            Some(Flow::Mix(_) | Flow::InTurn { .. } | Flow::Script { .. }) | None => &[],
+        }
+    }
 }
 
 /// A data file, one record a row.

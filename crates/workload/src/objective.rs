@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use evidence::stop_rule::Watched;
 use serde::{Deserialize, Serialize};
 
 mod metric;
 mod parse;
 mod quantity;
+
 #[cfg(test)]
 mod tests;
 
@@ -147,6 +149,27 @@ impl Measure {
             Measure::ErrorRate | Measure::CheckRate { .. } => "1",
             Measure::Series { .. } => "",
             Measure::Metric(measure) => measure.unit(),
+        }
+    }
+}
+
+impl Measure {
+    /// What a stop rule compares; none where it cannot be evaluated during the run.
+    pub fn watched(&self) -> Option<Watched> {
+        match self {
+            Measure::ResponseTime(statistic)
+            | Measure::ServiceTime(statistic)
+            | Measure::IterationTime(statistic) => Some(match statistic {
+                Statistic::Quantile(q) => Watched::Quantile(*q),
+                Statistic::Mean => Watched::Mean,
+                Statistic::Max => Watched::Max,
+                Statistic::Min => Watched::Min,
+            }),
+            Measure::ErrorRate => Some(Watched::BadShare),
+            Measure::CheckRate { .. } => Some(Watched::GoodShare),
+            Measure::Goodput { .. } | Measure::Throughput | Measure::Series { .. } | Measure::Metric(_) => {
+                None
+            }
         }
     }
 }

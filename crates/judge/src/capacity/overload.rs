@@ -5,9 +5,8 @@ use std::time::Duration;
 use evidence::capacity::{OverloadAnswer, OverloadPart, Recovery};
 use evidence::run::{ReadError, select};
 use evidence::{Coverage, GrpcCode, Histogram, Metric, Outcome, Run, Seconds, SeriesKey};
+use figures::{Figures, PhaseWindow};
 use workload::{Measure, Objective, Workload};
-
-use crate::tables::{PhaseWindow, Tables};
 
 /// A refusal is quick within this.
 const QUICK_US: u64 = 100_000;
@@ -39,10 +38,10 @@ impl OverloadRun<'_> {
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
     pub fn answer(&self) -> Result<OverloadAnswer, ReadError> {
-        let tables = Tables::of(self.run, self.workload)?;
+        let figures = Figures::of(self.run, self.workload)?;
         let mut parts = Vec::new();
-        for (phase, factor) in tables.phases.iter().zip(self.factors) {
-            parts.push(self.part(&tables, phase, *factor)?);
+        for (phase, factor) in figures.phases.iter().zip(self.factors) {
+            parts.push(self.part(&figures, phase, *factor)?);
         }
         let mut answer = OverloadAnswer {
             parts,
@@ -51,18 +50,18 @@ impl OverloadRun<'_> {
             drain_s: None,
             p95_ms: [None, None],
         };
-        if let (Some(before), Some(after)) = (tables.phases.first(), tables.phases.last())
-            && tables.phases.len() == self.factors.len()
+        if let (Some(before), Some(after)) = (figures.phases.first(), figures.phases.last())
+            && figures.phases.len() == self.factors.len()
         {
             self.recovery([before, after], &mut answer)?;
         }
         Ok(answer)
     }
 
-    fn part(&self, tables: &Tables, phase: &PhaseWindow, factor: f64) -> Result<OverloadPart, ReadError> {
+    fn part(&self, figures: &Figures, phase: &PhaseWindow, factor: f64) -> Result<OverloadPart, ReadError> {
         let length = phase.length_s().max(1e-9);
         let (mut offered, mut wrong, mut quick) = (0, 0, 0);
-        for endpoint in tables.endpoints.iter().filter(|endpoint| *endpoint.key.phase == *phase.name) {
+        for endpoint in figures.endpoints().filter(|endpoint| *endpoint.key.phase == *phase.name) {
             offered += endpoint.attempted() + endpoint.dropped_generator_late;
             wrong += endpoint.failed_by_target();
         }

@@ -3,6 +3,7 @@
 use evidence::capacity::{CapacityProbe, ProbeStage};
 use evidence::run::ReadError;
 use evidence::{Ending, Finding, Judgement, RuleId, Run, Severity, Verdict, Window};
+use figures::Figures;
 use workload::capacity::collapse_name;
 use workload::{Filter, Flow, Measure, Objective, Scenario, Statistic, Workload};
 
@@ -13,7 +14,6 @@ use crate::backlog;
 use crate::compare::Side;
 use crate::experiment::cut::{CutRun, Cuts};
 use crate::measure::{self, DisturbedTime, MeasureSource, Value};
-use crate::tables::Tables;
 
 /// Rules on a single run that leave nothing of a probe: what it offered or counted is not what was asked for.
 const SPOILS: [RuleId; 4] = [RuleId::A1, RuleId::L1, RuleId::L5, RuleId::L6];
@@ -48,17 +48,17 @@ pub fn measure_probe(
     let cuts = Cuts::until(&phase, begin_s + rules.warm_up_s);
     let run = CutRun { run: side.run, cuts: &cuts };
     let workload = cuts.applied_to(side.workload);
-    let tables = Tables::of(&run, &workload)?;
+    let figures = Figures::of(&run, &workload)?;
     let disturbed = DisturbedTime::of(&run, &workload)?;
     let backlogs = backlog::backlogs(&run, &workload)?;
     let source = MeasureSource {
         run: &run,
         workload: &workload,
-        tables: &tables,
+        figures: &figures,
         disturbed: &disturbed,
         backlogs: &backlogs,
     };
-    let window = tables.phases.iter().find(|window| window.name == phase);
+    let window = figures.phases.iter().find(|window| window.name == phase);
     let seconds = window.map_or(0.0, |window| window.length_s());
     let has_collapsed = side.run.end().is_some_and(|end| matches!(end.ending, Ending::Stopped(_)));
     let judged = crate::judge(side.run, side.workload, side.provenance);
@@ -73,7 +73,7 @@ pub fn measure_probe(
         errors: Vec::new(),
         has_collapsed,
         is_doubtful: false,
-        unusable: spoilt(&judged, &tables),
+        unusable: spoilt(&judged, &figures),
         goodput: 0.0,
         offered: offered(&workload, &phase),
         failed: 0.0,
@@ -178,9 +178,9 @@ fn asked(measure: Measure, filter: &Filter) -> Objective {
 }
 
 /// Why the run says nothing of its level.
-fn spoilt(judged: &Judgement, tables: &Tables) -> Option<String> {
-    let scheduled: u64 = tables.scenario_phases.iter().map(|row| row.scheduled).sum();
-    let late: u64 = tables.scenario_phases.iter().map(|row| row.dropped_generator_late).sum();
+fn spoilt(judged: &Judgement, figures: &Figures) -> Option<String> {
+    let scheduled: u64 = figures.scenario_phases.iter().map(|row| row.scheduled).sum();
+    let late: u64 = figures.scenario_phases.iter().map(|row| row.dropped_generator_late).sum();
     if late as f64 > MOST_LATE * scheduled as f64 {
         let share = late as f64 / scheduled.max(1) as f64 * 100.0;
         return Some(format!("the generator was late: {share:.1} % of the arrivals never started"));

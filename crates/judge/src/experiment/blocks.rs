@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use evidence::Seconds;
 use evidence::run::ReadError;
+use figures::Figures;
 use workload::experiment::GateMetric;
 
 use super::cut::Cuts;
 use super::slot::{SlotValue, cut_values};
 use crate::compare::Side;
-use crate::tables::Tables;
 
 /// Fewer parts say nothing about their variance.
 const FEWEST: u32 = 4;
@@ -25,9 +25,9 @@ pub type MetricBlocks = Vec<SlotValue>;
 /// # Errors
 /// [`ReadError`] when the evidence cannot be read.
 pub fn blocks(side: &Side<'_>, metrics: &[GateMetric]) -> Result<Option<Vec<MetricBlocks>>, ReadError> {
-    let tables = Tables::of(side.run, side.workload)?;
+    let figures = Figures::of(side.run, side.workload)?;
     let phases: Vec<(String, Seconds)> =
-        tables.phases.iter().map(|phase| (phase.name.to_string(), phase.seconds())).collect();
+        figures.phases.iter().map(|phase| (phase.name.to_string(), phase.seconds())).collect();
     let longest = phases.iter().map(|(_, seconds)| seconds.end - seconds.start).max().unwrap_or(0);
     let count = (longest / LEAST_S).min(MOST);
     if count < FEWEST {

@@ -5,13 +5,13 @@
 
 use evidence::run::{ReadError, select};
 use evidence::{ExperimentFinding, Histogram, Metric, MetricAnswer, MetricVerdict, Mover, Run, Severity};
+use figures::Figures;
 use stats::Paired;
 
 use super::JudgedPair;
 use super::carried::differences;
 use crate::compare::Side;
 use crate::facts::Host;
-use crate::tables::Tables;
 
 /// The level of each of these tests.
 const LEVEL: f64 = 0.01;
@@ -42,8 +42,8 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    pub(super) fn of(side: &Side<'_>, tables: &Tables) -> Result<Conditions, ReadError> {
-        let seconds = tables.phases.iter().map(|phase| phase.seconds());
+    pub(super) fn of(side: &Side<'_>, figures: &Figures) -> Result<Conditions, ReadError> {
+        let seconds = figures.phases.iter().map(|phase| phase.seconds());
         let whole = seconds.reduce(|one, other| one.start.min(other.start)..one.end.max(other.end));
         let host = crate::facts::host_of(side.run)?;
         let steal = |host: &Host| host.steal(&whole.clone()?).map(|steal| steal.mean);

@@ -9,11 +9,11 @@ use evidence::{
     Exemplar, ExperimentFinding, Histogram, Key, KeyId, Manifest, Notice, Profile, Run, RunEnd, Sample,
     Seconds, SeriesKey, Severity,
 };
+use figures::Figures;
 use workload::Workload;
 
 use crate::compare::Side;
 use crate::facts::steady_state;
-use crate::tables::Tables;
 
 /// The seconds of the run in which each phase is measured, by the phase's name; a phase without any is measured whole.
 #[derive(Debug, Default)]
@@ -34,9 +34,9 @@ pub(super) fn cuts(sides: [&Side<'_>; 2]) -> Result<Cuts, ReadError> {
 
 /// The latest start of steady state over the endpoints of each phase; none where one of them never is.
 fn starts(side: &Side<'_>) -> Result<BTreeMap<String, Option<u32>>, ReadError> {
-    let tables = Tables::of(side.run, side.workload)?;
+    let figures = Figures::of(side.run, side.workload)?;
     let mut starts: BTreeMap<String, Option<u32>> = BTreeMap::new();
-    for analysis in steady_state::analyses(side.run, side.workload, &tables)? {
+    for analysis in steady_state::analyses(side.run, side.workload, &figures)? {
         let start = analysis.state.ok().map(|state| analysis.seconds.start + state.start_s);
         let latest = starts.entry(analysis.key.phase.to_string()).or_insert(start);
         *latest = latest.zip(start).map(|(one, other)| one.max(other));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use evidence::coverage::covered_seconds;
 use evidence::run::{ReadError, select};
 use evidence::{Coverage, Histogram, Key, Metric, Outcome, Run, Seconds, SeriesKey, Window};
+use figures::Figures;
 use workload::experiment::GateMetric;
 use workload::{Comparison, CostKind, Filter, Measure, Objective, Quantity, Statistic, Workload};
 
@@ -13,7 +14,6 @@ use super::cut::{CutRun, Cuts};
 use crate::backlog;
 use crate::compare::Side;
 use crate::measure::{self, DisturbedTime, MeasureSource, Value};
-use crate::tables::Tables;
 
 /// Times are kept to three digits: two equal quantiles may differ by so much.
 const TIME_ERROR: f64 = 0.000_5;
@@ -89,13 +89,13 @@ impl Slot {
     pub(super) fn of(side: &Side<'_>, cuts: &Cuts, metrics: &[GateMetric]) -> Result<Slot, ReadError> {
         let run = CutRun { run: side.run, cuts };
         let workload = cuts.applied_to(side.workload);
-        let tables = Tables::of(&run, &workload)?;
+        let figures = Figures::of(&run, &workload)?;
         let disturbed = DisturbedTime::of(&run, &workload)?;
         let backlogs = backlog::backlogs(&run, &workload)?;
         let source = MeasureSource {
             run: &run,
             workload: &workload,
-            tables: &tables,
+            figures: &figures,
             disturbed: &disturbed,
             backlogs: &backlogs,
         };
@@ -103,7 +103,7 @@ impl Slot {
             values: values(&source, metrics)?,
             others: others(&source)?,
             statements: statements(&source)?,
-            conditions: Conditions::of(side, &tables)?,
+            conditions: Conditions::of(side, &figures)?,
         })
     }
 }
@@ -116,13 +116,13 @@ pub(super) fn cut_values(
 ) -> Result<Vec<SlotValue>, ReadError> {
     let run = CutRun { run: side.run, cuts };
     let workload = cuts.applied_to(side.workload);
-    let tables = Tables::of(&run, &workload)?;
+    let figures = Figures::of(&run, &workload)?;
     let disturbed = DisturbedTime::of(&run, &workload)?;
     let backlogs = backlog::backlogs(&run, &workload)?;
     let source = MeasureSource {
         run: &run,
         workload: &workload,
-        tables: &tables,
+        figures: &figures,
         disturbed: &disturbed,
         backlogs: &backlogs,
     };
@@ -290,9 +290,9 @@ fn ended(run: &dyn Run, seconds: &Seconds) -> Result<u64, ReadError> {
 
 /// What is compared and decides nothing: p50 and p95 of each endpoint in each phase, and the mean of each observed series.
 fn others(source: &MeasureSource<'_>) -> Result<Vec<(String, f64)>, ReadError> {
-    let MeasureSource { run, workload, tables, .. } = *source;
+    let MeasureSource { run, workload, figures, .. } = *source;
     let mut others = Vec::new();
-    for endpoint in &tables.endpoints {
+    for endpoint in figures.endpoints() {
         for (name, q) in [("p50", 0.5), ("p95", 0.95)] {
             if let Some(us) = endpoint.ok.quantile_with(q, endpoint.infinitely_slow()).finite_us() {
                 let key = &endpoint.key;

@@ -2,8 +2,7 @@
 
 use evidence::run::{ReadError, select};
 use evidence::{Metric, Outcome, Run, Seconds};
-
-use crate::tables::PhaseWindow;
+use figures::PhaseWindow;
 
 /// A second is one of carry-over when at least this share of its responses was due in an earlier phase.
 pub(crate) const CARRIED_SHARE: f64 = 0.10;

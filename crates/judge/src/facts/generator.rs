@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use evidence::run::{ReadError, select};
 use evidence::{Coverage, Histogram, Instance, Key, Metric, Run, SeriesKey, Window, coverage};
+use figures::{Figures, PhaseWindow};
 use workload::Workload;
 
 use crate::facts::STALL_MS;
 use crate::facts::WINDOW_S;
-use crate::tables::{PhaseWindow, Tables};
 
 /// The state of the generator.
 #[derive(Debug, Default)]
@@ -35,14 +35,14 @@ pub(crate) struct ScriptUse {
 }
 
 impl ScriptUse {
-    fn of(run: &dyn Run, cpu: &[OwnSeries<'_>], tables: &Tables) -> Result<Option<ScriptUse>, ReadError> {
+    fn of(run: &dyn Run, cpu: &[OwnSeries<'_>], figures: &Figures) -> Result<Option<ScriptUse>, ReadError> {
         let of_script = own_series(run, SeriesKey::SCRIPT_CPU)?;
         let whole = Window::of(&run.whole());
         let sum = |all: &[OwnSeries<'_>]| -> f64 {
             all.iter().map(|series| series.coverage.integral(whole).sum).sum()
         };
         let (script_s, loops_s) = (sum(&of_script), sum(cpu));
-        let started: u64 = tables.scenario_phases.iter().map(|row| row.started).sum();
+        let started: u64 = figures.scenario_phases.iter().map(|row| row.started).sum();
         Ok((script_s > 0.0 && loops_s > 0.0 && started > 0).then(|| ScriptUse {
             cores: script_s / f64::from(run.seconds().max(1)),
             share: (script_s / loops_s).min(1.0),
@@ -113,11 +113,11 @@ pub(crate) struct AtVuLimit {
 }
 
 impl Generator {
-    pub(super) fn of(run: &dyn Run, workload: &Workload, tables: &Tables) -> Result<Generator, ReadError> {
+    pub(super) fn of(run: &dyn Run, workload: &Workload, figures: &Figures) -> Result<Generator, ReadError> {
         let cpu = own_series(run, "loop_cpu")?;
-        let mut generator = Generator { script: ScriptUse::of(run, &cpu, tables)?, ..Generator::default() };
+        let mut generator = Generator { script: ScriptUse::of(run, &cpu, figures)?, ..Generator::default() };
         let at_vu_limit = own_series(run, "at_cap")?;
-        for phase in &tables.phases {
+        for phase in &figures.phases {
             generator.loops.extend(loops(&cpu, phase));
             generator.stalls.extend(stalls(run, phase, cpu.len().max(1))?);
             for scenario in &workload.scenarios {

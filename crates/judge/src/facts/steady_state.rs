@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 
 use evidence::run::{ReadError, select};
 use evidence::{Histogram, Key, Metric, Outcome, Run, Seconds};
+use figures::{Figures, PhaseWindow, RowKey};
 use stats::NotSteady;
 use stats::steady::MIN_STEADY_S;
 use workload::Workload;
-
-use crate::tables::{PhaseWindow, StatsKey, Tables, steps_of_sequence};
 
 /// Endpoints with fewer requests in the median second are not analysed.
 pub(crate) const STEADY_MIN_RATE: f64 = 10.0;
@@ -26,7 +25,7 @@ const BURST_ERRORS: f64 = 4.0;
 /// The analysis of one endpoint in one phase.
 #[derive(Debug)]
 pub(crate) struct SteadyStateAnalysis {
-    pub(crate) key: StatsKey,
+    pub(crate) key: RowKey,
     /// The whole seconds of its phase.
     pub(crate) seconds: Seconds,
     pub(crate) state: Result<SteadyState, NotSteadyReason>,
@@ -76,16 +75,16 @@ impl WindowTimes {
 pub(crate) fn analyses(
     run: &dyn Run,
     workload: &Workload,
-    tables: &Tables,
+    figures: &Figures,
 ) -> Result<Vec<SteadyStateAnalysis>, ReadError> {
     let mut analyses = Vec::new();
-    for phase in &tables.phases {
+    for phase in &figures.phases {
         let seconds = whole_seconds(phase, run.seconds());
         let is_plan_known = run.manifest().source.is_none();
         if is_plan_known && !workload.is_load_constant(phase.start, phase.end) {
             continue;
         }
-        let in_phase = tables.endpoints.iter().filter(|e| *e.key.phase == *phase.name && e.attempted() > 0);
+        let in_phase = figures.endpoints().filter(|e| *e.key.phase == *phase.name && e.attempted() > 0);
         for key in in_phase.map(|endpoint| &endpoint.key) {
             let state = match (is_plan_known, seconds.len() < MIN_STEADY_S) {
                 (false, _) => Err(NotSteadyReason::Untested),
@@ -124,7 +123,7 @@ type BySecond = BTreeMap<u32, SecondTimes>;
 fn state(
     run: &dyn Run,
     workload: &Workload,
-    endpoint: &StatsKey,
+    endpoint: &RowKey,
     seconds: &Seconds,
 ) -> Result<Result<SteadyState, NotSteadyReason>, ReadError> {
     let mut by_second = BySecond::new();
@@ -152,7 +151,7 @@ fn state(
     Ok(Ok(SteadyState { start_s, last_series: series, mser_s, after }))
 }
 
-fn is_of(key: &Key, endpoint: &StatsKey) -> bool {
+fn is_of(key: &Key, endpoint: &RowKey) -> bool {
     key.phase == endpoint.phase && key.scenario == endpoint.scenario && key.endpoint == endpoint.endpoint
 }
 
@@ -229,7 +228,7 @@ fn burst(by_second: &BySecond, window: Seconds) -> Option<NotSteadyReason> {
 pub(crate) fn times_from(
     run: &dyn Run,
     workload: &Workload,
-    endpoint: &StatsKey,
+    endpoint: &RowKey,
     second: u32,
 ) -> Result<WindowTimes, ReadError> {
     let window = second..run.seconds();
@@ -254,8 +253,8 @@ pub(crate) fn times_from(
 }
 
 /// Whether an arrival that was dropped under `key` would have requested `endpoint`.
-fn is_dropped_for(key: &Key, endpoint: &StatsKey, workload: &Workload) -> bool {
-    let is_step = || steps_of_sequence(workload, &key.scenario).iter().any(|s| *s.name == *endpoint.endpoint);
+fn is_dropped_for(key: &Key, endpoint: &RowKey, workload: &Workload) -> bool {
+    let is_step = || workload.steps_of_sequence(&key.scenario).iter().any(|s| *s.name == *endpoint.endpoint);
     let same = key.phase == endpoint.phase && key.scenario == endpoint.scenario;
     same && (key.endpoint == endpoint.endpoint || (key.endpoint.is_empty() && is_step()))
 }

@@ -4,8 +4,7 @@ use evidence::manifest::Worker;
 use evidence::run::ReadError;
 use evidence::worker_load::WorkerLoad;
 use evidence::{Instance, Instant, NoticeKind, Run, SeriesKey};
-
-use crate::tables::{PhaseWindow, Tables};
+use figures::{Figures, PhaseWindow};
 
 /// The workers of a run; none in a run of one process.
 #[derive(Debug, Default)]
@@ -53,8 +52,8 @@ impl WorkerState {
 }
 
 impl Workers {
-    pub(super) fn of(run: &dyn Run, tables: &Tables) -> Result<Workers, ReadError> {
-        let load_s = tables.phases.iter().map(PhaseWindow::length_s).sum();
+    pub(super) fn of(run: &dyn Run, figures: &Figures) -> Result<Workers, ReadError> {
+        let load_s = figures.phases.iter().map(PhaseWindow::length_s).sum();
         let manifest = run.manifest();
         let version = manifest.generator.get("version").cloned().unwrap_or_default();
         let state = |worker| OfWorker { run, worker, load_s }.state();

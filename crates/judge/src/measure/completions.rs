@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use evidence::run::{ReadError, select};
 use evidence::{ClaimRate, Histogram, Key, Metric, Outcome, PhaseSpan, Verdict, Widening, WideningCause};
+use figures::{RowKey, is_any_or};
 use stats::{RateLimits, RateWindow};
 use workload::{Filter, Objective, Schedule};
 
@@ -12,7 +13,6 @@ use super::ranges::{AskedTimes, Ranges, is_cap_ample};
 use super::source::MeasureSource;
 use super::times::dropped_observations;
 use super::{Measurement, Value, rates};
-use crate::tables::{StatsKey, is_any_or};
 
 /// Why there is no rate.
 const NOTHING_DUE: &str = "No request it counts was due: not measured is not zero.";
@@ -97,7 +97,7 @@ pub(super) fn goodput(
     filter: &Filter,
     within: Option<Duration>,
 ) -> Result<Measurement, ReadError> {
-    if let Some(missing) = rates::without_outcomes(source.tables) {
+    if let Some(missing) = rates::without_outcomes(source.figures) {
         return Ok(Measurement::new(missing, "1/s", 0));
     }
     let limit_us = within.map_or(u128::MAX, |limit| limit.as_micros());
@@ -144,7 +144,7 @@ fn active_windows(
     filter: &Filter,
     count: &dyn Fn(Outcome, &Histogram) -> u64,
 ) -> Result<Vec<WindowSeconds>, ReadError> {
-    let (run, tables) = (source.run, source.tables);
+    let (run, figures) = (source.run, source.figures);
     let windows = source.workload.windows(run)?;
     let empty = |span: &PhaseSpan| WindowSeconds {
         span: span.clone(),
@@ -153,7 +153,7 @@ fn active_windows(
     };
     let mut all: Vec<WindowSeconds> = windows.spans().iter().map(empty).collect();
     let any_phase = Filter { phase: None, ..filter.clone() };
-    let is_its = |key: &Key| StatsKey::from(key).matches(&any_phase);
+    let is_its = |key: &Key| RowKey::from(key).matches(&any_phase);
     let ended = [Metric::ResponseTime, Metric::MovedResponseTime];
     for (id, key) in ended.into_iter().flat_map(|metric| select(run.keys(), metric, is_its)) {
         let outcome = key.outcome.unwrap_or(Outcome::Ok);
@@ -173,8 +173,8 @@ fn active_windows(
         }
     }
     let is_active = |name: &str| {
-        let its = tables.endpoints.iter().filter(|row| *row.key.phase == *name && row.key.matches(filter));
-        its.map(|row| row.requests + row.attempted() + row.dropped()).sum::<u64>() > 0
+        let its = figures.endpoints().filter(|row| *row.key.phase == *name && row.key.matches(filter));
+        its.map(|row| row.begun() + row.attempted() + row.dropped()).sum::<u64>() > 0
     };
     all.retain(|window| is_active(&window.span.name));
     Ok(all)

@@ -2,10 +2,10 @@
 
 use evidence::run::{ReadError, select};
 use evidence::{Key, KeyId, Metric, Outcome};
+use figures::RowKey;
 
 use super::bound::{Bound, TimeBound};
 use super::source::MeasureSource;
-use crate::tables::StatsKey;
 
 /// A timeout may be one without stalls too if they cannot have delayed it by more than this part of its time.
 const SHORT: u64 = 4;
@@ -70,8 +70,8 @@ pub(super) fn beyond(
 
 /// How many requests of the same phase, scenario and endpoint were answered after this time or later.
 fn answered_from(source: &MeasureSource<'_>, key: &Key, from_us: u64) -> Result<u64, ReadError> {
-    let row = StatsKey::from(key);
-    let is_of_row = |key: &Key| key.outcome == Some(Outcome::Ok) && StatsKey::from(key) == row;
+    let row = RowKey::from(key);
+    let is_of_row = |key: &Key| key.outcome == Some(Outcome::Ok) && RowKey::from(key) == row;
     let mut answered = 0;
     for (id, _) in select(source.run.keys(), Metric::ResponseTime, is_of_row) {
         let times = source.run.histogram(id, source.run.whole())?;

@@ -4,6 +4,7 @@
 use evidence::metric::{MetricId, MetricSums};
 use evidence::run::{ReadError, select};
 use evidence::{Key, Metric, Outcome, Widening, WideningCause};
+use figures::RowKey;
 use stats::Proportion;
 use workload::{Comparison, MetricMeasure, MetricStatistic, Objective};
 
@@ -11,7 +12,6 @@ use super::metric::{comparison_of_share, delay_ms, metrics};
 use super::shares::{ShareMeasurement, WrongSide};
 use super::source::MeasureSource;
 use crate::shares::{self, BeyondCounts, Cut, CutPlace, CutTime, ShareQuestion};
-use crate::tables::StatsKey;
 
 /// The beginning of the names of metrics whose values are of single requests.
 const OF_REQUESTS: &str = "http_req";
@@ -234,7 +234,7 @@ impl<'a> Sorted<'a> {
         objective: &Objective,
     ) -> Result<[(WideningCause, u64); 3], ReadError> {
         let total = |metric| {
-            let is_counted = |key: &Key| StatsKey::from(key).matches(&objective.filter);
+            let is_counted = |key: &Key| RowKey::from(key).matches(&objective.filter);
             let counters = select(source.run.keys(), metric, is_counted);
             counters.map(|(id, _)| source.run.total(id)).sum::<Result<u64, ReadError>>()
         };

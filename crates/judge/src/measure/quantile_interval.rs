@@ -8,6 +8,7 @@
 
 use evidence::run::{ReadError, select};
 use evidence::{Key, Metric, Outcome, Quantile};
+use figures::{RowKey, metric_of};
 use workload::{Measure, Objective, Statistic};
 
 use super::bound::{Bound, TimeBound};
@@ -15,9 +16,8 @@ use super::despite_stalls;
 use super::ranges::perturbed;
 use super::shares::{self, ShareMeasurement};
 use super::source::MeasureSource;
-use super::times::{Observations, metric_of};
+use super::times::Observations;
 use crate::shares::ShareAnswer;
-use crate::tables::StatsKey;
 
 /// How often the lower end is moved to where more is unknown.
 const MOST_MOVES: u32 = 8;
@@ -39,7 +39,7 @@ pub(super) fn of(
     else {
         return Ok(None);
     };
-    let seen = Observations::of(source.tables, objective);
+    let seen = Observations::of(source.figures, objective);
     let time = |share: f64| match seen.quantile((1.0 - share).max(0.0)) {
         Quantile::Finite(us) if share >= 0.0 => us / 1e3,
         // Or more is unknown than the upper end leaves.
@@ -109,7 +109,7 @@ fn excused(source: &MeasureSource<'_>, objective: &Objective, ms: f64) -> Result
     let run = source.run;
     let of_success = |key: &Key| {
         key.outcome.is_none_or(|outcome| outcome == Outcome::Ok)
-            && StatsKey::from(key).matches(&objective.filter)
+            && RowKey::from(key).matches(&objective.filter)
     };
     let mut excused = 0;
     for (id, key) in select(run.keys(), perturbed(metric), of_success) {

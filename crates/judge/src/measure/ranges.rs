@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use evidence::run::ReadError;
 use evidence::{Histogram, Key, KeyId, Metric, Outcome, Seconds, Widening, WideningCause};
+use figures::RowKey;
 use stats::Proportion;
 use workload::{Filter, Flow, Scenario};
 
@@ -14,7 +15,6 @@ use super::source::MeasureSource;
 use super::times::dropped_observations;
 use super::unread;
 use crate::shares::BeyondCounts;
-use crate::tables::StatsKey;
 
 /// What is asked of each arrival.
 pub(super) struct AskedTimes<'a> {
@@ -105,7 +105,7 @@ impl Sorting<'_> {
         let run = self.source.run;
         let AskedTimes { metric, filter, .. } = self.asked;
         let is_iterations = *metric == Metric::IterationTime;
-        let is_counted = StatsKey::from(key).matches(filter);
+        let is_counted = RowKey::from(key).matches(filter);
         match key.metric {
             m if m == *metric && is_counted => {
                 let outcome = key.outcome.unwrap_or(Outcome::Ok);
@@ -143,16 +143,16 @@ impl Sorting<'_> {
 
     /// What has no end in a run that has none either: it was killed, or is still going on.
     fn under_way(&mut self) {
-        let (tables, filter) = (self.source.tables, self.asked.filter);
-        let is_in = |key: &StatsKey| self.source.run.end().is_none() && key.matches(filter);
+        let (figures, filter) = (self.source.figures, self.asked.filter);
+        let is_in = |key: &RowKey| self.source.run.end().is_none() && key.matches(filter);
         let open: u64 = match self.asked.metric {
             Metric::IterationTime => {
-                let counted = tables.scenario_phases.iter().filter(|row| is_in(&row.key));
+                let counted = figures.scenario_phases.iter().filter(|row| is_in(&row.key));
                 counted.map(|row| row.started.saturating_sub(row.done + row.cancelled)).sum()
             }
             _ => {
-                let counted = tables.endpoints.iter().filter(|row| is_in(&row.key));
-                counted.map(|row| row.requests.saturating_sub(row.responses())).sum()
+                let counted = figures.endpoints().filter(|row| is_in(&row.key));
+                counted.map(|row| row.begun().saturating_sub(row.responses())).sum()
             }
         };
         self.unknown(WideningCause::Cut, open);
@@ -289,10 +289,10 @@ impl Sorting<'_> {
         let excused = match scenario {
             Some(scenario) if !is_cap_ample(scenario, self.bound()) => dropped,
             _ => {
-                let of_key = StatsKey::from(key).with_endpoint("");
-                let tables = self.source.tables.scenario_phases.iter().find(|row| row.key == of_key);
+                let of_key = RowKey::from(key).with_endpoint("");
+                let figures = self.source.figures.scenario_phases.iter().find(|row| row.key == of_key);
                 let due =
-                    tables.and_then(|row| row.by_second.get(&second)).map_or(dropped, |row| row.scheduled);
+                    figures.and_then(|row| row.by_second.get(&second)).map_or(dropped, |row| row.scheduled);
                 dropped.min((due as f64 * self.source.disturbed.share(second)).ceil() as u64)
             }
         };
@@ -310,7 +310,7 @@ impl Sorting<'_> {
 /// Whether an arrival of an unknown endpoint may have been of one that the filter counts.
 fn may_be_counted(key: &Key, filter: &Filter) -> bool {
     let endpoint = filter.endpoint.as_deref().unwrap_or_default();
-    StatsKey::from(key).with_endpoint(endpoint).matches(filter)
+    RowKey::from(key).with_endpoint(endpoint).matches(filter)
 }
 
 /// The metric that counts the observations of `metric` that a stall disturbed.

@@ -2,11 +2,11 @@
 
 use evidence::run::ReadError;
 use evidence::{Coverage, CoveredSample, Run, SeriesKey, coverage};
+use figures::PhaseWindow;
 use workload::Statistic;
 
 use super::{Measurement, Value};
 use crate::gaps::Covered;
-use crate::tables::PhaseWindow;
 
 /// The parts of one series.
 pub(super) struct SelectedSeries<'a> {

@@ -2,16 +2,16 @@
 
 use evidence::run::ReadError;
 use evidence::{BlindSpot, Metric, Quantile, Widening, WideningCause};
+use figures::{RowKey, metric_of};
 use stats::Proportion;
 use workload::{Comparison, Measure, Objective, Statistic};
 
 use super::bound::{Bound, TimeBound};
 use super::ranges::{AskedTimes, Ranges};
 use super::source::MeasureSource;
-use super::times::{Observations, metric_of};
+use super::times::Observations;
 use super::unread;
 use crate::shares::{self, BeyondCounts, Cut, CutPlace, ShareAnswer, ShareDecision, ShareQuestion};
-use crate::tables::StatsKey;
 
 const US_PER_MS: f64 = 1_000.0;
 
@@ -99,7 +99,7 @@ fn quantile(
 ) -> Result<ShareMeasurement, ReadError> {
     let us = objective.bound * US_PER_MS;
     let is_strict = matches!(objective.comparison, Comparison::Below | Comparison::AtLeast);
-    let seen = match Observations::of(source.tables, objective).quantile(q) {
+    let seen = match Observations::of(source.figures, objective).quantile(q) {
         Quantile::Finite(us) => us,
         Quantile::Infinite | Quantile::Empty => f64::INFINITY,
     };
@@ -200,7 +200,7 @@ fn checks(
         let is_failure = key.metric == Metric::CheckFailed;
         let is_it = check.is_none_or(|check| key.tags.get("check").is_some_and(|name| &**name == check));
         let is_check = is_failure || key.metric == Metric::CheckPassed;
-        if !is_check || !is_it || !StatsKey::from(key).matches(&objective.filter) {
+        if !is_check || !is_it || !RowKey::from(key).matches(&objective.filter) {
             continue;
         }
         for (second, count) in run.counts(*id, run.whole())? {

@@ -1,18 +1,18 @@
 //! The evidence that objectives are measured in.
 
 use evidence::{Run, Seconds};
+use figures::Figures;
 use workload::{Filter, Workload};
 
 use super::stalls::DisturbedTime;
 use crate::backlog::Backlog;
 use crate::shares::CONFIDENCE;
-use crate::tables::Tables;
 
 /// The evidence of one run.
 pub(crate) struct MeasureSource<'a> {
     pub(crate) run: &'a dyn Run,
     pub(crate) workload: &'a Workload,
-    pub(crate) tables: &'a Tables,
+    pub(crate) figures: &'a Figures,
     pub(crate) disturbed: &'a DisturbedTime,
     /// Scenarios with which the target did not keep up.
     pub(crate) backlogs: &'a [Backlog],
@@ -30,7 +30,7 @@ impl MeasureSource<'_> {
     pub(crate) fn window(&self, filter: &Filter) -> Seconds {
         let is_in = |name: &str| filter.phase.as_deref().is_none_or(|phase| phase == name);
         let phases: Vec<Seconds> =
-            self.tables.phases.iter().filter(|p| is_in(&p.name)).map(|p| p.seconds()).collect();
+            self.figures.phases.iter().filter(|p| is_in(&p.name)).map(|p| p.seconds()).collect();
         let start = phases.iter().map(|s| s.start).min().unwrap_or(0);
         let end = phases.iter().map(|s| s.end).max().unwrap_or(0).min(self.run.seconds());
         start..end.max(start)

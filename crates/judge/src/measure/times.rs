@@ -1,12 +1,12 @@
 //! Quantiles, means and extremes of times.
 
 use evidence::{Histogram, Key, Metric, Missing, Quantile};
-use workload::{Filter, Flow, Measure, Objective, Scenario, Statistic};
+use figures::{Figures, Row, RowKey, dropped_requests};
+use workload::{Filter, Flow, Objective, Scenario, Statistic};
 
 use super::source::MeasureSource;
 use super::{Measurement, Value};
 use crate::shares;
-use crate::tables::{StatsKey, Tables, steps_of_sequence};
 
 /// Length of the batches that intervals are computed from, in seconds.
 pub(crate) const BATCH_S: u32 = shares::BATCH_S as u32;
@@ -21,9 +21,9 @@ pub(super) struct Observations {
 }
 
 impl Observations {
-    pub(super) fn of(tables: &Tables, objective: &Objective) -> Observations {
+    pub(super) fn of(figures: &Figures, objective: &Objective) -> Observations {
         let mut seen = Observations { times: Histogram::new(), infinitely_slow: 0 };
-        for group in tables.time_groups(&objective.measure, &objective.filter) {
+        for group in figures.time_groups(&objective.measure, &objective.filter) {
             seen.times.merge(group.times);
             seen.infinitely_slow += group.infinitely_slow;
         }
@@ -46,10 +46,10 @@ pub(super) fn observe(
     objective: &Objective,
     statistic: Statistic,
 ) -> Measurement {
-    let seen = Observations::of(source.tables, objective);
+    let seen = Observations::of(source.figures, objective);
     let samples = seen.count();
     let value = match (statistic, samples) {
-        (_, 0) if source.tables.missing.contains(&Missing::Distributions) => Value::Missing(
+        (_, 0) if source.figures.missing.contains(&Missing::Distributions) => Value::Missing(
             "The source kept no single times, only figures of its own, which cannot be checked.".to_owned(),
         ),
         (_, 0) => Value::Missing("Nothing it counts was due: not measured is not zero.".to_owned()),
@@ -68,15 +68,6 @@ fn of_successes(us: Option<f64>) -> Value {
     us.map_or(Value::Infinite, |us| Value::Finite(us / MS))
 }
 
-/// The metric whose observations a measure of requests counts.
-pub(super) fn metric_of(measure: &Measure) -> Metric {
-    match measure {
-        Measure::ServiceTime(_) => Metric::ServiceTime,
-        Measure::IterationTime(_) => Metric::IterationTime,
-        _ => Metric::ResponseTime,
-    }
-}
-
 /// How many observations of `metric` a dropped arrival of `key` would have made.
 pub(super) fn dropped_observations(
     source: &MeasureSource<'_>,
@@ -84,29 +75,28 @@ pub(super) fn dropped_observations(
     filter: &Filter,
     key: &Key,
 ) -> u64 {
-    let MeasureSource { workload, tables, .. } = *source;
-    let stats_key = StatsKey::from(key);
+    let MeasureSource { workload, figures, .. } = *source;
+    let row = RowKey::from(key);
     let is_its = |scenario: &&Scenario| *scenario.name == *key.scenario;
     let flow = workload.scenarios.iter().find(is_its).map(|scenario| &scenario.flow);
     match metric {
-        Metric::IterationTime => u64::from(stats_key.with_endpoint("").matches(filter)),
+        Metric::IterationTime => u64::from(row.with_endpoint("").matches(filter)),
         Metric::ServiceTime => 0,
-        _ if matches!(flow, Some(Flow::Script { .. })) => requests_an_iteration(tables, filter, &stats_key),
-        _ if key.endpoint.is_empty() => {
-            let steps = steps_of_sequence(workload, &key.scenario);
-            steps.iter().filter(|step| stats_key.with_endpoint(&step.name).matches(filter)).count() as u64
+        _ if matches!(flow, Some(Flow::Script { .. })) => requests_an_iteration(figures, filter, &row),
+        _ => {
+            let steps = workload.steps_of_sequence(&key.scenario).iter();
+            dropped_requests(steps.map(|step| &*step.name), filter, &row)
         }
-        _ => u64::from(stats_key.matches(filter)),
     }
 }
 
 /// How many requests that `filter` counts an iteration of a script sent, rounded up, where and when one of `dropped` would have
 /// begun: the script alone knows how many they would have been.
-fn requests_an_iteration(tables: &Tables, filter: &Filter, dropped: &StatsKey) -> u64 {
-    let is_beside = |key: &StatsKey| key.with_endpoint("") == dropped.with_endpoint("");
-    let counted = tables.endpoints.iter().filter(|row| is_beside(&row.key) && row.key.matches(filter));
-    let requests: u64 = counted.map(|row| row.requests).sum();
+fn requests_an_iteration(figures: &Figures, filter: &Filter, dropped: &RowKey) -> u64 {
+    let is_beside = |key: &RowKey| key.with_endpoint("") == dropped.with_endpoint("");
+    let counted = figures.endpoints().filter(|row| is_beside(&row.key) && row.key.matches(filter));
+    let requests: u64 = counted.map(Row::begun).sum();
     let started: u64 =
-        tables.scenario_phases.iter().filter(|row| is_beside(&row.key)).map(|row| row.started).sum();
+        figures.scenario_phases.iter().filter(|row| is_beside(&row.key)).map(|row| row.started).sum();
     if started == 0 { 0 } else { requests.div_ceil(started) }
 }

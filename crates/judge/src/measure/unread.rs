@@ -30,20 +30,20 @@ fn listed(source: &MeasureSource<'_>, of: UnknownSubject, filter: &Filter) -> Un
 /// Requests or iterations that the source counted and of which it has no time. A run without an end has such ones too,
 /// which are counted as unfinished.
 fn without_time(source: &MeasureSource<'_>, metric: Metric, filter: &Filter) -> u64 {
-    let MeasureSource { run, tables, .. } = source;
+    let MeasureSource { run, figures, .. } = source;
     if run.manifest().source.is_none() || run.end().is_none() {
         return 0;
     }
     match metric {
         Metric::IterationTime => {
-            let counted = tables.scenario_phases.iter().filter(|row| row.key.matches(filter));
+            let counted = figures.scenario_phases.iter().filter(|row| row.key.matches(filter));
             let timed =
                 counted.map(|row| (row.done, row.iteration_ok.count() + row.iteration_failed.count()));
             timed.map(|(done, timed)| done.saturating_sub(timed)).sum()
         }
         _ => {
-            let counted = tables.endpoints.iter().filter(|row| row.key.matches(filter));
-            counted.map(|row| row.requests.saturating_sub(row.responses())).sum()
+            let counted = figures.endpoints().filter(|row| row.key.matches(filter));
+            counted.map(|row| row.begun().saturating_sub(row.responses())).sum()
         }
     }
 }

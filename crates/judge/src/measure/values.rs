@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use evidence::run::{ReadError, select};
 use evidence::{Histogram, Metric, Outcome};
+use figures::{RowKey, metric_of};
 use workload::{Measure, Objective, Statistic};
 
 use super::ranges::perturbed;
 use super::source::MeasureSource;
-use super::times::{Observations, metric_of};
+use super::times::Observations;
 use super::unread;
-use crate::tables::StatsKey;
 
 /// The lowest and the highest value, in milliseconds, and why they differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,7 +51,7 @@ pub(super) fn observe(
     else {
         return Ok(None);
     };
-    let seen = Observations::of(source.tables, objective);
+    let seen = Observations::of(source.figures, objective);
     let unread = unread::count(source, metric_of(&objective.measure), &objective.filter);
     let failures = (seen.infinitely_slow + unread.more) as f64;
     let limit = longest_limit(source, objective).filter(|_| unread.is_zero());
@@ -107,7 +107,7 @@ fn undisturbed(
     let metric = metric_of(&objective.measure);
     let run = source.run;
     let is_counted = |key: &evidence::Key| {
-        key.outcome.unwrap_or(Outcome::Ok) == Outcome::Ok && StatsKey::from(key).matches(&objective.filter)
+        key.outcome.unwrap_or(Outcome::Ok) == Outcome::Ok && RowKey::from(key).matches(&objective.filter)
     };
     let mut hidden = Histogram::new();
     for (id, _) in select(run.keys(), perturbed(metric), is_counted) {

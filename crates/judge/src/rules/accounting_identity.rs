@@ -3,12 +3,12 @@
 mod imported;
 
 use evidence::{Finding, Metric, RuleId, Scope, Severity};
+use figures::{Row, ScenarioPhase};
 use workload::Scenario;
 
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::{EndpointStats, ScenarioPhaseStats};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L6,
@@ -37,11 +37,11 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if facts.source.is_some() {
         return imported::check(facts);
     }
-    let mut findings: Vec<Finding> = facts.tables.scenario_phases.iter().filter_map(arrivals).collect();
+    let mut findings: Vec<Finding> = facts.figures.scenario_phases.iter().filter_map(arrivals).collect();
     findings.extend(iterations(facts));
     findings.extend(requests(facts));
     findings.extend(windows(facts));
-    findings.extend(facts.tables.endpoints.iter().filter_map(service_times));
+    findings.extend(facts.figures.endpoints().filter_map(service_times));
     if facts.is_complete() {
         findings.extend((0..facts.workload.scenarios.len()).filter_map(|scenario| plan(facts, scenario)));
     }
@@ -71,7 +71,7 @@ fn gap(scope: Scope, what: String, left: NamedCount, right: NamedCount) -> Findi
 }
 
 /// scheduled = started + dropped.
-fn arrivals(scenario_phase: &ScenarioPhaseStats) -> Option<Finding> {
+fn arrivals(scenario_phase: &ScenarioPhase) -> Option<Finding> {
     let accounted = scenario_phase.started + scenario_phase.dropped();
     if scenario_phase.scheduled == accounted {
         return None;
@@ -95,7 +95,7 @@ fn direction(whole: u64, parts: u64) -> &'static str {
 
 /// started = done + cancelled + in flight at the end.
 fn iterations(facts: &Facts<'_>) -> Vec<Finding> {
-    let counts = facts.tables.scenario_phases.iter().map(|s| BegunAndEnded {
+    let counts = facts.figures.scenario_phases.iter().map(|s| BegunAndEnded {
         scope: s.key.scope(),
         begun: s.started,
         ended: s.done + s.cancelled,
@@ -105,9 +105,9 @@ fn iterations(facts: &Facts<'_>) -> Vec<Finding> {
 
 /// requests = responses of every outcome + in flight at the end.
 fn requests(facts: &Facts<'_>) -> Vec<Finding> {
-    let counts = facts.tables.endpoints.iter().map(|e| BegunAndEnded {
+    let counts = facts.figures.endpoints().map(|e| BegunAndEnded {
         scope: e.key.scope(),
-        begun: e.requests,
+        begun: e.begun(),
         ended: e.responses(),
     });
     unended("requests", &counts.collect::<Vec<_>>(), facts.requests_in_flight())
@@ -166,7 +166,7 @@ fn windows(facts: &Facts<'_>) -> Vec<Finding> {
     }
     let mut before = Some(0);
     let mut findings = Vec::new();
-    for (phase, counts) in facts.tables.phases.iter().zip(&facts.tables.in_window) {
+    for (phase, counts) in facts.figures.phases.iter().zip(&facts.figures.in_window) {
         let began_with = std::mem::replace(&mut before, counts.in_flight_at_end);
         let (Some(began_with), Some(in_flight)) = (began_with, counts.in_flight_at_end) else { continue };
         let begun = began_with + counts.begun;
@@ -193,7 +193,7 @@ fn windows(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 /// A service time belongs to a response.
-fn service_times(endpoint: &EndpointStats) -> Option<Finding> {
+fn service_times(endpoint: &Row) -> Option<Finding> {
     let responses = endpoint.responses();
     if endpoint.service_all <= responses {
         return None;
@@ -212,7 +212,7 @@ fn service_times(endpoint: &EndpointStats) -> Option<Finding> {
 fn plan(facts: &Facts<'_>, index: usize) -> Option<Finding> {
     let scenario = &facts.workload.scenarios[index];
     let planned = facts.workload.arrivals_planned(index).filter(|planned| planned.is_exact)?.count;
-    let its = facts.tables.scenario_phases.iter().filter(|s| *s.key.scenario == *scenario.name);
+    let its = facts.figures.scenario_phases.iter().filter(|s| *s.key.scenario == *scenario.name);
     let scheduled: u64 = its.map(|s| s.scheduled).sum();
     let scope = Scope { scenario: Some(scenario.name.clone()), ..Scope::default() };
     if scenario.executor.iterations().is_some() && scheduled < planned {
@@ -248,8 +248,8 @@ fn ran_out_of_time(scenario: &Scenario, scope: Scope, planned: u64, begun: u64) 
 /// Requests that the generator cancelled or left in flight.
 fn given_up(facts: &Facts<'_>) -> Option<Finding> {
     let cancelled =
-        |endpoint: &EndpointStats| endpoint.outcomes.get(&evidence::Outcome::Cancelled).copied().unwrap_or(0);
-    let cancelled: u64 = facts.tables.endpoints.iter().map(cancelled).sum();
+        |endpoint: &Row| endpoint.outcomes.get(&evidence::Outcome::Cancelled).copied().unwrap_or(0);
+    let cancelled: u64 = facts.figures.endpoints().map(cancelled).sum();
     let in_flight = facts.requests_in_flight().unwrap_or(0);
     if cancelled + in_flight == 0 {
         return None;

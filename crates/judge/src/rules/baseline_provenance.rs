@@ -27,7 +27,7 @@ fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
 }
 
 fn finding(name: &str, run: &JudgedRun<'_>) -> Option<Finding> {
-    let has_times = run.facts.tables.endpoints.iter().any(|endpoint| !endpoint.ok.is_empty());
+    let has_times = run.facts.figures.endpoints().any(|endpoint| !endpoint.ok.is_empty());
     let (severity, what) = match (run.provenance, run.imported_from()) {
         (_, Some(source)) if !has_times => (
             Severity::Invalid,

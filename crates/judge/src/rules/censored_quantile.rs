@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use evidence::{Finding, RuleId, Severity};
+use figures::Row;
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::EndpointStats;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q2,
@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 fn censored(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Finding> {
     let Measure::ResponseTime(Statistic::Quantile(q)) = measured.objective.measure else { return None };
     let (mut cut_off, mut shortest) = (0, Duration::MAX);
-    for endpoint in measured.endpoints(&facts.tables) {
+    for endpoint in measured.endpoints(&facts.figures) {
         let Some(limit) = limit(facts, endpoint) else { continue };
         let from_us = u64::try_from(limit.mul_f64(NEAR_TIMEOUT).as_micros()).unwrap_or(u64::MAX);
         let here = endpoint.ok.count_from_us(from_us) + endpoint.failed.count_from_us(from_us);
@@ -62,7 +62,7 @@ fn censored(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Findi
 }
 
 /// The time limit of an endpoint's step.
-fn limit(facts: &Facts<'_>, endpoint: &EndpointStats) -> Option<Duration> {
+fn limit(facts: &Facts<'_>, endpoint: &Row) -> Option<Duration> {
     let scenario = facts.scenario(&endpoint.key.scenario)?;
     scenario.steps().find(|step| *step.name == *endpoint.key.endpoint).map(|step| step.timeout)
 }

@@ -1,12 +1,12 @@
 //! L4: the number of virtual users, not the plan's rate, set the load.
 
 use evidence::{Finding, RuleId, Scope, Severity};
+use figures::ScenarioPhase;
 use workload::Scenario;
 
 use crate::facts::{AtVuLimit, Facts};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::ScenarioPhaseStats;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L4,
@@ -49,7 +49,7 @@ fn closed(facts: &Facts<'_>, scenario: &Scenario, vus: u32) -> Vec<Finding> {
     let measured: Vec<_> = facts
         .objectives
         .iter()
-        .filter(|a| a.is_about_load() && a.applies_to(&whole, &facts.tables))
+        .filter(|a| a.is_about_load() && a.applies_to(&whole, &facts.figures))
         .collect();
     let figures = [("virtual users", f64::from(vus), "1")];
     let mut findings = Vec::new();
@@ -73,7 +73,7 @@ fn closed(facts: &Facts<'_>, scenario: &Scenario, vus: u32) -> Vec<Finding> {
 
 /// An open model that reached its VU limit.
 fn limited(facts: &Facts<'_>, scenario: &Scenario) -> Vec<Finding> {
-    let scenario_phases = facts.tables.scenario_phases.iter().filter(|s| *s.key.scenario == *scenario.name);
+    let scenario_phases = facts.figures.scenario_phases.iter().filter(|s| *s.key.scenario == *scenario.name);
     scenario_phases
         .filter_map(|scenario_phase| {
             at_vu_limit(facts, scenario, scenario_phase)
@@ -82,11 +82,7 @@ fn limited(facts: &Facts<'_>, scenario: &Scenario) -> Vec<Finding> {
         .collect()
 }
 
-fn at_vu_limit(
-    facts: &Facts<'_>,
-    scenario: &Scenario,
-    scenario_phase: &ScenarioPhaseStats,
-) -> Option<Finding> {
+fn at_vu_limit(facts: &Facts<'_>, scenario: &Scenario, scenario_phase: &ScenarioPhase) -> Option<Finding> {
     let key = &scenario_phase.key;
     let is_here = |c: &&AtVuLimit| *c.phase == *key.phase && *c.scenario == *key.scenario;
     let share = facts
@@ -108,11 +104,7 @@ fn at_vu_limit(
 }
 
 /// Little's law: completions a second × iteration time = concurrent iterations.
-fn near_vu_limit(
-    facts: &Facts<'_>,
-    scenario: &Scenario,
-    scenario_phase: &ScenarioPhaseStats,
-) -> Option<Finding> {
+fn near_vu_limit(facts: &Facts<'_>, scenario: &Scenario, scenario_phase: &ScenarioPhase) -> Option<Finding> {
     let mut iterations = scenario_phase.iteration_ok.clone();
     iterations.merge(&scenario_phase.iteration_failed);
     let mean_s = iterations.mean_us()? / 1e6;

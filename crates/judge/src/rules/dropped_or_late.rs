@@ -1,13 +1,13 @@
 //! L2: arrivals that the generator dropped because it was late, and VU limits that are too low to show the longest waits.
 
 use evidence::{Finding, RuleId, Severity};
+use figures::ScenarioPhase;
 use workload::Scenario;
 
 use crate::facts::{Facts, Headroom, WorkerState};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 use crate::rules::offered_load_not_reached::DELIVERED_INVALID;
-use crate::tables::ScenarioPhaseStats;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L2,
@@ -35,11 +35,11 @@ pub(crate) const LATE_INVALID: f64 = 0.01;
 pub(crate) const LATE_CAUTION: f64 = 0.001;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let dropped = facts.tables.scenario_phases.iter().filter_map(|row| dropped(facts, row));
+    let dropped = facts.figures.scenario_phases.iter().filter_map(|row| dropped(facts, row));
     dropped.chain(facts.workload.scenarios.iter().filter_map(low_vu_limit)).collect()
 }
 
-fn dropped(facts: &Facts<'_>, row: &ScenarioPhaseStats) -> Option<Finding> {
+fn dropped(facts: &Facts<'_>, row: &ScenarioPhase) -> Option<Finding> {
     let share = row.dropped_generator_late as f64 / row.scheduled.max(1) as f64;
     let worst = worst_worker(facts, row).filter(|(_, of_worker)| *of_worker > share);
     let worst_share = worst.map_or(share, |(_, of_worker)| of_worker);
@@ -74,7 +74,7 @@ fn dropped(facts: &Facts<'_>, row: &ScenarioPhaseStats) -> Option<Finding> {
 }
 
 /// The worker that dropped the largest share of its arrivals, which are an equal part of all, and that share.
-fn worst_worker<'f>(facts: &'f Facts<'_>, row: &ScenarioPhaseStats) -> Option<(&'f WorkerState, f64)> {
+fn worst_worker<'f>(facts: &'f Facts<'_>, row: &ScenarioPhase) -> Option<(&'f WorkerState, f64)> {
     let own = row.scheduled as f64 / facts.workers.all.len().max(1) as f64;
     let share = |worker: &'f WorkerState| {
         let late = row.late_by_instance.iter().filter(|(of, _)| of.is_in_process_of(worker.worker.place));

@@ -25,7 +25,7 @@ pub(crate) const CUTOFF_FAILURES: u64 = 10;
 pub(crate) const CUTOFF_NEAR: f64 = 0.15;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let last = facts.tables.phases.iter().rfind(|phase| phase.seconds().start < facts.seconds);
+    let last = facts.figures.phases.iter().rfind(|phase| phase.seconds().start < facts.seconds);
     let phase = last.map(|phase| phase.name.clone());
     facts
         .last_second

@@ -2,13 +2,13 @@
 
 use evidence::run::{ReadError, select};
 use evidence::{Finding, Key, Metric, Missing, Outcome, RuleId, Scope, Severity};
+use figures::RowKey;
 use stats::Proportion;
 
 use crate::measure::times::BATCH_S;
 use crate::numbers;
 use crate::pair::{EndpointPair, JudgedRun, Pair};
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule, with_figures};
-use crate::tables::StatsKey;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::C1,
@@ -34,7 +34,7 @@ pub(crate) const ERRORS_CHANCE: f64 = 0.001;
 const EFFECT_CONFIDENCE: f64 = 0.8;
 
 fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
-    let does_not_know = |run: &&JudgedRun<'_>| run.facts.tables.missing.contains(&Missing::Outcomes);
+    let does_not_know = |run: &&JudgedRun<'_>| run.facts.figures.missing.contains(&Missing::Outcomes);
     if let Some(run) = pair.both().into_iter().find(does_not_know) {
         let source = run.imported_from().unwrap_or("source");
         let what = format!(
@@ -47,17 +47,17 @@ fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
 
 /// The share of failures with as many observations as act independently: an outage of seconds fails many requests, and is
 /// one event.
-fn effective(run: &JudgedRun<'_>, key: &StatsKey, seen: Proportion) -> Proportion {
+fn effective(run: &JudgedRun<'_>, key: &RowKey, seen: Proportion) -> Proportion {
     let effect = batches(run, key).ok().and_then(|b| stats::design_effect_of_shares(&b, EFFECT_CONFIDENCE));
     let divided = |count: u64| (count as f64 / effect.unwrap_or(1.0)).round() as u64;
     Proportion { part: divided(seen.part), whole: divided(seen.whole) }
 }
 
 /// Failures of all requests that ended, in batches of [`BATCH_S`].
-fn batches(run: &JudgedRun<'_>, endpoint: &StatsKey) -> Result<Vec<Proportion>, ReadError> {
+fn batches(run: &JudgedRun<'_>, endpoint: &RowKey) -> Result<Vec<Proportion>, ReadError> {
     let empty = Proportion { part: 0, whole: 0 };
     let mut batches = vec![empty; run.facts.seconds.div_ceil(BATCH_S) as usize];
-    let is_its = |key: &Key| StatsKey::from(key) == *endpoint;
+    let is_its = |key: &Key| RowKey::from(key) == *endpoint;
     for (id, key) in select(run.run.keys(), Metric::ResponseTime, is_its) {
         let outcome = key.outcome.unwrap_or(Outcome::Ok);
         for (second, times) in run.run.histograms(id, run.run.whole())? {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use evidence::{Finding, Outcome, RuleId, Scope, Severity};
+use figures::{PhaseWindow, Row};
 
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::{EndpointStats, PhaseWindow};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::T4,
@@ -27,13 +27,12 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) const MIN_SUCCESS: f64 = 0.50;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    facts.tables.phases.iter().flat_map(|phase| in_phase(facts, phase)).collect()
+    facts.figures.phases.iter().flat_map(|phase| in_phase(facts, phase)).collect()
 }
 
 /// One finding for the phase if it failed as a whole, else one for each endpoint that failed.
 fn in_phase(facts: &Facts<'_>, phase: &PhaseWindow) -> Vec<Finding> {
-    let endpoints: Vec<&EndpointStats> =
-        facts.tables.endpoints.iter().filter(|c| *c.key.phase == *phase.name).collect();
+    let endpoints: Vec<&Row> = facts.figures.endpoints().filter(|c| *c.key.phase == *phase.name).collect();
     let scope = Scope { phase: Some(phase.name.clone()), ..Scope::default() };
     if let Some(finding) = mostly_failed(&endpoints, scope, phase) {
         return vec![finding];
@@ -41,7 +40,7 @@ fn in_phase(facts: &Facts<'_>, phase: &PhaseWindow) -> Vec<Finding> {
     endpoints.iter().filter_map(|endpoint| mostly_failed(&[*endpoint], endpoint.key.scope(), phase)).collect()
 }
 
-fn mostly_failed(endpoints: &[&EndpointStats], scope: Scope, phase: &PhaseWindow) -> Option<Finding> {
+fn mostly_failed(endpoints: &[&Row], scope: Scope, phase: &PhaseWindow) -> Option<Finding> {
     let attempted: u64 = endpoints.iter().map(|e| e.attempted()).sum();
     let ok: u64 = endpoints.iter().map(|e| e.ok.count()).sum();
     let share = ok as f64 / attempted.max(1) as f64;
@@ -63,8 +62,8 @@ fn mostly_failed(endpoints: &[&EndpointStats], scope: Scope, phase: &PhaseWindow
 }
 
 /// The most frequent failure, with its count.
-pub(crate) fn most_frequent_failure<'a>(endpoints: impl IntoIterator<Item = &'a EndpointStats>) -> String {
-    let endpoints: Vec<&EndpointStats> = endpoints.into_iter().collect();
+pub(crate) fn most_frequent_failure<'a>(endpoints: impl IntoIterator<Item = &'a Row>) -> String {
+    let endpoints: Vec<&Row> = endpoints.into_iter().collect();
     let mut failures: BTreeMap<Outcome, u64> = BTreeMap::new();
     for (outcome, n) in endpoints.iter().flat_map(|c| &c.outcomes).filter(|(outcome, _)| outcome.is_failure())
     {

@@ -1,12 +1,12 @@
 //! L3: the generator, not the target, was at its limit.
 
 use evidence::{Finding, RuleId, Scope, Severity};
+use figures::PhaseWindow;
 
 use crate::facts::WINDOW_S;
 use crate::facts::{Facts, LoopStalls, LoopUse, ScriptUse, UsedPart};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::PhaseWindow;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L3,
@@ -38,7 +38,7 @@ pub(crate) const LOOP_CPU_FIGURE: &str = "loop CPU";
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let loaded: Vec<&PhaseWindow> =
-        facts.tables.phases.iter().filter(|phase| is_loaded(facts, phase)).collect();
+        facts.figures.phases.iter().filter(|phase| is_loaded(facts, phase)).collect();
     let mut findings: Vec<Finding> = loaded.iter().flat_map(|phase| busy_loops(facts, phase)).collect();
     if facts.generator.loops.is_empty() && !loaded.is_empty() {
         let what = "The generator's CPU was not measured: whether it was at its limit is unknown.".to_owned();
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 fn is_loaded(facts: &Facts<'_>, phase: &PhaseWindow) -> bool {
-    facts.tables.scenario_phases.iter().any(|s| *s.key.phase == *phase.name && s.scheduled + s.started > 0)
+    facts.figures.scenario_phases.iter().any(|s| *s.key.phase == *phase.name && s.scheduled + s.started > 0)
 }
 
 fn scope(phase: &PhaseWindow) -> Scope {

@@ -6,6 +6,7 @@ mod intent;
 use std::collections::BTreeMap;
 
 use evidence::{Finding, Missing, Scope, Severity, Source};
+use figures::ScenarioPhase;
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
@@ -16,12 +17,11 @@ use crate::rules::{
     censored_quantile, closed_loop_or_capped, dropped_or_late, generator_saturated, impossible_or_bimodal,
     offered_load_not_reached,
 };
-use crate::tables::ScenarioPhaseStats;
 
 pub(crate) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let Some(source) = facts.source else { return Vec::new() };
     let mut findings = unknown(source);
-    findings.extend(facts.tables.scenario_phases.iter().filter_map(dropped));
+    findings.extend(facts.figures.scenario_phases.iter().filter_map(dropped));
     findings.extend(model(facts, source));
     findings.extend(intent::check(facts, source));
     findings.extend(time_limits(facts, source));
@@ -59,7 +59,7 @@ fn unknown(source: &Source) -> Vec<Finding> {
 }
 
 /// Arrivals that were dropped for an unknown reason.
-fn dropped(scenario_phase: &ScenarioPhaseStats) -> Option<Finding> {
+fn dropped(scenario_phase: &ScenarioPhase) -> Option<Finding> {
     let all = scenario_phase.done + scenario_phase.cancelled + scenario_phase.dropped_unknown;
     let share = scenario_phase.dropped_unknown as f64 / all.max(1) as f64;
     let (severity, threshold) = match share {

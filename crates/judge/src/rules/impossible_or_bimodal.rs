@@ -1,11 +1,11 @@
 //! Q4: impossible numbers, and means of two kinds of responses.
 
 use evidence::{Finding, Histogram, RuleId, Severity};
+use figures::Row;
 
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::EndpointStats;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q4,
@@ -26,9 +26,8 @@ pub(crate) const BIMODAL_SAMPLES: u64 = 400;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     facts
-        .tables
-        .endpoints
-        .iter()
+        .figures
+        .endpoints()
         .filter_map(|endpoint| finding(endpoint, DistributionFigures::of(&endpoint.ok)?))
         .collect()
 }
@@ -57,7 +56,7 @@ impl DistributionFigures {
     }
 }
 
-fn finding(endpoint: &EndpointStats, shown: DistributionFigures) -> Option<Finding> {
+fn finding(endpoint: &Row, shown: DistributionFigures) -> Option<Finding> {
     let DistributionFigures { mean, p50, p95, p99, max } = shown;
     if p50 > p95 || p95 > p99 || p99 > max {
         let what = format!(
@@ -104,7 +103,7 @@ mod tests {
     #[test]
     fn quantiles_out_of_order_are_impossible() {
         let shown = DistributionFigures { mean: 5.0, p50: 4.0, p95: 8.0, p99: 9.0, max: 7.0 };
-        let finding = finding(&EndpointStats::default(), shown).unwrap();
+        let finding = finding(&Row::default(), shown).unwrap();
         insta::assert_snapshot!(format!("{}: {}", finding.severity, finding.what), @r#"invalid: iterations of `` in ``: p50 4 ms, p95 8 ms, p99 9 ms, max 7 ms are impossible together."#);
     }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use evidence::{Finding, Key, RuleId, Scope, Severity};
+use figures::Figures;
 
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::Tables;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::T6,
@@ -26,7 +26,7 @@ pub(crate) const RULE: Rule = Rule {
 const NAMED: usize = 3;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let thrown = Exceptions::of(&facts.tables);
+    let thrown = Exceptions::of(&facts.figures);
     if thrown.all() == 0 {
         return Vec::new();
     }
@@ -50,9 +50,9 @@ pub(crate) struct Exceptions<'t> {
 }
 
 impl<'t> Exceptions<'t> {
-    pub(crate) fn of(tables: &'t Tables) -> Exceptions<'t> {
+    pub(crate) fn of(figures: &'t Figures) -> Exceptions<'t> {
         let mut exceptions = Exceptions { done: 0, by_text: BTreeMap::new() };
-        for row in tables.scenario_phases.iter().filter(|row| !Key::is_beside_load(&row.key.phase)) {
+        for row in figures.scenario_phases.iter().filter(|row| !Key::is_beside_load(&row.key.phase)) {
             exceptions.done += row.done;
             for (what, count) in &row.threw {
                 *exceptions.by_text.entry(what).or_default() += count;

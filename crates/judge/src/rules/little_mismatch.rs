@@ -73,7 +73,7 @@ struct LargestAndImplied {
 /// Virtual users in the mean, and the iterations recorded.
 fn virtual_users(facts: &Facts<'_>) -> Option<LargestAndImplied> {
     let users = facts.virtual_users.filter(|_| facts.seconds >= LEAST_RUN_S)?;
-    let scenario_phases = facts.tables.scenario_phases.iter();
+    let scenario_phases = facts.figures.scenario_phases.iter();
     let took_s: f64 = scenario_phases
         .flat_map(|scenario_phase| [&scenario_phase.iteration_ok, &scenario_phase.iteration_failed])
         .map(|times| times.mean_us().unwrap_or(0.0) * times.count() as f64 / 1e6)

@@ -1,12 +1,12 @@
 //! L1: the generator offered less load than planned.
 
 use evidence::{Finding, RuleId, Severity};
+use figures::{ArrivalCounts, ScenarioPhase};
 
 use crate::facts::Facts;
 use crate::facts::WINDOW_S;
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::{ArrivalCounts, ScenarioPhaseStats};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L1,
@@ -30,7 +30,7 @@ pub(crate) const DELIVERED_IN_WINDOW: f64 = 0.95;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     facts
-        .tables
+        .figures
         .scenario_phases
         .iter()
         .filter_map(|scenario_phase| {
@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 /// Over the whole phase.
-fn whole_phase(facts: &Facts<'_>, scenario_phase: &ScenarioPhaseStats) -> Option<Finding> {
+fn whole_phase(facts: &Facts<'_>, scenario_phase: &ScenarioPhase) -> Option<Finding> {
     let share = delivered_share(ArrivalCounts {
         scheduled: scenario_phase.scheduled,
         dropped_generator_late: scenario_phase.dropped_generator_late,
@@ -69,7 +69,7 @@ fn whole_phase(facts: &Facts<'_>, scenario_phase: &ScenarioPhaseStats) -> Option
 }
 
 /// Over the worst window.
-fn worst_window(scenario_phase: &ScenarioPhaseStats) -> Option<Finding> {
+fn worst_window(scenario_phase: &ScenarioPhase) -> Option<Finding> {
     let (first, last) =
         (*scenario_phase.by_second.first_key_value()?.0, *scenario_phase.by_second.last_key_value()?.0);
     let latest_start = last.saturating_sub(WINDOW_S - 1).max(first);

@@ -1,12 +1,12 @@
 //! Q1: one objective on two populations.
 
 use evidence::{Finding, RuleId, Severity, Verdict};
+use figures::TimeGroup;
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::TimeGroup;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q1,
@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     facts
         .objectives
         .iter()
-        .filter_map(|measured| pooled(measured, &measured.time_groups(&facts.tables)))
+        .filter_map(|measured| pooled(measured, &measured.time_groups(&facts.figures)))
         .collect()
 }
 

@@ -4,12 +4,12 @@
 //! Where differences are refused none is computed, whatever was expected.
 
 use evidence::{Finding, Histogram, Refusal, RuleId, Scope, Severity};
+use figures::is_any_or;
 
 use crate::expectation::{Expectation, ExpectedStatistic};
 use crate::numbers;
 use crate::pair::{EndpointPair, Pair};
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::is_any_or;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::M5,

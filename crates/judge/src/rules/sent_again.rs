@@ -1,11 +1,11 @@
 //! L9: requests that were sent again, because the target had not processed them or closed the connection.
 
 use evidence::{Finding, RuleId, Severity};
+use figures::Row;
 
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::EndpointStats;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L9,
@@ -27,18 +27,18 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) const SENT_AGAIN: f64 = 0.01;
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    facts.tables.endpoints.iter().filter_map(finding).collect()
+    facts.figures.endpoints().filter_map(finding).collect()
 }
 
-fn finding(endpoint: &EndpointStats) -> Option<Finding> {
-    let share = endpoint.retried as f64 / endpoint.requests.max(1) as f64;
+fn finding(endpoint: &Row) -> Option<Finding> {
+    let share = endpoint.retried as f64 / endpoint.begun().max(1) as f64;
     if share <= SENT_AGAIN {
         return None;
     }
     let what = format!(
         "{} of {} requests of {} ({}) were sent again.",
         numbers::count(endpoint.retried),
-        numbers::count(endpoint.requests),
+        numbers::count(endpoint.begun()),
         endpoint.key.describe(),
         numbers::percent(share),
     );

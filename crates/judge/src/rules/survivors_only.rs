@@ -39,7 +39,7 @@ fn survivors(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Find
     if matches!(statistic, Statistic::Quantile(_)) {
         return None;
     }
-    let groups = measured.time_groups(&facts.tables);
+    let groups = measured.time_groups(&facts.figures);
     let infinitely_slow: u64 = groups.iter().map(|group| group.infinitely_slow).sum();
     let all: u64 = groups.iter().map(|group| group.count()).sum();
     let share = infinitely_slow as f64 / all.max(1) as f64;

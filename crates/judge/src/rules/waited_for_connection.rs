@@ -1,12 +1,12 @@
 //! L8: requests that waited in the generator because no connection could take them.
 
 use evidence::{Finding, Histogram, RuleId, Severity};
+use figures::Row;
 use workload::Target;
 
 use crate::facts::Facts;
 use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
-use crate::tables::EndpointStats;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L8,
@@ -29,23 +29,23 @@ pub(crate) const WAITED_INVALID: f64 = 0.01;
 /// Waits of one endpoint in one phase, and what limited its connections: the name in the evidence.
 #[derive(Clone, Copy)]
 struct Waits<'a> {
-    endpoint: &'a EndpointStats,
+    endpoint: &'a Row,
     limit: &'a str,
     times: &'a Histogram,
 }
 
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
-    let of = |endpoint: &'_ EndpointStats| {
+    let of = |endpoint: &'_ Row| {
         let waits = endpoint.place_waits.iter();
         waits.map(|(limit, times)| finding(facts, Waits { endpoint, limit, times })).collect::<Vec<_>>()
     };
-    facts.tables.endpoints.iter().flat_map(of).collect()
+    facts.figures.endpoints().flat_map(of).collect()
 }
 
 fn finding(facts: &Facts<'_>, waits: Waits<'_>) -> Finding {
     let Waits { endpoint, limit, times } = waits;
     let planned = target_of(facts, endpoint).and_then(|target| target.connecting.connections);
-    let share = times.count() as f64 / endpoint.requests.max(1) as f64;
+    let share = times.count() as f64 / endpoint.begun().max(1) as f64;
     let is_own = planned.is_none() && matches!(limit, "connections" | "streams");
     let severity = if is_own && share > WAITED_INVALID { Severity::Invalid } else { Severity::Caution };
     let ms = |us: f64| us / 1_000.0;
@@ -54,7 +54,7 @@ fn finding(facts: &Facts<'_>, waits: Waits<'_>) -> Finding {
     let what = format!(
         "{} of {} requests of {} ({}) waited in the generator for a connection, half of them {} or longer, at most {}: {}.",
         numbers::count(times.count()),
-        numbers::count(endpoint.requests),
+        numbers::count(endpoint.begun()),
         endpoint.key.describe(),
         numbers::percent(share),
         numbers::ms(median_ms),
@@ -89,7 +89,7 @@ fn reason(limit: &str, planned: Option<u32>) -> String {
 }
 
 /// The target of the endpoint's step.
-fn target_of<'a>(facts: &Facts<'a>, endpoint: &EndpointStats) -> Option<&'a Target> {
+fn target_of<'a>(facts: &Facts<'a>, endpoint: &Row) -> Option<&'a Target> {
     let scenario = facts.scenario(&endpoint.key.scenario)?;
     let step = scenario.steps().find(|step| *step.name == *endpoint.key.endpoint)?;
     facts.workload.targets.get(step.request.target())

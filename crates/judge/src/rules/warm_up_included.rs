@@ -49,7 +49,7 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 
 fn warm_up(facts: &Facts<'_>, analysis: &SteadyStateAnalysis) -> Option<Finding> {
     let steady = analysis.state.as_ref().ok().filter(|steady| steady.start_s > 0)?;
-    let endpoint = facts.tables.endpoints.iter().find(|endpoint| endpoint.key == analysis.key)?;
+    let endpoint = facts.figures.endpoints().find(|endpoint| endpoint.key == analysis.key)?;
     let [before, after] = [
         endpoint.ok.quantile_with(0.95, endpoint.infinitely_slow()).finite_us().map(|us| us / 1_000.0),
         steady.after.quantile_ms(0.95),
@@ -86,7 +86,7 @@ fn mser_difference(analysis: &SteadyStateAnalysis, steady: &SteadyState) -> Stri
 fn decisive_warm_up(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Finding> {
     let Measure::ResponseTime(Statistic::Quantile(q)) = measured.objective.measure else { return None };
     let (mut times, mut infinitely_slow, mut is_cut) = (Histogram::new(), 0, false);
-    for endpoint in measured.endpoints(&facts.tables) {
+    for endpoint in measured.endpoints(&facts.figures) {
         let analysis = facts.steady_states.iter().find(|analysis| analysis.key == endpoint.key);
         match analysis.and_then(|analysis| analysis.state.as_ref().ok()).filter(|s| s.start_s > 0) {
             Some(steady) => {

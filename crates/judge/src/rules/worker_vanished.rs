@@ -31,7 +31,7 @@ fn findings(facts: &Facts<'_>, worker: &WorkerState) -> Vec<Finding> {
         None => (0.0, format!("Nothing was recorded of {}.", worker.name())),
     };
     let is_affected = |seconds: &std::ops::Range<u32>| f64::from(seconds.end) > from_s;
-    let phases = facts.tables.phases.iter().filter(|phase| is_affected(&phase.seconds()));
+    let phases = facts.figures.phases.iter().filter(|phase| is_affected(&phase.seconds()));
     let finding = |name: &String| {
         let scope = Scope { phase: Some(name.clone()), ..Scope::default() };
         with_figures(RULE.finding(Severity::Inconclusive, scope, what.clone()), &[("from", from_s, "s")])

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::{Finding, RuleId, Scope, Severity};
+use figures::Row;
 use stats::{total_variation, two_mixes};
 use workload::{DataFrom, Pick};
 
@@ -10,7 +11,6 @@ use crate::numbers;
 use crate::pair::{EndpointPair, JudgedRun, Pair, difference};
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule, with_figures};
 use crate::rules::error_rates_differ::ERRORS_APART;
-use crate::tables::EndpointStats;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::C2,
@@ -51,7 +51,7 @@ type Mix<'a> = BTreeMap<(&'a str, &'a str), (u64, u64)>;
 fn mixes(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let mut phases: BTreeMap<&str, Mix<'_>> = BTreeMap::new();
     for (side, run) in pair.both().into_iter().enumerate() {
-        for endpoint in &run.facts.tables.endpoints {
+        for endpoint in run.facts.figures.endpoints() {
             let endpoints = phases.entry(&endpoint.key.phase).or_default();
             let counts = endpoints.entry((&endpoint.key.scenario, &endpoint.key.endpoint)).or_default();
             *if side == 0 { &mut counts.0 } else { &mut counts.1 } += endpoint.attempted();
@@ -84,7 +84,7 @@ fn mix(phase: &str, endpoints: &Mix<'_>) -> Option<Finding> {
 
 /// The size of responses, where nearly all are successes: failures have another size, and a rule of their own.
 fn bytes(pair: &Pair<'_, '_>, endpoint: &EndpointPair<'_>) -> Option<Finding> {
-    let size = |run: &JudgedRun<'_>, endpoint: &EndpointStats| {
+    let size = |run: &JudgedRun<'_>, endpoint: &Row| {
         let has_few_failures = endpoint.failed.count() as f64 <= ERRORS_APART * endpoint.ok.count() as f64;
         let bytes = *run.bytes_in.get(&endpoint.key)?;
         (has_few_failures && endpoint.ok.count() > 0).then(|| bytes as f64 / endpoint.responses() as f64)

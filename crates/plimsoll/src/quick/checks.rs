@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use evidence::run::{ReadError, select};
-use evidence::{GrpcCode, Histogram, Metric, Outcome, Run, SeriesKey, TerminalText};
+use evidence::run::ReadError;
+use evidence::{GrpcCode, Histogram, Key, Outcome, Run, SeriesKey, TerminalText};
+use figures::Figures;
 use report::number;
+
+use crate::judged::StoredRun;
 
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +49,9 @@ pub(super) fn unreachable(why: &str) -> Vec<Check> {
 }
 
 /// The checks on a slow run and a burst.
-pub(super) fn of(slow: &dyn Run, burst: &dyn Run) -> Result<Vec<Check>, ReadError> {
+pub(super) fn of(slow: &StoredRun, burst: &StoredRun) -> Result<Vec<Check>, ReadError> {
     let calm = Seen::of(slow)?;
+    let (all, slow, burst) = (Seen::of(burst)?, &slow.run, &burst.run);
     let reachable = if calm.answers() > 0 {
         check("reachable", State::Pass, format!("{} requests were answered", calm.answers()))
     } else {
@@ -57,7 +61,7 @@ pub(super) fn of(slow: &dyn Run, burst: &dyn Run) -> Result<Vec<Check>, ReadErro
         reachable,
         ready(slow, &calm),
         status(&calm),
-        limiter(slow, &Seen::of(burst)?, burst)?,
+        limiter(slow, &all, burst)?,
         latency(&calm),
         resources(slow)?,
     ])
@@ -70,14 +74,13 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(run: &dyn Run) -> Result<Seen, ReadError> {
+    fn of(stored: &StoredRun) -> Result<Seen, ReadError> {
+        let figures = Figures::of(&stored.run, &stored.workload)?;
         let mut seen = Seen { outcomes: BTreeMap::new(), ok: Histogram::new() };
-        for (id, key) in select(run.keys(), Metric::ResponseTime, |key| &*key.phase != "setup") {
-            let times = run.histogram(id, run.whole())?;
-            let outcome = key.outcome.unwrap_or(Outcome::Ok);
-            *seen.outcomes.entry(outcome).or_default() += times.count();
-            if outcome == Outcome::Ok {
-                seen.ok.merge(&times);
+        for row in figures.endpoints().filter(|row| *row.key.phase != *Key::SETUP) {
+            seen.ok.merge(&row.ok);
+            for (outcome, n) in &row.outcomes {
+                *seen.outcomes.entry(*outcome).or_default() += n;
             }
         }
         Ok(seen)

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use evidence::{Metric, Outcome, Run, Seconds};
+use evidence::{Missing, Run, Seconds};
+use figures::{Figures, SecondCounts};
 
 /// The most points a line of a plot has.
 const MAX_BINS: u32 = 300;
@@ -65,42 +66,28 @@ pub(super) struct Bins {
 }
 
 impl Bins {
-    pub(super) fn of(run: &dyn Run) -> Bins {
+    pub(super) fn of(run: &dyn Run, figures: &Figures) -> Bins {
         let (seconds, recorded) = (run.seconds(), run.recorded());
         let grid = BinGrid::of(seconds);
-        let empty = vec![0; grid.bins()];
+        let sums = |count: fn(&SecondCounts) -> u64| -> Vec<u64> {
+            let mut bins = vec![0; grid.bins()];
+            for (second, counts) in (0..).zip(&figures.seconds) {
+                grid.add(&mut bins, second, count(counts));
+            }
+            bins
+        };
+        let lacks_outcomes = figures.missing.contains(&Missing::Outcomes);
         Bins {
             grid,
             only_bin: (recorded < Duration::from_secs(1)).then_some(recorded),
-            scheduled: empty.clone(),
-            started: empty.clone(),
-            dropped: empty.clone(),
-            ok: empty.clone(),
-            failed: empty,
-            has_arrivals: false,
-            has_unknown_outcomes: false,
+            scheduled: sums(|counts| counts.scheduled),
+            started: sums(|counts| counts.started),
+            dropped: sums(|counts| counts.dropped),
+            ok: sums(|counts| counts.ok),
+            failed: sums(|counts| counts.failed),
+            has_arrivals: figures.rows.iter().any(|row| row.arrivals.is_some()),
+            has_unknown_outcomes: lacks_outcomes && figures.seconds.iter().any(|counts| counts.ok > 0),
         }
-    }
-
-    pub(super) fn add_responses(&mut self, second: u32, outcome: Option<Outcome>, n: u64) {
-        self.has_unknown_outcomes |= outcome.is_none() && n > 0;
-        let bins = match outcome {
-            None | Some(Outcome::Ok) => &mut self.ok,
-            Some(Outcome::Cancelled) => return,
-            Some(_) => &mut self.failed,
-        };
-        self.grid.add(bins, second, n);
-    }
-
-    pub(super) fn add_count(&mut self, metric: Metric, second: u32, n: u64) {
-        let bins = match metric {
-            Metric::Scheduled => &mut self.scheduled,
-            Metric::Started => &mut self.started,
-            Metric::DroppedCap | Metric::DroppedLate => &mut self.dropped,
-            _ => return,
-        };
-        self.has_arrivals = true;
-        self.grid.add(bins, second, n);
     }
 
     /// Sums as rates per second. The last bin may be shorter than the others.

@@ -5,6 +5,7 @@ use std::fmt;
 
 use evidence::coverage::covered_seconds;
 use evidence::{Coverage, Seconds, Window};
+use figures::SecondCounts;
 use serde::{Serialize, Serializer};
 
 /// Below this covered share of the seconds asked about, there is no cost per request: part of the work was not measured.
@@ -47,15 +48,8 @@ impl Serialize for SecondRanges {
 pub(super) struct AnswersBySecond(Vec<u64>);
 
 impl AnswersBySecond {
-    pub(super) fn of(seconds: u32) -> AnswersBySecond {
-        AnswersBySecond(vec![0; seconds as usize])
-    }
-
-    /// Evidence after the last second of a run cannot come from a sound archive and is ignored.
-    pub(super) fn add(&mut self, second: u32, n: u64) {
-        if let Some(answers) = self.0.get_mut(second as usize) {
-            *answers += n;
-        }
+    pub(super) fn of(seconds: &[SecondCounts]) -> AnswersBySecond {
+        AnswersBySecond(seconds.iter().map(SecondCounts::completed).collect())
     }
 
     fn run_s(&self) -> u32 {

@@ -1,4 +1,4 @@
-//! Counts of arrivals, requests and checks.
+//! Counts of requests and checks.
 
 use std::collections::BTreeMap;
 
@@ -7,35 +7,6 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use crate::number;
-
-/// Arrivals: scheduled = started + dropped.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Arrivals {
-    /// Arrivals that were due.
-    pub scheduled: u64,
-    /// Arrivals that started.
-    pub started: u64,
-    /// Never started because no virtual user was free: "dropped: VU limit".
-    pub dropped_cap: u64,
-    /// Never started because the generator was late: "dropped: generator late".
-    pub dropped_late: u64,
-}
-
-impl Arrivals {
-    /// Arrivals that were due and never started.
-    pub fn dropped(&self) -> u64 {
-        self.dropped_cap + self.dropped_late
-    }
-
-    pub(super) fn plus(self, other: Arrivals) -> Arrivals {
-        Arrivals {
-            scheduled: self.scheduled + other.scheduled,
-            started: self.started + other.started,
-            dropped_cap: self.dropped_cap + other.dropped_cap,
-            dropped_late: self.dropped_late + other.dropped_late,
-        }
-    }
-}
 
 /// Requests by outcome.
 ///
@@ -71,14 +42,6 @@ impl Outcomes {
     /// Requests that ended and were not cancelled, whatever their outcome.
     pub fn completed(&self) -> u64 {
         self.count_of(Outcome::Ok) + self.known_failures() + self.unknown.unwrap_or(0)
-    }
-
-    /// A request that ended so; none where it is not known how.
-    pub(super) fn count(&mut self, outcome: Option<Outcome>, n: u64) {
-        match outcome {
-            Some(outcome) => *self.by_outcome.entry(outcome).or_default() += n,
-            None => *self.unknown.get_or_insert(0) += n,
-        }
     }
 
     /// Whether any request was counted.

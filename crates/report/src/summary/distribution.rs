@@ -7,7 +7,6 @@ use evidence::Histogram;
 use evidence::key::Name;
 use workload::Workload;
 
-use super::rows::PlanPosition;
 use super::tally::RunTally;
 use super::{PhaseCoverage, ms, timeline};
 
@@ -51,7 +50,7 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, phases: &[PhaseCoverage]
         });
         for (key, counts) in in_phases {
             let failed = counts.infinitely_slow();
-            let position = PlanPosition::of(workload, key);
+            let position = key.position(workload);
             by_phase.entry((position.phase, key.phase.clone())).or_default().push(DistributionCurve {
                 label: endpoint.label.clone(),
                 points: points(&counts.response, failed),

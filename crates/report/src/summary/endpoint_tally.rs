@@ -2,22 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use evidence::Histogram;
-use evidence::key::Name;
+use evidence::{Histogram, Missing};
+use figures::{Arrivals, Figures, ResultCounts, Row, RowKey};
 use workload::{Flow, Step, Think, Workload};
 
-use super::counts::{Arrivals, Outcomes};
+use super::counts::Outcomes;
 use super::phases::PhaseSums;
-use super::results::ResultCounts;
 use super::streams::StreamTally;
-
-/// The key of a row: one endpoint of a scenario in one phase.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct EndpointKey {
-    pub phase: Name,
-    pub scenario: Name,
-    pub endpoint: Name,
-}
 
 /// What was counted of one endpoint in one phase.
 #[derive(Debug, Default)]
@@ -43,8 +34,39 @@ pub(super) struct EndpointTally {
 }
 
 impl EndpointTally {
+    /// What `row` counted in a run whose source records outcomes, or does not.
+    fn of(row: &Row, has_outcomes: bool) -> EndpointTally {
+        let outcomes = Outcomes {
+            requests: row.requests,
+            by_outcome: if has_outcomes { row.outcomes.clone() } else { BTreeMap::new() },
+            unknown: (!has_outcomes && !row.outcomes.is_empty()).then(|| row.responses()),
+            retried: row.retried,
+        };
+        let mut place_wait = Histogram::new();
+        row.place_waits.values().for_each(|waits| place_wait.merge(waits));
+        EndpointTally {
+            arrivals: row.arrivals,
+            outcomes,
+            iterations_done: row.iterations_done,
+            iterations_cancelled: row.iterations_cancelled,
+            bytes_in: row.bytes_in,
+            bytes_out: row.bytes_out,
+            response: row.ok.clone(),
+            service: row.service_ok.clone(),
+            iteration: row.iteration.clone(),
+            place_wait,
+            phases: PhaseSums::of_parts(&row.part_ns),
+            streams: StreamTally {
+                first: row.first_message.clone(),
+                received: row.messages_in,
+                sent: row.messages_out,
+            },
+            results: row.results.clone(),
+        }
+    }
+
     /// Whether there are arrivals, requests or iterations, and not only counters that stayed empty.
-    pub(super) fn has_content(&self, key: &EndpointKey) -> bool {
+    pub(super) fn has_content(&self, key: &RowKey) -> bool {
         let has_iterations = !self.iteration.is_empty() && !key.endpoint.is_empty();
         self.arrivals.is_some() || self.outcomes.are_counted() || has_iterations
     }
@@ -61,26 +83,34 @@ impl EndpointTally {
     }
 
     /// Whatever counts arrivals counts what becomes of them too: where none became a request, or ended, there were none.
-    pub(super) fn complete(&mut self, key: &EndpointKey) {
+    fn complete(&mut self, key: &RowKey) {
         let counted = match &*key.endpoint {
             "" => &mut self.iterations_done,
             _ => &mut self.outcomes.requests,
         };
         *counted = counted.or(self.arrivals.map(|_| 0));
     }
+}
 
-    pub(super) fn arrivals_mut(&mut self) -> &mut Arrivals {
-        self.arrivals.get_or_insert_default()
+/// By row, in a table where each request has one row.
+pub(super) fn by_row(figures: &Figures, workload: &Workload) -> BTreeMap<RowKey, EndpointTally> {
+    let has_outcomes = !figures.missing.contains(&Missing::Outcomes);
+    let tally = |row: &Row| (row.key.clone(), EndpointTally::of(row, has_outcomes));
+    let mut endpoints = figures.rows.iter().map(tally).collect();
+    fold_single_steps(&mut endpoints, workload);
+    for (key, counts) in &mut endpoints {
+        counts.complete(key);
     }
+    endpoints
 }
 
 /// Count the whole iterations of a scenario whose iterations are one request and nothing else as that request: a row of
 /// their own would say again what its row says.
-pub(super) fn fold_single_steps(endpoints: &mut BTreeMap<EndpointKey, EndpointTally>, workload: &Workload) {
-    let wholes: Vec<EndpointKey> = endpoints.keys().filter(|key| key.endpoint.is_empty()).cloned().collect();
+fn fold_single_steps(endpoints: &mut BTreeMap<RowKey, EndpointTally>, workload: &Workload) {
+    let wholes: Vec<RowKey> = endpoints.keys().filter(|key| key.endpoint.is_empty()).cloned().collect();
     for whole in wholes {
         let Some(step) = only_step(workload, &whole.scenario) else { continue };
-        let of_step = EndpointKey { endpoint: step.name.as_str().into(), ..whole.clone() };
+        let of_step = RowKey { endpoint: step.name.as_str().into(), ..whole.clone() };
         // Without any request there is nothing that their row would repeat.
         if endpoints.contains_key(&of_step)
             && let Some(counted) = endpoints.remove(&whole)

@@ -1,10 +1,10 @@
 //! Why requests failed: each kind of failure with its number, its reasons and an example.
 
 use evidence::{Exemplar, Outcome};
+use figures::{ReasonCount, ResultCounts, StatusCount};
 use serde::Serialize;
 
 use super::Outcomes;
-use super::results::{ReasonCount, ResultCounts, StatusCount};
 use super::tally::RunTally;
 
 /// A longer beginning of a response is cut, in characters.

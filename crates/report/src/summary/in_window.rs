@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use evidence::key::{Key, Name};
 use evidence::run::ReadError;
-use evidence::{Metric, Outcome, Run, Windows};
+use evidence::{Name, PhaseSpan, Run};
+use figures::{EndedCounts, Figures, RowKey, WindowCounts};
 use serde::Serialize;
 use workload::Workload;
 
-use super::endpoint_tally::EndpointKey;
 use crate::number;
 
 /// Requests of one phase, by the instants at which they began and ended. What was in flight before it plus `begun` is
@@ -48,96 +47,45 @@ impl PhaseRequests {
     }
 }
 
-/// What ended of one endpoint in one window; fractions where a run file counts seconds in proportion.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct EndedCounts {
-    /// Successes, and responses whose outcome is not known.
-    pub ok: f64,
-    pub failed: f64,
-    /// Whole iterations that were counted as done.
-    done: Option<f64>,
-    /// Whole iterations that have a time.
-    timed: Option<f64>,
-}
-
-impl EndedCounts {
-    /// Requests that ended, in success or failure.
-    pub(super) fn completed(&self) -> f64 {
-        self.ok + self.failed
-    }
-
-    /// Whole iterations that ended; none where they were not counted.
-    pub(super) fn iterations(&self) -> Option<f64> {
-        self.done.or(self.timed)
-    }
-}
-
 /// What began and ended, by window.
 #[derive(Debug)]
 pub(super) struct InWindow {
-    windows: Windows,
-    endpoints: BTreeMap<EndpointKey, EndedCounts>,
+    spans: Vec<PhaseSpan>,
+    ended: BTreeMap<RowKey, EndedCounts>,
     /// By phase; none where the run file does not say in which phase requests began and ended, or what was in flight.
     requests: Option<Vec<PhaseRequests>>,
 }
 
 impl InWindow {
-    pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<InWindow, ReadError> {
-        let windows = workload.windows(run)?;
+    pub(super) fn of(run: &dyn Run, workload: &Workload, figures: &Figures) -> Result<InWindow, ReadError> {
         let counts_them = run.manifest().counts_windows() && run.manifest().source.is_none();
-        let requests = counts_them.then(|| vec![PhaseRequests::default(); windows.spans().len()]);
-        Ok(InWindow { windows, endpoints: BTreeMap::new(), requests })
-    }
-
-    /// Count what `key` has in one second. What moved from one window to another must come after the rest.
-    pub(super) fn add(&mut self, key: &Key, second: u32, count: u64) {
-        if let Some(of_phase) = &mut self.requests {
-            for (window, sign) in self.windows.signs(key) {
-                let of_phase = &mut of_phase[window];
-                let counted = match (key.metric, key.outcome) {
-                    (Metric::Requests | Metric::MovedRequests, _) => &mut of_phase.begun,
-                    (Metric::InFlightAtEnd, _) => &mut of_phase.in_flight_at_end,
-                    (Metric::ResponseTime | Metric::MovedResponseTime, Some(Outcome::Cancelled)) => {
-                        &mut of_phase.cancelled
-                    }
-                    (Metric::ResponseTime | Metric::MovedResponseTime, _) => &mut of_phase.completed,
-                    _ => continue,
-                };
-                *counted = if sign > 0 { *counted + count } else { counted.saturating_sub(count) };
-            }
-        }
-        for (window, share) in self.windows.shares(key, second) {
-            let count = count as f64 * share;
-            let phase = self.windows.spans()[window].name.clone();
-            let (scenario, endpoint) = (key.scenario.clone(), key.endpoint.clone());
-            let ended = self.endpoints.entry(EndpointKey { phase, scenario, endpoint }).or_default();
-            match (key.metric, key.outcome.unwrap_or(Outcome::Ok)) {
-                (Metric::ResponseTime | Metric::MovedResponseTime, Outcome::Ok) => ended.ok += count,
-                (Metric::ResponseTime | Metric::MovedResponseTime, outcome) if outcome.is_failure() => {
-                    ended.failed += count;
-                }
-                (Metric::IterationsDone | Metric::MovedIterationsDone, _) => {
-                    *ended.done.get_or_insert_default() += count;
-                }
-                (Metric::IterationTime, _) => *ended.timed.get_or_insert_default() += count,
-                _ => {}
-            }
-        }
+        let requests = |counts: &WindowCounts| PhaseRequests {
+            begun: counts.begun,
+            completed: counts.completed,
+            cancelled: counts.cancelled,
+            in_flight_at_begin: 0,
+            in_flight_at_end: counts.in_flight_at_end.unwrap_or(0),
+        };
+        Ok(InWindow {
+            spans: workload.windows(run)?.spans().to_vec(),
+            ended: figures.ended.clone(),
+            requests: counts_them.then(|| figures.in_window.iter().map(requests).collect()),
+        })
     }
 
     /// What ended of an endpoint in the window of its phase.
-    pub(super) fn ended(&self, key: &EndpointKey) -> EndedCounts {
-        self.endpoints.get(key).copied().unwrap_or_default()
+    pub(super) fn ended(&self, key: &RowKey) -> EndedCounts {
+        self.ended.get(key).copied().unwrap_or_default()
     }
 
     /// The endpoints of which anything ended in the window of this phase.
-    pub(super) fn of_phase(&self, phase: &str) -> impl Iterator<Item = (&EndpointKey, &EndedCounts)> {
-        self.endpoints.iter().filter(move |(key, _)| *key.phase == *phase)
+    pub(super) fn of_phase(&self, phase: &str) -> impl Iterator<Item = (&RowKey, &EndedCounts)> {
+        self.ended.iter().filter(move |(key, _)| *key.phase == *phase)
     }
 
     /// A count per second of the window of a phase; none where it has no length.
     pub(super) fn per_second(&self, phase: &Name, count: f64) -> Option<f64> {
-        let span = self.windows.spans().iter().find(|span| span.name == *phase)?;
+        let span = self.spans.iter().find(|span| span.name == *phase)?;
         (span.length_s() > 0.0).then(|| count / span.length_s())
     }
 

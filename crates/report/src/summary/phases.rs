@@ -1,5 +1,7 @@
 //! The phases of requests with a complete response, named as in k6: mean time and share of each.
 
+use std::collections::BTreeMap;
+
 use evidence::Metric;
 use serde::Serialize;
 
@@ -37,11 +39,9 @@ pub struct RequestPhase {
 }
 
 impl PhaseSums {
-    /// Add `ns` if `metric` is that of a phase.
-    pub(super) fn add(&mut self, metric: Metric, ns: u64) {
-        if let Some(at) = PHASES.iter().position(|(of, _)| *of == metric) {
-            self.ns[at] = self.ns[at].saturating_add(ns);
-        }
+    /// Those of the parts of requests, by metric.
+    pub(super) fn of_parts(parts: &BTreeMap<Metric, u64>) -> PhaseSums {
+        PhaseSums { ns: PHASES.map(|(metric, _)| parts.get(&metric).copied().unwrap_or(0)) }
     }
 
     /// The phases as means over `requests` requests; empty when nothing was measured.
@@ -81,20 +81,16 @@ mod tests {
 
     #[test]
     fn phases_are_shown_as_means_and_shares() {
-        let mut sums = PhaseSums::default();
-        assert_eq!(sums.of(3), []);
-        for (metric, ns) in
-            [(Metric::SendingNs, 1_000_000), (Metric::WaitingNs, 3_000_000), (Metric::Requests, 9)]
-        {
-            sums.add(metric, ns);
-        }
+        assert_eq!(PhaseSums::default().of(3), []);
+        let mut parts = BTreeMap::from([(Metric::SendingNs, 1_000_000), (Metric::WaitingNs, 3_000_000)]);
+        let sums = PhaseSums::of_parts(&parts);
         assert_eq!(sums.of(0), []);
         let words: Vec<_> = sums.of(2).iter().map(|p| format!("{} {}", p.name, p.in_words())).collect();
         let expected = "blocked 0 µs, connecting 0 µs, tls_handshaking 0 µs, sending 500 µs 25 %, waiting 1.50 ms 75 %, \
                         receiving 0 µs";
         assert_eq!(words.join(", "), expected);
-        sums.add(Metric::ResolvingNs, 4_000_000);
-        let phases = sums.of(2);
+        parts.insert(Metric::ResolvingNs, 4_000_000);
+        let phases = PhaseSums::of_parts(&parts).of(2);
         let looked_up = phases.iter().find(|phase| phase.name == "resolving");
         assert_eq!((phases.len(), RequestPhase::text_of(looked_up).as_str()), (7, "2.00 ms 50 %"));
         assert_eq!(RequestPhase::text_of(None), "0 µs");

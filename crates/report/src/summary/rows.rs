@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use evidence::Exemplar;
+use figures::{Arrivals, RowKey, StatusCount};
 use serde::Serialize;
 use workload::Workload;
 
-use super::counts::{Arrivals, Outcomes};
-use super::endpoint_tally::{EndpointKey, EndpointTally};
+use super::counts::Outcomes;
+use super::endpoint_tally::EndpointTally;
 use super::failures::{FailedRequests, FailureKind};
 use super::phases::RequestPhase;
-use super::results::StatusCount;
 use super::streams::Streams;
 use super::tally::RunTally;
 use super::{Times, VirtualUsers, failures};
@@ -90,39 +90,12 @@ pub struct ScenarioTotal {
     pub outcomes: Outcomes,
 }
 
-/// The position of an endpoint in the plan. What the plan does not have comes last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct PlanPosition {
-    /// 0 for the set-up, then the phases in their order.
-    pub phase: usize,
-    scenario: usize,
-    step: usize,
-}
-
-impl PlanPosition {
-    pub(super) fn of(workload: &Workload, key: &EndpointKey) -> PlanPosition {
-        let phase = workload.phases.iter().position(|p| *p.name == *key.phase);
-        let scenario = workload.scenarios.iter().position(|s| *s.name == *key.scenario);
-        let step = scenario
-            .and_then(|at| workload.scenarios[at].flow.steps().position(|step| *step.name == *key.endpoint));
-        PlanPosition {
-            phase: if &*key.phase == evidence::Key::SETUP {
-                0
-            } else {
-                phase.map_or(usize::MAX, |at| at + 1)
-            },
-            scenario: scenario.unwrap_or(usize::MAX),
-            step: step.unwrap_or(usize::MAX),
-        }
-    }
-}
-
 /// The rows; `failed` are the recorded exchanges that failed.
 pub(super) fn of(tally: &RunTally, workload: &Workload, failed: &[Exemplar]) -> Vec<Row> {
     let mut endpoints: Vec<_> =
         tally.endpoints.iter().filter(|(key, counts)| counts.has_content(key)).collect();
-    endpoints.sort_by_key(|(key, _)| PlanPosition::of(workload, key));
-    let row = |(key, counts): (&EndpointKey, &EndpointTally)| {
+    endpoints.sort_by_key(|(key, _)| key.position(workload));
+    let row = |(key, counts): (&RowKey, &EndpointTally)| {
         let per_second = |count: f64| tally.in_window.per_second(&key.phase, count);
         let ended = tally.in_window.ended(key);
         let is_its = |e: &&Exemplar| e.scenario == key.scenario && e.endpoint == key.endpoint;

@@ -11,8 +11,8 @@ use crate::rule::with_figures;
 /// Counts that the source has and that do not add up, records that could not be read, totals that contradict records.
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for endpoint in facts.tables.endpoints.iter().filter(|endpoint| endpoint.requests > 0) {
-        let (begun, ended) = (endpoint.requests, endpoint.responses());
+    for endpoint in facts.figures.endpoints().filter(|endpoint| endpoint.begun() > 0) {
+        let (begun, ended) = (endpoint.begun(), endpoint.responses());
         if begun == ended {
             continue;
         }

@@ -57,7 +57,7 @@ fn offered(facts: &Facts<'_>, source: &Source) -> Option<OfferedLoad> {
     let scenarios = &facts.workload.scenarios;
     let planned: u64 = scenarios.iter().map(arrivals).sum::<Option<u64>>()?;
     let iterations =
-        facts.tables.scenario_phases.iter().map(|s| s.done + s.cancelled + s.dropped_unknown).sum();
+        facts.figures.scenario_phases.iter().map(|s| s.done + s.cancelled + s.dropped_unknown).sum();
     if iterations > 0 {
         return Some(OfferedLoad { counted: iterations, planned, what: "arrivals" });
     }
@@ -67,7 +67,7 @@ fn offered(facts: &Facts<'_>, source: &Source) -> Option<OfferedLoad> {
         Flow::Sequence(steps) => steps.len() == 1,
         Flow::Script { .. } => false,
     };
-    let counted: u64 = facts.tables.endpoints.iter().map(|endpoint| endpoint.responses()).sum();
+    let counted: u64 = facts.figures.endpoints().map(|endpoint| endpoint.responses()).sum();
     let stated = source.summaries.iter().find(|s| s.scenario.is_empty() && s.endpoint.is_empty());
     let stated = stated.and_then(|summary| Some(summary.requests? + summary.dropped));
     let counted = if counted > 0 { counted } else { stated? };

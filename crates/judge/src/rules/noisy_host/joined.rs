@@ -27,7 +27,7 @@ pub(crate) fn join(facts: &Facts<'_>, findings: Vec<Finding>) -> Vec<Finding> {
 
 /// The phases in which a loop was busy beside neighbours that the machine shows.
 pub(crate) fn busy_phases<'f>(facts: &'f Facts<'_>) -> Vec<&'f str> {
-    let phases = facts.tables.phases.iter().map(|phase| phase.name.as_str());
+    let phases = facts.figures.phases.iter().map(|phase| phase.name.as_str());
     let is_busy = |phase: &str| {
         let mut loops = facts.generator.loops.iter();
         loops.any(|l| l.phase == phase && l.cores > LOOP_CPU) && machine_shows_it(facts, phase)

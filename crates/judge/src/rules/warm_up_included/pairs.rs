@@ -1,6 +1,7 @@
 //! T1 of two runs: both are cut where the later of them reaches steady state.
 
 use evidence::{Finding, Severity};
+use figures::{Row, RowKey};
 
 use super::RULE;
 use crate::facts::{WindowTimes, times_from};
@@ -8,7 +9,6 @@ use crate::numbers;
 use crate::pair::{EndpointPair, JudgedRun, Pair};
 use crate::rule::with_figures;
 use crate::rules::warm_up_included::WARM_UP_MOVES;
-use crate::tables::{EndpointStats, StatsKey};
 
 /// The quantiles that are compared with and without the warm-up.
 const QUANTILES: [f64; 2] = [0.5, 0.95];
@@ -25,7 +25,7 @@ struct SteadyFrom {
     warm_up_s: u32,
 }
 
-fn steady_from(run: &JudgedRun<'_>, key: &StatsKey) -> Option<SteadyFrom> {
+fn steady_from(run: &JudgedRun<'_>, key: &RowKey) -> Option<SteadyFrom> {
     let analysis = run.facts.steady_states.iter().find(|analysis| analysis.key == *key)?;
     let warm_up_s = analysis.state.as_ref().ok()?.start_s;
     Some(SteadyFrom { phase_start: analysis.seconds.start, warm_up_s })
@@ -62,7 +62,7 @@ fn cut(pair: &Pair<'_, '_>, endpoint: &EndpointPair<'_>) -> Option<Finding> {
 }
 
 /// The largest change of a quantile by the cut, as a difference of logarithms.
-fn change(endpoint: &EndpointStats, steady: &WindowTimes) -> f64 {
+fn change(endpoint: &Row, steady: &WindowTimes) -> f64 {
     let whole = |q| endpoint.ok.quantile_with(q, endpoint.infinitely_slow()).finite_us();
     let by = |q: f64| match (whole(q), steady.quantile_ms(q)) {
         (Some(us), Some(ms)) => (us / 1_000.0 / ms).ln().abs(),

@@ -26,7 +26,7 @@ fn an_objective_is_a_text_or_a_table() {
     let workload = good(&plan(objectives));
     let after: Vec<_> = workload.objectives.iter().map(|o| o.abort_after).collect();
     assert_eq!(after, [None, None, Some(Duration::from_secs(30)), Some(Duration::ZERO)]);
-    let rules = workload.stop_rules();
+    let rules = figures::stop_rules(&workload);
     let seen = rules.iter().map(|rule| (&*rule.objective, rule.not_before.as_secs(), rule.watched));
     let expected = [("fast", 40, Watched::Quantile(0.95)), ("sound", 0, Watched::BadShare)];
     assert_eq!(seen.collect::<Vec<_>>(), expected);
@@ -36,7 +36,7 @@ fn an_objective_is_a_text_or_a_table() {
         &[],
         &crate::Overrides { time_scale: Some(0.1), ..Default::default() },
     );
-    let scaled = scaled.unwrap().workload.stop_rules();
+    let scaled = figures::stop_rules(&scaled.unwrap().workload);
     assert_eq!(scaled[0].not_before, Duration::from_secs(4));
 }
 
@@ -44,7 +44,7 @@ fn an_objective_is_a_text_or_a_table() {
 fn a_stop_rule_counts_what_the_judge_counts() {
     let counted = |objective: &str, key: Key| {
         let table = format!("o = {{ is = '{objective}', abort_on = 'fail' }}\n");
-        let rules = good(&plan(&table)).stop_rules();
+        let rules = figures::stop_rules(&good(&plan(&table)));
         (rules[0].counted)(&key.scenario("s").phase("hot"))
     };
     let times = |outcome| Key::of(Metric::ResponseTime).endpoint("x").outcome(outcome);
@@ -77,7 +77,7 @@ fn the_runs_setup_is_no_load_for_a_stop_rule() {
         "e = { is = 'error_rate(all) < 1%', abort_on = 'fail' }\n\
                      c = { is = 'check_rate(all) > 99%', abort_on = 'fail' }\n",
     );
-    let rules = good(&plan).stop_rules();
+    let rules = figures::stop_rules(&good(&plan));
     let of_setup = |metric| Key::of(metric).scenario("setup").phase("setup").endpoint("x");
     let failed = of_setup(Metric::ResponseTime).outcome(Outcome::Check);
     assert_eq!((rules[0].counted)(&failed), Counted::Ignored);

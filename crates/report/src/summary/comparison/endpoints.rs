@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use evidence::{ComparisonJudgement, Outcome};
+use figures::{EndedCounts, RowKey};
 use serde::Serialize;
 
-use super::super::endpoint_tally::{EndpointKey, EndpointTally};
-use super::super::in_window::EndedCounts;
+use super::super::endpoint_tally::EndpointTally;
 use super::super::labels::Labels;
-use super::super::rows::PlanPosition;
 use super::super::{Times, ms};
 use super::{Measure, SideValue, TalliedSide, covered};
 
@@ -46,11 +45,11 @@ pub(super) fn of(
     phase: &str,
     judgement: &ComparisonJudgement,
 ) -> Vec<EndpointTable> {
-    let mut keys: Vec<EndpointKey> = Vec::new();
+    let mut keys: Vec<RowKey> = Vec::new();
     for side in sides {
         let with_content = side.tally.endpoints.iter().filter(|(_, counts)| has_content(counts));
-        let mut own: Vec<&EndpointKey> = with_content.map(|(key, _)| key).collect();
-        own.sort_by_key(|key| PlanPosition::of(side.side.workload, key));
+        let mut own: Vec<&RowKey> = with_content.map(|(key, _)| key).collect();
+        own.sort_by_key(|key| key.position(side.side.workload));
         for key in own.into_iter().filter(|key| &*key.phase == phase) {
             if !keys.contains(key) {
                 keys.push(key.clone());
@@ -59,7 +58,7 @@ pub(super) fn of(
     }
     let mut labels = Labels::default();
     keys.iter().for_each(|key| labels.add(&key.scenario, &key.endpoint));
-    let table = |key: &EndpointKey| EndpointTable {
+    let table = |key: &RowKey| EndpointTable {
         label: labels.of(&key.scenario, &key.endpoint),
         ..table(sides, key, judgement)
     };
@@ -70,7 +69,7 @@ fn has_content(counts: &EndpointTally) -> bool {
     counts.arrivals.is_some() || counts.has_responses()
 }
 
-fn table(sides: &[TalliedSide<'_>], key: &EndpointKey, judgement: &ComparisonJudgement) -> EndpointTable {
+fn table(sides: &[TalliedSide<'_>], key: &RowKey, judgement: &ComparisonJudgement) -> EndpointTable {
     let names = (&*key.phase, &*key.scenario, &*key.endpoint);
     let refused = |side: usize| -> Vec<String> {
         let refusals = judgement.refusals.iter().filter(|refusal| refusal.applies_to(side, names));

@@ -1,0 +1,30 @@
+//! What a run counted, folded once from its keys: the numbers that judgements, reports and checks share.
+//!
+//! Pure: it reads a run and the workload that it offered, and decides nothing. Start reading at [`Figures`].
+
+mod arrivals;
+mod ended;
+mod figures;
+mod fold;
+mod generator;
+mod observation;
+mod results;
+mod row;
+mod row_key;
+mod scenario_phase;
+mod second;
+mod stop_rules;
+mod window;
+
+pub use arrivals::Arrivals;
+pub use ended::EndedCounts;
+pub use figures::{Figures, TimeGroup};
+pub use generator::{ConnectionTimes, GeneratorFigures};
+pub use observation::{dropped_requests, metric_of};
+pub use results::{ReasonCount, ResultCounts, StatusCount};
+pub use row::{CheckCounts, Row};
+pub use row_key::{PlanPosition, RowKey, is_any_or};
+pub use scenario_phase::{ArrivalCounts, ScenarioPhase};
+pub use second::SecondCounts;
+pub use stop_rules::stop_rules;
+pub use window::{PhaseWindow, WindowCounts};
