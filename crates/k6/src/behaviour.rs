@@ -112,7 +112,7 @@ impl ScriptUsers {
             Some(group) => group,
             None => {
                 self.in_group = 0;
-                Rc::new(new_group(&self.shared.script).ok_or(ScriptError::Memory)?)
+                Rc::new(new_group(&self.shared.script)?)
             }
         };
         let vu = Rc::new(Vu::new(self.shared.clone(), self.scenario.clone()));

@@ -32,7 +32,7 @@ impl Script {
         if !self.lifecycle().has_handle_summary {
             return Ok(None);
         }
-        let group = new_group(self).ok_or(ScriptError::Memory)?;
+        let group = new_group(self)?;
         let registry = Rc::new(RefCell::new(Registry::new("", Rc::new([]))));
         let shared = LoopShared { script: self.clone(), registry, urls: Rc::default(), log: log.clone() };
         let vu = Rc::new(Vu::new(shared, Rc::new(ScenarioFacts::default())));

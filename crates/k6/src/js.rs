@@ -7,11 +7,15 @@
 
 #![allow(unsafe_code)]
 
+mod allocation;
 mod class;
+mod compiling;
 mod context;
+mod context_fields;
 pub(crate) mod fiber;
 mod fields;
 mod function;
+mod heap_limit;
 mod language;
 mod loaded;
 mod making;
@@ -30,6 +34,7 @@ pub(crate) use function::Call;
 pub(crate) use language::Language;
 pub(crate) use module::{Bytecode, Loader, ModuleExports, ModuleSource};
 pub(crate) use promise::{PromiseState, Resolver};
+pub use runtime::NoHeap;
 pub(crate) use runtime::{Limits, Runtime, Slice};
 pub(crate) use scope::Scope;
 pub use thrown::Exception;

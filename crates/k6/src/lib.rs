@@ -25,7 +25,7 @@ pub use added_values::{AddedValue, AddedValues, ValueOutput, ValueSink, ValueTag
 pub use behaviour::{ScriptBehaviour, ScriptScenario};
 pub use handle_summary::SummaryOutput;
 pub use http::BODY_BUDGET_BYTES;
-pub use js::Exception;
+pub use js::{Exception, NoHeap};
 pub use lifecycle::{LifecycleError, Once};
 pub use loading::ScriptSource;
 pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};

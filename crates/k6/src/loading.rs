@@ -10,7 +10,7 @@ use workload::Files;
 
 use crate::grpc::Catalogue;
 use crate::http::Url;
-use crate::js::{Context, Language, Limits, Loader, ModuleSource, Runtime, Slice, Thrown, Value};
+use crate::js::{Context, Language, Limits, Loader, ModuleSource, NoHeap, Runtime, Slice, Thrown, Value};
 use crate::metrics::Registry;
 use crate::modules;
 use crate::script::{
@@ -47,7 +47,10 @@ pub(crate) struct Group {
 }
 
 /// An empty heap for a script's virtual users.
-pub(crate) fn new_group(script: &Script) -> Option<Group> {
+///
+/// # Errors
+/// [`ScriptError::Heap`].
+pub(crate) fn new_group(script: &Script) -> Result<Group, ScriptError> {
     let limits = Limits { heap_bytes: HEAP_BYTES_A_GROUP, stack_bytes: STACK_BYTES };
     let runtime = Runtime::new(limits)?;
     runtime.load_by(Box::new(script.clone()));
@@ -57,7 +60,7 @@ pub(crate) fn new_group(script: &Script) -> Option<Group> {
         let vu = running.borrow().clone();
         if vu.is_none_or(|vu| vu.yield_turn()) { Slice::Continue } else { Slice::End }
     });
-    Some(Group { runtime, current })
+    Ok(Group { runtime, current })
 }
 
 impl Group {
@@ -71,8 +74,7 @@ impl Group {
         then: impl for<'js> FnOnce(Value<'js>) -> Result<R, Thrown>,
     ) -> Result<(Context, R), ScriptError> {
         let language = vu.shared.script.language();
-        let context =
-            Context::new(&self.runtime, language, Box::new(vu.clone())).ok_or(ScriptError::Memory)?;
+        let context = Context::new(&self.runtime, language, Box::new(vu.clone())).ok_or(NoHeap::Memory)?;
         let result = context.enter(|scope| {
             let evaluated = modules::set_globals(scope)
                 .and_then(|()| scope.import(vu.shared.script.main()))
@@ -102,7 +104,7 @@ impl Script {
             counts: InstanceCounts::default(),
             grpc: Catalogue::default(),
         }));
-        let group = new_group(&script).ok_or(ScriptError::Memory)?;
+        let group = new_group(&script)?;
         let registry = Rc::new(RefCell::new(Registry::new("", Rc::new([]))));
         let shared =
             LoopShared { script: script.clone(), registry: registry.clone(), urls: Rc::default(), log };

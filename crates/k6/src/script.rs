@@ -14,7 +14,7 @@ use evidence::metric::MetricKind;
 
 use crate::added_values::ValueOutput;
 use crate::grpc::Catalogue;
-use crate::js::{Exception, Language};
+use crate::js::{Exception, Language, NoHeap};
 use crate::metrics::{Contains, SubMetric};
 use crate::rate_limit::RateLimit;
 
@@ -57,8 +57,8 @@ pub enum ScriptError {
     #[error("{}", .0.in_full())]
     Threw(Exception),
     /// Its heap cannot be made.
-    #[error("there is no memory for a script")]
-    Memory,
+    #[error(transparent)]
+    Heap(#[from] NoHeap),
     /// It has asked for the end of its test, with this message.
     #[error("{0}")]
     Aborted(String),

@@ -234,7 +234,7 @@ impl User {
 pub fn exercise(bytes: &[u8]) -> bool {
     let Some((size, steps)) = bytes.split_first() else { return false };
     let limits = Limits { heap_bytes: (usize::from(*size) + 1) << 14, stack_bytes: 128 << 10 };
-    let Some(runtime) = Runtime::new(limits) else { return false };
+    let Ok(runtime) = Runtime::new(limits) else { return false };
     runtime.load_by(Box::new(Modules));
     let current: Rc<RefCell<Option<Rc<Own>>>> = Rc::default();
     let running = current.clone();

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use rquickjs_sys as q;
 
+use super::compiling::limit_compiling;
 use super::fields::Jobs;
 use super::language::Language;
 use super::loaded::Loaded;
@@ -48,7 +49,7 @@ impl Context {
             let data = Box::into_raw(Box::new(data));
             let context = Context { raw, runtime: runtime.clone(), data };
             q::JS_SetContextOpaque(raw, data.cast());
-            language.add_to(raw).then_some(context)
+            (language.add_to(raw) && limit_compiling(raw)).then_some(context)
         })
     }
 
@@ -96,7 +97,7 @@ struct Entered<'a> {
 impl<'a> Entered<'a> {
     fn new(context: &'a Context) -> Entered<'a> {
         let mut before = Jobs::default();
-        context.runtime.fields().exchange_jobs(&context.runtime, &mut before);
+        context.runtime.exchange_jobs(&mut before);
         Entered { context, before }
     }
 }
@@ -108,7 +109,7 @@ impl Drop for Entered<'_> {
         let scope: Scope<'_> = unsafe { Scope::of(self.context.raw) };
         drop(scope.take_thrown());
         drop(scope.take_rejection());
-        runtime.fields().discard_jobs(runtime);
-        runtime.fields().exchange_jobs(runtime, &mut self.before);
+        runtime.discard_jobs();
+        runtime.exchange_jobs(&mut self.before);
     }
 }

@@ -66,11 +66,10 @@ impl<In: 'static, Out: 'static> Fiber<In, Out> {
 
     /// Go on until it is suspended or done; none where it is done.
     pub(crate) fn resume(&mut self, with: In) -> Option<Out> {
-        let fields = self.runtime.fields();
         assert!(!IS_ON_FIBER.replace(true), "one fiber of a thread runs at a time");
-        fields.exchange(&self.runtime, &mut self.state);
+        self.runtime.exchange(&mut self.state);
         let result = self.coroutine.resume(with);
-        fields.exchange(&self.runtime, &mut self.state);
+        self.runtime.exchange(&mut self.state);
         IS_ON_FIBER.set(false);
         match result {
             CoroutineResult::Yield(out) => Some(out),

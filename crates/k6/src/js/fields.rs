@@ -1,9 +1,9 @@
 //! Fields of a QuickJS runtime that its interface does not reach, and that each stack must have its own values of.
 //!
 //! `current_stack_frame` is the chain of the calls under way: exceptions and stack traces follow it, so that it must not lead
-//! into another stack. `stack_limit` is where the stack ends. `job_list` are the promise jobs that wait. Where they are in the
-//! runtime is not looked up in a header but found, once, in a runtime of the library that is linked: by what they do. A library
-//! in which they cannot be found is not usable, which every test of scripts shows.
+//! into another stack. `stack_limit` is where the stack ends. `job_list` are the promise jobs that wait. `malloc_size` is how much
+//! of the heap is in use. Where they are in the runtime is not looked up in a header but found, once, in a runtime of the library
+//! that is linked: by what they do. A library in which they cannot be found is not usable: no heap is made.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -11,8 +11,9 @@ use std::sync::OnceLock;
 
 use rquickjs_sys as q;
 
+use super::allocation;
+use super::context_fields::{ContextFields, only};
 use super::loaded::is_counted_in_front;
-use super::runtime::Runtime;
 
 const WORD: usize = size_of::<usize>();
 /// Frames under way when [`probe`] is called: its own, of two functions, and of the script.
@@ -25,6 +26,9 @@ pub(super) struct Fields {
     stack_limit: usize,
     frame: usize,
     jobs: usize,
+    used: usize,
+    /// Those of its contexts.
+    pub(super) context: ContextFields,
 }
 
 /// What each stack has its own values of.
@@ -60,22 +64,46 @@ impl StackState {
 
 impl Fields {
     /// Gives the runtime the values of another stack, and keeps those that it had in their place.
-    pub(super) fn exchange(self, runtime: &Runtime, state: &mut StackState) {
-        let words = runtime.raw().cast::<usize>();
-        // SAFETY: the runtime is alive, the offsets are inside it, and only this thread uses it.
+    ///
+    /// # Safety
+    /// The runtime is alive, and the state of one of its stacks.
+    pub(super) unsafe fn exchange(self, runtime: *mut q::JSRuntime, state: &mut StackState) {
+        let words = runtime.cast::<usize>();
+        // SAFETY: as of the function; the offsets are inside the runtime, and only this thread uses it.
         unsafe {
             ptr::swap(words.add(self.frame), &raw mut state.frame);
             ptr::swap(words.add(self.stack_limit), &raw mut state.stack_limit);
+            self.exchange_jobs(runtime, &mut state.jobs);
         }
-        self.exchange_jobs(runtime, &mut state.jobs);
+    }
+
+    /// Gives the stack another end; the one that it had.
+    ///
+    /// # Safety
+    /// The runtime is alive.
+    pub(super) unsafe fn exchange_stack_limit(self, runtime: *mut q::JSRuntime, limit: usize) -> usize {
+        // SAFETY: as of the function; the offset is inside the runtime.
+        unsafe { ptr::replace(runtime.cast::<usize>().add(self.stack_limit), limit) }
+    }
+
+    /// Bytes of the heap that are in use, as its limit counts them.
+    ///
+    /// # Safety
+    /// The runtime is alive.
+    pub(super) unsafe fn used(self, runtime: *mut q::JSRuntime) -> usize {
+        // SAFETY: as of the function; the offset is inside the runtime.
+        unsafe { *runtime.cast::<usize>().add(self.used) }
     }
 
     /// Gives the runtime these jobs, and keeps those that it had in their place.
-    pub(super) fn exchange_jobs(self, runtime: &Runtime, jobs: &mut Jobs) {
+    ///
+    /// # Safety
+    /// The runtime is alive, and the jobs are of it.
+    pub(super) unsafe fn exchange_jobs(self, runtime: *mut q::JSRuntime, jobs: &mut Jobs) {
         // SAFETY: as of `exchange`. The list is circular, its head in the runtime: previous and next, as in every job. Jobs that
         // are in no list belong to the runtime that they were taken from, whose `Context` or fiber keeps them.
         unsafe {
-            let head = runtime.raw().cast::<usize>().add(self.jobs).cast::<Job>();
+            let head = runtime.cast::<usize>().add(self.jobs).cast::<Job>();
             let had = ((*head).next != head).then(|| [(*head).next, (*head).previous]);
             let [first, last] = jobs.0.unwrap_or([head; 2]);
             ((*head).next, (*head).previous) = (first, last);
@@ -86,8 +114,10 @@ impl Fields {
     }
 
     /// Frees the jobs that wait, without running them.
-    pub(super) fn discard_jobs(self, runtime: &Runtime) {
-        let raw = runtime.raw();
+    ///
+    /// # Safety
+    /// The runtime is alive, and runs none of them.
+    pub(super) unsafe fn discard_jobs(self, raw: *mut q::JSRuntime) {
         // SAFETY: as of `exchange_jobs`; `find_jobs` has seen that jobs are made so. Each is out of the list before its values are
         // freed, none of which needs its context.
         unsafe {
@@ -106,79 +136,41 @@ impl Fields {
     }
 }
 
-/// Where the fields are.
-pub(super) fn fields() -> Fields {
-    static FIELDS: OnceLock<Fields> = OnceLock::new();
-    *FIELDS.get_or_init(|| find().expect("the linked QuickJS has the fields that its runtime is known by"))
+/// Where the fields are; none where they are not found.
+pub(super) fn fields() -> Option<Fields> {
+    static FIELDS: OnceLock<Option<Fields>> = OnceLock::new();
+    *FIELDS.get_or_init(find)
 }
 
 fn find() -> Option<Fields> {
-    let mut size = 0_usize;
-    let functions = q::JSMallocFunctions {
-        js_calloc: Some(first_sized_calloc),
-        js_malloc: Some(plain_malloc),
-        js_free: Some(plain_free),
-        js_realloc: Some(plain_realloc),
-        js_malloc_usable_size: None,
-    };
-    // SAFETY: the runtime and the context are made and freed here; only this thread knows them. The size outlives both.
+    // SAFETY: the runtime and the context are made and freed here; only this thread knows them.
     unsafe {
-        let runtime = q::JS_NewRuntime2(&raw const functions, (&raw mut size).cast());
+        let runtime = q::JS_NewRuntime();
         let context = q::JS_NewContext(runtime);
-        let probed = Probed { runtime, size };
+        let probed = Probed { runtime, size: allocation::usable_size(runtime.cast()) as usize };
         let stack_limit = find_stack_limit(probed);
         let frame = find_frame(probed, context);
         let jobs = find_jobs(probed, context);
+        let used = find_used(probed);
+        let fields_of_context = ContextFields::find(runtime, context);
         let is_counted = has_counted_modules(context);
         q::JS_FreeContext(context);
         q::JS_FreeRuntime(runtime);
-        is_counted.then_some(Fields { stack_limit: stack_limit?, frame: frame?, jobs: jobs? })
+        is_counted.then_some(Fields {
+            stack_limit: stack_limit?,
+            frame: frame?,
+            jobs: jobs?,
+            used: used?,
+            context: fields_of_context?,
+        })
     }
-}
-
-unsafe extern "C" {
-    fn malloc(size: usize) -> *mut c_void;
-    fn calloc(count: usize, size: usize) -> *mut c_void;
-    fn realloc(at: *mut c_void, size: usize) -> *mut c_void;
-    fn free(at: *mut c_void);
-}
-
-/// Notes the size of what is allocated first: the runtime.
-unsafe extern "C" fn first_sized_calloc(
-    noted: *mut c_void,
-    count: q::size_t,
-    size: q::size_t,
-) -> *mut c_void {
-    // SAFETY: called with the address of the size in `find`.
-    unsafe {
-        let noted = &mut *noted.cast::<usize>();
-        if *noted == 0 {
-            *noted = (count * size) as usize;
-        }
-        calloc(count as usize, size as usize)
-    }
-}
-
-unsafe extern "C" fn plain_malloc(_: *mut c_void, size: q::size_t) -> *mut c_void {
-    // SAFETY: any size may be asked for.
-    unsafe { malloc(size as usize) }
-}
-
-unsafe extern "C" fn plain_realloc(_: *mut c_void, at: *mut c_void, size: q::size_t) -> *mut c_void {
-    // SAFETY: the memory is of these functions.
-    unsafe { realloc(at, size as usize) }
-}
-
-unsafe extern "C" fn plain_free(_: *mut c_void, at: *mut c_void) {
-    // SAFETY: the memory is of these functions.
-    unsafe { free(at) }
 }
 
 /// A runtime that is looked into.
 #[derive(Debug, Clone, Copy)]
 struct Probed {
     runtime: *mut q::JSRuntime,
-    /// Bytes of it.
+    /// Bytes that are allocated for it.
     size: usize,
 }
 
@@ -196,12 +188,6 @@ impl Probed {
     }
 }
 
-/// The only one of these places; none where there is none or more than one.
-fn only(mut places: impl Iterator<Item = usize>) -> Option<usize> {
-    let place = places.next()?;
-    places.next().is_none().then_some(place)
-}
-
 /// The word that falls by as much as the size of the stack grows.
 ///
 /// # Safety
@@ -217,6 +203,25 @@ unsafe fn find_stack_limit(probed: Probed) -> Option<usize> {
     };
     let (before, after) = (with_size(0x40000), with_size(0x40000 + GROWN_BY));
     only((0..before.len()).filter(|word| before[*word].wrapping_sub(after[*word]) == GROWN_BY))
+}
+
+/// The word that grows by the size of what is allocated, and at most by a few bytes more.
+///
+/// # Safety
+/// The runtime is alive, and no script runs.
+unsafe fn find_used(probed: Probed) -> Option<usize> {
+    const MOST_OVERHEAD: usize = 16;
+    // SAFETY: as of the function; what is allocated is freed here.
+    unsafe {
+        let before = probed.words();
+        let allocated = q::js_malloc_rt(probed.runtime, 0x1230);
+        let after = probed.words();
+        let size = q::js_malloc_usable_size_rt(probed.runtime, allocated) as usize;
+        q::js_free_rt(probed.runtime, allocated);
+        let grown =
+            |word: &usize| (size..=size + MOST_OVERHEAD).contains(&after[*word].wrapping_sub(before[*word]));
+        only((0..before.len()).filter(grown))
+    }
 }
 
 /// What [`look`] looks for, and found.

@@ -88,7 +88,7 @@ where
     // them live until it returns, as does the context, which is that of the function. `F` has no size, which `native` asserts, so that there is nothing to read of it; it is `Copy`
     // and a value of it existed there.
     unsafe {
-        Runtime::of(context).assert_limited();
+        Runtime::of(context).limit().assert_on();
         let body: F = std::mem::transmute_copy(&());
         let arguments = if arguments.is_null() {
             &[][..]

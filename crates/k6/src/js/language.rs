@@ -1,7 +1,7 @@
 //! Which parts of the language the contexts of a script have. Typed arrays and collections are a third of an empty context, and
 //! few scripts name them.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 
 use rquickjs_sys as q;
 
@@ -34,6 +34,9 @@ const NAMED: [(AddPart, &[&str]); 2] = [
         &["ArrayBuffer", "8Array", "16Array", "32Array", "64Array", "ClampedArray", "DataView", "Atomics"],
     ),
 ];
+
+/// Through these, QuickJS calls code of a script wherever an error is made, also where it compiles or frees something.
+const CALLED_BY_ERRORS: [&CStr; 2] = [c"prepareStackTrace", c"stackTraceLimit"];
 
 /// Code that names what it uses while it runs may use anything.
 const ANYTHING: [&str; 3] = ["globalThis", "eval(", "Function("];
@@ -71,7 +74,30 @@ impl Language {
         let named =
             NAMED.iter().zip(self.is_needed).filter(|(_, is_needed)| *is_needed).map(|((add, _), _)| *add);
         // SAFETY: as the caller says.
-        ALWAYS.into_iter().chain(named).all(|add| unsafe { add(context) } >= 0)
+        unsafe {
+            ALWAYS.into_iter().chain(named).all(|add| add(context) >= 0) && remove_calls_by_errors(context)
+        }
+    }
+}
+
+/// Take away what errors would call; false where the heap has no space for that.
+///
+/// # Safety
+/// The context is alive, and no script ran in it.
+unsafe fn remove_calls_by_errors(context: *mut q::JSContext) -> bool {
+    // SAFETY: as of the function; each name ends with a zero.
+    unsafe {
+        let globals = q::JS_GetGlobalObject(context);
+        let error = q::JS_GetPropertyStr(context, globals, c"Error".as_ptr());
+        let is_removed = CALLED_BY_ERRORS.into_iter().all(|name| {
+            let name = q::JS_NewAtom(context, name.as_ptr());
+            let is_deleted = q::JS_DeleteProperty(context, error, name, 0) > 0;
+            q::JS_FreeAtom(context, name);
+            is_deleted
+        });
+        q::JS_FreeValue(context, error);
+        q::JS_FreeValue(context, globals);
+        is_removed
     }
 }
 

@@ -93,7 +93,8 @@ impl<'js> Scope<'js> {
         // SAFETY: the context and the module are alive; the bytes are copied within their length, then freed.
         unsafe {
             let flags = q::JS_WRITE_OBJ_BYTECODE as c_int;
-            let bytes = q::JS_WriteObject(self.raw(), &raw mut size, module.raw(), flags);
+            let write = || q::JS_WriteObject(self.raw(), &raw mut size, module.raw(), flags);
+            let bytes = self.runtime().without_limit(write);
             if bytes.is_null() {
                 return Err(Thrown);
             }
@@ -169,6 +170,7 @@ impl<'js> Scope<'js> {
             let wrapped = format!("(function (module, exports, require) {{{text}\n}})");
             match self.compiled_as(name, &wrapped, q::JS_EVAL_TYPE_GLOBAL) {
                 Ok(script) => return Ok((ModuleKind::CommonJs, script)),
+                Err(Thrown) if self.runtime().limit().has_exceeded() => return Err(Thrown),
                 Err(Thrown) => drop(self.take_thrown()),
             }
         }
@@ -222,6 +224,25 @@ impl<'js> Scope<'js> {
         }
     }
 
+    /// The module of this full name, for the one that imports it.
+    fn load(self, name: &str) -> Result<*mut q::JSModuleDef, Thrown> {
+        let found = self.runtime().loader().and_then(|loader| loader.load(name));
+        let module = match found.map_err(|why| self.throw(&why))? {
+            ModuleSource::Native(exports) => self.module_of(name, exports(self)?)?,
+            source => match self.made(name, source)? {
+                // SAFETY: the value is a module. A module belongs to its context, which does not count the reference that is
+                // dropped here; what is returned is resolved at once, before anything could free what is not.
+                (ModuleKind::Standard, module) => unsafe { q::JS_VALUE_GET_PTR(module.raw()).cast() },
+                (ModuleKind::CommonJs, module) => {
+                    let exports = self.run_commonjs(name, module)?;
+                    self.module_of(name, as_standard(&exports)?)?
+                }
+            },
+        };
+        self.loaded()?.add(module);
+        Ok(module)
+    }
+
     /// A module that has the properties of an object, and the object as `default` where it has no property of that name.
     fn module_of(self, name: &str, exports: Value<'js>) -> Result<*mut q::JSModuleDef, Thrown> {
         let mut names = exports.keys()?;
@@ -230,7 +251,7 @@ impl<'js> Scope<'js> {
         }
         let name = c_string(name);
         // SAFETY: the context is alive and takes the exports; each name ends with a zero and is copied.
-        unsafe {
+        let make = || unsafe {
             let module = q::JS_NewCModule(self.raw(), name.as_ptr(), Some(initialise));
             if module.is_null() {
                 return Err(Thrown);
@@ -240,7 +261,8 @@ impl<'js> Scope<'js> {
             }
             q::JS_SetModulePrivateValue(self.raw(), module, exports.into_raw());
             Ok(module)
-        }
+        };
+        self.runtime().without_limit(make)
     }
 }
 
@@ -295,13 +317,15 @@ pub(super) unsafe extern "C" fn normalize(
     unsafe {
         let runtime = Runtime::of(context);
         let [from, name] = [from, name].map(|text| CStr::from_ptr(text).to_string_lossy());
-        let scope = Scope::of(context);
-        let full = runtime.loader().and_then(|loader| loader.resolve(&from, &name));
-        let full = full.map_err(|why| scope.throw(&why)).and_then(|full| {
-            scope.loaded()?.import(&from, &full).map_err(|why| scope.throw(&why))?;
-            Ok(full)
-        });
-        full.map_or(ptr::null_mut(), |full| q::js_strdup(context, c_string(&full).as_ptr()))
+        runtime.limit().applied(|| {
+            let scope = Scope::of(context);
+            let full = runtime.loader().and_then(|loader| loader.resolve(&from, &name));
+            let full = full.map_err(|why| scope.throw(&why)).and_then(|full| {
+                scope.loaded()?.import(&from, &full).map_err(|why| scope.throw(&why))?;
+                Ok(full)
+            });
+            full.map_or(ptr::null_mut(), |full| q::js_strdup(context, c_string(&full).as_ptr()))
+        })
     }
 }
 
@@ -310,27 +334,11 @@ pub(super) unsafe extern "C" fn load(
     name: *const c_char,
     _: *mut c_void,
 ) -> *mut q::JSModuleDef {
-    // SAFETY: as of `normalize`. A module belongs to its context, which does not count the reference that is dropped here; what
-    // is returned is resolved at once, before anything could free what is not.
+    // SAFETY: as of `normalize`.
     unsafe {
-        let runtime = Runtime::of(context);
         let name = CStr::from_ptr(name).to_string_lossy();
         let scope = Scope::of(context);
-        let found = runtime.loader().and_then(|loader| loader.load(&name));
-        let module = found.map_err(|why| scope.throw(&why)).and_then(|source| match source {
-            ModuleSource::Native(exports) => {
-                exports(scope).and_then(|exports| scope.module_of(&name, exports))
-            }
-            source => scope.made(&name, source).and_then(|(kind, module)| match kind {
-                ModuleKind::Standard => Ok(q::JS_VALUE_GET_PTR(module.raw()).cast()),
-                ModuleKind::CommonJs => {
-                    let exports = scope.run_commonjs(&name, module)?;
-                    scope.module_of(&name, as_standard(&exports)?)
-                }
-            }),
-        });
-        let module =
-            module.and_then(|module| scope.loaded().map(|loaded| loaded.add(module)).map(|()| module));
+        let module = scope.runtime().limit().applied(|| scope.load(&name));
         module.unwrap_or(ptr::null_mut())
     }
 }

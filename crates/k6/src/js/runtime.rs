@@ -8,7 +8,8 @@ use std::rc::Rc;
 
 use rquickjs_sys as q;
 
-use super::fields::{Fields, fields};
+use super::fields::{Fields, Jobs, StackState};
+use super::heap_limit::{HeapLimit, PollReason};
 use super::rejection::Rejections;
 
 /// What a runtime may use.
@@ -18,6 +19,17 @@ pub(crate) struct Limits {
     pub(crate) heap_bytes: usize,
     /// Bytes of stack, of what does not run on a fiber.
     pub(crate) stack_bytes: usize,
+}
+
+/// Why there is no heap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoHeap {
+    /// The system gives none.
+    #[error("there is no memory for a script")]
+    Memory,
+    /// It would not be safe.
+    #[error("the QuickJS that is linked does not have the layout that is known")]
+    Library,
 }
 
 /// Whether a script goes on after it has run for a while.
@@ -37,15 +49,13 @@ pub(crate) struct Runtime {
     raw: *mut q::JSRuntime,
     /// The number of the first class that is not JavaScript's own.
     first_class: q::JSClassID,
-    heap_bytes: usize,
+    limit: Rc<HeapLimit>,
     classes: RefCell<HashMap<TypeId, q::JSClassID>>,
     /// The class of asynchronous functions, once that is known.
     pub(super) async_class: OnceCell<q::JSClassID>,
     on_slice: RefCell<Option<OnSlice>>,
     /// What lives as long as it.
     attached: OnceCell<Box<dyn Any>>,
-    /// Whether the heap has its limit now.
-    is_limited: Cell<bool>,
     /// Whether the heap can be freed.
     is_leaked: Cell<bool>,
     /// Promises that were rejected and that nothing handles yet.
@@ -53,50 +63,49 @@ pub(crate) struct Runtime {
 }
 
 impl Runtime {
-    /// An empty heap. None where there is no memory for it.
-    pub(crate) fn new(limits: Limits) -> Option<Rc<Runtime>> {
+    /// An empty heap.
+    ///
+    /// # Errors
+    /// [`NoHeap`].
+    pub(crate) fn new(limits: Limits) -> Result<Rc<Runtime>, NoHeap> {
+        let limit = HeapLimit::new(limits.heap_bytes).ok_or(NoHeap::Library)?;
+        let raw = limit.new_runtime();
+        if raw.is_null() {
+            return Err(NoHeap::Memory);
+        }
         // SAFETY: the functions are called as their header says; the runtime's opaque pointer is that of the `Rc`'s content,
         // which frees the runtime before it goes.
         unsafe {
-            let raw = q::JS_NewRuntime();
-            if raw.is_null() {
-                return None;
-            }
             let mut first_class = 0;
             q::JS_NewClassID(raw, &raw mut first_class);
             let runtime = Rc::new(Runtime {
                 raw,
                 first_class,
-                heap_bytes: limits.heap_bytes,
+                limit,
                 classes: RefCell::default(),
                 async_class: OnceCell::new(),
                 on_slice: RefCell::default(),
                 attached: OnceCell::new(),
-                is_limited: Cell::new(true),
                 is_leaked: Cell::new(false),
                 rejections: RefCell::default(),
             });
             let opaque = Rc::as_ptr(&runtime).cast_mut().cast::<c_void>();
             q::JS_SetRuntimeOpaque(raw, opaque);
-            q::JS_SetMemoryLimit(raw, limits.heap_bytes as _);
             q::JS_SetMaxStackSize(raw, limits.stack_bytes as _);
             q::JS_SetInterruptHandler(raw, Some(on_interrupt), opaque);
             q::JS_SetHostPromiseRejectionTracker(raw, Some(on_rejection), opaque);
-            Some(runtime)
+            Ok(runtime)
         }
     }
 
     /// Do `then`, which runs no code of a script, without the heap's limit: QuickJS does not survive a context, or a part of the
     /// language, that was made by half. What it takes counts afterwards.
     pub(super) fn without_limit<R>(&self, then: impl FnOnce() -> R) -> R {
-        // SAFETY: the runtime is alive. 0 is no limit.
-        unsafe { q::JS_SetMemoryLimit(self.raw, 0) };
-        self.is_limited.set(false);
-        let result = then();
-        self.is_limited.set(true);
-        // SAFETY: the runtime is alive.
-        unsafe { q::JS_SetMemoryLimit(self.raw, self.heap_bytes as _) };
-        result
+        self.limit.lifted(then)
+    }
+
+    pub(super) fn limit(&self) -> &HeapLimit {
+        &self.limit
     }
 
     /// Leave the heap to the end of the process: a context in it can never be freed.
@@ -107,11 +116,6 @@ impl Runtime {
     #[cfg(test)]
     pub(super) fn is_leaked(&self) -> bool {
         self.is_leaked.get()
-    }
-
-    /// In tests: that code of a script runs only while the heap has its limit.
-    pub(super) fn assert_limited(&self) {
-        debug_assert!(self.is_limited.get(), "code of a script runs without the limit of its heap");
     }
 
     /// Keep something as long as the heap; of several only the first.
@@ -140,7 +144,25 @@ impl Runtime {
     }
 
     pub(super) fn fields(&self) -> Fields {
-        fields()
+        self.limit.fields()
+    }
+
+    /// Go on with another stack; the one until now is in the place of its state then.
+    pub(super) fn exchange(&self, state: &mut StackState) {
+        // SAFETY: the runtime is alive; the state belongs to a fiber of it.
+        unsafe { self.fields().exchange(self.raw, state) }
+    }
+
+    /// Have these promise jobs wait; those until now are in their place then.
+    pub(super) fn exchange_jobs(&self, jobs: &mut Jobs) {
+        // SAFETY: the runtime is alive; the jobs were taken from it.
+        unsafe { self.fields().exchange_jobs(self.raw, jobs) }
+    }
+
+    /// Free the promise jobs that wait, without running them.
+    pub(super) fn discard_jobs(&self) {
+        // SAFETY: the runtime is alive; a job that runs does not wait any more.
+        unsafe { self.fields().discard_jobs(self.raw) }
     }
 
     /// Whether objects of this class are made by [`super::Shared`].
@@ -193,7 +215,11 @@ impl Drop for Runtime {
 unsafe extern "C" fn on_interrupt(_: *mut q::JSRuntime, opaque: *mut c_void) -> c_int {
     // SAFETY: the opaque pointer is the runtime, which is alive while a script runs.
     let runtime = unsafe { &*opaque.cast::<Runtime>() };
-    runtime.assert_limited();
+    match runtime.limit.asked() {
+        PollReason::AfterCalls => runtime.limit.assert_on(),
+        PollReason::BeforeCode => return 0,
+        PollReason::InRegexp => return 1,
+    }
     let then = runtime.on_slice.borrow().clone();
     then.map_or(0, |then| c_int::from(then() == Slice::End))
 }

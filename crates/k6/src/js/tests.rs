@@ -1,3 +1,4 @@
+mod compiling;
 mod memory;
 mod outliving;
 
