@@ -1,6 +1,8 @@
 //! Runs parsers with kept and mutated inputs, and prints what they took; a finding is written to a file and reported.
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -69,8 +71,10 @@ fn main() -> Result<()> {
 fn run(target: &Target, arguments: &Arguments) -> Result<u32> {
     let mut tally = Tally::default();
     let watchdog = Watchdog::start(target.name, &arguments.findings)?;
+    let under_way = UnderWay::begin(target.name, &arguments.findings)?;
     for (path, input) in corpus(target).context("the corpus cannot be read")? {
         watchdog.watch(&input);
+        under_way.keep(&input)?;
         match run_case(target, &input) {
             Ok(case) => tally.add(case),
             Err(why) => {
@@ -83,6 +87,7 @@ fn run(target: &Target, arguments: &Arguments) -> Result<u32> {
     for number in 0..arguments.inputs.div_ceil(target.one_of) {
         let input = mutator.next_input();
         watchdog.watch(&input);
+        under_way.keep(&input)?;
         match run_case(target, &input) {
             Ok(case) => tally.add(case),
             Err(why) => {
@@ -98,6 +103,7 @@ fn run(target: &Target, arguments: &Arguments) -> Result<u32> {
             }
         }
     }
+    under_way.end()?;
     writeln!(
         io::stdout(),
         "{:<14} {:>9} {:>10} {:>12} {:>12} {:>10.1}",
@@ -133,6 +139,31 @@ impl Tally {
         self.understood += u64::from(case.is_understood);
         self.peak_bytes = self.peak_bytes.max(case.peak_bytes);
         self.slowest = self.slowest.max(case.cpu);
+    }
+}
+
+/// A file with the input that runs now, so that what ends the process leaves its input.
+struct UnderWay {
+    path: PathBuf,
+    file: File,
+}
+
+impl UnderWay {
+    fn begin(target: &str, findings: &Path) -> Result<UnderWay> {
+        let path = keep(findings, &format!("{target}-under-way"), &[])?;
+        let file = File::options().write(true).open(&path).context("cannot open the file of the input")?;
+        Ok(UnderWay { path, file })
+    }
+
+    fn keep(&self, input: &[u8]) -> Result<()> {
+        let length = u64::try_from(input.len()).context("an input is too long")?;
+        self.file.write_all_at(input, 0).context("cannot keep the input")?;
+        self.file.set_len(length).context("cannot keep the input")
+    }
+
+    /// Nothing has ended the process.
+    fn end(self) -> Result<()> {
+        std::fs::remove_file(&self.path).context("cannot remove the file of the input")
     }
 }
 
