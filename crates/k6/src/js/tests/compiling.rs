@@ -55,7 +55,9 @@ fn compiled(script: &str, text: &str, heap_bytes: usize) -> (String, usize) {
             let value = match value.promise_state() {
                 PromiseState::Fulfilled(value) => value,
                 PromiseState::Rejected(reason) => return Err(scope.throw_value(reason)),
-                PromiseState::Pending | PromiseState::NoPromise => value,
+                // There was no space for settling it.
+                PromiseState::Pending => return Ok("!".to_owned()),
+                PromiseState::NoPromise => value,
             };
             Ok(value.text()?.to_string())
         });
