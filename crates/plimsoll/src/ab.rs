@@ -1,30 +1,70 @@
 //! `plimsoll ab`: pairs of runs of two arms, in random order, until it is decided whether the second is worse; or pairs
 //! that were made before, judged.
 
+mod bisect;
+
+use ::report::experiment::ExperimentSummary;
+use evidence::{ExperimentJudgement, Verdict};
+use workload::experiment::Experiment;
+
 use crate::arguments::AbArguments;
-use crate::experiment::calibration::options;
-use crate::experiment::session::{self, summary};
-use crate::experiment::{bisect, definition, given, visible};
+use crate::experiment::files::ForeignPairs;
+use crate::experiment::pairs::{PairedArms, Pairs};
+use crate::experiment::record::Record;
+use crate::experiment::session::{self, SessionOptions};
+use crate::experiment::{calibration, definition, visible};
 use crate::failure::CommandResult;
-use crate::outputs;
+use crate::outputs::{self, PreopenedReports, note};
 use crate::signals::Listener;
 
 pub(crate) fn ab(arguments: &AbArguments) -> CommandResult<u8> {
-    if !arguments.from.is_empty() {
-        return given::from_files(arguments);
-    }
-    if let Some(folder) = &arguments.judge {
-        return given::again(folder, arguments);
-    }
+    let judgement = reported(arguments);
     if arguments.bisect {
-        return Ok(bisect::step(arguments));
+        return Ok(bisect::exit_code(judgement));
     }
+    let verdict = judgement?.map_or(Verdict::Inconclusive, |judgement| judgement.verdict);
+    Ok(outputs::exit_code(verdict, arguments.session.outputs.inconclusive))
+}
+
+/// The judgement on what was asked for, after its reports; none where there is nothing to judge.
+fn reported(arguments: &AbArguments) -> CommandResult<Option<ExperimentJudgement>> {
+    let AbArguments { from, against, gate, session, .. } = arguments;
+    let preopened = || PreopenedReports::all(session.outputs.files.named());
+    let (summary, reports) = if !from.is_empty() {
+        let files = ForeignPairs::of(from, against)?;
+        let reports = preopened()?;
+        (files.judged(gate)?, reports)
+    } else if let Some(folder) = &session.judge {
+        let record = Record::<Pairs>::read(folder)?;
+        let reports = preopened()?;
+        (record.judged_again(folder)?, reports)
+    } else {
+        let experiment = definition::read(arguments)?;
+        if let Some(build) = &arguments.build
+            && !bisect::builds(build)?
+        {
+            return Ok(None);
+        }
+        (made(arguments, experiment)?, PreopenedReports::default())
+    };
+    outputs::write_experiment(&summary, &session.outputs.files, &reports)?;
+    Ok(Some(summary.judgement))
+}
+
+/// Make the pairs; those of a bisection once more where they decide nothing.
+fn made(arguments: &AbArguments, experiment: Experiment) -> CommandResult<ExperimentSummary> {
     let listener = Listener::start()?;
-    let experiment = definition::read(arguments)?;
-    let options = options(arguments, &experiment)?;
-    visible::announce(&experiment, options.calibration.as_ref());
-    let made = session::run(&listener, &experiment, &options)?;
-    let summary = summary(&made.record, made.judgement);
-    outputs::write_experiment(&summary, &arguments.outputs, &outputs::PreopenedReports::default())?;
-    Ok(outputs::exit_code(summary.judgement.verdict, arguments.outputs.inconclusive))
+    let calibration = calibration::find(&experiment, arguments.calibration.as_deref())?;
+    if !arguments.bisect {
+        visible::announce(&experiment, calibration.as_ref());
+    }
+    let arms = PairedArms::new(experiment, calibration)?;
+    let mut options = SessionOptions::of(&arguments.session);
+    let made = session::run::<Pairs>(&listener, &arms, &options)?;
+    if !arguments.bisect || made.judgement.verdict != Verdict::Invalid {
+        return Ok(made.summary());
+    }
+    note("these pairs decide nothing: they are made once more");
+    options.folder = options.folder.map(|folder| folder.with_extension("again.ab"));
+    Ok(session::run::<Pairs>(&listener, &arms, &options)?.summary())
 }

@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -26,6 +26,7 @@ mod parse;
 #[cfg(feature = "scripts")]
 mod pod_flags;
 mod profile;
+mod reports;
 #[cfg(feature = "scripts")]
 mod script;
 #[cfg(not(feature = "scripts"))]
@@ -34,7 +35,7 @@ mod script;
 #[cfg(feature = "scripts")]
 mod script_manifest;
 mod selftest;
-mod slots;
+mod session;
 mod watching;
 mod workers;
 
@@ -57,13 +58,14 @@ pub(crate) use new::NewArguments;
 pub(crate) use out::{OutProtocol, OutTarget};
 pub(crate) use parse::{is_script, parse};
 pub(crate) use profile::{ProfileArguments, SortBy};
+pub(crate) use reports::{OnInconclusive, OutputArguments, ReportFileArguments, VerdictOutputArguments};
 pub(crate) use script::ScriptArguments;
 #[cfg(feature = "scripts")]
 pub(crate) use script_manifest::ScriptManifestArguments;
 pub(crate) use selftest::{
     SelftestEngineArguments, SelftestExperimentsArguments, SelftestPart, SelftestVerdictsArguments,
 };
-pub(crate) use slots::{ExperimentOutputArguments, SlotArguments};
+pub(crate) use session::{SessionArguments, SlotArguments};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 pub(crate) use workers::{WorkerArguments, WorkersArguments};
 
@@ -334,55 +336,6 @@ pub(crate) struct RunOptionArguments {
     pub(crate) outs: Vec<OutTarget>,
     #[command(flatten)]
     pub(crate) outputs: OutputArguments,
-}
-
-/// Reports besides the summary on the terminal; `-` is standard output.
-#[derive(Debug, Default, Clone, Args)]
-pub(crate) struct OutputArguments {
-    /// Write the report as one self-contained HTML file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write the report as Markdown, for a CI job's summary
-    #[arg(long, value_name = "FILE")]
-    pub(crate) md: Option<PathBuf>,
-    /// Write the report as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
-    /// Write the claims as JUnit XML
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// The exit code of an INCONCLUSIVE verdict: 4, or 0 with a note
-    #[arg(long, value_enum, value_name = "MODE", default_value = "fail")]
-    pub(crate) inconclusive: OnInconclusive,
-    /// Show findings in full: every place, why it matters, what to do next
-    #[arg(short, long)]
-    pub(crate) verbose: bool,
-}
-
-/// What an INCONCLUSIVE verdict does to the exit code.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum OnInconclusive {
-    /// It is 4
-    #[default]
-    Fail,
-    /// It is 0, and a note says so
-    Warn,
-}
-
-impl OutputArguments {
-    /// The files that stay behind, with what each is: the run file first, if it is kept.
-    pub(crate) fn files<'a>(&'a self, run_file: Option<&'a Path>) -> Vec<(&'static str, &'a str)> {
-        let [html, md, json, junit] = self.named();
-        let kept =
-            [("evidence", run_file), ("HTML", html), ("Markdown", md), ("JSON", json), ("JUnit", junit)];
-        let files = kept.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?)));
-        files.filter(|(_, path)| *path != "-").collect()
-    }
-
-    /// The files that are named.
-    pub(crate) fn named(&self) -> [Option<&Path>; 4] {
-        [&self.html, &self.md, &self.json, &self.junit].map(Option::as_deref)
-    }
 }
 
 #[derive(Debug, Args)]

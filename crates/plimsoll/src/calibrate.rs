@@ -8,11 +8,10 @@ use ::report::experiment::{CalibrationSummary, VisibleChanges, calibration as re
 use evidence::ExperimentEnd;
 
 use crate::arguments::CalibrateArguments;
-use crate::experiment::calibration;
-use crate::experiment::definition;
-use crate::experiment::options::SessionOptions;
-use crate::experiment::session;
+use crate::experiment::pairs::{PairedArms, Pairs};
+use crate::experiment::session::{self, SessionOptions};
 use crate::experiment::visible::{self, KnownDeviation};
+use crate::experiment::{calibration, definition};
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::{self, note};
 use crate::signals::Listener;
@@ -22,28 +21,25 @@ const INTERRUPTED: u8 = 4;
 
 pub(crate) fn calibrate(arguments: &CalibrateArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
-    let experiment = definition::of_calibration(arguments)?;
-    let options = SessionOptions {
-        resume: None,
-        folder: arguments.output.clone(),
-        slots: arguments.slots.clone(),
-        calibration: None,
-    };
-    let made = session::run(&listener, &experiment, &options)?;
+    let arms = PairedArms::new(definition::of_calibration(arguments)?, None)?;
+    let options =
+        SessionOptions { resume: None, folder: arguments.output.clone(), slots: arguments.slots.clone() };
+    let made = session::run::<Pairs>(&listener, &arms, &options)?;
     if matches!(made.judgement.end, ExperimentEnd::Interrupted | ExperimentEnd::Broken(_))
-        && (made.pairs.len() as u32) < arguments.pairs
+        && (made.steps.len() as u32) < arguments.pairs
     {
         note("no calibration is kept: not all pairs were made");
         return Ok(INTERRUPTED);
     }
-    let (found, unknown) = calibration::of(&experiment, &made)?;
+    let (found, unknown) = calibration::of(&arms, &made)?;
+    let experiment = &arms.experiment;
     let path = calibration::keep(&found, arguments.calibration.as_deref())?;
     let pair_takes = Duration::from_secs_f64(found.pair_s.max(1.0));
     let level = experiment.design.level / experiment.metrics.len().max(1) as f64;
     let visible = found.metrics.iter().map(|noise| {
         let known = KnownDeviation { deviation: noise.deviation, pairs: found.pairs, scale: noise.scale };
         VisibleChanges {
-            margin: margin_of(&experiment, &noise.of),
+            margin: margin_of(experiment, &noise.of),
             smallest: known.in_minutes(pair_takes, level),
         }
     });

@@ -1,27 +1,35 @@
 //! `plimsoll capacity`: the highest load at which objectives hold, found by probes and shown with its interval; or the probes of
-//! an earlier search, judged. Its parts: what is searched ([`definition`], [`range`]), what the generator can do ([`proof`]), each run
-//! ([`probe`]), all of them ([`session`]), their list on disk ([`record`]), and that list read again ([`given`]).
+//! an earlier search, judged. Its parts: what is searched ([`definition`], [`range`]), what the generator can do
+//! ([`generator_limit`]), all probes ([`search`]) and each ([`probe`]).
 
 mod definition;
-mod given;
+mod generator_limit;
 mod probe;
-mod proof;
 mod range;
-mod record;
-mod session;
+mod search;
 
 use crate::arguments::CapacityArguments;
+use crate::experiment::record::Record;
+use crate::experiment::session::{self, SessionOptions};
 use crate::failure::CommandResult;
-use crate::outputs;
+use crate::outputs::{self, PreopenedReports};
 use crate::signals::Listener;
+use search::Search;
 
 pub(crate) fn capacity(arguments: &CapacityArguments) -> CommandResult<u8> {
-    if let Some(folder) = &arguments.judge {
-        return given::again(folder, arguments);
-    }
-    let listener = Listener::start()?;
-    let experiment = definition::read(arguments)?;
-    let summary = session::run(&listener, &experiment, arguments)?;
-    outputs::write_capacity(&summary, &arguments.outputs, &outputs::PreopenedReports::default())?;
-    Ok(outputs::exit_code(summary.judgement.verdict, arguments.outputs.inconclusive))
+    let asked = &arguments.session;
+    let (summary, reports) = if let Some(folder) = &asked.judge {
+        let mut record = Record::<Search>::read(folder)?;
+        let search = &mut record.design.search;
+        search.at_least = arguments.search.at_least.or(search.at_least);
+        let reports = PreopenedReports::all(asked.outputs.files.named())?;
+        (record.judged_again(folder)?, reports)
+    } else {
+        let listener = Listener::start()?;
+        let experiment = definition::read(arguments)?;
+        let made = session::run::<Search>(&listener, &experiment, &SessionOptions::of(asked))?;
+        (made.summary(), PreopenedReports::default())
+    };
+    outputs::write_capacity(&summary, &asked.outputs.files, &reports)?;
+    Ok(outputs::exit_code(summary.judgement.verdict, asked.outputs.inconclusive))
 }

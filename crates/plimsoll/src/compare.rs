@@ -29,7 +29,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
     let received = Received::at(paths())?;
     received.reach().confine();
     let opened: Vec<Opened> = received.read()?.into_iter().map(open).collect::<CommandResult<_>>()?;
-    let sides: Vec<judge::Side<'_>> = opened.iter().map(judged_side).collect();
+    let sides: Vec<judge::Side<'_>> = opened.iter().map(|of| of.stored.side(&of.name)).collect();
     let judgement = judge::compare(&sides, &arguments.expect).map_err(Failure::own)?;
     let shown: Vec<summary::Side<'_>> = opened.iter().map(shown_side).collect();
     let comparison = Comparison::of(&shown, &judgement).map_err(Failure::own)?;
@@ -40,11 +40,6 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
 fn open(run: Stored) -> CommandResult<Opened> {
     let name = run.path().display().to_string();
     Ok(Opened { name, stored: StoredRun::of(run)? })
-}
-
-fn judged_side(opened: &Opened) -> judge::Side<'_> {
-    let Opened { name, stored: StoredRun { run, workload, provenance } } = opened;
-    judge::Side { name, run, workload, provenance: *provenance }
 }
 
 fn shown_side(opened: &Opened) -> summary::Side<'_> {

@@ -73,7 +73,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     judged.append_to(file.path())?;
     let name = file.path().display().to_string();
     outputs::write(&judged.summary.with_files(&[("evidence", &name)]), &arguments.outputs, &opened)?;
-    Ok(outputs::exit_code(judged.judgement.verdict, arguments.outputs.inconclusive))
+    Ok(outputs::exit_code(judged.judgement.verdict, arguments.outputs.reports.inconclusive))
 }
 
 fn objectives(asks: &[String]) -> CommandResult<Vec<Objective>> {

@@ -66,6 +66,12 @@ impl StoredRun {
         let provenance = integrity::verify(&run, run.path())?;
         Ok(StoredRun { run, workload, provenance })
     }
+
+    /// The run as one side of a comparison, called `name`.
+    pub(crate) fn side<'a>(&'a self, name: &'a str) -> ::judge::Side<'a> {
+        let StoredRun { run, workload, provenance } = self;
+        ::judge::Side { name, run, workload, provenance: *provenance }
+    }
 }
 
 /// The workload in the manifest of the run file at `path`.

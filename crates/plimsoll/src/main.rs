@@ -22,6 +22,7 @@ mod experiment;
 mod explain;
 mod export;
 mod failure;
+mod generator;
 mod grpc;
 mod http;
 #[cfg(feature = "full")]

@@ -10,7 +10,7 @@ use ::report::summary::Comparison;
 use ::report::{Detail, Style, Summary, comparison};
 use evidence::{TerminalText, Verdict};
 
-use crate::arguments::{CompareArguments, ExperimentOutputArguments, OnInconclusive, OutputArguments};
+use crate::arguments::{CompareArguments, OnInconclusive, OutputArguments, ReportFileArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::screen::{self, Stream};
 
@@ -45,7 +45,7 @@ pub(crate) fn write_files(
     outputs: &OutputArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    let OutputArguments { html, md, json, junit, inconclusive: _, verbose: _ } = outputs;
+    let ReportFileArguments { html, md, json, junit } = &outputs.reports.files;
     let asked: [(&Option<_>, Render); 4] =
         [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
     let asked = asked.into_iter().filter_map(|(path, render)| Some((path.as_ref()?, render)));
@@ -82,7 +82,7 @@ pub(crate) fn write_comparison(
 /// The same of an experiment.
 pub(crate) fn write_experiment(
     summary: &ExperimentSummary,
-    asked: &ExperimentOutputArguments,
+    asked: &ReportFileArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
     let files: [RenderOf<ExperimentSummary>; 4] =
@@ -94,7 +94,7 @@ pub(crate) fn write_experiment(
 /// The same of a capacity search.
 pub(crate) fn write_capacity(
     summary: &CapacitySummary,
-    asked: &ExperimentOutputArguments,
+    asked: &ReportFileArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
     let files: [RenderOf<CapacitySummary>; 4] =

@@ -17,5 +17,5 @@ pub(crate) fn report(arguments: &ReportArguments) -> CommandResult<u8> {
     let file = arguments.file.display().to_string();
     let summary = judged.summary.with_files(&[("evidence", &file)]);
     outputs::write(&summary, &arguments.outputs, &opened)?;
-    Ok(outputs::exit_code(judged.judgement.verdict, arguments.outputs.inconclusive))
+    Ok(outputs::exit_code(judged.judgement.verdict, arguments.outputs.reports.inconclusive))
 }

@@ -60,7 +60,7 @@ fn conduct_with(listener: &Listener, resolved: ResolvedRun, request: &RunRequest
         &PreopenedReports::default(),
     )?; // 9
     sealed.completed()?;
-    Ok(outputs::exit_code(judged.judgement.verdict, request.options.outputs.inconclusive)) // 10
+    Ok(outputs::exit_code(judged.judgement.verdict, request.options.outputs.reports.inconclusive)) // 10
 }
 
 /// From a workload to a sealed run file.

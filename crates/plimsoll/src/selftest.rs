@@ -7,8 +7,6 @@
 mod capacities;
 #[cfg(feature = "full")]
 mod experiments;
-mod stage;
-mod target;
 mod text;
 #[cfg(feature = "full")]
 mod verdicts;
@@ -19,12 +17,12 @@ use anyhow::anyhow;
 
 use crate::arguments::SelftestEngineArguments;
 use crate::failure::{CommandResult, Failure};
+use crate::generator::{Load, Stage, offer};
 #[cfg(not(feature = "full"))]
 pub(crate) use crate::lean::simulation::{experiments, verdicts};
 use crate::outputs;
 #[cfg(feature = "full")]
 pub(crate) use experiments::run as experiments;
-use stage::{Load, Stage};
 use text::Selftest;
 #[cfg(feature = "full")]
 pub(crate) use verdicts::verdicts;
@@ -41,17 +39,17 @@ const KNOWN_DELAY_RATE: u32 = 500;
 
 pub(crate) fn engine(arguments: &SelftestEngineArguments) -> CommandResult<u8> {
     let seconds = arguments.seconds;
-    let offer = |rate, delay| {
+    let offered = |rate, delay| {
         outputs::note(format_args!("offering {rate} arrivals/s for {seconds} s"));
-        stage::offer(Load { rate, delay, seconds, loops: 1 }).map_err(Failure::own)
+        offer(Load { rate, delay, seconds, loops: 1 }).map_err(Failure::own)
     };
     let mut stages = Vec::new();
     for rate in RATES {
-        stages.push(offer(rate, Duration::ZERO)?);
+        stages.push(offered(rate, Duration::ZERO)?);
     }
-    climb(&mut stages, &|rate| offer(rate, Duration::ZERO))?;
+    climb(&mut stages, &|rate| offered(rate, Duration::ZERO))?;
     stages.sort_by_key(|stage| stage.rate);
-    let known = offer(KNOWN_DELAY_RATE, KNOWN_DELAY)?;
+    let known = offered(KNOWN_DELAY_RATE, KNOWN_DELAY)?;
     if known.service.is_empty() {
         return Err(Failure::own(anyhow!(
             "the target of the self-test answered nothing: check that loopback works"
@@ -63,24 +61,6 @@ pub(crate) fn engine(arguments: &SelftestEngineArguments) -> CommandResult<u8> {
         outputs::put(path, &selftest.json())?;
     }
     Ok(0)
-}
-
-/// What a generator is asked to reach.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Reach {
-    /// Arrivals a second.
-    pub(crate) rate: u32,
-    /// Loops that offer them.
-    pub(crate) loops: u16,
-    /// How late 99 of 100 may start.
-    pub(crate) lag: Duration,
-}
-
-/// Whether the generator offers this for a second, in time and completely, to a server in this process that answers at once.
-pub(crate) fn reaches(asked: Reach) -> CommandResult<bool> {
-    let Reach { rate, loops, lag } = asked;
-    let stage = stage::offer(Load { rate, delay: Duration::ZERO, seconds: 1, loops });
-    Ok(stage.map_err(Failure::own)?.is_reached_within(lag))
 }
 
 /// Find the highest rate that is reached: double until one is not, then bisect.

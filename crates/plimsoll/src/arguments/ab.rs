@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{ExperimentOutputArguments, SlotArguments};
+use super::session::longer_than_0;
+use super::{SessionArguments, SlotArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -36,13 +37,13 @@ pub(crate) struct AbArguments {
     #[arg(long, value_name = "COMMAND", requires = "a")]
     pub(crate) reset: Option<String>,
     /// The time under load of each run, instead of the plan's
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     pub(crate) slot: Option<Duration>,
     /// After how many pairs the differences are judged [default: 6,10,16]
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub(crate) looks: Vec<u32>,
     /// The longest time that the whole experiment may take
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     pub(crate) budget: Option<Duration>,
     /// Seed of the order within pairs and of the load
     #[arg(long, value_name = "NUMBER")]
@@ -50,15 +51,6 @@ pub(crate) struct AbArguments {
     /// What decides, such as `p95(list)` or `cpu_per_request(target = api)`; may be given again
     #[arg(long, value_name = "MEASURE")]
     pub(crate) gate: Vec<String>,
-    /// The folder for the run files and their list [default: the name with the time, `.ab`]
-    #[arg(short, long, value_name = "DIR", conflicts_with_all = ["from", "judge", "resume"])]
-    pub(crate) output: Option<PathBuf>,
-    /// Go on with the experiment of this folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["from", "judge"])]
-    pub(crate) resume: Option<PathBuf>,
-    /// Judge the experiment of this folder again
-    #[arg(long, value_name = "DIR", conflicts_with = "from")]
-    pub(crate) judge: Option<PathBuf>,
     /// Answer `git bisect run`: exit code 0 good, 1 bad, 125 skip; more pairs than otherwise
     #[arg(long, conflicts_with_all = ["from", "judge", "resume"])]
     pub(crate) bisect: bool,
@@ -69,15 +61,16 @@ pub(crate) struct AbArguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "judge"])]
     pub(crate) calibration: Option<PathBuf>,
     /// Run files of A that were made elsewhere
-    #[arg(long, value_name = "FILE", num_args = 1.., requires = "against")]
+    #[arg(
+        long, value_name = "FILE", num_args = 1.., requires = "against",
+        conflicts_with_all = ["output", "resume", "judge"]
+    )]
     pub(crate) from: Vec<PathBuf>,
     /// Run files of B that were made elsewhere, interleaved with those of A
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "from")]
     pub(crate) against: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) slots: SlotArguments,
-    #[command(flatten)]
-    pub(crate) outputs: ExperimentOutputArguments,
+    pub(crate) session: SessionArguments,
 }
 
 /// What a calibration is made of.
@@ -98,7 +91,7 @@ pub(crate) struct CalibrateArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(5..=200))]
     pub(crate) pairs: u32,
     /// The time under load of each run, instead of the plan's
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     pub(crate) slot: Option<Duration>,
     /// Seed of the order within pairs and of the load
     #[arg(long, value_name = "NUMBER")]
@@ -124,10 +117,3 @@ Examples:
   plimsoll calibrate experiment.toml              eight pairs of arm A against itself
   plimsoll calibrate plan.toml --start ./service --slot 60s
   plimsoll calibrate plan.toml --pairs 20 --calibration noise.json";
-
-fn duration(text: &str) -> Result<Duration, String> {
-    match workload::units::duration(text) {
-        Ok(zero) if zero.is_zero() => Err("expected a duration longer than 0".to_owned()),
-        result => result,
-    }
-}

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{ExperimentOutputArguments, SlotArguments};
+use super::SessionArguments;
+use super::session::longer_than_0;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -41,19 +42,8 @@ pub(crate) struct CapacityArguments {
     pub(crate) reset: Option<String>,
     #[command(flatten)]
     pub(crate) search: SearchArguments,
-    /// The folder for the run files and their list [default: the name with the time, `.capacity`]
-    #[arg(short, long, value_name = "DIR", conflicts_with_all = ["judge", "resume"])]
-    pub(crate) output: Option<PathBuf>,
-    /// Go on with the search of this folder
-    #[arg(long, value_name = "DIR", conflicts_with = "judge")]
-    pub(crate) resume: Option<PathBuf>,
-    /// Judge the search of this folder again
-    #[arg(long, value_name = "DIR")]
-    pub(crate) judge: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) slots: SlotArguments,
-    #[command(flatten)]
-    pub(crate) outputs: ExperimentOutputArguments,
+    pub(crate) session: SessionArguments,
 }
 
 /// How it is searched, instead of the file's `[search]`.
@@ -101,13 +91,6 @@ pub(crate) enum BetterNumber {
     Lower,
     /// More are easier, such as threads
     Higher,
-}
-
-fn longer_than_0(text: &str) -> Result<Duration, String> {
-    match workload::units::duration(text) {
-        Ok(zero) if zero.is_zero() => Err("expected a duration longer than 0".to_owned()),
-        result => result,
-    }
 }
 
 /// A rate such as `300/s`, or a number.

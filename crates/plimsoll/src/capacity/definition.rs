@@ -4,8 +4,6 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use plans::{load_capacity, searched_in, slos_for};
-use sha2::{Digest as _, Sha256};
-use workload::Workload;
 use workload::capacity::{CapacityExperiment, PLACEHOLDER, Search, Searched};
 use workload::experiment::Arm;
 
@@ -83,13 +81,4 @@ fn check(experiment: &CapacityExperiment) -> CommandResult<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// A digest of what makes two sessions the same search: everything but the time that it may take, and what it is compared
-/// with.
-pub(super) fn digest(experiment: &CapacityExperiment, workload: &Workload) -> CommandResult<String> {
-    let search = Search { budget: None, at_least: None, ..experiment.search.clone() };
-    let text = serde_json::to_string(&(&experiment.arm, &search, &experiment.slos, workload))
-        .map_err(Failure::own)?;
-    Ok(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect())
 }

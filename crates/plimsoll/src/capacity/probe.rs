@@ -1,23 +1,19 @@
 //! One run of a search: the plan and the arm at one level.
 
-use std::path::Path;
 use std::time::Duration;
 
-use evidence::capacity::ProbeStage;
-use judge::capacity::PlannedProbe;
+use evidence::capacity::{ProbeStage, shown_level};
+use serde::{Deserialize, Serialize};
 use workload::LoadedPlan;
-use workload::capacity::{CapacityExperiment, OverloadShape, PLACEHOLDER, Searched, collapse};
+use workload::capacity::{CapacityExperiment, OverloadShape, PLACEHOLDER, Search, Searched, collapse};
 use workload::experiment::Arm;
 
-use super::record::Resolved;
-use crate::arguments::{CapacityArguments, OverrideArguments};
-use crate::experiment::arm::NotBegun;
-use crate::experiment::list::MadeRun;
-use crate::experiment::order::load_seed;
-use crate::experiment::slot::{Slot, time_scale};
+use super::range::Resolved;
+use crate::arguments::OverrideArguments;
+use crate::experiment::design::Place;
+use crate::experiment::slot::{SlotPlan, load_seed, time_scale};
 use crate::failure::CommandResult;
 use crate::plan;
-use crate::signals::Listener;
 
 /// Steps of the bracket are not longer.
 const LONGEST_BRACKET: Duration = Duration::from_secs(30);
@@ -32,44 +28,63 @@ const COLLAPSES_AFTER_AT_LEAST: Duration = Duration::from_secs(3);
 pub(super) struct Probe<'a> {
     pub(super) experiment: &'a CapacityExperiment,
     pub(super) resolved: &'a Resolved,
-    pub(super) arguments: &'a CapacityArguments,
-    pub(super) listener: &'a Listener,
-    /// The folder of the search's runs.
-    pub(super) folder: &'a Path,
+    pub(super) place: &'a ProbeRun,
+}
+
+/// One run of a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ProbeRun {
     /// Its number, from 1.
     pub(super) number: u32,
-    pub(super) planned: PlannedProbe,
+    /// What it is for.
+    pub(super) stage: ProbeStage,
+    /// Its level.
+    pub(super) level: f64,
+}
+
+impl Place for ProbeRun {
+    fn step(&self) -> u32 {
+        self.number
+    }
+
+    fn side(&self) -> usize {
+        0
+    }
 }
 
 /// How long a probe is under load.
-pub(super) fn length(experiment: &CapacityExperiment, step_s: f64, stage: ProbeStage) -> Duration {
+pub(super) fn length(search: &Search, step_s: f64, stage: ProbeStage) -> Duration {
     let step = Duration::from_secs_f64(step_s);
     match stage {
         ProbeStage::Bracket => step.min(LONGEST_BRACKET),
         ProbeStage::Coarse | ProbeStage::Grid | ProbeStage::Again => step,
-        ProbeStage::Hold => experiment.search.hold,
-        ProbeStage::Overload => overload_shape(experiment).parts.iter().map(|(_, _, length)| *length).sum(),
+        ProbeStage::Hold => search.hold,
+        ProbeStage::Overload => overload_shape(search).parts.iter().map(|(_, _, length)| *length).sum(),
     }
 }
 
-fn overload_shape(experiment: &CapacityExperiment) -> OverloadShape {
-    OverloadShape::around(UNDERLOAD, &OVERLOADS, experiment.search.overload)
+fn overload_shape(search: &Search) -> OverloadShape {
+    OverloadShape::around(UNDERLOAD, &OVERLOADS, search.overload)
 }
 
 impl Probe<'_> {
-    pub(super) fn make(&self) -> Result<MadeRun, NotBegun> {
-        let slot = Slot {
-            arm: &self.arm(),
-            commands_in: &self.experiment.folder,
-            plan: self.plan()?,
-            folder: self.folder,
-            name: format!("probe-{:03}", self.number),
-            shown: format!("the arm of probe {}", self.number),
-            rest: self.experiment.search.rest,
-            options: &self.arguments.slots,
-            listener: self.listener,
-        };
-        slot.make()
+    pub(super) fn plan(&self) -> CommandResult<SlotPlan> {
+        let ProbeRun { number, stage, level } = *self.place;
+        let search = &self.experiment.search;
+        let length = length(search, self.resolved.step_s, stage);
+        Ok(SlotPlan {
+            arm: self.arm(),
+            load: self.load()?,
+            name: format!("probe-{number:03}"),
+            shown: format!("the arm of probe {number}"),
+            title: format!(
+                "probe {number}, {}: {} for {:.0} s",
+                name(stage),
+                shown_level(level, search.searched.unit()),
+                length.as_secs_f64()
+            ),
+            rest: search.rest,
+        })
     }
 
     /// The arm with the level in its commands.
@@ -78,7 +93,7 @@ impl Probe<'_> {
         if self.experiment.search.searched != Searched::Number {
             return arm.clone();
         }
-        let level = format!("{:.0}", self.planned.level);
+        let level = format!("{:.0}", self.place.level);
         let filled = |text: &String| text.replace(PLACEHOLDER, &level);
         Arm {
             start: arm.start.as_ref().map(filled),
@@ -89,19 +104,17 @@ impl Probe<'_> {
     }
 
     /// The plan at the level of the probe, as long as its stage is, with the searched objectives alone.
-    fn plan(&self) -> CommandResult<LoadedPlan> {
-        let Probe { experiment, resolved, planned, .. } = self;
-        let length = length(experiment, resolved.step_s, planned.stage);
-        let length = if planned.stage == ProbeStage::Overload {
-            Duration::from_secs_f64(resolved.step_s)
-        } else {
-            length
+    fn load(&self) -> CommandResult<LoadedPlan> {
+        let Probe { experiment, resolved, place } = self;
+        let length = match place.stage {
+            ProbeStage::Overload => Duration::from_secs_f64(resolved.step_s),
+            stage => length(&experiment.search, resolved.step_s, stage),
         };
         let overrides = OverrideArguments {
             targets: experiment.arm.targets.clone().into_iter().collect(),
             time_scale: time_scale(&experiment.plan, Some(length))?,
-            load: resolved.plan_level.map(|plan| planned.level / plan),
-            seed: Some(load_seed(experiment.search.seed, self.number)),
+            load: resolved.plan_level.map(|plan| place.level / plan),
+            seed: Some(load_seed(experiment.search.seed, place.number)),
             ..OverrideArguments::default()
         };
         let mut plan = plan::resolve(&experiment.plan, &overrides)?;
@@ -111,11 +124,11 @@ impl Probe<'_> {
             + Duration::from_secs(u64::from(resolved.warm_up_s));
         let collapses = experiment.slos.iter().filter_map(|slo| collapse(slo, after));
         workload.objectives = experiment.slos.iter().cloned().chain(collapses).collect();
-        match planned.stage {
+        match place.stage {
             ProbeStage::Overload => {
                 let measured = workload.measured_phase(&experiment.slos).cloned();
                 if let Some(measured) = measured {
-                    *workload = overload_shape(experiment).of(workload, &measured);
+                    *workload = overload_shape(&experiment.search).of(workload, &measured);
                 }
             }
             // What is asked for at the end of the hold is whether it held.
@@ -123,5 +136,16 @@ impl Probe<'_> {
             ProbeStage::Bracket | ProbeStage::Coarse | ProbeStage::Grid | ProbeStage::Again => {}
         }
         Ok(plan)
+    }
+}
+
+fn name(stage: ProbeStage) -> &'static str {
+    match stage {
+        ProbeStage::Bracket => "bracket",
+        ProbeStage::Coarse => "bisection",
+        ProbeStage::Grid => "grid",
+        ProbeStage::Hold => "hold",
+        ProbeStage::Overload => "overload",
+        ProbeStage::Again => "once more",
     }
 }

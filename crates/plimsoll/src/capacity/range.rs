@@ -2,11 +2,11 @@
 
 use anyhow::anyhow;
 use evidence::capacity::Ceiling;
+use serde::{Deserialize, Serialize};
 use workload::Workload;
 use workload::capacity::{CapacityExperiment, Searched, step_needed};
 
-use super::proof::{AskedProof, allowed_lag, prove};
-use super::record::Resolved;
+use super::generator_limit::{AskedProof, allowed_lag, prove};
 use crate::arguments::OverrideArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::plan;
@@ -19,6 +19,27 @@ const WARM_UP: f64 = 1.0 / 6.0;
 const LOWERED: f64 = 1.25;
 /// Load is not raised to more than so many times the plan's without being asked for.
 const MOST: f64 = 1_000.0;
+
+/// The numbers of a search that come from its plan and from this machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Resolved {
+    /// The easiest level, the hardest, and where the search begins.
+    pub(super) easiest: f64,
+    pub(super) hardest: f64,
+    pub(super) start: f64,
+    /// Why there is nothing harder.
+    pub(super) ceiling: Ceiling,
+    /// The plan's own level, where levels scale its load.
+    pub(super) plan_level: Option<f64>,
+    /// Requests a second that the generator is proven for.
+    pub(super) proven_per_s: f64,
+    /// Requests a second that count for each objective at the plan's level.
+    pub(super) per_s: Vec<f64>,
+    /// How long each probe is.
+    pub(super) step_s: f64,
+    /// How much of its beginning is left out.
+    pub(super) warm_up_s: u32,
+}
 
 /// How long each probe is, in seconds.
 pub(super) fn step_s(experiment: &CapacityExperiment, workload: &workload::Workload) -> CommandResult<f64> {

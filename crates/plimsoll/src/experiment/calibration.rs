@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use judge::experiment::{RunBlocks, blocks, noise};
 use workload::experiment::Experiment;
 
-use super::list::stored;
-use super::options::SessionOptions;
-use super::session::{Made, side};
-use super::slot::{planned_s, time_scale};
-use crate::arguments::{AbArguments, OverrideArguments};
+use super::pairs::{PairedArms, Pairs};
+use super::record::stored;
+use super::session::Made;
+use super::slot::time_scale;
+use crate::arguments::OverrideArguments;
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::sha256_hex;
@@ -31,35 +31,32 @@ const DIGITS: usize = 12;
 
 /// What the pairs of a calibration show; a metric without noise is left out, with the reason.
 pub(crate) fn of(
-    experiment: &Experiment,
-    made: &Made,
+    subject: &PairedArms,
+    made: &Made<Pairs>,
 ) -> CommandResult<(Calibration, Vec<(String, String)>)> {
+    let experiment = &subject.experiment;
     let metrics = &experiment.metrics;
     let mut parts: Vec<RunBlocks> = Vec::new();
-    for run in made.record.pairs().iter().flat_map(|pair| pair.runs) {
+    for run in made.record.steps().into_iter().flatten() {
         let stored = stored(&made.folder, &run.made)?;
-        parts.push(blocks(&side(&run.made.file, &stored), metrics).map_err(Failure::own)?);
+        parts.push(blocks(&stored.side(&run.made.file), metrics).map_err(Failure::own)?);
     }
     let (mut known, mut unknown): (Vec<MetricNoise>, _) = (Vec::new(), Vec::new());
-    for (metric, noise) in metrics.iter().zip(noise(metrics, &made.pairs, &parts)) {
+    for (metric, noise) in metrics.iter().zip(noise(metrics, &made.steps, &parts)) {
         match noise {
             Ok(noise) => known.push(noise),
             Err(why) => unknown.push((metric.name.clone(), why)),
         }
     }
-    let slot_s = match experiment.design.slot {
-        Some(slot) => slot.as_secs_f64(),
-        None => planned_s(&experiment.plan)?,
-    };
     let calibration = Calibration {
         version: Calibration::VERSION,
         name: experiment.name.clone(),
         made_at: clock::rfc3339(clock::now()),
         host: observe::environment(),
         workload: workload_digest(experiment)?,
-        pairs: made.pairs.len() as u32,
-        slot_s,
-        pair_s: made.pair_takes.as_secs_f64(),
+        pairs: made.steps.len() as u32,
+        slot_s: subject.slot.as_secs_f64(),
+        pair_s: subject.pair_takes(made.took).as_secs_f64(),
         metrics: known,
     };
     Ok((calibration, unknown))
@@ -87,18 +84,8 @@ pub(crate) fn keep(calibration: &Calibration, asked: Option<&Path>) -> CommandRe
     Ok(path)
 }
 
-/// How the runs of `plimsoll ab` are made, with the calibration that there is.
-pub(crate) fn options(arguments: &AbArguments, experiment: &Experiment) -> CommandResult<SessionOptions> {
-    Ok(SessionOptions {
-        resume: arguments.resume.clone(),
-        folder: arguments.output.clone(),
-        slots: arguments.slots.clone(),
-        calibration: find(experiment, arguments.calibration.as_deref())?,
-    })
-}
-
 /// The calibration to use: the one asked for, or the one of this host and workload; none where it is too old.
-fn find(experiment: &Experiment, asked: Option<&Path>) -> CommandResult<Option<Calibration>> {
+pub(crate) fn find(experiment: &Experiment, asked: Option<&Path>) -> CommandResult<Option<Calibration>> {
     let (host, workload) = (observe::environment(), workload_digest(experiment)?);
     let path = match asked {
         Some(path) => path.to_owned(),

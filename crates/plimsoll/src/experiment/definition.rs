@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use plans::{ArmsAsked, ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
-use sha2::{Digest as _, Sha256};
 use stats::Looks;
 use workload::Workload;
 use workload::experiment::{Arm, Design, Experiment, GateMetric};
@@ -122,14 +121,6 @@ fn of_plan(file: &Path, arms: [Arm; 2]) -> CommandResult<Experiment> {
 fn plan(path: &Path) -> CommandResult<Workload> {
     let loaded = load(path, &Disk, &environment, &Overrides::default()).map_err(Failure::usage)?;
     Ok(loaded.workload)
-}
-
-/// A digest of what makes two sessions the same experiment: everything but the time that it may take.
-pub(crate) fn digest(experiment: &Experiment, workload: &Workload) -> CommandResult<String> {
-    let design = Design { budget: None, ..experiment.design.clone() };
-    let parts = (&experiment.arms, &design, &experiment.metrics, workload);
-    let text = serde_json::to_string(&parts).map_err(Failure::own)?;
-    Ok(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// What is wrong with a list of looks, if anything is.

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use archive::Stored;
 use evidence::Run as _;
+use serde::{Deserialize, Serialize};
 use workload::LoadedPlan;
+use workload::draw::mix;
 use workload::experiment::Arm;
 
 use super::arm::{ArmPlace, NotBegun, addresses};
-use super::list::MadeRun;
 use crate::arguments::{OutputArguments, OverrideArguments, RunOptionArguments, SlotArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
@@ -26,21 +27,39 @@ const ATTEMPTS: u32 = 3;
 /// How often a pause looks for a signal.
 const POLL: Duration = Duration::from_millis(50);
 
-/// What one run needs.
-pub(crate) struct Slot<'a> {
-    pub(crate) arm: &'a Arm,
-    /// The folder in which its commands run.
-    pub(crate) commands_in: &'a Path,
+/// One run, planned.
+pub(crate) struct SlotPlan {
+    pub(crate) arm: Arm,
     /// What is offered, as long as the slot.
-    pub(crate) plan: LoadedPlan,
-    /// The folder of the runs.
-    pub(crate) folder: &'a Path,
-    /// The name of its files there.
+    pub(crate) load: LoadedPlan,
+    /// The name of its files.
     pub(crate) name: String,
     /// What it is called in messages.
     pub(crate) shown: String,
+    /// What is said before it.
+    pub(crate) title: String,
     /// The pause after it, of what runs already.
     pub(crate) rest: Duration,
+}
+
+/// A run that was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct MadeRun {
+    /// Its file, in the folder of the runs.
+    pub(crate) file: String,
+    /// The digest of its evidence.
+    pub(crate) digest: String,
+    /// When it began.
+    pub(crate) started_at: String,
+}
+
+/// What makes one run.
+pub(crate) struct Slot<'a> {
+    pub(crate) plan: &'a SlotPlan,
+    /// The folder in which its commands run.
+    pub(crate) commands_in: &'a Path,
+    /// The folder of the runs.
+    pub(crate) folder: &'a Path,
     pub(crate) options: &'a SlotArguments,
     pub(crate) listener: &'a Listener,
 }
@@ -48,7 +67,7 @@ pub(crate) struct Slot<'a> {
 impl Slot<'_> {
     /// Make the run. What fails before the load is tried again: that excludes nothing that was measured.
     pub(crate) fn make(&self) -> Result<MadeRun, NotBegun> {
-        let shown = &self.shown;
+        let shown = &self.plan.shown;
         let mut attempt = 1;
         loop {
             match self.attempt() {
@@ -67,17 +86,18 @@ impl Slot<'_> {
     }
 
     fn attempt(&self) -> Result<MadeRun, NotBegun> {
+        let SlotPlan { arm, load, name, .. } = self.plan;
         let place = ArmPlace {
-            arm: self.arm,
+            arm,
             folder: self.commands_in,
-            log: self.folder.join(format!("{}.log", self.name)),
-            addresses: addresses(&self.plan.workload),
+            log: self.folder.join(format!("{name}.log")),
+            addresses: addresses(&load.workload),
         };
         let group = place.begin(self.listener)?;
-        let made = self.load(self.folder.join(format!("{}.plimsoll", self.name)));
+        let made = self.load(self.folder.join(format!("{name}.plimsoll")));
         self.listener.between_slots();
         match group {
-            Some(group) => group.stop(self.arm.stop_within),
+            Some(group) => group.stop(arm.stop_within),
             None => self.rest()?,
         }
         made
@@ -86,7 +106,7 @@ impl Slot<'_> {
     /// What runs already works off what it has.
     fn rest(&self) -> Result<(), NotBegun> {
         let began = Instant::now();
-        while began.elapsed() < self.rest {
+        while began.elapsed() < self.plan.rest {
             if self.listener.interrupted() {
                 return Err(NotBegun::Interrupted);
             }
@@ -118,7 +138,7 @@ impl Slot<'_> {
             }
             other => NotBegun::Failed(other),
         };
-        let prepared = prepare(self.plan.clone(), &request)
+        let prepared = prepare(self.plan.load.clone(), &request)
             .and_then(|reachable| reachable.precheck_and_identify(&options));
         let mut sealed = record(self.listener, prepared.map_err(not_ready)?, &request)?;
         if self.listener.interrupted() {
@@ -147,4 +167,21 @@ pub(crate) fn time_scale(plan: &Path, slot: Option<Duration>) -> CommandResult<O
 pub(crate) fn planned_s(plan: &Path) -> CommandResult<f64> {
     let plan = plan::resolve(plan, &OverrideArguments::default())?;
     Ok(plan.workload.phases.last().map_or(0.0, |phase| phase.end.as_secs_f64()))
+}
+
+/// The seed of the load of step `number`: the same arrivals and data in all of its runs.
+pub(crate) fn load_seed(seed: u64, number: u32) -> u64 {
+    // Seeds of plans are kept as signed numbers by some readers of JSON.
+    mix(seed.wrapping_add(u64::from(number))) >> 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_has_a_load_of_its_own() {
+        let seeds: std::collections::BTreeSet<u64> = (1..=100).map(|number| load_seed(7, number)).collect();
+        assert_eq!(seeds.len(), 100);
+    }
 }

@@ -15,8 +15,7 @@ use simulation::{
 
 use super::capacities;
 use crate::arguments::SelftestExperimentsArguments;
-use crate::experiment::given::stored_pairs;
-use crate::experiment::list::RunList as _;
+use crate::experiment::pairs::Pairs;
 use crate::experiment::record::Record;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::{self, PreopenedReports};
@@ -100,23 +99,24 @@ struct Live {
 }
 
 fn live_pairs(folder: &Path) -> CommandResult<Live> {
-    let record = Record::read(folder)?;
-    if record.arms[0] != record.arms[1] {
+    let record = Record::<Pairs>::read(folder)?;
+    let Pairs { arms: [a, b], metrics, .. } = &record.design;
+    if a != b {
         return Err(Failure::usage(anyhow!(
             "{}: the arms differ (`{}` and `{}`), and only pairs of a program against itself have no difference",
             folder.display(),
-            visible(&record.arms[0]),
-            visible(&record.arms[1])
+            visible(a),
+            visible(b)
         )));
     }
-    let judged = stored_pairs(folder, &record)?;
+    let judged = record.received_steps(folder)?;
     let of = |at: usize| -> Vec<[SlotValue; 2]> {
         judged.iter().filter_map(|pair| pair.values.get(at).cloned()).collect()
     };
-    let values: Vec<Vec<[SlotValue; 2]>> = (0..record.metrics.len()).map(of).collect();
-    let pairs = LivePairs::of(&record.metrics, &values)
+    let values: Vec<Vec<[SlotValue; 2]>> = (0..metrics.len()).map(of).collect();
+    let pairs = LivePairs::of(metrics, &values)
         .map_err(|Unusable(why)| Failure::usage(anyhow!("{}: {why}", folder.display())))?;
-    let metrics = record.metrics.iter().map(|metric| (metric.name.clone(), !metric.quantity.is_share()));
+    let metrics = metrics.iter().map(|metric| (metric.name.clone(), !metric.quantity.is_share()));
     Ok(Live { pairs, metrics: metrics.collect(), count: judged.len() })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use evidence::{Histogram, TerminalText};
 use serde_json::json;
 
-use super::stage::{REACHED_WITHIN, Stage};
+use crate::generator::{REACHED_WITHIN, Stage};
 
 /// Start lag up to here is no concern: half the fastest response over a real network.
 const PROMPT: Duration = Duration::from_micros(100);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use workload::Objective;
 
 use crate::failure::CommandResult;
+use crate::generator::{self, Reach};
 use crate::outputs::note;
-use crate::selftest::{self, Reach};
 
 /// More than a search asks for.
 const HIGHEST: u32 = 320_000;
@@ -51,7 +51,7 @@ pub(super) fn prove(asked: &AskedProof) -> CommandResult<f64> {
     note(format_args!("the generator is tested against a server that answers at once"));
     let reaches = |rate: u32| -> CommandResult<bool> {
         for _ in 0..ATTEMPTS {
-            if selftest::reaches(Reach { rate, loops, lag })? {
+            if generator::reaches(Reach { rate, loops, lag })? {
                 return Ok(true);
             }
         }

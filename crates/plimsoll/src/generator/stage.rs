@@ -19,7 +19,7 @@ const LEAD: Duration = Duration::from_millis(50);
 /// How often ticks are polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// A rate counts as reached when 99 of 100 arrivals start within this of their instant, and none is dropped.
-pub(super) const REACHED_WITHIN: Duration = Duration::from_millis(1);
+pub(crate) const REACHED_WITHIN: Duration = Duration::from_millis(1);
 
 /// Each takes two descriptors of this process, one on either side, of the thousand that every system allows. A rate
 /// that needs more at once counts as not reached.
@@ -27,42 +27,42 @@ const MOST_USERS: u32 = 400;
 
 /// What a stage offers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Load {
+pub(crate) struct Load {
     /// Arrivals a second.
-    pub(super) rate: u32,
+    pub(crate) rate: u32,
     /// How long the target delays each response.
-    pub(super) delay: Duration,
-    pub(super) seconds: u64,
+    pub(crate) delay: Duration,
+    pub(crate) seconds: u64,
     /// Loops that offer it.
-    pub(super) loops: u16,
+    pub(crate) loops: u16,
 }
 
 /// What was measured.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Stage {
-    pub(super) rate: u32,
-    pub(super) scheduled: u64,
-    pub(super) started: u64,
-    pub(super) succeeded: u64,
+pub(crate) struct Stage {
+    pub(crate) rate: u32,
+    pub(crate) scheduled: u64,
+    pub(crate) started: u64,
+    pub(crate) succeeded: u64,
     /// From due instant to start.
-    pub(super) lag: Histogram,
+    pub(crate) lag: Histogram,
     /// From the first byte sent to the last received, as the engine measured it.
-    pub(super) service: Histogram,
+    pub(crate) service: Histogram,
     /// From request read to answer written, as the target noted it.
-    pub(super) held: Histogram,
+    pub(crate) held: Histogram,
     /// CPU time of the loop, and the time in which it was used.
-    pub(super) cpu: Duration,
-    pub(super) covered: Duration,
+    pub(crate) cpu: Duration,
+    pub(crate) covered: Duration,
 }
 
 impl Stage {
     /// Whether the rate was offered as asked, punctually, and answered.
-    pub(super) fn is_reached(&self) -> bool {
+    pub(crate) fn is_reached(&self) -> bool {
         self.is_reached_within(REACHED_WITHIN)
     }
 
     /// The same, where 99 of 100 arrivals may start so much after their instant.
-    pub(super) fn is_reached_within(&self, lag: Duration) -> bool {
+    pub(crate) fn is_reached_within(&self, lag: Duration) -> bool {
         let within = self.lag.quantile(0.99).finite_us().is_some_and(|us| us <= lag.as_micros() as f64);
         self.scheduled > 0 && self.started == self.scheduled && self.succeeded == self.started && within
     }
@@ -94,7 +94,7 @@ impl Stage {
 ///
 /// # Errors
 /// When the machine gives no socket or thread, or the engine cannot measure.
-pub(super) fn offer(load: Load) -> Result<Stage> {
+pub(crate) fn offer(load: Load) -> Result<Stage> {
     let target = Target::start(load.delay).context("the target of the self-test cannot be started")?;
     let program = Program::compile(plan(load, &target)?)?;
     let clock = Clock::starting_in(LEAD);

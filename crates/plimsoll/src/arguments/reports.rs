@@ -1,0 +1,75 @@
+//! Where reports are written.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+/// Reports besides the summary on the terminal; `-` is standard output.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct ReportFileArguments {
+    /// Write the report as one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write the report as Markdown, for a CI job's summary
+    #[arg(long, value_name = "FILE")]
+    pub(crate) md: Option<PathBuf>,
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the claims as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+impl ReportFileArguments {
+    /// The files that are named.
+    pub(crate) fn named(&self) -> [Option<&Path>; 4] {
+        [&self.html, &self.md, &self.json, &self.junit].map(Option::as_deref)
+    }
+}
+
+/// Reports of what has a verdict.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct VerdictOutputArguments {
+    #[command(flatten)]
+    pub(crate) files: ReportFileArguments,
+    /// The exit code of an INCONCLUSIVE verdict: 4, or 0 with a note
+    #[arg(long, value_enum, value_name = "MODE", default_value = "fail")]
+    pub(crate) inconclusive: OnInconclusive,
+}
+
+/// Reports of a run.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct OutputArguments {
+    #[command(flatten)]
+    pub(crate) reports: VerdictOutputArguments,
+    /// Show findings in full: every place, why it matters, what to do next
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+/// What an INCONCLUSIVE verdict does to the exit code.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OnInconclusive {
+    /// It is 4
+    #[default]
+    Fail,
+    /// It is 0, and a note says so
+    Warn,
+}
+
+impl OutputArguments {
+    /// The files that stay behind, with what each is: the run file first, if it is kept.
+    pub(crate) fn files<'a>(&'a self, run_file: Option<&'a Path>) -> Vec<(&'static str, &'a str)> {
+        let [html, md, json, junit] = self.named();
+        let kept =
+            [("evidence", run_file), ("HTML", html), ("Markdown", md), ("JSON", json), ("JUnit", junit)];
+        let files = kept.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?)));
+        files.filter(|(_, path)| *path != "-").collect()
+    }
+
+    /// The files that are named.
+    pub(crate) fn named(&self) -> [Option<&Path>; 4] {
+        self.reports.files.named()
+    }
+}

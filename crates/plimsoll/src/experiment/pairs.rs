@@ -1,0 +1,336 @@
+//! Pairs of runs of two arms, which decide whether the second is worse.
+
+use std::time::Duration;
+
+use ::report::experiment::{ExperimentSummary, PairOfRuns};
+use anyhow::anyhow;
+use evidence::{Calibration, ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
+use judge::Side;
+use judge::experiment::{
+    Futility, JudgedPair, Levels, PairPlace, Rulebook, SlotValue, futility, judge_experiment, judge_pair,
+};
+use serde::{Deserialize, Serialize};
+use stats::Looks;
+use workload::experiment::{self, Arm, Experiment, GateMetric};
+use workload::{Redactor, Workload};
+
+use super::definition::check_looks;
+use super::design::{Beginning, Design, Left, Next, Place, RecordedRun, SoFar, Source, Terms};
+use super::order::order;
+use super::session::OVERHEAD;
+use super::slot::{SlotPlan, load_seed, planned_s, time_scale};
+use super::{sampled, visible};
+use crate::arguments::OverrideArguments;
+use crate::failure::{CommandResult, Failure};
+use crate::outputs::note;
+use crate::plan;
+
+/// An experiment, with what is known before it begins.
+pub(crate) struct PairedArms {
+    pub(crate) experiment: Experiment,
+    /// What was found by pairs of A against A.
+    pub(crate) calibration: Option<Calibration>,
+    /// The time under load of each run.
+    pub(crate) slot: Duration,
+}
+
+impl PairedArms {
+    pub(crate) fn new(experiment: Experiment, calibration: Option<Calibration>) -> CommandResult<PairedArms> {
+        let slot = match experiment.design.slot {
+            Some(slot) => slot,
+            None => Duration::from_secs_f64(planned_s(&experiment.plan)?),
+        };
+        Ok(PairedArms { experiment, calibration, slot })
+    }
+
+    /// What a pair takes, of which the last took so much.
+    pub(crate) fn pair_takes(&self, last: Option<Duration>) -> Duration {
+        last.map_or(2 * (self.slot + OVERHEAD), |last| last.max(Duration::from_secs(1)))
+    }
+}
+
+/// Pairs of two arms.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Pairs {
+    /// What A and B are.
+    pub(crate) arms: [String; 2],
+    /// How often and how long.
+    design: experiment::Design,
+    /// What decides it.
+    pub(crate) metrics: Vec<GateMetric>,
+}
+
+/// One run of a pair.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PairedRun {
+    /// The number of its pair, from 1.
+    pair: u32,
+    /// Its arm: 0 is A, 1 is B.
+    arm: usize,
+    /// The order of its pair.
+    order: PairOrder,
+}
+
+impl Place for PairedRun {
+    fn step(&self) -> u32 {
+        self.pair
+    }
+
+    fn side(&self) -> usize {
+        self.arm
+    }
+}
+
+impl Design for Pairs {
+    const TERMS: Terms = Terms {
+        kind: "ab",
+        what: "an experiment",
+        noun: "experiment",
+        steps: "pairs",
+        runs_a_step: 2,
+        parts: "the arms, the plan, the design or the metrics",
+    };
+    const INTERRUPTED: ExperimentEnd = ExperimentEnd::Interrupted;
+
+    type Subject = PairedArms;
+    type Place = PairedRun;
+    type Step = JudgedPair;
+    type End = ExperimentEnd;
+    type Judgement = ExperimentJudgement;
+    type Summary = ExperimentSummary;
+
+    fn source(subject: &PairedArms) -> Source<'_> {
+        let Experiment { name, plan, folder, .. } = &subject.experiment;
+        Source { name, plan, folder }
+    }
+
+    fn definition(subject: &PairedArms, workload: &Workload) -> serde_json::Result<String> {
+        let Experiment { arms, design, metrics, .. } = &subject.experiment;
+        let design = experiment::Design { budget: None, ..design.clone() };
+        serde_json::to_string(&(arms, &design, metrics, workload))
+    }
+
+    fn announce(subject: &PairedArms, _: &Workload) -> CommandResult<()> {
+        let PairedArms { experiment, .. } = subject;
+        let looks = looks_of(&experiment.design.looks)?;
+        let pair_takes = subject.pair_takes(None);
+        let minutes = |pairs: u32| (pairs * pair_takes).as_secs_f64() / 60.0;
+        let (first, last) = (looks.at()[0], looks.last());
+        if let Some(budget) = experiment.design.budget {
+            let fit = (budget.as_secs_f64() / pair_takes.as_secs_f64()) as u32;
+            if fit < first {
+                return Err(Failure::usage(anyhow!(
+                    "a budget of {budget:?} is enough for {fit} pairs of {:.0} s, and the first look is after {first}: \
+                     it takes {:.1} min; raise the budget or shorten the slots",
+                    pair_takes.as_secs_f64(),
+                    minutes(first)
+                )));
+            }
+        }
+        let metrics: Vec<String> = experiment
+            .metrics
+            .iter()
+            .map(|metric| format!("{} ({}, margin {} %)", metric.name, metric.source, metric.margin * 100.0))
+            .collect();
+        note(format_args!("decided by: {}", metrics.join("; ")));
+        note(format_args!(
+            "pairs of {:.0} s, looks after {:?}: from {:.1} to {:.1} min{}",
+            pair_takes.as_secs_f64(),
+            looks.at(),
+            minutes(first),
+            minutes(last),
+            experiment.design.budget.map(|budget| format!(", at most {budget:?}")).unwrap_or_default()
+        ));
+        Ok(())
+    }
+
+    fn begin(subject: &PairedArms, beginning: &Beginning<'_>) -> CommandResult<Pairs> {
+        let Experiment { arms: [a, b], design, metrics, .. } = &subject.experiment;
+        let arms = [shown(a, b, &beginning.redactor), shown(b, a, &beginning.redactor)];
+        Ok(Pairs { arms, design: design.clone(), metrics: metrics.clone() })
+    }
+
+    fn resume(&mut self, subject: &PairedArms) {
+        self.design.budget = subject.experiment.design.budget;
+    }
+
+    fn check(&self, _: &[RecordedRun<PairedRun>]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn next(&self, subject: &PairedArms, so_far: &SoFar<'_, JudgedPair>) -> CommandResult<Next<Pairs>> {
+        if let Some(end) = self.end_after(subject, so_far)? {
+            return Ok(Next::End(end));
+        }
+        let pair = so_far.steps.len() as u32 + 1;
+        let order = order(self.design.seed, pair);
+        let arms = if order == PairOrder::Ab { [0, 1] } else { [1, 0] };
+        Ok(Next::Make(arms.map(|arm| PairedRun { pair, arm, order }).into()))
+    }
+
+    fn plan(&self, subject: &PairedArms, place: &PairedRun) -> CommandResult<SlotPlan> {
+        let PairedRun { pair, arm: at, .. } = *place;
+        let Experiment { plan: path, arms, design, .. } = &subject.experiment;
+        let (arm, letter) = (&arms[at], ['a', 'b'][at]);
+        let overrides = OverrideArguments {
+            targets: arm.targets.clone().into_iter().collect(),
+            time_scale: time_scale(path, design.slot)?,
+            seed: Some(load_seed(design.seed, pair)),
+            ..OverrideArguments::default()
+        };
+        let mut load = plan::resolve(path, &overrides)?;
+        load.workload.profiles.extend(sampled::mark(design, &load.workload, pair));
+        let next = design.looks.iter().find(|look| **look >= pair).unwrap_or(&pair);
+        Ok(SlotPlan {
+            arm: arm.clone(),
+            load,
+            name: format!("pair-{pair:02}-{letter}"),
+            shown: format!("arm {letter} of pair {pair}"),
+            title: format!("pair {pair} of {next}: {}", letter.to_uppercase()),
+            rest: Duration::ZERO,
+        })
+    }
+
+    fn measure(&self, _: &[JudgedPair], place: &PairedRun, sides: &[Side<'_>]) -> CommandResult<JudgedPair> {
+        let [a, b] = sides else {
+            return Err(Failure::own(anyhow!("pair {} has {} runs", place.pair, sides.len())));
+        };
+        measured(&self.metrics, PairPlace { number: place.pair, order: place.order }, [a, b])
+    }
+
+    fn line(&self, pair: &JudgedPair) -> Option<String> {
+        let change = |(metric, [a, b]): (&GateMetric, &[SlotValue; 2])| match (a.known(), b.known()) {
+            (Ok(a), Ok(b)) if metric.quantity.is_share() => {
+                format!("{} {:+.2} pp", metric.name, (b - a) * 100.0)
+            }
+            (Ok(a), Ok(b)) if a > 0.0 => format!("{} {:+.1} %", metric.name, (b / a - 1.0) * 100.0),
+            _ => format!("{} –", metric.name),
+        };
+        let changes: Vec<String> = self.metrics.iter().zip(&pair.values).map(change).collect();
+        Some(format!("pair {}: {}", pair.number, changes.join(", ")))
+    }
+
+    fn judge(&self, pairs: &[JudgedPair], end: ExperimentEnd) -> CommandResult<ExperimentJudgement> {
+        Ok(judge_experiment(&self.rules(&looks_of(&self.design.looks)?), pairs, end))
+    }
+
+    fn broken(why: String) -> ExperimentEnd {
+        ExperimentEnd::Broken(why)
+    }
+
+    fn left(&self, pairs: &[JudgedPair], end: &ExperimentEnd) -> Left {
+        match end {
+            ExperimentEnd::Broken(_) if self.unmeasured(pairs).is_some() => {
+                Left::Same("the first pair would end it again: begin another experiment")
+            }
+            ExperimentEnd::Interrupted | ExperimentEnd::Budget | ExperimentEnd::Broken(_) => Left::More,
+            _ => Left::Nothing,
+        }
+    }
+
+    fn summary(
+        &self,
+        name: &str,
+        steps: &[Vec<&RecordedRun<PairedRun>>],
+        judgement: ExperimentJudgement,
+    ) -> ExperimentSummary {
+        let pairs = steps.iter().filter_map(|runs| {
+            let pair: [&RecordedRun<PairedRun>; 2] = runs.as_slice().try_into().ok()?;
+            Some(PairOfRuns {
+                number: pair[0].place.pair,
+                order: pair[0].place.order,
+                files: pair.map(|run| run.made.file.clone()),
+                digests: pair.map(|run| run.made.digest.clone()),
+            })
+        });
+        ExperimentSummary { name: name.to_owned(), arms: self.arms.clone(), judgement, runs: pairs.collect() }
+    }
+}
+
+impl Pairs {
+    fn rules<'a>(&'a self, looks: &'a Looks) -> Rulebook<'a> {
+        let levels = Levels { alarm: self.design.level, exclusion: self.design.exclusion };
+        Rulebook { metrics: &self.metrics, looks, levels, accept: &self.design.accept }
+    }
+
+    /// Why there shall be no other pair, if so.
+    fn end_after(
+        &self,
+        subject: &PairedArms,
+        so_far: &SoFar<'_, JudgedPair>,
+    ) -> CommandResult<Option<ExperimentEnd>> {
+        let (pairs, made) = (so_far.steps, so_far.steps.len() as u32);
+        let pair_takes = subject.pair_takes(so_far.took);
+        if let Some(why) = self.unmeasured(pairs) {
+            return Ok(Some(ExperimentEnd::Broken(why)));
+        }
+        let looks = looks_of(&self.design.looks)?;
+        if looks.at().contains(&made) {
+            let rules = self.rules(&looks);
+            let judgement = judge_experiment(&rules, pairs, ExperimentEnd::Decided);
+            show_look(&judgement);
+            if made == looks.at()[0] && looks.last() > made && subject.calibration.is_none() {
+                visible::after_first_look(&subject.experiment, &judgement, pair_takes);
+            }
+            if judgement.verdict != Verdict::Inconclusive {
+                return Ok(Some(ExperimentEnd::Decided));
+            }
+            if made < looks.last() && futility(&rules, &judgement.metrics) == Futility::Futile {
+                return Ok(Some(ExperimentEnd::Futile));
+            }
+        }
+        if made >= looks.last() {
+            return Ok(Some(ExperimentEnd::LastLook));
+        }
+        let is_over = |budget: &Duration| made > 0 && so_far.elapsed + pair_takes > *budget;
+        Ok(self.design.budget.filter(is_over).map(|_| ExperimentEnd::Budget))
+    }
+
+    /// A metric that has no value in the first pair has none in any other; nor has one that is infinite in the baseline.
+    fn unmeasured(&self, pairs: &[JudgedPair]) -> Option<String> {
+        let first = pairs.first()?;
+        self.metrics.iter().zip(&first.values).find_map(|(metric, sides)| {
+            let is_lost = matches!(sides, [SlotValue::Infinite, _])
+                || sides.iter().any(|side| matches!(side, SlotValue::Missing(_)));
+            let why = sides.iter().find_map(|side| side.known().err()).filter(|_| is_lost)?;
+            Some(format!("`{}` ({}) has no value in the first pair: {why}", metric.name, metric.source))
+        })
+    }
+}
+
+/// The looks of a design.
+fn looks_of(at: &[u32]) -> CommandResult<Looks> {
+    Looks::new(at).map_err(|_| {
+        let wrong = check_looks(at).err().unwrap_or_default();
+        Failure::usage(anyhow!(wrong))
+    })
+}
+
+/// What an arm is: the variables that the other has not, its command, its targets; without secrets.
+fn shown(arm: &Arm, other: &Arm, redactor: &Redactor) -> String {
+    let own = arm.env.iter().filter(|(name, value)| other.env.get(*name) != Some(value));
+    let own = own.map(|(name, value)| format!("{name}={value}"));
+    let command = arm.start.clone().unwrap_or_else(|| "what runs already".to_owned());
+    let words: Vec<String> = own.chain(command.split_whitespace().map(str::to_owned)).collect();
+    let targets: Vec<String> = arm.targets.iter().map(|(name, at)| format!("{name} at {at}")).collect();
+    let what = redactor.command_line(&words);
+    if targets.is_empty() { what } else { format!("{what}, {}", targets.join(", ")) }
+}
+
+fn show_look(judgement: &ExperimentJudgement) {
+    let metrics: Vec<String> =
+        judgement.metrics.iter().map(|metric| format!("{} {}", metric.name, metric.verdict)).collect();
+    note(format_args!("look after {} pairs: {}", judgement.pairs, metrics.join(", ")));
+}
+
+/// A pair, measured: A's run and B's.
+pub(crate) fn measured(
+    metrics: &[GateMetric],
+    place: PairPlace,
+    [a, b]: [&Side<'_>; 2],
+) -> CommandResult<JudgedPair> {
+    let costs = sampled::costs([a.run, b.run])?;
+    let mut judged = judge_pair(metrics, place, [a, b]).map_err(Failure::own)?;
+    judged.costs.extend(costs);
+    Ok(judged)
+}
