@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::experiment::ExperimentFinding;
+use crate::experiment::{ExperimentEnd, ExperimentFinding};
 use crate::judgement::Verdict;
 
 /// What a probe is for.
@@ -200,20 +200,6 @@ pub struct LimitingResource {
     pub share_below: f64,
 }
 
-/// Why a search has no more probes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "how", content = "why")]
-pub enum SearchEnd {
-    /// It is complete.
-    Complete,
-    /// The budget does not allow another probe.
-    Budget,
-    /// It was interrupted; it can be resumed.
-    Interrupted,
-    /// It could not go on.
-    Broken(String),
-}
-
 /// Why the load was not raised further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -262,7 +248,7 @@ pub struct CapacityJudgement {
     /// What limits the answer, the gravest first.
     pub findings: Vec<ExperimentFinding>,
     /// Why there are no more probes.
-    pub end: SearchEnd,
+    pub end: ExperimentEnd,
 }
 
 /// A level with its unit: whole numbers as they are, others with four digits.

@@ -172,7 +172,7 @@ pub struct MovedCost {
     pub p: f64,
 }
 
-/// Why an experiment has no more pairs.
+/// Why an experiment has no more pairs, or a capacity search no more probes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "how", content = "why")]
 pub enum ExperimentEnd {
@@ -182,7 +182,9 @@ pub enum ExperimentEnd {
     LastLook,
     /// More pairs were not likely to decide it.
     Futile,
-    /// The budget does not allow another pair.
+    /// A search is complete.
+    Complete,
+    /// The budget does not allow another pair or probe.
     Budget,
     /// It was interrupted; it can be resumed.
     Interrupted,

@@ -15,10 +15,10 @@ mod states;
 mod tests;
 mod verdict;
 
-use evidence::Verdict;
 use evidence::capacity::{
-    CapacityJudgement, CapacityProbe, CapacitySlo, Ceiling, HoldAnswer, OverloadAnswer, ProbeStage, SearchEnd,
+    CapacityJudgement, CapacityProbe, CapacitySlo, Ceiling, HoldAnswer, OverloadAnswer, ProbeStage,
 };
+use evidence::{ExperimentEnd, Verdict};
 use workload::Objective;
 use workload::capacity::step_needed;
 
@@ -90,7 +90,7 @@ pub fn judge_capacity(
     rules: &CapacityRules<'_>,
     probes: Vec<CapacityProbe>,
     overload: Option<OverloadAnswer>,
-    end: SearchEnd,
+    end: ExperimentEnd,
 ) -> CapacityJudgement {
     let answer = GridAnswer::of(rules, &probes);
     let hold = probes.iter().rev().find(|probe| probe.stage == ProbeStage::Hold).map(held);

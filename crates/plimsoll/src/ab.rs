@@ -58,7 +58,7 @@ fn made(arguments: &AbArguments, experiment: Experiment) -> CommandResult<Experi
     if !arguments.bisect {
         visible::announce(&experiment, calibration.as_ref());
     }
-    let arms = PairedArms::new(experiment, calibration)?;
+    let arms = PairedArms::prepared(experiment, calibration)?;
     let mut options = SessionOptions::of(&arguments.session);
     let made = session::run::<Pairs>(&listener, &arms, &options)?;
     if !arguments.bisect || made.judgement.verdict != Verdict::Invalid {

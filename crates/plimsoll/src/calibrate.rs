@@ -21,7 +21,7 @@ const INTERRUPTED: u8 = 4;
 
 pub(crate) fn calibrate(arguments: &CalibrateArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
-    let arms = PairedArms::new(definition::of_calibration(arguments)?, None)?;
+    let arms = PairedArms::prepared(definition::of_calibration(arguments)?, None)?;
     let options =
         SessionOptions { resume: None, folder: arguments.output.clone(), slots: arguments.slots.clone() };
     let made = session::run::<Pairs>(&listener, &arms, &options)?;
@@ -31,8 +31,8 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> CommandResult<u8> {
         note("no calibration is kept: not all pairs were made");
         return Ok(INTERRUPTED);
     }
-    let (found, unknown) = calibration::of(&arms, &made)?;
-    let experiment = &arms.experiment;
+    let (found, unknown) = calibration::of(&arms.subject, &made)?;
+    let experiment = &arms.subject.experiment;
     let path = calibration::keep(&found, arguments.calibration.as_deref())?;
     let pair_takes = Duration::from_secs_f64(found.pair_s.max(1.0));
     let level = experiment.design.level / experiment.metrics.len().max(1) as f64;

@@ -1,9 +1,10 @@
 //! `plimsoll capacity`: the highest load at which objectives hold, found by probes and shown with its interval; or the probes of
-//! an earlier search, judged. Its parts: what is searched ([`definition`], [`range`]), what the generator can do
-//! ([`generator_limit`]), all probes ([`search`]) and each ([`probe`]).
+//! an earlier search, judged. Its parts: what is searched ([`definition`], [`range`]), for how long
+//! ([`lengths`]), what the generator can do ([`generator_limit`]), all probes ([`search`]) and each ([`probe`]).
 
 mod definition;
 mod generator_limit;
+mod lengths;
 mod probe;
 mod range;
 mod search;
@@ -26,8 +27,8 @@ pub(crate) fn capacity(arguments: &CapacityArguments) -> CommandResult<u8> {
         (record.judged_again(folder)?, reports)
     } else {
         let listener = Listener::start()?;
-        let experiment = definition::read(arguments)?;
-        let made = session::run::<Search>(&listener, &experiment, &SessionOptions::of(asked))?;
+        let search = search::prepared(definition::read(arguments)?)?;
+        let made = session::run::<Search>(&listener, &search, &SessionOptions::of(asked))?;
         (made.summary(), PreopenedReports::default())
     };
     outputs::write_capacity(&summary, &asked.outputs.files, &reports)?;

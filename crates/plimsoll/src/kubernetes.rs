@@ -22,22 +22,20 @@ use cluster::kubernetes::{OWNER, OWNER_LABEL, RunObjects, to_yaml};
 use evidence::{TerminalText, visible};
 
 use crate::arguments::{
-    FetchArguments, KubernetesArguments, ManifestArguments, OutputArguments, ReportArguments, RunArguments,
+    FetchArguments, KubernetesArguments, ManifestArguments, OutputArguments, RunArguments,
 };
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::{self, note};
 use crate::run_file::Keep;
 use crate::run_request::Progress;
 use crate::signals::Listener;
-use crate::{report, writable};
+use crate::{reported, writable};
 use follow::{Followed, Follower, Patience};
 use kubectl::Kubectl;
 use log::RunOf;
 use objects::{for_command, for_repository};
 use retrieve::Destination;
 
-#[cfg(feature = "scripts")]
-pub(crate) use log::REPORT_BEGINS;
 pub(crate) use pod::pod;
 #[cfg(feature = "scripts")]
 pub(crate) use script::{manifest_of_script, run_script};
@@ -186,8 +184,7 @@ fn print_manifest(objects: &RunObjects) -> CommandResult<u8> {
 
 /// The report of the file that was fetched, as `plimsoll report` renders it: it was written elsewhere.
 fn judge(path: &Path, run: &Followed, outputs: &OutputArguments) -> CommandResult<u8> {
-    let report = ReportArguments { file: path.to_owned(), outputs: outputs.clone() };
-    let code = report::report(&report)?;
+    let code = reported::report(path, outputs)?;
     // A run that was broken off says so by its exit code, here as there; a script has k6's.
     Ok(if run.exit == 1 || run.file.of == RunOf::Script { run.exit } else { code })
 }

@@ -13,7 +13,7 @@ use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
 use crate::received::Received;
 use crate::run_file::Keep;
-use crate::{integrity, monitor, outputs};
+use crate::{integrity, outputs, watched};
 
 /// A series leaks.
 const LEAKING: u8 = 3;
@@ -30,8 +30,8 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
         return answer(received.read_one()?, arguments);
     };
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
-    let watched = monitor::watched(&arguments.subjects, None)?;
-    let file = monitor::watch(watched, Some(length), keep)?;
+    let subjects = watched::watched(&arguments.subjects, None)?;
+    let file = watched::watch(subjects, Some(length), keep)?;
     answer(Stored::open(file.path()).map_err(Failure::usage)?, arguments)
 }
 

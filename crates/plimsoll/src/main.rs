@@ -56,6 +56,7 @@ mod received;
 mod recording;
 mod reflection;
 mod report;
+mod reported;
 mod run;
 mod run_file;
 mod run_request;
@@ -70,6 +71,7 @@ mod setup_watch;
 mod signals;
 mod stop_watch;
 mod tick_readers;
+mod watched;
 mod watching;
 #[cfg(feature = "full")]
 mod worker;
@@ -91,7 +93,16 @@ fn main() -> ExitCode {
     name_service::configure();
     let outcome = match arguments::parse().verb {
         Verb::New(arguments) => new::new(&arguments),
-        Verb::Run(arguments) => run::run(&arguments),
+        Verb::Run(arguments) => match arguments.kubernetes.kubernetes {
+            Some(pods) => kubernetes::run(&arguments, pods),
+            None => run::run(&arguments),
+        },
+        #[cfg(feature = "scripts")]
+        Verb::Script(mut arguments) => match arguments.kubernetes.kubernetes {
+            Some(pods) => kubernetes::run_script(&mut arguments, pods),
+            None => script::script(*arguments),
+        },
+        #[cfg(not(feature = "scripts"))]
         Verb::Script(arguments) => script::script(*arguments),
         Verb::Http(arguments) => http::http(&arguments),
         Verb::Grpc(arguments) => grpc::grpc(&arguments),

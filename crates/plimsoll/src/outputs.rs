@@ -16,6 +16,9 @@ use crate::screen::{self, Stream};
 
 pub(crate) use crate::screen::note;
 
+/// The line between a script's summary and its report, for who reads both from a pod.
+pub(crate) const REPORT_BEGINS: &str = "plimsoll-report";
+
 /// Lays a summary out.
 type Render = fn(&Summary) -> String;
 

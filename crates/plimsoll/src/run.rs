@@ -18,12 +18,9 @@ use crate::signals::Listener;
 use crate::stop_watch::StopWatch;
 use crate::tick_readers::MakeReaders;
 use crate::workers::{self, ConnectedWorkers, ResolvedRun};
-use crate::{judged, kubernetes, once, outputs};
+use crate::{judged, once, outputs};
 
 pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
-    if let Some(pods) = arguments.kubernetes.kubernetes {
-        return kubernetes::run(arguments, pods);
-    }
     let listener = Listener::start()?;
     let ResolvedRun { plan, workers } = workers::resolve(arguments)?; // 1
     let request = RunRequest {

@@ -33,7 +33,6 @@ use k6::{LifecycleError, LogSink, Once, ScriptError};
 
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
-use crate::kubernetes;
 use crate::prepare::prepare;
 use crate::recording::UnsealedRun;
 use crate::run;
@@ -61,9 +60,6 @@ const TEARDOWN_TIMED_OUT: u8 = 101;
 const NOTHING_TO_CALL: u8 = 255;
 
 pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
-    if let Some(pods) = arguments.kubernetes.kubernetes {
-        return kubernetes::run_script(&mut arguments, pods);
-    }
     accept(&mut arguments)?;
     let arguments = &arguments;
     let listener = Listener::ending_with(outcome::SIGNALLED)?;
@@ -111,7 +107,7 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     let summary = judged.summary.with_files(&options.outputs.files(sealed.kept()));
     outputs::write_files(&summary, &options.outputs, &outputs::PreopenedReports::default())?;
     if arguments.mark_report {
-        outputs::print_document(&format!("{}\n", kubernetes::REPORT_BEGINS))?;
+        outputs::print_document(&format!("{}\n", outputs::REPORT_BEGINS))?;
     }
     outputs::show(&outcome::without_own_metrics(summary), &options.outputs)?;
     sealed.completed()?;

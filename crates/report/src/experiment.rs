@@ -12,6 +12,7 @@ mod markdown;
 mod terminal;
 
 use evidence::{ExperimentJudgement, PairOrder};
+pub(crate) use format::end;
 use serde::Serialize;
 
 pub use calibration::{CalibrationSummary, VisibleChanges, calibration};

@@ -4,10 +4,8 @@ mod measured;
 
 use std::cell::RefCell;
 
-use evidence::Verdict;
-use evidence::capacity::{
-    CapacityJudgement, CapacityProbe, Ceiling, LevelVerdict, ProbeStage, ResourceUse, SearchEnd,
-};
+use evidence::capacity::{CapacityJudgement, CapacityProbe, Ceiling, LevelVerdict, ProbeStage, ResourceUse};
+use evidence::{ExperimentEnd, Verdict};
 use workload::{Objective, objective};
 
 use super::{CapacityRules, GridExtension, NextProbe, PlannedProbe, SearchRange, judge_capacity, next_probe};
@@ -88,7 +86,7 @@ fn made(rules: &CapacityRules<'_>, target: Target<'_>) -> Vec<CapacityProbe> {
 }
 
 fn judged(rules: &CapacityRules<'_>, target: Target<'_>) -> CapacityJudgement {
-    judge_capacity(rules, made(rules, target), None, SearchEnd::Complete)
+    judge_capacity(rules, made(rules, target), None, ExperimentEnd::Complete)
 }
 
 fn stages(probes: &[CapacityProbe]) -> Vec<(ProbeStage, usize)> {
@@ -164,7 +162,7 @@ fn a_probe_that_the_generator_spoils_is_made_again_once() {
         probe.unusable = (probes.len() % 5 == 4).then(|| "the generator was late".to_owned());
         probes.push(probe);
     }
-    let judgement = judge_capacity(&rules, probes, None, SearchEnd::Complete);
+    let judgement = judge_capacity(&rules, probes, None, ExperimentEnd::Complete);
     assert!(judgement.levels.iter().all(|level| level.probes == 3), "{:?}", judgement.levels);
     assert_eq!(judgement.verdict, Verdict::Measured);
     assert_eq!(names(&judgement), ["probes-left-out"]);
@@ -329,7 +327,7 @@ fn probes_that_the_generator_spoils_are_left_out_and_raise_nothing() {
         probe.unusable = (planned.level > 400.0).then(|| "the generator was late".to_owned());
         probes.push(probe);
     }
-    let judgement = judge_capacity(&rules, probes, None, SearchEnd::Complete);
+    let judgement = judge_capacity(&rules, probes, None, ExperimentEnd::Complete);
     assert!(judgement.holds.is_some_and(|holds| holds < 400.0 && holds > 300.0), "{:?}", judgement.holds);
     assert_eq!((judgement.breaks, judgement.verdict), (None, Verdict::Inconclusive));
     assert!(names(&judgement).contains(&"probes-left-out"));
@@ -341,10 +339,10 @@ fn a_search_that_was_cut_short_is_judged_by_what_there_is() {
     let rules = rules(&slos);
     let all = made(&rules, &knee(300.0));
     let twice = all[..5 + 3 + 18].to_vec();
-    let judgement = judge_capacity(&rules, twice, None, SearchEnd::Budget);
+    let judgement = judge_capacity(&rules, twice, None, ExperimentEnd::Budget);
     assert!(judgement.holds.is_some() && judgement.breaks.is_some());
     assert!(names(&judgement).contains(&"not-held"));
-    let nothing = judge_capacity(&rules, all[..3].to_vec(), None, SearchEnd::Interrupted);
+    let nothing = judge_capacity(&rules, all[..3].to_vec(), None, ExperimentEnd::Interrupted);
     assert_eq!(nothing.verdict, Verdict::Inconclusive);
     assert!(nothing.because.ends_with("It was interrupted, and can be resumed."), "{}", nothing.because);
 }
@@ -364,7 +362,7 @@ fn the_resource_at_its_limit_is_named_with_its_series() {
             };
             probe.uses = vec![resource("pool", 0.4), resource("cpu", 2.0 * share(probe.level))];
         }
-        judge_capacity(&rules, probes, None, SearchEnd::Complete).limit
+        judge_capacity(&rules, probes, None, ExperimentEnd::Complete).limit
     };
     let found = with_uses(&|level| (level / 310.0).min(1.0)).unwrap();
     assert_eq!(found.at_break.series, "cpu");

@@ -1,10 +1,10 @@
 //! The verdict on a search, and what limits it.
 
 use evidence::capacity::{
-    CapacityJudgement, CapacityProbe, CapacitySlo, Ceiling, LevelVerdict, ProbeStage, Recovery, SearchEnd,
+    CapacityJudgement, CapacityProbe, CapacitySlo, Ceiling, LevelVerdict, ProbeStage, Recovery,
     shown_level as shown,
 };
-use evidence::{ExperimentFinding, Severity, Verdict};
+use evidence::{ExperimentEnd, ExperimentFinding, Severity, Verdict};
 
 use super::CapacityRules;
 use super::grid::GridAnswer;
@@ -22,7 +22,7 @@ pub(super) fn whole(
     answer: &GridAnswer,
     judgement: &CapacityJudgement,
 ) -> (Verdict, String) {
-    if let SearchEnd::Broken(why) = &judgement.end {
+    if let ExperimentEnd::Broken(why) = &judgement.end {
         return (Verdict::Invalid, format!("The search could not go on: {why}"));
     }
     if answer.disorder.is_some() {
@@ -90,9 +90,9 @@ fn interval(judgement: &CapacityJudgement) -> String {
 
 fn ended(judgement: &CapacityJudgement) -> &'static str {
     match judgement.end {
-        SearchEnd::Complete | SearchEnd::Broken(_) => "",
-        SearchEnd::Budget => " The budget does not allow another probe.",
-        SearchEnd::Interrupted => " It was interrupted, and can be resumed.",
+        ExperimentEnd::Budget => " The budget does not allow another probe.",
+        ExperimentEnd::Interrupted => " It was interrupted, and can be resumed.",
+        _ => "",
     }
 }
 

@@ -89,7 +89,7 @@ pub(super) fn whole(
 
 fn ended(end: &ExperimentEnd) -> &'static str {
     match end {
-        ExperimentEnd::Decided | ExperimentEnd::Broken(_) => "",
+        ExperimentEnd::Decided | ExperimentEnd::Complete | ExperimentEnd::Broken(_) => "",
         ExperimentEnd::LastLook => "The last look is made: more pairs are another experiment.",
         ExperimentEnd::Futile => "More pairs were not likely to decide it.",
         ExperimentEnd::Budget => "The budget does not allow another pair.",

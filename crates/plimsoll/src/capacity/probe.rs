@@ -5,21 +5,17 @@ use std::time::Duration;
 use evidence::capacity::{ProbeStage, shown_level};
 use serde::{Deserialize, Serialize};
 use workload::LoadedPlan;
-use workload::capacity::{CapacityExperiment, OverloadShape, PLACEHOLDER, Search, Searched, collapse};
+use workload::capacity::{CapacityExperiment, PLACEHOLDER, Searched, collapse};
 use workload::experiment::Arm;
 
+use super::lengths::{length, overload_shape};
 use super::range::Resolved;
 use crate::arguments::OverrideArguments;
-use crate::experiment::design::Place;
+use crate::experiment::design::RunPlace;
 use crate::experiment::slot::{SlotPlan, load_seed, time_scale};
 use crate::failure::CommandResult;
 use crate::plan;
 
-/// Steps of the bracket are not longer.
-const LONGEST_BRACKET: Duration = Duration::from_secs(30);
-/// Loads of the overload run, as multiples of the capacity, and the one before and after.
-pub(super) const OVERLOADS: [f64; 3] = [1.2, 1.5, 2.0];
-pub(super) const UNDERLOAD: f64 = 0.7;
 /// A probe is not ended as collapsed before this share of it, or so much, has been measured.
 const COLLAPSES_AFTER: f64 = 0.2;
 const COLLAPSES_AFTER_AT_LEAST: Duration = Duration::from_secs(3);
@@ -42,7 +38,7 @@ pub(super) struct ProbeRun {
     pub(super) level: f64,
 }
 
-impl Place for ProbeRun {
+impl RunPlace for ProbeRun {
     fn step(&self) -> u32 {
         self.number
     }
@@ -50,21 +46,6 @@ impl Place for ProbeRun {
     fn side(&self) -> usize {
         0
     }
-}
-
-/// How long a probe is under load.
-pub(super) fn length(search: &Search, step_s: f64, stage: ProbeStage) -> Duration {
-    let step = Duration::from_secs_f64(step_s);
-    match stage {
-        ProbeStage::Bracket => step.min(LONGEST_BRACKET),
-        ProbeStage::Coarse | ProbeStage::Grid | ProbeStage::Again => step,
-        ProbeStage::Hold => search.hold,
-        ProbeStage::Overload => overload_shape(search).parts.iter().map(|(_, _, length)| *length).sum(),
-    }
-}
-
-fn overload_shape(search: &Search) -> OverloadShape {
-    OverloadShape::around(UNDERLOAD, &OVERLOADS, search.overload)
 }
 
 impl Probe<'_> {

@@ -1,10 +1,10 @@
-//! Between which levels is searched, and with how long probes: from the plan, what was asked for, and what the generator can do.
+//! Between which levels is searched: from the plan, what was asked for, and what the generator can do.
 
 use anyhow::anyhow;
 use evidence::capacity::Ceiling;
 use serde::{Deserialize, Serialize};
 use workload::Workload;
-use workload::capacity::{CapacityExperiment, Searched, step_needed};
+use workload::capacity::{CapacityExperiment, Searched};
 
 use super::generator_limit::{AskedProof, allowed_lag, prove};
 use crate::arguments::OverrideArguments;
@@ -39,16 +39,6 @@ pub(super) struct Resolved {
     pub(super) step_s: f64,
     /// How much of its beginning is left out.
     pub(super) warm_up_s: u32,
-}
-
-/// How long each probe is, in seconds.
-pub(super) fn step_s(experiment: &CapacityExperiment, workload: &workload::Workload) -> CommandResult<f64> {
-    let phase = workload
-        .measured_phase(&experiment.slos)
-        .ok_or_else(|| Failure::usage(anyhow!("the plan has no phase that could be measured")))?;
-    let per_s = experiment.slos.iter().map(|slo| (slo, workload.selected_per_s(&slo.filter, phase)));
-    let needed = per_s.map(|(slo, per_s)| step_needed(slo, per_s, per_s)).max().unwrap_or_default();
-    Ok(experiment.search.step.unwrap_or(needed).as_secs_f64())
 }
 
 /// How probes are made.

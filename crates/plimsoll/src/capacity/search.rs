@@ -4,26 +4,38 @@ use std::time::Duration;
 
 use ::report::capacity::{CapacityRun, CapacitySummary};
 use anyhow::anyhow;
-use evidence::capacity::{CapacityJudgement, CapacityProbe, OverloadAnswer, ProbeStage, SearchEnd};
+use evidence::ExperimentEnd;
+use evidence::capacity::{CapacityJudgement, CapacityProbe, OverloadAnswer, ProbeStage};
 use judge::Side;
 use judge::capacity::{
     CapacityRules, NextProbe, OverloadRun, PlannedProbe, ProbePlace, SearchRange, judge_capacity,
     measure_probe, next_probe,
 };
 use serde::{Deserialize, Serialize};
-use workload::capacity::{self, CapacityExperiment, Searched, failures_take};
-use workload::{Objective, Workload};
+use workload::capacity::{self, CapacityExperiment};
+use workload::{Objective, Redactor};
 
-use super::probe::{OVERLOADS, Probe, ProbeRun, UNDERLOAD, length};
-use super::range::{ProbesOf, Resolved, resolve, step_s};
-use crate::experiment::design::{Beginning, Design, Left, Next, RecordedRun, SoFar, Source, Terms};
+use super::lengths::{OVERLOADS, UNDERLOAD, announce, length, rest, step_s};
+use super::probe::{Probe, ProbeRun};
+use super::range::{ProbesOf, Resolved, resolve};
+use crate::arguments::OverrideArguments;
+use crate::experiment::design::{Design, Next, Prepared, RecordedRun, Remaining, SoFar, Terms, definition};
 use crate::experiment::session::OVERHEAD;
 use crate::experiment::slot::SlotPlan;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
+use crate::plan;
 
-/// Probes of the bracket and of the bisection that a search has at least, and the one at its end.
-const SEARCHING: u32 = 6;
+/// The search, after it was said what it will take. A budget that is too short is refused.
+pub(super) fn prepared(experiment: CapacityExperiment) -> CommandResult<Prepared<CapacityExperiment>> {
+    let plan = plan::resolve(&experiment.plan, &OverrideArguments::default())?;
+    // What it is compared with may be another as well.
+    let search = capacity::Search { budget: None, at_least: None, ..experiment.search.clone() };
+    let definition = definition(&(&experiment.arm, &search, &experiment.slos, &plan.workload))?;
+    announce(&experiment, &plan.workload)?;
+    let (name, folder) = (experiment.name.clone(), experiment.folder.clone());
+    Ok(Prepared { name, folder, plan, definition, subject: experiment })
+}
 
 /// A search.
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,37 +66,20 @@ impl Design for Search {
         runs_a_step: 1,
         parts: "the arm, the plan, the search or the objectives",
     };
-    const INTERRUPTED: SearchEnd = SearchEnd::Interrupted;
-
     type Subject = CapacityExperiment;
-    type Place = ProbeRun;
+    type RunPlace = ProbeRun;
     type Step = Measured;
-    type End = SearchEnd;
     type Judgement = CapacityJudgement;
     type Summary = CapacitySummary;
 
-    fn source(subject: &CapacityExperiment) -> Source<'_> {
-        let CapacityExperiment { name, plan, folder, .. } = subject;
-        Source { name, plan, folder }
-    }
-
-    /// What it is compared with may be another as well.
-    fn definition(subject: &CapacityExperiment, workload: &Workload) -> serde_json::Result<String> {
-        let search = capacity::Search { budget: None, at_least: None, ..subject.search.clone() };
-        serde_json::to_string(&(&subject.arm, &search, &subject.slos, workload))
-    }
-
-    fn announce(subject: &CapacityExperiment, workload: &Workload) -> CommandResult<()> {
-        let step_s = step_s(subject, workload)?;
-        announce(subject, step_s)?;
-        warn_of_short_probes(subject, workload, step_s);
-        Ok(())
-    }
-
-    fn begin(subject: &CapacityExperiment, beginning: &Beginning<'_>) -> CommandResult<Search> {
-        let Beginning { plan, redactor, loops } = beginning;
+    fn begin(
+        prepared: &Prepared<CapacityExperiment>,
+        redactor: &Redactor,
+        loops: u16,
+    ) -> CommandResult<Search> {
+        let Prepared { subject, plan, .. } = prepared;
         let step_s = step_s(subject, &plan.workload)?;
-        let resolved = resolve(subject, &plan.workload, ProbesOf { step_s, loops: *loops })?;
+        let resolved = resolve(subject, &plan.workload, ProbesOf { step_s, loops })?;
         let what = subject.arm.start.as_deref().unwrap_or("what runs already");
         let words: Vec<String> = what.split_whitespace().map(str::to_owned).collect();
         Ok(Search {
@@ -121,13 +116,13 @@ impl Design for Search {
         let probes = probes(so_far.steps);
         let planned = match next_probe(&self.rules(), &probes) {
             NextProbe::Make(planned) => planned,
-            NextProbe::Complete => return Ok(Next::End(SearchEnd::Complete)),
+            NextProbe::Complete => return Ok(Next::End(ExperimentEnd::Complete)),
             NextProbe::Unknown => return Ok(Next::Unknown),
         };
         let overhead = self.overhead(subject, so_far);
         let takes = length(&self.search, self.resolved.step_s, planned.stage) + overhead;
         if self.search.budget.is_some_and(|budget| so_far.elapsed + takes > budget) {
-            return Ok(Next::End(SearchEnd::Budget));
+            return Ok(Next::End(ExperimentEnd::Budget));
         }
         self.announce_extension(&planned, so_far, overhead);
         let number = probes.len() as u32 + 1;
@@ -165,17 +160,13 @@ impl Design for Search {
         Some(format!("probe {}: {}{collapsed}{unusable}", probe.number, values.join(", ")))
     }
 
-    fn judge(&self, steps: &[Measured], end: SearchEnd) -> CommandResult<CapacityJudgement> {
+    fn judge(&self, steps: &[Measured], end: ExperimentEnd) -> CommandResult<CapacityJudgement> {
         let overload = steps.iter().find_map(|step| step.overload.clone());
         Ok(judge_capacity(&self.rules(), probes(steps), overload, end))
     }
 
-    fn broken(why: String) -> SearchEnd {
-        SearchEnd::Broken(why)
-    }
-
-    fn left(&self, _: &[Measured], end: &SearchEnd) -> Left {
-        if *end == SearchEnd::Complete { Left::Nothing } else { Left::More }
+    fn left(&self, _: &[Measured], end: &ExperimentEnd) -> Remaining {
+        if *end == ExperimentEnd::Complete { Remaining::Nothing } else { Remaining::More }
     }
 
     fn summary(
@@ -281,56 +272,4 @@ impl Search {
 
 fn probes(steps: &[Measured]) -> Vec<CapacityProbe> {
     steps.iter().map(|step| step.probe.clone()).collect()
-}
-
-/// The pause after a probe.
-fn rest(experiment: &CapacityExperiment) -> Duration {
-    if experiment.arm.start.is_none() { experiment.search.rest } else { Duration::ZERO }
-}
-
-/// Say what it will take; a budget that is too short is refused before anything is started.
-fn announce(experiment: &CapacityExperiment, step_s: f64) -> CommandResult<()> {
-    let search = &experiment.search;
-    let probes = SEARCHING + search.levels * search.repeats;
-    let is_overloaded = !search.overload.is_zero() && search.searched != Searched::Number;
-    let overload = if is_overloaded { length(search, step_s, ProbeStage::Overload) } else { Duration::ZERO };
-    let all =
-        probes * (Duration::from_secs_f64(step_s) + OVERHEAD + rest(experiment)) + search.hold + overload;
-    let slos: Vec<&str> = experiment.slos.iter().map(|slo| slo.source.as_str()).collect();
-    note(format_args!("what must hold: {}", slos.join("; ")));
-    note(format_args!(
-        "about {probes} probes of {step_s:.0} s, a hold of {:.0} s, an overload of {:.0} s: about {:.0} min{}",
-        search.hold.as_secs_f64(),
-        overload.as_secs_f64(),
-        all.as_secs_f64() / 60.0,
-        search.budget.map(|budget| format!(", at most {budget:?}")).unwrap_or_default()
-    ));
-    match search.budget {
-        Some(budget) if budget < all => Err(Failure::usage(anyhow!(
-            "a budget of {budget:?} is too short: {probes} probes of {step_s:.0} s, the hold and the overload take about \
-             {:.0} min; raise it, or shorten `step`, `hold` and `overload`",
-            (all.as_secs_f64() / 60.0).ceil()
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// Say which error rates no level will be shown to meet at the plan's load, before the time is spent.
-fn warn_of_short_probes(experiment: &CapacityExperiment, workload: &Workload, step_s: f64) {
-    let Some(phase) = workload.measured_phase(&experiment.slos) else { return };
-    let whole_s: f64 = workload.phases.iter().map(|phase| (phase.end - phase.start).as_secs_f64()).sum();
-    let share = (phase.end - phase.start).as_secs_f64() / whole_s;
-    let measured_s = step_s * share - experiment.search.warm_up.unwrap_or_default().as_secs_f64();
-    for slo in &experiment.slos {
-        let per_s = workload.selected_per_s(&slo.filter, phase);
-        if let Some(needed) = failures_take(slo, per_s).filter(|needed| needed.as_secs_f64() > measured_s) {
-            note(format_args!(
-                "warning: at {per_s:.0} requests/s probes must measure for {:.0} s to show that `{}` is met ({}), not {measured_s:.0} s: \
-                 make `step` longer, or ask for less",
-                needed.as_secs_f64().ceil(),
-                slo.name,
-                slo.source
-            ));
-        }
-    }
 }

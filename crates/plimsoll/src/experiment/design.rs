@@ -1,81 +1,69 @@
 //! What one kind of experiment is: which runs it makes, what they show, and how they are judged.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use evidence::ExperimentEnd;
 use judge::Side;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use workload::{LoadedPlan, Redactor, Workload};
+use workload::{LoadedPlan, Redactor};
 
 use super::slot::{MadeRun, SlotPlan};
-use crate::failure::CommandResult;
+use crate::failure::{CommandResult, Failure};
+use crate::manifest::sha256_hex;
 
 /// One kind of experiment. The value is what the list on disk contains of it, with which its runs are judged again; what else
 /// is needed to make them is its subject.
 pub(crate) trait Design: Serialize + DeserializeOwned {
     /// What it is called.
     const TERMS: Terms;
-    /// The end of one that was interrupted.
-    const INTERRUPTED: Self::End;
-
     /// What its runs are made of.
     type Subject;
     /// Which of its runs one is.
-    type Place: Place;
+    type RunPlace: RunPlace;
     /// The runs of a step, measured.
     type Step;
-    /// Why there are no more.
-    type End: Clone + Serialize + DeserializeOwned;
     /// What its steps say together.
     type Judgement: Clone + Serialize + DeserializeOwned;
     /// What is reported.
     type Summary;
 
-    fn source(subject: &Self::Subject) -> Source<'_>;
-
-    /// What makes two sessions the same experiment: everything but the time that it may take.
-    fn definition(subject: &Self::Subject, workload: &Workload) -> serde_json::Result<String>;
-
-    /// Say what it will take; a budget that is too short is refused before anything is started.
-    fn announce(subject: &Self::Subject, workload: &Workload) -> CommandResult<()>;
-
-    fn begin(subject: &Self::Subject, beginning: &Beginning<'_>) -> CommandResult<Self>;
+    fn begin(prepared: &Prepared<Self::Subject>, redactor: &Redactor, loops: u16) -> CommandResult<Self>;
 
     /// Take over what another session may ask for otherwise.
     fn resume(&mut self, subject: &Self::Subject);
 
     /// It may come from others: what is wrong with it or with a run's place, if anything is.
-    fn check(&self, runs: &[RecordedRun<Self::Place>]) -> Result<(), String>;
+    fn check(&self, _runs: &[RecordedRun<Self::RunPlace>]) -> Result<(), String> {
+        Ok(())
+    }
 
     /// The runs of the next step.
     fn next(&self, subject: &Self::Subject, so_far: &SoFar<'_, Self::Step>) -> CommandResult<Next<Self>>;
 
-    fn plan(&self, subject: &Self::Subject, place: &Self::Place) -> CommandResult<SlotPlan>;
+    fn plan(&self, subject: &Self::Subject, place: &Self::RunPlace) -> CommandResult<SlotPlan>;
 
     /// What the runs of a step show, after those `before` it.
     fn measure(
         &self,
         before: &[Self::Step],
-        place: &Self::Place,
+        place: &Self::RunPlace,
         sides: &[Side<'_>],
     ) -> CommandResult<Self::Step>;
 
     /// A step on one line.
     fn line(&self, step: &Self::Step) -> Option<String>;
 
-    fn judge(&self, steps: &[Self::Step], end: Self::End) -> CommandResult<Self::Judgement>;
+    fn judge(&self, steps: &[Self::Step], end: ExperimentEnd) -> CommandResult<Self::Judgement>;
 
-    /// The end of one that could not go on.
-    fn broken(why: String) -> Self::End;
-
-    fn left(&self, steps: &[Self::Step], end: &Self::End) -> Left;
+    fn left(&self, steps: &[Self::Step], end: &ExperimentEnd) -> Remaining;
 
     /// What is reported of one with this name and these steps.
     fn summary(
         &self,
         name: &str,
-        steps: &[Vec<&RecordedRun<Self::Place>>],
+        steps: &[Vec<&RecordedRun<Self::RunPlace>>],
         judgement: Self::Judgement,
     ) -> Self::Summary;
 }
@@ -96,26 +84,26 @@ pub(crate) struct Terms {
     pub(crate) parts: &'static str,
 }
 
-/// Where a subject comes from.
-pub(crate) struct Source<'a> {
-    pub(crate) name: &'a str,
-    /// Its plan.
-    pub(crate) plan: &'a Path,
+/// An experiment before its first run.
+pub(crate) struct Prepared<S> {
+    pub(crate) name: String,
     /// The folder in which its commands run.
-    pub(crate) folder: &'a Path,
+    pub(crate) folder: PathBuf,
+    /// What is offered.
+    pub(crate) plan: LoadedPlan,
+    /// A digest of what makes two sessions the same experiment: everything but the time that it may take.
+    pub(crate) definition: String,
+    pub(crate) subject: S,
 }
 
-/// What an experiment begins with.
-pub(crate) struct Beginning<'a> {
-    pub(crate) plan: &'a LoadedPlan,
-    /// Takes secrets out of what is kept.
-    pub(crate) redactor: Redactor,
-    /// Loops that offer the load.
-    pub(crate) loops: u16,
+/// A digest of what an experiment is made of.
+pub(crate) fn definition(parts: &impl Serialize) -> CommandResult<String> {
+    let text = serde_json::to_string(parts).map_err(Failure::own)?;
+    Ok(sha256_hex(text.as_bytes()))
 }
 
 /// The place of a run.
-pub(crate) trait Place: Serialize + DeserializeOwned {
+pub(crate) trait RunPlace: Serialize + DeserializeOwned {
     /// Its step, from 1.
     fn step(&self) -> u32;
     /// Which of the step's runs it is, from 0.
@@ -141,17 +129,17 @@ pub(crate) struct SoFar<'a, S> {
 }
 
 /// What comes next.
-pub(crate) enum Next<D: Design + ?Sized> {
+pub(crate) enum Next<D: Design> {
     /// Runs at these places, one after the other.
-    Make(Vec<D::Place>),
+    Make(Vec<D::RunPlace>),
     /// Nothing: why.
-    End(D::End),
+    End(ExperimentEnd),
     /// Not known: another version made the steps so far.
     Unknown,
 }
 
 /// What is left to be done after an end.
-pub(crate) enum Left {
+pub(crate) enum Remaining {
     Nothing,
     /// It can be resumed.
     More,

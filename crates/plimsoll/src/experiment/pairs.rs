@@ -11,14 +11,14 @@ use judge::experiment::{
 };
 use serde::{Deserialize, Serialize};
 use stats::Looks;
+use workload::Redactor;
 use workload::experiment::{self, Arm, Experiment, GateMetric};
-use workload::{Redactor, Workload};
 
 use super::definition::check_looks;
-use super::design::{Beginning, Design, Left, Next, Place, RecordedRun, SoFar, Source, Terms};
+use super::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace, SoFar, Terms, definition};
 use super::order::order;
 use super::session::OVERHEAD;
-use super::slot::{SlotPlan, load_seed, planned_s, time_scale};
+use super::slot::{SlotPlan, length, load_seed, time_scale};
 use super::{sampled, visible};
 use crate::arguments::OverrideArguments;
 use crate::failure::{CommandResult, Failure};
@@ -35,85 +35,26 @@ pub(crate) struct PairedArms {
 }
 
 impl PairedArms {
-    pub(crate) fn new(experiment: Experiment, calibration: Option<Calibration>) -> CommandResult<PairedArms> {
-        let slot = match experiment.design.slot {
-            Some(slot) => slot,
-            None => Duration::from_secs_f64(planned_s(&experiment.plan)?),
-        };
-        Ok(PairedArms { experiment, calibration, slot })
-    }
-
-    /// What a pair takes, of which the last took so much.
-    pub(crate) fn pair_takes(&self, last: Option<Duration>) -> Duration {
-        last.map_or(2 * (self.slot + OVERHEAD), |last| last.max(Duration::from_secs(1)))
-    }
-}
-
-/// Pairs of two arms.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Pairs {
-    /// What A and B are.
-    pub(crate) arms: [String; 2],
-    /// How often and how long.
-    design: experiment::Design,
-    /// What decides it.
-    pub(crate) metrics: Vec<GateMetric>,
-}
-
-/// One run of a pair.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct PairedRun {
-    /// The number of its pair, from 1.
-    pair: u32,
-    /// Its arm: 0 is A, 1 is B.
-    arm: usize,
-    /// The order of its pair.
-    order: PairOrder,
-}
-
-impl Place for PairedRun {
-    fn step(&self) -> u32 {
-        self.pair
-    }
-
-    fn side(&self) -> usize {
-        self.arm
-    }
-}
-
-impl Design for Pairs {
-    const TERMS: Terms = Terms {
-        kind: "ab",
-        what: "an experiment",
-        noun: "experiment",
-        steps: "pairs",
-        runs_a_step: 2,
-        parts: "the arms, the plan, the design or the metrics",
-    };
-    const INTERRUPTED: ExperimentEnd = ExperimentEnd::Interrupted;
-
-    type Subject = PairedArms;
-    type Place = PairedRun;
-    type Step = JudgedPair;
-    type End = ExperimentEnd;
-    type Judgement = ExperimentJudgement;
-    type Summary = ExperimentSummary;
-
-    fn source(subject: &PairedArms) -> Source<'_> {
-        let Experiment { name, plan, folder, .. } = &subject.experiment;
-        Source { name, plan, folder }
-    }
-
-    fn definition(subject: &PairedArms, workload: &Workload) -> serde_json::Result<String> {
-        let Experiment { arms, design, metrics, .. } = &subject.experiment;
+    /// The experiment, after it was said what it will take. A budget that is too short is refused.
+    pub(crate) fn prepared(
+        experiment: Experiment,
+        calibration: Option<Calibration>,
+    ) -> CommandResult<Prepared<PairedArms>> {
+        let plan = plan::resolve(&experiment.plan, &OverrideArguments::default())?;
+        let slot = experiment.design.slot.unwrap_or_else(|| length(&plan.workload));
+        let subject = PairedArms { experiment, calibration, slot };
+        subject.announce()?;
+        let Experiment { name, folder, arms, design, metrics, .. } = &subject.experiment;
+        let (name, folder) = (name.clone(), folder.clone());
         let design = experiment::Design { budget: None, ..design.clone() };
-        serde_json::to_string(&(arms, &design, metrics, workload))
+        let definition = definition(&(arms, &design, metrics, &plan.workload))?;
+        Ok(Prepared { name, folder, plan, definition, subject })
     }
 
-    fn announce(subject: &PairedArms, _: &Workload) -> CommandResult<()> {
-        let PairedArms { experiment, .. } = subject;
+    fn announce(&self) -> CommandResult<()> {
+        let experiment = &self.experiment;
         let looks = looks_of(&experiment.design.looks)?;
-        let pair_takes = subject.pair_takes(None);
+        let pair_takes = self.pair_takes(None);
         let minutes = |pairs: u32| (pairs * pair_takes).as_secs_f64() / 60.0;
         let (first, last) = (looks.at()[0], looks.last());
         if let Some(budget) = experiment.design.budget {
@@ -144,18 +85,67 @@ impl Design for Pairs {
         Ok(())
     }
 
-    fn begin(subject: &PairedArms, beginning: &Beginning<'_>) -> CommandResult<Pairs> {
-        let Experiment { arms: [a, b], design, metrics, .. } = &subject.experiment;
-        let arms = [shown(a, b, &beginning.redactor), shown(b, a, &beginning.redactor)];
+    /// What a pair takes, of which the last took so much.
+    pub(crate) fn pair_takes(&self, last: Option<Duration>) -> Duration {
+        last.map_or(2 * (self.slot + OVERHEAD), |last| last.max(Duration::from_secs(1)))
+    }
+}
+
+/// Pairs of two arms.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Pairs {
+    /// What A and B are.
+    pub(crate) arms: [String; 2],
+    /// How often and how long.
+    design: experiment::Design,
+    /// What decides it.
+    pub(crate) metrics: Vec<GateMetric>,
+}
+
+/// One run of a pair.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct PairedRun {
+    /// The number of its pair, from 1.
+    pair: u32,
+    /// Its arm: 0 is A, 1 is B.
+    arm: usize,
+    /// The order of its pair.
+    order: PairOrder,
+}
+
+impl RunPlace for PairedRun {
+    fn step(&self) -> u32 {
+        self.pair
+    }
+
+    fn side(&self) -> usize {
+        self.arm
+    }
+}
+
+impl Design for Pairs {
+    const TERMS: Terms = Terms {
+        kind: "ab",
+        what: "an experiment",
+        noun: "experiment",
+        steps: "pairs",
+        runs_a_step: 2,
+        parts: "the arms, the plan, the design or the metrics",
+    };
+    type Subject = PairedArms;
+    type RunPlace = PairedRun;
+    type Step = JudgedPair;
+    type Judgement = ExperimentJudgement;
+    type Summary = ExperimentSummary;
+
+    fn begin(prepared: &Prepared<PairedArms>, redactor: &Redactor, _: u16) -> CommandResult<Pairs> {
+        let Experiment { arms: [a, b], design, metrics, .. } = &prepared.subject.experiment;
+        let arms = [shown(a, b, redactor), shown(b, a, redactor)];
         Ok(Pairs { arms, design: design.clone(), metrics: metrics.clone() })
     }
 
     fn resume(&mut self, subject: &PairedArms) {
         self.design.budget = subject.experiment.design.budget;
-    }
-
-    fn check(&self, _: &[RecordedRun<PairedRun>]) -> Result<(), String> {
-        Ok(())
     }
 
     fn next(&self, subject: &PairedArms, so_far: &SoFar<'_, JudgedPair>) -> CommandResult<Next<Pairs>> {
@@ -214,17 +204,13 @@ impl Design for Pairs {
         Ok(judge_experiment(&self.rules(&looks_of(&self.design.looks)?), pairs, end))
     }
 
-    fn broken(why: String) -> ExperimentEnd {
-        ExperimentEnd::Broken(why)
-    }
-
-    fn left(&self, pairs: &[JudgedPair], end: &ExperimentEnd) -> Left {
+    fn left(&self, pairs: &[JudgedPair], end: &ExperimentEnd) -> Remaining {
         match end {
             ExperimentEnd::Broken(_) if self.unmeasured(pairs).is_some() => {
-                Left::Same("the first pair would end it again: begin another experiment")
+                Remaining::Same("the first pair would end it again: begin another experiment")
             }
-            ExperimentEnd::Interrupted | ExperimentEnd::Budget | ExperimentEnd::Broken(_) => Left::More,
-            _ => Left::Nothing,
+            ExperimentEnd::Interrupted | ExperimentEnd::Budget | ExperimentEnd::Broken(_) => Remaining::More,
+            _ => Remaining::Nothing,
         }
     }
 

@@ -8,10 +8,10 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use archive::Stored;
-use evidence::Run as _;
+use evidence::{ExperimentEnd, Run as _};
 use serde::{Deserialize, Serialize};
 
-use super::design::{Design, Place as _, RecordedRun, Terms};
+use super::design::{Design, RecordedRun, RunPlace as _, Terms};
 use super::slot::MadeRun;
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
@@ -43,9 +43,9 @@ pub(crate) struct Record<D: Design> {
     #[serde(flatten)]
     pub(crate) design: D,
     /// Its runs, in the order in which they were made.
-    pub(crate) runs: Vec<RecordedRun<D::Place>>,
+    pub(crate) runs: Vec<RecordedRun<D::RunPlace>>,
     /// Why there are no more; none while it is under way.
-    pub(crate) end: Option<D::End>,
+    pub(crate) end: Option<ExperimentEnd>,
     /// How it was judged last.
     pub(crate) judgement: Option<D::Judgement>,
 }
@@ -94,7 +94,7 @@ impl<D: Design> Record<D> {
 
     fn check(&self) -> Result<(), String> {
         let Terms { kind, runs_a_step, .. } = D::TERMS;
-        let is_foreign = |run: &&RecordedRun<D::Place>| {
+        let is_foreign = |run: &&RecordedRun<D::RunPlace>| {
             !is_inside(&run.made.file) || run.place.step() == 0 || run.place.side() >= runs_a_step
         };
         if let Some(run) = self.runs.iter().find(is_foreign) {
@@ -140,8 +140,8 @@ impl<D: Design> Record<D> {
     }
 
     /// The steps of which all runs are there, in the order of their numbers.
-    pub(crate) fn steps(&self) -> Vec<Vec<&RecordedRun<D::Place>>> {
-        let mut by_number: BTreeMap<u32, BTreeMap<usize, &RecordedRun<D::Place>>> = BTreeMap::new();
+    pub(crate) fn steps(&self) -> Vec<Vec<&RecordedRun<D::RunPlace>>> {
+        let mut by_number: BTreeMap<u32, BTreeMap<usize, &RecordedRun<D::RunPlace>>> = BTreeMap::new();
         for run in &self.runs {
             by_number.entry(run.place.step()).or_default().insert(run.place.side(), run);
         }
@@ -156,11 +156,22 @@ impl<D: Design> Record<D> {
         self.runs.retain(|run| complete.contains(&run.place.step()));
     }
 
-    /// The runs of one of the steps, measured. Their evidence is `stored`.
-    pub(crate) fn measured(
+    /// The runs of one of the steps, measured from their files in `folder`.
+    pub(crate) fn measured_in(
+        &self,
+        folder: &Path,
+        before: &[D::Step],
+        runs: &[&RecordedRun<D::RunPlace>],
+    ) -> CommandResult<D::Step> {
+        let stored = runs.iter().map(|run| stored(folder, &run.made)).collect::<CommandResult<Vec<_>>>()?;
+        self.measured(before, runs, &stored)
+    }
+
+    /// The same from their evidence.
+    fn measured(
         &self,
         before: &[D::Step],
-        runs: &[&RecordedRun<D::Place>],
+        runs: &[&RecordedRun<D::RunPlace>],
         stored: &[StoredRun],
     ) -> CommandResult<D::Step> {
         let sides: Vec<_> =
@@ -184,7 +195,7 @@ impl<D: Design> Record<D> {
     /// What is reported of the experiment in `folder`, judged again.
     pub(crate) fn judged_again(&self, folder: &Path) -> CommandResult<D::Summary> {
         let steps = self.received_steps(folder)?;
-        let end = self.end.clone().unwrap_or(D::INTERRUPTED);
+        let end = self.end.clone().unwrap_or(ExperimentEnd::Interrupted);
         let judgement = self.design.judge(&steps, end)?;
         Ok(self.summary(judgement))
     }

@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use workload::{LoadedPlan, Redactor};
+use evidence::ExperimentEnd;
+use workload::Redactor;
 
 use super::arm::NotBegun;
-use super::design::{Beginning, Design, Left, Next, Place as _, RecordedRun, SoFar};
-use super::record::{Record, stored};
+use super::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace as _, SoFar};
+use super::record::Record;
 use super::slot::Slot;
-use crate::arguments::{OverrideArguments, SessionArguments, SlotArguments};
+use crate::arguments::{SessionArguments, SlotArguments};
+use crate::clock;
 use crate::failure::{CommandResult, Failure};
-use crate::manifest::sha256_hex;
 use crate::outputs::note;
 use crate::signals::Listener;
-use crate::{clock, plan};
 
 /// What a run takes besides its load, before any was made.
 pub(crate) const OVERHEAD: Duration = Duration::from_secs(2);
@@ -72,7 +72,7 @@ impl<D: Design> Made<D> {
 
 /// An experiment under way.
 struct Session<'a, D: Design> {
-    subject: &'a D::Subject,
+    prepared: &'a Prepared<D::Subject>,
     options: &'a SessionOptions,
     listener: &'a Listener,
     folder: PathBuf,
@@ -85,44 +85,37 @@ struct Session<'a, D: Design> {
 /// Make the experiment, or what is left of it, and judge it.
 pub(crate) fn run<D: Design>(
     listener: &Listener,
-    subject: &D::Subject,
+    prepared: &Prepared<D::Subject>,
     options: &SessionOptions,
 ) -> CommandResult<Made<D>> {
-    let plan = plan::resolve(D::source(subject).plan, &OverrideArguments::default())?;
-    let definition = D::definition(subject, &plan.workload).map_err(Failure::own)?;
-    let definition = sha256_hex(definition.as_bytes());
-    D::announce(subject, &plan.workload)?;
     let (folder, record) = match &options.resume {
-        Some(folder) => (folder.clone(), resumed(folder, subject, &definition)?),
-        None => begun(subject, options, plan, definition)?,
+        Some(folder) => (folder.clone(), resumed(folder, prepared)?),
+        None => begun(prepared, options)?,
     };
     listener.between_slots();
     let (steps, began) = (Vec::new(), Instant::now());
-    let mut session = Session { subject, options, listener, folder, record, steps, began, took: None };
+    let mut session = Session { prepared, options, listener, folder, record, steps, began, took: None };
     session.read_steps()?;
     let end = session.go_on()?;
     session.end(end)
 }
 
 fn begun<D: Design>(
-    subject: &D::Subject,
+    prepared: &Prepared<D::Subject>,
     options: &SessionOptions,
-    plan: LoadedPlan,
-    definition: String,
 ) -> CommandResult<(PathBuf, Record<D>)> {
-    let redactor = Redactor::new(&plan.workload, &plan.env);
-    let beginning = Beginning { plan: &plan, redactor, loops: options.slots.loops };
-    let design = D::begin(subject, &beginning)?;
-    let started_at = clock::rfc3339(clock::now());
-    let record = Record::begun(design, D::source(subject).name, &started_at, definition);
+    let redactor = Redactor::new(&prepared.plan.workload, &prepared.plan.env);
+    let design = D::begin(prepared, &redactor, options.slots.loops)?;
+    let record =
+        Record::begun(design, &prepared.name, &clock::rfc3339(clock::now()), prepared.definition.clone());
     let folder = record.make_folder(options.folder.as_deref())?;
     record.write(&folder)?;
     Ok((folder, record))
 }
 
-fn resumed<D: Design>(folder: &Path, subject: &D::Subject, definition: &str) -> CommandResult<Record<D>> {
+fn resumed<D: Design>(folder: &Path, prepared: &Prepared<D::Subject>) -> CommandResult<Record<D>> {
     let mut record: Record<D> = Record::read(folder)?;
-    if record.definition != definition {
+    if record.definition != prepared.definition {
         return Err(Failure::usage(anyhow!(
             "{}: {} have changed since it began; begin another {}",
             folder.display(),
@@ -132,7 +125,7 @@ fn resumed<D: Design>(folder: &Path, subject: &D::Subject, definition: &str) -> 
     }
     record.drop_incomplete();
     record.end = None;
-    record.design.resume(subject);
+    record.design.resume(&prepared.subject);
     note(format_args!("resumed with {} {}", record.steps().len(), D::TERMS.steps));
     Ok(record)
 }
@@ -141,20 +134,20 @@ impl<D: Design> Session<'_, D> {
     /// Measure the steps that are there.
     fn read_steps(&mut self) -> CommandResult<()> {
         for runs in self.record.steps() {
-            let step = measured(&self.folder, &self.record, &self.steps, &runs)?;
+            let step = self.record.measured_in(&self.folder, &self.steps, &runs)?;
             self.steps.push(step);
         }
         Ok(())
     }
 
     /// Make steps until there is a reason to make no more.
-    fn go_on(&mut self) -> CommandResult<D::End> {
+    fn go_on(&mut self) -> CommandResult<ExperimentEnd> {
         loop {
             if self.listener.interrupted() {
-                return Ok(D::INTERRUPTED);
+                return Ok(ExperimentEnd::Interrupted);
             }
             let so_far = SoFar { steps: &self.steps, elapsed: self.began.elapsed(), took: self.took };
-            let places = match self.record.design.next(self.subject, &so_far)? {
+            let places = match self.record.design.next(&self.prepared.subject, &so_far)? {
                 Next::Make(places) => places,
                 Next::End(end) => return Ok(end),
                 Next::Unknown => {
@@ -169,11 +162,11 @@ impl<D: Design> Session<'_, D> {
             let began = Instant::now();
             match self.make(places) {
                 Ok(()) => self.took = Some(began.elapsed()),
-                Err(NotBegun::Interrupted) => return Ok(D::INTERRUPTED),
+                Err(NotBegun::Interrupted) => return Ok(ExperimentEnd::Interrupted),
                 Err(NotBegun::NotReady(why)) if self.steps.is_empty() => {
                     return Err(Failure::usage(NotReady(why)));
                 }
-                Err(NotBegun::NotReady(why)) => return Ok(D::broken(why)),
+                Err(NotBegun::NotReady(why)) => return Ok(ExperimentEnd::Broken(why)),
                 Err(NotBegun::Failed(failure)) => {
                     note_kept(&self.folder);
                     return Err(failure);
@@ -183,14 +176,14 @@ impl<D: Design> Session<'_, D> {
     }
 
     /// Make the runs of a step, and measure them.
-    fn make(&mut self, places: Vec<D::Place>) -> Result<(), NotBegun> {
+    fn make(&mut self, places: Vec<D::RunPlace>) -> Result<(), NotBegun> {
         let first = self.record.runs.len();
         for place in places {
-            let plan = self.record.design.plan(self.subject, &place)?;
+            let plan = self.record.design.plan(&self.prepared.subject, &place)?;
             note(&plan.title);
             let slot = Slot {
                 plan: &plan,
-                commands_in: D::source(self.subject).folder,
+                commands_in: &self.prepared.folder,
                 folder: &self.folder,
                 options: &self.options.slots,
                 listener: self.listener,
@@ -201,7 +194,7 @@ impl<D: Design> Session<'_, D> {
         }
         let mut runs: Vec<_> = self.record.runs[first..].iter().collect();
         runs.sort_by_key(|run| run.place.side());
-        let step = measured(&self.folder, &self.record, &self.steps, &runs)?;
+        let step = self.record.measured_in(&self.folder, &self.steps, &runs)?;
         if let Some(line) = self.record.design.line(&step) {
             note(line);
         }
@@ -209,7 +202,7 @@ impl<D: Design> Session<'_, D> {
         Ok(())
     }
 
-    fn end(mut self, end: D::End) -> CommandResult<Made<D>> {
+    fn end(mut self, end: ExperimentEnd) -> CommandResult<Made<D>> {
         let judgement = self.record.design.judge(&self.steps, end.clone())?;
         let left = self.record.design.left(&self.steps, &end);
         self.record.end = Some(end);
@@ -217,24 +210,13 @@ impl<D: Design> Session<'_, D> {
         self.record.write(&self.folder)?;
         let folder = self.folder.display();
         match left {
-            Left::Nothing => note(format_args!("the runs are in {folder}")),
-            Left::More => note_kept(&self.folder),
-            Left::Same(why) => note(format_args!("the runs are in {folder}; {why}")),
+            Remaining::Nothing => note(format_args!("the runs are in {folder}")),
+            Remaining::More => note_kept(&self.folder),
+            Remaining::Same(why) => note(format_args!("the runs are in {folder}; {why}")),
         }
         let Session { folder, record, steps, took, .. } = self;
         Ok(Made { folder, record, steps, judgement, took })
     }
-}
-
-/// The runs of a step in `folder`, measured.
-fn measured<D: Design>(
-    folder: &Path,
-    record: &Record<D>,
-    before: &[D::Step],
-    runs: &[&RecordedRun<D::Place>],
-) -> CommandResult<D::Step> {
-    let stored = runs.iter().map(|run| stored(folder, &run.made)).collect::<CommandResult<Vec<_>>>()?;
-    record.measured(before, runs, &stored)
 }
 
 /// Say where the runs are of what did not come to its end.

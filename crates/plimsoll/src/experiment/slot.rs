@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use archive::Stored;
 use evidence::Run as _;
 use serde::{Deserialize, Serialize};
-use workload::LoadedPlan;
 use workload::draw::mix;
 use workload::experiment::Arm;
+use workload::{LoadedPlan, Workload};
 
 use super::arm::{ArmPlace, NotBegun, addresses};
 use crate::arguments::{OutputArguments, OverrideArguments, RunOptionArguments, SlotArguments};
@@ -159,14 +159,13 @@ fn made(path: &Path) -> CommandResult<MadeRun> {
 /// How many times as long each duration of the plan becomes, so that a run is as long as its slot.
 pub(crate) fn time_scale(plan: &Path, slot: Option<Duration>) -> CommandResult<Option<f64>> {
     let Some(slot) = slot else { return Ok(None) };
-    let length = planned_s(plan)?;
+    let length = length(&plan::resolve(plan, &OverrideArguments::default())?.workload).as_secs_f64();
     Ok((length > 0.0).then(|| slot.as_secs_f64() / length))
 }
 
-/// How long the plan is, in seconds.
-pub(crate) fn planned_s(plan: &Path) -> CommandResult<f64> {
-    let plan = plan::resolve(plan, &OverrideArguments::default())?;
-    Ok(plan.workload.phases.last().map_or(0.0, |phase| phase.end.as_secs_f64()))
+/// How long a load is.
+pub(crate) fn length(workload: &Workload) -> Duration {
+    workload.phases.last().map_or(Duration::ZERO, |phase| phase.end)
 }
 
 /// The seed of the load of step `number`: the same arrivals and data in all of its runs.

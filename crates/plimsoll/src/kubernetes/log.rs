@@ -3,11 +3,10 @@
 //! For a script, k6's summary precedes the report, and a line separates them: the summary is shown as it was printed, while
 //! the report is rendered again from the run file that was fetched.
 
+use crate::outputs::REPORT_BEGINS;
+
 /// Begins the line about the run file.
 const RUN_FILE: &str = "plimsoll-run-file ";
-
-/// The line between a script's summary and the report.
-pub(crate) const REPORT_BEGINS: &str = "plimsoll-report";
 
 /// What is known of a run file that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]

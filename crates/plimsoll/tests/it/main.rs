@@ -41,6 +41,7 @@ mod k6_scripts;
 mod k6_teardown;
 mod k6_virtual_hosts;
 mod k6_workers;
+mod kept_experiments;
 mod kept_files;
 mod kubernetes;
 mod kubernetes_scripts;

@@ -2,11 +2,11 @@
 
 use evidence::capacity::{
     CapacityJudgement, CapacityLevel, CapacitySlo, LevelVerdict, OverloadPart, Recovery, ResourceUse,
-    SearchEnd, shown_level,
+    shown_level,
 };
 
 use super::CapacitySummary;
-use crate::number;
+use crate::{experiment, number};
 
 /// The answer in one line: `holds 306.2, breaks 331.1 arrivals/s, 95 % [306.2, 331.1]`.
 pub(super) fn answer(judgement: &CapacityJudgement) -> String {
@@ -25,17 +25,12 @@ pub(super) fn answer(judgement: &CapacityJudgement) -> String {
 /// What it rests on.
 pub(super) fn basis(summary: &CapacitySummary) -> String {
     let judgement = &summary.judgement;
-    let end = match &judgement.end {
-        SearchEnd::Complete => "It is complete.".to_owned(),
-        SearchEnd::Budget => "It ended with its budget.".to_owned(),
-        SearchEnd::Interrupted => "It was interrupted.".to_owned(),
-        SearchEnd::Broken(why) => format!("It could not go on: {why}"),
-    };
     format!(
-        "{} probes of {}; the generator is proven for {} requests/s. {end}",
+        "{} probes of {}; the generator is proven for {} requests/s. {}",
         judgement.probes.len(),
         number::length(summary.step_s),
         number::plain(summary.proven_per_s.round()),
+        experiment::end(&judgement.end),
     )
 }
 

@@ -76,11 +76,13 @@ pub(super) fn basis(judgement: &ExperimentJudgement) -> String {
     )
 }
 
-fn end(end: &ExperimentEnd) -> String {
+/// How it ended.
+pub(crate) fn end(end: &ExperimentEnd) -> String {
     match end {
         ExperimentEnd::Decided => "It ended when it was decided.".to_owned(),
         ExperimentEnd::LastLook => "It ended with the last look.".to_owned(),
         ExperimentEnd::Futile => "It ended because more pairs were not likely to decide it.".to_owned(),
+        ExperimentEnd::Complete => "It is complete.".to_owned(),
         ExperimentEnd::Budget => "It ended with its budget.".to_owned(),
         ExperimentEnd::Interrupted => "It was interrupted.".to_owned(),
         ExperimentEnd::Broken(why) => format!("It could not go on: {why}"),

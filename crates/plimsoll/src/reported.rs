@@ -1,0 +1,22 @@
+//! The report of a run file that was written elsewhere.
+
+use std::path::Path;
+
+use crate::arguments::OutputArguments;
+use crate::failure::CommandResult;
+use crate::outputs::PreopenedReports;
+use crate::received::Received;
+use crate::{judged, outputs};
+
+/// Judge it again, with the rules of today, and write its reports; the verdict's exit code.
+pub(crate) fn report(path: &Path, asked: &OutputArguments) -> CommandResult<u8> {
+    Received::check([path])?;
+    let opened = PreopenedReports::all(asked.named())?;
+    let received = Received::at([path])?;
+    received.reach().confine();
+    let judged = judged::judge(received.read_one()?)?;
+    let file = path.display().to_string();
+    let summary = judged.summary.with_files(&[("evidence", &file)]);
+    outputs::write(&summary, asked, &opened)?;
+    Ok(outputs::exit_code(judged.judgement.verdict, asked.reports.inconclusive))
+}
