@@ -6,7 +6,6 @@ use std::fs;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use rustix::process::Signal;
 use serde_json::Value;
 use testbed::{Behaviour, Target};
 
@@ -121,28 +120,6 @@ fn a_target_beyond_its_objective_at_the_lowest_load_fails() {
 }
 
 #[test]
-fn an_interrupted_search_keeps_its_probes_and_goes_on() {
-    let target = testbed::http(Behaviour::ok()).unwrap();
-    let folder = experiment(target.addr(), "to = \"60/s\"\n");
-    let mut run = folder.start(&["capacity", "ex.toml", "-o", "out.capacity", "--quiet"]);
-    run.until("some probes were made", || runs(&folder) >= 3);
-    run.signal(Signal::INT);
-    run.end()
-        .exits_with(4)
-        .stdout_contains(&["It was interrupted"])
-        .stderr_contains(&["--resume out.capacity"]);
-    let made = runs(&folder);
-    assert!(made < 8);
-    let changed =
-        folder.plimsoll(&["capacity", "ex.toml", "--resume", "out.capacity", "--seed", "9", "--quiet"]);
-    changed.exits_with(2).stderr_contains(&["have changed since it began"]);
-    let resumed = folder.plimsoll(&["capacity", "ex.toml", "--resume", "out.capacity", "--quiet"]);
-    let goes_on = format!("resumed with {made} probes");
-    resumed.exits_with(4).stderr_contains(&[&goes_on]).stdout_contains(&["holds 60"]);
-    assert_eq!(runs(&folder), 8);
-}
-
-#[test]
 fn a_budget_that_is_too_short_is_refused_before_anything_is_sent() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = experiment(target.addr(), "to = \"60/s\"\nbudget = \"20s\"\n");
@@ -171,17 +148,6 @@ fn an_arm_that_does_not_start_ends_the_search() {
         "exit status: 7",
         "no such database at 8",
     ]);
-}
-
-#[test]
-fn an_arm_that_stops_to_be_ready_leaves_the_search_invalid() {
-    let target = testbed::http(Behaviour::ok()).unwrap();
-    let folder = experiment(target.addr(), "to = \"60/s\"\n");
-    let text = folder.read("ex.toml");
-    let reset = "[arms.service]\nreset = \"echo x >> count; test $(wc -l < count) -lt 3\"\n";
-    folder.write("ex.toml", text.replace("[arms.service]\n", reset));
-    let ran = folder.plimsoll(&["capacity", "ex.toml", "--quiet"]);
-    ran.exits_with(5).stdout_contains(&["could not go on", "probe 3 could not be made ready, 3 times"]);
 }
 
 #[test]
