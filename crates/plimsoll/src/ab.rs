@@ -47,7 +47,7 @@ fn reported(arguments: &AbArguments) -> CommandResult<Option<ExperimentJudgement
         }
         (made(arguments, experiment)?, PreopenedReports::default())
     };
-    outputs::write_experiment(&summary, &session.outputs.files, &reports)?;
+    outputs::write_reported(&summary, &session.outputs.files, &reports)?;
     Ok(Some(summary.judgement))
 }
 

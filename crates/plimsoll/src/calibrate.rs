@@ -1,10 +1,9 @@
 //! `plimsoll calibrate`: how much runs of the same program differ on this host under this load, and so which changes an
 //! experiment can see.
 
-use std::path::Path;
 use std::time::Duration;
 
-use ::report::experiment::{CalibrationSummary, VisibleChanges, calibration as render};
+use ::report::experiment::{CalibrationSummary, VisibleChanges};
 use evidence::ExperimentEnd;
 
 use crate::arguments::CalibrateArguments;
@@ -12,8 +11,8 @@ use crate::experiment::pairs::{PairedArms, Pairs};
 use crate::experiment::session::{self, SessionOptions};
 use crate::experiment::visible::{self, KnownDeviation};
 use crate::experiment::{calibration, definition};
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::{self, note};
+use crate::failure::CommandResult;
+use crate::outputs::{self, PreopenedReports, note};
 use crate::signals::Listener;
 
 /// The pairs were not made.
@@ -51,14 +50,7 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> CommandResult<u8> {
         visible: visible.collect(),
         unknown: &unknown,
     };
-    if arguments.json.as_deref() != Some(Path::new("-")) {
-        let (style, width) = outputs::terminal();
-        outputs::print(&render(&summary, style, width))?;
-    }
-    if let Some(json) = &arguments.json {
-        let text = serde_json::to_string_pretty(&found).map_err(Failure::own)?;
-        outputs::put(json, &format!("{text}\n"))?;
-    }
+    outputs::write_reported(&summary, &arguments.reports, &PreopenedReports::default())?;
     note(format_args!("`plimsoll ab` uses it from now on; it is kept in {}", path.display()));
     Ok(0)
 }

@@ -31,6 +31,6 @@ pub(crate) fn capacity(arguments: &CapacityArguments) -> CommandResult<u8> {
         let made = session::run::<Search>(&listener, &search, &SessionOptions::of(asked))?;
         (made.summary(), PreopenedReports::default())
     };
-    outputs::write_capacity(&summary, &asked.outputs.files, &reports)?;
+    outputs::write_reported(&summary, &asked.outputs.files, &reports)?;
     Ok(outputs::exit_code(summary.judgement.verdict, asked.outputs.inconclusive))
 }

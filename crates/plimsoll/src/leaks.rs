@@ -3,14 +3,16 @@
 
 use std::path::Path;
 
+use ::report::leaks::{LeakLine, LeaksSummary};
 use anyhow::anyhow;
 use archive::Stored;
-use evidence::TerminalText;
+use evidence::Verdict;
 use judge::leaks::{Leak, LeakAnswer};
 
 use crate::arguments::LeaksArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::judged::StoredRun;
+use crate::outputs::PreopenedReports;
 use crate::received::Received;
 use crate::run_file::Keep;
 use crate::{integrity, outputs, watched};
@@ -26,48 +28,55 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
             return Err(Failure::usage(anyhow!("name one run file, or `--for 30m` and what to watch")));
         };
         let received = Received::at([Path::new(file)])?;
+        let opened = PreopenedReports::all(arguments.reports.named())?;
         received.reach().confine();
-        return answer(received.read_one()?, arguments);
+        return answer(received.read_one()?, arguments, &opened);
     };
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
     let subjects = watched::watched(&arguments.subjects, None)?;
     let file = watched::watch(subjects, Some(length), keep)?;
-    answer(Stored::open(file.path()).map_err(Failure::usage)?, arguments)
+    answer(Stored::open(file.path()).map_err(Failure::usage)?, arguments, &PreopenedReports::default())
 }
 
 /// The answer for a run file. Changed evidence shows and excludes nothing.
-fn answer(run: Stored, arguments: &LeaksArguments) -> CommandResult<u8> {
+fn answer(run: Stored, arguments: &LeaksArguments, opened: &PreopenedReports) -> CommandResult<u8> {
     let StoredRun { run, workload, provenance } = StoredRun::of(run)?;
     let invalid = integrity::state(provenance, run.path())?;
     let answers = judge::leaks::of(&run, &workload, arguments.margin_of(&workload)).map_err(Failure::own)?;
-    let Some(code) = invalid else { return print(&answers) };
-    // That there are none may be the change.
-    if !answers.is_empty() {
-        print(&answers)?;
-    }
-    Ok(code)
-}
-
-fn print(answers: &[LeakAnswer]) -> CommandResult<u8> {
-    if answers.is_empty() {
-        let why = "nothing was observed that could show a leak: watch a process (`process = { port = … }` in the plan)";
-        return Err(Failure::usage(anyhow!(why)));
-    }
-    let mut text = TerminalText::default();
-    for LeakAnswer { series, answer, because } in answers {
-        let label = series.label();
-        let part = if label.is_empty() { label } else { format!(" ({label})") };
-        text.line(format_args!("{:<12}  {} of {}{part}", answer.to_string(), series.name, series.target));
-        text.line(format_args!("              {because}"));
-    }
-    if answers.iter().any(|answer| answer.answer == Leak::Undetermined) {
-        text.line("M4 leak-claim: what is UNDETERMINED shows no leak and excludes none.");
-    }
-    outputs::print(&text)?;
-    // The gravest comes first.
-    Ok(match answers[0].answer {
+    let Some(gravest) = answers.first() else {
+        // That there are none may be the change.
+        return invalid.ok_or_else(|| {
+            Failure::usage(anyhow!(
+                "nothing was observed that could show a leak: watch a process (`process = {{ port = … }}` in the plan)"
+            ))
+        });
+    };
+    let is_undetermined = |answer: &LeakAnswer| answer.answer == Leak::Undetermined;
+    let note = "M4 leak-claim: what is UNDETERMINED shows no leak and excludes none.";
+    let summary = LeaksSummary {
+        name: workload.name.clone(),
+        answers: answers.iter().map(line).collect(),
+        note: answers.iter().any(is_undetermined).then(|| note.to_owned()),
+    };
+    outputs::write_reported(&summary, &arguments.reports, opened)?;
+    Ok(invalid.unwrap_or(match gravest.answer {
         Leak::Leak => LEAKING,
         Leak::Growing | Leak::Undetermined => UNDECIDED,
         Leak::NoLeak => 0,
-    })
+    }))
+}
+
+fn line(LeakAnswer { series, answer, because }: &LeakAnswer) -> LeakLine {
+    let label = series.label();
+    let part = if label.is_empty() { label } else { format!(" ({label})") };
+    LeakLine {
+        series: format!("{} of {}{part}", series.name, series.target),
+        answer: answer.to_string(),
+        verdict: match answer {
+            Leak::Leak => Verdict::Fail,
+            Leak::Growing | Leak::Undetermined => Verdict::Inconclusive,
+            Leak::NoLeak => Verdict::Pass,
+        },
+        because: because.clone(),
+    }
 }

@@ -4,10 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use ::report::capacity::{self, CapacitySummary};
-use ::report::experiment::{self, ExperimentSummary};
 use ::report::summary::Comparison;
-use ::report::{Detail, Style, Summary, comparison};
+use ::report::{Detail, Reported, Style, Summary, comparison, document};
 use evidence::{TerminalText, Verdict};
 
 use crate::arguments::{CompareArguments, OnInconclusive, OutputArguments, ReportFileArguments};
@@ -77,59 +75,40 @@ pub(crate) fn write_comparison(
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
     let CompareArguments { html, md, json, .. } = asked;
-    let files: [RenderOf<Comparison>; 3] = [comparison::html, comparison::markdown, comparison::json];
-    let laid_out = LaidOut { what: comparison, terminal: comparison::terminal, files: &files };
-    laid_out.write(&[html, md, json].map(Option::as_deref), opened)
-}
-
-/// The same of an experiment.
-pub(crate) fn write_experiment(
-    summary: &ExperimentSummary,
-    asked: &ReportFileArguments,
-    opened: &PreopenedReports,
-) -> CommandResult<()> {
-    let files: [RenderOf<ExperimentSummary>; 4] =
-        [experiment::html, experiment::markdown, experiment::json, experiment::junit];
-    let laid_out = LaidOut { what: summary, terminal: experiment::terminal, files: &files };
-    laid_out.write(&asked.named(), opened)
-}
-
-/// The same of a capacity search.
-pub(crate) fn write_capacity(
-    summary: &CapacitySummary,
-    asked: &ReportFileArguments,
-    opened: &PreopenedReports,
-) -> CommandResult<()> {
-    let files: [RenderOf<CapacitySummary>; 4] =
-        [capacity::html, capacity::markdown, capacity::json, capacity::junit];
-    let laid_out = LaidOut { what: summary, terminal: capacity::terminal, files: &files };
-    laid_out.write(&asked.named(), opened)
-}
-
-/// Lays something out for a file.
-type RenderOf<T> = fn(&T) -> String;
-
-/// Something with its layouts.
-struct LaidOut<'a, T> {
-    what: &'a T,
-    terminal: fn(&T, Style, usize) -> TerminalText,
-    /// For each file that can be named.
-    files: &'a [RenderOf<T>],
-}
-
-impl<T> LaidOut<'_, T> {
-    fn write(&self, named: &[Option<&Path>], opened: &PreopenedReports) -> CommandResult<()> {
-        if !named.contains(&Some(Path::new("-"))) {
-            let (style, width) = terminal();
-            print(&(self.terminal)(self.what, style, width))?;
-        }
-        for (path, render) in named.iter().zip(self.files) {
-            if let Some(path) = path {
-                opened.put(path, &render(self.what))?;
-            }
-        }
-        Ok(())
+    if ![html, md, json].contains(&&Some("-".into())) {
+        let (style, width) = terminal();
+        print(&comparison::terminal(comparison, style, width))?;
     }
+    let forms: [fn(&Comparison) -> String; 3] = [comparison::html, comparison::markdown, comparison::json];
+    for (path, form) in [html, md, json].into_iter().zip(forms) {
+        if let Some(path) = path {
+            opened.put(path, &form(comparison))?;
+        }
+    }
+    Ok(())
+}
+
+/// The same of any other result.
+pub(crate) fn write_reported(
+    reported: &impl Reported,
+    asked: &ReportFileArguments,
+    opened: &PreopenedReports,
+) -> CommandResult<()> {
+    let document = reported.document();
+    if !asked.named().contains(&Some(Path::new("-"))) {
+        let (style, width) = terminal();
+        print(&document::terminal(&document, style, width))?;
+    }
+    let forms: [&dyn Fn() -> String; 4] =
+        [&|| document::html(&document), &|| document::markdown(&document), &|| reported.json(), &|| {
+            document::junit(&document)
+        }];
+    for (path, form) in asked.named().iter().zip(forms) {
+        if let Some(path) = path {
+            opened.put(path, &form())?;
+        }
+    }
+    Ok(())
 }
 
 /// How text for standard output is laid out: colours on terminals alone, and its width.

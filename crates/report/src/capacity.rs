@@ -1,20 +1,25 @@
-//! Capacity searches as text for a terminal, HTML with the plot of load against response time, Markdown, JUnit and JSON.
+//! Capacity searches: the answer, load against response time, what limits it, and every probe.
 
+mod document;
 mod format;
-mod html;
-mod json;
-mod junit;
-mod markdown;
-mod terminal;
 
 use evidence::capacity::{CapacityJudgement, ProbeStage};
 use serde::Serialize;
 
-pub use html::html;
-pub use json::json;
-pub use junit::junit;
-pub use markdown::markdown;
-pub use terminal::terminal;
+use crate::document::{Document, Reported};
+
+/// The name and version of the schema. A field may be added within a version, never change its meaning.
+const SCHEMA: &str = "plimsoll.capacity/1";
+
+impl Reported for CapacitySummary {
+    fn document(&self) -> Document {
+        document::of(self)
+    }
+
+    fn json(&self) -> String {
+        crate::json::with_schema(SCHEMA, self)
+    }
+}
 
 /// A search, for the renderers.
 #[derive(Debug, Clone, Serialize)]

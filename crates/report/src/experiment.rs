@@ -1,26 +1,31 @@
-//! An experiment as text, HTML, Markdown, JSON and JUnit: the verdict, the effect on each metric with its interval and what
-//! could have been seen, what limits it, what else moved, and every pair.
+//! Experiments: the verdict, the effect on each metric with its interval and what could have been seen, what limits it, what
+//! else moved, and every pair.
 
 mod calibration;
 mod costs;
+mod document;
 mod dots;
 mod format;
-mod html;
-mod json;
-mod junit;
-mod markdown;
-mod terminal;
 
 use evidence::{ExperimentJudgement, PairOrder};
 pub(crate) use format::end;
 use serde::Serialize;
 
-pub use calibration::{CalibrationSummary, VisibleChanges, calibration};
-pub use html::html;
-pub use json::{SCHEMA, json};
-pub use junit::junit;
-pub use markdown::markdown;
-pub use terminal::terminal;
+use crate::document::{Document, Reported};
+pub use calibration::{CalibrationSummary, VisibleChanges};
+
+/// The name and version of the schema. A field may be added within a version, never change its meaning.
+pub const SCHEMA: &str = "plimsoll.experiment/1";
+
+impl Reported for ExperimentSummary {
+    fn document(&self) -> Document {
+        document::of(self)
+    }
+
+    fn json(&self) -> String {
+        crate::json::with_schema(SCHEMA, self)
+    }
+}
 
 /// An experiment, for the renderers.
 #[derive(Debug, Clone, Serialize)]

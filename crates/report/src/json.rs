@@ -95,6 +95,18 @@ pub fn json(summary: &Summary) -> String {
     pretty(&document)
 }
 
+#[derive(Serialize)]
+struct WithSchema<'a, T> {
+    schema: &'static str,
+    #[serde(flatten)]
+    content: &'a T,
+}
+
+/// Content after the name and version of its schema, as [`pretty`] writes it.
+pub(crate) fn with_schema(schema: &'static str, content: &impl Serialize) -> String {
+    pretty(&WithSchema { schema, content })
+}
+
 /// The document as indented JSON. Characters in its texts that are not visible are written as JSON's escapes: a reader
 /// gets the same texts, and a terminal nothing to act on.
 pub(crate) fn pretty(document: &impl Serialize) -> String {

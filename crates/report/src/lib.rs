@@ -7,11 +7,13 @@
 pub mod capacity;
 mod card;
 pub mod comparison;
+pub mod document;
 pub mod experiment;
 pub mod export;
 pub mod html;
 pub mod json;
 pub mod junit;
+pub mod leaks;
 pub mod live;
 pub mod markdown;
 pub mod number;
@@ -22,6 +24,7 @@ pub mod terminal;
 mod test_suite;
 mod text;
 
+pub use document::{Document, Reported};
 pub use html::html;
 pub use json::json;
 pub use junit::junit;

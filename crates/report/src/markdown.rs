@@ -54,7 +54,7 @@ pub(crate) fn fitted(mut out: String, most: usize) -> String {
 }
 
 /// The emoji of a verdict.
-fn sign(verdict: Verdict) -> &'static str {
+pub(crate) fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "✅",
         Verdict::Fail => "❌",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::session::longer_than_0;
-use super::{SessionArguments, SlotArguments};
+use super::{ReportFileArguments, SessionArguments, SlotArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -105,11 +105,10 @@ pub(crate) struct CalibrateArguments {
     /// Where the calibration is kept [default: by host and workload, in the user's cache folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) calibration: Option<PathBuf>,
-    /// Write the calibration as JSON; `-` is standard output
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) slots: SlotArguments,
+    #[command(flatten)]
+    pub(crate) reports: ReportFileArguments,
 }
 
 pub(super) const CALIBRATE_EXAMPLES: &str = "\

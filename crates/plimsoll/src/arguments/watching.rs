@@ -7,6 +7,8 @@ use clap::Args;
 use judge::leaks::LeakMargin;
 use workload::{Workload, units};
 
+use super::ReportFileArguments;
+
 pub(crate) const MONITOR_EXAMPLES: &str = "\
 Examples:
   plimsoll monitor :8000                          the process that listens on this port, with its descendants
@@ -79,6 +81,8 @@ pub(crate) struct LeaksArguments {
     /// UNDETERMINED unless the run is three times as long as the margin takes for one
     #[arg(long, value_name = "SIZE", value_parser = step)]
     pub(crate) step: Option<f64>,
+    #[command(flatten)]
+    pub(crate) reports: ReportFileArguments,
 }
 
 impl LeaksArguments {

@@ -112,10 +112,9 @@ fn every_watched_target_is_identified_and_no_password_is_stored() {
     let bytes = std::fs::read(folder.path(&file)).unwrap();
     assert!(!bytes.windows(10).any(|window| window == b"geheim3000") && !ran.stdout.contains("geheim3000"));
     let leaks = folder.plimsoll(&["leaks", &file]);
-    leaks.exits_with(4).stdout_contains(&[
-        "UNDETERMINED  go_memstats_heap_alloc_bytes of shop",
-        "UNDETERMINED  rss of shop",
-    ]);
+    leaks
+        .exits_with(4)
+        .stdout_contains(&["UNDETERMINED go_memstats_heap_alloc_bytes of shop", "UNDETERMINED rss of shop"]);
 }
 
 #[test]

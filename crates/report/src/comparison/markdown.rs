@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::format;
-use crate::markdown::{MAX_BYTES, MAX_NAME, MAX_TEXT, findings, fitted, text};
+use crate::markdown::{MAX_BYTES, MAX_NAME, MAX_TEXT, findings, fitted, sign, text};
 use crate::summary::{Comparison, Measure, PhaseTable};
 
 /// The measures of an endpoint that are shown.
@@ -15,7 +15,8 @@ pub fn markdown(comparison: &Comparison) -> String {
     let mut out = String::new();
     let judgement = &comparison.judgement;
     // Writing to a String cannot fail, so the results of `writeln!` are ignored in this file.
-    let _ = writeln!(out, "## 📏 {}\n\n{}\n", judgement.verdict, text(&judgement.because, MAX_TEXT));
+    let (sign, because) = (sign(judgement.verdict), text(&judgement.because, MAX_TEXT));
+    let _ = writeln!(out, "## {sign} {}\n\n{because}\n", judgement.verdict);
     for side in &comparison.sides {
         let (name, end) = (text(&side.name, MAX_TEXT), text(&side.run.end_in_words(), MAX_TEXT));
         let _ =

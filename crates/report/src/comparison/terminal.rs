@@ -126,7 +126,7 @@ fn foot(page: &mut Page, comparison: &Comparison) {
     }
 }
 
-fn columns(sides: usize) -> Vec<Column> {
+fn columns(sides: usize) -> Vec<Column<'static>> {
     let values = (0..sides).map(|side| Column { head: HEADS[side % HEADS.len()][0], rank: 0 });
     let differences = (1..sides).flat_map(|side| {
         let [_, difference, ratio] = HEADS[side % HEADS.len()];

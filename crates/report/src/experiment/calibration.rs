@@ -1,12 +1,12 @@
-//! A calibration as text for a terminal: the noise of each metric, and the changes that an experiment can see.
+//! A calibration: the noise of each metric, and the changes that an experiment can see.
 
-use evidence::{Calibration, EffectScale, MetricNoise, TerminalText};
+use evidence::{Calibration, EffectScale, MetricNoise};
 
+use crate::document::{
+    Block, Document, DocumentCell, DocumentRow, DocumentTable, Paragraph, ParagraphKind, Reported, Section,
+    VerdictBlock, columns,
+};
 use crate::number;
-use crate::terminal::Style;
-use crate::terminal::line::Tone;
-use crate::terminal::page::{Label, Page};
-use crate::terminal::table::{Cell, Column, Table};
 
 /// The smallest changes of a metric that are found.
 #[derive(Debug, Clone)]
@@ -34,47 +34,73 @@ pub struct CalibrationSummary<'a> {
     pub unknown: &'a [(String, String)],
 }
 
-/// The calibration as text, no line wider than `width` columns.
-pub fn calibration(summary: &CalibrationSummary<'_>, style: Style, width: usize) -> TerminalText {
-    let found = summary.calibration;
-    let mut page = Page::new(width);
-    page.labelled(
-        Label::new("CALIBRATED", 12),
-        Tone::Good,
-        Tone::Strong,
-        &format!("{}: {} pairs of A against A, {} s under load each", found.name, found.pairs, found.slot_s),
-    );
-    page.paragraph(Label::indent(3), Tone::Dim, &host(found));
-    page.gap();
-    page.table(&noise(&found.metrics));
-    page.paragraph(
-        Label::indent(2),
-        Tone::Normal,
-        &format!(
+impl Reported for CalibrationSummary<'_> {
+    fn document(&self) -> Document {
+        let found = self.calibration;
+        let error = format!(
             "{} pairs know a standard deviation to × {:.2} (80 %). Within a run: what more or longer slots reduce; between \
              starts: what only more pairs reduce.",
-            found.pairs, summary.error
-        ),
-    );
-    page.heading("Smallest change that is found with 95 %", "  at the limit of each deviation");
-    page.table(&smallest(summary));
-    for (noise, visible) in found.metrics.iter().zip(&summary.visible) {
-        let best = visible.smallest[3];
-        if best.is_none_or(|best| best > visible.margin) {
-            let text = format!(
-                "margin-not-visible: {}: even in {} min a change of {} may be missed; its margin is {}.",
-                noise.name,
-                summary.minutes[3],
-                best.map_or("any size".to_owned(), |best| percent(best, noise.scale)),
-                percent(visible.margin, noise.scale)
-            );
-            page.paragraph(Label::indent(2), Tone::Warn, &text);
+            found.pairs, self.error
+        );
+        let noise = vec![
+            Block::Table(noise(&found.metrics)),
+            Block::Paragraph(Paragraph::new(ParagraphKind::Plain, error)),
+        ];
+        let warnings = self.invisible().chain(self.uncalibrated());
+        let warnings = warnings.map(|text| Block::Paragraph(Paragraph::new(ParagraphKind::Notice, text)));
+        let smallest = std::iter::once(Block::Table(smallest(self))).chain(warnings);
+        Document {
+            name: found.name.clone(),
+            title: format!("Calibration of {}", found.name),
+            verdict: VerdictBlock {
+                verdict: None,
+                word: "CALIBRATED".to_owned(),
+                answer: None,
+                because: format!(
+                    "{}: {} pairs of A against A, {} s under load each",
+                    found.name, found.pairs, found.slot_s
+                ),
+                case: "calibration",
+            },
+            facts: vec![Paragraph::new(ParagraphKind::Basis, host(found))],
+            sections: vec![
+                Section { is_unheaded: true, ..Section::new("noise", "How much runs differ", noise) },
+                Section {
+                    note: "at the limit of each deviation",
+                    ..Section::new("smallest", "Smallest change that is found with 95 %", smallest.collect())
+                },
+            ],
+            properties: vec![("pairs", found.pairs.to_string())],
+            cases: Vec::new(),
+            footer: "Made by Plimsoll from pairs of A against A.",
         }
     }
-    for (name, why) in summary.unknown {
-        page.paragraph(Label::indent(2), Tone::Warn, &format!("{name}: not calibrated. {why}"));
+
+    fn json(&self) -> String {
+        crate::json::pretty(self.calibration)
     }
-    page.render(style)
+}
+
+impl CalibrationSummary<'_> {
+    /// Which margins no experiment of a usual length can see.
+    fn invisible(&self) -> impl Iterator<Item = String> {
+        self.calibration.metrics.iter().zip(&self.visible).filter_map(|(noise, visible)| {
+            let best = visible.smallest[3];
+            best.is_none_or(|best| best > visible.margin).then(|| {
+                format!(
+                    "margin-not-visible: {}: even in {} min a change of {} may be missed; its margin is {}.",
+                    noise.name,
+                    self.minutes[3],
+                    best.map_or("any size".to_owned(), |best| percent(best, noise.scale)),
+                    percent(visible.margin, noise.scale)
+                )
+            })
+        })
+    }
+
+    fn uncalibrated(&self) -> impl Iterator<Item = String> {
+        self.unknown.iter().map(|(name, why)| format!("{name}: not calibrated. {why}"))
+    }
 }
 
 fn host(found: &Calibration) -> String {
@@ -88,7 +114,7 @@ fn host(found: &Calibration) -> String {
     )
 }
 
-fn noise(metrics: &[MetricNoise]) -> Table {
+fn noise(metrics: &[MetricNoise]) -> DocumentTable {
     let heads =
         [("median", 4), ("within pairs", 0), ("within a run", 1), ("between starts", 2), ("session", 3)];
     let row = |metric: &MetricNoise| {
@@ -105,39 +131,38 @@ fn noise(metrics: &[MetricNoise]) -> Table {
             deviation(metric.between_starts),
             deviation(Some(metric.between_pairs)),
         ];
-        (metric.name.clone(), cells.map(Cell::plain).to_vec())
+        row(&metric.name, cells)
     };
-    Table {
+    DocumentTable {
         label: "standard deviation",
-        columns: heads.map(|(head, rank)| Column { head, rank }).to_vec(),
+        columns: columns(heads),
         rows: metrics.iter().map(row).collect(),
+        ..DocumentTable::default()
     }
 }
 
-fn smallest(summary: &CalibrationSummary<'_>) -> Table {
-    const HEADS: [&str; 4] = ["10 min", "20 min", "60 min", "90 min"];
-    let mut columns: Vec<Column> =
-        HEADS.iter().zip([3, 2, 0, 1]).map(|(head, rank)| Column { head, rank }).collect();
-    columns.push(Column { head: "margin", rank: 4 });
-    let row = |(noise, visible): (&MetricNoise, &VisibleChanges)| {
-        let shown = |change: Option<f64>| {
-            Cell::plain(number::or_not_measured(change, |change| percent(change, noise.scale)))
-        };
-        let mut cells: Vec<Cell> = visible.smallest.map(shown).to_vec();
-        cells.push(shown(Some(visible.margin)));
-        (noise.name.clone(), cells)
+fn smallest(summary: &CalibrationSummary<'_>) -> DocumentTable {
+    let minutes = summary.minutes.iter().zip([3, 2, 0, 1]);
+    let heads = minutes.map(|(minutes, rank)| (format!("{minutes} min"), rank));
+    let of_metric = |(noise, visible): (&MetricNoise, &VisibleChanges)| {
+        let shown = |change| number::or_not_measured(change, |change| percent(change, noise.scale));
+        let [a, b, c, d] = visible.smallest.map(shown);
+        row(&noise.name, [a, b, c, d, shown(Some(visible.margin))])
     };
-    let mut rows = vec![(
-        "pairs".to_owned(),
-        summary
-            .pairs
-            .map(|pairs| Cell::plain(pairs.to_string()))
-            .into_iter()
-            .chain([Cell::plain(String::new())])
-            .collect(),
-    )];
-    rows.extend(summary.calibration.metrics.iter().zip(&summary.visible).map(row));
-    Table { label: "metric", columns, rows }
+    let [a, b, c, d] = summary.pairs.map(|pairs| pairs.to_string());
+    let pairs = row("pairs", [a, b, c, d, String::new()]);
+    let metrics = summary.calibration.metrics.iter().zip(&summary.visible).map(of_metric);
+    DocumentTable {
+        label: "metric",
+        columns: columns(heads.chain([("margin".to_owned(), 4)])),
+        rows: std::iter::once(pairs).chain(metrics).collect(),
+        ..DocumentTable::default()
+    }
+}
+
+fn row<const N: usize>(label: &str, cells: [String; N]) -> DocumentRow {
+    let cells = cells.map(DocumentCell::plain).into();
+    DocumentRow { label: label.to_owned(), note: String::new(), cells }
 }
 
 fn percent(value: f64, scale: EffectScale) -> String {

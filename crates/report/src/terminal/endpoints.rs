@@ -21,7 +21,7 @@ const COLUMNS: [Column; 12] = [
 ];
 
 /// The table of `rows`.
-pub(super) fn table<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Table {
+pub(super) fn table<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Table<'static> {
     let mut columns = COLUMNS.to_vec();
     if rows.clone().any(|row| row.arrivals.is_some_and(|arrivals| arrivals.dropped() > 0)) {
         // What was dropped is never left out.

@@ -5,7 +5,7 @@ use crate::number;
 use crate::summary::{MetricNumbers, Summary};
 
 /// None where no script made any.
-pub(super) fn table(summary: &Summary) -> Option<Table> {
+pub(super) fn table(summary: &Summary) -> Option<Table<'_>> {
     let cells = |metric: &crate::summary::ScriptMetric| {
         let kind = metric.kind;
         let row = |(label, numbers): (String, &MetricNumbers)| {

@@ -78,7 +78,7 @@ impl Page {
         }
     }
 
-    pub(crate) fn table(&mut self, table: &Table) {
+    pub(crate) fn table(&mut self, table: &Table<'_>) {
         self.lines.extend(table.lines(self.width));
     }
 

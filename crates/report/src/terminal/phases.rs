@@ -16,7 +16,7 @@ const COLUMNS: [(&str, Column); 7] = [
 ];
 
 /// The phases of each endpoint's requests; none when none were measured.
-pub(super) fn table(summary: &Summary) -> Option<Table> {
+pub(super) fn table(summary: &Summary) -> Option<Table<'_>> {
     let label = labels(summary);
     let shown = || COLUMNS.iter().filter(|(name, _)| summary.has_request_phase(name));
     let cells = |row: &Row| shown().map(|(name, _)| cell(row.request_phase(name))).collect();

@@ -8,7 +8,7 @@ use crate::summary::{Streams, Summary};
 const RANKS: [u8; 6] = [0, 0, 1, 2, 4, 3];
 
 /// The streams of each endpoint; none when nothing streamed.
-pub(super) fn table(summary: &Summary) -> Option<Table> {
+pub(super) fn table(summary: &Summary) -> Option<Table<'_>> {
     let label = labels(summary);
     let with_streams = summary.rows.iter().filter_map(|row| Some((row, row.streams.as_ref()?)));
     let rows: Vec<_> =

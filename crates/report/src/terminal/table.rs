@@ -14,8 +14,8 @@ const GAP: usize = 2;
 
 /// A column of right-aligned cells.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Column {
-    pub(crate) head: &'static str,
+pub(crate) struct Column<'a> {
+    pub(crate) head: &'a str,
     /// The column with the highest rank is dropped first when the table is too wide; rank 0 is never dropped.
     pub(crate) rank: u8,
 }
@@ -35,9 +35,9 @@ impl Cell {
 
 /// A table: a label and cells per row.
 #[derive(Debug)]
-pub(crate) struct Table {
-    pub(crate) label: &'static str,
-    pub(crate) columns: Vec<Column>,
+pub(crate) struct Table<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) columns: Vec<Column<'a>>,
     pub(crate) rows: Vec<(String, Vec<Cell>)>,
 }
 
@@ -48,7 +48,7 @@ struct TableLayout {
     columns: Vec<(usize, usize)>,
 }
 
-impl Table {
+impl Table<'_> {
     /// As lines of at most `width` columns, unless the label column is at its minimum.
     pub(crate) fn lines(&self, width: usize) -> Vec<TextLine> {
         let layout = self.layout(width);

@@ -4,7 +4,8 @@ use evidence::{
     CostPlace, EffectScale, ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer,
     MetricVerdict, MovedCost, PairOrder, Severity, Verdict,
 };
-use report::experiment::{ExperimentSummary, PairOfRuns, html, json, junit, markdown, terminal};
+use report::document::{self, Reported as _};
+use report::experiment::{ExperimentSummary, PairOfRuns};
 
 use crate::well_formed;
 
@@ -84,11 +85,11 @@ fn experiment() -> ExperimentSummary {
 
 #[test]
 fn the_page_draws_every_pair_that_has_a_change_and_escapes_names() {
-    let page = html(&experiment());
+    let page = document::html(&experiment().document());
     well_formed::check(&page).unwrap();
     assert_eq!(page.matches("class=\"dot\"").count(), 4, "two metrics, of which a pair has no change");
     assert_eq!(page.matches("class=\"dot mean\"").count(), 2);
-    assert!(!page.contains("<script"), "there is none, and names are escaped");
+    assert!(!page.contains("<script>alert"), "names are escaped");
     assert!(!page.contains('\u{1b}'));
     let parts = ["+10.0 %", "none", "15 µs", "+15 µs", "−1.50 ms", "order-effect"];
     assert!(parts.iter().all(|part| page.contains(part)), "{page}");
@@ -97,13 +98,15 @@ fn the_page_draws_every_pair_that_has_a_change_and_escapes_names() {
 #[test]
 fn what_moved_most_is_in_every_report_for_readers() {
     let experiment = experiment();
-    let shown = terminal(&experiment, report::Style::Plain, 100).to_string();
+    let document = experiment.document();
+    let shown = document::terminal(&document, report::Style::Plain, 100).to_string();
     assert!(shown.contains("What moved most"), "{shown}");
     let line = "statement SELECT 1: −1.50 ms a request, from 2.00 ms to 500 µs (p <0.0001, 3 pairs)";
     assert!(shown.contains(line), "{shown}");
-    assert!(markdown(&experiment).contains("### What moved most"), "{}", markdown(&experiment));
-    assert!(json(&experiment).contains("\"place\": \"statement\""));
-    assert!(junit(&experiment).contains("<failure"));
+    let summary = document::markdown(&document);
+    assert!(summary.contains("### What moved most") && summary.contains("## ❌ FAIL"), "{summary}");
+    assert!(experiment.json().contains("\"place\": \"statement\""));
+    assert!(document::junit(&document).contains("<failure"));
     assert!(shown.contains("p95: pairs vary by 2.00 %"), "{shown}");
     assert_eq!(
         shown.matches(": pairs vary by").count(),

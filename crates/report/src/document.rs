@@ -1,0 +1,220 @@
+//! What a report says, apart from its form: blocks of five kinds in sections. Each kind of result makes one document, and each
+//! form has one writer: a [terminal](terminal), [HTML](html), [Markdown](markdown), [JUnit](junit).
+
+mod html;
+mod junit;
+mod markdown;
+mod terminal;
+
+use evidence::{ExperimentFinding, Verdict};
+
+use crate::html::charts::Chart;
+use crate::html::view::verdict_class;
+
+pub use html::html;
+pub use junit::junit;
+pub use markdown::markdown;
+pub use terminal::terminal;
+
+/// Something that is reported in every form.
+pub trait Reported {
+    /// What its report says.
+    fn document(&self) -> Document;
+
+    /// It as indented JSON with a versioned schema, without a trailing newline.
+    fn json(&self) -> String;
+}
+
+/// A report.
+#[derive(Debug)]
+pub struct Document {
+    /// The name of what it is about.
+    pub(crate) name: String,
+    /// Its title on a page.
+    pub(crate) title: String,
+    /// The verdict, or what stands in its place.
+    pub(crate) verdict: VerdictBlock,
+    /// What it is about and what it rests on.
+    pub(crate) facts: Vec<Paragraph>,
+    pub(crate) sections: Vec<Section>,
+    /// What a test suite says of the whole, besides its verdict.
+    pub(crate) properties: Vec<(&'static str, String)>,
+    /// The cases of a test suite besides the whole.
+    pub(crate) cases: Vec<Case>,
+    /// What a page says at its end.
+    pub(crate) footer: &'static str,
+}
+
+/// The verdict.
+#[derive(Debug)]
+pub(crate) struct VerdictBlock {
+    /// Nothing was to be decided without one.
+    pub(crate) verdict: Option<Verdict>,
+    /// The word.
+    pub(crate) word: String,
+    /// The answer, if it is more than the verdict.
+    pub(crate) answer: Option<String>,
+    pub(crate) because: String,
+    /// What the whole is called as a test.
+    pub(crate) case: &'static str,
+}
+
+/// Blocks with a heading.
+#[derive(Debug)]
+pub(crate) struct Section {
+    /// Its anchor on a page.
+    pub(crate) id: &'static str,
+    pub(crate) heading: &'static str,
+    /// What follows the heading.
+    pub(crate) note: &'static str,
+    /// Whether it has its heading on a page alone.
+    pub(crate) is_unheaded: bool,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// A part of a section.
+#[derive(Debug)]
+pub(crate) enum Block {
+    Paragraph(Paragraph),
+    Table(DocumentTable),
+    Findings(Findings),
+    /// On a page alone.
+    Chart(ChartBlock),
+}
+
+/// Text.
+#[derive(Debug)]
+pub(crate) struct Paragraph {
+    pub(crate) label: String,
+    pub(crate) text: String,
+    pub(crate) kind: ParagraphKind,
+}
+
+/// What a paragraph is to its reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ParagraphKind {
+    /// It says something of the result.
+    Plain,
+    /// It says on what the result rests.
+    Basis,
+    /// It restricts the result.
+    Notice,
+    /// It explains what is beside it, on a page alone.
+    Hint,
+}
+
+impl Paragraph {
+    pub(crate) fn new(kind: ParagraphKind, text: impl Into<String>) -> Paragraph {
+        Paragraph { label: String::new(), text: text.into(), kind }
+    }
+
+    pub(crate) fn labelled(label: impl Into<String>, text: impl Into<String>) -> Paragraph {
+        Paragraph { label: label.into(), text: text.into(), kind: ParagraphKind::Plain }
+    }
+
+    pub(crate) fn of(self, kind: ParagraphKind) -> Paragraph {
+        Paragraph { kind, ..self }
+    }
+}
+
+impl ParagraphKind {
+    /// Its class on a page.
+    fn class(self) -> &'static str {
+        match self {
+            ParagraphKind::Plain => "plain",
+            ParagraphKind::Basis | ParagraphKind::Hint => "hint",
+            ParagraphKind::Notice => "notice",
+        }
+    }
+}
+
+/// A table.
+#[derive(Debug, Default)]
+pub(crate) struct DocumentTable {
+    /// The head of the column of labels.
+    pub(crate) label: &'static str,
+    pub(crate) columns: Vec<DocumentColumn>,
+    pub(crate) rows: Vec<DocumentRow>,
+    /// What it shows, where the section does not say it.
+    pub(crate) caption: String,
+    /// Without it a table is in every form; with it on a page alone, below this line.
+    pub(crate) folded: Option<String>,
+    /// What a page says where it has no rows.
+    pub(crate) none: &'static str,
+}
+
+/// A column of cells.
+#[derive(Debug)]
+pub(crate) struct DocumentColumn {
+    pub(crate) head: String,
+    /// The column with the highest rank is dropped first where space is scarce; rank 0 never.
+    pub(crate) rank: u8,
+}
+
+/// A row.
+#[derive(Debug)]
+pub(crate) struct DocumentRow {
+    pub(crate) label: String,
+    /// Below the label, on a page.
+    pub(crate) note: String,
+    pub(crate) cells: Vec<DocumentCell>,
+}
+
+/// A cell.
+#[derive(Debug)]
+pub(crate) struct DocumentCell {
+    pub(crate) text: String,
+    /// Whether it is good, for those that say so.
+    pub(crate) verdict: Option<Verdict>,
+}
+
+impl DocumentCell {
+    pub(crate) fn plain(text: String) -> DocumentCell {
+        DocumentCell { text, verdict: None }
+    }
+
+    /// The class of its badge on a page, if it has one.
+    fn badge(&self) -> Option<&'static str> {
+        self.verdict.map(verdict_class)
+    }
+}
+
+impl Section {
+    pub(crate) fn new(id: &'static str, heading: &'static str, blocks: Vec<Block>) -> Section {
+        Section { id, heading, note: "", is_unheaded: false, blocks }
+    }
+}
+
+/// Columns with these heads and ranks.
+pub(crate) fn columns<S: Into<String>>(heads: impl IntoIterator<Item = (S, u8)>) -> Vec<DocumentColumn> {
+    heads.into_iter().map(|(head, rank)| DocumentColumn { head: head.into(), rank }).collect()
+}
+
+/// What limits a result.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    pub(crate) findings: Vec<ExperimentFinding>,
+    /// What a page says where there are none.
+    pub(crate) none: &'static str,
+}
+
+/// Plots, side by side.
+#[derive(Debug)]
+pub(crate) struct ChartBlock {
+    pub(crate) charts: Vec<Chart>,
+    /// Whether each takes the page's width.
+    pub(crate) is_wide: bool,
+    /// What a page says where there are none.
+    pub(crate) none: &'static str,
+}
+
+/// A case of a test suite.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) verdict: Verdict,
+    /// The verdict in words.
+    pub(crate) word: String,
+    pub(crate) message: String,
+    pub(crate) because: String,
+}

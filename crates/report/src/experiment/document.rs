@@ -1,0 +1,188 @@
+//! What the report of an experiment says.
+
+use evidence::{MetricAnswer, PairOrder};
+
+use super::{ExperimentSummary, PairOfRuns, costs, dots, format};
+use crate::document::{
+    Block, Case, ChartBlock, Document, DocumentCell, DocumentRow, DocumentTable, Findings, Paragraph,
+    ParagraphKind, Section, VerdictBlock, columns,
+};
+use crate::html::charts::Chart;
+use crate::number;
+
+pub(super) fn of(experiment: &ExperimentSummary) -> Document {
+    let judgement = &experiment.judgement;
+    let [a, b] = &experiment.arms;
+    let basis = Paragraph::new(ParagraphKind::Basis, format::basis(judgement));
+    Document {
+        name: experiment.name.clone(),
+        title: format!("{}: is B worse than A?", experiment.name),
+        verdict: VerdictBlock {
+            verdict: Some(judgement.verdict),
+            word: judgement.verdict.to_string(),
+            answer: None,
+            because: judgement.because.clone(),
+            case: "(the whole experiment)",
+        },
+        facts: vec![Paragraph::labelled("A", a), Paragraph::labelled("B", b), basis],
+        sections: vec![
+            metrics(&judgement.metrics),
+            pairs(&judgement.metrics),
+            Section::new(
+                "findings",
+                "Findings",
+                vec![Block::Findings(Findings { findings: judgement.findings.clone(), none: "None." })],
+            ),
+            moved_most(experiment),
+            also_moved(experiment),
+            Section::new("runs", "Runs", vec![Block::Table(runs(experiment))]),
+        ],
+        properties: vec![("pairs", judgement.pairs.to_string())],
+        cases: judgement.metrics.iter().map(case).collect(),
+        footer: "Made by Plimsoll from the runs' archives; the same archives always give the same report.",
+    }
+}
+
+fn metrics(all: &[MetricAnswer]) -> Section {
+    let heads = [
+        ("verdict", 0),
+        ("A", 5),
+        ("B", 4),
+        ("effect", 0),
+        ("95 % interval", 1),
+        ("margin", 3),
+        ("p", 6),
+        ("SD of pairs", 7),
+        ("visible", 2),
+    ];
+    let row = |metric: &MetricAnswer| {
+        let verdict =
+            DocumentCell { text: metric.verdict.to_string(), verdict: Some(metric.verdict.verdict()) };
+        let cells = [
+            format::value(metric, metric.medians[0]),
+            format::value(metric, metric.medians[1]),
+            format::effect_or_none(metric),
+            format::interval(metric),
+            format::margin(metric),
+            format::probability(metric.p),
+            format::deviation(metric),
+            format::smallest_visible(metric),
+        ];
+        DocumentRow {
+            label: metric.name.clone(),
+            note: metric.of.clone(),
+            cells: std::iter::once(verdict).chain(cells.map(DocumentCell::plain)).collect(),
+        }
+    };
+    let table = DocumentTable {
+        label: "metric",
+        columns: columns(heads),
+        rows: all.iter().map(row).collect(),
+        ..DocumentTable::default()
+    };
+    let reasons = all.iter().filter(|metric| !metric.because.is_empty());
+    let reasons =
+        reasons.map(|metric| Paragraph::labelled(&metric.name, &metric.because).of(ParagraphKind::Basis));
+    let too_coarse = all.iter().filter_map(format::too_coarse);
+    let too_coarse = too_coarse.map(|sentence| Paragraph::new(ParagraphKind::Notice, sentence));
+    let hint = Paragraph::new(
+        ParagraphKind::Hint,
+        "A and B: medians of all runs. Visible: the smallest change that would have been found with 95 % at the last look, if \
+         pairs vary as they did.",
+    );
+    let paragraphs = reasons.chain(too_coarse).chain([hint]).map(Block::Paragraph);
+    let blocks = std::iter::once(Block::Table(table)).chain(paragraphs).collect();
+    Section { is_unheaded: true, ..Section::new("metrics", "Metrics that decide", blocks) }
+}
+
+fn pairs(all: &[MetricAnswer]) -> Section {
+    let chart = |metric: &MetricAnswer| {
+        Some(Chart {
+            title: metric.name.clone(),
+            unit: "B against A, in % or percentage points".to_owned(),
+            note: metric.verdict.to_string(),
+            legend: Vec::new(),
+            svg: dots::svg(metric)?,
+        })
+    };
+    let charts = ChartBlock {
+        charts: all.iter().filter_map(chart).collect(),
+        is_wide: false,
+        none: "There is nothing to draw.",
+    };
+    let hint = Paragraph::new(
+        ParagraphKind::Hint,
+        "A dot is a pair, in the order in which they were made; the shaded band is the margin; at the right the mean with its \
+         95 % interval over all looks.",
+    );
+    Section::new("dots", "Every pair", vec![Block::Chart(charts), Block::Paragraph(hint)])
+}
+
+fn moved_most(experiment: &ExperimentSummary) -> Section {
+    let moved: Vec<String> = experiment.judgement.moved_most.iter().map(costs::line).collect();
+    Section { note: costs::NOTE, ..Section::new("moved", costs::HEAD, lines(moved)) }
+}
+
+fn also_moved(experiment: &ExperimentSummary) -> Section {
+    let moved = experiment.judgement.also_moved.iter().map(|mover| {
+        let p = format::probability(Some(mover.p));
+        format!("{}: {:+.1} % (p {p})", mover.name, mover.effect * 100.0)
+    });
+    Section {
+        note: "decides nothing; of those listed one in twenty may be luck",
+        ..Section::new("also-moved", "Also moved", lines(moved.collect()))
+    }
+}
+
+fn lines(texts: Vec<String>) -> Vec<Block> {
+    let line = |text| Block::Paragraph(Paragraph::new(ParagraphKind::Plain, text));
+    texts.into_iter().map(line).collect()
+}
+
+fn runs(experiment: &ExperimentSummary) -> DocumentTable {
+    let metrics = &experiment.judgement.metrics;
+    let by_metric: Vec<(&MetricAnswer, Vec<Option<f64>>)> =
+        metrics.iter().map(|metric| (metric, dots::changes(metric))).collect();
+    let row = |(at, pair): (usize, &PairOfRuns)| {
+        let changes = by_metric.iter().map(|(metric, changes)| {
+            let change = changes.get(at).copied().flatten();
+            number::or_not_measured(change, |change| format::effect(metric, change))
+        });
+        let order = if pair.order == PairOrder::Ab { "A, B" } else { "B, A" };
+        let cells = std::iter::once(order.to_owned()).chain(changes).chain(pair.files.clone());
+        DocumentRow {
+            label: pair.number.to_string(),
+            note: String::new(),
+            cells: cells.map(DocumentCell::plain).collect(),
+        }
+    };
+    let names = metrics.iter().map(|metric| metric.name.clone());
+    let heads = std::iter::once("order".to_owned()).chain(names).chain(["A".to_owned(), "B".to_owned()]);
+    DocumentTable {
+        label: "pair",
+        columns: columns(heads.map(|head| (head, 0))),
+        rows: experiment.runs.iter().enumerate().map(row).collect(),
+        folded: Some(format!(
+            "{} pairs, with the change of each metric and the run files",
+            experiment.runs.len()
+        )),
+        ..DocumentTable::default()
+    }
+}
+
+fn case(metric: &MetricAnswer) -> Case {
+    Case {
+        name: metric.name.clone(),
+        verdict: metric.verdict.verdict(),
+        word: metric.verdict.to_string(),
+        message: format!(
+            "{}: {}, 95 % interval {}, margin {}, {} pairs",
+            metric.of,
+            format::effect_or_none(metric),
+            format::interval(metric),
+            format::margin(metric),
+            metric.pairs
+        ),
+        because: metric.because.clone(),
+    }
+}
