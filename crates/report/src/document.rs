@@ -32,7 +32,7 @@ pub struct Document {
     pub(crate) name: String,
     /// Its title on a page.
     pub(crate) title: String,
-    /// The verdict, or what stands in its place.
+    /// The verdict, or another word where there is none.
     pub(crate) verdict: VerdictBlock,
     /// What it is about and what it rests on.
     pub(crate) facts: Vec<Paragraph>,
