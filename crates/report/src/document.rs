@@ -103,6 +103,12 @@ pub(crate) enum ParagraphKind {
     Hint,
 }
 
+impl Block {
+    pub(crate) fn text(kind: ParagraphKind, text: impl Into<String>) -> Block {
+        Block::Paragraph(Paragraph::new(kind, text))
+    }
+}
+
 impl Paragraph {
     pub(crate) fn new(kind: ParagraphKind, text: impl Into<String>) -> Paragraph {
         Paragraph { label: String::new(), text: text.into(), kind }
@@ -129,14 +135,12 @@ impl ParagraphKind {
 }
 
 /// A table.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct DocumentTable {
     /// The head of the column of labels.
     pub(crate) label: &'static str,
     pub(crate) columns: Vec<DocumentColumn>,
     pub(crate) rows: Vec<DocumentRow>,
-    /// What it shows, where the section does not say it.
-    pub(crate) caption: String,
     /// Without it a table is in every form; with it on a page alone, below this line.
     pub(crate) folded: Option<String>,
     /// What a page says where it has no rows.
@@ -169,10 +173,6 @@ pub(crate) struct DocumentCell {
 }
 
 impl DocumentCell {
-    pub(crate) fn plain(text: String) -> DocumentCell {
-        DocumentCell { text, verdict: None }
-    }
-
     /// The class of its badge on a page, if it has one.
     fn badge(&self) -> Option<&'static str> {
         self.verdict.map(verdict_class)
@@ -183,11 +183,48 @@ impl Section {
     pub(crate) fn new(id: &'static str, heading: &'static str, blocks: Vec<Block>) -> Section {
         Section { id, heading, note: "", is_unheaded: false, blocks }
     }
+
+    /// What limits a result, or on a page that nothing does.
+    pub(crate) fn findings(findings: &[ExperimentFinding], none: &'static str) -> Section {
+        let findings = Findings { findings: findings.to_vec(), none };
+        Section::new("findings", "Findings", vec![Block::Findings(findings)])
+    }
+
+    /// A section that has its heading on a page alone.
+    pub(crate) fn unheaded(id: &'static str, heading: &'static str, blocks: Vec<Block>) -> Section {
+        Section { is_unheaded: true, ..Section::new(id, heading, blocks) }
+    }
 }
 
-/// Columns with these heads and ranks.
-pub(crate) fn columns<S: Into<String>>(heads: impl IntoIterator<Item = (S, u8)>) -> Vec<DocumentColumn> {
-    heads.into_iter().map(|(head, rank)| DocumentColumn { head: head.into(), rank }).collect()
+impl DocumentTable {
+    /// A table of all forms, with the heads of its cells and the ranks of these.
+    pub(crate) fn new<S: Into<String>>(
+        label: &'static str,
+        heads: impl IntoIterator<Item = (S, u8)>,
+        rows: impl IntoIterator<Item = DocumentRow>,
+    ) -> DocumentTable {
+        let columns = heads.into_iter().map(|(head, rank)| DocumentColumn { head: head.into(), rank });
+        let (columns, rows) = (columns.collect(), rows.into_iter().collect());
+        DocumentTable { label, columns, rows, folded: None, none: "" }
+    }
+}
+
+impl DocumentRow {
+    pub(crate) fn new(label: impl Into<String>, cells: impl IntoIterator<Item = String>) -> DocumentRow {
+        let cells = cells.into_iter().map(|text| DocumentCell { text, verdict: None });
+        DocumentRow { label: label.into(), note: String::new(), cells: cells.collect() }
+    }
+
+    /// The same, whose first cell is a verdict in a word.
+    pub(crate) fn judged(
+        label: impl Into<String>,
+        (word, verdict): (String, Verdict),
+        cells: impl IntoIterator<Item = String>,
+    ) -> DocumentRow {
+        let mut row = DocumentRow::new(label, cells);
+        row.cells.insert(0, DocumentCell { text: word, verdict: Some(verdict) });
+        row
+    }
 }
 
 /// What limits a result.

@@ -59,7 +59,7 @@ impl Reported for LeaksSummary {
                 case: "leaks",
             },
             facts: Vec::new(),
-            sections: vec![Section { is_unheaded: true, ..Section::new("series", "Series", blocks) }],
+            sections: vec![Section::unheaded("series", "Series", blocks)],
             properties: Vec::new(),
             cases: cases.collect(),
             footer: "Made by Plimsoll from a run's archive; the same archive always gives the same report.",

@@ -5,8 +5,8 @@ use evidence::capacity::{CapacityLevel, LevelVerdict, Recovery, shown_level};
 
 use super::{CapacitySummary, format};
 use crate::document::{
-    Block, Case, ChartBlock, Document, DocumentCell, DocumentRow, DocumentTable, Findings, Paragraph,
-    ParagraphKind, Section, VerdictBlock, columns,
+    Block, Case, ChartBlock, Document, DocumentRow, DocumentTable, Paragraph, ParagraphKind, Section,
+    VerdictBlock,
 };
 use crate::html::charts;
 use crate::number;
@@ -16,7 +16,7 @@ pub(super) fn of(search: &CapacitySummary) -> Document {
     let answer = format::answer(judgement);
     Document {
         name: search.name.clone(),
-        title: format!("Capacity of {}: {answer}", search.name),
+        title: format!("Capacity of {}", search.name),
         verdict: VerdictBlock {
             verdict: Some(judgement.verdict),
             word: judgement.verdict.to_string(),
@@ -29,14 +29,7 @@ pub(super) fn of(search: &CapacitySummary) -> Document {
             plots(search),
             levels(search),
             overload(search),
-            Section::new(
-                "findings",
-                "Findings",
-                vec![Block::Findings(Findings {
-                    findings: judgement.findings.clone(),
-                    none: "Nothing limits the answer.",
-                })],
-            ),
+            Section::findings(&judgement.findings, "Nothing limits the answer."),
             Section::new("probes", "Probes", vec![Block::Table(probes(search))]),
         ],
         properties: vec![("answer", answer)],
@@ -63,55 +56,43 @@ fn plots(search: &CapacitySummary) -> Section {
     let mut all = charts::by_load(&search.judgement);
     let others = all.split_off(all.len().min(1));
     let first = ChartBlock { charts: all, is_wide: true, none: "There is nothing to draw." };
-    let hint = Paragraph::new(
+    let hint = Block::text(
         ParagraphKind::Hint,
         "Lines join the medians of each load, dots are single probes. A probe that was ended early because its target was far \
          beyond the bound has the value that it had until then.",
     );
     let others = ChartBlock { charts: others, is_wide: false, none: "" };
-    let blocks = vec![Block::Chart(first), Block::Chart(others), Block::Paragraph(hint)];
+    let blocks = vec![Block::Chart(first), Block::Chart(others), hint];
     Section::new("plots", "Load against response time", blocks)
 }
 
 fn levels(search: &CapacitySummary) -> Section {
     let judgement = &search.judgement;
     let row = |level: &CapacityLevel| {
-        let verdict = DocumentCell {
-            text: format::verdict(level).to_owned(),
-            verdict: Some(match level.verdict {
-                LevelVerdict::Holds => Verdict::Pass,
-                LevelVerdict::Breaks => Verdict::Fail,
-                LevelVerdict::Open => Verdict::Inconclusive,
-            }),
+        let verdict = match level.verdict {
+            LevelVerdict::Holds => Verdict::Pass,
+            LevelVerdict::Breaks => Verdict::Fail,
+            LevelVerdict::Open => Verdict::Inconclusive,
         };
         let values = judgement.slos.iter().zip(&level.medians);
         let values = values.map(|(slo, value)| format::of_slo(slo, *value));
         let last = [format::margin(level), number::rate(level.goodput), level.probes.to_string()];
-        DocumentRow {
-            label: shown_level(level.level, &judgement.unit),
-            note: String::new(),
-            cells: std::iter::once(verdict).chain(values.chain(last).map(DocumentCell::plain)).collect(),
-        }
+        let verdict = (format::verdict(level).to_owned(), verdict);
+        DocumentRow::judged(shown_level(level.level, &judgement.unit), verdict, values.chain(last))
     };
+    let heads = heads(search, [("", 0)], [("within the bound by", 1), ("goodput", 2), ("probes", 3)]);
     let table = DocumentTable {
-        label: "level",
-        columns: columns(heads(
-            search,
-            [("", 0)],
-            [("within the bound by", 1), ("goodput", 2), ("probes", 3)],
-        )),
-        rows: judgement.levels.iter().map(row).collect(),
         none: "No level was probed repeatedly.",
-        ..DocumentTable::default()
+        ..DocumentTable::new("level", heads, judgement.levels.iter().map(row))
     };
-    let hint = Paragraph::new(
+    let hint = Block::text(
         ParagraphKind::Hint,
         "A level holds where every objective is within its bound, one-sided at 97.5 % by Student’s t with the deviation pooled \
          over all levels, and breaks where one is beyond it. “Within the bound by” is of the tightest objective: how much \
          longer its times, or how much higher its odds, could be.",
     );
-    let blocks = vec![Block::Table(table), Block::Paragraph(hint)];
-    Section { is_unheaded: true, ..Section::new("levels", "Level by level", blocks) }
+    let blocks = vec![Block::Table(table), hint];
+    Section::unheaded("levels", "Level by level", blocks)
 }
 
 /// The objectives as heads between others.
@@ -134,21 +115,16 @@ fn overload(search: &CapacitySummary) -> Section {
     let [label, heads @ ..] = format::OVERLOAD_HEADS;
     let rows = overload.parts.iter().map(|part| {
         let [label, cells @ ..] = format::overload_cells(part);
-        DocumentRow { label, note: String::new(), cells: cells.map(DocumentCell::plain).into() }
+        DocumentRow::new(label, cells)
     });
-    let table = DocumentTable {
-        label,
-        columns: columns(heads.into_iter().zip([0, 0, 1, 3, 2, 1, 4])),
-        rows: rows.collect(),
-        ..DocumentTable::default()
-    };
-    let hint = Paragraph::new(
+    let table = DocumentTable::new(label, heads.into_iter().zip([0, 0, 1, 3, 2, 1, 4]), rows);
+    let hint = Block::text(
         ParagraphKind::Hint,
         "One run, in this order. “Kept”: correct answers a second, of those at the capacity. “In time”: of the correct \
          answers, those within the bound. “Quick refusals”: of what was not answered correctly, what was refused within \
          100 ms.",
     );
-    section(vec![Block::Table(table), Block::Paragraph(hint)])
+    section(vec![Block::Table(table), hint])
 }
 
 fn probes(search: &CapacitySummary) -> DocumentTable {
@@ -158,24 +134,11 @@ fn probes(search: &CapacitySummary) -> DocumentTable {
         let first = [format!("{:?}", probe.stage).to_lowercase(), shown_level(probe.level, "")];
         let values = values.map(|(slo, value)| format::of_slo(slo, *value));
         let last = [number::rate(probe.goodput), number::percent(probe.failed, 1.0), run.file.clone()];
-        let cells = first.into_iter().chain(values).chain(last);
-        DocumentRow {
-            label: probe.number.to_string(),
-            note: String::new(),
-            cells: cells.map(DocumentCell::plain).collect(),
-        }
+        DocumentRow::new(probe.number.to_string(), first.into_iter().chain(values).chain(last))
     });
-    DocumentTable {
-        label: "probe",
-        columns: columns(heads(
-            search,
-            [("stage", 0), ("level", 0)],
-            [("goodput", 0), ("failed", 0), ("run file", 0)],
-        )),
-        rows: rows.collect(),
-        folded: Some(format!("All {} probes in the order in which they were made", judgement.probes.len())),
-        ..DocumentTable::default()
-    }
+    let heads = heads(search, [("stage", 0), ("level", 0)], [("goodput", 0), ("failed", 0), ("run file", 0)]);
+    let folded = format!("All {} probes in the order in which they were made", judgement.probes.len());
+    DocumentTable { folded: Some(folded), ..DocumentTable::new("probe", heads, rows) }
 }
 
 fn cases(search: &CapacitySummary) -> Vec<Case> {

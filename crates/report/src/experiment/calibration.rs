@@ -3,8 +3,7 @@
 use evidence::{Calibration, EffectScale, MetricNoise};
 
 use crate::document::{
-    Block, Document, DocumentCell, DocumentRow, DocumentTable, Paragraph, ParagraphKind, Reported, Section,
-    VerdictBlock, columns,
+    Block, Document, DocumentRow, DocumentTable, Paragraph, ParagraphKind, Reported, Section, VerdictBlock,
 };
 use crate::number;
 
@@ -42,12 +41,9 @@ impl Reported for CalibrationSummary<'_> {
              starts: what only more pairs reduce.",
             found.pairs, self.error
         );
-        let noise = vec![
-            Block::Table(noise(&found.metrics)),
-            Block::Paragraph(Paragraph::new(ParagraphKind::Plain, error)),
-        ];
+        let noise = vec![Block::Table(noise(&found.metrics)), Block::text(ParagraphKind::Plain, error)];
         let warnings = self.invisible().chain(self.uncalibrated());
-        let warnings = warnings.map(|text| Block::Paragraph(Paragraph::new(ParagraphKind::Notice, text)));
+        let warnings = warnings.map(|text| Block::text(ParagraphKind::Notice, text));
         let smallest = std::iter::once(Block::Table(smallest(self))).chain(warnings);
         Document {
             name: found.name.clone(),
@@ -64,7 +60,7 @@ impl Reported for CalibrationSummary<'_> {
             },
             facts: vec![Paragraph::new(ParagraphKind::Basis, host(found))],
             sections: vec![
-                Section { is_unheaded: true, ..Section::new("noise", "How much runs differ", noise) },
+                Section::unheaded("noise", "How much runs differ", noise),
                 Section {
                     note: "at the limit of each deviation",
                     ..Section::new("smallest", "Smallest change that is found with 95 %", smallest.collect())
@@ -131,14 +127,9 @@ fn noise(metrics: &[MetricNoise]) -> DocumentTable {
             deviation(metric.between_starts),
             deviation(Some(metric.between_pairs)),
         ];
-        row(&metric.name, cells)
+        DocumentRow::new(&metric.name, cells)
     };
-    DocumentTable {
-        label: "standard deviation",
-        columns: columns(heads),
-        rows: metrics.iter().map(row).collect(),
-        ..DocumentTable::default()
-    }
+    DocumentTable::new("standard deviation", heads, metrics.iter().map(row))
 }
 
 fn smallest(summary: &CalibrationSummary<'_>) -> DocumentTable {
@@ -146,23 +137,12 @@ fn smallest(summary: &CalibrationSummary<'_>) -> DocumentTable {
     let heads = minutes.map(|(minutes, rank)| (format!("{minutes} min"), rank));
     let of_metric = |(noise, visible): (&MetricNoise, &VisibleChanges)| {
         let shown = |change| number::or_not_measured(change, |change| percent(change, noise.scale));
-        let [a, b, c, d] = visible.smallest.map(shown);
-        row(&noise.name, [a, b, c, d, shown(Some(visible.margin))])
+        DocumentRow::new(&noise.name, visible.smallest.into_iter().chain([Some(visible.margin)]).map(shown))
     };
-    let [a, b, c, d] = summary.pairs.map(|pairs| pairs.to_string());
-    let pairs = row("pairs", [a, b, c, d, String::new()]);
+    let pairs = summary.pairs.map(|pairs| pairs.to_string()).into_iter().chain([String::new()]);
     let metrics = summary.calibration.metrics.iter().zip(&summary.visible).map(of_metric);
-    DocumentTable {
-        label: "metric",
-        columns: columns(heads.chain([("margin".to_owned(), 4)])),
-        rows: std::iter::once(pairs).chain(metrics).collect(),
-        ..DocumentTable::default()
-    }
-}
-
-fn row<const N: usize>(label: &str, cells: [String; N]) -> DocumentRow {
-    let cells = cells.map(DocumentCell::plain).into();
-    DocumentRow { label: label.to_owned(), note: String::new(), cells }
+    let rows = std::iter::once(DocumentRow::new("pairs", pairs)).chain(metrics);
+    DocumentTable::new("metric", heads.chain([("margin".to_owned(), 4)]), rows)
 }
 
 fn percent(value: f64, scale: EffectScale) -> String {

@@ -4,8 +4,8 @@ use evidence::{MetricAnswer, PairOrder};
 
 use super::{ExperimentSummary, PairOfRuns, costs, dots, format};
 use crate::document::{
-    Block, Case, ChartBlock, Document, DocumentCell, DocumentRow, DocumentTable, Findings, Paragraph,
-    ParagraphKind, Section, VerdictBlock, columns,
+    Block, Case, ChartBlock, Document, DocumentRow, DocumentTable, Paragraph, ParagraphKind, Section,
+    VerdictBlock,
 };
 use crate::html::charts::Chart;
 use crate::number;
@@ -28,11 +28,7 @@ pub(super) fn of(experiment: &ExperimentSummary) -> Document {
         sections: vec![
             metrics(&judgement.metrics),
             pairs(&judgement.metrics),
-            Section::new(
-                "findings",
-                "Findings",
-                vec![Block::Findings(Findings { findings: judgement.findings.clone(), none: "None." })],
-            ),
+            Section::findings(&judgement.findings, "None."),
             moved_most(experiment),
             also_moved(experiment),
             Section::new("runs", "Runs", vec![Block::Table(runs(experiment))]),
@@ -56,8 +52,6 @@ fn metrics(all: &[MetricAnswer]) -> Section {
         ("visible", 2),
     ];
     let row = |metric: &MetricAnswer| {
-        let verdict =
-            DocumentCell { text: metric.verdict.to_string(), verdict: Some(metric.verdict.verdict()) };
         let cells = [
             format::value(metric, metric.medians[0]),
             format::value(metric, metric.medians[1]),
@@ -68,31 +62,23 @@ fn metrics(all: &[MetricAnswer]) -> Section {
             format::deviation(metric),
             format::smallest_visible(metric),
         ];
-        DocumentRow {
-            label: metric.name.clone(),
-            note: metric.of.clone(),
-            cells: std::iter::once(verdict).chain(cells.map(DocumentCell::plain)).collect(),
-        }
+        let verdict = (metric.verdict.to_string(), metric.verdict.verdict());
+        DocumentRow { note: metric.of.clone(), ..DocumentRow::judged(&metric.name, verdict, cells) }
     };
-    let table = DocumentTable {
-        label: "metric",
-        columns: columns(heads),
-        rows: all.iter().map(row).collect(),
-        ..DocumentTable::default()
-    };
+    let table = DocumentTable::new("metric", heads, all.iter().map(row));
     let reasons = all.iter().filter(|metric| !metric.because.is_empty());
     let reasons =
         reasons.map(|metric| Paragraph::labelled(&metric.name, &metric.because).of(ParagraphKind::Basis));
     let too_coarse = all.iter().filter_map(format::too_coarse);
     let too_coarse = too_coarse.map(|sentence| Paragraph::new(ParagraphKind::Notice, sentence));
-    let hint = Paragraph::new(
+    let hint = Block::text(
         ParagraphKind::Hint,
         "A and B: medians of all runs. Visible: the smallest change that would have been found with 95 % at the last look, if \
          pairs vary as they did.",
     );
-    let paragraphs = reasons.chain(too_coarse).chain([hint]).map(Block::Paragraph);
+    let paragraphs = reasons.chain(too_coarse).map(Block::Paragraph).chain([hint]);
     let blocks = std::iter::once(Block::Table(table)).chain(paragraphs).collect();
-    Section { is_unheaded: true, ..Section::new("metrics", "Metrics that decide", blocks) }
+    Section::unheaded("metrics", "Metrics that decide", blocks)
 }
 
 fn pairs(all: &[MetricAnswer]) -> Section {
@@ -110,12 +96,12 @@ fn pairs(all: &[MetricAnswer]) -> Section {
         is_wide: false,
         none: "There is nothing to draw.",
     };
-    let hint = Paragraph::new(
+    let hint = Block::text(
         ParagraphKind::Hint,
         "A dot is a pair, in the order in which they were made; the shaded band is the margin; at the right the mean with its \
          95 % interval over all looks.",
     );
-    Section::new("dots", "Every pair", vec![Block::Chart(charts), Block::Paragraph(hint)])
+    Section::new("dots", "Every pair", vec![Block::Chart(charts), hint])
 }
 
 fn moved_most(experiment: &ExperimentSummary) -> Section {
@@ -135,8 +121,7 @@ fn also_moved(experiment: &ExperimentSummary) -> Section {
 }
 
 fn lines(texts: Vec<String>) -> Vec<Block> {
-    let line = |text| Block::Paragraph(Paragraph::new(ParagraphKind::Plain, text));
-    texts.into_iter().map(line).collect()
+    texts.into_iter().map(|text| Block::text(ParagraphKind::Plain, text)).collect()
 }
 
 fn runs(experiment: &ExperimentSummary) -> DocumentTable {
@@ -150,24 +135,14 @@ fn runs(experiment: &ExperimentSummary) -> DocumentTable {
         });
         let order = if pair.order == PairOrder::Ab { "A, B" } else { "B, A" };
         let cells = std::iter::once(order.to_owned()).chain(changes).chain(pair.files.clone());
-        DocumentRow {
-            label: pair.number.to_string(),
-            note: String::new(),
-            cells: cells.map(DocumentCell::plain).collect(),
-        }
+        DocumentRow::new(pair.number.to_string(), cells)
     };
     let names = metrics.iter().map(|metric| metric.name.clone());
     let heads = std::iter::once("order".to_owned()).chain(names).chain(["A".to_owned(), "B".to_owned()]);
-    DocumentTable {
-        label: "pair",
-        columns: columns(heads.map(|head| (head, 0))),
-        rows: experiment.runs.iter().enumerate().map(row).collect(),
-        folded: Some(format!(
-            "{} pairs, with the change of each metric and the run files",
-            experiment.runs.len()
-        )),
-        ..DocumentTable::default()
-    }
+    let rows = experiment.runs.iter().enumerate().map(row);
+    let folded = format!("{} pairs, with the change of each metric and the run files", experiment.runs.len());
+    let table = DocumentTable::new("pair", heads.map(|head| (head, 0)), rows);
+    DocumentTable { folded: Some(folded), ..table }
 }
 
 fn case(metric: &MetricAnswer) -> Case {
