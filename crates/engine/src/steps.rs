@@ -114,6 +114,8 @@ pub(crate) struct PlanIteration {
     redirects: u32,
     /// The cookies that targets have set.
     cookies: CookieJar,
+    /// Those that the setup was sent.
+    setup_cookies: CookieJar,
     /// Whether some of them are the last header of the request under way.
     sends_cookies: bool,
     /// What its variables count against the run's budget.
@@ -195,6 +197,7 @@ impl PlanIteration {
             open_call: None,
             redirects: 0,
             cookies: CookieJar::default(),
+            setup_cookies: CookieJar::default(),
             sends_cookies: false,
             variables_lease: BodyLease::of(&program.body_budget),
             calls: 0,
@@ -225,6 +228,7 @@ impl PlanIteration {
         self.user_draw = Draw::new(self.program.shape.seed, self.scenario.0, user);
         self.due = arrival.due;
         if self.is_set_up {
+            self.cookies.begin_iteration(&self.setup_cookies);
             self.enter_main()
         } else {
             self.enter(ScenarioPart::Setup, 0)
@@ -343,6 +347,7 @@ impl PlanIteration {
             ScenarioPart::Setup if next < self.setup.len() => self.enter(ScenarioPart::Setup, next),
             ScenarioPart::Setup => {
                 self.is_set_up = true;
+                self.setup_cookies = self.cookies.clone();
                 self.enter_main();
             }
             ScenarioPart::Main => match &self.flow {

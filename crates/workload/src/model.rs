@@ -390,4 +390,11 @@ pub enum ExtractFrom {
     Header(String),
     /// The first group of a regular expression in the body, or the whole match.
     Regex(String),
+    /// The same in the values of a header: in the first that matches.
+    HeaderRegex {
+        /// Its name in lower case.
+        header: String,
+        /// The regular expression.
+        regex: String,
+    },
 }

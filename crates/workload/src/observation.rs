@@ -154,7 +154,7 @@ pub fn filled(source: &str, env: &BTreeMap<String, String>) -> String {
     };
     let parts = template.parts().iter().map(|part| match part {
         Part::Literal(text) => text.clone(),
-        Part::Value(value) | Part::JsonValue(value) => text_of(value),
+        Part::Value(value) | Part::JsonValue(value) | Part::UrlValue(value) => text_of(value),
     });
     parts.collect()
 }

@@ -28,6 +28,10 @@ pub struct Target {
     /// Whether each virtual user stores the cookies that it sets, and sends them back.
     #[serde(default)]
     pub cookies: bool,
+    /// Whether an iteration begins without the cookies that iterations before it were sent. Those that the setup of its
+    /// virtual user was sent stay.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh_cookies: bool,
 }
 
 /// The origin of an HTTP target, and the path that all of its URLs begin with.

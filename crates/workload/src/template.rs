@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde::{Deserialize, Serialize};
 
 pub use parse::is_name;
@@ -28,6 +29,28 @@ pub enum Part {
     /// `${… | json}`: a value inside a JSON string, with quotes, backslashes and control characters escaped
     /// ([`push_json_escaped`]).
     JsonValue(Value),
+    /// `${… | url}`: a value inside a URL or a form, percent-encoded ([`push_url_encoded`]).
+    UrlValue(Value),
+}
+
+impl Part {
+    /// Its value; none of a literal text.
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Part::Literal(_) => None,
+            Part::Value(value) | Part::JsonValue(value) | Part::UrlValue(value) => Some(value),
+        }
+    }
+
+    /// The part's text in a template.
+    pub fn source(&self) -> String {
+        match self {
+            Part::Literal(text) => text.replace("${", "$${"),
+            Part::Value(value) => format!("${{{value}}}"),
+            Part::JsonValue(value) => format!("${{{value} | json}}"),
+            Part::UrlValue(value) => format!("${{{value} | url}}"),
+        }
+    }
 }
 
 /// A value that differs from use to use. All random values are functions of the seed and the arrival.
@@ -121,10 +144,7 @@ impl Template {
 
     /// Its values, in order.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Value(value) | Part::JsonValue(value) => Some(value),
-            Part::Literal(_) => None,
-        })
+        self.parts.iter().filter_map(Part::value)
     }
 }
 
@@ -165,6 +185,15 @@ pub fn push_json_escaped(text: &[u8], out: &mut Vec<u8>) {
             }
             _ => out.push(*byte),
         }
+    }
+}
+
+/// Append `text` to `out`, percent-encoded for a part of a path, a query or a form: all but the unreserved characters of
+/// RFC 3986, section 2.3.
+pub fn push_url_encoded(text: &[u8], out: &mut Vec<u8>) {
+    const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    for piece in percent_encode(text, KEPT) {
+        out.extend_from_slice(piece.as_bytes());
     }
 }
 
@@ -216,6 +245,8 @@ fn push_json_text(text: &str, source: &mut String) -> Result<(), TemplateError> 
             Part::Value(value) | Part::JsonValue(value) => {
                 let _ = write!(source, "${{{value} | json}}");
             }
+            // What is percent-encoded needs no escapes of JSON.
+            url @ Part::UrlValue(_) => source.push_str(&url.source()),
         }
     }
     source.push('"');

@@ -315,10 +315,11 @@ impl Compiler<'_> {
         let from = match &extract.from {
             ExtractFrom::Json(path) => ExtractionFrom::Json(json_path(step, path)?),
             ExtractFrom::Header(name) => ExtractionFrom::Header(name.clone().into_bytes()),
-            ExtractFrom::Regex(regex) => {
-                let regex = regex::bytes::Regex::new(regex).map_err(|e| pattern(step, &e.to_string()))?;
-                ExtractionFrom::Regex(regex)
-            }
+            ExtractFrom::Regex(regex) => ExtractionFrom::Regex(regular_expression(step, regex)?),
+            ExtractFrom::HeaderRegex { header, regex } => ExtractionFrom::HeaderRegex {
+                header: header.clone().into_bytes(),
+                regex: regular_expression(step, regex)?,
+            },
         };
         Ok(Extraction { name: extract.name.clone(), variable: self.names.variable(&extract.name), from })
     }
@@ -329,6 +330,10 @@ fn is_compressed(request: &Request) -> bool {
         Request::Http { options, .. } => options.compress,
         Request::Grpc { call, .. } => call.compress,
     }
+}
+
+fn regular_expression(step: &Step, text: &str) -> Result<regex::bytes::Regex, CompileError> {
+    regex::bytes::Regex::new(text).map_err(|error| pattern(step, &error.to_string()))
 }
 
 fn json_path(step: &Step, path: &str) -> Result<JsonLookup, CompileError> {

@@ -53,6 +53,7 @@ pub(crate) enum ExtractionFrom {
     Json(JsonLookup),
     Header(Vec<u8>),
     Regex(Regex),
+    HeaderRegex { header: Vec<u8>, regex: Regex },
 }
 
 /// A response's body as JSON, read only as far as a path needs, and parsed at most once.
@@ -281,8 +282,7 @@ impl ExpectedStatus {
                 format!("status {}, expected 200 to 399", response.status)
             }
             ExpectedStatus::Http(accepted) => {
-                let accepted: Vec<_> = accepted.iter().map(u16::to_string).collect();
-                format!("status {}, expected {}", response.status, accepted.join(" or "))
+                format!("status {}, expected {}", response.status, ranges(accepted).join(" or "))
             }
             ExpectedStatus::Grpc(..) => {
                 let mut text = format!("gRPC status {}", response.grpc_code());
@@ -296,9 +296,24 @@ impl ExpectedStatus {
     }
 }
 
+/// The first group of the first match, or the whole match.
+fn first_group(regex: &Regex, text: &[u8]) -> Option<Vec<u8>> {
+    let found = regex.captures(text)?;
+    found.get(1).or_else(|| found.get(0)).map(|group| group.as_bytes().to_vec())
+}
+
+/// Statuses as texts; those that follow each other as one.
+fn ranges(statuses: &[u16]) -> Vec<String> {
+    let of_run = |run: &[u16]| match run {
+        [first, .., last] if run.len() > 2 => vec![format!("{first} to {last}")],
+        few => few.iter().map(u16::to_string).collect(),
+    };
+    statuses.chunk_by(|a, b| a.checked_add(1) == Some(*b)).flat_map(of_run).collect()
+}
+
 impl Extraction {
     pub(crate) fn needs_body(&self) -> bool {
-        !matches!(self.from, ExtractionFrom::Header(_))
+        !matches!(self.from, ExtractionFrom::Header(_) | ExtractionFrom::HeaderRegex { .. })
     }
 
     /// The value, or the reason in words why there is none.
@@ -308,13 +323,21 @@ impl Extraction {
                 let (name, note) = (String::from_utf8_lossy(name), response.left_out_note());
                 format!("no header {name} to take `{}` from{note}", self.name)
             }),
+            ExtractionFrom::HeaderRegex { header, regex } => {
+                let mut values =
+                    response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(header));
+                values.find_map(|(_, value)| first_group(regex, value)).ok_or_else(|| {
+                    let (name, note) = (String::from_utf8_lossy(header), response.left_out_note());
+                    format!("nothing in the header {name} matches {regex} to take `{}` from{note}", self.name)
+                })
+            }
             ExtractionFrom::Regex(regex) => {
-                let found = regex.captures(&response.body).and_then(|c| c.get(1).or_else(|| c.get(0)));
+                let found = first_group(regex, &response.body);
                 let missing = || {
                     let cut = response.cut_reason().map(|why| format!("; {why}")).unwrap_or_default();
                     format!("nothing matches {regex} to take `{}` from{cut}", self.name)
                 };
-                found.map(|m| m.as_bytes().to_vec()).ok_or_else(missing)
+                found.ok_or_else(missing)
             }
             ExtractionFrom::Json(path) => {
                 let found = body.first(path).map_err(|reason| {

@@ -111,6 +111,8 @@ pub(crate) struct Origin {
     pub(crate) retry: Retry,
     /// Whether virtual users keep the cookies that it sets.
     pub(crate) cookies: bool,
+    /// Whether an iteration begins without those that iterations before it were sent.
+    pub(crate) fresh_cookies: bool,
 }
 
 impl Origin {
@@ -218,6 +220,7 @@ impl Origin {
             order: connecting.connection_order,
             retry: connecting.retry,
             cookies: described.cookies && kind == OriginKind::Http,
+            fresh_cookies: described.fresh_cookies,
         }))
     }
 }

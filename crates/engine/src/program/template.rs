@@ -12,7 +12,7 @@ use workload::draw::{Draw, FIRST_EXTRA};
 use workload::model::Workload;
 use workload::row_picker::{RowPicker, RowTaker};
 use workload::schedule::Segment;
-use workload::template::{Part, Template, Value, push_json_escaped};
+use workload::template::{Part, Template, Value, push_json_escaped, push_url_encoded};
 
 /// A compiled template.
 #[derive(Debug, Clone, Default)]
@@ -47,6 +47,8 @@ enum TemplatePiece {
     Now,
     /// The value, escaped for the inside of a JSON string.
     Json(Box<TemplatePiece>),
+    /// The value, percent-encoded.
+    Url(Box<TemplatePiece>),
 }
 
 /// Who renders a template, which decides which rows of data files it gets.
@@ -146,6 +148,7 @@ impl TemplateNames {
                 Part::Literal(text) => TemplatePiece::Literal(text.as_bytes().into()),
                 Part::Value(value) => self.compile_value(value, context)?,
                 Part::JsonValue(value) => TemplatePiece::Json(Box::new(self.compile_value(value, context)?)),
+                Part::UrlValue(value) => TemplatePiece::Url(Box::new(self.compile_value(value, context)?)),
             };
             match (pieces.last_mut(), piece) {
                 (Some(TemplatePiece::Literal(before)), TemplatePiece::Literal(more)) => {
@@ -265,6 +268,12 @@ impl TemplatePiece {
                     let plain = out.split_off(start);
                     push_json_escaped(&plain, out);
                 }
+            }
+            TemplatePiece::Url(piece) => {
+                let start = out.len();
+                piece.render(scope, out);
+                let plain = out.split_off(start);
+                push_url_encoded(&plain, out);
             }
         }
     }

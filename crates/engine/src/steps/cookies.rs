@@ -19,7 +19,7 @@ const MAX_COOKIES: usize = 50;
 const MAX_COOKIE_BYTES: usize = 4096;
 
 /// The cookies of one virtual user.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct CookieJar {
     cookies: Vec<Cookie>,
 }
@@ -35,6 +35,8 @@ struct Cookie {
     is_secure: bool,
     /// None: it does not expire.
     expires: Option<Instant>,
+    /// It ends with the iteration in which it was set.
+    is_of_iteration: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +74,7 @@ impl PlanIteration {
         let now = DatedInstant { at: context.now, epoch_unix_ns: self.epoch_unix_ns };
         let set = response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"));
         for (_, line) in set {
-            self.cookies.set(line, cookie_url(origin, &path), now);
+            self.cookies.set(line, cookie_url(origin, &path), now, origin.fresh_cookies);
         }
     }
 
@@ -104,8 +106,9 @@ fn cookie_url<'a>(origin: &'a Origin, path: &'a str) -> CookieUrl<'a> {
 
 impl CookieJar {
     /// Store the cookie of a `set-cookie` line. A malformed line, or one that the host may not set, is ignored.
-    fn set(&mut self, line: &[u8], from: CookieUrl<'_>, now: DatedInstant) {
+    fn set(&mut self, line: &[u8], from: CookieUrl<'_>, now: DatedInstant, is_of_iteration: bool) {
         let Some(cookie) = Cookie::parse(line, from, now) else { return };
+        let cookie = Cookie { is_of_iteration, ..cookie };
         let is_same =
             |c: &Cookie| c.name == cookie.name && c.domain == cookie.domain && c.path == cookie.path;
         self.cookies.retain(|known| !is_same(known) && known.is_alive(now.at));
@@ -116,6 +119,14 @@ impl CookieJar {
             self.cookies.remove(0);
         }
         self.cookies.push(cookie);
+    }
+
+    /// Forget the cookies of the iteration before; of those that end with it, the ones of `setup` are as they were.
+    pub(super) fn begin_iteration(&mut self, setup: &CookieJar) {
+        if self.cookies.iter().any(|cookie| cookie.is_of_iteration) {
+            self.cookies.retain(|cookie| !cookie.is_of_iteration);
+        }
+        self.cookies.extend(setup.cookies.iter().filter(|cookie| cookie.is_of_iteration).cloned());
     }
 
     /// Append the value of a `cookie` header: longer paths first, then older cookies (section 5.4).
@@ -157,6 +168,7 @@ impl Cookie {
             // What came under TLS is not sent in cleartext, with or without the attribute.
             is_secure: from.scheme == Scheme::Https,
             expires: None,
+            is_of_iteration: false,
         };
         let mut max_age = None;
         for part in parts {

@@ -2,7 +2,7 @@
 
 use evidence::{Metric, Outcome};
 use testbed::{Behaviour, CannedResponse, Served, Site, Target};
-use workload::{Expect, HttpOptions, Request, Step, Template};
+use workload::{Expect, Extract, ExtractFrom, HttpOptions, Request, Step, Template};
 
 use crate::accounting::Accounting;
 use crate::drive::{FinishedRun, drive};
@@ -199,6 +199,53 @@ fn each_virtual_user_keeps_its_cookies() {
     assert_eq!(first, 2, "each of the two logs in once without a cookie");
     let log = run_with_cookies(&site(), Cookies::Ignored);
     assert!(log.iter().all(|served| served.header("cookie").is_none()));
+}
+
+#[test]
+fn an_iteration_begins_without_the_cookies_of_the_one_before_where_the_plan_says_so() {
+    let site = || {
+        let login = CannedResponse::new(200).header("set-cookie", "id=7; Path=/; HttpOnly");
+        testbed::http(Site::new().at("/login", login.into()).otherwise(Behaviour::ok())).unwrap()
+    };
+    let log = |fresh: bool| {
+        let target = site();
+        let mut plan = Plan::of(target.addr());
+        let web = plan.workload.targets.get_mut(WEB).unwrap();
+        (web.cookies, web.fresh_cookies) = (true, fresh);
+        let steps = [get("login", "/login"), get("shop", "/shop")];
+        drive(plan.scenario(scenario("s", closed(1, ms(100)), sequence(steps))).compile()).assert_sound();
+        target.log()
+    };
+    let sent = |log: &[Served], path: &str| {
+        let of = log.iter().filter(|served| served.path == path);
+        of.map(|served| served.header("cookie").is_some()).collect::<Vec<_>>()
+    };
+    let fresh = log(true);
+    assert!(sent(&fresh, "/login").len() > 1 && !sent(&fresh, "/login").contains(&true));
+    assert!(!sent(&fresh, "/shop").contains(&false));
+    let kept = log(false);
+    assert_eq!(sent(&kept, "/login").iter().filter(|has| !**has).count(), 1, "only the first has none");
+}
+
+#[test]
+fn a_value_of_a_header_is_taken_by_a_regular_expression_and_sent_percent_encoded() {
+    let first = CannedResponse::new(303)
+        .header("set-cookie", "other=1")
+        .header("set-cookie", "csrf=a+b/c==; Path=/")
+        .header("location", "http://other/orders/17?x=1");
+    let target = testbed::http(Site::new().at("/first", first.into()).otherwise(Behaviour::ok())).unwrap();
+    let mut begin = get("first", "/first");
+    for (name, header, regex) in
+        [("token", "set-cookie", "csrf=([^;]*)"), ("id", "location", "/orders/([^/?#]+)")]
+    {
+        let from = ExtractFrom::HeaderRegex { header: header.to_owned(), regex: regex.to_owned() };
+        begin.extract.push(Extract { name: name.to_owned(), from });
+    }
+    let steps = [begin, get("second", "/orders/${id}?csrf=${token | url}")];
+    drive(Plan::of(target.addr()).scenario(scenario("s", closed(1, ms(50)), sequence(steps))).compile())
+        .assert_sound();
+    let second = target.log().into_iter().find(|served| served.path != "/first").unwrap();
+    assert_eq!((second.path.as_str(), second.query.as_str()), ("/orders/17", "csrf=a%2Bb%2Fc%3D%3D"));
 }
 
 #[test]

@@ -39,7 +39,25 @@ pub(super) fn read(reader: &mut StepReader<'_, '_>, protocol: StepProtocol) -> O
 
 fn read_status(section: &Section<'_>) -> Vec<u16> {
     let Some(item) = section.get("status") else { return Vec::new() };
-    item.one_or_many().iter().filter_map(|item| item.whole(100..=599)).map(|status| status as u16).collect()
+    item.one_or_many().iter().flat_map(statuses_of).collect()
+}
+
+/// A status, or all of a class such as `"2XX"`.
+fn statuses_of(item: &Item<'_>) -> Vec<u16> {
+    if !item.is_text() {
+        return item.whole(100..=599).map(|status| status as u16).into_iter().collect();
+    }
+    let text = item.text().unwrap_or_default();
+    let class = text.strip_suffix("XX").and_then(|class| class.parse::<u16>().ok());
+    match class.filter(|class| (1..=5).contains(class)) {
+        Some(class) => (class * 100..class * 100 + 100).collect(),
+        None => {
+            item.wrong(format!(
+                "`{text}` is no class of statuses: `\"2XX\"` is one, and a status is a number"
+            ));
+            Vec::new()
+        }
+    }
 }
 
 fn read_codes(section: &Section<'_>) -> Vec<String> {

@@ -74,8 +74,7 @@ pub(super) fn split_user(url: &str) -> Result<(String, Option<Template>), Templa
     let user = Template::parse(&user)?;
     let source = user.parts().iter().map(|part| match part {
         Part::Literal(text) => Template::literal(&percent_decoded(text)).source().to_owned(),
-        Part::Value(value) => format!("${{{value}}}"),
-        Part::JsonValue(value) => format!("${{{value} | json}}"),
+        value => value.source(),
     });
     let credentials = Template::parse(&source.collect::<String>())?;
     Ok((format!("{scheme}://{host}{path}"), Some(credentials)))

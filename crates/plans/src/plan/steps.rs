@@ -106,15 +106,27 @@ fn read_extract(item: &Item<'_>) -> Option<Extract> {
         regex.issues.check(&regex.span(), check_regex(text))?;
         Some(ExtractFrom::Regex(text.to_owned()))
     });
-    let sources = ["json", "header", "regex"].into_iter().filter(|key| section.get(key).is_some()).count();
+    let is_there = ["json", "header", "regex"].map(|key| section.get(key).is_some());
     section.finish();
-    if sources != 1 {
-        item.wrong(
-            "a value comes from one of `json`, `header` and `regex`, or is a JSON path: `\"$.token\"`",
-        );
-        return None;
-    }
-    Some(Extract { name, from: json.or(header).or(regex)? })
+    let from = match is_there {
+        [true, false, false] => json?,
+        [false, true, false] => header?,
+        [false, false, true] => regex?,
+        [false, true, true] => match (header?, regex?) {
+            (ExtractFrom::Header(header), ExtractFrom::Regex(regex)) => {
+                ExtractFrom::HeaderRegex { header, regex }
+            }
+            _ => return None,
+        },
+        _ => {
+            item.wrong(
+                "a value comes from one of `json`, `header` and `regex`, from `header` with `regex`, or is a JSON path: \
+                 `\"$.token\"`",
+            );
+            return None;
+        }
+    };
+    Some(Extract { name, from })
 }
 
 fn json_path(item: &Item<'_>) -> Option<ExtractFrom> {

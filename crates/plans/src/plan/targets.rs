@@ -119,8 +119,26 @@ fn read_target(section: &Section<'_>) -> (Target, Option<UrlUser>) {
     });
     let process = section.get("process").and_then(|item| read_process(&item));
     let wait_ready = section.get("wait_ready").and_then(|item| read_ready(&item, grpc.as_ref()));
-    let cookies = section.get("cookies").and_then(|item| item.flag()).unwrap_or(false);
-    (Target { http, grpc, process, wait_ready, connecting, cookies, ..Target::default() }, user)
+    let (cookies, fresh_cookies) = section.get("cookies").map_or((false, false), |item| read_cookies(&item));
+    let target =
+        Target { http, grpc, process, wait_ready, connecting, cookies, fresh_cookies, ..Target::default() };
+    (target, user)
+}
+
+/// Whether cookies are kept, and whether each iteration begins without those of the one before.
+fn read_cookies(item: &Item<'_>) -> (bool, bool) {
+    if !item.is_text() {
+        return (item.flag().unwrap_or(false), false);
+    }
+    match item.text() {
+        Some("iteration") => (true, true),
+        Some("user") => (true, false),
+        Some(other) => {
+            item.wrong(format!("`{other}` is not known: `true`, `false`, `\"user\"` or `\"iteration\"`"));
+            (false, false)
+        }
+        None => (false, false),
+    }
 }
 
 fn read_process(item: &Item<'_>) -> Option<ProcessRef> {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use workload::connection::Scheme;
-use workload::model::{HttpOrigin, Pick, ProcessRef, ReadyProbe, Request};
+use workload::model::{ExtractFrom, HttpOrigin, Pick, ProcessRef, ReadyProbe, Request};
 use workload::think::Think;
 
 mod connecting;
@@ -233,8 +233,8 @@ fn every_key_of_a_step_is_read() {
 timeout = "1500ms"
 headers = { X-User = "${users.id}" }
 json = { name = "a \"quote\" ${users.id}", n = 3, deep = [true, 1.5] }
-expect = { status = [200, 409], headers = { ETag = "x" }, body_contains = ["a", "b"], json = { "$.a" = 1 } }
-extract = { z = "$.z", a = { header = "X-A" }, m = { regex = "m=(\\w+)" } }
+expect = { status = [200, 409, "3XX"], headers = { ETag = "x" }, body_contains = ["a", "b"], json = { "$.a" = 1 } }
+extract = { z = "$.z", a = { header = "X-A" }, m = { regex = "m=(\\w+)" }, l = { header = "Location", regex = "/(\\d+)" } }
 [data.users]
 generate = "user-{1..3}"
 pick = "random"
@@ -251,8 +251,11 @@ url = "${shop.url}/ready"
     );
     assert_snapshot!(body.source(), @r#"{"deep":[true,1.5],"n":3,"name":"a \"quote\" ${users.id | json}"}"#);
     assert_eq!((step.think, step.timeout), ((2 * S).into(), Duration::from_millis(1500)));
-    assert_eq!(step.extract.iter().map(|e| e.name.as_str()).collect::<Vec<_>>(), ["z", "a", "m"]);
-    assert_eq!((step.expect.status.as_slice(), step.expect.body_contains.len()), ([200, 409].as_slice(), 2));
+    assert_eq!(step.extract.iter().map(|e| e.name.as_str()).collect::<Vec<_>>(), ["z", "a", "m", "l"]);
+    let header = ExtractFrom::HeaderRegex { header: "location".to_owned(), regex: "/(\\d+)".to_owned() };
+    assert_eq!(step.extract[3].from, header);
+    let statuses: Vec<u16> = [200, 409].into_iter().chain(300..400).collect();
+    assert_eq!((&step.expect.status, step.expect.body_contains.len()), (&statuses, 2));
     assert_eq!(workload.data["users"].pick, Pick::Random);
     let ready = workload.targets["shop"].wait_ready.as_ref().map(|ready| &ready.probe);
     assert_eq!(ready, Some(&ReadyProbe::Url("http://127.0.0.1:8000/shop/ready".into())));

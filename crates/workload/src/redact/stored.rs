@@ -89,7 +89,7 @@ fn is_password_by_name(auth: &Template) -> bool {
     let after = |text: &str| text.split_once(':').is_none_or(|(_, password)| password.is_empty());
     auth.as_literal().is_none()
         && auth.parts().iter().all(|part| !matches!(part, Part::Literal(text) if !after(text)))
-        && matches!(auth.parts().last(), Some(Part::Value(_) | Part::JsonValue(_)))
+        && auth.parts().last().is_some_and(|part| part.value().is_some())
 }
 
 /// Whether all of a header but its scheme is a value, not literal text: `Bearer ${env.TOKEN}`.
@@ -99,6 +99,6 @@ fn is_by_name(value: &Template) -> bool {
     value.as_literal().is_none()
         && value.parts().iter().enumerate().all(|(index, part)| match part {
             Part::Literal(text) => index == 0 && is_scheme(text),
-            Part::Value(_) | Part::JsonValue(_) => true,
+            _ => true,
         })
 }

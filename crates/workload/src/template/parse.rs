@@ -37,10 +37,13 @@ fn expression(source: &str, open: usize) -> Result<(Part, usize), TemplateError>
     let length = closing(&source[start..])
         .ok_or_else(|| wrong(open, "`${` without `}`; write `$${` for a literal `${`"))?;
     let text = &source[start..start + length];
-    let (text, part): (_, fn(Value) -> Part) = match text.trim_end().strip_suffix("| json") {
-        Some(text) => (text, Part::JsonValue),
-        None => (text, Part::Value),
-    };
+    let whole = text.trim_end();
+    let (text, part): (_, fn(Value) -> Part) =
+        match (whole.strip_suffix("| json"), whole.strip_suffix("| url")) {
+            (Some(text), _) => (text, Part::JsonValue),
+            (_, Some(text)) => (text, Part::UrlValue),
+            _ => (text, Part::Value),
+        };
     let value = value(text).map_err(|message| TemplateError { message, at: open })?;
     Ok((part(value), start + length + 1))
 }

@@ -76,6 +76,16 @@ fn errors_are_reported_with_their_place() {
 }
 
 #[test]
+fn a_value_can_be_percent_encoded() {
+    let template = Template::parse("q=${token | url}&x=${env.A|url}").expect("it is a template");
+    assert_eq!(template.parts()[1], Part::UrlValue(Value::Variable("token".to_owned())));
+    assert_eq!(template.parts()[3].source(), "${env.A | url}");
+    let mut out = Vec::new();
+    push_url_encoded("a+b/c= ä~_-.".as_bytes(), &mut out);
+    assert_eq!(String::from_utf8(out).expect("it is ASCII"), "a%2Bb%2Fc%3D%20%C3%A4~_-.");
+}
+
+#[test]
 fn values_in_json_are_escaped() {
     let json =
         serde_json::json!({ "a\"b": ["${choice(\"x\", \"y\")} \"q\" $${", 1, null, true], "${vu}": 2.5 });

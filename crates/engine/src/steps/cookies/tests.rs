@@ -20,7 +20,7 @@ fn sent(jar: &CookieJar, to: CookieUrl<'_>) -> String {
 /// The cookies that are sent to `to` after these lines were received from `shop.test/a/b`.
 fn after(lines: &[&str], to: CookieUrl<'_>) -> String {
     let mut jar = CookieJar::default();
-    lines.iter().for_each(|line| jar.set(line.as_bytes(), at("shop.test", "/a/b"), NOW));
+    lines.iter().for_each(|line| jar.set(line.as_bytes(), at("shop.test", "/a/b"), NOW, false));
     sent(&jar, to)
 }
 
@@ -50,7 +50,7 @@ fn a_secure_cookie_is_sent_under_tls_only() {
 #[test]
 fn a_cookie_that_was_set_under_tls_is_not_sent_in_cleartext() {
     let mut jar = CookieJar::default();
-    jar.set(b"id=1", CookieUrl { scheme: Scheme::Https, ..at("shop.test", "/a/b") }, NOW);
+    jar.set(b"id=1", CookieUrl { scheme: Scheme::Https, ..at("shop.test", "/a/b") }, NOW, false);
     assert_eq!(sent(&jar, at("shop.test", "/a")), "");
     assert_eq!(sent(&jar, CookieUrl { scheme: Scheme::Https, ..at("shop.test", "/a") }), "id=1");
 }
@@ -79,7 +79,7 @@ fn malformed_cookies_are_ignored_and_a_jar_has_a_capacity() {
     }
     let mut jar = CookieJar::default();
     for n in 0..1_000 {
-        jar.set(format!("c{n}=1").as_bytes(), at("shop.test", "/"), NOW);
+        jar.set(format!("c{n}=1").as_bytes(), at("shop.test", "/"), NOW, false);
     }
     assert_eq!(jar.cookies.len(), MAX_COOKIES);
     assert!(sent(&jar, at("shop.test", "/")).contains("c999=1"));
@@ -110,7 +110,7 @@ proptest! {
     ) {
         let mut jar = CookieJar::default();
         for line in &lines {
-            jar.set(&line.concat(), at("www.shop.test", &path), NOW);
+            jar.set(&line.concat(), at("www.shop.test", &path), NOW, false);
         }
         prop_assert!(jar.cookies.len() <= MAX_COOKIES);
         let mut out = Vec::new();

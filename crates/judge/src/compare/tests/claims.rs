@@ -52,6 +52,7 @@ fn a_target_without_tls_is_named() {
             connecting: Connecting::default(),
             observe: Default::default(),
             cookies: false,
+            fresh_cookies: false,
         };
         test_run.workload.targets.insert("web".to_owned(), target);
         test_run

@@ -16,7 +16,11 @@ fn options_of_http_steps_are_read_with_the_targets_defaults() {
         )
     };
     let workload = good(&plan("auth = \"basic:bob:secret-of-bob\"\ncompress = \"gzip\""));
-    assert!(workload.targets["shop"].cookies);
+    let kept =
+        |workload: &Workload| (workload.targets["shop"].cookies, workload.targets["shop"].fresh_cookies);
+    assert_eq!(kept(&workload), (true, false));
+    let fresh = plan("").replacen("cookies = true", "cookies = \"iteration\"", 1);
+    assert_eq!(kept(&good(&fresh)), (true, true));
     let options: Vec<_> = workload.scenarios[0]
         .steps()
         .map(|step| match &step.request {
