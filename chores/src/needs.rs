@@ -41,6 +41,12 @@ pub(crate) const fn file(path: &'static str, package: &'static str, why: &'stati
 /// (`docs/style.md`).
 pub(crate) const NEEDS: &[Need] = &[
     Need { binary: "cc", package: "build-essential", why: "compiles SQLite", is_there: in_path },
+    Need {
+        binary: "curl",
+        package: "curl",
+        why: "sends what drafts of its commands are compared with",
+        is_there: in_path,
+    },
     Need { binary: "git", package: "git", why: "lists the files that `tidy` looks at", is_there: in_path },
     Need {
         binary: "go",

@@ -11,7 +11,7 @@ use workload::Files;
 use crate::Target;
 
 /// No file, or only the plan.
-struct OnlyPlan<'a>(Option<&'a str>);
+pub(crate) struct OnlyPlan<'a>(pub(crate) Option<&'a str>);
 
 impl Files for OnlyPlan<'_> {
     fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
@@ -40,12 +40,18 @@ pub(crate) const DRAFT: Target = Target {
         b" --json ",
         b" -G ",
         b"://",
+        b"${env.HOME}",
+        b"\"style\":\"deepObject\",",
+        b" --data-urlencode ",
+        b"^\"",
+        b"\"\"",
+        b"csrf",
     ],
     run: |input| {
         let Ok(text) = std::str::from_utf8(input) else { return false };
         let options = OpenApiOptions { server: None, selection: Selection::All };
         let draft = match recognise("source", text) {
-            Ok(SourceKind::OpenApi(value)) => of_openapi("source", &value, &options),
+            Ok(SourceKind::OpenApi(description)) => of_openapi("source", &description, &options),
             Ok(SourceKind::Har(value)) => of_har("source", &value, Selection::All),
             Ok(SourceKind::Curl) => of_curl("source", text, &OnlyPlan(None)),
             Err(error) => Err(error),
@@ -55,7 +61,7 @@ pub(crate) const DRAFT: Target = Target {
                 // It may still be refused, for a header's name for example, but it is TOML with the draft's own tables.
                 let plan = OnlyPlan(Some(&draft.text));
                 match load(Path::new("plan.toml"), &plan, &|_| Some("value".to_owned()), &Overrides::default()) {
-                    Ok(plan) => assert_eq!(plan.workload.steps().count(), draft.steps, "a step was lost or added"),
+                    Ok(plan) => draft.check(&plan.workload).expect("the plan sends what was drafted"),
                     Err(errors) => assert!(!errors.to_string().contains("not TOML"), "{errors}"),
                 }
                 true

@@ -12,6 +12,7 @@ mod corpus;
 mod draft;
 mod import;
 mod k6_script;
+mod literal;
 mod meter;
 mod metrics;
 pub mod mutate;
@@ -65,6 +66,7 @@ pub const TARGETS: &[Target] = &[
     plan::PROTO,
     plan::LIST,
     draft::DRAFT,
+    literal::LITERAL,
     import::IMPORT,
     k6_script::OPTIONS,
     k6_script::URL,

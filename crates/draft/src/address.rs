@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use workload::Template;
+use workload::template::Value;
 
 use crate::error::DraftError;
 use crate::names::step_name;
 use crate::plan::{Draft, FlowDraft, PlanDraft, StepDraft, TargetDraft};
 use crate::render;
 use crate::secrets::Variables;
+use crate::text::Text;
 use crate::url::split;
 
 /// A plan that gets `url`, in which values such as `${random(1, 9)}` may be.
@@ -19,10 +21,14 @@ pub fn of_url(url: &str) -> Result<Draft, DraftError> {
     let wrong = |why: String| DraftError::at("the URL", why);
     let parts = split(url).map_err(wrong)?;
     let mut variables = Variables::default();
-    let path = template_path(url, &parts.path);
-    Template::parse(&path).map_err(|error| wrong(error.message))?;
+    let path = Template::parse(&template_path(url, &parts.path)).map_err(|error| wrong(error.message))?;
+    for value in path.values() {
+        if let Value::Env(name) = value {
+            variables.declare(name, "in the URL");
+        }
+    }
     let shown = parts.path.split('?').next().unwrap_or_default();
-    let mut step = StepDraft::new("GET", 0, path);
+    let mut step = StepDraft::new("GET", 0, Text::of_template(&path));
     step.name = step_name(&format!("GET {shown}"), &mut BTreeSet::new());
     step.auth = parts.user.as_ref().map(|user| basic_auth(user, &mut variables));
     step.comments.push(
@@ -33,8 +39,10 @@ pub fn of_url(url: &str) -> Result<Draft, DraftError> {
         targets: vec![TargetDraft { name: "api".to_owned(), url: parts.origin, keys: Vec::new() }],
         scenario: "visit",
         flow: FlowDraft::Sequence,
+        setup: Vec::new(),
         steps: vec![step],
         variables,
+        files: Vec::new(),
         notes: Vec::new(),
     }))
 }
@@ -50,9 +58,9 @@ fn template_path(url: &str, encoded: &str) -> String {
     if path.starts_with('/') { path.to_owned() } else { format!("/{path}") }
 }
 
-/// `user:password` as a step's `auth`, without the password.
-pub(crate) fn basic_auth(user: &str, variables: &mut Variables) -> String {
+/// `user:password` without the password.
+pub(crate) fn basic_auth(user: &str, variables: &mut Variables) -> Text {
     let (name, password) = user.split_once(':').unwrap_or((user, ""));
-    let hidden = variables.template("PASSWORD", password, &format!("the password of the user `{name}`"));
-    format!("basic:{}:{hidden}", crate::url::literal(name))
+    let hidden = variables.text("PASSWORD", password, &format!("the password of the user `{name}`"));
+    Text::literal(name).and(":").then(&hidden)
 }

@@ -1,74 +1,61 @@
-//! Bodies of others as bodies of steps, without the values of their secret fields.
-
-use serde_json::Value;
-use workload::template::json_template;
+//! Bodies of others as bodies of steps, byte by byte but for the values of their secret fields.
 
 use crate::plan::BodyDraft;
-use crate::secrets::{Variables, is_secret_name};
-use crate::url::{literal, pairs_template};
+use crate::secrets::Variables;
+use crate::slots::{self, Slot};
 
-/// The deepest JSON whose fields are looked at.
-const MAX_DEPTH: usize = 64;
+/// What a body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyKind {
+    Json,
+    Form,
+    Parts,
+    /// JSON under another name.
+    OtherJson,
+    Other,
+}
 
-/// A recorded body: by its content type, or what it looks like where that is not known.
+/// What a body is by its content type, or what it looks like where that is not known.
+pub(crate) fn kind(text: &str, content_type: &str) -> BodyKind {
+    let kind = content_type.to_ascii_lowercase();
+    let is_json = || text.trim_start().starts_with(['{', '[']) && !slots::of_json(text).is_empty();
+    if kind.contains("json") {
+        BodyKind::Json
+    } else if kind.contains("x-www-form-urlencoded") {
+        if is_json() { BodyKind::OtherJson } else { BodyKind::Form }
+    } else if kind.starts_with("multipart/form-data") {
+        BodyKind::Parts
+    } else if is_json() {
+        BodyKind::OtherJson
+    } else {
+        BodyKind::Other
+    }
+}
+
+/// The slots of a body.
+pub(crate) fn slots(text: &str, content_type: &str) -> Vec<Slot> {
+    match kind(text, content_type) {
+        BodyKind::Json | BodyKind::OtherJson => slots::of_json(text),
+        BodyKind::Form => slots::of_form(text),
+        BodyKind::Parts => slots::of_parts(text, content_type),
+        BodyKind::Other => Vec::new(),
+    }
+}
+
+/// A recorded body with this text of it.
+pub(crate) fn draft(text: crate::text::Text, kind: BodyKind) -> BodyDraft {
+    match kind {
+        _ if text.is_empty() => BodyDraft::None,
+        BodyKind::Json => BodyDraft::Json(text),
+        _ => BodyDraft::Text(text),
+    }
+}
+
+/// A recorded body without its secrets.
 pub(crate) fn recorded(text: &str, content_type: Option<&str>, variables: &mut Variables) -> BodyDraft {
-    if text.is_empty() {
-        return BodyDraft::None;
-    }
-    let kind = content_type.unwrap_or_default().to_ascii_lowercase();
-    if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
-        if kind.contains("json") {
-            return BodyDraft::Json(templates(value, variables, 0));
-        }
-        // JSON under another name, which stays byte by byte unless it has a secret.
-        if has_secret(&value, 0) {
-            return BodyDraft::Text(json_text(&templates(value, variables, 0)));
-        }
-    }
-    if kind.contains("x-www-form-urlencoded") {
-        return BodyDraft::Text(pairs_template(text, "form field", variables));
-    }
-    BodyDraft::Text(literal(text))
-}
-
-/// JSON whose texts are templates, as the template of its text.
-pub(crate) fn json_text(value: &Value) -> String {
-    // Its texts were made as templates, so none of them is wrong.
-    json_template(value).map_or_else(|_| literal(&value.to_string()), |template| template.source().to_owned())
-}
-
-fn has_secret(value: &Value, depth: usize) -> bool {
-    match value {
-        Value::Array(items) => items.iter().any(|item| has_secret(item, depth + 1)),
-        Value::Object(fields) => fields.iter().any(|(name, value)| match value {
-            Value::String(_) => is_secret_name(name),
-            value => depth < MAX_DEPTH && has_secret(value, depth + 1),
-        }),
-        _ => false,
-    }
-}
-
-/// JSON whose texts are templates; texts in secret fields are environment variables.
-fn templates(value: Value, variables: &mut Variables, depth: usize) -> Value {
-    match value {
-        Value::String(text) => literal(&text).into(),
-        Value::Array(items) if depth < MAX_DEPTH => {
-            items.into_iter().map(|item| templates(item, variables, depth + 1)).collect()
-        }
-        Value::Object(fields) if depth < MAX_DEPTH => {
-            let field = |(name, value): (String, Value)| {
-                let value = match &value {
-                    Value::String(text) if !text.is_empty() && is_secret_name(&name) => {
-                        variables.template(&name, text, &format!("the JSON field `{name}`")).into()
-                    }
-                    _ => templates(value, variables, depth + 1),
-                };
-                (literal(&name), value)
-            };
-            Value::Object(fields.into_iter().map(field).collect())
-        }
-        other => other,
-    }
+    let content_type = content_type.unwrap_or_default();
+    let filled = variables.in_slots(text, &slots(text, content_type));
+    draft(filled, kind(text, content_type))
 }
 
 #[cfg(test)]
@@ -76,18 +63,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_in_json_and_forms_become_variables() {
+    fn secrets_in_json_and_forms_become_variables_and_all_else_stays() {
         let mut variables = Variables::default();
-        let text = r#"{"user": "a", "password": "geheim", "n": [{"token": "x"}], "t": "${a}"}"#;
-        let body = recorded(text, Some("application/json; charset=utf-8"), &mut variables);
-        let expected = serde_json::json!({
-            "user": "a", "password": "${env.PASSWORD}", "n": [{"token": "${env.TOKEN}"}], "t": "$${a}"
-        });
-        assert_eq!(body, BodyDraft::Json(expected));
-        let form = recorded("a=1&pwd=x", Some("application/x-www-form-urlencoded"), &mut variables);
-        assert_eq!(form, BodyDraft::Text("a=1&pwd=${env.PWD}".to_owned()));
-        let disguised = recorded("{\"pwd\":\"x\"}", Some("text/plain"), &mut variables);
-        assert_eq!(disguised, BodyDraft::Text("{\"pwd\":\"${env.PWD | json}\"}".to_owned()));
-        assert_eq!(recorded("plain ${x}", None, &mut variables), BodyDraft::Text("plain $${x}".to_owned()));
+        let mut source = |text: &str, content_type| match recorded(text, content_type, &mut variables) {
+            BodyDraft::None => String::new(),
+            BodyDraft::Json(text) => format!("json {}", text.source()),
+            BodyDraft::Text(text) => format!("text {}", text.source()),
+        };
+        let text = r#"{"user": "a", "password": "geheim", "n": [{"token": "x"}], "t": "${a}", "n": 1.50}"#;
+        let expected = r#"json {"user": "a", "password": "${env.PASSWORD | json}", "n": [{"token": "${env.TOKEN | json}"}], "t": "$${a}", "n": 1.50}"#;
+        assert_eq!(source(text, Some("application/json; charset=utf-8")), expected);
+        assert_eq!(
+            source("a=1&pwd=x", Some("application/x-www-form-urlencoded")),
+            "text a=1&pwd=${env.PWD | url}"
+        );
+        assert_eq!(source("{\"pwd\":\"x\"}", Some("text/plain")), "text {\"pwd\":\"${env.PWD | json}\"}");
+        assert_eq!(source("plain ${x}", None), "text plain $${x}");
+        assert_eq!(source("", None), "");
     }
 }

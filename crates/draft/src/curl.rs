@@ -1,8 +1,12 @@
 //! A plan of curl commands, as one writes them and as browsers' "copy as cURL" gives them.
 
+mod cmd;
 mod command;
+mod data;
+mod files;
 mod multipart;
 mod options;
+mod step;
 mod words;
 
 use std::collections::BTreeSet;
@@ -16,19 +20,22 @@ use crate::secrets::Variables;
 use crate::url::split;
 use crate::{MAX_STEPS, render};
 use command::Command;
+use files::Sources;
 
 /// A plan of the commands in `text`, which was read from `name`; `files` reads those that `@FILE` names.
 ///
 /// # Errors
 /// [`DraftError`] for the first that cannot be read, with its line.
 pub fn of_curl(name: &str, text: &str, files: &dyn Files) -> Result<Draft, DraftError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let wrong = |(line, problem): (usize, String)| DraftError::at(format!("{name}:{line}"), problem);
+    let mut sources = Sources::new(files);
     let mut commands = Vec::new();
     for (line, words) in words::commands(text).map_err(wrong)? {
-        let command = command::read(&words, files).map_err(|problem| wrong((line, problem)))?;
+        let command = command::read(&words, &mut sources).map_err(|problem| wrong((line, problem)))?;
         commands.push((format!("{name}:{line}"), command));
     }
-    plan(name, commands)
+    plan(name, commands, sources.read)
 }
 
 /// The same of one command that a shell has already split into words, the first of them `curl`.
@@ -37,13 +44,15 @@ pub fn of_curl(name: &str, text: &str, files: &dyn Files) -> Result<Draft, Draft
 /// [`DraftError`] if it cannot be read.
 pub fn of_curl_words(words: &[String], files: &dyn Files) -> Result<Draft, DraftError> {
     let place = "the curl command";
-    let command = command::read(words, files).map_err(|problem| DraftError::at(place, problem))?;
-    plan(place, vec![(place.to_owned(), command)])
+    let mut sources = Sources::new(files);
+    let command = command::read(words, &mut sources).map_err(|problem| DraftError::at(place, problem))?;
+    plan(place, vec![(place.to_owned(), command)], sources.read)
 }
 
-fn plan(name: &str, commands: Vec<(String, Command)>) -> Result<Draft, DraftError> {
+fn plan(name: &str, commands: Vec<(String, Command)>, files: Vec<String>) -> Result<Draft, DraftError> {
     let mut writer = Writer::default();
     for (place, command) in commands {
+        writer.keep_cookies(&command).map_err(|problem| DraftError::at(&place, problem))?;
         for url in &command.urls {
             if writer.steps.len() == MAX_STEPS {
                 return Err(DraftError::at(
@@ -62,8 +71,10 @@ fn plan(name: &str, commands: Vec<(String, Command)>) -> Result<Draft, DraftErro
         targets: writer.targets,
         scenario: "session",
         flow: FlowDraft::Sequence,
+        setup: Vec::new(),
         steps: writer.steps,
         variables: writer.variables,
+        files,
         notes: Vec::new(),
     }))
 }
@@ -76,9 +87,25 @@ struct Writer {
     step_names: BTreeSet<String>,
     steps: Vec<StepDraft>,
     variables: Variables,
+    /// The files into which commands so far have written cookies.
+    jars: BTreeSet<String>,
 }
 
 impl Writer {
+    /// Cookies that a command reads must be those that one before it was sent. An empty name is no file.
+    fn keep_cookies(&mut self, command: &Command) -> Result<(), String> {
+        let is_known = |file: &String| {
+            file.is_empty() || self.jars.contains(file) || command.cookie_jar.as_ref() == Some(file)
+        };
+        if let Some(file) = command.cookie_files.iter().find(|file| !is_known(file)) {
+            return Err(format!(
+                "the cookies are in the file {file}, which no command before it writes with `-c`: write `-b 'NAME=VALUE'`"
+            ));
+        }
+        self.jars.extend(command.cookie_jar.clone());
+        Ok(())
+    }
+
     fn add(&mut self, url: &str, command: &Command) -> Result<(), String> {
         let url = split(url)?;
         let keys = command.target_keys();

@@ -11,9 +11,12 @@ use serde_json::Value;
 use crate::address::basic_auth;
 use crate::error::DraftError;
 use crate::names::{step_name, target_name};
-use crate::plan::{BodyDraft, Draft, FlowDraft, PlanDraft, Selection, StepDraft, StepState, TargetDraft};
+use crate::plan::{
+    BodyDraft, Draft, ExpectedStatus, FlowDraft, PlanDraft, Selection, StepDraft, StepState, TargetDraft,
+};
 use crate::secrets::{Variables, is_secret_name};
-use crate::url::{SplitUrl, literal, path_template, split};
+use crate::text::Text;
+use crate::url::{SplitUrl, path_text, split};
 use crate::{MAX_STEPS, body, render};
 
 mod kind;
@@ -235,7 +238,7 @@ impl Writer {
     fn add(&mut self, recorded: &Recorded, pause: Duration) {
         let request = &recorded.entry.request;
         let target = self.target(&recorded.url);
-        let path = path_template(&recorded.url.path, &mut self.variables);
+        let path = path_text(&recorded.url.path, &mut self.variables);
         let method = request.method.to_ascii_uppercase();
         let mut step = StepDraft::new(&method, target, path);
         let shown = recorded.url.path.split('?').next().unwrap_or_default();
@@ -249,7 +252,7 @@ impl Writer {
         }
         let status = recorded.entry.response.status;
         match u16::try_from(status) {
-            Ok(status @ 200..400) if status != 304 => step.statuses = vec![status],
+            Ok(status @ 200..400) if status != 304 => step.statuses = vec![ExpectedStatus::Exactly(status)],
             Ok(status @ 400..) => {
                 step.comments.push(format!("In the recording this request failed, with status {status}."))
             }
@@ -277,9 +280,9 @@ impl Writer {
             } else if kind::is_kept_header(&name) && !step.has_header(&name) {
                 let value = match is_secret_name(&name) {
                     true => self.variables.header(&name, value),
-                    false => literal(value),
+                    false => Text::literal(value),
                 };
-                step.add_header(&name, value);
+                step.add_header(&name, &value);
             }
         }
     }
@@ -291,7 +294,7 @@ impl Writer {
         let others: Vec<&str> = names.filter(|name| !set.is_some_and(|set| set.contains(*name))).collect();
         if !others.is_empty() {
             let meaning = format!("the header `cookie`, as `NAME=VALUE; …`, of {}", others.join(", "));
-            step.add_header("cookie", self.variables.template("COOKIE", &others.join(" "), &meaning));
+            step.add_header("cookie", &self.variables.text("COOKIE", &others.join(" "), &meaning));
         }
     }
 
@@ -336,8 +339,10 @@ impl Writer {
             targets: self.targets,
             scenario: "session",
             flow: FlowDraft::Sequence,
+            setup: Vec::new(),
             steps: self.steps,
             variables: self.variables,
+            files: Vec::new(),
             notes,
         }
     }

@@ -10,15 +10,20 @@ mod address;
 mod body;
 mod curl;
 mod error;
+mod extract;
 mod har;
+mod json;
 mod names;
 mod openapi;
 mod plan;
 mod recognise;
 mod render;
 mod secrets;
+mod sent;
+mod slots;
 #[cfg(test)]
 mod tests;
+mod text;
 mod toml_text;
 mod url;
 mod yaml;
@@ -27,9 +32,9 @@ pub use address::of_url;
 pub use curl::{of_curl, of_curl_words};
 pub use error::DraftError;
 pub use har::of_har;
-pub use openapi::{OpenApiOptions, of_openapi};
+pub use openapi::{Description, OpenApiOptions, of_openapi};
 pub use plan::{Draft, Selection};
-pub use recognise::{SourceKind, recognise};
+pub use recognise::{SourceKind, is_curl, recognise};
 pub use secrets::Variable;
 
 /// The largest text that is read, in bytes.

@@ -7,23 +7,42 @@ mod document;
 mod operation;
 mod parameters;
 mod request_body;
+mod responses;
 mod sample;
+mod schema;
 mod security;
+mod serialise;
+mod servers;
 mod step;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::MAX_STEPS;
 use crate::error::DraftError;
-use crate::names::step_name;
+use crate::names::{step_name, target_name};
 use crate::plan::{Draft, FlowDraft, PlanDraft, Selection, StepDraft, StepState, TargetDraft};
 use crate::render;
 use crate::secrets::Variables;
+use crate::text::Text;
 use crate::url::split;
-use crate::{MAX_STEPS, address};
 use document::Document;
-use operation::METHODS;
+use operation::{METHODS, Operation};
+
+/// A description of an API.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Description {
+    pub(crate) value: Value,
+    /// How scalars stand in YAML where that is not how JSON writes them, by their places (RFC 6901).
+    pub(crate) texts: BTreeMap<String, String>,
+}
+
+impl From<Value> for Description {
+    fn from(value: Value) -> Description {
+        Description { value, texts: BTreeMap::new() }
+    }
+}
 
 /// What a description does not say.
 #[derive(Debug, Clone, Default)]
@@ -34,29 +53,34 @@ pub struct OpenApiOptions {
     pub selection: Selection,
 }
 
-/// A plan of the operations in `value`, which was read from `name`.
+/// A plan of the operations in `description`, which was read from `name`.
 ///
 /// # Errors
 /// [`DraftError`], if the description has no usable server or operation.
-pub fn of_openapi(name: &str, value: &Value, options: &OpenApiOptions) -> Result<Draft, DraftError> {
-    let document = Document::new(name, value);
+pub fn of_openapi(
+    name: &str,
+    description: &Description,
+    options: &OpenApiOptions,
+) -> Result<Draft, DraftError> {
+    let document = Document::new(name, description);
+    let value = &description.value;
     let version = value.get("openapi").and_then(Value::as_str).unwrap_or_default();
     if !version.starts_with("3.") {
         return Err(document.wrong("/openapi", "is not version 3 of OpenAPI, as `openapi: 3.1.0` would say"));
     }
-    let url = server(&document, options.server.as_deref())?;
-    let mut variables = Variables::default();
-    let mut notes = Vec::new();
-    let mut steps = steps(&document, &mut variables, &mut notes)?;
-    choose(&document, &mut steps, options.selection, &mut notes)?;
+    let mut writer = Writer::new(&document, options.server.as_deref());
+    writer.add_operations()?;
+    choose(&document, &mut writer.steps, options.selection, &mut writer.notes)?;
     Ok(render::draft(PlanDraft {
         source: title(value, name),
-        targets: vec![TargetDraft { name: "api".to_owned(), url, keys: Vec::new() }],
+        targets: writer.targets,
         scenario: "use",
         flow: FlowDraft::Mix,
-        steps,
-        variables,
-        notes,
+        setup: Vec::new(),
+        steps: writer.steps,
+        variables: writer.variables,
+        files: Vec::new(),
+        notes: writer.notes,
     }))
 }
 
@@ -67,72 +91,72 @@ fn title(value: &Value, name: &str) -> String {
     }
 }
 
-/// The base URL: the option's, completed by the path of the first server where it has none itself.
-fn server(document: &Document<'_>, given: Option<&str>) -> Result<String, DraftError> {
-    let described = document.root.pointer("/servers/0/url").and_then(Value::as_str).unwrap_or("/");
-    let described = with_defaults(described, document.root.pointer("/servers/0/variables"));
-    let is_whole = described.contains("://");
-    let place = document.place("/servers/0/url");
-    let (url, place) = match given {
-        Some(given) => {
-            let parts = split(given).map_err(|why| DraftError::at("--server", why))?;
-            let path = match (parts.path.as_str(), is_whole) {
-                ("/", true) => split(&described).map(|parts| parts.path).unwrap_or_default(),
-                ("/", false) => format!("/{}", described.trim_start_matches('/')),
-                (path, _) => path.to_owned(),
-            };
-            (format!("{}{path}", parts.origin), "--server".to_owned())
-        }
-        None if is_whole => (described, place),
-        None => {
-            let why = format!("`{described}` has no host: give one with `--server http://127.0.0.1:8000`");
-            return Err(DraftError::at(place, why));
-        }
-    };
-    let parts = split(&url).map_err(|why| DraftError::at(place.clone(), why))?;
-    if parts.path.contains(['?', '$', '{']) {
-        return Err(DraftError::at(place, format!("`{url}` is no base URL: give one with `--server URL`")));
-    }
-    Ok(format!("{}{}", parts.origin, parts.path.trim_end_matches('/')))
+/// Makes steps of operations.
+struct Writer<'a> {
+    document: &'a Document<'a>,
+    server: Option<&'a str>,
+    targets: Vec<TargetDraft>,
+    target_names: BTreeSet<String>,
+    step_names: BTreeSet<String>,
+    steps: Vec<StepDraft>,
+    variables: Variables,
+    notes: Vec<String>,
 }
 
-/// `https://{region}.example.com` with the defaults of its variables.
-fn with_defaults(url: &str, variables: Option<&Value>) -> String {
-    let mut url = url.to_owned();
-    for (name, variable) in variables.and_then(Value::as_object).into_iter().flatten() {
-        if let Some(default) = variable.get("default").and_then(Value::as_str) {
-            url = url.replace(&format!("{{{name}}}"), default);
+impl<'a> Writer<'a> {
+    fn new(document: &'a Document<'a>, server: Option<&'a str>) -> Writer<'a> {
+        Writer {
+            document,
+            server,
+            targets: Vec::new(),
+            target_names: BTreeSet::new(),
+            step_names: BTreeSet::new(),
+            steps: Vec::new(),
+            variables: Variables::default(),
+            notes: Vec::new(),
         }
     }
-    url
-}
 
-fn steps(
-    document: &Document<'_>,
-    variables: &mut Variables,
-    notes: &mut Vec<String>,
-) -> Result<Vec<StepDraft>, DraftError> {
-    let paths = document.root.get("paths").and_then(Value::as_object);
-    let paths = paths.ok_or_else(|| document.wrong("/paths", "is missing: there is no operation"))?;
-    let mut taken = BTreeSet::new();
-    let mut steps = Vec::new();
-    for (path, item) in paths {
-        let pointer = format!("/paths/{}", document::escaped(path));
-        let (item, _) = document.resolved(item, &pointer)?;
-        for method in METHODS {
-            let Some(operation) = item.get(method) else { continue };
-            if steps.len() == MAX_STEPS {
-                notes.push(format!("only the first {MAX_STEPS} operations are in the plan"));
-                return Ok(steps);
+    fn add_operations(&mut self) -> Result<(), DraftError> {
+        let paths = self.document.root.get("paths").and_then(Value::as_object);
+        let paths =
+            paths.ok_or_else(|| self.document.wrong("/paths", "is missing: there is no operation"))?;
+        for (path, item) in paths {
+            let (item, pointer) =
+                self.document.resolved(item, &format!("/paths/{}", document::escaped(path)))?;
+            for method in METHODS {
+                let Some(operation) = item.get(method) else { continue };
+                if self.steps.len() == MAX_STEPS {
+                    self.notes.push(format!("only the first {MAX_STEPS} operations are in the plan"));
+                    return Ok(());
+                }
+                let at = format!("{pointer}/{method}");
+                let owners = [(operation, at.as_str()), (item, pointer.as_str())];
+                let url = servers::base_url(self.document, &owners, self.server)?;
+                let target = self.target(url);
+                let operation =
+                    Operation { document: self.document, path, method, item, operation, pointer: &at };
+                let mut step = operation.step(target, &mut self.variables)?;
+                step.name = step_name(&step.name, &mut self.step_names);
+                if let StepState::Impossible(why) = &step.state {
+                    self.notes.push(format!("`{}` is not sent: {why}", step.name));
+                }
+                self.steps.push(step);
             }
-            let at = format!("{pointer}/{method}");
-            let described = operation::Operation { document, path, method, item, operation, pointer: &at };
-            let mut step = described.step(variables)?;
-            step.name = step_name(&step.name, &mut taken);
-            steps.push(step);
         }
+        Ok(())
     }
-    Ok(steps)
+
+    /// The index of the target with this base URL, which is added if it is new.
+    fn target(&mut self, url: String) -> usize {
+        if let Some(known) = self.targets.iter().position(|target| target.url == url) {
+            return known;
+        }
+        let host = split(&url).map(|parts| parts.host).unwrap_or_default();
+        let name = target_name(&host, &mut self.target_names);
+        self.targets.push(TargetDraft { name, url, keys: Vec::new() });
+        self.targets.len() - 1
+    }
 }
 
 /// Decide which steps are sent.
@@ -143,10 +167,11 @@ fn choose(
     notes: &mut Vec<String>,
 ) -> Result<(), DraftError> {
     if selection == Selection::All {
-        steps.iter_mut().for_each(|step| step.state = StepState::Active);
+        let possible = steps.iter_mut().filter(|step| step.is_possible());
+        possible.for_each(|step| step.state = StepState::Active);
     } else if !steps.iter().any(StepDraft::is_active) {
         // Made-up values are better than no step.
-        let reading = steps.iter_mut().filter(|step| operation::is_safe(&step.method));
+        let reading = steps.iter_mut().filter(|step| operation::is_safe(&step.method) && step.is_possible());
         let made_up = reading.map(|step| step.state = StepState::Active).count();
         if made_up > 0 {
             notes.push(
@@ -165,9 +190,8 @@ fn choose(
 }
 
 /// `Basic` credentials of variables only.
-fn basic(variables: &mut Variables) -> String {
-    let user = variables.template("USER_NAME", "", "the user of the API");
-    let password = address::basic_auth(":", variables);
-    let password = password.rsplit(':').next().unwrap_or_default().to_owned();
-    format!("basic:{user}:{password}")
+fn basic(variables: &mut Variables) -> Text {
+    let user = variables.text("USER_NAME", "", "the user of the API");
+    let password = variables.text("PASSWORD", "", "the password of the user of the API");
+    user.and(":").then(&password)
 }

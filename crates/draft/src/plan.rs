@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
+use workload::template::Part;
+
+use crate::extract::Extraction;
 use crate::secrets::{Variable, Variables};
+use crate::sent::SentRequest;
+use crate::text::Text;
 
 /// The text of a plan, and what its user should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +20,10 @@ pub struct Draft {
     pub commented: usize,
     /// The environment variables that it uses.
     pub variables: Vec<Variable>,
+    /// The files that became part of it, as the source names them.
+    pub files: Vec<String>,
+    /// What its steps send, in their order, setup included.
+    pub(crate) sent: Vec<SentRequest>,
     /// What was left out or could not be known, a sentence each.
     pub notes: Vec<String>,
 }
@@ -46,8 +55,12 @@ pub(crate) struct PlanDraft {
     pub(crate) targets: Vec<TargetDraft>,
     pub(crate) scenario: &'static str,
     pub(crate) flow: FlowDraft,
+    /// What each virtual user sends once.
+    pub(crate) setup: Vec<StepDraft>,
     pub(crate) steps: Vec<StepDraft>,
     pub(crate) variables: Variables,
+    /// The files that are part of it.
+    pub(crate) files: Vec<String>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -56,24 +69,25 @@ pub(crate) struct TargetDraft {
     pub(crate) name: String,
     /// Scheme, host and port, and perhaps a base path.
     pub(crate) url: String,
-    /// Further keys, with their values as TOML.
+    /// Further keys, with their values as TOML, literal in templates.
     pub(crate) keys: Vec<(&'static str, String)>,
 }
 
-/// Texts are templates: what is literal in them is escaped.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct StepDraft {
     pub(crate) name: String,
     pub(crate) method: String,
     /// The index of its target.
     pub(crate) target: usize,
     /// Path and query below the target's URL.
-    pub(crate) path: String,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) auth: Option<String>,
+    pub(crate) path: Text,
+    pub(crate) headers: Vec<(String, Text)>,
+    /// `USER:PASSWORD`.
+    pub(crate) auth: Option<Text>,
     pub(crate) body: BodyDraft,
     /// Expected statuses; empty: the default.
-    pub(crate) statuses: Vec<u16>,
+    pub(crate) statuses: Vec<ExpectedStatus>,
+    pub(crate) extract: Vec<Extraction>,
     pub(crate) redirects: Option<u32>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) think: Option<Duration>,
@@ -87,19 +101,65 @@ pub(crate) enum StepState {
     Active,
     /// It is in the plan as a comment, for this reason.
     Commented(String),
+    /// The same, and nothing makes a step of it that is sent.
+    Impossible(String),
+}
+
+/// A status, or a class of statuses, that a response may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExpectedStatus {
+    Exactly(u16),
+    /// `2XX` by its first digit.
+    Class(u16),
+}
+
+impl ExpectedStatus {
+    /// `200`, or `2XX` for all that begin with 2.
+    pub(crate) fn parse(text: &str) -> Option<ExpectedStatus> {
+        let class = text.strip_suffix("XX").or(text.strip_suffix("xx"));
+        match class {
+            Some(class) => {
+                Some(ExpectedStatus::Class(class.parse().ok().filter(|class| (1..=5).contains(class))?))
+            }
+            None => Some(ExpectedStatus::Exactly(text.parse().ok()?)),
+        }
+    }
+
+    pub(crate) fn is_success(self) -> bool {
+        match self {
+            ExpectedStatus::Exactly(status) => (200..400).contains(&status),
+            ExpectedStatus::Class(class) => matches!(class, 2 | 3),
+        }
+    }
+
+    /// As in a plan.
+    pub(crate) fn toml(self) -> String {
+        match self {
+            ExpectedStatus::Exactly(status) => status.to_string(),
+            ExpectedStatus::Class(class) => format!("\"{class}XX\""),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum BodyDraft {
     None,
-    /// JSON whose texts are templates.
-    Json(serde_json::Value),
-    /// A template.
-    Text(String),
+    /// JSON, which is sent as such unless a header says otherwise.
+    Json(Text),
+    Text(Text),
+}
+
+impl BodyDraft {
+    pub(crate) fn text(&self) -> Text {
+        match self {
+            BodyDraft::None => Text::default(),
+            BodyDraft::Json(text) | BodyDraft::Text(text) => text.clone(),
+        }
+    }
 }
 
 impl StepDraft {
-    pub(crate) fn new(method: &str, target: usize, path: String) -> StepDraft {
+    pub(crate) fn new(method: &str, target: usize, path: Text) -> StepDraft {
         StepDraft {
             name: String::new(),
             method: method.to_owned(),
@@ -109,6 +169,7 @@ impl StepDraft {
             auth: None,
             body: BodyDraft::None,
             statuses: Vec::new(),
+            extract: Vec::new(),
             redirects: None,
             timeout: None,
             think: None,
@@ -119,12 +180,15 @@ impl StepDraft {
 
     /// Add a header, its name in lower case, its value without characters that none may contain. One that is there
     /// gets a further value (RFC 9110, section 5.3).
-    pub(crate) fn add_header(&mut self, name: &str, mut value: String) {
+    pub(crate) fn add_header(&mut self, name: &str, value: &Text) {
         let name = name.to_ascii_lowercase();
-        value.retain(|c| !c.is_control());
+        let value = value.in_header();
         let separator = if name == "cookie" { "; " } else { ", " };
         match self.headers.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) => *known = format!("{known}{separator}{value}"),
+            Some((_, known)) => {
+                known.push_literal(separator);
+                known.push(&value);
+            }
             None => self.headers.push((name, value)),
         }
     }
@@ -132,6 +196,19 @@ impl StepDraft {
     /// Whether it has this header, which is given in lower case.
     pub(crate) fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(known, _)| known == name)
+    }
+
+    /// Add `name=value` to the query.
+    pub(crate) fn add_query(&mut self, pair: &Text) {
+        let has_query =
+            self.path.parts().iter().any(|part| matches!(part, Part::Literal(text) if text.contains('?')));
+        self.path.push_literal(if has_query { "&" } else { "?" });
+        self.path.push(pair);
+    }
+
+    /// Whether it can be sent at all.
+    pub(crate) fn is_possible(&self) -> bool {
+        !matches!(self.state, StepState::Impossible(_))
     }
 
     pub(crate) fn is_active(&self) -> bool {

@@ -3,17 +3,27 @@
 use serde_json::Value;
 
 use crate::error::DraftError;
-use crate::yaml;
+use crate::openapi::Description;
+use crate::yaml::{self, YamlDocument};
 
 /// What a text is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SourceKind {
     /// A description of an API.
-    OpenApi(Value),
+    OpenApi(Description),
     /// A recording of a browser.
     Har(Value),
     /// Commands.
     Curl,
+}
+
+/// Whether a text is curl commands, perhaps after comments.
+pub fn is_curl(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines =
+        text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let first = lines.next().unwrap_or_default();
+    ["curl ", "curl\t", "curl.exe "].iter().any(|word| first.starts_with(word))
 }
 
 /// Read the text of the file `name` as far as it takes to know what it is.
@@ -23,31 +33,35 @@ pub enum SourceKind {
 pub fn recognise(name: &str, text: &str) -> Result<SourceKind, DraftError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let begins = text.trim_start();
-    if begins.starts_with("curl ") || begins.starts_with("curl\t") || begins.starts_with("curl.exe ") {
+    if is_curl(text) {
         return Ok(SourceKind::Curl);
     }
-    let value = match begins.starts_with(['{', '[']) {
-        true => serde_json::from_str(text).map_err(|error| {
+    let description = match begins.starts_with(['{', '[']) {
+        true => Description::from(serde_json::from_str::<Value>(text).map_err(|error| {
             DraftError::at(format!("{name}:{}:{}", error.line(), error.column()), format!("no JSON: {error}"))
-        })?,
-        false => yaml::read(text)
-            .map_err(|error| DraftError::at(format!("{name}:{}", error.place()), error.problem()))?,
+        })?),
+        false => {
+            let YamlDocument { value, texts } = yaml::read(text)
+                .map_err(|error| DraftError::at(format!("{name}:{}", error.place()), error.problem()))?;
+            Description { value, texts }
+        }
     };
+    let value = &description.value;
     let unknown = || {
         let found =
             "is no OpenAPI description (`openapi: 3…`), no HAR file (`log.entries`), and no curl commands";
         DraftError::at(name, found)
     };
-    let Value::Object(fields) = &value else { return Err(unknown()) };
+    let Value::Object(fields) = value else { return Err(unknown()) };
     if fields.contains_key("swagger") {
         let problem = "describes Swagger 2; convert it to OpenAPI 3, for example with `swagger2openapi`";
         return Err(DraftError::at(format!("{name}: swagger"), problem));
     }
     if fields.contains_key("openapi") {
-        return Ok(SourceKind::OpenApi(value));
+        return Ok(SourceKind::OpenApi(description));
     }
     if value.pointer("/log/entries").is_some() {
-        return Ok(SourceKind::Har(value));
+        return Ok(SourceKind::Har(description.value));
     }
     if fields.contains_key("info") && fields.contains_key("item") {
         let problem = "is a Postman collection; export it as OpenAPI, or record a HAR file";

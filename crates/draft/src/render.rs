@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use workload::template::Value as TemplateValue;
 
-use crate::body::json_text;
+use crate::json::as_templates;
 use crate::plan::{BodyDraft, Draft, FlowDraft, PlanDraft, StepDraft, StepState, TargetDraft};
 use crate::secrets::Variable;
+use crate::sent::SentRequest;
+use crate::text::Text;
 use crate::toml_text::{block, inline_texts, is_short, key, quoted, toml_value};
 use crate::url::{is_local, split};
 
@@ -50,22 +53,42 @@ pub(crate) fn draft(mut plan: PlanDraft) -> Draft {
     }
     let steps = plan.steps.iter().filter(|step| step.is_active()).count();
     let is_mix = plan.flow == FlowDraft::Mix && steps > 1;
-    let body: String = plan.steps.iter().map(|step| step_text(step, &plan.targets, is_mix)).collect();
+    let setup: String =
+        plan.setup.iter().map(|step| step_text(step, "setup", &plan.targets, false)).collect();
+    let body: String =
+        plan.steps.iter().map(|step| step_text(step, "steps", &plan.targets, is_mix)).collect();
+    let active: Vec<&StepDraft> =
+        plan.setup.iter().chain(plan.steps.iter().filter(|step| step.is_active())).collect();
     // Those that only comments use need not be set.
-    let is_used = |variable: &&Variable| {
-        let value = format!("${{env.{}}}", variable.name);
-        body.lines().any(|line| !line.starts_with('#') && line.contains(&value))
-    };
+    let is_used = |variable: &&Variable| active.iter().any(|step| reads(step, &variable.name));
     let variables: Vec<Variable> = plan.variables.all().iter().filter(is_used).cloned().collect();
+    let sent = active.iter().map(|step| SentRequest::of(step, &plan.targets)).collect();
     let mut out = format!("# Drafted from {} by `plimsoll new`.\n", one_line(&plan.source));
     out.push_str(HEAD);
     out.push_str(&variables_text(&variables));
     plan.targets.iter().for_each(|target| out.push_str(&target_text(target)));
     out.push_str(PHASES);
     out.push_str(&scenario(&plan));
+    out.push_str(&setup);
     out.push_str(&body);
     out.push_str(OBJECTIVES);
-    Draft { text: out, steps, commented: plan.steps.len() - steps, variables, notes: plan.notes }
+    Draft {
+        text: out,
+        steps,
+        commented: plan.steps.len() - steps,
+        variables,
+        files: plan.files,
+        sent,
+        notes: plan.notes,
+    }
+}
+
+/// Whether a step uses the environment variable `name`.
+fn reads(step: &StepDraft, name: &str) -> bool {
+    let body = step.body.text();
+    let headers = step.headers.iter().map(|(_, value)| value);
+    let texts = [&step.path, &body].into_iter().chain(headers).chain(&step.auth);
+    texts.flat_map(Text::values).any(|value| matches!(value, TemplateValue::Env(known) if known == name))
 }
 
 fn variables_text(variables: &[Variable]) -> String {
@@ -124,37 +147,53 @@ fn scenario(plan: &PlanDraft) -> String {
     )
 }
 
-fn step_text(step: &StepDraft, targets: &[TargetDraft], is_mix: bool) -> String {
-    let mut lines = vec!["[[scenarios.steps]]".to_owned(), format!("name = {}", quoted(&step.name))];
+fn step_text(step: &StepDraft, list: &str, targets: &[TargetDraft], is_mix: bool) -> String {
+    let mut lines = vec![format!("[[scenarios.{list}]]"), format!("name = {}", quoted(&step.name))];
     if is_mix {
         lines.push("weight = 1".to_owned());
     }
     let target = targets.get(step.target).map(|target| target.name.as_str()).unwrap_or_default();
-    let url = quoted(&format!("${{{target}.url}}{}", step.path));
+    let url = quoted(&format!("${{{target}.url}}{}", step.path.source()));
     match step.method.as_str() {
         method @ ("GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD") => {
             lines.push(format!("{} = {url}", method.to_ascii_lowercase()));
         }
         method => lines.extend([format!("method = {}", quoted(method)), format!("url = {url}")]),
     }
-    if !step.headers.is_empty() {
-        lines.push(format!("headers = {}", inline_texts(&step.headers)));
+    let body = BodyText::of(&step.body);
+    let mut headers: Vec<_> =
+        step.headers.iter().map(|(name, value)| (name.clone(), value.source())).collect();
+    if matches!((&step.body, &body), (BodyDraft::Json(_), BodyText::Text(_)))
+        && !step.has_header("content-type")
+    {
+        headers.push(("content-type".to_owned(), "application/json".to_owned()));
     }
-    lines.extend(step.auth.as_ref().map(|auth| format!("auth = {}", quoted(auth))));
+    if !headers.is_empty() {
+        lines.push(format!("headers = {}", inline_texts(&headers)));
+    }
+    let auth = |auth: &Text| format!("auth = {}", quoted(&format!("basic:{}", auth.source())));
+    lines.extend(step.auth.as_ref().map(auth));
     lines.extend(step.redirects.map(|most| format!("redirects = {most}")));
     lines.extend(step.timeout.map(|timeout| format!("timeout = \"{}\"", duration(timeout))));
     lines.extend(step.think.map(|think| format!("think = \"{}\"", duration(think))));
     match step.statuses.as_slice() {
         [] => {}
-        [one] => lines.push(format!("expect = {{ status = {one} }}")),
-        several => lines.push(format!("expect = {{ status = {several:?} }}")),
+        [one] => lines.push(format!("expect = {{ status = {} }}", one.toml())),
+        several => {
+            let all: Vec<String> = several.iter().map(|status| status.toml()).collect();
+            lines.push(format!("expect = {{ status = [{}] }}", all.join(", ")));
+        }
     }
-    body_lines(&step.body, &mut lines);
+    if !step.extract.is_empty() {
+        let entries: Vec<String> = step.extract.iter().map(|extraction| extraction.toml()).collect();
+        lines.push(format!("extract = {{ {} }}", entries.join(", ")));
+    }
+    body.write(&format!("[scenarios.{list}.json]"), &mut lines);
     let mut out = String::from("\n");
     step.comments.iter().for_each(|comment| out.push_str(&format!("# {}\n", one_line(comment))));
     match &step.state {
         StepState::Active => out.push_str(&(lines.join("\n") + "\n")),
-        StepState::Commented(why) => {
+        StepState::Commented(why) | StepState::Impossible(why) => {
             out.push_str(&format!("# Not sent: {}\n", one_line(why)));
             lines.join("\n").lines().for_each(|line| out.push_str(&format!("#| {line}\n")));
         }
@@ -162,22 +201,42 @@ fn step_text(step: &StepDraft, targets: &[TargetDraft], is_mix: bool) -> String 
     out
 }
 
-/// The body; a long JSON object is a table of its own, the last lines of a step.
-fn body_lines(body: &BodyDraft, lines: &mut Vec<String>) {
-    let value = match body {
-        BodyDraft::None => return,
-        BodyDraft::Text(text) => return lines.push(format!("body = {}", block(text))),
-        BodyDraft::Json(value) => value,
-    };
-    match (toml_value(value), value) {
-        (Some(text), Value::Object(fields)) if !is_short(&text) => {
-            lines.push("[scenarios.steps.json]".to_owned());
-            let field =
-                |(name, value): (&String, &Value)| Some(format!("{} = {}", key(name), toml_value(value)?));
-            lines.extend(fields.iter().filter_map(field));
+/// A body as the plan has it.
+enum BodyText {
+    None,
+    Json(Value),
+    Text(String),
+}
+
+impl BodyText {
+    /// As JSON only where the plan's reader makes exactly the same text of it.
+    fn of(body: &BodyDraft) -> BodyText {
+        match body {
+            BodyDraft::None => BodyText::None,
+            BodyDraft::Text(text) => BodyText::Text(text.source()),
+            BodyDraft::Json(text) => match as_templates(text).filter(|value| toml_value(value).is_some()) {
+                Some(value) => BodyText::Json(value),
+                None => BodyText::Text(text.source()),
+            },
         }
-        (Some(text), _) => lines.push(format!("json = {text}")),
-        (None, value) => lines.push(format!("body = {}", block(&json_text(value)))),
+    }
+
+    /// Its lines; a long JSON object is a table of its own, the last lines of a step.
+    fn write(&self, table: &str, lines: &mut Vec<String>) {
+        match self {
+            BodyText::None => {}
+            BodyText::Text(text) => lines.push(format!("body = {}", block(text))),
+            BodyText::Json(value) => match (toml_value(value).unwrap_or_default(), value) {
+                (text, Value::Object(fields)) if !is_short(&text) => {
+                    lines.push(table.to_owned());
+                    let field = |(name, value): (&String, &Value)| {
+                        Some(format!("{} = {}", key(name), toml_value(value)?))
+                    };
+                    lines.extend(fields.iter().filter_map(field));
+                }
+                (text, _) => lines.push(format!("json = {text}")),
+            },
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::slots::{Slot, SlotKind, fill, of_header};
+use crate::text::Text;
+
 /// Parts of the names of headers, cookies and fields whose values are secret, without `-` and `_`.
 const PARTS: [&str; 13] = [
     "authorization",
@@ -50,8 +53,8 @@ impl std::fmt::Debug for Variables {
 }
 
 impl Variables {
-    /// `${env.NAME}` in place of `value`; the variable is named after `wanted`.
-    pub(crate) fn template(&mut self, wanted: &str, value: &str, meaning: &str) -> String {
+    /// A variable in place of `value`, named after `wanted`.
+    pub(crate) fn text(&mut self, wanted: &str, value: &str, meaning: &str) -> Text {
         let base = variable_name(wanted);
         let key = (base.clone(), value.to_owned());
         let name = match self.of_values.get(&key) {
@@ -66,22 +69,51 @@ impl Variables {
                 name
             }
         };
-        format!("${{env.{name}}}")
+        Text::env(&name)
+    }
+
+    /// A variable that is used under this very name.
+    pub(crate) fn declare(&mut self, name: &str, meaning: &str) {
+        if !self.all.iter().any(|known| known.name == name) {
+            self.all.push(Variable { name: name.to_owned(), meaning: meaning.to_owned() });
+        }
+    }
+
+    /// A variable in place of the value of a slot; none if the slot's name is not that of a secret, or it has no value.
+    pub(crate) fn of_slot(&mut self, slot: &Slot, recorded: &str) -> Option<Text> {
+        if slot.value.is_empty() || slot.kind == SlotKind::PathSegment || !is_secret_name(&slot.name) {
+            return None;
+        }
+        if slot.kind == SlotKind::JsonNumber {
+            return None;
+        }
+        let scheme = recorded[..slot.range.start].trim_end();
+        Some(match (slot.kind, slot.name.as_str()) {
+            (SlotKind::Header, "authorization" | "proxy-authorization") if !scheme.is_empty() => {
+                let wanted = if scheme.eq_ignore_ascii_case("bearer") { "TOKEN" } else { "CREDENTIALS" };
+                let meaning = format!("what follows `{scheme}` in the header `{}`", slot.name);
+                self.text(wanted, &slot.value, &meaning)
+            }
+            (SlotKind::Header, "authorization" | "proxy-authorization") => {
+                self.text("CREDENTIALS", &slot.value, &format!("the header `{}`", slot.name))
+            }
+            (kind, name) => self.text(name, &slot.value, &kind.describe(name)),
+        })
+    }
+
+    /// `recorded` with variables in place of the values of its secret slots.
+    pub(crate) fn in_slots(&mut self, recorded: &str, slots: &[Slot]) -> Text {
+        let fill_in = |slot: &Slot| {
+            let text = self.of_slot(slot, recorded)?;
+            Some((slot.range.clone(), slot.kind.written(&text)))
+        };
+        let filled: Vec<_> = slots.iter().filter_map(fill_in).collect();
+        fill(recorded, &filled)
     }
 
     /// A header's value with its secret replaced: of credentials the scheme stays.
-    pub(crate) fn header(&mut self, name: &str, value: &str) -> String {
-        if name == "authorization" || name == "proxy-authorization" {
-            return match value.split_once(' ') {
-                Some((scheme, rest)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
-                    let wanted = if scheme.eq_ignore_ascii_case("bearer") { "TOKEN" } else { "CREDENTIALS" };
-                    let meaning = format!("what follows `{scheme}` in the header `{name}`");
-                    format!("{scheme} {}", self.template(wanted, rest.trim(), &meaning))
-                }
-                _ => self.template("CREDENTIALS", value, &format!("the header `{name}`")),
-            };
-        }
-        self.template(name, value, &format!("the header `{name}`"))
+    pub(crate) fn header(&mut self, name: &str, value: &str) -> Text {
+        self.in_slots(value, &[of_header(name, value)])
     }
 
     pub(crate) fn all(&self) -> &[Variable] {
@@ -126,10 +158,11 @@ mod tests {
     #[test]
     fn equal_secrets_share_a_variable_and_others_do_not() {
         let mut variables = Variables::default();
-        assert_eq!(variables.header("authorization", "Bearer abc"), "Bearer ${env.TOKEN}");
-        assert_eq!(variables.header("authorization", "Bearer abc"), "Bearer ${env.TOKEN}");
-        assert_eq!(variables.header("authorization", "Bearer def"), "Bearer ${env.TOKEN_2}");
-        assert_eq!(variables.header("x-api-key", "k"), "${env.X_API_KEY}");
+        let mut header = |name, value| variables.header(name, value).source();
+        assert_eq!(header("authorization", "Bearer abc"), "Bearer ${env.TOKEN}");
+        assert_eq!(header("authorization", "Bearer abc"), "Bearer ${env.TOKEN}");
+        assert_eq!(header("authorization", "Bearer def"), "Bearer ${env.TOKEN_2}");
+        assert_eq!(header("x-api-key", "k"), "${env.X_API_KEY}");
         assert_eq!(variables.all().len(), 3);
     }
 }

@@ -10,6 +10,8 @@ use workload::{Request, Step};
 use crate::Draft;
 
 mod curl;
+mod curl_itself;
+mod described;
 mod har;
 mod hostile;
 mod openapi;
@@ -32,7 +34,10 @@ fn plan(draft: &Draft) -> LoadedPlan {
     let file = OneFile("plan.toml", draft.text.as_bytes());
     let env = |_: &str| Some("value".to_owned());
     match load(Path::new("plan.toml"), &file, &env, &Overrides::default()) {
-        Ok(plan) => plan,
+        Ok(plan) => {
+            draft.check(&plan.workload).unwrap_or_else(|why| panic!("{why}\n{}", draft.text));
+            plan
+        }
         Err(errors) => panic!("{errors}\n{}", draft.text),
     }
 }

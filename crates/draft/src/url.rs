@@ -2,31 +2,18 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use workload::HttpOrigin;
-use workload::Template;
 use workload::address::with_local_host;
 
-use crate::secrets::{Variables, is_secret_name};
+use crate::secrets::Variables;
+use crate::slots;
+use crate::text::Text;
 
 /// What no URL contains as it is.
 const UNSAFE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`').add(b'\\');
-/// What a value within a path or query does not contain as it is (RFC 3986, section 3.3 and 3.4).
-const VALUE: &AsciiSet = &UNSAFE
-    .add(b'%')
-    .add(b'/')
-    .add(b'?')
-    .add(b'#')
-    .add(b'&')
-    .add(b'=')
-    .add(b'+')
-    .add(b'[')
-    .add(b']')
-    .add(b'{')
-    .add(b'}')
-    .add(b'|')
-    .add(b'^')
-    .add(b'$');
+/// What a value within a path, a query or a form contains as it is: the unreserved characters of RFC 3986, section 2.3.
+const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The parts of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,17 +63,12 @@ pub(crate) fn split(url: &str) -> Result<SplitUrl, String> {
     })
 }
 
-/// A literal text as a template.
-pub(crate) fn literal(text: &str) -> String {
-    Template::literal(text).source().to_owned()
-}
-
 /// Path and query with what no URL contains encoded.
 pub(crate) fn as_sent(path: &str) -> String {
     utf8_percent_encode(path, UNSAFE).to_string()
 }
 
-/// A value within a path or query, encoded.
+/// A value within a path, a query or a form, encoded.
 pub(crate) fn encoded(value: &str) -> String {
     utf8_percent_encode(value, VALUE).to_string()
 }
@@ -95,26 +77,40 @@ pub(crate) fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// Path and query as a template, in which the values of secret parameters are environment variables.
-pub(crate) fn path_template(path: &str, variables: &mut Variables) -> String {
-    match path.split_once('?') {
-        None => literal(path),
-        Some((path, query)) => {
-            format!("{}?{}", literal(path), pairs_template(query, "query parameter", variables))
+/// A path without its segments `.` and `..` (RFC 3986, section 5.2.4); the query stays.
+pub(crate) fn without_dots(path: &str) -> String {
+    let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    let segments: Vec<&str> = path.split('/').collect();
+    let mut kept: Vec<&str> = Vec::new();
+    for (index, segment) in segments.iter().enumerate() {
+        let is_last = index + 1 == segments.len();
+        match *segment {
+            "." | ".." => {
+                if *segment == ".." && kept.len() > 1 {
+                    kept.pop();
+                }
+                kept.extend(is_last.then_some(""));
+            }
+            segment => kept.push(segment),
         }
     }
+    kept.join("/") + query
 }
 
-/// `a=1&token=x` as a template, in which the values of secret names are environment variables.
-pub(crate) fn pairs_template(pairs: &str, what: &str, variables: &mut Variables) -> String {
-    let pair = |pair: &str, variables: &mut Variables| match pair.split_once('=') {
-        Some((name, value)) if !value.is_empty() && is_secret_name(&decoded(name)) => {
-            let meaning = format!("the {what} `{}`, percent-encoded", decoded(name));
-            format!("{}={}", literal(name), variables.template(&decoded(name), value, &meaning))
-        }
-        _ => literal(pair),
-    };
-    pairs.split('&').map(|text| pair(text, variables)).collect::<Vec<_>>().join("&")
+/// A name or value of a form or a query, in which `+` is a blank.
+pub(crate) fn decoded_form(text: &str) -> String {
+    decoded(&text.replace('+', " "))
+}
+
+/// The path that all URLs of a target begin with.
+pub(crate) fn base_path(url: &str) -> String {
+    let path = split(url).map(|parts| parts.path).unwrap_or_default();
+    path.trim_end_matches('/').to_owned()
+}
+
+/// Path and query as they are sent, in which the values of secret parameters are environment variables.
+pub(crate) fn path_text(path: &str, variables: &mut Variables) -> Text {
+    variables.in_slots(path, &slots::of_path(path))
 }
 
 /// Whether a host is this machine.
@@ -142,9 +138,22 @@ mod tests {
     }
 
     #[test]
+    fn dots_in_a_path_are_resolved() {
+        for (path, expected) in [
+            ("/a/../b/./c", "/b/c"),
+            ("/../x?a=/../b", "/x?a=/../b"),
+            ("/a/..", "/"),
+            ("/a/b/.", "/a/b/"),
+            ("/", "/"),
+        ] {
+            assert_eq!(without_dots(path), expected);
+        }
+    }
+
+    #[test]
     fn secret_parameters_become_variables_and_nothing_else_does() {
         let mut variables = Variables::default();
-        let path = path_template("/a/${x}?page=2&api_key=abc", &mut variables);
-        assert_eq!(path, "/a/$${x}?page=2&api_key=${env.API_KEY}");
+        let path = path_text("/a/${x}?page=2&api_key=a%2Bc", &mut variables);
+        assert_eq!(path.source(), "/a/$${x}?page=2&api_key=${env.API_KEY | url}");
     }
 }

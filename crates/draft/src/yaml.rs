@@ -33,28 +33,59 @@ impl YamlError {
     }
 }
 
+/// A value, and how its scalars stand in the text where that is not how JSON writes them, by their places (RFC 6901).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct YamlDocument {
+    pub(crate) value: Value,
+    pub(crate) texts: BTreeMap<String, String>,
+}
+
 /// The first document of `text`.
 ///
 /// # Errors
 /// [`YamlError`] where it is no YAML, too deep or too large.
-pub(crate) fn read(text: &str) -> Result<Value, YamlError> {
-    let mut reader = Reader { events: Parser::new_from_str(text), anchors: BTreeMap::new(), values: 0 };
+pub(crate) fn read(text: &str) -> Result<YamlDocument, YamlError> {
+    let mut reader = Reader { text, events: Parser::new_from_str(text), anchors: BTreeMap::new(), values: 0 };
     loop {
         match reader.next()? {
             (Event::StreamStart | Event::Nothing, _) => {}
             (Event::DocumentStart(_), _) => {
                 let (event, span) = reader.next()?;
-                return reader.value(event, span, 0).map(|(value, _)| value);
+                let Node { value, texts, .. } = reader.value(event, span, 0)?;
+                return Ok(YamlDocument { value, texts: texts.into_iter().collect() });
             }
             (_, span) => return Err(YamlError::at(span, "it has no document")),
         }
     }
 }
 
+/// A value that was read.
+#[derive(Debug, Clone)]
+struct Node {
+    value: Value,
+    /// How many values it consists of.
+    size: usize,
+    /// Its scalars that JSON writes in another way, by their places in it.
+    texts: Vec<(String, String)>,
+}
+
+impl Node {
+    fn of(value: Value) -> Node {
+        Node { value, size: 0, texts: Vec::new() }
+    }
+
+    /// Add the texts of a part, which is at `key`.
+    fn take_texts(&mut self, key: &str, part: Vec<(String, String)>) {
+        let key = key.replace('~', "~0").replace('/', "~1");
+        self.texts.extend(part.into_iter().map(|(place, text)| (format!("/{key}{place}"), text)));
+    }
+}
+
 struct Reader<'a> {
+    text: &'a str,
     events: Parser<'a, saphyr_parser::StrInput<'a>>,
-    /// The values of anchors, and how many values each consists of.
-    anchors: BTreeMap<usize, (Value, usize)>,
+    /// The values of anchors.
+    anchors: BTreeMap<usize, Node>,
     values: usize,
 }
 
@@ -71,31 +102,42 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value that begins with `event`, and how many values it consists of.
-    fn value(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<(Value, usize), YamlError> {
+    /// The value that begins with `event`.
+    fn value(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, YamlError> {
         if depth > MAX_DEPTH {
             return Err(YamlError::at(span, "it is nested too deeply"));
         }
         let before = self.values;
         self.count(1, span)?;
-        let (value, anchor) = match event {
-            Event::Scalar(text, style, anchor, _) => (scalar(&text, style), anchor),
+        let (mut node, anchor) = match event {
+            Event::Scalar(text, style, anchor, _) => (scalar_node(&text, style), anchor),
             Event::SequenceStart(anchor, _) => (self.sequence(depth)?, anchor),
             Event::MappingStart(anchor, _) => (self.mapping(depth)?, anchor),
             Event::Alias(anchor) => {
                 let known = self.anchors.get(&anchor).cloned();
-                let (value, size) =
-                    known.ok_or_else(|| YamlError::at(span, "an alias within its own anchor"))?;
-                self.count(size, span)?;
-                (value, 0)
+                let node = known.ok_or_else(|| {
+                    let problem = format!("the alias `{}` is within its own anchor", self.alias_at(span));
+                    YamlError::at(span, &problem)
+                })?;
+                self.count(node.size, span)?;
+                (node, 0)
             }
             _ => return Err(YamlError::at(span, "a value is missing")),
         };
-        let size = self.values - before;
+        node.size = self.values - before;
         if anchor > 0 {
-            self.anchors.insert(anchor, (value.clone(), size));
+            self.anchors.insert(anchor, node.clone());
         }
-        Ok((value, size))
+        Ok(node)
+    }
+
+    /// An alias as it stands in the text, such as `*item`.
+    fn alias_at(&self, span: Span) -> &'a str {
+        let line = self.text.lines().nth(span.start.line().saturating_sub(1)).unwrap_or_default();
+        let start = line.char_indices().nth(span.start.col()).map_or(line.len(), |(at, _)| at);
+        let rest = &line[start..];
+        let is_end = |c: char| c.is_whitespace() || matches!(c, ',' | ']' | '}');
+        &rest[..rest.find(is_end).unwrap_or(rest.len())]
     }
 
     fn count(&mut self, more: usize, span: Span) -> Result<(), YamlError> {
@@ -103,20 +145,26 @@ impl<'a> Reader<'a> {
         if self.values > MAX_VALUES { Err(YamlError::at(span, "it has too many values")) } else { Ok(()) }
     }
 
-    fn sequence(&mut self, depth: usize) -> Result<Value, YamlError> {
+    fn sequence(&mut self, depth: usize) -> Result<Node, YamlError> {
+        let mut node = Node::of(Value::Null);
         let mut items = Vec::new();
         loop {
             match self.next()? {
-                (Event::SequenceEnd, _) => return Ok(Value::Array(items)),
-                (event, span) => items.push(self.value(event, span, depth + 1)?.0),
+                (Event::SequenceEnd, _) => return Ok(Node { value: Value::Array(items), ..node }),
+                (event, span) => {
+                    let item = self.value(event, span, depth + 1)?;
+                    node.take_texts(&items.len().to_string(), item.texts);
+                    items.push(item.value);
+                }
             }
         }
     }
 
     /// `<<` adds the keys that the mapping does not have.
-    fn mapping(&mut self, depth: usize) -> Result<Value, YamlError> {
+    fn mapping(&mut self, depth: usize) -> Result<Node, YamlError> {
+        let mut node = Node::of(Value::Null);
         let mut fields = Map::new();
-        let mut inherited = Map::new();
+        let mut inherited: Vec<Node> = Vec::new();
         loop {
             let (event, span) = match self.next()? {
                 (Event::MappingEnd, _) => break,
@@ -128,18 +176,45 @@ impl<'a> Reader<'a> {
                 _ => return Err(YamlError::at(span, "a key that is no text")),
             };
             let (event, span) = self.next()?;
-            match self.value(event, span, depth + 1)?.0 {
-                Value::Object(others) if key == "<<" => inherited = others,
-                value => {
+            let value = self.value(event, span, depth + 1)?;
+            match value.value {
+                Value::Object(_) if key == "<<" => inherited.push(value),
+                Value::Array(ref items) if key == "<<" && items.iter().all(Value::is_object) => {
+                    inherited.extend(items.iter().map(|item| Node::of(item.clone())));
+                }
+                single => {
+                    node.take_texts(&key, value.texts);
+                    fields.insert(key, single);
+                }
+            }
+        }
+        for other in inherited {
+            let Value::Object(others) = other.value else { continue };
+            for (key, value) in others {
+                if !fields.contains_key(&key) {
+                    let prefix = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+                    let of_key = other.texts.iter().filter(|(place, _)| {
+                        place
+                            .strip_prefix(&prefix)
+                            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                    });
+                    node.texts.extend(of_key.cloned());
                     fields.insert(key, value);
                 }
             }
         }
-        for (key, value) in inherited {
-            fields.entry(key).or_insert(value);
-        }
-        Ok(Value::Object(fields))
+        Ok(Node { value: Value::Object(fields), ..node })
     }
+}
+
+/// A scalar, with its text where JSON writes it in another way.
+fn scalar_node(text: &str, style: ScalarStyle) -> Node {
+    let mut node = Node::of(scalar(text, style));
+    let as_json = node.value.to_string();
+    if !node.value.is_string() && as_json != text {
+        node.texts.push((String::new(), text.to_owned()));
+    }
+    node
 }
 
 /// By YAML's core schema; only unquoted scalars may be null, booleans or numbers.
@@ -151,11 +226,20 @@ fn scalar(text: &str, style: ScalarStyle) -> Value {
         "true" | "True" | "TRUE" => true.into(),
         "false" | "False" | "FALSE" => false.into(),
         _ if !is_number => text.into(),
-        _ => match (text.parse::<i64>(), text.parse::<f64>()) {
-            (Ok(whole), _) => whole.into(),
+        _ => match (based(text).or_else(|| text.parse::<i64>().ok()), text.parse::<f64>()) {
+            (Some(whole), _) => whole.into(),
             (_, Ok(number)) if number.is_finite() => number.into(),
             _ => text.into(),
         },
+    }
+}
+
+/// `0x1F` or `0o17`.
+fn based(text: &str) -> Option<i64> {
+    match (text.strip_prefix("0x"), text.strip_prefix("0o")) {
+        (Some(digits), _) => i64::from_str_radix(digits, 16).ok(),
+        (_, Some(digits)) => i64::from_str_radix(digits, 8).ok(),
+        _ => None,
     }
 }
 
@@ -169,7 +253,33 @@ mod tests {
         let text = "a: &x [1, 1.5, '1', true, ~]\nb: *x\nc:\n  <<: {d: 1, e: 2}\n  d: 3\n200: ok\n";
         let expected = json!({"a": [1, 1.5, "1", true, null], "b": [1, 1.5, "1", true, null],
             "c": {"d": 3, "e": 2}, "200": "ok"});
-        assert_eq!(read(text), Ok(expected));
+        assert_eq!(read(text).map(|document| document.value), Ok(expected));
+    }
+
+    #[test]
+    fn the_texts_of_scalars_that_json_writes_in_another_way_are_kept_through_aliases() {
+        let text = "a: &x {n: 007, m: 7, '/': [1.50]}\nb: *x\nc: {<<: *x, m: 0x1F}\nd: True\n";
+        let document = read(text).unwrap();
+        let texts: Vec<(&str, &str)> =
+            document.texts.iter().map(|(place, text)| (place.as_str(), text.as_str())).collect();
+        let expected = [
+            ("/a/n", "007"),
+            ("/a/~1/0", "1.50"),
+            ("/b/n", "007"),
+            ("/b/~1/0", "1.50"),
+            ("/c/m", "0x1F"),
+            ("/c/n", "007"),
+            ("/c/~1/0", "1.50"),
+            ("/d", "True"),
+        ];
+        assert_eq!(texts, expected);
+        assert_eq!(document.value["c"]["m"], 31);
+    }
+
+    #[test]
+    fn an_alias_within_its_own_anchor_is_named() {
+        let error = read("a: 1\nb: &item\n  - [x, *item]\n").unwrap_err();
+        assert_eq!((error.line, error.problem.as_str()), (3, "the alias `*item` is within its own anchor"));
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub(super) fn long_name(short: char) -> Option<&'static str> {
         'n' => "netrc",
         'r' => "range",
         'U' => "proxy-user",
+        'Z' => "parallel",
+        ':' => "next",
         _ => return None,
     })
 }
@@ -63,45 +65,49 @@ pub(super) fn long_name(short: char) -> Option<&'static str> {
 /// What the option of this long name does; none if it is not known.
 pub(super) fn kind(name: &str) -> Option<OptionKind> {
     Some(match name {
-        "compressed"
-        | "silent"
+        "silent"
         | "show-error"
         | "verbose"
         | "include"
         | "fail"
         | "fail-with-body"
-        | "globoff"
         | "no-buffer"
         | "remote-name"
         | "remote-header-name"
         | "junk-session-cookies"
         | "progress-bar"
         | "no-progress-meter"
-        | "path-as-is"
         | "tcp-nodelay"
         | "no-keepalive"
         | "styled-output"
         | "no-styled-output"
-        | "http1.1"
         | "location-trusted"
         | "no-sessionid"
-        | "tr-encoding"
         | "no-alpn"
-        | "create-dirs" => OptionKind::Ignored,
-        "output" | "write-out" | "cookie-jar" | "dump-header" | "connect-timeout" | "retry"
-        | "retry-delay" | "retry-max-time" | "stderr" | "trace" | "trace-ascii" | "keepalive-time"
-        | "limit-rate" | "speed-limit" | "speed-time" | "output-dir" => OptionKind::IgnoredValue,
-        "get" | "insecure" | "location" | "head" | "http2" | "http2-prior-knowledge" | "ipv4" | "ipv6" => {
-            OptionKind::Flag
-        }
+        | "create-dirs"
+        | "basic" => OptionKind::Ignored,
+        "output" | "write-out" | "dump-header" | "connect-timeout" | "retry" | "retry-delay"
+        | "retry-max-time" | "stderr" | "trace" | "trace-ascii" | "keepalive-time" | "limit-rate"
+        | "speed-limit" | "speed-time" | "output-dir" => OptionKind::IgnoredValue,
+        "get"
+        | "insecure"
+        | "location"
+        | "head"
+        | "http1.1"
+        | "http2"
+        | "http2-prior-knowledge"
+        | "ipv4"
+        | "ipv6"
+        | "globoff"
+        | "path-as-is"
+        | "compressed" => OptionKind::Flag,
         "request" | "header" | "data" | "data-ascii" | "data-raw" | "data-binary" | "data-urlencode"
-        | "json" | "user" | "form" | "form-string" | "cookie" | "user-agent" | "referer" | "max-time"
-        | "proxy" | "cert" | "key" | "cacert" | "upload-file" | "url" | "url-query" | "oauth2-bearer"
-        | "unix-socket" | "max-redirs" | "range" | "interface" => OptionKind::Value,
+        | "json" | "user" | "form" | "form-string" | "cookie" | "cookie-jar" | "user-agent" | "referer"
+        | "max-time" | "proxy" | "cert" | "key" | "cacert" | "upload-file" | "url" | "url-query"
+        | "oauth2-bearer" | "unix-socket" | "max-redirs" | "range" | "interface" => OptionKind::Value,
         "config" | "netrc" | "http1.0" | "http3" | "http3-only" | "digest" | "ntlm" | "negotiate"
         | "anyauth" | "aws-sigv4" | "resolve" | "connect-to" | "proxy-user" | "socks5" | "parallel"
-        | "next" | "preproxy" => OptionKind::Refused,
-        "basic" => OptionKind::Ignored,
+        | "next" | "preproxy" | "tr-encoding" | "form-escape" | "request-target" => OptionKind::Refused,
         _ => return None,
     })
 }

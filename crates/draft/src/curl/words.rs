@@ -1,5 +1,11 @@
 //! Splits text into commands and words as a POSIX shell does, with the `$'…'` that browsers write; it expands nothing.
 
+use super::cmd;
+
+const VARIABLE: &str =
+    "uses a variable of the shell: write its value, or let the shell run `plimsoll new curl …`";
+const SUBSTITUTION: &str = "runs a command of the shell: write what it prints";
+
 /// The line that a command begins in, and its words.
 pub(super) type SplitCommand = (usize, Vec<String>);
 
@@ -8,23 +14,25 @@ pub(super) type SplitCommand = (usize, Vec<String>);
 /// # Errors
 /// The line, and what is wrong in it.
 pub(super) fn commands(text: &str) -> Result<Vec<SplitCommand>, (usize, String)> {
-    if text.contains("^\"") {
-        let problem = "is a command for Windows' cmd.exe; copy it as \"cURL (bash)\"";
-        return Err((1, problem.to_owned()));
+    if cmd::is_for_cmd(text) {
+        return only_curl(cmd::split(text)?);
     }
     let mut splitter = Splitter { rest: text.chars().peekable(), line: 1 };
     let mut commands = Vec::new();
-    while let Some((line, words)) = splitter.command()? {
-        match words.first().map(String::as_str) {
-            Some("curl" | "curl.exe") => commands.push((line, words)),
-            Some(other) => {
-                let shown: String = other.chars().take(40).collect();
-                return Err((
-                    line,
-                    format!("`{shown}` is no curl command; a file of commands has curl commands only"),
-                ));
-            }
-            None => {}
+    while let Some(command) = splitter.command()? {
+        commands.push(command);
+    }
+    only_curl(commands)
+}
+
+/// Those that are not empty, if all of them are curl commands.
+fn only_curl(mut commands: Vec<SplitCommand>) -> Result<Vec<SplitCommand>, (usize, String)> {
+    commands.retain(|(_, words)| !words.is_empty());
+    for (line, words) in &commands {
+        if !matches!(words[0].as_str(), "curl" | "curl.exe") {
+            let shown: String = words[0].chars().take(40).collect();
+            let problem = format!("`{shown}` is no curl command; a file of commands has curl commands only");
+            return Err((*line, problem));
         }
     }
     Ok(commands)
@@ -89,11 +97,8 @@ impl Splitter<'_> {
                 self.next();
                 self.ansi(word)
             }
-            '$' if self.rest.peek().is_some_and(|c| *c == '(' || *c == '{' || c.is_ascii_alphabetic()) => Err(
-                "uses a variable of the shell: write its value, or let the shell run `plimsoll new curl …`"
-                    .to_owned(),
-            ),
-            '`' => Err("runs a command of the shell: write what it prints".to_owned()),
+            '$' if self.is_expansion() => Err(VARIABLE.to_owned()),
+            '`' => Err(SUBSTITUTION.to_owned()),
             '<' | '>' => Err("redirects its input or output: leave that out".to_owned()),
             c => {
                 word.push(c);
@@ -114,9 +119,16 @@ impl Splitter<'_> {
                     Some(c) => word.extend(['\\', c]),
                     None => return Err("has a \" without its end".to_owned()),
                 },
+                Some('$') if quote == '"' && self.is_expansion() => return Err(VARIABLE.to_owned()),
+                Some('`') if quote == '"' => return Err(SUBSTITUTION.to_owned()),
                 Some(c) => word.push(c),
             }
         }
+    }
+
+    /// Whether the shell would put a value in place of the `$` before.
+    fn is_expansion(&mut self) -> bool {
+        self.rest.peek().is_some_and(|c| matches!(c, '(' | '{' | '_') || c.is_ascii_alphabetic())
     }
 
     /// The rest of `$'…'`: escapes as in C.
@@ -220,9 +232,16 @@ mod tests {
         let problem = |text: &str| commands(text).unwrap_err();
         assert_eq!(problem("curl a\ncurl 'b").0, 2);
         assert_eq!(problem("\nwget x").0, 2);
-        for text in
-            ["curl $HOME", "curl `x`", "curl a > b", "curl $'", "curl \"", "curl $'\\udc00'", "curl ^\"a^\""]
-        {
+        for text in [
+            "curl $HOME",
+            "curl \"$HOME\"",
+            "curl `x`",
+            "curl \"`x`\"",
+            "curl a > b",
+            "curl $'",
+            "curl \"",
+            "curl $'\\udc00'",
+        ] {
             assert!(commands(text).is_err(), "{text}");
         }
     }

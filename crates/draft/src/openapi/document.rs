@@ -1,9 +1,11 @@
 //! A description with its references.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::Description;
 use crate::error::DraftError;
 
 /// The longest chain of references.
@@ -14,6 +16,8 @@ const MAX_REFERENCES: usize = 16;
 pub(super) struct Document<'a> {
     pub(super) name: &'a str,
     pub(super) root: &'a Value,
+    /// How scalars of YAML stand in it where that is not how JSON writes them, by their places.
+    texts: &'a BTreeMap<String, String>,
     /// How many more values may be made up: schemas may refer to each other so that a value of them is huge.
     values_left: Cell<usize>,
 }
@@ -22,8 +26,14 @@ pub(super) struct Document<'a> {
 const MAX_VALUES: usize = 100_000;
 
 impl<'a> Document<'a> {
-    pub(super) fn new(name: &'a str, root: &'a Value) -> Document<'a> {
-        Document { name, root, values_left: Cell::new(MAX_VALUES) }
+    pub(super) fn new(name: &'a str, description: &'a Description) -> Document<'a> {
+        let Description { value, texts } = description;
+        Document { name, root: value, texts, values_left: Cell::new(MAX_VALUES) }
+    }
+
+    /// A scalar as it stands in the description.
+    pub(super) fn source_text(&self, pointer: &str, value: &Value) -> String {
+        self.texts.get(pointer).cloned().unwrap_or_else(|| value.to_string())
     }
 
     /// Whether one more value may be made up.
@@ -42,18 +52,20 @@ impl<'a> Document<'a> {
         DraftError::at(self.place(pointer), problem)
     }
 
-    /// What `value` refers to, if it is a reference; and the last reference.
+    /// What `value`, which is at `pointer`, refers to, if it is a reference; and where that is.
     pub(super) fn resolved<'v>(
         &self,
         value: &'v Value,
         pointer: &str,
-    ) -> Result<(&'v Value, Option<&'v str>), DraftError>
+    ) -> Result<(&'v Value, String), DraftError>
     where
         'a: 'v,
     {
-        let (mut value, mut last) = (value, None);
+        let (mut value, mut place) = (value, pointer.to_owned());
         for _ in 0..MAX_REFERENCES {
-            let Some(reference) = value.get("$ref").and_then(Value::as_str) else { return Ok((value, last)) };
+            let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
+                return Ok((value, place));
+            };
             let Some(inner) = reference.strip_prefix('#') else {
                 let problem = format!(
                     "refers to another file, `{reference}`: bundle the description into one file first"
@@ -65,7 +77,7 @@ impl<'a> Document<'a> {
             value = found.ok_or_else(|| {
                 self.wrong(pointer, &format!("refers to `{reference}`, which is not there"))
             })?;
-            last = Some(reference);
+            place = decoded;
         }
         Err(self.wrong(pointer, "refers to itself"))
     }

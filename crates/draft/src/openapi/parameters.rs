@@ -4,53 +4,55 @@ use serde_json::Value;
 
 use super::document::escaped;
 use super::operation::Operation;
-use super::sample;
+use super::sample::{self, Sample};
+use super::serialise::{Characters, Serialisation, Style, is_blank};
 use crate::error::DraftError;
-use crate::url::encoded;
+use crate::json::Json;
+use crate::text::Text;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Path,
+    Query,
+    Header,
+    Cookie,
+}
 
 /// A parameter that is sent.
 pub(super) struct Parameter {
     pub(super) name: String,
-    /// `path`, `query`, `header` or `cookie`.
-    pub(super) place: String,
-    value: Value,
+    pub(super) place: Place,
+    /// As it is sent, in a query or cookie with its name; or why it cannot be.
+    pub(super) written: Result<Text, String>,
     /// Whether the value is the description's own, not one made up of a type.
     pub(super) is_known: bool,
 }
 
-impl Parameter {
-    /// Its value as a template.
-    pub(super) fn text(&self) -> String {
-        text_of(&self.value)
+impl Place {
+    fn parse(text: &str) -> Option<Place> {
+        Some(match text {
+            "path" => Place::Path,
+            "query" => Place::Query,
+            "header" => Place::Header,
+            "cookie" => Place::Cookie,
+            _ => return None,
+        })
     }
 
-    /// The same within a path or query.
-    pub(super) fn encoded_text(&self) -> String {
-        encoded_value(&self.value)
-    }
-
-    /// `name=value`, one for each item of a list and each field of an object: the form style, exploded.
-    pub(super) fn pairs(&self) -> Vec<String> {
-        let pair = |name: &str, value: &Value| format!("{}={}", encoded(name), encoded_value(value));
-        match &self.value {
-            Value::Array(items) => items.iter().map(|item| pair(&self.name, item)).collect(),
-            Value::Object(fields) => fields.iter().map(|(name, value)| pair(name, value)).collect(),
-            value => vec![pair(&self.name, value)],
+    fn default_style(self) -> Style {
+        match self {
+            Place::Path | Place::Header => Style::Simple,
+            Place::Query | Place::Cookie => Style::Form,
         }
     }
-}
 
-/// Generated values such as `${uuid()}` stay as they are.
-fn encoded_value(value: &Value) -> String {
-    let text = text_of(value);
-    if text.starts_with("${") { text } else { encoded(&text.replace("$${", "${")) }
-}
-
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(text_of).collect::<Vec<_>>().join(","),
-        other => other.to_string(),
+    fn allows(self, style: Style) -> bool {
+        match style {
+            Style::Matrix | Style::Label => self == Place::Path,
+            Style::Simple => matches!(self, Place::Path | Place::Header),
+            Style::Form => matches!(self, Place::Query | Place::Cookie),
+            Style::SpaceDelimited | Style::PipeDelimited | Style::DeepObject => self == Place::Query,
+        }
     }
 }
 
@@ -64,26 +66,74 @@ pub(super) fn parameters(operation: &Operation<'_>) -> Result<Vec<Parameter>, Dr
         let listed = owner.get("parameters").and_then(Value::as_array).into_iter().flatten();
         for (index, entry) in listed.enumerate() {
             let pointer = format!("{place}/parameters/{index}");
-            let (described, _) = operation.document.resolved(entry, &pointer)?;
+            let (described, at) = operation.document.resolved(entry, &pointer)?;
             let text = |key| described.get(key).and_then(Value::as_str);
-            let (Some(name), Some(place)) = (text("name"), text("in")) else {
-                return Err(operation.document.wrong(&pointer, "needs `name` and `in`"));
+            let (Some(name), Some(place)) = (text("name"), text("in").and_then(Place::parse)) else {
+                return Err(operation
+                    .document
+                    .wrong(&pointer, "needs `name`, and `in` as `path`, `query`, `header` or `cookie`"));
             };
-            let is_ignored = place == "header"
+            let is_ignored = place == Place::Header
                 && ["accept", "content-type", "authorization"].contains(&name.to_ascii_lowercase().as_str());
             if is_ignored || all.iter().any(|known| known.name == name && known.place == place) {
                 continue;
             }
             let is_required =
-                place == "path" || described.get("required").and_then(Value::as_bool) == Some(true);
-            let sample = sample::of_described(operation.document, described, &pointer)?;
+                place == Place::Path || described.get("required").and_then(Value::as_bool) == Some(true);
+            let sample = sample::of_described(operation.document, described, &at)?;
             if is_required || sample.is_example {
-                let (name, place) = (name.to_owned(), place.to_owned());
-                all.push(Parameter { name, place, value: sample.value, is_known: sample.is_known });
+                let problem =
+                    |why: String| format!("`{name}` {why} ({})", operation.document.place(&pointer));
+                let written = written(name, place, described, &sample).map_err(problem);
+                all.push(Parameter { name: name.to_owned(), place, written, is_known: sample.is_known });
             }
         }
     }
     Ok(all)
+}
+
+fn written(name: &str, place: Place, described: &Value, sample: &Sample) -> Result<Text, String> {
+    let characters = match place {
+        Place::Header => Characters::Plain,
+        Place::Query if described.get("allowReserved").and_then(Value::as_bool) == Some(true) => {
+            Characters::Reserved
+        }
+        _ => Characters::Encoded,
+    };
+    let style = match described.get("style").and_then(Value::as_str) {
+        None => place.default_style(),
+        Some(style) => {
+            let known = Style::parse(style).filter(|style| place.allows(*style));
+            known.ok_or_else(|| format!("has the style `{style}`, which does not exist here"))?
+        }
+    };
+    let explode = described.get("explode").and_then(Value::as_bool).unwrap_or(style == Style::Form);
+    let serialisation = Serialisation { style, explode, characters };
+    if let Some(media_type) = media_type(described) {
+        // It is one text, whatever it contains.
+        let text = in_media_type(media_type, &sample.value)?;
+        return serialisation.write(name, &Json::Text(text));
+    }
+    // A list without items is a parameter that is not there.
+    if is_blank(&sample.value) && matches!(sample.value, Json::List(_)) && explode {
+        return Ok(Text::default());
+    }
+    serialisation.write(name, &sample.value)
+}
+
+/// The media type of a parameter that is described by `content`.
+fn media_type(described: &Value) -> Option<&str> {
+    let content = described.get("content").and_then(Value::as_object)?;
+    content.keys().next().map(String::as_str)
+}
+
+/// A value in a media type, as a text.
+fn in_media_type(media_type: &str, value: &Json) -> Result<Text, String> {
+    match value {
+        _ if media_type.contains("json") => Ok(value.written()),
+        Json::Text(text) => Ok(text.clone()),
+        _ => Err(format!("has a value of the type `{media_type}`, which is to be written by hand")),
+    }
 }
 
 /// `/paths/~1a` of `/paths/~1a/get`.

@@ -5,15 +5,16 @@ use serde_json::Value;
 use super::operation::Operation;
 use super::parameters::content_pointer;
 use super::sample;
+use super::serialise::{Characters, Serialisation, Style};
 use crate::error::DraftError;
+use crate::json::Json;
 use crate::plan::{BodyDraft, StepDraft};
-use crate::url::encoded;
+use crate::text::Text;
 
 /// Add the body that the operation describes. Returns why it cannot be sent, if so.
 pub(super) fn add(operation: &Operation<'_>, step: &mut StepDraft) -> Result<Option<String>, DraftError> {
     let Some(body) = operation.operation.get("requestBody") else { return Ok(None) };
-    let pointer = format!("{}/requestBody", operation.pointer);
-    let (body, _) = operation.document.resolved(body, &pointer)?;
+    let (body, pointer) = operation.document.resolved(body, &format!("{}/requestBody", operation.pointer))?;
     let Some(content) = body.get("content").and_then(Value::as_object) else { return Ok(None) };
     let is_json = |media_type: &str| media_type.contains("json") && !media_type.contains("json-patch");
     let is_form = |media_type: &str| media_type.starts_with("application/x-www-form-urlencoded");
@@ -23,31 +24,52 @@ pub(super) fn add(operation: &Operation<'_>, step: &mut StepDraft) -> Result<Opt
         .or_else(|| find(&|media_type| media_type.starts_with("text/")))
         .or_else(|| content.iter().next());
     let Some((media_type, described)) = found else { return Ok(None) };
-    let sample =
-        sample::of_described(operation.document, described, &content_pointer(&pointer, media_type))?.value;
-    let has_other_type = is_json(media_type) && media_type != "application/json";
-    if !is_json(media_type) || has_other_type {
-        step.add_header("content-type", media_type.clone());
+    let at = content_pointer(&pointer, media_type);
+    let sample = sample::of_described(operation.document, described, &at)?.value;
+    if media_type != "application/json" {
+        step.add_header("content-type", &Text::literal(media_type));
     }
+    let wrong = |why: String| format!("{why} ({})", operation.document.place(&at));
     step.body = match (sample, media_type.as_str()) {
-        (value, media_type) if is_json(media_type) => BodyDraft::Json(value),
-        (Value::Object(fields), media_type) if is_form(media_type) => BodyDraft::Text(form(&fields)),
-        (Value::String(text), media_type) if media_type.starts_with("text/") => BodyDraft::Text(text),
+        (value, media_type) if is_json(media_type) => BodyDraft::Json(value.written()),
+        (Json::Object(fields), media_type) if is_form(media_type) => match form(&fields, described) {
+            Ok(form) => BodyDraft::Text(form),
+            Err(why) => return Ok(Some(wrong(why))),
+        },
+        (Json::Text(text), media_type) if media_type.starts_with("text/") => BodyDraft::Text(text),
         (_, media_type) => {
-            return Ok(Some(format!("a body of type `{media_type}` is to be written by hand")));
+            return Ok(Some(wrong(format!("a body of type `{media_type}` is to be written by hand"))));
         }
     };
     Ok(None)
 }
 
-fn form(fields: &serde_json::Map<String, Value>) -> String {
-    let pair = |(name, value): (&String, &Value)| {
-        let text = match value {
-            Value::String(text) if text.starts_with("${") => text.clone(),
-            Value::String(text) => encoded(&text.replace("$${", "${")),
-            other => encoded(&other.to_string()),
+/// A form: each field in the style of its `encoding`; without one lists are repeated, and objects are JSON.
+fn form(fields: &[(String, Json)], described: &Value) -> Result<Text, String> {
+    let encodings = described.get("encoding").and_then(Value::as_object);
+    let mut pairs = Vec::new();
+    for (name, value) in fields {
+        let encoding = encodings.and_then(|encodings| encodings.get(name));
+        let of = |key: &str| encoding.and_then(|encoding| encoding.get(key));
+        let has_style = ["style", "explode", "allowReserved"].iter().any(|key| of(key).is_some());
+        let style = of("style").and_then(Value::as_str).unwrap_or("form");
+        let style =
+            Style::parse(style).ok_or_else(|| format!("the form field `{name}` has the style `{style}`"))?;
+        let explode = of("explode").and_then(Value::as_bool).unwrap_or(style == Style::Form);
+        let characters = match of("allowReserved").and_then(Value::as_bool) {
+            Some(true) => Characters::Reserved,
+            _ => Characters::Encoded,
         };
-        format!("{}={text}", encoded(name))
-    };
-    fields.iter().map(pair).collect::<Vec<_>>().join("&")
+        let value = match value {
+            Json::Object(_) if !has_style => Json::Text(value.written()),
+            Json::List(items) if !has_style => {
+                Json::List(items.iter().map(|item| Json::Text(item.plain())).collect())
+            }
+            value => value.clone(),
+        };
+        let written = Serialisation { style, explode, characters }.write(name, &value);
+        pairs.push(written.map_err(|why| format!("the form field `{name}` {why}"))?);
+    }
+    pairs.retain(|pair| !pair.is_empty());
+    Ok(Text::joined(&pairs, "&"))
 }

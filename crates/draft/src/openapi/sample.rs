@@ -1,11 +1,14 @@
 //! A value for a parameter or body: the description's example, default or first allowed value, else one that its
-//! schema permits. Texts are templates.
+//! schema permits.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
+use workload::template::Value as TemplateValue;
 
-use super::document::Document;
+use super::document::{Document, escaped};
+use super::schema::Flat;
 use crate::error::DraftError;
-use crate::url::literal;
+use crate::json::Json;
+use crate::text::Text;
 
 /// The deepest nesting of a made-up value: a schema may contain itself.
 const MAX_DEPTH: usize = 6;
@@ -15,191 +18,190 @@ const MAX_LENGTH: u64 = 64;
 /// A value, and where it is from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sample {
-    pub(super) value: Value,
+    pub(super) value: Json,
     /// It is an example.
     pub(super) is_example: bool,
     /// It is an example, a default, or one of the allowed values.
     pub(super) is_known: bool,
 }
 
-/// Of a parameter or media type: `example`, `examples`, then its schema.
+fn example(value: Json) -> Sample {
+    Sample { value, is_example: true, is_known: true }
+}
+
+fn known(value: Json) -> Sample {
+    Sample { value, is_example: false, is_known: true }
+}
+
+fn made_up(value: Json) -> Sample {
+    Sample { value, is_example: false, is_known: false }
+}
+
+/// Of a parameter or media type: `example`, `examples`, then its schema; of a parameter that has a media type, of that.
 pub(super) fn of_described(
     document: &Document<'_>,
     described: &Value,
     pointer: &str,
 ) -> Result<Sample, DraftError> {
-    if let Some(value) = example_of(document, described, pointer)? {
-        return Ok(example(&value));
+    let schema = described.get("schema");
+    let schema_at = format!("{pointer}/schema");
+    if let Some((value, at)) = example_of(document, described, pointer)? {
+        let flat = schema.map(|schema| Flat::of(document, schema, &schema_at)).transpose()?;
+        return Ok(example(typed(document, value, flat.as_ref(), &at, 0)?));
     }
-    let (schema, at) = match described.get("schema") {
-        Some(schema) => (Some(schema), format!("{pointer}/schema")),
-        // A parameter may have its schema within a media type.
-        None => {
-            let content = described.get("content").and_then(Value::as_object).and_then(|c| c.values().next());
-            (content.and_then(|content| content.get("schema")), format!("{pointer}/content"))
+    if let Some(schema) = schema {
+        return of_schema(document, schema, &schema_at, 0);
+    }
+    let content =
+        described.get("content").and_then(Value::as_object).and_then(|content| content.iter().next());
+    match content {
+        Some((media_type, inner)) => {
+            of_described(document, inner, &super::parameters::content_pointer(pointer, media_type))
         }
-    };
-    match schema {
-        Some(schema) => of_schema(document, schema, &at, 0),
-        None => Ok(made_up("text".into())),
+        None => Ok(made_up(Json::text("text"))),
     }
 }
 
-fn example_of(
-    document: &Document<'_>,
-    described: &Value,
+/// The example of a parameter, a media type or a schema, and where it is.
+fn example_of<'v>(
+    document: &Document<'v>,
+    described: &'v Value,
     pointer: &str,
-) -> Result<Option<Value>, DraftError> {
+) -> Result<Option<(&'v Value, String)>, DraftError> {
     if let Some(value) = described.get("example") {
-        return Ok(Some(value.clone()));
+        return Ok(Some((value, format!("{pointer}/example"))));
     }
     Ok(match described.get("examples") {
         // Of a schema: a list of values. Of a parameter or body: a table of examples.
-        Some(Value::Array(items)) => items.first().cloned(),
-        Some(Value::Object(named)) => match named.values().next() {
-            Some(first) => document.resolved(first, pointer)?.0.get("value").cloned(),
+        Some(Value::Array(items)) => items.first().map(|value| (value, format!("{pointer}/examples/0"))),
+        Some(Value::Object(named)) => match named.iter().next() {
+            Some((name, first)) => {
+                let (first, at) =
+                    document.resolved(first, &format!("{pointer}/examples/{}", escaped(name)))?;
+                first.get("value").map(|value| (value, format!("{at}/value")))
+            }
             None => None,
         },
         _ => None,
     })
 }
 
-fn example(value: &Value) -> Sample {
-    Sample { value: literal_texts(value), is_example: true, is_known: true }
-}
-
-fn known(value: &Value) -> Sample {
-    Sample { value: literal_texts(value), is_example: false, is_known: true }
-}
-
-fn made_up(value: Value) -> Sample {
-    Sample { value, is_example: false, is_known: false }
-}
-
-fn literal_texts(value: &Value) -> Value {
-    match value {
-        Value::String(text) => literal(text).into(),
-        Value::Array(items) => items.iter().map(literal_texts).collect(),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(name, value)| (literal(name), literal_texts(value))).collect())
-        }
-        other => other.clone(),
-    }
-}
-
-fn of_schema(
+/// A value of the description as its schema types it: where a text is asked for, a number of YAML is the text that
+/// stands there, such as `007`.
+fn typed(
     document: &Document<'_>,
-    schema: &Value,
+    value: &Value,
+    schema: Option<&Flat<'_>>,
     pointer: &str,
     depth: usize,
-) -> Result<Sample, DraftError> {
-    let (schema, _) = document.resolved(schema, pointer)?;
-    if let Some(value) = example_of(document, schema, pointer)? {
-        return Ok(example(&value));
-    }
-    let first_allowed = schema.get("enum").and_then(Value::as_array).and_then(|allowed| allowed.first());
-    if let Some(value) = schema.get("const").or(schema.get("default")).or(first_allowed) {
-        return Ok(known(value));
-    }
-    let part = |key: &str| schema.get(key).and_then(Value::as_array).filter(|parts| !parts.is_empty());
-    if part("allOf").is_some() {
-        return all_of(document, schema, pointer, depth);
-    }
-    if let Some(first) = part("oneOf").or(part("anyOf")).and_then(|parts| parts.first())
-        && depth < MAX_DEPTH
-    {
-        return of_schema(document, first, pointer, depth + 1);
-    }
-    by_type(document, schema, pointer, depth).map(made_up)
-}
-
-/// The fields of all parts together, and the schema's own.
-fn all_of(
-    document: &Document<'_>,
-    schema: &Value,
-    pointer: &str,
-    depth: usize,
-) -> Result<Sample, DraftError> {
-    let mut fields = Map::new();
-    let parts = schema.get("allOf").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    for part in parts.iter().filter(|_| depth < MAX_DEPTH) {
-        match of_schema(document, part, pointer, depth + 1)? {
-            Sample { value: Value::Object(more), .. } => fields.extend(more),
-            other if parts.len() == 1 => return Ok(other),
-            _ => {}
-        }
-    }
-    if let Value::Object(own) = object(document, schema, pointer, depth)? {
-        fields.extend(own);
-    }
-    Ok(made_up(Value::Object(fields)))
-}
-
-fn by_type(
-    document: &Document<'_>,
-    schema: &Value,
-    pointer: &str,
-    depth: usize,
-) -> Result<Value, DraftError> {
-    if !document.may_make_up() {
-        return Ok(Value::Null);
-    }
-    let named = match schema.get("type") {
-        Some(Value::String(name)) => Some(name.as_str()),
-        // Since 3.1 a type may be a list, in which null says that the value may be missing.
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).find(|name| *name != "null"),
-        _ => None,
+) -> Result<Json, DraftError> {
+    let inner = |child: &Value, schema: Option<(&Value, String)>, at: String| {
+        let flat = schema.map(|(schema, place)| Flat::of(document, schema, &place)).transpose()?;
+        typed(document, child, flat.as_ref(), &at, depth + 1)
     };
-    Ok(match named {
-        Some("object") => object(document, schema, pointer, depth)?,
-        None if schema.get("properties").is_some() => object(document, schema, pointer, depth)?,
-        Some("array") => array(document, schema, pointer, depth)?,
-        Some("integer" | "number") => number(schema),
-        Some("boolean") => true.into(),
-        _ => text(schema).into(),
+    let schema = schema.filter(|_| depth < MAX_DEPTH);
+    Ok(match value {
+        Value::Number(_) | Value::Bool(_) if schema.is_some_and(Flat::is_only_text) => {
+            Json::Text(Text::literal(&document.source_text(pointer, value)))
+        }
+        Value::Array(items) => {
+            let item = |(index, item): (usize, &Value)| {
+                inner(item, schema.and_then(Flat::items), format!("{pointer}/{index}"))
+            };
+            Json::List(items.iter().enumerate().map(item).collect::<Result<_, DraftError>>()?)
+        }
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| {
+                let schema = schema.and_then(|schema| schema.property(name));
+                Ok((name.clone(), inner(value, schema, format!("{pointer}/{}", escaped(name)))?))
+            };
+            Json::Object(fields.iter().map(field).collect::<Result<_, DraftError>>()?)
+        }
+        plain => Json::literal(plain),
     })
 }
 
-/// Its required fields; all of them where none is required.
-fn object(document: &Document<'_>, schema: &Value, pointer: &str, depth: usize) -> Result<Value, DraftError> {
-    let mut fields = Map::new();
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let properties = schema.get("properties").and_then(Value::as_object);
-    for (name, property) in properties.into_iter().flatten() {
+pub(super) fn of_schema(
+    document: &Document<'_>,
+    schema: &Value,
+    pointer: &str,
+    depth: usize,
+) -> Result<Sample, DraftError> {
+    let flat = Flat::of(document, schema, pointer)?;
+    // An example of one part of several need not be one of the whole.
+    if let Some((value, at)) = example_of(document, flat.own(), flat.own_pointer())? {
+        return Ok(example(typed(document, value, Some(&flat), &at, depth)?));
+    }
+    for key in ["const", "default"] {
+        if let Some((value, at)) = flat.get_with_place(key) {
+            return Ok(known(typed(document, value, Some(&flat), &at, depth)?));
+        }
+    }
+    if let Some((allowed, at)) = flat.get_with_place("enum")
+        && let Some(first) = allowed.as_array().and_then(|allowed| allowed.first())
+    {
+        return Ok(known(typed(document, first, Some(&flat), &format!("{at}/0"), depth)?));
+    }
+    if !document.may_make_up() {
+        return Ok(made_up(Json::Plain(Value::Null)));
+    }
+    Ok(made_up(match flat.type_name() {
+        Some("object") => object(document, &flat, depth)?,
+        None if flat.has_properties() => object(document, &flat, depth)?,
+        Some("array") => array(document, &flat, depth)?,
+        Some("integer" | "number") => Json::Plain(number(&flat)),
+        Some("boolean") => Json::Plain(true.into()),
+        Some("null") => Json::Plain(Value::Null),
+        _ => Json::Text(text(&flat)),
+    }))
+}
+
+/// Its required fields; all of them where none is required. Fields of examples of its parts are taken from there.
+fn object(document: &Document<'_>, flat: &Flat<'_>, depth: usize) -> Result<Json, DraftError> {
+    let mut fields: Vec<(String, Json)> = Vec::new();
+    for (name, property, at) in flat.wanted() {
         if !document.may_make_up() {
             break;
         }
-        let is_wanted = required.is_empty() || required.contains(&name.as_str());
-        let at = format!("{pointer}/properties/{}", super::document::escaped(name));
         let (resolved, _) = document.resolved(property, &at)?;
         let is_read_only = resolved.get("readOnly").and_then(Value::as_bool) == Some(true);
-        if is_wanted && !is_read_only && depth < MAX_DEPTH {
-            fields.insert(literal(name), of_schema(document, property, &at, depth + 1)?.value);
+        if is_read_only || depth >= MAX_DEPTH {
+            continue;
         }
+        let of_part = flat
+            .part_examples()
+            .find_map(|(example, place)| Some((example.get(name)?, format!("{place}/{}", escaped(name)))));
+        let value = match (of_part, flat.discriminator(name)) {
+            (_, Some(chosen)) => Json::text(chosen),
+            (Some((value, place)), _) => {
+                let schema = Flat::of(document, property, &at)?;
+                typed(document, value, Some(&schema), &place, depth + 1)?
+            }
+            (None, None) => of_schema(document, property, &at, depth + 1)?.value,
+        };
+        fields.push((name.to_owned(), value));
     }
-    Ok(Value::Object(fields))
+    // The order says nothing, and a plan's `json` has this one.
+    fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(Json::Object(fields))
 }
 
-fn array(document: &Document<'_>, schema: &Value, pointer: &str, depth: usize) -> Result<Value, DraftError> {
-    let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(1).clamp(1, MAX_LENGTH);
-    let Some(items) = schema.get("items").filter(|_| depth < MAX_DEPTH) else { return Ok(json!([])) };
-    let item = of_schema(document, items, &format!("{pointer}/items"), depth + 1)?.value;
+fn array(document: &Document<'_>, flat: &Flat<'_>, depth: usize) -> Result<Json, DraftError> {
+    let least = flat.get("minItems").and_then(Value::as_u64).unwrap_or(1).clamp(1, MAX_LENGTH);
+    let Some((items, at)) = flat.items().filter(|_| depth < MAX_DEPTH) else {
+        return Ok(Json::List(Vec::new()));
+    };
+    let item = of_schema(document, items, &at, depth + 1)?.value;
     // Deep lists of lists are not multiplied.
     let count = if depth == 0 { least } else { 1 };
-    Ok(Value::Array(vec![item; count as usize]))
+    Ok(Json::List(vec![item; count as usize]))
 }
 
-fn number(schema: &Value) -> Value {
-    let bound = |key: &str| schema.get(key).filter(|bound| bound.is_number());
+fn number(flat: &Flat<'_>) -> Value {
+    let bound = |key: &str| flat.get(key).filter(|bound| bound.is_number());
     if let Some(least) = bound("minimum") {
         // In 3.0 `exclusiveMinimum` is a flag beside it.
-        return match (schema.get("exclusiveMinimum"), least.as_i64()) {
+        return match (flat.get("exclusiveMinimum"), least.as_i64()) {
             (Some(Value::Bool(true)), Some(least)) => least.saturating_add(1).into(),
             _ => least.clone(),
         };
@@ -217,14 +219,14 @@ fn number(schema: &Value) -> Value {
 }
 
 /// A text of the schema's format. What a `pattern` allows is not known.
-fn text(schema: &Value) -> String {
-    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
+fn text(flat: &Flat<'_>) -> Text {
+    let format = flat.get("format").and_then(Value::as_str).unwrap_or_default();
     let sample = match format {
         "date-time" => "2026-01-31T12:00:00Z",
         "date" => "2026-01-31",
         "time" => "12:00:00Z",
         "duration" => "PT1H",
-        "uuid" => return "${uuid()}".to_owned(),
+        "uuid" => return Text::value(TemplateValue::Uuid),
         "email" | "idn-email" => "user@example.com",
         "hostname" | "idn-hostname" => "example.com",
         "ipv4" => "192.0.2.1",
@@ -234,7 +236,7 @@ fn text(schema: &Value) -> String {
         "byte" => "dGV4dA==",
         _ => "text",
     };
-    let length = |key: &str| schema.get(key).and_then(Value::as_u64);
+    let length = |key: &str| flat.get(key).and_then(Value::as_u64);
     let mut sample = sample.to_owned();
     if let Some(most) = length("maxLength").and_then(|most| usize::try_from(most).ok()) {
         sample.truncate(most.min(sample.len()));
@@ -242,5 +244,5 @@ fn text(schema: &Value) -> String {
     while (sample.len() as u64) < length("minLength").unwrap_or(0).min(MAX_LENGTH) {
         sample.push('x');
     }
-    sample
+    Text::literal(&sample)
 }

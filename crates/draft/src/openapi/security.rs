@@ -8,7 +8,7 @@ use super::operation::Operation;
 use crate::error::DraftError;
 use crate::plan::StepDraft;
 use crate::secrets::Variables;
-use crate::url::encoded;
+use crate::text::Text;
 
 /// Add what the first of the operation's alternatives asks for; nothing where none is needed.
 pub(super) fn add(
@@ -30,28 +30,39 @@ pub(super) fn add(
         let scheme = scheme
             .ok_or_else(|| operation.document.wrong(&pointer, "is missing, and an operation needs it"))?;
         let (scheme, _) = operation.document.resolved(scheme, &pointer)?;
-        add_scheme(name, scheme, step, variables);
+        add_scheme(name, scheme, step, variables).map_err(|why| operation.document.wrong(&pointer, &why))?;
     }
     Ok(())
 }
 
-fn add_scheme(name: &str, scheme: &Value, step: &mut StepDraft, variables: &mut Variables) {
+fn add_scheme(
+    name: &str,
+    scheme: &Value,
+    step: &mut StepDraft,
+    variables: &mut Variables,
+) -> Result<(), String> {
     let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
     let meaning = format!("the security scheme `{name}` of the API");
+    let key_name = text("name");
     match (text("type"), text("scheme").to_ascii_lowercase().as_str(), text("in")) {
         ("apiKey", _, "header") => {
-            let value = variables.template(text("name"), name, &meaning);
-            step.add_header(text("name"), value);
+            if !is_token(key_name) {
+                return Err(format!("`{key_name}` is not a valid header name"));
+            }
+            step.add_header(key_name, &variables.text(key_name, name, &meaning));
         }
         ("apiKey", _, "query") => {
-            let separator = if step.path.contains('?') { '&' } else { '?' };
-            let value = variables.template(text("name"), name, &format!("{meaning}, percent-encoded"));
-            step.path.push_str(&format!("{separator}{}={value}", encoded(text("name"))));
+            let value = variables.text(key_name, name, &meaning);
+            step.add_query(&Text::literal(key_name).in_url().and("=").then(&value.in_url()));
         }
-        ("apiKey", _, _) => {
-            let value = variables.template(text("name"), name, &meaning);
-            step.add_header("cookie", format!("{}={value}", text("name")));
+        ("apiKey", _, "cookie") => {
+            if !is_token(key_name) {
+                return Err(format!("`{key_name}` is not a valid cookie name"));
+            }
+            let value = variables.text(key_name, name, &meaning);
+            step.add_header("cookie", &Text::literal(key_name).and("=").then(&value));
         }
+        ("apiKey", _, place) => return Err(format!("`{place}` is no place for an API key")),
         ("http", "basic", _) => step.auth = Some(basic(variables)),
         ("mutualTLS", ..) => {
             step.comments.push(
@@ -61,8 +72,14 @@ fn add_scheme(name: &str, scheme: &Value, step: &mut StepDraft, variables: &mut 
         }
         // Bearer, OAuth 2, OpenID Connect.
         _ => {
-            let value = variables.template("TOKEN", name, &format!("{meaning}: a bearer token"));
-            step.add_header("authorization", format!("Bearer {value}"));
+            let value = variables.text("TOKEN", name, &format!("{meaning}: a bearer token"));
+            step.add_header("authorization", &Text::literal("Bearer ").then(&value));
         }
     }
+    Ok(())
+}
+
+/// Whether a text can name a header or a cookie (RFC 9110, section 5.6.2).
+fn is_token(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }

@@ -58,7 +58,7 @@ fn options_say_what_is_sent() {
     expect("curl -sSL -XPUT http://h/x -d a=1 -d b=2", "PUT", "/x", "a=1&b=2");
     expect("curl -G h:80/x?q=1 -d 'a=b c'", "GET", "/x?q=1&a=b%20c", "");
     expect("curl -I h:80", "HEAD", "/", "");
-    expect("curl h:80 --data-urlencode 'q=a b&c'", "POST", "/", "q=a%20b%26c");
+    expect("curl h:80 --data-urlencode 'q=a b&c'", "POST", "/", "q=a+b%26c");
     expect("curl h:80 -d @body.json -H 'content-type: text/plain'", "POST", "/", "{\"a\": 1}");
     expect("curl h:80 --data-binary @body.json -H 'Content-Type: text/plain'", "POST", "/", "{\"a\":\n 1}");
     expect("curl h:80 --json '{\"a\":1}'", "POST", "/", "{\"a\":1}");
@@ -74,7 +74,7 @@ fn a_form_with_files_is_a_body_with_parts() {
     let boundary = boundary.strip_prefix("multipart/form-data; boundary=").unwrap().to_owned();
     assert_eq!(body.matches(&boundary).count(), 3);
     assert!(
-        body.contains("name=\"doc\"; filename=\"body.json\"\r\ncontent-type: application/json\r\n\r\n{"),
+        body.contains("name=\"doc\"; filename=\"body.json\"\r\nContent-Type: application/json\r\n\r\n{"),
         "{body}"
     );
     assert!(body.ends_with(&format!("--{boundary}--\r\n")), "{body}");
@@ -110,6 +110,12 @@ fn what_cannot_be_a_step_is_an_error_with_its_line() {
         ("curl h:80 -d @nope", ["commands:1", "nope"]),
         ("curl h:80 -d @-", ["commands:1", "standard input"]),
         ("curl h:80 -b cookies.txt", ["commands:1", "cookies.txt"]),
+        ("curl h:80 -X get", ["commands:1", "`get`"]),
+        ("curl h:80 -F a=b -d c", ["commands:1", "more than one"]),
+        ("curl h:80/[1-9]", ["commands:1", "[1-9]"]),
+        ("curl h:80 -F 'a=b;headers=x'", ["commands:1", ";headers"]),
+        ("curl h:80 -H $'a: b\\nc: d'", ["commands:1", "U+000A"]),
+        ("curl ^\"h:80^\" --nope", ["commands:1", "--nope"]),
         ("curl --digest -u a:b h:80", ["commands:1", "--digest"]),
         ("curl h:80\nls", ["commands:2", "`ls`"]),
         ("# nothing", ["commands", "no curl command"]),
@@ -117,4 +123,33 @@ fn what_cannot_be_a_step_is_an_error_with_its_line() {
         let problem = problem(text);
         assert!(parts.iter().all(|part| problem.contains(part)), "{text}: {problem}");
     }
+}
+
+#[test]
+fn commands_of_other_systems_are_the_same_command() {
+    let body = "{\"a\":\"b c\",\"n\":50}";
+    for text in [
+        // Chrome and Firefox on Linux and macOS.
+        "curl 'http://h:80/x?q=1&r=%20' \\\n  -H 'content-type: application/json' \\\n  --data-raw '{\"a\":\"b c\",\"n\":50}'",
+        // Safari.
+        "curl 'http://h:80/x?q=1&r=%20' \\\n-X 'POST' \\\n-H 'Content-Type: application/json' \\\n--data-binary '{\"a\":\"b c\",\"n\":50}'",
+        // Chrome, Edge and Firefox on Windows.
+        "curl ^\"http://h:80/x?q=1^&r=^%^20^\" ^\r\n  -H ^\"content-type: application/json^\" ^\r\n  --data-raw ^\"^{^\\^\"a^\\^\":^\\^\"b c^\\^\",^\\^\"n^\\^\":50^}^\"",
+        // Firefox on Windows, up to 2023.
+        "curl \"http://h:80/x?q=1&r=\"%\"20\" -X POST -H \"Content-Type: application/json\" --data-raw \"{\"\"a\"\":\"\"b c\"\",\"\"n\"\":50}\"",
+    ] {
+        let all = steps(&draft(text));
+        assert_eq!(all.len(), 1, "{text}");
+        assert_eq!(sent(&all[0]), ("POST".to_owned(), "/x?q=1&r=%20".to_owned(), body.to_owned()), "{text}");
+        assert_eq!(header(&all[0], "content-type").as_deref(), Some("application/json"), "{text}");
+    }
+}
+
+#[test]
+fn cookies_of_a_jar_are_kept_by_the_plan() {
+    let draft = draft("curl -c jar h:80/login -d a=b\ncurl -b jar -c jar h:80/cart\ncurl -b '' h:80/other\n");
+    let workload = plan(&draft).workload;
+    assert_eq!(workload.targets.len(), 1);
+    assert!(workload.targets.values().all(|target| target.cookies && target.fresh_cookies));
+    assert!(problem("curl -b jar h:80/\ncurl -c jar h:80").contains("commands:1"));
 }

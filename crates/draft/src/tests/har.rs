@@ -52,7 +52,7 @@ fn a_recording_becomes_its_requests_in_order_with_the_pauses() {
     let thinks: Vec<&str> = draft.text.lines().filter(|line| line.starts_with("think")).collect();
     assert_eq!(thinks, ["think = \"5s\"", "think = \"3s\""]);
     assert_eq!(steps[1].expect.status, [201]);
-    assert_eq!(sent(&steps[1]).2, "{\"password\":\"${env.PASSWORD | json}\",\"user\":\"me\"}");
+    assert_eq!(sent(&steps[1]).2, "{\"user\":\"me\",\"password\":\"${env.PASSWORD | json}\"}");
     assert_eq!(header(&steps[2], "x-app").as_deref(), Some("7"));
     assert_eq!(header(&steps[2], "authorization").as_deref(), Some("Bearer ${env.TOKEN}"));
     assert!(!draft.text.contains("geheim"), "{}", draft.text);

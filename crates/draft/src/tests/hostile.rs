@@ -52,7 +52,7 @@ proptest! {
                 "requestBody": {"content": {"application/json": {"example": {a.clone(): [b.clone(), {"x": c}], "long": "x".repeat(120)}}}}
             }}}});
         let options = OpenApiOptions { server: None, selection: Selection::All };
-        if let Ok(draft) = of_openapi("a.json", &value, &options) {
+        if let Ok(draft) = of_openapi("a.json", &value.into(), &options) {
             let workload = plan(&draft).workload;
             prop_assert_eq!(workload.targets.len(), 1);
             prop_assert_eq!(workload.steps().count(), 1);
@@ -84,7 +84,7 @@ fn schemas_that_contain_themselves_stay_small() {
             "a": {"$ref": "#/components/schemas/A"}, "b": {"$ref": "#/components/schemas/A"},
             "l": {"type": "array", "minItems": 4000000000_u64, "items": {"$ref": "#/components/schemas/A"}}}}}}});
     let options = OpenApiOptions { server: None, selection: Selection::All };
-    let draft = of_openapi("a.json", &value, &options).unwrap();
+    let draft = of_openapi("a.json", &value.into(), &options).unwrap();
     assert!(draft.text.len() < 100_000, "{}", draft.text.len());
     plan(&draft);
 }
@@ -94,6 +94,6 @@ fn references_in_a_circle_are_an_error() {
     let value = json!({"openapi": "3.1.0", "servers": [{"url": "http://h/"}],
         "paths": {"/": {"get": {"parameters": [{"$ref": "#/components/parameters/A"}]}}},
         "components": {"parameters": {"A": {"$ref": "#/components/parameters/A"}}}});
-    let error = of_openapi("a.json", &value, &OpenApiOptions::default()).unwrap_err();
+    let error = of_openapi("a.json", &value.into(), &OpenApiOptions::default()).unwrap_err();
     assert!(error.problem.contains("refers to itself"), "{error}");
 }

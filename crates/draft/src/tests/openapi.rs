@@ -9,14 +9,14 @@ const SHOP: &str = include_str!("openapi/shop.yaml");
 
 fn value(text: &str) -> Value {
     match recognise("shop.yaml", text).unwrap() {
-        SourceKind::OpenApi(value) => value,
+        SourceKind::OpenApi(description) => description.value,
         other => panic!("{other:?}"),
     }
 }
 
 #[track_caller]
 fn draft(selection: Selection) -> Draft {
-    of_openapi("shop.yaml", &value(SHOP), &OpenApiOptions { server: None, selection }).unwrap()
+    of_openapi("shop.yaml", &value(SHOP).into(), &OpenApiOptions { server: None, selection }).unwrap()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn values_are_examples_defaults_and_what_schemas_allow() {
     assert_eq!(header(of("addItem"), "authorization").as_deref(), Some("Bearer ${env.TOKEN}"));
     assert_eq!(header(of("listItems"), "authorization"), None);
     assert_eq!(header(of("getItem"), "x-api-key").as_deref(), Some("${env.X_API_KEY}"));
-    assert_eq!(sent(of("login")).2, "password=text&user=me@example.com");
+    assert_eq!(sent(of("login")).2, "password=text&user=me%40example.com");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_server_without_a_host_needs_one() {
     description["servers"] = json!([{"url": "/v1"}]);
     let with = |server: Option<&str>| {
         let options = OpenApiOptions { server: server.map(str::to_owned), selection: Selection::Safe };
-        of_openapi("shop.yaml", &description, &options)
+        of_openapi("shop.yaml", &description.clone().into(), &options)
     };
     let error = with(None).unwrap_err();
     assert_eq!(error.place, "shop.yaml#/servers/0/url");
@@ -74,7 +74,9 @@ fn a_server_without_a_host_needs_one() {
 fn an_api_that_only_writes_needs_a_choice() {
     let description = json!({"openapi": "3.0.0", "servers": [{"url": "http://h/"}],
         "paths": {"/x": {"post": {"responses": {}}}}});
-    let with = |selection| of_openapi("a.json", &description, &OpenApiOptions { server: None, selection });
+    let with = |selection: Selection| {
+        of_openapi("a.json", &description.clone().into(), &OpenApiOptions { server: None, selection })
+    };
     assert!(with(Selection::Safe).unwrap_err().problem.contains("--all"));
     assert_eq!(with(Selection::All).unwrap().steps, 1);
 }
@@ -83,7 +85,7 @@ fn an_api_that_only_writes_needs_a_choice() {
 fn an_id_without_an_example_is_made_up_only_where_nothing_else_is_left() {
     let description = json!({"openapi": "3.1.0", "servers": [{"url": "http://h/"}], "paths": {"/x/{id}": {"get": {
         "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer", "minimum": 5}}]}}}});
-    let draft = of_openapi("a.json", &description, &OpenApiOptions::default()).unwrap();
+    let draft = of_openapi("a.json", &description.clone().into(), &OpenApiOptions::default()).unwrap();
     assert_eq!(sent(&steps(&draft)[0]).1, "/x/5");
     assert!(draft.notes[0].contains("real values"), "{:?}", draft.notes);
 }
@@ -93,7 +95,7 @@ fn what_is_wrong_with_a_description_is_named_with_its_place() {
     let problem = |change: &dyn Fn(&mut Value)| -> DraftError {
         let mut description = value(SHOP);
         change(&mut description);
-        of_openapi("a.json", &description, &OpenApiOptions::default()).unwrap_err()
+        of_openapi("a.json", &description.clone().into(), &OpenApiOptions::default()).unwrap_err()
     };
     for (error, place) in [
         (problem(&|d| d["openapi"] = "2.0".into()), "a.json#/openapi"),

@@ -130,3 +130,44 @@ fn a_source_that_cannot_be_used_is_named_with_its_place() {
     }
     assert!(!folder.path("made.toml").exists());
 }
+
+/// The proof of the second security reading: a description that would send a variable of the environment to its author.
+#[test]
+fn no_text_of_a_description_reads_the_environment() {
+    let (target, folder) = (target(), TestFolder::new(""));
+    let description = format!(
+        r#"{{"openapi": "3.0.0", "info": {{"title": "shop"}}, "servers": [{{"url": "http://{}/"}}],
+            "paths": {{"/items": {{"get": {{"operationId": "list", "parameters": [{{
+                "name": "lang=${{env.AWS_SECRET_ACCESS_KEY}}; theme", "in": "cookie", "required": true,
+                "schema": {{"type": "string"}}}}], "responses": {{"200": {{"description": "ok"}}}}}}}}}}}}"#,
+        target.addr()
+    );
+    folder.write("evil.json", description);
+    folder.plimsoll(&["new", "evil.json", "-o", "made.toml"]).exits_with(0);
+    folder.plimsoll(&["run", "made.toml", "--once"]).exits_with(0);
+    let log = target.log();
+    let sent = log[0].header("cookie");
+    assert_eq!(sent, Some("lang%3D%24%7Benv.AWS_SECRET_ACCESS_KEY%7D%3B%20theme=text"));
+}
+
+#[test]
+fn a_file_of_commands_takes_files_below_its_folder_only_and_each_is_named() {
+    let folder = TestFolder::new("");
+    std::fs::create_dir_all(folder.path("below/bodies")).unwrap();
+    folder.write("secret.txt", "geheim");
+    folder.write("below/bodies/a.txt", "a body");
+    std::os::unix::fs::symlink("../secret.txt", folder.path("below/link.txt")).unwrap();
+    for outside in ["../secret.txt", "link.txt", "/etc/hostname"] {
+        for option in [format!("-d @{outside}"), format!("-F x=@{outside}"), format!("-T {outside}")] {
+            folder.write("below/commands.txt", format!("curl http://127.0.0.1:1/ {option}\n"));
+            let new = folder.plimsoll(&["new", "below/commands.txt", "-o", "made.toml"]);
+            new.exits_with(2).stderr_contains(&["below/commands.txt:1", outside]);
+        }
+    }
+    folder.write("below/commands.txt", "curl http://127.0.0.1:1/ --data-binary @bodies/a.txt\n");
+    let new = folder.plimsoll(&["new", "below/commands.txt", "-o", "made.toml"]);
+    new.exits_with(0).stderr_contains(&["bodies/a.txt is part of the plan"]);
+    assert!(folder.read("made.toml").contains("a body"));
+    // Who types a command may name any file.
+    folder.plimsoll(&["new", "-o", "typed.toml", "curl", "h:1", "-d", "@secret.txt"]).exits_with(0);
+}

@@ -1,0 +1,114 @@
+//! The source that a plan is made of.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::thread;
+
+use anyhow::{Context, anyhow};
+use draft::{Draft, DraftError, OpenApiOptions, Selection, SourceKind};
+
+use super::beneath::Beneath;
+use crate::arguments::NewArguments;
+use crate::confine::Reach;
+use crate::failure::{CommandResult, Failure};
+use crate::outputs;
+use crate::plan::Disk;
+
+/// A draft of the source that the arguments name.
+pub(super) fn drafted(arguments: &NewArguments) -> CommandResult<Draft> {
+    let refused = |error: DraftError| Failure::usage(error);
+    let (first, more) =
+        arguments.source.split_first().map_or(("", &[][..]), |(first, more)| (first.as_str(), more));
+    if first == "curl" {
+        return draft::of_curl_words(&arguments.source, &Disk).map_err(refused);
+    }
+    if let Some(surplus) = more.first() {
+        return Err(Failure::usage(anyhow!("a plan is made of one source, and `{surplus}` is a second one")));
+    }
+    if first.starts_with("curl ") {
+        return draft::of_curl("the curl command", first, &Disk).map_err(refused);
+    }
+    if is_address(first) {
+        return draft::of_url(first).map_err(refused).inspect(|_| {
+            if first.ends_with(".json") || first.ends_with(".yaml") || first.ends_with(".yml") {
+                outputs::note(format_args!(
+                    "plimsoll: note: this is a plan of that URL; for one of the API that it describes, save it as a file \
+                     first"
+                ));
+            }
+        });
+    }
+    let (name, text) = read(first)?;
+    let folder = Beneath::open(Path::new(if first == "-" { "." } else { first })).map_err(Failure::usage)?;
+    let source = Source { name, text, folder, arguments };
+    source.confined()
+}
+
+/// A file of others.
+struct Source<'a> {
+    name: String,
+    text: String,
+    /// The files that it may name.
+    folder: Beneath,
+    arguments: &'a NewArguments,
+}
+
+impl Source<'_> {
+    /// A draft of it, made by a thread that can read no other files and reach no network.
+    fn confined(&self) -> CommandResult<Draft> {
+        let reach = match draft::is_curl(&self.text) {
+            true => Reach::default().file(self.folder.path()),
+            false => Reach::default(),
+        };
+        let made = thread::scope(|scope| {
+            let thread = scope.spawn(move || {
+                reach.confine();
+                self.drafted()
+            });
+            thread.join()
+        });
+        made.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(Failure::usage)
+    }
+
+    fn drafted(&self) -> Result<Draft, DraftError> {
+        let selection = if self.arguments.all { Selection::All } else { Selection::Safe };
+        match draft::recognise(&self.name, &self.text)? {
+            SourceKind::Curl => draft::of_curl(&self.name, &self.text, &self.folder),
+            SourceKind::Har(value) => draft::of_har(&self.name, &value, selection),
+            SourceKind::OpenApi(description) => {
+                let options = OpenApiOptions { server: self.arguments.server.clone(), selection };
+                draft::of_openapi(&self.name, &description, &options)
+            }
+        }
+    }
+}
+
+/// Whether the source is an address and no file: `host:port` too, unless there is such a file.
+fn is_address(source: &str) -> bool {
+    source.contains("://") || (source != "-" && source.contains(':') && !Path::new(source).exists())
+}
+
+/// The name of the source and its text.
+fn read(source: &str) -> CommandResult<(String, String)> {
+    let most = draft::MAX_BYTES as u64 + 1;
+    let mut bytes = Vec::new();
+    let (name, read) = match source {
+        "-" => ("standard input", io::stdin().lock().take(most).read_to_end(&mut bytes)),
+        path => (path, File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes))),
+    };
+    let name = name.to_owned();
+    read.with_context(|| {
+        format!(
+            "{name} cannot be read; a source is a URL, an OpenAPI description, a HAR file or a curl command"
+        )
+    })
+    .map_err(Failure::usage)?;
+    if bytes.len() > draft::MAX_BYTES {
+        return Err(Failure::usage(anyhow!("{name} is larger than {} bytes", draft::MAX_BYTES)));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        Failure::usage(anyhow!("{name} is not UTF-8, from byte {} on", error.utf8_error().valid_up_to()))
+    })?;
+    Ok((name, text))
+}
