@@ -9,7 +9,6 @@ pub(crate) struct Extraction {
     pub(crate) source: ExtractionSource,
 }
 
-#[allow(dead_code, reason = "correlation makes them")]
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ExtractionSource {
     /// A path of RFC 9535.

@@ -8,6 +8,7 @@
 
 mod address;
 mod body;
+mod correlate;
 mod curl;
 mod error;
 mod extract;
@@ -31,9 +32,9 @@ mod yaml;
 pub use address::of_url;
 pub use curl::{of_curl, of_curl_words};
 pub use error::DraftError;
-pub use har::of_har;
+pub use har::{of_har, of_har_without};
 pub use openapi::{Description, OpenApiOptions, of_openapi};
-pub use plan::{Draft, Selection};
+pub use plan::{Avoided, Choice, Draft, Selection};
 pub use recognise::{SourceKind, is_curl, recognise};
 pub use secrets::Variable;
 

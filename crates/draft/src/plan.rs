@@ -1,9 +1,11 @@
 //! The parts of a drafted plan.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use workload::template::Part;
 
+use crate::correlate::{Origin, Reference};
 use crate::extract::Extraction;
 use crate::secrets::{Variable, Variables};
 use crate::sent::SentRequest;
@@ -22,10 +24,51 @@ pub struct Draft {
     pub variables: Vec<Variable>,
     /// The files that became part of it, as the source names them.
     pub files: Vec<String>,
+    /// The values of its steps that come from responses.
+    pub choices: Vec<Choice>,
     /// What its steps send, in their order, setup included.
     pub(crate) sent: Vec<SentRequest>,
     /// What was left out or could not be known, a sentence each.
     pub notes: Vec<String>,
+}
+
+/// A place in a response from which a value of a later step is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// The name of the value.
+    pub name: String,
+    /// The step that sends it.
+    pub step: String,
+    /// The step whose response has it.
+    pub from: String,
+    /// Whether other places have it, too.
+    pub has_alternatives: bool,
+    origin: Origin,
+}
+
+impl Choice {
+    /// Of the step with this number, of `steps`.
+    pub(crate) fn new(step: usize, reference: &Reference, steps: &[StepDraft]) -> Choice {
+        let name_of = |step: usize| steps.get(step).map(|step| step.name.clone()).unwrap_or_default();
+        Choice {
+            name: reference.name.clone(),
+            step: name_of(step),
+            from: name_of(reference.origin.exchange),
+            has_alternatives: reference.alternatives > 0,
+            origin: reference.origin.clone(),
+        }
+    }
+}
+
+/// Places of values that have turned out to be wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Avoided(pub(crate) BTreeSet<Origin>);
+
+impl Avoided {
+    /// Add the place of a choice.
+    pub fn add(&mut self, choice: &Choice) {
+        self.0.insert(choice.origin.clone());
+    }
 }
 
 /// Which requests of a source become steps.

@@ -78,6 +78,7 @@ pub(crate) fn draft(mut plan: PlanDraft) -> Draft {
         commented: plan.steps.len() - steps,
         variables,
         files: plan.files,
+        choices: Vec::new(),
         sent,
         notes: plan.notes,
     }

@@ -29,6 +29,11 @@ impl Text {
         Text::value(Value::Env(name.to_owned()))
     }
 
+    /// The value `name` that an earlier step has extracted.
+    pub(crate) fn variable(name: &str) -> Text {
+        Text::value(Value::Variable(name.to_owned()))
+    }
+
     /// The text of a template that the user of the tool has written.
     pub(crate) fn of_template(template: &Template) -> Text {
         Text { parts: template.parts().to_vec() }

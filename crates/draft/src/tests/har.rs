@@ -67,7 +67,7 @@ fn cookies_that_the_recording_sets_are_set_again_and_others_are_a_variable() {
     let workload = plan(&draft).workload;
     let stores: Vec<(&str, bool)> =
         workload.targets.iter().map(|(name, target)| (name.as_str(), target.cookies)).collect();
-    assert_eq!(stores, [("api-example-com", true), ("shop-example-com", false)]);
+    assert_eq!(stores, [("api-example-com", true), ("shop-example-com", true)]);
     let steps = steps(&draft);
     assert_eq!(header(&steps[2], "cookie").as_deref(), Some("${env.COOKIE}"));
 }
