@@ -4,6 +4,7 @@
 //! wrong elsewhere in it does no harm.
 
 mod document;
+mod login;
 mod operation;
 mod parameters;
 mod request_body;
@@ -28,6 +29,7 @@ use crate::secrets::Variables;
 use crate::text::Text;
 use crate::url::split;
 use document::Document;
+use login::Credentials;
 use operation::{METHODS, Operation};
 
 /// A description of an API.
@@ -71,12 +73,13 @@ pub fn of_openapi(
     let mut writer = Writer::new(&document, options.server.as_deref());
     writer.add_operations()?;
     choose(&document, &mut writer.steps, options.selection, &mut writer.notes)?;
+    let setup = writer.setup();
     Ok(render::draft(PlanDraft {
         source: title(value, name),
         targets: writer.targets,
         scenario: "use",
         flow: FlowDraft::Mix,
-        setup: Vec::new(),
+        setup,
         steps: writer.steps,
         variables: writer.variables,
         files: Vec::new(),
@@ -91,6 +94,27 @@ fn title(value: &Value, name: &str) -> String {
     }
 }
 
+/// An operation: its place, path, method, path item and description.
+type Described<'a> = (String, &'a str, &'static str, &'a Value, &'a Value);
+
+/// All operations in order.
+fn operations<'a>(document: &'a Document<'a>) -> Result<Vec<Described<'a>>, DraftError> {
+    let paths = document.root.get("paths").and_then(Value::as_object);
+    let paths = paths.ok_or_else(|| document.wrong("/paths", "is missing: there is no operation"))?;
+    let mut all = Vec::new();
+    for (path, item) in paths {
+        let (item, pointer) = document.resolved(item, &format!("/paths/{}", document::escaped(path)))?;
+        for method in METHODS {
+            let operation = item.get(method);
+            all.extend(
+                operation
+                    .map(|operation| (format!("{pointer}/{method}"), path.as_str(), method, item, operation)),
+            );
+        }
+    }
+    Ok(all)
+}
+
 /// Makes steps of operations.
 struct Writer<'a> {
     document: &'a Document<'a>,
@@ -99,6 +123,9 @@ struct Writer<'a> {
     target_names: BTreeSet<String>,
     step_names: BTreeSet<String>,
     steps: Vec<StepDraft>,
+    /// The step that logs in, and what other operations use of it.
+    login: Option<StepDraft>,
+    credentials: Credentials,
     variables: Variables,
     notes: Vec<String>,
 }
@@ -112,39 +139,69 @@ impl<'a> Writer<'a> {
             target_names: BTreeSet::new(),
             step_names: BTreeSet::new(),
             steps: Vec::new(),
+            login: None,
+            credentials: Credentials::new(),
             variables: Variables::default(),
             notes: Vec::new(),
         }
     }
 
+    /// The login, if a step that is sent uses what it gives.
+    fn setup(&mut self) -> Vec<StepDraft> {
+        let login = self.login.take();
+        let is_used = |login: &StepDraft| {
+            let names = login.extract.iter().map(|extraction| &extraction.name);
+            let mut active = self.steps.iter().filter(|step| step.is_active());
+            active.any(|step| names.clone().any(|name| step.uses(name)))
+        };
+        login.filter(is_used).into_iter().collect()
+    }
+
     fn add_operations(&mut self) -> Result<(), DraftError> {
-        let paths = self.document.root.get("paths").and_then(Value::as_object);
-        let paths =
-            paths.ok_or_else(|| self.document.wrong("/paths", "is missing: there is no operation"))?;
-        for (path, item) in paths {
-            let (item, pointer) =
-                self.document.resolved(item, &format!("/paths/{}", document::escaped(path)))?;
-            for method in METHODS {
-                let Some(operation) = item.get(method) else { continue };
-                if self.steps.len() == MAX_STEPS {
-                    self.notes.push(format!("only the first {MAX_STEPS} operations are in the plan"));
-                    return Ok(());
-                }
-                let at = format!("{pointer}/{method}");
-                let owners = [(operation, at.as_str()), (item, pointer.as_str())];
-                let url = servers::base_url(self.document, &owners, self.server)?;
-                let target = self.target(url);
-                let operation =
-                    Operation { document: self.document, path, method, item, operation, pointer: &at };
-                let mut step = operation.step(target, &mut self.variables)?;
-                step.name = step_name(&step.name, &mut self.step_names);
-                if let StepState::Impossible(why) = &step.state {
-                    self.notes.push(format!("`{}` is not sent: {why}", step.name));
-                }
-                self.steps.push(step);
+        let described = operations(self.document)?;
+        for (at, path, method, item, operation) in &described {
+            let operation = Operation { document: self.document, path, method, item, operation, pointer: at };
+            if self.login.is_none() {
+                self.take_login(&operation)?;
             }
         }
+        for (at, path, method, item, operation) in &described {
+            if self.steps.len() == MAX_STEPS {
+                self.notes.push(format!("only the first {MAX_STEPS} operations are in the plan"));
+                return Ok(());
+            }
+            let operation = Operation { document: self.document, path, method, item, operation, pointer: at };
+            let target = self.target_of(&operation)?;
+            let mut step = operation.step(target, &mut self.variables, &self.credentials)?;
+            step.name = step_name(&step.name, &mut self.step_names);
+            if let StepState::Impossible(why) = &step.state {
+                self.notes.push(format!("`{}` is not sent: {why}", step.name));
+            }
+            self.steps.push(step);
+        }
         Ok(())
+    }
+
+    /// Log in with this operation, if it gives what others need.
+    fn take_login(&mut self, operation: &Operation<'_>) -> Result<(), DraftError> {
+        let Some(login) = login::of(operation)? else { return Ok(()) };
+        let target = self.target_of(operation)?;
+        let mut step = operation.login_step(target, &mut self.variables)?;
+        step.name = step_name(&format!("log in: {}", step.name), &mut self.step_names);
+        step.comments.push("Each virtual user logs in once, and its steps send what it is given.".into());
+        step.state = StepState::Active;
+        let given = Text::variable(&login.extraction.name);
+        self.credentials.extend(login.schemes.into_iter().map(|scheme| (scheme, given.clone())));
+        step.extract = vec![login.extraction];
+        self.login = Some(step);
+        Ok(())
+    }
+
+    fn target_of(&mut self, operation: &Operation<'_>) -> Result<usize, DraftError> {
+        let path = operation.pointer.rsplit_once('/').map_or("", |(path, _)| path);
+        let owners = [(operation.operation, operation.pointer), (operation.item, path)];
+        let url = servers::base_url(self.document, &owners, self.server)?;
+        Ok(self.target(url))
     }
 
     /// The index of the target with this base URL, which is added if it is new.

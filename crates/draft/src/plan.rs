@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use workload::template::Part;
+use workload::template::{Part, Value};
 
 use crate::correlate::{Origin, Reference};
 use crate::extract::Extraction;
@@ -247,6 +247,13 @@ impl StepDraft {
             self.path.parts().iter().any(|part| matches!(part, Part::Literal(text) if text.contains('?')));
         self.path.push_literal(if has_query { "&" } else { "?" });
         self.path.push(pair);
+    }
+
+    /// Whether it uses the value `name` of an earlier response.
+    pub(crate) fn uses(&self, name: &str) -> bool {
+        let body = self.body.text();
+        let texts = self.headers.iter().map(|(_, value)| value).chain([&self.path, &body]);
+        texts.flat_map(Text::values).any(|value| matches!(value, Value::Variable(known) if known == name))
     }
 
     /// Whether it can be sent at all.

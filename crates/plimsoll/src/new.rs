@@ -2,13 +2,14 @@
 
 mod beneath;
 mod source;
+mod verified;
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use draft::Draft;
+use draft::{Avoided, Draft};
 use evidence::{TerminalText, visible};
 use plans::{Overrides, load};
 use workload::Files;
@@ -23,8 +24,10 @@ pub(crate) fn new(arguments: &NewArguments) -> CommandResult<u8> {
     if !is_stdout && !arguments.force && arguments.output.exists() {
         return Err(exists(&arguments.output));
     }
-    let draft = source::drafted(arguments)?;
-    verify(&draft)?;
+    let (draft, outcome) = match arguments.verify {
+        true => verified::drafted(arguments)?,
+        false => (checked(source::drafted(arguments, &Avoided::default())?)?, verified::Outcome::Equal),
+    };
     if is_stdout {
         screen::write_document(&draft.text).map_err(Failure::own)?;
     } else {
@@ -35,7 +38,7 @@ pub(crate) fn new(arguments: &NewArguments) -> CommandResult<u8> {
         outputs::note(format_args!("plimsoll: note: the file {} is part of the plan now", visible(file)));
     }
     draft.notes.iter().for_each(|note| outputs::note(format_args!("plimsoll: note: {}", visible(note))));
-    Ok(0)
+    Ok(verified::exit_code(outcome))
 }
 
 fn exists(path: &Path) -> Failure {
@@ -59,14 +62,13 @@ const PLAN: &str = "the drafted plan";
 
 /// Check that the draft can be used, whatever the source has made of it, and that the plan sends what the source has and
 /// nothing of the environment but what the draft names. Its variables need not be set yet.
-fn verify(draft: &Draft) -> CommandResult<()> {
+fn checked(draft: Draft) -> CommandResult<Draft> {
+    const CONTEXT: &str = "no plan can be made of this source";
     let any_value = |_: &str| Some("value".to_owned());
-    let plan = load(Path::new(PLAN), &Drafted(&draft.text), &any_value, &Overrides::default())
-        .context("no plan can be made of this source")
-        .map_err(Failure::usage)?;
-    let checked =
-        draft.check(&plan.workload).map_err(|why| anyhow!("no plan can be made of this source: {why}"));
-    checked.map_err(Failure::usage)
+    let plan = load(Path::new(PLAN), &Drafted(&draft.text), &any_value, &Overrides::default());
+    let plan = plan.context(CONTEXT).map_err(Failure::usage)?;
+    draft.check(&plan.workload).map_err(|why| Failure::usage(anyhow!("{CONTEXT}: {why}")))?;
+    Ok(draft)
 }
 
 fn write(path: &Path, force: bool, text: &str) -> CommandResult<()> {

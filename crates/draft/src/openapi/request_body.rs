@@ -11,8 +11,12 @@ use crate::json::Json;
 use crate::plan::{BodyDraft, StepDraft};
 use crate::text::Text;
 
-/// Add the body that the operation describes. Returns why it cannot be sent, if so.
-pub(super) fn add(operation: &Operation<'_>, step: &mut StepDraft) -> Result<Option<String>, DraftError> {
+/// Add the body that the operation describes, after a change. Returns why it cannot be sent, if so.
+pub(super) fn add(
+    operation: &Operation<'_>,
+    step: &mut StepDraft,
+    change: &mut dyn FnMut(Json) -> Json,
+) -> Result<Option<String>, DraftError> {
     let Some(body) = operation.operation.get("requestBody") else { return Ok(None) };
     let (body, pointer) = operation.document.resolved(body, &format!("{}/requestBody", operation.pointer))?;
     let Some(content) = body.get("content").and_then(Value::as_object) else { return Ok(None) };
@@ -25,7 +29,7 @@ pub(super) fn add(operation: &Operation<'_>, step: &mut StepDraft) -> Result<Opt
         .or_else(|| content.iter().next());
     let Some((media_type, described)) = found else { return Ok(None) };
     let at = content_pointer(&pointer, media_type);
-    let sample = sample::of_described(operation.document, described, &at)?.value;
+    let sample = change(sample::of_described(operation.document, described, &at)?.value);
     if media_type != "application/json" {
         step.add_header("content-type", &Text::literal(media_type));
     }

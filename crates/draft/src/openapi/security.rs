@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::basic;
 use super::document::escaped;
+use super::login::Credentials;
 use super::operation::Operation;
 use crate::error::DraftError;
 use crate::plan::StepDraft;
@@ -15,6 +16,7 @@ pub(super) fn add(
     operation: &Operation<'_>,
     step: &mut StepDraft,
     variables: &mut Variables,
+    credentials: &Credentials,
 ) -> Result<(), DraftError> {
     let required = operation.operation.get("security").or(operation.document.root.get("security"));
     let alternatives = required.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -30,7 +32,8 @@ pub(super) fn add(
         let scheme = scheme
             .ok_or_else(|| operation.document.wrong(&pointer, "is missing, and an operation needs it"))?;
         let (scheme, _) = operation.document.resolved(scheme, &pointer)?;
-        add_scheme(name, scheme, step, variables).map_err(|why| operation.document.wrong(&pointer, &why))?;
+        add_scheme(name, scheme, step, variables, credentials.get(name))
+            .map_err(|why| operation.document.wrong(&pointer, &why))?;
     }
     Ok(())
 }
@@ -40,6 +43,7 @@ fn add_scheme(
     scheme: &Value,
     step: &mut StepDraft,
     variables: &mut Variables,
+    given: Option<&Text>,
 ) -> Result<(), String> {
     let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
     let meaning = format!("the security scheme `{name}` of the API");
@@ -49,10 +53,13 @@ fn add_scheme(
             if !is_token(key_name) {
                 return Err(format!("`{key_name}` is not a valid header name"));
             }
-            step.add_header(key_name, &variables.text(key_name, name, &meaning));
+            step.add_header(
+                key_name,
+                &given.cloned().unwrap_or_else(|| variables.text(key_name, name, &meaning)),
+            );
         }
         ("apiKey", _, "query") => {
-            let value = variables.text(key_name, name, &meaning);
+            let value = given.cloned().unwrap_or_else(|| variables.text(key_name, name, &meaning));
             step.add_query(&Text::literal(key_name).in_url().and("=").then(&value.in_url()));
         }
         ("apiKey", _, "cookie") => {
@@ -72,7 +79,9 @@ fn add_scheme(
         }
         // Bearer, OAuth 2, OpenID Connect.
         _ => {
-            let value = variables.text("TOKEN", name, &format!("{meaning}: a bearer token"));
+            let value = given
+                .cloned()
+                .unwrap_or_else(|| variables.text("TOKEN", name, &format!("{meaning}: a bearer token")));
             step.add_header("authorization", &Text::literal("Bearer ").then(&value));
         }
     }

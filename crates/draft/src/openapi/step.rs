@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::login::{Credentials, with_account};
 use super::operation::{Operation, is_safe};
 use super::parameters::{Parameter, Place, parameters};
 use super::{request_body, responses, security};
@@ -17,7 +18,23 @@ fn path_text(part: &str) -> Text {
 }
 
 impl Operation<'_> {
-    pub(super) fn step(&self, target: usize, variables: &mut Variables) -> Result<StepDraft, DraftError> {
+    /// As a step that logs in.
+    pub(super) fn login_step(
+        &self,
+        target: usize,
+        variables: &mut Variables,
+    ) -> Result<StepDraft, DraftError> {
+        let mut step = self.step(target, variables, &Credentials::new())?;
+        request_body::add(self, &mut step, &mut |body| with_account(body, variables))?;
+        Ok(step)
+    }
+
+    pub(super) fn step(
+        &self,
+        target: usize,
+        variables: &mut Variables,
+        credentials: &Credentials,
+    ) -> Result<StepDraft, DraftError> {
         let method = self.method.to_ascii_uppercase();
         let parameters = parameters(self)?;
         let mut step = StepDraft::new(&method, target, Text::default());
@@ -39,8 +56,8 @@ impl Operation<'_> {
         for (_, pair) in written(Place::Cookie).filter(|(_, pair)| !pair.is_empty()) {
             step.add_header("cookie", pair);
         }
-        let unsendable = request_body::add(self, &mut step)?;
-        security::add(self, &mut step, variables)?;
+        let unsendable = request_body::add(self, &mut step, &mut |body| body)?;
+        security::add(self, &mut step, variables, credentials)?;
         step.statuses = responses::expected(self.operation);
         step.state = self.state(&step, &parameters, unsendable);
         Ok(step)

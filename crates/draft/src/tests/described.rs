@@ -237,3 +237,36 @@ fn no_name_or_media_type_of_a_description_is_a_template() {
         assert!(error.problem.contains(problem), "{error}");
     }
 }
+
+#[test]
+fn an_operation_that_gives_what_a_security_scheme_needs_is_the_setup_of_virtual_users() {
+    let description = |required: Value| {
+        json!({"openapi": "3.1.0", "servers": [{"url": "http://h/"}], "security": [{"oauth": []}],
+            "components": {"securitySchemes": {"oauth": {"type": "oauth2"}, "key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+            "paths": {
+                "/items": {"get": {"security": required}},
+                "/sessions": {"post": {"operationId": "logIn", "security": [],
+                    "requestBody": {"content": {"application/json": {"schema": {"properties": {
+                        "email": {"type": "string"}, "password": {"type": "string", "example": "geheim"}}}}}},
+                    "responses": {"201": {"content": {"application/json": {"schema": {"properties": {
+                        "data": {"properties": {"access-token": {"type": "string"}}}}}}}}}}}}})
+    };
+    let draft_of = |required: Value| {
+        of_openapi("a.json", &description(required).into(), &OpenApiOptions::default()).unwrap()
+    };
+    let draft = draft_of(json!([{"oauth": []}]));
+    let workload = plan(&draft).workload;
+    let scenario = &workload.scenarios[0];
+    assert_eq!(scenario.setup.len(), 1);
+    let login = sent(&scenario.setup[0]);
+    assert_eq!(login.2, "{\"email\":\"${env.USER_NAME | json}\",\"password\":\"${env.PASSWORD | json}\"}");
+    let from = workload::ExtractFrom::Json("$[\"data\"][\"access-token\"]".to_owned());
+    assert_eq!(scenario.setup[0].extract[0].from, from);
+    let step = scenario.flow.steps().next().unwrap();
+    assert_eq!(header(step, "authorization").as_deref(), Some("Bearer ${login_token}"));
+    let names: Vec<&str> = draft.variables.iter().map(|variable| variable.name.as_str()).collect();
+    assert_eq!(names, ["USER_NAME", "PASSWORD"]);
+    let other = draft_of(json!([{"key": []}]));
+    assert!(plan(&other).workload.scenarios[0].setup.is_empty(), "it gives nothing that is needed");
+    assert_eq!(header(&steps(&other)[0], "x-key").as_deref(), Some("${env.X_KEY}"));
+}

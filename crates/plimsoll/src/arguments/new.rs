@@ -10,6 +10,7 @@ Examples:
   plimsoll new openapi.yaml -o api.toml           of an OpenAPI 3 description: what only reads, a step each
   plimsoll new openapi.json --server http://127.0.0.1:8000 --all
   plimsoll new session.har                        of a recording of a browser: requests in order, with the pauses
+  PASSWORD=… plimsoll new session.har --verify    the same, and each step is sent once
   plimsoll new curl -X POST http://127.0.0.1:8000/items -d '{\"id\": 7}'
   plimsoll new commands.txt                       of a file of curl commands; `-` is standard input";
 
@@ -29,6 +30,10 @@ pub(crate) struct NewArguments {
     /// Make steps of all requests: of a description those that write too, of a recording static files and other sites
     #[arg(long)]
     pub(crate) all: bool,
+    /// Send each step once, and take values of a recording from other places until each status is the recorded one: for
+    /// targets that may be called; the environment variables that the plan names must be set
+    #[arg(long)]
+    pub(crate) verify: bool,
     /// The address of the server that an OpenAPI description describes
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,

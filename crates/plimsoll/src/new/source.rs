@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use anyhow::{Context, anyhow};
-use draft::{Draft, DraftError, OpenApiOptions, Selection, SourceKind};
+use draft::{Avoided, Draft, DraftError, OpenApiOptions, Selection, SourceKind};
 
 use super::beneath::Beneath;
 use crate::arguments::NewArguments;
@@ -15,8 +15,8 @@ use crate::failure::{CommandResult, Failure};
 use crate::outputs;
 use crate::plan::Disk;
 
-/// A draft of the source that the arguments name.
-pub(super) fn drafted(arguments: &NewArguments) -> CommandResult<Draft> {
+/// A draft of the source that the arguments name, without the places of values in `avoided`.
+pub(super) fn drafted(arguments: &NewArguments, avoided: &Avoided) -> CommandResult<Draft> {
     let refused = |error: DraftError| Failure::usage(error);
     let (first, more) =
         arguments.source.split_first().map_or(("", &[][..]), |(first, more)| (first.as_str(), more));
@@ -41,7 +41,7 @@ pub(super) fn drafted(arguments: &NewArguments) -> CommandResult<Draft> {
     }
     let (name, text) = read(first)?;
     let folder = Beneath::open(Path::new(if first == "-" { "." } else { first })).map_err(Failure::usage)?;
-    let source = Source { name, text, folder, arguments };
+    let source = Source { name, text, folder, arguments, avoided };
     source.confined()
 }
 
@@ -52,6 +52,7 @@ struct Source<'a> {
     /// The files that it may name.
     folder: Beneath,
     arguments: &'a NewArguments,
+    avoided: &'a Avoided,
 }
 
 impl Source<'_> {
@@ -75,7 +76,7 @@ impl Source<'_> {
         let selection = if self.arguments.all { Selection::All } else { Selection::Safe };
         match draft::recognise(&self.name, &self.text)? {
             SourceKind::Curl => draft::of_curl(&self.name, &self.text, &self.folder),
-            SourceKind::Har(value) => draft::of_har(&self.name, &value, selection),
+            SourceKind::Har(value) => draft::of_har_without(&self.name, &value, selection, self.avoided),
             SourceKind::OpenApi(description) => {
                 let options = OpenApiOptions { server: self.arguments.server.clone(), selection };
                 draft::of_openapi(&self.name, &description, &options)
