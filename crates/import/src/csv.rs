@@ -113,7 +113,7 @@ impl Columns {
 }
 
 /// The fields of one record; a quoted field may contain delimiters, line ends and doubled quotes.
-fn fields(record: &str, delimiter: char) -> Vec<Cow<'_, str>> {
+pub(crate) fn fields(record: &str, delimiter: char) -> Vec<Cow<'_, str>> {
     let mut fields = Vec::new();
     let mut rest = record;
     loop {

@@ -5,8 +5,8 @@ use std::fmt;
 pub(crate) const SUPPORTED: &str = "k6's NDJSON (`--out json=FILE`), CSV (`--out csv=FILE`) or summary (`--summary-export FILE`), \
                          JMeter's CSV with a header or XML (`-l FILE.jtl`), Gatling's `simulation.log` up to version \
                          3.12.0, Locust's CSV (`--csv PREFIX`), ghz's JSON (`-O json`) or summary, vegeta's results \
-                         (`vegeta encode`) or report (`vegeta report -type=json`), oha's JSON (`--output-format json`), \
-                         and HdrHistogram logs";
+                         (`vegeta attack`, or `vegeta encode` as JSON or CSV) or report (`vegeta report -type=json`), oha's JSON or CSV \
+                         (`--output-format`), hey's CSV (`-o csv`), fortio's JSON (`-json FILE`), and HdrHistogram logs";
 
 /// A format of another tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,8 +23,18 @@ pub enum Format {
     GhzText,
     /// `vegeta encode`: one JSON object per line.
     VegetaResults,
+    /// `vegeta encode --to csv`.
+    VegetaCsv,
+    /// What `vegeta attack` writes: Go's own encoding.
+    VegetaBinary,
     /// `vegeta report -type=json`.
     VegetaReport,
+    /// `hey -o csv`.
+    HeyCsv,
+    /// `oha --output-format csv`.
+    OhaCsv,
+    /// `fortio load -json FILE`.
+    FortioJson,
     /// `jmeter -n -l FILE.jtl` with JMeter's default format.
     JmeterCsv,
     /// The same with `jmeter.save.saveservice.output_format=xml`.
@@ -45,14 +55,19 @@ pub enum Format {
 
 impl Format {
     /// Every format, with its name on the command line.
-    pub const ALL: [(Format, &'static str); 15] = [
+    pub const ALL: [(Format, &'static str); 20] = [
         (Format::K6Ndjson, "k6-ndjson"),
         (Format::K6Csv, "k6-csv"),
         (Format::K6Summary, "k6-summary"),
         (Format::GhzJson, "ghz-json"),
         (Format::GhzText, "ghz-text"),
         (Format::VegetaResults, "vegeta-results"),
+        (Format::VegetaCsv, "vegeta-csv"),
+        (Format::VegetaBinary, "vegeta-binary"),
         (Format::VegetaReport, "vegeta-report"),
+        (Format::HeyCsv, "hey-csv"),
+        (Format::OhaCsv, "oha-csv"),
+        (Format::FortioJson, "fortio-json"),
         (Format::JmeterCsv, "jmeter-csv"),
         (Format::JmeterXml, "jmeter-xml"),
         (Format::GatlingLog, "gatling-log"),
@@ -70,6 +85,10 @@ impl Format {
             | Format::K6Csv
             | Format::GhzJson
             | Format::VegetaResults
+            | Format::VegetaCsv
+            | Format::VegetaBinary
+            | Format::HeyCsv
+            | Format::OhaCsv
             | Format::JmeterCsv
             | Format::JmeterXml
             | Format::GatlingLog
@@ -80,6 +99,7 @@ impl Format {
             | Format::LocustStats
             | Format::LocustHistory
             | Format::LocustFailures
+            | Format::FortioJson
             | Format::OhaJson => false,
         }
     }
@@ -98,11 +118,15 @@ impl Format {
         match self {
             Format::K6Ndjson | Format::K6Csv | Format::K6Summary => "k6",
             Format::GhzJson | Format::GhzText => "ghz",
-            Format::VegetaResults | Format::VegetaReport => "vegeta",
+            Format::VegetaResults | Format::VegetaCsv | Format::VegetaBinary | Format::VegetaReport => {
+                "vegeta"
+            }
+            Format::HeyCsv => "hey",
+            Format::FortioJson => "fortio",
             Format::JmeterCsv | Format::JmeterXml => "JMeter",
             Format::GatlingLog => "Gatling",
             Format::LocustStats | Format::LocustHistory | Format::LocustFailures => "Locust",
-            Format::OhaJson => "oha",
+            Format::OhaJson | Format::OhaCsv => "oha",
             Format::HdrLog => "HdrHistogram",
         }
     }
@@ -117,7 +141,12 @@ impl fmt::Display for Format {
             Format::GhzJson => "ghz JSON",
             Format::GhzText => "ghz text summary",
             Format::VegetaResults => "vegeta results",
+            Format::VegetaCsv => "vegeta CSV",
+            Format::VegetaBinary => "vegeta binary results",
             Format::VegetaReport => "vegeta report",
+            Format::HeyCsv => "hey CSV",
+            Format::OhaCsv => "oha CSV",
+            Format::FortioJson => "fortio JSON",
             Format::JmeterCsv => "JMeter CSV",
             Format::JmeterXml => "JMeter XML",
             Format::GatlingLog => "Gatling log",

@@ -1,4 +1,5 @@
-//! Results of other load generators, read as evidence: k6, JMeter, Gatling, Locust, ghz, vegeta, oha, HdrHistogram logs.
+//! Results of other load generators, read as evidence: k6, JMeter, Gatling, Locust, ghz, vegeta, oha, hey, fortio,
+//! HdrHistogram logs.
 //!
 //! A reader turns its format into [`Event`]s, one after the other, with memory that does not grow with the input.
 //! Each file is read twice. [`Survey`] finds its time range, its figures and what is malformed, for the manifest;
@@ -12,8 +13,10 @@ mod event;
 mod figure;
 mod fill;
 mod format;
+mod fortio;
 mod gatling;
 mod ghz;
+mod gob;
 mod hlog;
 mod jmeter;
 mod k6;
@@ -25,6 +28,7 @@ mod parse;
 mod planned;
 mod recognise;
 mod records;
+mod relative;
 mod requests_read;
 mod span;
 mod survey;
@@ -79,6 +83,11 @@ pub fn read(
         Format::GhzJson => ghz::json::read(input, receiver),
         Format::GhzText => ghz::text::read(input, receiver),
         Format::VegetaResults => vegeta::results(input, receiver),
+        Format::VegetaBinary => vegeta::binary(input, receiver),
+        Format::VegetaCsv => vegeta::csv(input, receiver),
+        Format::HeyCsv => relative::hey(input, receiver),
+        Format::OhaCsv => relative::oha(input, receiver),
+        Format::FortioJson => fortio::read(input, receiver),
         Format::VegetaReport => vegeta::report(input, receiver),
         Format::JmeterCsv => jmeter::csv::read(input, receiver),
         Format::JmeterXml => jmeter::xml::read(input, receiver),

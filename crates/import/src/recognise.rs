@@ -15,6 +15,9 @@ pub const HEAD_BYTES: usize = 64 << 10;
 /// # Errors
 /// [`ImportError::Refused`] for any other content, with what to do.
 pub fn recognise(head: &[u8]) -> Result<Format, ImportError> {
+    if is_of_vegeta(head) {
+        return Ok(Format::VegetaBinary);
+    }
     if has(head, b"\0") || std::str::from_utf8(head).is_err_and(|error| error.error_len().is_some()) {
         return Err(ImportError::Refused(binary(head)));
     }
@@ -71,25 +74,32 @@ fn of_header(header: &str) -> Option<Format> {
     let has_all = |names: &[&str]| {
         names.iter().all(|name| header.split(delimiter).any(|column| column.trim_matches('"') == *name))
     };
-    let formats: [(&[&str], Format); 5] = [
+    if crate::vegeta::is_row(header) {
+        return Some(Format::VegetaCsv);
+    }
+    let formats: [(&[&str], Format); 7] = [
         (&["metric_name", "timestamp", "metric_value"], Format::K6Csv),
         (&["timeStamp", "elapsed"], Format::JmeterCsv),
         (&["Timestamp", "User Count", "Name"], Format::LocustHistory),
         (&["Name", "Request Count", "Failure Count"], Format::LocustStats),
         (&["Name", "Error", "Occurrences"], Format::LocustFailures),
+        (&["response-time", "status-code", "offset"], Format::HeyCsv),
+        (&["request-start", "request-duration", "status"], Format::OhaCsv),
     ];
     formats.into_iter().find(|(names, _)| has_all(names)).map(|(_, format)| format)
+}
+
+/// Whether a file is vegeta's results in Go's encoding, which begin with the definition of their type.
+fn is_of_vegeta(head: &[u8]) -> bool {
+    let start = &head[..head.len().min(256)];
+    has(start, b"\0") && [&b"Result"[..], b"Attack", b"Latency"].iter().all(|word| has(start, word))
 }
 
 /// Why a file that is not text is refused.
 fn binary(head: &[u8]) -> String {
     let start = &head[..head.len().min(16)];
     let is_version = |at: &[u8]| at[0] == b'3' && at[1] == b'.' && at[2].is_ascii_digit();
-    if has(head, b"Latency") && has(head, b"Attack") {
-        "has vegeta's results in Go's own encoding, which only vegeta can read: write them as JSON with \
-         `vegeta encode results.bin > results.json`"
-            .to_owned()
-    } else if head.first() == Some(&0) && start.windows(3).any(is_version) {
+    if head.first() == Some(&0) && start.windows(3).any(is_version) {
         "is a binary `simulation.log`, which Gatling writes since version 3.12.1 and which only Gatling reads: run the \
          simulation with Gatling 3.12.0, whose log is text"
             .to_owned()

@@ -1,28 +1,23 @@
 //! vegeta: the hits that `vegeta encode` writes, and the figures of `vegeta report -type=json`.
 
+mod report;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use evidence::manifest::{RequestSummary, TimesSummary};
 use evidence::{Metric, Outcome, UnknownBasis, UnknownRecords, UnknownSubject};
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::ImportError;
 use crate::event::{EndpointRef, Event, Receive};
-use crate::figure::{Quantity, StatedFigure, StatedFigures};
+use crate::gob::{Decoder, GobValue, Message};
 use crate::limits::{MAX_DURATION_NS, MAX_RECORD_BYTES, MAX_RUN_COUNT};
-use crate::lines::{LineError, Reading, for_each_line};
-use crate::parse::{document, first_characters, rfc3339};
-use crate::totals::{StatedTotal, count};
+use crate::lines::{LineError, Reading, UnreadRecord, for_each_line};
+use crate::parse::{quoted, rfc3339};
+use crate::totals::count;
 
-/// The longest report that is read.
-const MAX_REPORT_BYTES: u64 = 16 << 20;
-/// What its figures are of.
-const ALL: &str = "all hits";
-/// By how much an estimated quantile may be wrong, as a share of it.
-const DIGEST_ERROR: f64 = 0.02;
+pub(crate) use report::report;
 
 #[derive(Deserialize)]
 struct Hit<'a> {
@@ -76,40 +71,169 @@ impl Hit<'_> {
 }
 
 pub(crate) fn results(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    let mut sequences = Sequences::default();
-    let reading = for_each_line(input, |line| {
+    hits(input, receiver, |line| {
         let hit: Hit<'_> =
             serde_json::from_slice(line).map_err(|error| LineError::Malformed(error.to_string()))?;
-        let latency = i64::try_from(hit.latency).ok().filter(|_| hit.latency <= MAX_DURATION_NS);
-        let latency =
-            latency.ok_or_else(|| LineError::Malformed(format!("{} ns is not a duration", hit.latency)))?;
-        if let Some(bytes) = [hit.bytes_in, hit.bytes_out].into_iter().find(|n| *n > MAX_RECORD_BYTES) {
-            return Err(LineError::Malformed(format!("{bytes} is not a number of bytes")));
-        }
-        if let Some(seq) = hit.seq.filter(|seq| *seq > MAX_RUN_COUNT) {
-            return Err(LineError::Malformed(format!("{seq} is not the number of a hit")));
-        }
-        let end = rfc3339(&hit.timestamp)?.saturating_add(latency);
-        let endpoint = match (&*hit.method, &*hit.url) {
-            ("", "") => Cow::Borrowed("hit"),
-            ("", url) => Cow::Borrowed(url),
-            (method, url) => Cow::Owned(format!("{method} {url}")),
-        };
-        let subject = EndpointRef { scenario: &hit.attack, endpoint: &endpoint };
-        let (metric, outcome) = (Metric::ResponseTime, Some(hit.outcome()));
-        receiver.receive(Event::Times { metric, subject, outcome, end, nanos: hit.latency })?;
-        for (metric, value) in
-            [(Metric::Requests, 1), (Metric::BytesIn, hit.bytes_in), (Metric::BytesOut, hit.bytes_out)]
-        {
-            receiver.receive(Event::Count { metric, subject, check: None, at: end, value })?;
-        }
+        let began = rfc3339(&hit.timestamp)?;
+        Ok((hit, began))
+    })
+}
+
+/// `vegeta encode --to csv`, whose columns have no names.
+pub(crate) fn csv(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
+    hits(input, receiver, |line| {
+        let text = std::str::from_utf8(line).map_err(|_| LineError::Malformed("not UTF-8".to_owned()))?;
+        row(&crate::csv::fields(text, ','))
+            .ok_or_else(|| LineError::Malformed(format!("{} is no row of vegeta", quoted(text))))
+    })
+}
+
+/// Whether a line is a row of vegeta's CSV.
+pub(crate) fn is_row(line: &str) -> bool {
+    row(&crate::csv::fields(line.trim_end(), ',')).is_some()
+}
+
+/// Time, status, latency, bytes out and in, error, body, attack, number; since version 12 method, URL and headers.
+fn row<'a>(fields: &[Cow<'a, str>]) -> Option<Begun<'a>> {
+    if !matches!(fields.len(), 9 | 11 | 12) {
+        return None;
+    }
+    let number = |at: usize| fields[at].parse::<u64>().ok();
+    let text = |at: usize| fields.get(at).cloned().unwrap_or_default();
+    let hit = Hit {
+        timestamp: Cow::Borrowed(""),
+        code: fields[1].parse().ok()?,
+        latency: number(2)?,
+        bytes_out: number(3)?,
+        bytes_in: number(4)?,
+        error: text(5),
+        attack: text(7),
+        seq: Some(number(8)?),
+        method: text(9),
+        url: text(10),
+    };
+    Some((hit, fields[0].parse().ok()?))
+}
+
+/// A hit, and when it began.
+type Begun<'a> = (Hit<'a>, i64);
+
+/// The hits of all lines, each with the time at which it began.
+fn hits(
+    input: &mut dyn BufRead,
+    receiver: &mut dyn Receive,
+    read: impl for<'l> Fn(&'l [u8]) -> Result<Begun<'l>, LineError>,
+) -> Result<Reading, ImportError> {
+    let mut sequences = Sequences::default();
+    let reading = for_each_line(input, |line| {
+        let (hit, began) = read(line)?;
+        pass_on(&hit, began, receiver)?;
         sequences.add(&hit);
         Ok(())
     })?;
-    for missing in sequences.missing(reading.malformed) {
-        receiver.receive(Event::Contradiction(missing))?;
-    }
+    sequences.report_missing(&reading, receiver)?;
     Ok(reading)
+}
+
+/// `vegeta attack`'s own file, in Go's encoding.
+pub(crate) fn binary(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
+    let mut sequences = Sequences::default();
+    let mut reading = Reading::default();
+    let mut decoder = Decoder::default();
+    loop {
+        let read = match decoder.next(input)? {
+            Message::End => break,
+            Message::Cut => {
+                reading.cut = Some(reading.records + 1);
+                break;
+            }
+            Message::Malformed(why) => Err(LineError::Malformed(why)),
+            Message::Value(fields) => hit_of(&fields).and_then(|(hit, began)| {
+                pass_on(&hit, began, receiver)?;
+                sequences.add(&hit);
+                Ok(())
+            }),
+        };
+        reading.records += 1;
+        match read {
+            Ok(()) => {}
+            Err(LineError::Sink(error)) => return Err(error.into()),
+            Err(LineError::Malformed(why)) => {
+                reading.malformed(1, UnreadRecord::new(reading.records, why, b""));
+            }
+        }
+    }
+    sequences.report_missing(&reading, receiver)?;
+    Ok(reading)
+}
+
+/// A hit in Go's encoding, which leaves out fields of the value zero.
+fn hit_of(fields: &BTreeMap<String, GobValue>) -> Result<Begun<'_>, LineError> {
+    let number = |name: &str| match fields.get(name) {
+        None => Some(0),
+        Some(GobValue::Uint(number)) => Some(*number),
+        Some(GobValue::Int(number)) => u64::try_from(*number).ok(),
+        _ => None,
+    };
+    let text = |name: &str| match fields.get(name) {
+        Some(GobValue::Bytes(bytes)) => String::from_utf8_lossy(bytes),
+        _ => Cow::Borrowed(""),
+    };
+    let began = match fields.get("Timestamp") {
+        Some(GobValue::Bytes(bytes)) => go_time(bytes),
+        _ => None,
+    };
+    let wrong = |what: &str| LineError::Malformed(format!("a hit without {what}"));
+    let hit = Hit {
+        attack: text("Attack"),
+        seq: number("Seq"),
+        code: number("Code").and_then(|code| u16::try_from(code).ok()).ok_or_else(|| wrong("a status"))?,
+        timestamp: Cow::Borrowed(""),
+        latency: number("Latency").ok_or_else(|| wrong("a latency"))?,
+        bytes_out: number("BytesOut").ok_or_else(|| wrong("a size"))?,
+        bytes_in: number("BytesIn").ok_or_else(|| wrong("a size"))?,
+        error: text("Error"),
+        method: text("Method"),
+        url: text("URL"),
+    };
+    Ok((hit, began.ok_or_else(|| wrong("a time"))?))
+}
+
+/// A time as Go writes it: a version, the seconds since the year 1, nanoseconds, and the offset of its zone.
+fn go_time(bytes: &[u8]) -> Option<i64> {
+    /// From the year 1 to 1970.
+    const EPOCH_S: i64 = 62_135_596_800;
+    let seconds = i64::from_be_bytes(bytes.get(1..9)?.try_into().ok()?);
+    let nanos = u32::from_be_bytes(bytes.get(9..13)?.try_into().ok()?);
+    seconds.checked_sub(EPOCH_S)?.checked_mul(1_000_000_000)?.checked_add(i64::from(nanos))
+}
+
+/// Pass on what a hit says.
+fn pass_on(hit: &Hit<'_>, began: i64, receiver: &mut dyn Receive) -> Result<(), LineError> {
+    let latency = i64::try_from(hit.latency).ok().filter(|_| hit.latency <= MAX_DURATION_NS);
+    let latency =
+        latency.ok_or_else(|| LineError::Malformed(format!("{} ns is not a duration", hit.latency)))?;
+    if let Some(bytes) = [hit.bytes_in, hit.bytes_out].into_iter().find(|n| *n > MAX_RECORD_BYTES) {
+        return Err(LineError::Malformed(format!("{bytes} is not a number of bytes")));
+    }
+    if let Some(seq) = hit.seq.filter(|seq| *seq > MAX_RUN_COUNT) {
+        return Err(LineError::Malformed(format!("{seq} is not the number of a hit")));
+    }
+    let end = began.saturating_add(latency);
+    let endpoint = match (&*hit.method, &*hit.url) {
+        ("", "") => Cow::Borrowed("hit"),
+        ("", url) => Cow::Borrowed(url),
+        (method, url) => Cow::Owned(format!("{method} {url}")),
+    };
+    let subject = EndpointRef { scenario: &hit.attack, endpoint: &endpoint };
+    let (metric, outcome) = (Metric::ResponseTime, Some(hit.outcome()));
+    receiver.receive(Event::Times { metric, subject, outcome, end, nanos: hit.latency })?;
+    for (metric, value) in
+        [(Metric::Requests, 1), (Metric::BytesIn, hit.bytes_in), (Metric::BytesOut, hit.bytes_out)]
+    {
+        receiver.receive(Event::Count { metric, subject, check: None, at: end, value })?;
+    }
+    Ok(())
 }
 
 /// The most attacks whose hits are counted.
@@ -128,6 +252,13 @@ struct Sequence {
 }
 
 impl Sequences {
+    fn report_missing(&self, reading: &Reading, receiver: &mut dyn Receive) -> Result<(), ImportError> {
+        for missing in self.missing(reading.malformed) {
+            receiver.receive(Event::Contradiction(missing))?;
+        }
+        Ok(())
+    }
+
     fn add(&mut self, hit: &Hit<'_>) {
         let Some(seq) = hit.seq else { return };
         if self.attacks.len() >= MAX_ATTACKS && !self.attacks.contains_key(&*hit.attack) {
@@ -162,121 +293,5 @@ impl Sequences {
             })
         };
         self.attacks.iter().filter_map(&mut of).collect()
-    }
-}
-
-pub(crate) fn report(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
-    let document = document(input, MAX_REPORT_BYTES)?;
-    let mut records = 0;
-    let mut figures = StatedFigures::default();
-    let mut put = |name: &str, quantity, value: Option<&Value>| -> Result<(), ImportError> {
-        let Some(value) = value else { return Ok(()) };
-        records += 1;
-        // Times are in nanoseconds.
-        let scale = if quantity == Quantity::Time { 1e-6 } else { 1.0 };
-        let value = value.as_f64().map(|value| value * scale);
-        Ok(figures.put(StatedFigure { of: ALL, name, quantity, value }, receiver)?)
-    };
-    let number = |at: &str| document.pointer(at);
-    for (at, name) in [
-        ("mean", "avg"),
-        ("min", "min"),
-        ("50th", "p50"),
-        ("90th", "p90"),
-        ("95th", "p95"),
-        ("99th", "p99"),
-        ("max", "max"),
-    ] {
-        put(name, Quantity::Time, number(&format!("/latencies/{at}")))?;
-    }
-    for (at, name, quantity) in [
-        ("/requests", "count", Quantity::Count),
-        ("/rate", "rate", Quantity::Rate),
-        ("/throughput", "throughput", Quantity::Rate),
-        ("/success", "success", Quantity::Share),
-        ("/bytes_in/total", "bytes in", Quantity::Bytes),
-        ("/bytes_out/total", "bytes out", Quantity::Bytes),
-    ] {
-        put(name, quantity, number(at))?;
-    }
-    for (status, count) in
-        document.get("status_codes").and_then(Value::as_object).into_iter().flatten().take(100)
-    {
-        put(&format!("status {status}"), Quantity::Count, Some(count))?;
-    }
-    for (name, at) in [("earliest", "/earliest"), ("end", "/end")] {
-        if let Some(text) = document.pointer(at).and_then(Value::as_str) {
-            receiver.receive(Event::Fact(name, first_characters(text, 60)))?;
-        }
-    }
-    if records == 0 {
-        return Err(ImportError::Refused("has no figures, unlike a report of vegeta".to_owned()));
-    }
-    let length_ns = ["/duration", "/wait"].map(|at| document.pointer(at).and_then(Value::as_f64));
-    let length_s = length_ns[0].zip(length_ns[1]).map(|(duration, wait)| (duration + wait) / 1e9);
-    let total_ms = document.pointer("/latencies/total").and_then(Value::as_f64).map(|ns| ns / 1e6);
-    for total in totals(&figures, length_s, total_ms) {
-        receiver.receive(Event::Total(total))?;
-    }
-    receiver.receive(Event::Summary(summary(&figures)))?;
-    Ok(Reading { records, ..Reading::default() })
-}
-
-/// What the report states of its hits besides their number: statuses, shares, rates and sums.
-fn totals(figures: &StatedFigures, length_s: Option<f64>, total_ms: Option<f64>) -> Vec<StatedTotal> {
-    let Statuses { all, ok } = Statuses::of(figures);
-    let Some(requests) = figures.count(ALL, "count") else { return Vec::new() };
-    let total = |what: &str, requests: Option<u64>, failed: Option<u64>| StatedTotal {
-        what: what.to_owned(),
-        requests,
-        failed,
-        ..StatedTotal::default()
-    };
-    let failed = |ok: f64| Some(requests.saturating_sub(ok.round() as u64));
-    let statuses = total("`status_codes`", Some(all), Some(all - ok));
-    let success = figures.get(ALL, "success").map(|share| failed(share * requests as f64));
-    let throughput = figures.get(ALL, "throughput").zip(length_s).map(|(rate, s)| failed(rate * s));
-    let mean = figures.get(ALL, "avg").filter(|mean| *mean > 0.0).zip(total_ms);
-    // The mean is rounded to nanoseconds.
-    let by_mean = mean.map(|(mean, all)| all / mean).filter(|n| (n - requests as f64).abs() > 0.5 + n * 1e-3);
-    let by_mean = by_mean.map(|n| total("`latencies.total` by the mean", Some(n.round() as u64), None));
-    [statuses]
-        .into_iter()
-        .chain(success.map(|failed| total("`success`", None, failed)))
-        .chain(throughput.map(|failed| total("`throughput`", None, failed)))
-        .chain(by_mean)
-        .collect()
-}
-
-/// The hits of a report by their status.
-struct Statuses {
-    all: u64,
-    ok: u64,
-}
-
-impl Statuses {
-    fn of(figures: &StatedFigures) -> Statuses {
-        let sum = |prefixes: &[&str]| {
-            let of_status = |(name, _): &(&str, f64)| prefixes.iter().any(|prefix| name.starts_with(prefix));
-            figures.of(ALL).filter(of_status).map(|(_, count)| count as u64).sum()
-        };
-        Statuses { all: sum(&["status "]), ok: sum(&["status 2", "status 3"]) }
-    }
-}
-
-/// Its times are of all hits. vegeta estimates quantiles from a digest.
-fn summary(figures: &StatedFigures) -> RequestSummary {
-    let requests = figures.count(ALL, "count");
-    let Statuses { all, ok } = Statuses::of(figures);
-    let failed = requests.filter(|requests| *requests == all).map(|requests| requests - ok);
-    let times = requests.and_then(|requests| figures.times(ALL, requests, failed));
-    let times = times.map(|times| TimesSummary { rounding: DIGEST_ERROR, ..times });
-    let per_s = figures.get(ALL, "rate");
-    RequestSummary {
-        requests,
-        failed,
-        per_s,
-        times: times.into_iter().collect(),
-        ..RequestSummary::default()
     }
 }

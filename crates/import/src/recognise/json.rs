@@ -42,6 +42,8 @@ pub(super) fn format(first: &[u8], text: &[u8]) -> Option<Format> {
         Some(Format::K6Summary)
     } else if GHZ.iter().filter(|name| document.contains(**name)).count() >= 2 {
         Some(Format::GhzJson)
+    } else if all(&["RunType", "DurationHistogram"], &document) {
+        Some(Format::FortioJson)
     } else if document.contains("latencies") && all(&["requests"], &document) {
         Some(Format::VegetaReport)
     } else {

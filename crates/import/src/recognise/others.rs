@@ -3,9 +3,8 @@
 use super::{has, json};
 
 /// What a tool writes: its name, and words of which all are in its output.
-const TEXTS: [(&str, &[&str]); 14] = [
+const TEXTS: [(&str, &[&str]); 13] = [
     ("the summary of hey", &["Summary:", "Requests/sec:", " secs", "Response time histogram:"]),
-    ("the CSV of hey", &["response-time,DNS+dialup,DNS,Request-write"]),
     ("the text of oha", &["Summary:", "Success rate:", "Requests/sec:"]),
     ("the text of wrk", &["Running ", " test @ ", "threads and "]),
     ("the text of ApacheBench", &["This is ApacheBench"]),
@@ -27,8 +26,7 @@ const TEXTS: [(&str, &[&str]); 14] = [
 ];
 
 /// The members of the JSON of a tool.
-const DOCUMENTS: [(&str, &[&str]); 6] = [
-    ("the JSON of fortio", &["RunType", "DurationHistogram"]),
+const DOCUMENTS: [(&str, &[&str]); 5] = [
     ("the JSON of autocannon", &["latency", "requests", "throughput", "non2xx"]),
     ("the report of Artillery", &["aggregate", "intermediate"]),
     ("the JSON of bombardier", &["spec", "result"]),

@@ -38,10 +38,6 @@ fn results_of_other_tools_are_refused_by_name() {
         ("This is ApacheBench, Version 2.3\n", "is the text of ApacheBench,"),
         ("Requests      [total, rate, throughput]  100, 50.5, 2.73\n", "vegeta report -type=json"),
         (
-            "{\"RunType\":\"HTTP\",\"Labels\":\"\",\"DurationHistogram\":{\"Count\":5}}",
-            "is the JSON of fortio,",
-        ),
-        (
             "{\"aggregate\":{\"counters\":{\"http.requests\":3}},\"intermediate\":[]}",
             "is the report of Artillery,",
         ),

@@ -171,6 +171,64 @@ fn vegetas_hits_end_at_their_start_plus_their_latency() {
     );
 }
 
+/// The three encodings of one attack, two of them written by vegeta itself from the first.
+#[test]
+fn vegetas_encodings_say_the_same() {
+    let json = import(Format::VegetaResults, &fixture("vegeta-encoded.json"));
+    assert_eq!(json.totals().len(), 5, "{:?}", json.totals());
+    for (format, file) in [(Format::VegetaCsv, "vegeta.csv"), (Format::VegetaBinary, "vegeta.bin")] {
+        let other = import(format, &fixture(file));
+        assert_eq!(other.reading.malformed, 0, "{file}");
+        assert_eq!(other.totals(), json.totals(), "{file}");
+        let (a, b) = (other.survey.span().unwrap(), json.survey.span().unwrap());
+        assert_eq!((a.begin, a.end), (b.begin, b.end), "{file}");
+        assert_eq!(import::recognise(&fixture(file)).unwrap(), format);
+    }
+    let bytes = fixture("vegeta.bin");
+    let cut = import(Format::VegetaBinary, &bytes[..bytes.len() - 20]);
+    assert_eq!((cut.reading.cut, cut.reading.malformed), (Some(20), 0));
+    let mut broken = bytes.clone();
+    // The number of the type of a value in the middle.
+    let at =
+        bytes.len() / 2 + bytes[bytes.len() / 2..].windows(4).position(|w| w == b"\xff\x80\x01\x04").unwrap();
+    broken[at + 1] = 0x90;
+    assert_eq!(import(Format::VegetaBinary, &broken).reading.malformed, 1);
+}
+
+#[test]
+fn a_csv_without_the_requests_that_got_no_answer_says_so() {
+    let hey = import(Format::HeyCsv, &fixture("hey.csv"));
+    assert_eq!(import::recognise(&fixture("hey.csv")).unwrap(), Format::HeyCsv);
+    let expected =
+        ["requests /request: 30", "response_time /request http_503: 3", "response_time /request ok: 27"];
+    assert_eq!(hey.totals(), expected);
+    let oha = "request-start,DNS,DNS+dialup,Response-delay,request-duration,bytes,status\n\
+               0.5,0.001,0.002,0.003,0.25,10,200\n1,0,0,0,0.5,5,503\n1,0,0,0,x,5,200\n";
+    assert_eq!(import::recognise(oha.as_bytes()).unwrap(), Format::OhaCsv);
+    let oha = import(Format::OhaCsv, oha.as_bytes());
+    assert_eq!(oha.totals()[..2], ["bytes_in /request: 15", "requests /request: 2"]);
+    assert_eq!(oha.reading.malformed, 1);
+    assert_eq!(oha.survey.span().map(|span| (span.begin, span.end)), Some((500_000_000, 1_500_000_000)));
+}
+
+/// The members that fortio's `HTTPRunnerResults` has, with numbers of its documentation's kind.
+const FORTIO: &str = r#"{"RunType": "HTTP", "Labels": "", "StartTime": "2026-11-29T09:00:00.5Z", "RequestedQPS": "50",
+    "RequestedDuration": "2s", "ActualQPS": 49.5, "ActualDuration": 2020000000, "NumThreads": 4, "Version": "1.69.0",
+    "DurationHistogram": {"Count": 100, "Min": 0.001, "Max": 0.25, "Sum": 1.2, "Avg": 0.012, "StdDev": 0.03,
+        "Data": [{"Start": 0.001, "End": 0.002, "Percent": 90, "Count": 90}, {"Start": 0.2, "End": 0.25, "Percent": 100, "Count": 10}],
+        "Percentiles": [{"Percentile": 50, "Value": 0.0015}, {"Percentile": 99.9, "Value": 0.249}]},
+    "RetCodes": {"200": 95, "503": 3, "-1": 2}}"#;
+
+#[test]
+fn fortios_figures_are_in_milliseconds_and_add_up() {
+    assert_eq!(import::recognise(FORTIO.as_bytes()).unwrap(), Format::FortioJson);
+    let fortio = import(Format::FortioJson, FORTIO.as_bytes());
+    let figure = |name| fortio.figure("all requests", name);
+    assert_eq!((figure("count"), figure("avg"), figure("p99.9"), figure("max")), (100.0, 12.0, 249.0, 250.0));
+    let summary = &fortio.survey.summaries[0];
+    assert_eq!((summary.requests, summary.failed, summary.per_s), (Some(100), Some(5), Some(49.5)));
+}
+
 #[test]
 fn a_file_that_ends_in_the_middle_of_a_line_is_read_up_to_there() {
     for (format, file, whole) in [
@@ -250,7 +308,6 @@ fn files_as_their_tools_wrote_them_contradict_nothing() {
 #[test]
 fn an_unsupported_file_is_refused_with_what_to_do() {
     let refusal = |head: &[u8]| import::recognise(head).unwrap_err().to_string();
-    assert!(refusal(b"\x3f\xff\x81\x03\x01\x01\x06Result\x01\xff\x82\x00\x01\x0a\x01\x06Attack\x01\x0c\x00\x01\x07Latency").contains("vegeta encode"));
     assert!(refusal(b"hello").contains("in none of the supported formats"));
     assert!(refusal(b"{\"a\": 1}").contains("is JSON, but"));
     assert!(refusal(b"\x89PNG\r\n\x1a\n\0\0").contains("is not text"));

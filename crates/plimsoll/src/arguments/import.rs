@@ -17,7 +17,7 @@ Examples:
   plimsoll import run_stats.csv run_stats_history.csv run_failures.csv     Locust: `locust --csv run`
   plimsoll import oha.json --ask 'error_rate(all) < 1%'                    `oha --output-format json`
   plimsoll import k6.ndjson --intent plan.toml    with what was asked of k6, as a plan
-  vegeta encode results.bin > results.json && plimsoll import results.json
+  plimsoll import results.bin                     what `vegeta attack` writes
   plimsoll import run-1.hlog run-2.hlog           one run in several files";
 
 #[derive(Debug, Args)]
