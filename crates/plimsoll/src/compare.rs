@@ -24,8 +24,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
     }
     let paths = || arguments.files.iter().map(PathBuf::as_path);
     Received::check(paths())?;
-    let CompareArguments { html, md, json, .. } = arguments;
-    let outputs = outputs::PreopenedReports::all([html, md, json].map(Option::as_deref))?;
+    let opened_reports = outputs::PreopenedReports::all(arguments.reports.named())?;
     let received = Received::at(paths())?;
     received.reach().confine();
     let opened: Vec<Opened> = received.read()?.into_iter().map(open).collect::<CommandResult<_>>()?;
@@ -33,7 +32,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
     let judgement = judge::compare(&sides, &arguments.expect).map_err(Failure::own)?;
     let shown: Vec<summary::Side<'_>> = opened.iter().map(shown_side).collect();
     let comparison = Comparison::of(&shown, &judgement).map_err(Failure::own)?;
-    outputs::write_comparison(&comparison, arguments, &outputs)?;
+    outputs::write_reported(&comparison, &arguments.reports, &opened_reports)?;
     Ok(judge::exit_code(judgement.verdict))
 }
 

@@ -4,11 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use ::report::summary::Comparison;
-use ::report::{Detail, Reported, Style, Summary, comparison, document};
+use ::report::{Detail, Reported, Style, Summary, document};
 use evidence::{TerminalText, Verdict};
 
-use crate::arguments::{CompareArguments, OnInconclusive, OutputArguments, ReportFileArguments};
+use crate::arguments::{OnInconclusive, OutputArguments, ReportFileArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::screen::{self, Stream};
 
@@ -68,27 +67,7 @@ pub(crate) fn exit_code(verdict: Verdict, on_inconclusive: OnInconclusive) -> u8
     }
 }
 
-/// Write every report of a comparison that was asked for, and the one for the terminal unless standard output is taken.
-pub(crate) fn write_comparison(
-    comparison: &Comparison,
-    asked: &CompareArguments,
-    opened: &PreopenedReports,
-) -> CommandResult<()> {
-    let CompareArguments { html, md, json, .. } = asked;
-    if ![html, md, json].contains(&&Some("-".into())) {
-        let (style, width) = terminal();
-        print(&comparison::terminal(comparison, style, width))?;
-    }
-    let forms: [fn(&Comparison) -> String; 3] = [comparison::html, comparison::markdown, comparison::json];
-    for (path, form) in [html, md, json].into_iter().zip(forms) {
-        if let Some(path) = path {
-            opened.put(path, &form(comparison))?;
-        }
-    }
-    Ok(())
-}
-
-/// The same of any other result.
+/// The same of what is not a run: every report that was asked for, and the one for the terminal.
 pub(crate) fn write_reported(
     reported: &impl Reported,
     asked: &ReportFileArguments,

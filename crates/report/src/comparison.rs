@@ -1,12 +1,20 @@
-//! Several runs side by side as text, Markdown, JSON and HTML, all from the same [`crate::summary::Comparison`].
+//! Several runs side by side, from a [`crate::summary::Comparison`].
 
+mod document;
 mod format;
-mod html;
-mod json;
-mod markdown;
-mod terminal;
 
-pub use html::html;
-pub use json::{SCHEMA, json};
-pub use markdown::markdown;
-pub use terminal::terminal;
+use crate::document::{Document, Reported};
+use crate::summary::Comparison;
+
+/// The name and version of the schema. A field may be added within a version, never change its meaning.
+pub const SCHEMA: &str = "plimsoll.comparison/1";
+
+impl Reported for Comparison {
+    fn document(&self) -> Document {
+        document::of(self)
+    }
+
+    fn json(&self) -> String {
+        crate::json::with_schema(SCHEMA, self)
+    }
+}

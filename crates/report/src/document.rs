@@ -63,10 +63,10 @@ pub(crate) struct VerdictBlock {
 #[derive(Debug)]
 pub(crate) struct Section {
     /// Its anchor on a page.
-    pub(crate) id: &'static str,
-    pub(crate) heading: &'static str,
+    pub(crate) id: String,
+    pub(crate) heading: String,
     /// What follows the heading.
-    pub(crate) note: &'static str,
+    pub(crate) note: String,
     /// Whether it has its heading on a page alone.
     pub(crate) is_unheaded: bool,
     pub(crate) blocks: Vec<Block>,
@@ -101,6 +101,10 @@ pub(crate) enum ParagraphKind {
     Notice,
     /// It explains what is beside it, on a page alone.
     Hint,
+    /// One of a list.
+    Item,
+    /// Lines as they are.
+    Code,
 }
 
 impl Block {
@@ -118,6 +122,10 @@ impl Paragraph {
         Paragraph { label: label.into(), text: text.into(), kind: ParagraphKind::Plain }
     }
 
+    fn is_code(&self) -> bool {
+        self.kind == ParagraphKind::Code
+    }
+
     pub(crate) fn of(self, kind: ParagraphKind) -> Paragraph {
         Paragraph { kind, ..self }
     }
@@ -127,7 +135,7 @@ impl ParagraphKind {
     /// Its class on a page.
     fn class(self) -> &'static str {
         match self {
-            ParagraphKind::Plain => "plain",
+            ParagraphKind::Plain | ParagraphKind::Item | ParagraphKind::Code => "plain",
             ParagraphKind::Basis | ParagraphKind::Hint => "hint",
             ParagraphKind::Notice => "notice",
         }
@@ -141,6 +149,8 @@ pub(crate) struct DocumentTable {
     pub(crate) label: &'static str,
     pub(crate) columns: Vec<DocumentColumn>,
     pub(crate) rows: Vec<DocumentRow>,
+    /// What it shows, where the section has several.
+    pub(crate) caption: String,
     /// Without it a table is in every form; with it on a page alone, below this line.
     pub(crate) folded: Option<String>,
     /// What a page says where it has no rows.
@@ -180,8 +190,9 @@ impl DocumentCell {
 }
 
 impl Section {
-    pub(crate) fn new(id: &'static str, heading: &'static str, blocks: Vec<Block>) -> Section {
-        Section { id, heading, note: "", is_unheaded: false, blocks }
+    pub(crate) fn new(id: impl Into<String>, heading: impl Into<String>, blocks: Vec<Block>) -> Section {
+        let (id, heading) = (id.into(), heading.into());
+        Section { id, heading, note: String::new(), is_unheaded: false, blocks }
     }
 
     /// What limits a result, or on a page that nothing does.
@@ -205,7 +216,7 @@ impl DocumentTable {
     ) -> DocumentTable {
         let columns = heads.into_iter().map(|(head, rank)| DocumentColumn { head: head.into(), rank });
         let (columns, rows) = (columns.collect(), rows.into_iter().collect());
-        DocumentTable { label, columns, rows, folded: None, none: "" }
+        DocumentTable { label, columns, rows, caption: String::new(), folded: None, none: "" }
     }
 }
 

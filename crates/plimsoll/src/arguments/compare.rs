@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::ReportFileArguments;
+
 pub(super) const EXAMPLES: &str = "\
 Examples:
   plimsoll compare before.plimsoll after.plimsoll
@@ -23,13 +25,6 @@ pub(crate) struct CompareArguments {
     /// labelled as never measured. May be given again
     #[arg(long, value_name = "CHANGE", allow_hyphen_values = true)]
     pub(crate) expect: Vec<judge::Expectation>,
-    /// Write the comparison as one self-contained HTML file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Write the comparison as Markdown, for a CI job's summary
-    #[arg(long, value_name = "FILE")]
-    pub(crate) md: Option<PathBuf>,
-    /// Write the comparison as JSON
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reports: ReportFileArguments,
 }

@@ -32,14 +32,16 @@ fn facts(document: &Document) -> impl Iterator<Item = &Paragraph> {
 fn section(out: &mut String, section: &Section) {
     let shown: Vec<&Block> = section.blocks.iter().filter(|block| is_shown(block)).collect();
     if !shown.is_empty() && !section.is_unheaded {
-        let note = if section.note.is_empty() { String::new() } else { format!(" ({})", section.note) };
-        let _ = writeln!(out, "\n### {}{note}", section.heading);
+        let note = if section.note.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", text(&section.note, MAX_TEXT))
+        };
+        let _ = writeln!(out, "\n### {}{note}", text(&section.heading, MAX_TEXT));
     }
     for block in shown {
         match block {
-            Block::Paragraph(of) => {
-                let _ = writeln!(out, "\n{}", text(&in_words(of), MAX_TEXT));
-            }
+            Block::Paragraph(of) => paragraph(out, of),
             Block::Table(of) => table(out, of),
             Block::Findings(of) => findings(out, of),
             Block::Chart(_) => {}
@@ -47,7 +49,22 @@ fn section(out: &mut String, section: &Section) {
     }
 }
 
+fn paragraph(out: &mut String, paragraph: &Paragraph) {
+    let _ = match paragraph.kind {
+        // Indented and not fenced: a function's name could close a fence.
+        ParagraphKind::Code => {
+            let indented: String = paragraph.text.lines().map(|line| format!("    {line}\n")).collect();
+            writeln!(out, "\n{indented}")
+        }
+        ParagraphKind::Item => writeln!(out, "\n- {}", text(&paragraph.text, MAX_TEXT)),
+        _ => writeln!(out, "\n{}", text(&in_words(paragraph), MAX_TEXT)),
+    };
+}
+
 fn table(out: &mut String, table: &DocumentTable) {
+    if !table.caption.is_empty() {
+        let _ = writeln!(out, "\n**{}**", text(&table.caption, MAX_TEXT));
+    }
     let heads = table.columns.iter().map(|column| text(&column.head, MAX_NAME));
     let heads: Vec<String> = std::iter::once(text(table.label, MAX_NAME)).chain(heads).collect();
     let _ = writeln!(out, "\n| {} |", heads.join(" | "));

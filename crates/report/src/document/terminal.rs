@@ -46,12 +46,17 @@ fn section(page: &mut Page, section: &Section) {
         page.gap();
     } else {
         let note = if section.note.is_empty() { String::new() } else { format!("  {}", section.note) };
-        page.heading(section.heading, &note);
+        page.heading(&section.heading, &note);
     }
     for block in shown {
         match block {
             Block::Paragraph(text) => paragraph(page, text),
-            Block::Table(of) => page.table(&table(of)),
+            Block::Table(of) => {
+                if !of.caption.is_empty() {
+                    page.line(&[(Tone::Accent, &of.caption)]);
+                }
+                page.table(&table(of));
+            }
             Block::Findings(of) => of.findings.iter().for_each(|found| finding(page, found)),
             Block::Chart(_) => {}
         }
@@ -70,6 +75,12 @@ pub(super) fn is_shown(block: &Block) -> bool {
 
 fn paragraph(page: &mut Page, paragraph: &Paragraph) {
     let tone = match paragraph.kind {
+        ParagraphKind::Item => {
+            return page.paragraph(Label::new("–", 2), Tone::Normal, &in_words(paragraph));
+        }
+        ParagraphKind::Code => {
+            return paragraph.text.lines().for_each(|line| page.line(&[(Tone::Normal, line)]));
+        }
         ParagraphKind::Plain => Tone::Normal,
         ParagraphKind::Basis | ParagraphKind::Hint => Tone::Dim,
         ParagraphKind::Notice => Tone::Warn,

@@ -62,7 +62,7 @@ impl Reported for CalibrationSummary<'_> {
             sections: vec![
                 Section::unheaded("noise", "How much runs differ", noise),
                 Section {
-                    note: "at the limit of each deviation",
+                    note: "at the limit of each deviation".to_owned(),
                     ..Section::new("smallest", "Smallest change that is found with 95 %", smallest.collect())
                 },
             ],

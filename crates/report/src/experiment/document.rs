@@ -106,7 +106,7 @@ fn pairs(all: &[MetricAnswer]) -> Section {
 
 fn moved_most(experiment: &ExperimentSummary) -> Section {
     let moved: Vec<String> = experiment.judgement.moved_most.iter().map(costs::line).collect();
-    Section { note: costs::NOTE, ..Section::new("moved", costs::HEAD, lines(moved)) }
+    Section { note: costs::NOTE.to_owned(), ..Section::new("moved", costs::HEAD, lines(moved)) }
 }
 
 fn also_moved(experiment: &ExperimentSummary) -> Section {
@@ -115,7 +115,7 @@ fn also_moved(experiment: &ExperimentSummary) -> Section {
         format!("{}: {:+.1} % (p {p})", mover.name, mover.effect * 100.0)
     });
     Section {
-        note: "decides nothing; of those listed one in twenty may be luck",
+        note: "decides nothing; of those listed one in twenty may be luck".to_owned(),
         ..Section::new("also-moved", "Also moved", lines(moved.collect()))
     }
 }

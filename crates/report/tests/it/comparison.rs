@@ -6,7 +6,7 @@ use evidence::{
     Sink, Verdict,
 };
 use report::summary::{Comparison, Side};
-use report::{Style, comparison};
+use report::{Reported as _, Style, document};
 
 use crate::{profiles, sample_run};
 
@@ -55,9 +55,9 @@ fn the_difference_of_two_profiles_is_reported_per_request_of_their_windows() {
     let moved = pair.moved.as_ref().expect("both have samples");
     assert_eq!((pair.side, moved.movers[0].name.as_str()), (1, "parse"), "{}", pair.note);
     for page in [
-        comparison::terminal(&comparison, Style::Plain, 100).to_string(),
-        comparison::markdown(&comparison),
-        comparison::html(&comparison),
+        document::terminal(&comparison.document(), Style::Plain, 100).to_string(),
+        document::markdown(&comparison.document()),
+        document::html(&comparison.document()),
     ] {
         assert!(page.contains("cpu of challenge at 40s: B against A"), "{page}");
         assert!(page.contains("parse"), "{page}");
@@ -67,8 +67,8 @@ fn the_difference_of_two_profiles_is_reported_per_request_of_their_windows() {
 #[test]
 fn a_refused_difference_is_left_out_only_in_the_refused_phase() {
     let scope = Scope { phase: Some("gameplay".to_owned()), ..Scope::default() };
-    let page = comparison::terminal(
-        &compared(vec![Refusal { side: 1, rule: RuleId::C1, scope }]),
+    let page = document::terminal(
+        &compared(vec![Refusal { side: 1, rule: RuleId::C1, scope }]).document(),
         Style::Plain,
         100,
     );

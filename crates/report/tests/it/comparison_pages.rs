@@ -8,7 +8,7 @@ use evidence::{
     SidedFinding, Verdict,
 };
 use report::summary::{Comparison, Side};
-use report::{Style, comparison};
+use report::{Reported as _, Style, document};
 
 use crate::sample_run;
 
@@ -85,16 +85,16 @@ fn between<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
 
 #[test]
 fn the_terminal_lays_two_runs_side_by_side() {
-    insta::assert_snapshot!(comparison::terminal(&small(Differences::Refused), Style::Plain, 100), @r"
+    insta::assert_snapshot!(document::terminal(&small(Differences::Refused).document(), Style::Plain, 100), @r"
     MEASURED  Two runs side by side: a description.
     A  a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
     B  b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
 
     Findings
-    invalid  C1 error-rates-differ
-      –   A, B · phase ramp: `claim` in `ramp`: 0 % of 100 failed against 10 % of 100.
-    why   Survivors look faster.
-    next  Fix the failures.
+      invalid C1 error-rates-differ
+        A, B · phase ramp: `claim` in `ramp`: 0 % of 100 failed against 10 % of 100. Survivors look
+        faster.
+        → Fix the failures.
 
     Phase ramp  10 s
     claim of play
@@ -113,10 +113,10 @@ fn the_terminal_lays_two_runs_side_by_side() {
       http_5xx: A 0, B 10
 
     Differences
-    Response times of successes, from the instant a request was due to its last byte; ∞: so many
-    requests failed that the quantile is among them. A refused difference is not computed; the rule
-    beside it is the reason.
-    No claim on a difference was made: that takes repeated runs in random order.
+      Response times of successes, from the instant a request was due to its last byte; ∞: so many
+      requests failed that the quantile is among them; –: not measured. A refused difference is not
+      computed; the rule beside it is the reason.
+      No claim on a difference was made: that takes repeated runs in random order.
 
     What this comparison supports
     – What each run shows of itself.
@@ -131,7 +131,7 @@ fn the_terminal_lays_two_runs_side_by_side() {
 
 #[test]
 fn differences_that_no_rule_refuses_are_computed() {
-    let page = comparison::terminal(&small(Differences::Allowed), Style::Plain, 100);
+    let page = document::terminal(&small(Differences::Allowed).document(), Style::Plain, 100);
     insta::assert_snapshot!(between(&page, "Phase ramp", "Differences"), @r"
     Phase ramp  10 s
     claim of play
@@ -152,37 +152,43 @@ fn differences_that_no_rule_refuses_are_computed() {
 
 #[test]
 fn markdown_lays_two_runs_side_by_side() {
-    insta::assert_snapshot!(comparison::markdown(&small(Differences::Refused)), @r"
+    insta::assert_snapshot!(document::markdown(&small(Differences::Refused).document()), @r"
     ## 📏 MEASURED
 
     Two runs side by side: a description.
 
-    - **A** a.plimsoll · 2026-11-21T10:40:19Z · killed at second 10 of 10
-    - **B** b.plimsoll · 2026-11-21T10:40:19Z · killed at second 10 of 10
+    - **A** a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
+    - **B** b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
 
     ### Findings
 
-    **invalid C1 error-rates-differ**
+    **invalid C1 error-rates-differ**: A, B · phase ramp: \`claim\` in \`ramp\`: 0 % of 100 failed against 10 % of 100. Survivors look faster. Fix the failures.
 
-    | where | what |
-    | --- | --- |
-    | A, B · phase ramp | \`claim\` in \`ramp\`: 0 % of 100 failed against 10 % of 100. |
+    ### Phase ramp (10 s)
 
-    Survivors look faster. _Next:_ Fix the failures.
+    **claim of play**
 
+    |  | A | B | B − A | B ÷ A |
+    | --- | ---: | ---: | ---: | ---: |
+    | offered | 10.00/s | 10.00/s | 0/s | 1.00 |
+    | throughput | 10.00/s | 10.00/s | 0/s | 1.00 |
+    | failed | 0 % | 10.0 % | +10.0 pp | – |
+    | avg | 5.00 ms | 6.00 ms | refused | C1 |
+    | p50 | 5.00 ms | 6.00 ms | refused | C1 |
+    | p90 | 5.00 ms | 6.00 ms | refused | C1 |
+    | p95 | 5.00 ms | 6.00 ms | refused | C1 |
+    | p99 | 5.00 ms | 6.00 ms | refused | C1 |
+    | max | 5.00 ms | 6.00 ms | refused | C1 |
+    | p95, failures as ∞ | 5.00 ms | ∞ | refused | C1 |
+    | p99, failures as ∞ | 5.00 ms | ∞ | refused | C1 |
 
-    ### Phase ramp
+    http\_5xx: A 0, B 10
 
-    | endpoint | | A | B | B − A | B ÷ A |
-    | --- | --- | ---: | ---: | ---: | ---: |
-    | claim | offered | 10.00/s | 10.00/s | 0/s | 1.00 |
-    | claim | throughput | 10.00/s | 10.00/s | 0/s | 1.00 |
-    | claim | failed | 0 % | 10.0 % | +10.0 pp | – |
-    | claim | avg | 5.00 ms | 6.00 ms | refused | C1 |
-    | claim | p50 | 5.00 ms | 6.00 ms | refused | C1 |
-    | claim | p95 | 5.00 ms | 6.00 ms | refused | C1 |
-    | claim | p99 | 5.00 ms | 6.00 ms | refused | C1 |
-    | claim | p95, failures as ∞ | 5.00 ms | ∞ | refused | C1 |
+    ### Differences
+
+    Response times of successes, from the instant a request was due to its last byte; ∞: so many requests failed that the quantile is among them; –: not measured. A refused difference is not computed; the rule beside it is the reason.
+
+    No claim on a difference was made: that takes repeated runs in random order.
 
     ### What this comparison supports
 
@@ -200,43 +206,36 @@ fn markdown_lays_two_runs_side_by_side() {
 
 #[test]
 fn html_has_findings_and_numbers() {
-    let page = comparison::html(&small(Differences::Refused));
-    insta::assert_snapshot!(between(&page, "<section id=\"claims\">", "<section id=\"plots\">"), @r#"
-    <section id="claims">
-    <h2>Claims</h2>
-    <p class="none">None: a claim on a difference takes repeated runs in random order.</p>
-
-    </section>
+    let page = document::html(&small(Differences::Refused).document());
+    insta::assert_snapshot!(between(&page, "<section id=\"findings\">", "<section id=\"plots\">"), @r#"
     <section id="findings">
     <h2>Findings</h2>
-    <div class="cards">
-    <article class="card invalid">
-    <h3><span class="badge invalid">invalid</span> <span class="rule">C1</span> error-rates-differ</h3>
-    <table class="places"><tbody>
-    <tr><th scope="row">A, B · phase ramp</th><td><span class="what">`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.</span><dl class="figures"><div><dt>failed</dt><dd>10.0 %</dd></div></dl></td></tr>
-    </tbody></table>
-    <p><b>Why it matters.</b> Survivors look faster.</p>
-    <p><b>What to do next.</b> Fix the failures.</p>
+
+
+    <div class="cards"><article class="card invalid">
+    <h3><span class="badge invalid">invalid</span> C1 error-rates-differ</h3>
+    <p>A, B · phase ramp: `claim` in `ramp`: 0 % of 100 failed against 10 % of 100. Survivors look faster.</p><p><b>What to do next.</b> Fix the failures.</p>
     </article></div>
+
     </section>
     "#);
-    insta::assert_snapshot!(between(&page, "<section id=\"phases\">", "<p class=\"hint\">Response times"), @r#"
-    <section id="phases">
-    <h2>Phase by phase</h2>
-
-    <h3>Phase ramp <span class="rule">10 s, 10 s</span></h3>
-
-    <div class="scroll" tabindex="0" role="region" aria-label="claim of play"><table>
-    <caption><b>claim of play</b> http_5xx 0 / 10</caption>
-    <thead><tr><th scope="col"></th><th scope="col" class="n">A</th><th scope="col" class="n">B</th><th scope="col" class="n">B − A</th><th scope="col" class="n">B ÷ A</th></tr></thead>
-    <tbody><tr><th scope="row">offered</th><td class="n ">10.00/s</td><td class="n ">10.00/s</td><td class="n ">0/s</td><td class="n ">1.00</td></tr><tr><th scope="row">throughput</th><td class="n ">10.00/s</td><td class="n ">10.00/s</td><td class="n ">0/s</td><td class="n ">1.00</td></tr><tr><th scope="row">failed</th><td class="n ">0 %</td><td class="n ">10.0 %</td><td class="n ">+10.0 pp</td><td class="n ">–</td></tr><tr><th scope="row">avg</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p50</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p90</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p95</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p99</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">max</th><td class="n ">5.00 ms</td><td class="n ">6.00 ms</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p95, failures as ∞</th><td class="n ">5.00 ms</td><td class="n ">∞</td><td class="n refused">refused</td><td class="n refused">C1</td></tr><tr><th scope="row">p99, failures as ∞</th><td class="n ">5.00 ms</td><td class="n ">∞</td><td class="n refused">refused</td><td class="n refused">C1</td></tr></tbody></table></div>
-    "#);
+    let phase = between(&page, "<section id=\"phase-1\">", "<section id=\"differences\">");
+    for part in [
+        "<h2>Phase ramp</h2>",
+        "<caption>claim of play</caption>",
+        "<th scope=\"col\" class=\"n\">B − A</th>",
+        "<th scope=\"row\">failed</th><td class=\"n\">0 %</td><td class=\"n\">10.0 %</td><td class=\"n\">+10.0 pp</td>",
+        "<td class=\"n\"><span class=\"badge inconclusive\">refused</span></td><td class=\"n\">C1</td>",
+        "http_5xx: A 0, B 10",
+    ] {
+        assert!(phase.contains(part), "{part}: {phase}");
+    }
 }
 
 #[test]
 fn json_has_the_judgement_and_the_numbers() {
     let json: serde_json::Value =
-        serde_json::from_str(&comparison::json(&small(Differences::Refused))).expect("it is JSON");
+        serde_json::from_str(&small(Differences::Refused).json()).expect("it is JSON");
     assert_eq!(json["schema"], "plimsoll.comparison/1");
     let found = &json["judgement"]["findings"][0];
     let measures = json["phases"][0]["endpoints"][0]["measures"].as_array().expect("a list");

@@ -3,7 +3,7 @@
 use evidence::memory::MemoryRun;
 use evidence::{Key, Metric, Missing, Outcome, Source};
 use report::summary::{SideValue, Summary};
-use report::{Detail, Style, comparison};
+use report::{Detail, Reported as _, Style, document};
 
 use crate::{judgements, sample_run};
 
@@ -107,5 +107,5 @@ fn a_comparison_does_not_count_what_one_side_does_not_know() {
     assert_eq!(values("claim", "failed"), [SideValue::Missing, SideValue::Finite(20.0)]);
     assert_eq!(values("claim", "p95, failures as ∞"), [SideValue::Missing, SideValue::Infinite]);
     assert_eq!(values("", "throughput"), [SideValue::Missing, SideValue::Finite(25.0)]);
-    assert!(comparison::terminal(&compared, Style::Plain, 100).contains("timeout: A –, B 50"));
+    assert!(document::terminal(&compared.document(), Style::Plain, 100).contains("timeout: A –, B 50"));
 }

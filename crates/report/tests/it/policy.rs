@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use evidence::Run as _;
 use profile::CallTree;
-use report::{Summary, profiles};
+use report::{Reported as _, Summary, document, profiles};
 use sha2::{Digest as _, Sha256};
 
 use crate::{comparison, profiles as sample_profiles, sample_run};
@@ -65,7 +65,7 @@ fn a_report_runs_and_shows_only_what_is_its_own() {
 
 #[test]
 fn a_comparison_runs_and_shows_only_what_is_its_own() {
-    check(&report::comparison::html(&comparison::compared(Vec::new())));
+    check(&document::html(&comparison::compared(Vec::new()).document()));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use evidence::memory::MemoryRun;
 use evidence::{Ending, Instant, Key, Metric, Observed, Outcome, RunEnd, Sample, SeriesKey, Sink};
 use report::summary::Summary;
-use report::{Detail, Style, comparison};
+use report::{Detail, Reported as _, Style, document};
 use workload::{Phase, Workload};
 
 use crate::{judgements, sample_run};
@@ -137,12 +137,12 @@ fn every_report_names_the_seconds_of_a_cost() {
     assert_eq!((cpu["seconds"].to_string(), cpu["requests"].as_u64()), ("[[0,17]]".to_owned(), Some(710)));
     let comparison = judgements::compared([&run, &run], &workload());
     for page in [
-        comparison::terminal(&comparison, Style::Plain, 100).to_string(),
-        comparison::markdown(&comparison),
-        comparison::html(&comparison),
+        document::terminal(&comparison.document(), Style::Plain, 100).to_string(),
+        document::markdown(&comparison.document()),
+        document::html(&comparison.document()),
     ] {
         assert!(page.contains("seconds 6 to 12"), "{page}");
     }
-    let json: serde_json::Value = serde_json::from_str(&comparison::json(&comparison)).expect("JSON");
+    let json: serde_json::Value = serde_json::from_str(&comparison.json()).expect("JSON");
     assert_eq!(json["phases"][1]["costs"][0]["seconds"].to_string(), "[[[6,12]],[[6,12]]]");
 }

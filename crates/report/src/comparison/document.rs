@@ -1,0 +1,172 @@
+//! What the report of a comparison says.
+
+use evidence::{ExperimentFinding, Verdict};
+
+use super::format;
+use crate::card::FindingCard;
+use crate::document::{
+    Block, ChartBlock, Document, DocumentRow, DocumentTable, Paragraph, ParagraphKind, Section, VerdictBlock,
+};
+use crate::html::charts;
+use crate::number;
+use crate::summary::{Comparison, EndpointTable, Measure, PhaseTable, SeriesPair, TargetSeries};
+
+/// How many observed series of a target are shown; a page has all.
+const MAX_SERIES: usize = 10;
+
+pub(super) fn of(comparison: &Comparison) -> Document {
+    let judgement = &comparison.judgement;
+    let sides = comparison.sides.iter().map(|side| {
+        Paragraph::labelled(side.letter, format!("{} · {}", side.name, format::run_in_words(&side.run)))
+    });
+    let unmatched = comparison.unmatched.iter();
+    let unmatched = unmatched.map(|sentence| Paragraph::new(ParagraphKind::Notice, sentence));
+    let phases = comparison.phases.iter().enumerate().map(|(at, of)| phase(at, of, comparison.sides.len()));
+    let mut sections = vec![Section::findings(&findings(comparison), "None."), plots(comparison)];
+    sections.extend(phases);
+    sections.extend(profiles(comparison));
+    sections.push(differences(comparison));
+    sections.extend(format::conclusions(judgement).map(|(head, list)| {
+        let items = list.iter().map(|item| Block::text(ParagraphKind::Item, item));
+        Section::new(head.replace(' ', "-").to_lowercase(), head, items.collect())
+    }));
+    Document {
+        name: "comparison".to_owned(),
+        title: format!("{} runs side by side", comparison.sides.len()),
+        verdict: VerdictBlock {
+            verdict: Some(judgement.verdict),
+            word: judgement.verdict.to_string(),
+            answer: None,
+            because: judgement.because.clone(),
+            case: "comparison",
+        },
+        facts: sides.chain(unmatched).collect(),
+        sections,
+        properties: Vec::new(),
+        cases: Vec::new(),
+        footer: "Made by Plimsoll from the runs' archives; the same archives always give the same report.",
+    }
+}
+
+/// One for each rule, with every place, and why it matters.
+fn findings(comparison: &Comparison) -> Vec<ExperimentFinding> {
+    let finding = |card: &FindingCard<'_>| {
+        let places = card.places.iter().map(|place| format!("{}: {}", place.name, place.finding.what));
+        let what: Vec<String> = places.chain([card.why.to_owned()]).collect();
+        ExperimentFinding {
+            name: format!("{} {}", card.rule, card.title),
+            severity: card.severity,
+            pairs: Vec::new(),
+            what: what.join(" "),
+            next: card.next.to_owned(),
+        }
+    };
+    format::cards(&comparison.judgement).iter().map(finding).collect()
+}
+
+fn plots(comparison: &Comparison) -> Section {
+    let charts = charts::overlaid(comparison);
+    let hint = Block::text(
+        ParagraphKind::Hint,
+        "Every run from its own start; response times of successes, logarithmic. Where a table refuses a difference, do not \
+         read one off a plot either.",
+    );
+    let charts = ChartBlock { charts, is_wide: false, none: "There is nothing to draw." };
+    Section::new("plots", "Over time", vec![Block::Chart(charts), hint])
+}
+
+fn phase(at: usize, phase: &PhaseTable, sides: usize) -> Section {
+    let lengths = format::phase_lengths(phase);
+    let lengths = match lengths.first() {
+        Some(first) if lengths.iter().all(|length| length == first) => first.clone(),
+        _ => lengths.join(", "),
+    };
+    let mut blocks: Vec<Block> =
+        phase.endpoints.iter().flat_map(|endpoint| of_endpoint(endpoint, sides)).collect();
+    if !phase.costs.is_empty() {
+        blocks.push(table("Costs per request", phase.costs.iter(), sides));
+        blocks
+            .extend(format::cost_seconds(phase).into_iter().map(|of| Block::text(ParagraphKind::Basis, of)));
+    }
+    blocks.extend(phase.series.iter().flat_map(|target| series(target, sides)));
+    let section = Section::new(format!("phase-{}", at + 1), format!("Phase {}", phase.name), blocks);
+    Section { note: lengths, ..section }
+}
+
+fn of_endpoint(endpoint: &EndpointTable, sides: usize) -> Vec<Block> {
+    let failures = endpoint.failures.iter().map(|(outcome, counts)| {
+        let each = counts.iter().enumerate();
+        let counts: Vec<String> =
+            each.map(|(side, n)| format!("{} {}", format::letter(side), number::count_or_none(*n))).collect();
+        Block::text(ParagraphKind::Notice, format!("{outcome}: {}", counts.join(", ")))
+    });
+    let table = table(&endpoint.title(), endpoint.measures.iter(), sides);
+    std::iter::once(table).chain(failures).collect()
+}
+
+/// What moved most, and on a page all series.
+fn series(target: &TargetSeries, sides: usize) -> Vec<Block> {
+    let moved = format::moved(target, MAX_SERIES);
+    let all = target.series.len();
+    let title = format!("{}: means that moved most ({} of {all} series)", target.target, moved.len());
+    let moved_most =
+        (!moved.is_empty()).then(|| table(&title, moved.into_iter().map(|pair| &pair.mean), sides));
+    let named = |measure: &Measure, statistic: &str| {
+        DocumentRow::new(format!("{} {statistic}", measure.name), row(measure, sides).1)
+    };
+    let both = |pair: &SeriesPair| [named(&pair.mean, "mean"), named(&pair.max, "highest")];
+    let all = DocumentTable {
+        folded: Some(format!("All observed series of {}", target.target)),
+        ..DocumentTable::new("", heads(sides), target.series.iter().flat_map(both))
+    };
+    moved_most.into_iter().chain([Block::Table(all)]).collect()
+}
+
+fn table<'m>(caption: &str, measures: impl Iterator<Item = &'m Measure>, sides: usize) -> Block {
+    let rows = measures.map(|measure| {
+        let (refused, cells) = row(measure, sides);
+        let mut row = DocumentRow::new(&measure.name, cells);
+        refused.into_iter().for_each(|at| row.cells[at].verdict = Some(Verdict::Inconclusive));
+        row
+    });
+    let table = DocumentTable::new("", heads(sides), rows);
+    Block::Table(DocumentTable { caption: caption.to_owned(), ..table })
+}
+
+fn heads(sides: usize) -> impl Iterator<Item = (String, u8)> {
+    let ranks = (0..sides).map(|_| 0).chain((1..sides).flat_map(|_| [2, 1]));
+    format::heads(sides).into_iter().zip(ranks.collect::<Vec<u8>>())
+}
+
+/// The cells of a measure, and which of them say that a difference is refused.
+fn row(measure: &Measure, sides: usize) -> (Vec<usize>, Vec<String>) {
+    let values = measure.values.iter().map(|value| format::value(*value, &measure.unit));
+    let differences = (1..sides).flat_map(|side| format::difference(measure, side));
+    let refused = (1..sides).filter(|side| format::is_refused(measure, *side));
+    let refused = refused.map(|side| measure.values.len() + 2 * (side - 1)).collect();
+    (refused, values.chain(differences).collect())
+}
+
+fn profiles(comparison: &Comparison) -> impl Iterator<Item = Section> {
+    comparison.profiles.iter().enumerate().map(|(at, pair)| {
+        let text = Block::text(ParagraphKind::Code, format::profile_text(pair).to_string());
+        let heading = format!("Profile {}", format::profile_title(pair));
+        Section::new(format!("profile-{}", at + 1), heading, vec![text])
+    })
+}
+
+fn differences(comparison: &Comparison) -> Section {
+    let basis = Block::text(
+        ParagraphKind::Basis,
+        "Response times of successes, from the instant a request was due to its last byte; ∞: so many requests failed that the \
+         quantile is among them; –: not measured. A refused difference is not computed; the rule beside it is the reason.",
+    );
+    let claims = &comparison.judgement.claims;
+    let none = "No claim on a difference was made: that takes repeated runs in random order.";
+    let none = claims.is_empty().then(|| Block::text(ParagraphKind::Plain, none));
+    let claims = claims.iter().map(|claim| {
+        Block::text(ParagraphKind::Item, format!("{} {} {}", claim.verdict, claim.name, claim.text))
+    });
+    let blocks = std::iter::once(basis).chain(none).chain(claims).collect();
+    Section::new("differences", "Differences", blocks)
+}
