@@ -108,7 +108,9 @@ fn parsed<T>(
     let text = String::from_utf8(bytes).map_err(|error| whole(format!("not UTF-8: {error}")))?;
     let issues = Issues::new(&file, &text);
     let (table, syntax) = DeTable::parse_recoverable(&text);
-    for error in &syntax {
+    // What follows the first error is often a consequence of it.
+    let place = |error: &&toml::de::Error| error.span().map_or(0, |span| span.start);
+    if let Some(error) = syntax.iter().min_by_key(place) {
         let message = error.message().lines().collect::<Vec<_>>().join("; ");
         issues.add(&error.span().unwrap_or_default(), format!("not TOML: {message}"));
     }

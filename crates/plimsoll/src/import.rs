@@ -22,6 +22,7 @@ use workload::{Objective, Phase, Workload};
 use crate::arguments::ImportArguments;
 use crate::confine::Reach;
 use crate::failure::{CommandResult, Failure};
+use crate::file_kind::{self, FileKind};
 use crate::outputs::PreopenedReports;
 use crate::run_file::Keep;
 use crate::{clock, judged, manifest, outputs};
@@ -93,7 +94,13 @@ fn survey(path: &Path, format: Option<Format>) -> CommandResult<Surveyed> {
             let mut head = Vec::new();
             let read = file.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
             read.with_context(|| path.display().to_string()).map_err(Failure::usage)?;
-            import::recognise(&head).map_err(refused)?
+            match import::recognise(&head) {
+                Ok(format) => format,
+                Err(error) => {
+                    file_kind::refuse_others(path, &[FileKind::Results, FileKind::Csv])?;
+                    return Err(refused(error));
+                }
+            }
         }
     };
     // A pipe would be at its end after the first pass.

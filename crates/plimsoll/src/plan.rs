@@ -9,6 +9,7 @@ use workload::{Files, LoadedPlan};
 use crate::arguments::OverrideArguments;
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
+use crate::file_kind::{self, FileKind};
 
 /// The files of this machine.
 pub(crate) struct Disk;
@@ -21,6 +22,7 @@ impl Files for Disk {
 
 /// The plan at `path`, resolved.
 pub(crate) fn resolve(path: &Path, arguments: &OverrideArguments) -> CommandResult<LoadedPlan> {
+    file_kind::refuse_others(path, &[FileKind::Plan])?;
     load(path, &Disk, &environment, &overrides(arguments)).map_err(Failure::usage)
 }
 

@@ -11,6 +11,7 @@ use workload::experiment::{Arm, Design, Experiment, GateMetric};
 use crate::arguments::{AbArguments, CalibrateArguments};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
+use crate::file_kind::{self, FileKind};
 use crate::plan::Disk;
 
 /// The looks of a step of a bisection, unless others are asked for: seven answers in a row must be right.
@@ -31,6 +32,7 @@ pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
         _ => {
             let given =
                 ExperimentOverrides { arms: ArmsAsked::Both, check_looks: &check_looks, env: &environment };
+            file_kind::refuse_others(file, &[FileKind::Experiment])?;
             load_experiment(file, &Disk, &given).map_err(Failure::usage)?
         }
     };
@@ -72,6 +74,7 @@ pub(crate) fn of_calibration(arguments: &CalibrateArguments) -> CommandResult<Ex
         }
         let given =
             ExperimentOverrides { arms: ArmsAsked::Baseline, check_looks: &check_looks, env: &environment };
+        file_kind::refuse_others(file, &[FileKind::Experiment])?;
         load_experiment(file, &Disk, &given).map_err(Failure::usage)?
     } else {
         let arm = Arm { start: start.clone(), ready: ready.clone(), reset: reset.clone(), ..Arm::default() };
@@ -119,6 +122,7 @@ fn of_plan(file: &Path, arms: [Arm; 2]) -> CommandResult<Experiment> {
 }
 
 fn plan(path: &Path) -> CommandResult<Workload> {
+    file_kind::refuse_others(path, &[FileKind::Plan])?;
     let loaded = load(path, &Disk, &environment, &Overrides::default()).map_err(Failure::usage)?;
     Ok(loaded.workload)
 }

@@ -12,6 +12,7 @@ use super::beneath::Beneath;
 use crate::arguments::NewArguments;
 use crate::confine::Reach;
 use crate::failure::{CommandResult, Failure};
+use crate::file_kind::{self, FileKind};
 use crate::outputs;
 use crate::plan::Disk;
 
@@ -39,6 +40,10 @@ pub(super) fn drafted(arguments: &NewArguments, avoided: &Avoided) -> CommandRes
             }
         });
     }
+    file_kind::refuse_others(
+        Path::new(first),
+        &[FileKind::OpenApi, FileKind::Recording, FileKind::CurlCommands],
+    )?;
     let (name, text) = read(first)?;
     let folder = Beneath::open(Path::new(if first == "-" { "." } else { first })).map_err(Failure::usage)?;
     let source = Source { name, text, folder, arguments, avoided };

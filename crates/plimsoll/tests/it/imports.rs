@@ -127,7 +127,7 @@ fn unusable_files_are_refused_with_the_reason_and_no_run_file_is_left() {
     folder.write("empty.json", "");
     for (files, why) in [
         (vec!["notes.txt"], "in none of the supported formats"),
-        (vec!["results.bin"], "vegeta encode"),
+        (vec!["results.bin"], "vegeta binary results"),
         (vec!["empty.json"], "in none of the supported formats"),
         (vec!["missing.json"], "cannot read missing.json"),
         (vec!["k6.csv", "ghz.txt"], "by different tools (ghz, k6)"),

@@ -106,11 +106,8 @@ fast = "p95(lisst, phase = upp) < 50"
 }
 
 #[test]
-fn toml_syntax_errors_are_reported_with_their_line() {
-    assert_snapshot!(errors("version = 1\nname = \"x\n[targets\n", &[]), @r#"
-    plan.toml:2:10: not TOML: invalid basic string, expected `"`
-    plan.toml:3:9: not TOML: unclosed table, expected `]`
-    "#);
+fn the_first_error_of_toml_is_reported_with_its_line() {
+    assert_snapshot!(errors("version = 1\nname = \"x\n[targets\n", &[]), @r#"plan.toml:2:10: not TOML: invalid basic string, expected `"`"#);
     assert_snapshot!(errors("", &[]), @r"
     plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
     plan.toml:1:1: the plan needs `version`: `version = 1`
