@@ -1,4 +1,4 @@
-//! Texts of others in drafts of plans: wherever they stand in a source, a plan sends them as they are, and none is a
+//! Texts of others in drafts of plans: wherever they are in a source, a plan sends them as they are, and none is a
 //! template.
 
 use std::path::Path;

@@ -45,7 +45,7 @@ pub(crate) type SlotPlace = (usize, usize, usize);
 pub(crate) struct Reference {
     /// The variable.
     pub(crate) name: String,
-    /// Whether the response has it as it stands in the request, encoded already.
+    /// Whether the response has it as it is in the request, encoded already.
     pub(crate) is_raw: bool,
     /// Where it is from.
     pub(crate) origin: Origin,
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_numbers_and_words_are_told_apart() {
+    fn tokens_numbers_and_words_are_distinguished() {
         for (value, expected) in [
             ("a1b2c3d4", Look::Token),
             ("3f2504e0-4f89-41d3-9a0c-0305e82c3301", Look::Token),

@@ -36,7 +36,7 @@ use operation::{METHODS, Operation};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Description {
     pub(crate) value: Value,
-    /// How scalars stand in YAML where that is not how JSON writes them, by their places (RFC 6901).
+    /// How scalars are written in YAML where that is not how JSON writes them, by their places (RFC 6901).
     pub(crate) texts: BTreeMap<String, String>,
 }
 

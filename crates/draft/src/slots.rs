@@ -1,4 +1,4 @@
-//! Slots: the places of a recorded request at which a value stands that may be another one next time. Each has the range of
+//! Slots: the places of a recorded request with a value that may be another one next time. Each has the range of
 //! the recorded text that it takes, so that all around it stays byte by byte.
 
 use std::ops::Range;
@@ -48,7 +48,7 @@ impl SlotKind {
         }
     }
 
-    /// `text` as it stands in a slot of this kind.
+    /// `text` as it is written in a slot of this kind.
     pub(crate) fn written(self, text: &Text) -> Text {
         match self {
             SlotKind::PathSegment | SlotKind::QueryParameter | SlotKind::FormField => text.in_url(),

@@ -33,7 +33,7 @@ impl YamlError {
     }
 }
 
-/// A value, and how its scalars stand in the text where that is not how JSON writes them, by their places (RFC 6901).
+/// A value, and how its scalars are written in the text where that is not how JSON writes them, by their places (RFC 6901).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct YamlDocument {
     pub(crate) value: Value,
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         Ok(node)
     }
 
-    /// An alias as it stands in the text, such as `*item`.
+    /// An alias as it is written in the text, such as `*item`.
     fn alias_at(&self, span: Span) -> &'a str {
         let line = self.text.lines().nth(span.start.line().saturating_sub(1)).unwrap_or_default();
         let start = line.char_indices().nth(span.start.col()).map_or(line.len(), |(at, _)| at);

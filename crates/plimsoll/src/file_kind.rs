@@ -96,7 +96,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 /// Refuse the file at `path` if it is clearly of another kind than these.
 pub(crate) fn refuse_others(path: &Path, accepted: &[FileKind]) -> CommandResult<()> {
     let mut head = Vec::new();
-    // What cannot be read is reported by whoever needs it.
+    // What cannot be read is reported by the code that needs it.
     let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     if !is_file || File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head)).is_err() {
         return Ok(());

@@ -22,11 +22,8 @@ mod experiment;
 mod explain;
 mod export;
 mod failure;
-<<<<<<< HEAD
-mod generator;
-=======
 mod file_kind;
->>>>>>> 620f990f (plimsoll: files of the wrong kind are named in one line; of TOML only the first error)
+mod generator;
 mod grpc;
 mod http;
 #[cfg(feature = "full")]

@@ -226,14 +226,14 @@ impl DocumentRow {
         DocumentRow { label: label.into(), note: String::new(), cells: cells.collect() }
     }
 
-    /// The same, whose first cell is a verdict in a word.
+    /// The same, whose first cell is a verdict.
     pub(crate) fn judged(
         label: impl Into<String>,
-        (word, verdict): (String, Verdict),
+        verdict: DocumentCell,
         cells: impl IntoIterator<Item = String>,
     ) -> DocumentRow {
         let mut row = DocumentRow::new(label, cells);
-        row.cells.insert(0, DocumentCell { text: word, verdict: Some(verdict) });
+        row.cells.insert(0, verdict);
         row
     }
 }

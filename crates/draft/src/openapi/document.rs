@@ -16,7 +16,7 @@ const MAX_REFERENCES: usize = 16;
 pub(super) struct Document<'a> {
     pub(super) name: &'a str,
     pub(super) root: &'a Value,
-    /// How scalars of YAML stand in it where that is not how JSON writes them, by their places.
+    /// How scalars of YAML are written in it where that is not how JSON writes them, by their places.
     texts: &'a BTreeMap<String, String>,
     /// How many more values may be made up: schemas may refer to each other so that a value of them is huge.
     values_left: Cell<usize>,
@@ -31,7 +31,7 @@ impl<'a> Document<'a> {
         Document { name, root: value, texts, values_left: Cell::new(MAX_VALUES) }
     }
 
-    /// A scalar as it stands in the description.
+    /// A scalar as it is written in the description.
     pub(super) fn source_text(&self, pointer: &str, value: &Value) -> String {
         self.texts.get(pointer).cloned().unwrap_or_else(|| value.to_string())
     }

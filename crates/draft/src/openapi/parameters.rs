@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::text::Text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ParameterPlace {
     Path,
     Query,
     Header,
@@ -21,37 +21,37 @@ pub(super) enum Place {
 /// A parameter that is sent.
 pub(super) struct Parameter {
     pub(super) name: String,
-    pub(super) place: Place,
+    pub(super) place: ParameterPlace,
     /// As it is sent, in a query or cookie with its name; or why it cannot be.
     pub(super) written: Result<Text, String>,
     /// Whether the value is the description's own, not one made up of a type.
     pub(super) is_known: bool,
 }
 
-impl Place {
-    fn parse(text: &str) -> Option<Place> {
+impl ParameterPlace {
+    fn parse(text: &str) -> Option<ParameterPlace> {
         Some(match text {
-            "path" => Place::Path,
-            "query" => Place::Query,
-            "header" => Place::Header,
-            "cookie" => Place::Cookie,
+            "path" => ParameterPlace::Path,
+            "query" => ParameterPlace::Query,
+            "header" => ParameterPlace::Header,
+            "cookie" => ParameterPlace::Cookie,
             _ => return None,
         })
     }
 
     fn default_style(self) -> Style {
         match self {
-            Place::Path | Place::Header => Style::Simple,
-            Place::Query | Place::Cookie => Style::Form,
+            ParameterPlace::Path | ParameterPlace::Header => Style::Simple,
+            ParameterPlace::Query | ParameterPlace::Cookie => Style::Form,
         }
     }
 
     fn allows(self, style: Style) -> bool {
         match style {
-            Style::Matrix | Style::Label => self == Place::Path,
-            Style::Simple => matches!(self, Place::Path | Place::Header),
-            Style::Form => matches!(self, Place::Query | Place::Cookie),
-            Style::SpaceDelimited | Style::PipeDelimited | Style::DeepObject => self == Place::Query,
+            Style::Matrix | Style::Label => self == ParameterPlace::Path,
+            Style::Simple => matches!(self, ParameterPlace::Path | ParameterPlace::Header),
+            Style::Form => matches!(self, ParameterPlace::Query | ParameterPlace::Cookie),
+            Style::SpaceDelimited | Style::PipeDelimited | Style::DeepObject => self == ParameterPlace::Query,
         }
     }
 }
@@ -68,18 +68,18 @@ pub(super) fn parameters(operation: &Operation<'_>) -> Result<Vec<Parameter>, Dr
             let pointer = format!("{place}/parameters/{index}");
             let (described, at) = operation.document.resolved(entry, &pointer)?;
             let text = |key| described.get(key).and_then(Value::as_str);
-            let (Some(name), Some(place)) = (text("name"), text("in").and_then(Place::parse)) else {
+            let (Some(name), Some(place)) = (text("name"), text("in").and_then(ParameterPlace::parse)) else {
                 return Err(operation
                     .document
                     .wrong(&pointer, "needs `name`, and `in` as `path`, `query`, `header` or `cookie`"));
             };
-            let is_ignored = place == Place::Header
+            let is_ignored = place == ParameterPlace::Header
                 && ["accept", "content-type", "authorization"].contains(&name.to_ascii_lowercase().as_str());
             if is_ignored || all.iter().any(|known| known.name == name && known.place == place) {
                 continue;
             }
-            let is_required =
-                place == Place::Path || described.get("required").and_then(Value::as_bool) == Some(true);
+            let is_required = place == ParameterPlace::Path
+                || described.get("required").and_then(Value::as_bool) == Some(true);
             let sample = sample::of_described(operation.document, described, &at)?;
             if is_required || sample.is_example {
                 let problem =
@@ -92,10 +92,10 @@ pub(super) fn parameters(operation: &Operation<'_>) -> Result<Vec<Parameter>, Dr
     Ok(all)
 }
 
-fn written(name: &str, place: Place, described: &Value, sample: &Sample) -> Result<Text, String> {
+fn written(name: &str, place: ParameterPlace, described: &Value, sample: &Sample) -> Result<Text, String> {
     let characters = match place {
-        Place::Header => Characters::Plain,
-        Place::Query if described.get("allowReserved").and_then(Value::as_bool) == Some(true) => {
+        ParameterPlace::Header => Characters::Plain,
+        ParameterPlace::Query if described.get("allowReserved").and_then(Value::as_bool) == Some(true) => {
             Characters::Reserved
         }
         _ => Characters::Encoded,

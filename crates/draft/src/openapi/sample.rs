@@ -87,7 +87,7 @@ fn example_of<'v>(
 }
 
 /// A value of the description as its schema types it: where a text is asked for, a number of YAML is the text that
-/// stands there, such as `007`.
+/// is written there, such as `007`.
 fn typed(
     document: &Document<'_>,
     value: &Value,

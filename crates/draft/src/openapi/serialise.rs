@@ -76,7 +76,7 @@ enum Written {
 }
 
 impl Serialisation {
-    /// The parameter as it stands in a path, query, header or cookie: in a query with its name, without `?`. Empty where
+    /// The parameter as it is sent in a path, query, header or cookie: in a query with its name, without `?`. Empty where
     /// the parameter is left out.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::login::{Credentials, with_account};
 use super::operation::{Operation, is_safe};
-use super::parameters::{Parameter, Place, parameters};
+use super::parameters::{Parameter, ParameterPlace, parameters};
 use super::{request_body, responses, security};
 use crate::error::DraftError;
 use crate::plan::{StepDraft, StepState};
@@ -43,17 +43,17 @@ impl Operation<'_> {
         let text = |key| self.operation.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         step.comments.extend(text("summary").or(text("description")).map(str::to_owned));
         step.path = self.path_of(&parameters);
-        let written = |place: Place| {
+        let written = |place: ParameterPlace| {
             let of_place = parameters.iter().filter(move |parameter| parameter.place == place);
             of_place.filter_map(|parameter| Some((parameter, parameter.written.as_ref().ok()?)))
         };
-        for (_, pair) in written(Place::Query).filter(|(_, pair)| !pair.is_empty()) {
+        for (_, pair) in written(ParameterPlace::Query).filter(|(_, pair)| !pair.is_empty()) {
             step.add_query(pair);
         }
-        for (parameter, value) in written(Place::Header) {
+        for (parameter, value) in written(ParameterPlace::Header) {
             step.add_header(&parameter.name, value);
         }
-        for (_, pair) in written(Place::Cookie).filter(|(_, pair)| !pair.is_empty()) {
+        for (_, pair) in written(ParameterPlace::Cookie).filter(|(_, pair)| !pair.is_empty()) {
             step.add_header("cookie", pair);
         }
         let unsendable = request_body::add(self, &mut step, &mut |body| body)?;
@@ -70,7 +70,7 @@ impl Operation<'_> {
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, after)) = after.split_once('}') else { break };
             path.push(&path_text(before));
-            let known = parameters.iter().find(|p| p.place == Place::Path && p.name == name);
+            let known = parameters.iter().find(|p| p.place == ParameterPlace::Path && p.name == name);
             match known.map(|parameter| &parameter.written) {
                 Some(Ok(value)) => path.push(value),
                 _ => path.push_literal("1"),
@@ -89,7 +89,7 @@ impl Operation<'_> {
         }
         let made_up: Vec<&str> = parameters
             .iter()
-            .filter(|p| p.place == Place::Path && !p.is_known)
+            .filter(|p| p.place == ParameterPlace::Path && !p.is_known)
             .map(|p| p.name.as_str())
             .collect();
         let deprecated = self.operation.get("deprecated").and_then(Value::as_bool) == Some(true);

@@ -74,7 +74,7 @@ fn sent_by_curl(command: &str, folder: &Path) -> Received {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let server = thread::spawn(move || serve(listener.accept().unwrap().0));
-    // `-q` ignores the configuration of whoever runs the test.
+    // `-q` ignores the configuration of the account that runs the test.
     let command = command.replacen("curl ", "curl -q ", 1).replace("HOST", &address);
     let status = Command::new("bash")
         .args(["-c", &command])

@@ -45,7 +45,7 @@ impl Files for Beneath {
         if inner.is_absolute() {
             return Err(outside());
         }
-        // Without waiting for whoever writes into a pipe.
+        // Without waiting for a process that writes into a pipe.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         let opened = openat2(&self.folder, inner, flags, Mode::empty(), resolve);

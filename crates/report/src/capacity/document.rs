@@ -5,8 +5,8 @@ use evidence::capacity::{CapacityLevel, LevelVerdict, Recovery, shown_level};
 
 use super::{CapacitySummary, format};
 use crate::document::{
-    Block, Case, ChartBlock, Document, DocumentRow, DocumentTable, Paragraph, ParagraphKind, Section,
-    VerdictBlock,
+    Block, Case, ChartBlock, Document, DocumentCell, DocumentRow, DocumentTable, Paragraph, ParagraphKind,
+    Section, VerdictBlock,
 };
 use crate::html::charts;
 use crate::number;
@@ -77,7 +77,7 @@ fn levels(search: &CapacitySummary) -> Section {
         let values = judgement.slos.iter().zip(&level.medians);
         let values = values.map(|(slo, value)| format::of_slo(slo, *value));
         let last = [format::margin(level), number::rate(level.goodput), level.probes.to_string()];
-        let verdict = (format::verdict(level).to_owned(), verdict);
+        let verdict = DocumentCell { text: format::verdict(level).to_owned(), verdict: Some(verdict) };
         DocumentRow::judged(shown_level(level.level, &judgement.unit), verdict, values.chain(last))
     };
     let heads = heads(search, [("", 0)], [("within the bound by", 1), ("goodput", 2), ("probes", 3)]);

@@ -4,8 +4,8 @@ use evidence::{MetricAnswer, PairOrder};
 
 use super::{ExperimentSummary, PairOfRuns, costs, dots, format};
 use crate::document::{
-    Block, Case, ChartBlock, Document, DocumentRow, DocumentTable, Paragraph, ParagraphKind, Section,
-    VerdictBlock,
+    Block, Case, ChartBlock, Document, DocumentCell, DocumentRow, DocumentTable, Paragraph, ParagraphKind,
+    Section, VerdictBlock,
 };
 use crate::html::charts::Chart;
 use crate::number;
@@ -62,7 +62,8 @@ fn metrics(all: &[MetricAnswer]) -> Section {
             format::deviation(metric),
             format::smallest_visible(metric),
         ];
-        let verdict = (metric.verdict.to_string(), metric.verdict.verdict());
+        let verdict =
+            DocumentCell { text: metric.verdict.to_string(), verdict: Some(metric.verdict.verdict()) };
         DocumentRow { note: metric.of.clone(), ..DocumentRow::judged(&metric.name, verdict, cells) }
     };
     let table = DocumentTable::new("metric", heads, all.iter().map(row));
