@@ -23,14 +23,7 @@ impl<'a> Browser<'a> {
     }
 
     #[track_caller]
-    fn send(
-        &mut self,
-        status: &str,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: (&str, &str),
-    ) -> Message {
+    fn send(&mut self, status: &str, request: &str, headers: &[(&str, &str)], body: (&str, &str)) -> Message {
         let mut headers: Vec<(String, String)> =
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         if !self.cookies.is_empty() {
@@ -43,25 +36,24 @@ impl<'a> Browser<'a> {
         }
         let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let text = format!(
-            "{method} {path} HTTP/1.1\r\nhost: shop\r\n{lines}content-length: {}\r\n\r\n{}",
+            "{request} HTTP/1.1\r\nhost: shop\r\n{lines}content-length: {}\r\n\r\n{}",
             body.1.len(),
             body.1
         );
         self.stream.get_mut().write_all(text.as_bytes()).unwrap();
         let response = Message::read(&mut self.stream).unwrap();
-        assert_eq!(response.line.1, status, "{method} {path}");
+        assert_eq!(response.line.1, status, "{request}");
         for (_, value) in response.headers.iter().filter(|(name, _)| name == "set-cookie") {
             let (cookie, value) = value.split(';').next().unwrap().split_once('=').unwrap();
             self.cookies.push((cookie.to_owned(), value.to_owned()));
         }
-        self.record(method, path, &headers, body, &response);
+        self.record(request, &headers, body, &response);
         response
     }
 
     fn record(
         &mut self,
-        method: &str,
-        path: &str,
+        request: &str,
         headers: &[(String, String)],
         body: (&str, &str),
         response: &Message,
@@ -69,6 +61,7 @@ impl<'a> Browser<'a> {
         let named = |headers: &[(String, String)]| -> Value {
             headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
         };
+        let (method, path) = request.split_once(' ').unwrap();
         let status: u16 = response.line.1.parse().unwrap();
         let mut entry = json!({
             "startedDateTime": format!("2026-01-31T12:00:{:02}.000Z", self.entries.len()), "time": 999.0,
@@ -95,25 +88,27 @@ fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
 /// A visit from the login to an order.
 fn visit(shop: &Shop) -> String {
     let mut browser = Browser::new(shop);
-    let page = browser.send("200", "GET", "/login", &[], ("", ""));
+    let page = browser.send("200", "GET /login", &[], ("", ""));
     let csrf = between(&page.body, "name=\"csrf\" value=\"", "\"");
     let csrf = csrf.replace('+', "%2B").replace('/', "%2F").replace('=', "%3D");
     let form = format!("csrf={csrf}&user=me%40shop.test&password={PASSWORD}");
-    let logged_in = browser.send("302", "POST", "/login", &[], ("application/x-www-form-urlencoded", &form));
-    let account = browser.send("200", "GET", logged_in.header("location").unwrap(), &[], ("", ""));
+    let logged_in = browser.send("302", "POST /login", &[], ("application/x-www-form-urlencoded", &form));
+    let account =
+        browser.send("200", &format!("GET {}", logged_in.header("location").unwrap()), &[], ("", ""));
     let api = format!("Bearer {}", between(&account.body, "\"apiToken\":\"", "\""));
     let token = between(&account.body, "content=\"", "\"").to_owned();
     let headers = [("authorization", api.as_str()), ("x-csrf-token", token.as_str())];
-    let cart = browser.send("201", "POST", "/api/cart", &headers, ("application/json", "{}"));
+    let cart = browser.send("201", "POST /api/cart", &headers, ("application/json", "{}"));
     let cart: Value = serde_json::from_str(&cart.body).unwrap();
     let (id, key) = (&cart["cart"]["id"], cart["cart"]["key"].as_str().unwrap());
     let line = format!("{{\"cart_id\": {id}, \"key\": \"{key}\", \"item\": 7, \"count\": 2}}");
-    browser.send("200", "PUT", &format!("/api/cart/{id}/lines"), &headers[..1], ("application/json", &line));
+    browser.send("200", &format!("PUT /api/cart/{id}/lines"), &headers[..1], ("application/json", &line));
     let parts =
         format!("--XX\r\nContent-Disposition: form-data; name=\"token\"\r\n\r\n{token}\r\n--XX--\r\n");
     let checkout = format!("/cart/{id}/checkout");
-    let ordered = browser.send("303", "POST", &checkout, &[], ("multipart/form-data; boundary=XX", &parts));
-    browser.send("200", "GET", ordered.header("location").unwrap(), &[], ("", ""));
+    let ordered =
+        browser.send("303", &format!("POST {checkout}"), &[], ("multipart/form-data; boundary=XX", &parts));
+    browser.send("200", &format!("GET {}", ordered.header("location").unwrap()), &[], ("", ""));
     browser.recording()
 }
 
