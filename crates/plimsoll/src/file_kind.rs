@@ -29,14 +29,14 @@ impl FileKind {
         if head.starts_with(b"SQLite format 3\0") {
             return Some(FileKind::RunFile);
         }
-        if import::recognise(&head[..head.len().min(import::HEAD_BYTES)]).is_ok() {
+        if has_results(head) {
             return Some(FileKind::Results);
         }
         let text = String::from_utf8_lossy(head);
         let text = text.trim_start_matches('\u{feff}').trim_start();
         let has_line = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
         let has_all = |words: &[&str]| words.iter().all(|word| text.contains(word));
-        if draft::is_curl(text) {
+        if is_curl(text) {
             Some(FileKind::CurlCommands)
         } else if text.starts_with('{') {
             let is_description = has_all(&["\"openapi\"", "\"paths\""]);
@@ -108,6 +108,29 @@ pub(crate) fn refuse_others(path: &Path, accepted: &[FileKind]) -> CommandResult
         }
         _ => Ok(()),
     }
+}
+
+/// Whether an importer takes it.
+#[cfg(feature = "full")]
+fn has_results(head: &[u8]) -> bool {
+    import::recognise(&head[..head.len().min(import::HEAD_BYTES)]).is_ok()
+}
+
+#[cfg(feature = "full")]
+fn is_curl(text: &str) -> bool {
+    draft::is_curl(text)
+}
+
+/// Without imports there is no verb to send it to.
+#[cfg(not(feature = "full"))]
+fn has_results(_: &[u8]) -> bool {
+    false
+}
+
+/// Without drafts there is no verb to send it to.
+#[cfg(not(feature = "full"))]
+fn is_curl(_: &str) -> bool {
+    false
 }
 
 #[cfg(test)]
