@@ -235,8 +235,8 @@ mod tests {
         );
         check_one(
             path,
-            "const S: &str = r#\"\ncurl x\n\"#;\nfn f() { folder.write(\"a.sh\", S); }",
-            &[(4, "curl")],
+            "const S: &str = r#\"\nwget x\n\"#;\nfn f() { folder.write(\"a.sh\", S); }",
+            &[(4, "wget")],
         );
         check_one(
             path,
