@@ -57,12 +57,13 @@ impl ArrivalSource {
         program.shape.load().filter(is_open).map(source).collect()
     }
 
-    /// One arrival at `start`, whose iteration may take as long as it does.
+    /// One arrival at `start`, whose iteration may take as long as it does, also where the load is drained meanwhile.
     pub(crate) fn once(start: Instant) -> ArrivalSource {
         let slots = VuSlots::new(&ONCE, start, &ScenarioShare::whole()).expect("it is a closed model");
         let end = start + ONCE.duration();
         let model = LoadModel::Closed(slots);
-        let mut source = ArrivalSource { model, start, end, graceful_stop: Duration::ZERO, next: None };
+        let graceful_stop = ONCE.duration();
+        let mut source = ArrivalSource { model, start, end, graceful_stop, next: None };
         source.look_ahead();
         source
     }

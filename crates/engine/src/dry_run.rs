@@ -95,7 +95,7 @@ impl DryRun {
         DryRun::timed(program, Clock::starting_in(Duration::ZERO), Control::new())
     }
 
-    /// The same by the clock of a run whose load is over; it ends at once when `control` says so.
+    /// The same by the clock of a run whose load is over; `control` ends it when it abandons the run.
     pub fn timed(program: impl Into<Arc<Program>>, clock: Clock, control: Control) -> DryRun {
         DryRun { program: program.into(), clock, control, exchanges: Vec::new() }
     }

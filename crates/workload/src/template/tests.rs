@@ -77,7 +77,7 @@ fn errors_are_reported_with_their_place() {
 
 #[test]
 fn a_value_can_be_percent_encoded() {
-    let template = Template::parse("q=${token | url}&x=${env.A|url}").expect("it is a template");
+    let template = Template::parse("q=${token | url}&x=${env.A | url}").expect("it is a template");
     assert_eq!(template.parts()[1], Part::UrlValue(Value::Variable("token".to_owned())));
     assert_eq!(template.parts()[3].source(), "${env.A | url}");
     let mut out = Vec::new();
