@@ -63,7 +63,7 @@ impl Json {
         }
     }
 
-    /// It as a text that is no JSON: of a text its characters, of all others JSON.
+    /// It as a text that is not JSON: of a text its characters, of all others JSON.
     pub(crate) fn plain(&self) -> Text {
         match self {
             Json::Text(text) => text.clone(),

@@ -36,7 +36,7 @@ impl RowKey {
         RowKey { endpoint: endpoint.into(), ..self.clone() }
     }
 
-    /// Whether an objective with this filter counts the row. The run's setup and its teardown are no load.
+    /// Whether an objective with this filter counts the row. The run's setup and its teardown are not load.
     pub fn matches(&self, filter: &Filter) -> bool {
         is_any_or(filter.phase.as_ref(), &self.phase)
             && !Key::is_beside_load(&self.phase)

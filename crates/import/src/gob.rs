@@ -77,7 +77,7 @@ impl Decoder {
     }
 
     /// The fields of a value, or nothing of a definition.
-    #[allow(clippy::option_option, reason = "none: it is malformed; some none: it is no value")]
+    #[allow(clippy::option_option, reason = "none: it is malformed; some none: it is not a value")]
     fn message(&mut self, message: &mut Bytes<'_>) -> Option<Option<BTreeMap<String, GobValue>>> {
         let id = message.int()?;
         if id < 0 {

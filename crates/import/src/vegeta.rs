@@ -84,7 +84,7 @@ pub(crate) fn csv(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result
     hits(input, receiver, |line| {
         let text = std::str::from_utf8(line).map_err(|_| LineError::Malformed("not UTF-8".to_owned()))?;
         row(&crate::csv::fields(text, ','))
-            .ok_or_else(|| LineError::Malformed(format!("{} is no row of vegeta", quoted(text))))
+            .ok_or_else(|| LineError::Malformed(format!("{} is not a row of vegeta", quoted(text))))
     })
 }
 

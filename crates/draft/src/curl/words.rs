@@ -31,7 +31,8 @@ fn only_curl(mut commands: Vec<SplitCommand>) -> Result<Vec<SplitCommand>, (usiz
     for (line, words) in &commands {
         if !matches!(words[0].as_str(), "curl" | "curl.exe") {
             let shown: String = words[0].chars().take(40).collect();
-            let problem = format!("`{shown}` is no curl command; a file of commands has curl commands only");
+            let problem =
+                format!("`{shown}` is not a curl command; a file of commands has curl commands only");
             return Err((*line, problem));
         }
     }

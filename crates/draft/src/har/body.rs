@@ -30,7 +30,7 @@ pub(super) fn of_request(data: &PostData, place: &str) -> Result<RecordedBody, D
                 .map_err(|error| DraftError::at(format!("{at}.text"), format!("is not base64: {error}")))?;
             match String::from_utf8(bytes) {
                 Ok(text) => Ok(RecordedBody::Text(text)),
-                Err(_) => unsendable("its body is no text, and bodies of a plan are"),
+                Err(_) => unsendable("its body is not text, and bodies of a plan are"),
             }
         }
         // Where a browser could not write a byte, it wrote this character.

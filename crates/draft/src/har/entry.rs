@@ -105,7 +105,7 @@ pub(super) struct Recorded {
 /// All entries that were requests of the page, in the order in which they began.
 pub(super) fn read(name: &str, value: &Value, left_out: &mut LeftOut) -> Result<Vec<Recorded>, DraftError> {
     let entries = value.pointer("/log/entries").and_then(Value::as_array);
-    let entries = entries.ok_or_else(|| DraftError::at(format!("{name}: log.entries"), "is no list"))?;
+    let entries = entries.ok_or_else(|| DraftError::at(format!("{name}: log.entries"), "is not a list"))?;
     let mut all = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         let place = format!("{name}: log.entries[{index}]");
@@ -122,10 +122,9 @@ pub(super) fn read(name: &str, value: &Value, left_out: &mut LeftOut) -> Result<
             continue;
         }
         let at = |field: &str| format!("{place}.{field}");
-        let started: Timestamp = entry
-            .started_date_time
-            .parse()
-            .map_err(|_| DraftError::at(at("startedDateTime"), "is no time as `2026-01-31T12:00:00.000Z`"))?;
+        let started: Timestamp = entry.started_date_time.parse().map_err(|_| {
+            DraftError::at(at("startedDateTime"), "is not a time such as `2026-01-31T12:00:00.000Z`")
+        })?;
         let url = split(&entry.request.url).map_err(|why| DraftError::at(at("request.url"), why))?;
         let took = Duration::try_from_secs_f64(entry.time.unwrap_or_default().max(0.0) / 1000.0);
         let ended = started.checked_add(took.unwrap_or_default()).unwrap_or(started);

@@ -31,7 +31,7 @@ impl LeftOut {
             ));
         }
         if self.not_sent > 0 {
-            notes.push(format!("{} entries are no requests over HTTP with a response", self.not_sent));
+            notes.push(format!("{} entries are not requests over HTTP with a response", self.not_sent));
         }
         if self.cached > 0 {
             notes.push(format!(

@@ -69,7 +69,7 @@ fn add_scheme(
             let value = variables.text(key_name, name, &meaning);
             step.add_header("cookie", &Text::literal(key_name).and("=").then(&value));
         }
-        ("apiKey", _, place) => return Err(format!("`{place}` is no place for an API key")),
+        ("apiKey", _, place) => return Err(format!("`{place}` is not a place for an API key")),
         ("http", "basic", _) => step.auth = Some(basic(variables)),
         ("mutualTLS", ..) => {
             step.comments.push(

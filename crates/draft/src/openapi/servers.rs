@@ -38,7 +38,10 @@ pub(super) fn base_url(
     };
     let parts = split(&url).map_err(|why| DraftError::at(place.clone(), why))?;
     if parts.path.contains(['?', '$', '{']) {
-        return Err(DraftError::at(place, format!("`{url}` is no base URL: give one with `--server URL`")));
+        return Err(DraftError::at(
+            place,
+            format!("`{url}` is not a base URL: give one with `--server URL`"),
+        ));
     }
     Ok(format!("{}{}", parts.origin, parts.path.trim_end_matches('/')))
 }

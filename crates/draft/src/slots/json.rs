@@ -24,7 +24,7 @@ pub(crate) enum LeafKind {
 /// The deepest nesting that is looked into.
 const MAX_DEPTH: usize = 64;
 
-/// All leaves of `text` in order; nothing where it is no JSON.
+/// All leaves of `text` in order; nothing where it is not JSON.
 pub(crate) fn leaves(text: &str) -> Vec<JsonLeaf> {
     // What serde has accepted needs no checks here.
     if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {

@@ -136,7 +136,7 @@ fn a_draft_is_the_same_each_time() {
     assert_eq!(drafted(&shop()), drafted(&shop()));
 }
 
-/// What a user typed may come back in a response; it is no value of the response's.
+/// What a user typed may come back in a response; it is not a value of the response's.
 #[test]
 fn what_a_request_sent_first_is_not_extracted() {
     let echo = Made { response: ("application/json", "{\"q\":\"blue-shirt-42\"}"), ..NOTHING };
@@ -216,7 +216,7 @@ fn bodies_of_all_kinds_are_sent_as_they_were() {
                     name=\"f\"; filename=\"b.txt\"\r\nContent-Type: text/plain\r\n\r\ntext\r\n--XX--\r\n";
     assert_eq!((body.as_str(), content_type.as_str()), (expected, kind));
     for (post_data, part) in [
-        (json!({"mimeType": "image/png", "encoding": "base64", "text": "/9j/4A=="}), "no text"),
+        (json!({"mimeType": "image/png", "encoding": "base64", "text": "/9j/4A=="}), "its body is not text"),
         (json!({"mimeType": kind, "params": [{"name": "f", "fileName": "b.txt"}]}), "without its files"),
         (json!({"mimeType": kind, "text": "--XX\r\n\u{fffd}PNG"}), "has lost"),
     ] {
@@ -248,5 +248,5 @@ fn repeated_headers_are_one_and_cached_entries_none() {
     assert_eq!(steps[0].expect.status, [404], "a refusal that was recorded is expected");
     let notes = draft.notes.join("\n");
     assert!(notes.contains("1 requests were answered by the browser's cache"), "{notes}");
-    assert!(notes.contains("1 entries are no requests"), "{notes}");
+    assert!(notes.contains("1 entries are not requests"), "{notes}");
 }

@@ -248,7 +248,7 @@ mod tests {
             assert_eq!(changed, [at - 1, at, at + 1]);
             assert_eq!(after[at], found.compilers.evaluate as usize);
             assert_eq!((found.regexp_at, after[at - 1]), (at - 1, found.compilers.regexp as usize));
-            // What is inside a word that is no pointer, right behind the seed of hashes.
+            // What is inside a word that is not a pointer, right behind the seed of hashes.
             let left = found.exchange_calls_left(context, 3);
             assert_eq!((left, content::<c_int, _>(runtime, context)[found.calls_left_at]), (0, 3));
             q::JS_FreeContext(context);

@@ -53,7 +53,7 @@ fn statuses_of(item: &Item<'_>) -> Vec<u16> {
         Some(class) => (class * 100..class * 100 + 100).collect(),
         None => {
             item.wrong(format!(
-                "`{text}` is no class of statuses: `\"2XX\"` is one, and a status is a number"
+                "`{text}` is not a class of statuses: `\"2XX\"` is one, and a status is a number"
             ));
             Vec::new()
         }

@@ -86,7 +86,7 @@ impl<D: Design> Record<D> {
             return Err(Failure::usage(anyhow!("{at} is longer than {MAX_BYTES} bytes")));
         }
         let list: Record<D> = serde_json::from_str(&text)
-            .with_context(|| format!("{at} is no list of the runs of {what}"))
+            .with_context(|| format!("{at} is not a list of the runs of {what}"))
             .map_err(Failure::usage)?;
         list.check().map_err(|wrong| Failure::usage(anyhow!("{at}: {wrong}")))?;
         Ok(list)

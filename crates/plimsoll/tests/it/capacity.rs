@@ -197,7 +197,7 @@ fn a_list_of_probes_from_others_names_no_file_elsewhere() {
         )
     };
     for (list, message) in [
-        ("{".to_owned(), "is no list of the runs of a capacity search"),
+        ("{".to_owned(), "is not a list of the runs of a capacity search"),
         (list("ab", "a.plimsoll", "1"), "a list of kind `ab`"),
         (list("capacity", "../plan.toml", "1"), "cannot be one of its runs"),
         (list("capacity", "a.plimsoll", "-1"), "a level is above 0"),

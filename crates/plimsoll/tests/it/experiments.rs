@@ -217,8 +217,8 @@ fn a_list_that_cannot_be_read_is_refused() {
     let folder = TestFolder::new("");
     fs::create_dir(folder.path("out.ab")).unwrap();
     for (list, message) in [
-        ("{", "is no list of the runs of an experiment"),
-        ("{\"version\": 1}", "is no list of the runs of an experiment"),
+        ("{", "is not a list of the runs of an experiment"),
+        ("{\"version\": 1}", "is not a list of the runs of an experiment"),
     ] {
         folder.write("out.ab/experiment.json", list);
         folder.plimsoll(&["ab", "--judge", "out.ab"]).exits_with(2).stderr_contains(&[message]);
