@@ -79,21 +79,20 @@ impl Fold {
         let whole = || run.histogram(id, run.whole());
         let is_success = key.outcome.is_none_or(|outcome| outcome == Outcome::Ok);
         match key.metric {
-            Metric::ResponseTime | Metric::MovedResponseTime | Metric::IterationTime => {
+            Metric::ResponseTime => {
                 let by_second = run.histograms(id, run.whole())?;
-                let mut all = Histogram::new();
-                for (second, times) in &by_second {
-                    all.merge(times);
-                    self.add_ended(key, *second, times.count());
-                    self.add_answers(key, *second, times.count());
-                }
-                match key.metric {
-                    Metric::IterationTime => self.add_iteration_times(key, &all),
-                    _ => {
-                        self.requests.insert(id, all.count());
-                        self.add_response_times(key, &all);
-                    }
-                }
+                by_second.iter().for_each(|(second, times)| self.add_answers(key, *second, times.count()));
+                let all = self.add_all_ended(key, &by_second);
+                self.requests.insert(id, all.count());
+                self.add_response_times(key, &all);
+            }
+            Metric::MovedResponseTime => {
+                let moved = self.add_all_ended(key, &run.histograms(id, run.whole())?);
+                self.requests.insert(id, moved.count());
+            }
+            Metric::IterationTime => {
+                let all = self.add_all_ended(key, &run.histograms(id, run.whole())?);
+                self.add_iteration_times(key, &all);
             }
             Metric::ServiceTime => self.add_service_times(key, &whole()?),
             Metric::FirstMessageTime if is_success => self.row(key).first_message.merge(&whole()?),
@@ -156,12 +155,22 @@ impl Fold {
         }
     }
 
+    /// Counts times of each second as what ended; all of them together.
+    fn add_all_ended(&mut self, key: &Key, by_second: &[(u32, Histogram)]) -> Histogram {
+        let mut all = Histogram::new();
+        for (second, times) in by_second {
+            all.merge(times);
+            self.add_ended(key, *second, times.count());
+        }
+        all
+    }
+
     /// Counts responses by second. Evidence after the last second of a run cannot come from a sound archive and is ignored.
     fn add_answers(&mut self, key: &Key, second: u32, count: u64) {
         let Some(counts) = self.seconds.get_mut(second as usize) else { return };
-        match (key.metric, key.outcome.unwrap_or(Outcome::Ok)) {
-            (Metric::ResponseTime, Outcome::Ok) => counts.ok += count,
-            (Metric::ResponseTime, outcome) if outcome.is_failure() => counts.failed += count,
+        match key.outcome.unwrap_or(Outcome::Ok) {
+            Outcome::Ok => counts.ok += count,
+            outcome if outcome.is_failure() => counts.failed += count,
             _ => {}
         }
     }
@@ -176,9 +185,6 @@ impl Fold {
     }
 
     fn add_response_times(&mut self, key: &Key, times: &Histogram) {
-        if key.metric == Metric::MovedResponseTime {
-            return;
-        }
         let outcome = key.outcome.unwrap_or(Outcome::Ok);
         let row = self.row(key);
         *row.outcomes.entry(outcome).or_default() += times.count();
@@ -378,3 +384,6 @@ fn add(to: &mut Option<u64>, n: u64) {
 fn tag(key: &Key, name: &str) -> Name {
     key.tags.get(name).cloned().unwrap_or_else(|| "".into())
 }
+
+#[cfg(test)]
+mod tests;

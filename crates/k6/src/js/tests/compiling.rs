@@ -21,6 +21,17 @@ fn statements(count: usize) -> String {
     )
 }
 
+/// Has the script end when it was asked more often than so whether it goes on; how often it was.
+fn end_after(runtime: &Runtime, most: u32) -> Rc<Cell<u32>> {
+    let slices = Rc::new(Cell::new(0));
+    let counted = slices.clone();
+    runtime.on_slice(move || {
+        counted.set(counted.get() + 1);
+        if counted.get() > most { Slice::End } else { Slice::Continue }
+    });
+    slices
+}
+
 /// A way to compile the global `text`, after which the value is 7.
 const WAYS: [(&str, &str); 8] = [
     ("eval", "(0, eval)(text + '; 7')"),
@@ -163,12 +174,7 @@ fn evaluated_code_is_limited() {
         let script = script.replace("constructor(text)", "constructor(text)().next?.()");
         let runtime = runtime(Vec::new());
         let context = context(&runtime);
-        let slices = Rc::new(Cell::new(0));
-        let counted = slices.clone();
-        runtime.on_slice(move || {
-            counted.set(counted.get() + 1);
-            if counted.get() > 1000 { Slice::End } else { Slice::Continue }
-        });
+        let slices = end_after(&runtime, 1000);
         let result = context.enter(|scope| {
             let text = format!("{fill} var unused");
             scope.globals().set("text", &scope.string(&text)).unwrap();
@@ -242,12 +248,7 @@ fn a_script_that_only_evaluates_is_interrupted() {
     ] {
         let runtime = runtime(Vec::new());
         let context = context(&runtime);
-        let slices = Rc::new(Cell::new(0));
-        let counted = slices.clone();
-        runtime.on_slice(move || {
-            counted.set(counted.get() + 1);
-            if counted.get() > 2 { Slice::End } else { Slice::Continue }
-        });
+        let slices = end_after(&runtime, 2);
         let script = script.replace("eval('x =')", "try { eval('x =') } catch { }");
         assert_eq!(evaluated(&context, &script), "!InternalError: interrupted", "{script}");
         assert_eq!(slices.get(), 3, "{script}");
