@@ -1,5 +1,7 @@
 //! Folds of runs that were filled by hand; each number follows from what was filled in.
 
+use std::time::Duration;
+
 use evidence::memory::MemoryRun;
 use workload::Phase;
 
