@@ -1,4 +1,4 @@
-//! What a file is that was given in place of another: one sentence, and the command that takes it.
+//! Recognises files of the wrong kind: one sentence says what the file is and which command takes it.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -90,7 +90,7 @@ fn is_table(text: &str) -> bool {
     columns(first) > 1 && !has_syntax(first) && lines.all(|line| columns(line) == columns(first))
 }
 
-/// The most of a file that shows what it is.
+/// How much of a file is read to recognise it.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// Refuse the file at `path` if it is clearly of another kind than these.
@@ -110,7 +110,7 @@ pub(crate) fn refuse_others(path: &Path, accepted: &[FileKind]) -> CommandResult
     }
 }
 
-/// Whether an importer takes it.
+/// Whether an importer reads it.
 #[cfg(feature = "full")]
 fn has_results(head: &[u8]) -> bool {
     import::recognise(&head[..head.len().min(import::HEAD_BYTES)]).is_ok()

@@ -16,46 +16,46 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use terminal::terminal;
 
-/// Something that is reported in every form.
+/// A result that has a report in every form.
 pub trait Reported {
-    /// What its report says.
+    /// Its report, apart from the form.
     fn document(&self) -> Document;
 
-    /// It as indented JSON with a versioned schema, without a trailing newline.
+    /// The result as indented JSON with a versioned schema, without a trailing newline.
     fn json(&self) -> String;
 }
 
 /// A report.
 #[derive(Debug)]
 pub struct Document {
-    /// The name of what it is about.
+    /// The name of the run or experiment.
     pub(crate) name: String,
     /// Its title on a page.
     pub(crate) title: String,
     /// The verdict, or another word where there is none.
     pub(crate) verdict: VerdictBlock,
-    /// What it is about and what it rests on.
+    /// What was compared or searched, and the basis of the result.
     pub(crate) facts: Vec<Paragraph>,
     pub(crate) sections: Vec<Section>,
-    /// What a test suite says of the whole, besides its verdict.
+    /// Properties of the test suite in JUnit.
     pub(crate) properties: Vec<(&'static str, String)>,
-    /// The cases of a test suite besides the whole.
+    /// Test cases in JUnit besides that of the whole.
     pub(crate) cases: Vec<Case>,
-    /// What a page says at its end.
+    /// The footer of a page.
     pub(crate) footer: &'static str,
 }
 
 /// The verdict.
 #[derive(Debug)]
 pub(crate) struct VerdictBlock {
-    /// Nothing was to be decided without one.
+    /// None where nothing was to be decided.
     pub(crate) verdict: Option<Verdict>,
     /// The word.
     pub(crate) word: String,
     /// The answer, if it is more than the verdict.
     pub(crate) answer: Option<String>,
     pub(crate) because: String,
-    /// What the whole is called as a test.
+    /// The name of the whole as a test case in JUnit.
     pub(crate) case: &'static str,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Section {
     pub(crate) heading: String,
     /// What follows the heading.
     pub(crate) note: String,
-    /// Whether it has its heading on a page alone.
+    /// Whether only a page shows its heading.
     pub(crate) is_unheaded: bool,
     pub(crate) blocks: Vec<Block>,
 }
@@ -78,7 +78,7 @@ pub(crate) enum Block {
     Paragraph(Paragraph),
     Table(DocumentTable),
     Findings(Findings),
-    /// On a page alone.
+    /// Only on a page.
     Chart(ChartBlock),
 }
 
@@ -90,20 +90,20 @@ pub(crate) struct Paragraph {
     pub(crate) kind: ParagraphKind,
 }
 
-/// What a paragraph is to its reader.
+/// The role of a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ParagraphKind {
-    /// It says something of the result.
+    /// Part of the result.
     Plain,
-    /// It says on what the result rests.
+    /// The basis of the result.
     Basis,
-    /// It restricts the result.
+    /// A restriction of the result.
     Notice,
-    /// It explains what is beside it, on a page alone.
+    /// An explanation, only on a page.
     Hint,
-    /// One of a list.
+    /// An item of a list.
     Item,
-    /// Lines as they are.
+    /// Preformatted lines.
     Code,
 }
 

@@ -1,4 +1,4 @@
-//! What QuickJS allocates with: the system's functions, after the limit of the heap was asked.
+//! QuickJS's allocator: the system's functions, which the limit of the heap may refuse or must grant.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::ffi::c_void;
@@ -16,11 +16,11 @@ unsafe extern "C" {
 
 /// Decides about what is allocated.
 pub(super) trait Watch {
-    /// So much is asked for, zeroed; whether it is refused.
+    /// Whether a zeroed allocation of `size` bytes is refused.
     fn refuses_zeroed(&self, size: usize) -> bool;
-    /// So much is asked for; whether it is refused.
+    /// Whether an allocation of `size` bytes is refused.
     fn refuses(&self, size: usize) -> bool;
-    /// Whether it would not be seen that there is none.
+    /// Whether QuickJS might not notice a failed allocation, so that none may fail.
     fn must_grant(&self) -> bool;
 }
 
@@ -66,7 +66,7 @@ unsafe extern "C" fn freed(_: *mut c_void, at: *mut c_void) {
     unsafe { free(at) }
 }
 
-/// Memory; the process ends where there is none and that would not be seen.
+/// Memory. The process ends if the system has none and QuickJS might not notice.
 fn granted(watch: &impl Watch, size: usize, from_system: impl FnOnce(usize) -> *mut c_void) -> *mut c_void {
     if watch.refuses(size) {
         return std::ptr::null_mut();

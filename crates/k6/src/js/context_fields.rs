@@ -39,7 +39,7 @@ pub(super) struct Compilers {
     pub(super) regexps: [Native; 2],
 }
 
-/// Where the fields are.
+/// The places of these fields.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ContextFields {
     /// What QuickJS compiles with.
@@ -88,7 +88,7 @@ impl ContextFields {
         unsafe { ptr::replace(context.cast::<c_int>().add(self.calls_left_at), calls) }
     }
 
-    /// Where the fields are; none where what is found is not one place each.
+    /// Finds the fields; none unless exactly one place matches for each.
     ///
     /// # Safety
     /// The runtime is alive, and `whole` a context of it with all of the language.
@@ -135,7 +135,7 @@ unsafe fn regexp_functions(context: *mut q::JSContext) -> [q::JSValue; 2] {
     }
 }
 
-/// The only one of these places; none where there is none or more than one.
+/// The place, if there is exactly one.
 pub(super) fn only(mut places: impl Iterator<Item = usize>) -> Option<usize> {
     let place = places.next()?;
     places.next().is_none().then_some(place)
@@ -153,7 +153,7 @@ unsafe fn content<T: Copy, U>(runtime: *mut q::JSRuntime, of: *mut U) -> Vec<T> 
     }
 }
 
-/// The only word that this changes of a context without it, from null; and what it is then.
+/// The only word of a raw context that `add` changes from null, with its new value.
 ///
 /// # Safety
 /// The runtime is alive; `add` adds to the context that it is given.
@@ -176,7 +176,7 @@ unsafe fn find_set(
     }
 }
 
-/// The only word of a function that is its native one.
+/// The only word of a function object that is its native function.
 ///
 /// # Safety
 /// Runtime and context are alive.

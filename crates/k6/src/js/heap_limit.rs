@@ -1,9 +1,9 @@
 //! The limit of a heap, and what it does while QuickJS compiles.
 //!
-//! QuickJS does not look whether the buffer of what it compiles could grow: where that was refused, it reads operands that were never
-//! written. So nothing that it compiles with is refused. What exceeds the limit meanwhile ends the compilation at the next token: the
-//! parser then finds the stack at its end, which it does look for. Code of a script never runs so: QuickJS asks before it calls
-//! any whether the script is interrupted, and the limit is back in force when it is answered.
+//! QuickJS does not check whether the buffer for bytecode could grow: after a refused allocation it reads operands that were never
+//! written. So no allocation is refused while it compiles. Once the limit is exceeded, the compilation ends at the next token: the
+//! stack limit is set so that the parser's own check for a stack overflow fails. Code of a script never runs in this state: before
+//! QuickJS calls any, it polls for an interrupt, and the answer to that puts the limit back in force.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -16,8 +16,8 @@ use super::allocation::{self, Watch};
 use super::context_fields::Compilers;
 use super::fields::{Fields, fields};
 
-/// More than the names of a regular expression's groups take, of which QuickJS does not see that they were refused: there are at
-/// most 255, of at most 127 bytes.
+/// Larger than the buffer for the names of a regular expression's groups, whose growth QuickJS does not check: at most 255 names of
+/// at most 127 bytes.
 const UNCHECKED_BYTES: usize = 64 << 10;
 
 /// The limit of one heap.
@@ -200,7 +200,7 @@ impl HeapLimit {
         self.compilation.get().is_some_and(|compilation| compilation.stack_limit.is_some())
     }
 
-    /// Note that this much more is asked for.
+    /// Notes that `size` more bytes are requested.
     fn growing(&self, size: usize) {
         let Some(mut compilation) = self.compilation.get() else { return };
         // SAFETY: the runtime is alive while it compiles.
@@ -251,13 +251,13 @@ impl HeapLimit {
 }
 
 impl Watch for HeapLimit {
-    /// QuickJS makes functions so, and sees that it cannot: it makes no more of them once the limit is exceeded.
+    /// QuickJS allocates functions in this way and checks the result, so that these may be refused once the limit is exceeded.
     fn refuses_zeroed(&self, size: usize) -> bool {
         self.growing(size);
         self.is_exceeded()
     }
 
-    /// The parts of QuickJS that compile regular expressions see it where it is much.
+    /// The compiler of regular expressions checks large allocations.
     fn refuses(&self, size: usize) -> bool {
         self.growing(size);
         let is_in_regexp = |compilation: Compilation| compilation.is_in_regexp;

@@ -1,4 +1,4 @@
-//! What one kind of experiment is: which runs it makes, what they show, and how they are judged.
+//! The part of an experiment that differs by kind: which runs it makes, how they are measured and how they are judged.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,28 +13,28 @@ use super::slot::{MadeRun, SlotPlan};
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::sha256_hex;
 
-/// One kind of experiment. The value is what the list on disk contains of it, with which its runs are judged again; what else
-/// is needed to make them is its subject.
+/// One kind of experiment. The value is stored in the list of runs, and suffices to judge these again; making more of them also
+/// needs the subject.
 pub(crate) trait Design: Serialize + DeserializeOwned {
-    /// What it is called.
+    /// The words for it.
     const TERMS: Terms;
-    /// What its runs are made of.
+    /// What it needs to make runs.
     type Subject;
-    /// Which of its runs one is.
+    /// The position of a run among its runs.
     type RunPlace: RunPlace;
-    /// The runs of a step, measured.
+    /// The measurements of one step.
     type Step;
-    /// What its steps say together.
+    /// The judgement on all steps.
     type Judgement: Clone + Serialize + DeserializeOwned;
-    /// What is reported.
+    /// The content of its reports.
     type Summary;
 
     fn begin(prepared: &Prepared<Self::Subject>, redactor: &Redactor, loops: u16) -> CommandResult<Self>;
 
-    /// Take over what another session may ask for otherwise.
+    /// Takes the settings that may differ from those of the session before, such as the budget.
     fn resume(&mut self, subject: &Self::Subject);
 
-    /// It may come from others: what is wrong with it or with a run's place, if anything is.
+    /// Checks a list that was read from disk and may be malformed; the error says what is wrong.
     fn check(&self, _runs: &[RecordedRun<Self::RunPlace>]) -> Result<(), String> {
         Ok(())
     }
@@ -44,7 +44,7 @@ pub(crate) trait Design: Serialize + DeserializeOwned {
 
     fn plan(&self, subject: &Self::Subject, place: &Self::RunPlace) -> CommandResult<SlotPlan>;
 
-    /// What the runs of a step show, after those `before` it.
+    /// Measures the runs of a step, which follows the steps `before` it.
     fn measure(
         &self,
         before: &[Self::Step],
@@ -59,7 +59,7 @@ pub(crate) trait Design: Serialize + DeserializeOwned {
 
     fn left(&self, steps: &[Self::Step], end: &ExperimentEnd) -> Remaining;
 
-    /// What is reported of one with this name and these steps.
+    /// The content of the reports of an experiment with this name and these steps.
     fn summary(
         &self,
         name: &str,
@@ -68,19 +68,19 @@ pub(crate) trait Design: Serialize + DeserializeOwned {
     ) -> Self::Summary;
 }
 
-/// What a kind of experiment is called.
+/// The words for a kind of experiment.
 pub(crate) struct Terms {
     /// The kind in its list, and the extension of its folder.
     pub(crate) kind: &'static str,
-    /// What the list is of.
+    /// The kind with its article: "a capacity search".
     pub(crate) what: &'static str,
-    /// The same in one word.
+    /// The kind in one word.
     pub(crate) noun: &'static str,
-    /// Its steps.
+    /// Its steps, in the plural.
     pub(crate) steps: &'static str,
     /// How many runs a step has.
     pub(crate) runs_a_step: usize,
-    /// What it is made of.
+    /// Everything that must not change between sessions, as a list in words.
     pub(crate) parts: &'static str,
 }
 
@@ -119,12 +119,12 @@ pub(crate) struct RecordedRun<P> {
     pub(crate) made: MadeRun,
 }
 
-/// What was made so far.
+/// The steps made so far, and their time.
 pub(crate) struct SoFar<'a, S> {
     pub(crate) steps: &'a [S],
-    /// In this session.
+    /// Time since this session began.
     pub(crate) elapsed: Duration,
-    /// What the last step of this session took.
+    /// How long the last step of this session took.
     pub(crate) took: Option<Duration>,
 }
 
@@ -134,15 +134,15 @@ pub(crate) enum Next<D: Design> {
     Make(Vec<D::RunPlace>),
     /// Nothing: why.
     End(ExperimentEnd),
-    /// Not known: another version made the steps so far.
+    /// Unknown: a version with another order of runs made the steps so far.
     Unknown,
 }
 
-/// What is left to be done after an end.
+/// What can follow the end of a session.
 pub(crate) enum Remaining {
     Nothing,
     /// It can be resumed.
     More,
-    /// It would end as it did; what is said of it.
+    /// Resumed, it would end in the same way; the sentence that says so.
     Same(&'static str),
 }
