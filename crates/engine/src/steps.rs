@@ -116,8 +116,8 @@ pub(crate) struct PlanIteration {
     cookies: CookieJar,
     /// Those that the setup was sent.
     setup_cookies: CookieJar,
-    /// Whether some of them are the last header of the request under way.
-    sends_cookies: bool,
+    /// The step's own cookies, if the last header of the request under way has them and those of the target.
+    joined_cookies: Option<Vec<u8>>,
     /// What its variables count against the run's budget.
     variables_lease: BodyLease,
     /// Counts open calls, so that a timer of an earlier call is recognised.
@@ -198,7 +198,7 @@ impl PlanIteration {
             redirects: 0,
             cookies: CookieJar::default(),
             setup_cookies: CookieJar::default(),
-            sends_cookies: false,
+            joined_cookies: None,
             variables_lease: BodyLease::of(&program.body_budget),
             calls: 0,
             program,
@@ -277,12 +277,12 @@ impl PlanIteration {
 
     fn send(&mut self, context: &mut Context<'_>) {
         self.redirects = 0;
-        self.sends_cookies = self.draft(context);
+        self.joined_cookies = self.draft(context);
         self.schedule_call(context);
     }
 
-    /// Draft the current step's request. True when the cookies that targets have set are its last header.
-    fn draft(&self, context: &mut Context<'_>) -> bool {
+    /// Draft the current step's request. Returns the step's own cookies if its last header has those of the target too.
+    fn draft(&self, context: &mut Context<'_>) -> Option<Vec<u8>> {
         let (now, counters) = (context.now, context.counters);
         let draft = context.request(0);
         let scope = self.scope(now, counters);
@@ -299,11 +299,11 @@ impl PlanIteration {
             self.trace(draft);
         }
         let filled = fill(&step.content, &scope, draft);
-        let sends_cookies = self.add_cookies(draft, now);
+        let joined_cookies = self.add_cookies(draft, now);
         if let (Err(error), Some(request)) = (filled, context.last_request()) {
             context.fail(request, self.unsendable(error));
         }
-        sends_cookies
+        joined_cookies
     }
 
     /// A W3C `traceparent`. Its ids are functions of the run, scenario, arrival and step: runs with the same seed have

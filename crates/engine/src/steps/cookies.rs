@@ -78,20 +78,52 @@ impl PlanIteration {
         }
     }
 
-    /// Add the cookies for a request as the last of its headers. False when there are none.
-    pub(super) fn add_cookies(&self, draft: &mut RequestDraft, now: Instant) -> bool {
+    /// Add the cookies for a request to those of its step, in one header (section 5.4), the last. Returns the value of the
+    /// step's own header; none when there are no cookies to add.
+    pub(super) fn add_cookies(&self, draft: &mut RequestDraft, now: Instant) -> Option<Vec<u8>> {
         let origin = self.program.origin(draft.origin);
-        if !origin.cookies || self.cookies.cookies.is_empty() {
-            return false;
+        if !origin.cookies {
+            return None;
         }
         let path = String::from_utf8_lossy(&draft.path).into_owned();
-        let mut line = Vec::new();
-        self.cookies.write(cookie_url(origin, &path), now, &mut line);
-        if !line.is_empty() {
-            draft.headers.push(b"cookie", &line);
+        let due = self.cookies.due(cookie_url(origin, &path), now);
+        if due.is_empty() {
+            return None;
         }
-        !line.is_empty()
+        let mut own = Vec::new();
+        let is_cookie = |name: &[u8]| name.eq_ignore_ascii_case(b"cookie");
+        for (_, value) in draft.headers.iter().filter(|(name, _)| is_cookie(name)) {
+            append(&mut own, value);
+        }
+        draft.headers.retain(|name| !is_cookie(name));
+        draft.headers.push(b"cookie", &line(&own, &due));
+        Some(own)
     }
+}
+
+/// The value of a `cookie` header: a step's own cookies, then `due`. Of two with one name, that of the target is sent.
+fn line(own: &[u8], due: &[&Cookie]) -> Vec<u8> {
+    let mut line = Vec::new();
+    for pair in own.split(|byte| *byte == b';').map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty()) {
+        let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
+        if due.iter().all(|cookie| cookie.name != name) {
+            append(&mut line, pair);
+        }
+    }
+    for cookie in due {
+        append(&mut line, &cookie.name);
+        line.push(b'=');
+        line.extend_from_slice(&cookie.value);
+    }
+    line
+}
+
+/// Append a cookie, behind a separator if it is not the first.
+fn append(line: &mut Vec<u8>, cookie: &[u8]) {
+    if !line.is_empty() {
+        line.extend_from_slice(b"; ");
+    }
+    line.extend_from_slice(cookie);
 }
 
 fn cookie_url<'a>(origin: &'a Origin, path: &'a str) -> CookieUrl<'a> {
@@ -129,19 +161,12 @@ impl CookieJar {
         self.cookies.extend(setup.cookies.iter().filter(|cookie| cookie.is_of_iteration).cloned());
     }
 
-    /// Append the value of a `cookie` header: longer paths first, then older cookies (section 5.4).
-    fn write(&self, to: CookieUrl<'_>, now: Instant, out: &mut Vec<u8>) {
+    /// The cookies of a request: longer paths first, then older cookies (section 5.4).
+    fn due(&self, to: CookieUrl<'_>, now: Instant) -> Vec<&Cookie> {
         let mut due: Vec<&Cookie> =
             self.cookies.iter().filter(|c| c.is_alive(now) && c.matches(to)).collect();
         due.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
-        for cookie in due {
-            if !out.is_empty() {
-                out.extend_from_slice(b"; ");
-            }
-            out.extend_from_slice(&cookie.name);
-            out.push(b'=');
-            out.extend_from_slice(&cookie.value);
-        }
+        due
     }
 }
 

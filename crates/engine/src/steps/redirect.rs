@@ -36,8 +36,11 @@ impl PlanIteration {
                 Redirect { program: &self.program, step: self.current(), status: response.status, location };
             match context.completed_draft_mut() {
                 Some(draft) => {
-                    if self.sends_cookies {
+                    if let Some(own) = &self.joined_cookies {
                         draft.headers.pop();
+                        if !own.is_empty() {
+                            draft.headers.push(b"cookie", own);
+                        }
                     }
                     redirect.apply(draft).map(|()| self.add_cookies(draft, now))
                 }
@@ -45,8 +48,8 @@ impl PlanIteration {
             }
         };
         match followed {
-            Ok(sends_cookies) => {
-                self.sends_cookies = sends_cookies;
+            Ok(joined_cookies) => {
+                self.joined_cookies = joined_cookies;
                 self.redirects += 1;
                 Some(Progress::Continuing)
             }

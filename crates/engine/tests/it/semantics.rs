@@ -202,6 +202,44 @@ fn each_virtual_user_keeps_its_cookies() {
 }
 
 #[test]
+fn a_steps_own_cookies_and_those_of_the_target_are_one_header() {
+    let login = CannedResponse::new(303)
+        .header("location", "/home")
+        .header("set-cookie", "id=7; Path=/; HttpOnly")
+        .header("set-cookie", "theme=dark; Path=/home");
+    let site = Site::new().at("/login", login.into()).otherwise(Behaviour::ok());
+    let target = testbed::http(site).unwrap();
+    let mut plan = Plan::of(target.addr());
+    plan.workload.targets.get_mut(WEB).unwrap().fresh_cookies = true;
+    plan.workload.targets.get_mut(WEB).unwrap().cookies = true;
+    let own = |step: Step, cookies: &str| {
+        let mut step = step;
+        if let Request::Http { headers, .. } = &mut step.request {
+            headers.push(("cookie".to_owned(), Template::parse(cookies).unwrap()));
+        }
+        step
+    };
+    let steps = [
+        own(following(get("login", "/login"), 1), "seen=1; id=${env.OLD}"),
+        own(get("shop", "/shop"), "seen=1;id=${env.OLD}"),
+        get("bare", "/bare"),
+    ];
+    let plan = plan.scenario(scenario("s", closed(1, ms(100)), sequence(steps)));
+    drive(plan.compile_with(&[("OLD", "hush-hush")])).assert_sound();
+    for served in target.log() {
+        let cookies = served.headers.iter().filter(|(name, _)| name == "cookie");
+        let sent: Vec<&str> = cookies.map(|(_, value)| value.as_str()).collect();
+        let expected = match served.path.as_str() {
+            "/login" => "seen=1; id=hush-hush",
+            "/home" => "seen=1; theme=dark; id=7",
+            "/shop" => "seen=1; id=7",
+            _ => "id=7",
+        };
+        assert_eq!(sent, [expected], "{}", served.path);
+    }
+}
+
+#[test]
 fn an_iteration_begins_without_the_cookies_of_the_one_before_where_the_plan_says_so() {
     let site = || {
         let login = CannedResponse::new(200).header("set-cookie", "id=7; Path=/; HttpOnly");
