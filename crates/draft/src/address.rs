@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use workload::Template;
 use workload::template::Value;
 
+use crate::draft::Draft;
 use crate::error::DraftError;
 use crate::names::step_name;
-use crate::plan::{Draft, FlowDraft, PlanDraft, StepDraft, TargetDraft};
+use crate::plan::{FlowDraft, PlanDraft, StepDraft, TargetDraft};
 use crate::render;
 use crate::secrets::Variables;
 use crate::text::Text;

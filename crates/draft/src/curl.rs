@@ -13,9 +13,10 @@ use std::collections::BTreeSet;
 
 use workload::Files;
 
+use crate::draft::Draft;
 use crate::error::DraftError;
 use crate::names::{step_name, target_name};
-use crate::plan::{Draft, FlowDraft, PlanDraft, StepDraft, TargetDraft};
+use crate::plan::{FlowDraft, PlanDraft, StepDraft, TargetDraft};
 use crate::secrets::Variables;
 use crate::url::split;
 use crate::{MAX_STEPS, render};

@@ -12,8 +12,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::draft::Draft;
 use crate::error::DraftError;
-use crate::plan::{Avoided, Draft, Selection};
+use crate::plan::{Avoided, Selection};
 use crate::{MAX_STEPS, render};
 use kind::{is_static, site};
 use left_out::LeftOut;

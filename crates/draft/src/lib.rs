@@ -10,10 +10,12 @@ mod address;
 mod body;
 mod correlate;
 mod curl;
+mod draft;
 mod error;
 mod extract;
 mod har;
 mod json;
+mod multipart;
 mod names;
 mod openapi;
 mod plan;
@@ -31,10 +33,11 @@ mod yaml;
 
 pub use address::of_url;
 pub use curl::{of_curl, of_curl_words};
+pub use draft::Draft;
 pub use error::DraftError;
 pub use har::{of_har, of_har_without};
 pub use openapi::{Description, OpenApiOptions, of_openapi};
-pub use plan::{Avoided, Choice, Draft, Selection};
+pub use plan::{Avoided, Choice, Selection};
 pub use recognise::{SourceKind, is_curl, recognise};
 pub use secrets::Variable;
 

@@ -7,30 +7,8 @@ use workload::template::{Part, Value};
 
 use crate::correlate::{Origin, Reference};
 use crate::extract::Extraction;
-use crate::secrets::{Variable, Variables};
-use crate::sent::SentRequest;
+use crate::secrets::Variables;
 use crate::text::Text;
-
-/// The text of a plan, and what its user should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
-    /// The plan.
-    pub text: String,
-    /// How many steps it has.
-    pub steps: usize,
-    /// How many more are in it as comments.
-    pub commented: usize,
-    /// The environment variables that it uses.
-    pub variables: Vec<Variable>,
-    /// The files that became part of it, as the source names them.
-    pub files: Vec<String>,
-    /// The values of its steps that come from responses.
-    pub choices: Vec<Choice>,
-    /// What its steps send, in their order, setup included.
-    pub(crate) sent: Vec<SentRequest>,
-    /// What was left out or could not be known, a sentence each.
-    pub notes: Vec<String>,
-}
 
 /// A place in a response from which a value of a later step is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::Value;
 use workload::template::Value as TemplateValue;
 
+use crate::draft::Draft;
 use crate::json::as_templates;
-use crate::plan::{BodyDraft, Draft, FlowDraft, PlanDraft, StepDraft, StepState, TargetDraft};
+use crate::plan::{BodyDraft, FlowDraft, PlanDraft, StepDraft, StepState, TargetDraft};
 use crate::secrets::Variable;
 use crate::sent::SentRequest;
 use crate::text::Text;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::slots::{Slot, SlotKind, fill, of_header};
+use crate::slots::{Slot, SlotKind, fill, of_header, of_path};
 use crate::text::Text;
 
 /// Parts of the names of headers, cookies and fields whose values are secret, without `-` and `_`.
@@ -111,6 +111,11 @@ impl Variables {
         fill(recorded, &filled)
     }
 
+    /// Path and query as they are sent, in which the values of secret parameters are environment variables.
+    pub(crate) fn path(&mut self, path: &str) -> Text {
+        self.in_slots(path, &of_path(path))
+    }
+
     /// A header's value with its secret replaced: of credentials the scheme stays.
     pub(crate) fn header(&mut self, name: &str, value: &str) -> Text {
         self.in_slots(value, &[of_header(name, value)])
@@ -164,5 +169,11 @@ mod tests {
         assert_eq!(header("authorization", "Bearer def"), "Bearer ${env.TOKEN_2}");
         assert_eq!(header("x-api-key", "k"), "${env.X_API_KEY}");
         assert_eq!(variables.all().len(), 3);
+    }
+
+    #[test]
+    fn secret_parameters_of_a_path_become_variables_and_nothing_else_does() {
+        let path = Variables::default().path("/a/${x}?page=2&api_key=a%2Bc");
+        assert_eq!(path.source(), "/a/$${x}?page=2&api_key=${env.API_KEY | url}");
     }
 }

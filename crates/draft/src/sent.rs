@@ -1,11 +1,9 @@
-//! What a draft's steps are to send, and whether the plan that was written sends it.
-
-use std::collections::BTreeSet;
+//! What a step is to send, by its draft and by a plan.
 
 use workload::template::{Part, Value};
-use workload::{Request, Step, Workload};
+use workload::{Request, Step};
 
-use crate::plan::{BodyDraft, Draft, StepDraft, TargetDraft};
+use crate::plan::{BodyDraft, StepDraft, TargetDraft};
 use crate::text::{Text, normal};
 use crate::url::base_path;
 
@@ -37,7 +35,7 @@ impl SentRequest {
         }
     }
 
-    fn of_plan(step: &Step) -> Option<SentRequest> {
+    pub(crate) fn of_plan(step: &Step) -> Option<SentRequest> {
         let Request::Http { method, path, headers, body, options, .. } = &step.request else { return None };
         let mut headers: Vec<_> =
             headers.iter().map(|(name, value)| (name.clone(), normal(value.parts()))).collect();
@@ -51,42 +49,8 @@ impl SentRequest {
         })
     }
 
-    fn values(&self) -> impl Iterator<Item = &Value> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
         let headers = self.headers.iter().flat_map(|(_, parts)| parts);
         self.path.iter().chain(headers).chain(&self.auth).chain(&self.body).filter_map(Part::value)
-    }
-}
-
-impl Draft {
-    /// Check that `workload`, the plan that was written, sends what was drafted and reads no variable of the environment
-    /// that the draft does not name.
-    ///
-    /// # Errors
-    /// What is different.
-    pub fn check(&self, workload: &Workload) -> Result<(), String> {
-        let declared: BTreeSet<&str> = self.variables.iter().map(|variable| variable.name.as_str()).collect();
-        let steps: Vec<&Step> = workload.steps().collect();
-        if steps.len() != self.sent.len() {
-            return Err(format!("the plan has {} steps instead of {}", steps.len(), self.sent.len()));
-        }
-        for (step, drafted) in steps.into_iter().zip(&self.sent) {
-            let sent =
-                SentRequest::of_plan(step).ok_or_else(|| format!("`{}` sends no request", step.name))?;
-            for value in sent.values() {
-                match value {
-                    Value::Env(name) if !declared.contains(name.as_str()) => {
-                        return Err(format!(
-                            "`{}` reads ${{env.{name}}}, which the draft does not name",
-                            step.name
-                        ));
-                    }
-                    _ => {}
-                }
-            }
-            if sent != *drafted {
-                return Err(format!("`{}` does not send what the source has", step.name));
-            }
-        }
-        Ok(())
     }
 }

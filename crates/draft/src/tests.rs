@@ -9,6 +9,7 @@ use workload::{Request, Step};
 
 use crate::Draft;
 
+mod bodies;
 mod correlated;
 mod curl;
 mod curl_itself;

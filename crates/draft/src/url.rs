@@ -6,10 +6,6 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str,
 use workload::HttpOrigin;
 use workload::address::with_local_host;
 
-use crate::secrets::Variables;
-use crate::slots;
-use crate::text::Text;
-
 /// What no URL contains as it is.
 const UNSAFE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`').add(b'\\');
 /// What a value within a path, a query or a form contains as it is: the unreserved characters of RFC 3986, section 2.3.
@@ -108,11 +104,6 @@ pub(crate) fn base_path(url: &str) -> String {
     path.trim_end_matches('/').to_owned()
 }
 
-/// Path and query as they are sent, in which the values of secret parameters are environment variables.
-pub(crate) fn path_text(path: &str, variables: &mut Variables) -> Text {
-    variables.in_slots(path, &slots::of_path(path))
-}
-
 /// Whether a host is this machine.
 pub(crate) fn is_local(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "::1")
@@ -148,12 +139,5 @@ mod tests {
         ] {
             assert_eq!(without_dots(path), expected);
         }
-    }
-
-    #[test]
-    fn secret_parameters_become_variables_and_nothing_else_does() {
-        let mut variables = Variables::default();
-        let path = path_text("/a/${x}?page=2&api_key=a%2Bc", &mut variables);
-        assert_eq!(path.source(), "/a/$${x}?page=2&api_key=${env.API_KEY | url}");
     }
 }

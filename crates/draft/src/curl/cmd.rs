@@ -4,7 +4,8 @@
 //! Chrome, Edge and newer Firefox put `^` before each character that `cmd.exe` could take for its own, quotes included;
 //! older Firefox writes `""` for a quotation mark within quotes.
 
-use super::words::SplitCommand;
+/// The line that a command begins in, and its words.
+pub(super) type SplitCommand = (usize, Vec<String>);
 
 /// Whether `text` is written for `cmd.exe`: what its quoting looks like is nothing that a POSIX shell's quoting does.
 pub(super) fn is_for_cmd(text: &str) -> bool {

@@ -1,16 +1,9 @@
-//! Forms with parts (RFC 7578), as `-F` describes them and curl writes them.
+//! The parts of forms, as `-F` describes them and curl writes them.
 
 use std::path::Path;
 
 use super::files::Sources;
-
-/// Separates the parts. A plan's text may not depend on chance, so it is always the same.
-const BOUNDARY: &str = "------------------------plimsoll";
-
-/// The content type of the form.
-pub(super) fn content_type() -> String {
-    format!("multipart/form-data; boundary={BOUNDARY}")
-}
+use crate::multipart::{BOUNDARY, PartHead};
 
 /// A part's content, and the attributes after it.
 struct Content {
@@ -58,16 +51,7 @@ pub(super) fn part(text: &str, is_literal: bool, sources: &mut Sources<'_>) -> R
 }
 
 fn written(name: &str, content: &str, file_name: Option<&str>, media_type: Option<&str>) -> String {
-    // As browsers and curl do.
-    let quoted = |text: &str| text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
-    let mut out = format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"", quoted(name));
-    if let Some(file_name) = file_name {
-        out.push_str(&format!("; filename=\"{}\"", quoted(file_name)));
-    }
-    if let Some(media_type) = media_type {
-        out.push_str(&format!("\r\nContent-Type: {}", media_type.replace(['\r', '\n'], " ")));
-    }
-    format!("{out}\r\n\r\n{content}\r\n")
+    format!("{}\r\n\r\n{content}\r\n", PartHead { name, file_name, media_type }.lines(BOUNDARY))
 }
 
 /// A text up to `;`, quoted or not, and what follows it.
@@ -121,9 +105,4 @@ fn media_type(path: &str) -> Option<&'static str> {
         "xml" => "application/xml",
         _ => return None,
     })
-}
-
-/// What follows the last part.
-pub(super) fn end() -> String {
-    format!("--{BOUNDARY}--\r\n")
 }

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::command::{Command, Connection};
-use super::multipart;
 use crate::address::basic_auth;
 use crate::body;
+use crate::multipart::{self, BOUNDARY};
 use crate::plan::{BodyDraft, StepDraft};
 use crate::secrets::{Variables, is_secret_name};
 use crate::text::Text;
 use crate::toml_text::quoted;
-use crate::url::{SplitUrl, as_sent, encoded, path_text, without_dots};
+use crate::url::{SplitUrl, as_sent, encoded, without_dots};
 
 /// What curl asks for with `--compressed`.
 const ENCODINGS: &str = "deflate, gzip, br, zstd";
@@ -45,8 +45,7 @@ impl Command {
 
     pub(super) fn step(&self, url: &SplitUrl, target: usize, variables: &mut Variables) -> StepDraft {
         let data = self.data.text.as_deref().filter(|_| !self.flags.is_get);
-        let mut step =
-            StepDraft::new(&self.method(data.is_some()), target, path_text(&self.path(url), variables));
+        let mut step = StepDraft::new(&self.method(data.is_some()), target, variables.path(&self.path(url)));
         for (name, value) in &self.headers {
             let value =
                 if is_secret_name(name) { variables.header(name, value) } else { Text::literal(value) };
@@ -98,12 +97,12 @@ impl Command {
 
     fn add_body(&self, data: Option<&str>, step: &mut StepDraft, variables: &mut Variables) {
         if !self.form.is_empty() {
-            let content_type = multipart::content_type();
+            let content_type = multipart::content_type(BOUNDARY);
             // A content type of the command's own is sent without the boundary, as curl adds it.
             if !step.has_header("content-type") {
                 step.add_header("content-type", &Text::literal(&content_type));
             }
-            let form = format!("{}{}", self.form, multipart::end());
+            let form = format!("{}{}", self.form, multipart::end(BOUNDARY));
             step.body = body::recorded(&form, Some(&content_type), variables);
             return;
         }

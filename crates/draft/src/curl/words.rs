@@ -1,13 +1,10 @@
 //! Splits text into commands and words as a POSIX shell does, with the `$'…'` that browsers write; it expands nothing.
 
-use super::cmd;
+use super::cmd::{self, SplitCommand};
 
 const VARIABLE: &str =
     "uses a variable of the shell: write its value, or let the shell run `plimsoll new curl …`";
 const SUBSTITUTION: &str = "runs a command of the shell: write what it prints";
-
-/// The line that a command begins in, and its words.
-pub(super) type SplitCommand = (usize, Vec<String>);
 
 /// The commands of `text`, each beginning with the word `curl`.
 ///

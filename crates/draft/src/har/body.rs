@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::entry::{Content, PostData, PostParameter};
 use crate::error::DraftError;
+use crate::multipart::{self, PartHead};
 use crate::url::encoded;
 
 /// A recorded body.
@@ -84,19 +85,15 @@ fn parts(data: &PostData) -> Option<String> {
     }
     let mut out = String::new();
     for parameter in &data.params {
-        let quoted = |text: &str| text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
-        out.push_str(&format!(
-            "--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"",
-            quoted(&parameter.name)
-        ));
-        if let Some(file) = &parameter.file_name {
+        if parameter.file_name.is_some() {
             parameter.value.as_ref()?;
-            out.push_str(&format!("; filename=\"{}\"", quoted(file)));
         }
-        if let Some(media_type) = &parameter.content_type {
-            out.push_str(&format!("\r\nContent-Type: {}", media_type.replace(['\r', '\n'], " ")));
-        }
-        out.push_str(&format!("\r\n\r\n{}\r\n", value(parameter)));
+        let head = PartHead {
+            name: &parameter.name,
+            file_name: parameter.file_name.as_deref(),
+            media_type: parameter.content_type.as_deref(),
+        };
+        out.push_str(&format!("{}\r\n\r\n{}\r\n", head.lines(boundary), value(parameter)));
     }
-    Some(format!("{out}--{boundary}--\r\n"))
+    Some(out + &multipart::end(boundary))
 }

@@ -36,6 +36,11 @@ impl<'a> Document<'a> {
         self.texts.get(pointer).cloned().unwrap_or_else(|| value.to_string())
     }
 
+    /// Whether its version is 3.0, whose schemas are not those of JSON Schema.
+    pub(super) fn is_3_0(&self) -> bool {
+        self.root.get("openapi").and_then(Value::as_str).is_some_and(|version| version.starts_with("3.0"))
+    }
+
     /// Whether one more value may be made up.
     pub(super) fn may_make_up(&self) -> bool {
         let left = self.values_left.get();
@@ -81,6 +86,11 @@ impl<'a> Document<'a> {
         }
         Err(self.wrong(pointer, "refers to itself"))
     }
+}
+
+/// The pointer of a media type within `content`.
+pub(super) fn content_pointer(pointer: &str, media_type: &str) -> String {
+    format!("{pointer}/content/{}", escaped(media_type))
 }
 
 /// A name as a part of a JSON pointer (RFC 6901).

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::document::Document;
+use super::document::{Document, content_pointer};
 use super::operation::Operation;
 use super::schema::Flat;
 use crate::error::DraftError;
@@ -83,7 +83,7 @@ fn takes_secret(operation: &Operation<'_>) -> Result<bool, DraftError> {
     let content = body.get("content").and_then(Value::as_object).into_iter().flatten();
     for (media_type, described) in content {
         let Some(schema) = described.get("schema") else { continue };
-        let at = format!("{}/schema", super::parameters::content_pointer(&at, media_type));
+        let at = format!("{}/schema", content_pointer(&at, media_type));
         let flat = Flat::of(operation.document, schema, &at)?;
         if flat.properties().any(|(name, ..)| is_secret_name(name)) {
             return Ok(true);
@@ -100,7 +100,7 @@ fn success<'v>(operation: &Operation<'v>) -> Result<Option<(&'v Value, String)>,
             operation.document.resolved(response, &format!("{}/responses/{status}", operation.pointer))?;
         let content = response.get("content").and_then(Value::as_object).into_iter().flatten();
         for (media_type, described) in content.filter(|(media_type, _)| media_type.contains("json")) {
-            let at = format!("{}/schema", super::parameters::content_pointer(&at, media_type));
+            let at = format!("{}/schema", content_pointer(&at, media_type));
             if let Some(schema) = described.get("schema") {
                 return Ok(Some((schema, at)));
             }

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::document::escaped;
 use super::operation::Operation;
 use super::sample::{self, Sample};
 use super::serialise::{Characters, Serialisation, Style, is_blank};
@@ -139,9 +138,4 @@ fn in_media_type(media_type: &str, value: &Json) -> Result<Text, String> {
 /// `/paths/~1a` of `/paths/~1a/get`.
 fn path_pointer(pointer: &str) -> &str {
     pointer.rsplit_once('/').map_or(pointer, |(path, _)| path)
-}
-
-/// The pointer of a media type within `content`.
-pub(super) fn content_pointer(pointer: &str, media_type: &str) -> String {
-    format!("{pointer}/content/{}", escaped(media_type))
 }

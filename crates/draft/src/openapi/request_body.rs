@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
+use super::document::content_pointer;
 use super::operation::Operation;
-use super::parameters::content_pointer;
-use super::sample;
 use super::serialise::{Characters, Serialisation, Style};
+use super::{parts, sample};
 use crate::error::DraftError;
 use crate::json::Json;
+use crate::multipart::{self, BOUNDARY};
 use crate::plan::{BodyDraft, StepDraft};
 use crate::text::Text;
 
@@ -22,25 +23,42 @@ pub(super) fn add(
     let Some(content) = body.get("content").and_then(Value::as_object) else { return Ok(None) };
     let is_json = |media_type: &str| media_type.contains("json") && !media_type.contains("json-patch");
     let is_form = |media_type: &str| media_type.starts_with("application/x-www-form-urlencoded");
+    let is_parts = |media_type: &str| media_type.starts_with("multipart/form-data");
+    let is_text = |media_type: &str| media_type.starts_with("text/");
+    let is_octets = |media_type: &str| media_type.starts_with("application/octet-stream");
     let find = |wanted: &dyn Fn(&str) -> bool| content.iter().find(|(media_type, _)| wanted(media_type));
     let found = find(&is_json)
         .or_else(|| find(&is_form))
-        .or_else(|| find(&|media_type| media_type.starts_with("text/")))
+        .or_else(|| find(&is_parts))
+        .or_else(|| find(&is_text))
+        .or_else(|| find(&is_octets))
         .or_else(|| content.iter().next());
     let Some((media_type, described)) = found else { return Ok(None) };
     let at = content_pointer(&pointer, media_type);
-    let sample = change(sample::of_described(operation.document, described, &at)?.value);
-    if media_type != "application/json" {
+    let sample = sample::of_described(operation.document, described, &at)?;
+    let is_known = sample.is_known;
+    if is_parts(media_type) {
+        step.add_header("content-type", &Text::literal(&multipart::content_type(BOUNDARY)));
+    } else if media_type != "application/json" {
         step.add_header("content-type", &Text::literal(media_type));
     }
     let wrong = |why: String| format!("{why} ({})", operation.document.place(&at));
-    step.body = match (sample, media_type.as_str()) {
+    step.body = match (change(sample.value), media_type.as_str()) {
         (value, media_type) if is_json(media_type) => BodyDraft::Json(value.written()),
         (Json::Object(fields), media_type) if is_form(media_type) => match form(&fields, described) {
             Ok(form) => BodyDraft::Text(form),
             Err(why) => return Ok(Some(wrong(why))),
         },
-        (Json::Text(text), media_type) if media_type.starts_with("text/") => BodyDraft::Text(text),
+        (Json::Object(fields), media_type) if is_parts(media_type) => {
+            match parts::form(operation.document, described, &at, &fields)? {
+                Ok(form) => BodyDraft::Text(form),
+                Err(why) => return Ok(Some(wrong(why))),
+            }
+        }
+        (Json::Text(text), media_type) if is_known || is_text(media_type) || is_octets(media_type) => {
+            BodyDraft::Text(text)
+        }
+        (value @ Json::Plain(_), media_type) if is_text(media_type) => BodyDraft::Text(value.plain()),
         (_, media_type) => {
             return Ok(Some(wrong(format!("a body of type `{media_type}` is to be written by hand"))));
         }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use workload::template::Value as TemplateValue;
 
-use super::document::{Document, escaped};
+use super::document::{Document, content_pointer, escaped};
 use super::schema::Flat;
 use crate::error::DraftError;
 use crate::json::Json;
@@ -55,9 +55,7 @@ pub(super) fn of_described(
     let content =
         described.get("content").and_then(Value::as_object).and_then(|content| content.iter().next());
     match content {
-        Some((media_type, inner)) => {
-            of_described(document, inner, &super::parameters::content_pointer(pointer, media_type))
-        }
+        Some((media_type, inner)) => of_described(document, inner, &content_pointer(pointer, media_type)),
         None => Ok(made_up(Json::text("text"))),
     }
 }
@@ -220,7 +218,10 @@ fn number(flat: &Flat<'_>) -> Value {
 
 /// A text of the schema's format. What a `pattern` allows is not known.
 fn text(flat: &Flat<'_>) -> Text {
-    let format = flat.get("format").and_then(Value::as_str).unwrap_or_default();
+    let named = |key: &str| flat.get(key).and_then(Value::as_str);
+    let encoding =
+        named("contentEncoding").filter(|encoding| encoding.eq_ignore_ascii_case("base64")).map(|_| "byte");
+    let format = named("format").or(encoding).unwrap_or_default();
     let sample = match format {
         "date-time" => "2026-01-31T12:00:00Z",
         "date" => "2026-01-31",

@@ -6,7 +6,7 @@ use super::{header, plan, sent, steps};
 use crate::{Draft, OpenApiOptions, Selection, SourceKind, of_openapi, recognise};
 
 #[track_caller]
-fn draft_of(text: &str) -> Draft {
+pub(super) fn draft_of(text: &str) -> Draft {
     let SourceKind::OpenApi(description) = recognise("a.yaml", text).unwrap() else { panic!("it is one") };
     let options = OpenApiOptions { server: None, selection: Selection::All };
     of_openapi("a.yaml", &description, &options).unwrap()
@@ -95,16 +95,6 @@ fn what_the_specification_does_not_define_is_not_sent_and_named_with_its_place()
             "{parameter}: {note}"
         );
     }
-}
-
-#[test]
-fn fields_of_forms_have_the_style_of_their_encoding() {
-    let draft = draft_of(
-        "openapi: 3.1.0\nservers: [{url: 'http://h/'}]\npaths:\n  /f:\n    post:\n      requestBody:\n        content:\n          \
-         application/x-www-form-urlencoded:\n            example: {a: [1, 2], b: {c: 1}, d: [x, y], e: 'a b&'}\n            \
-         encoding: {d: {style: spaceDelimited}}\n",
-    );
-    assert_eq!(sent(&steps(&draft)[0]).2, "a=1&a=2&b=%7B%22c%22%3A1%7D&d=x%20y&e=a%20b%26");
 }
 
 #[test]
