@@ -12,7 +12,10 @@ use crate::failure::{CommandResult, Failure};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Plan,
+    /// Of `plimsoll ab`.
     Experiment,
+    /// An experiment of `plimsoll capacity`.
+    Search,
     OpenApi,
     Recording,
     CurlCommands,
@@ -46,6 +49,8 @@ impl FileKind {
             Some(FileKind::OpenApi)
         } else if has_line("export default ") || has_line("import http from ") || text.contains("from 'k6") {
             Some(FileKind::Script)
+        } else if has_line("[slo]") || has_line("[search]") {
+            Some(FileKind::Search)
         } else if has_line("[arms.") || has_line("[arms]") {
             Some(FileKind::Experiment)
         } else if has_line("[[scenarios]]") {
@@ -55,11 +60,18 @@ impl FileKind {
         }
     }
 
+    /// The message of a command that cannot use it.
+    fn refused(self, path: &Path) -> Failure {
+        let path = path.display().to_string();
+        Failure::usage(anyhow!("{path} {}", self.advice(&path)))
+    }
+
     /// What it is and what to do with it.
     fn advice(self, path: &str) -> String {
         match self {
             FileKind::Plan => format!("is a plan: `plimsoll run {path}`"),
             FileKind::Experiment => format!("is an experiment: `plimsoll ab {path}`"),
+            FileKind::Search => format!("is a search for capacity: `plimsoll capacity {path}`"),
             FileKind::OpenApi => {
                 format!("is an OpenAPI description: `plimsoll new {path}` makes a plan of it")
             }
@@ -68,6 +80,9 @@ impl FileKind {
             }
             FileKind::CurlCommands => {
                 format!("has curl commands: `plimsoll new {path}` makes a plan of them")
+            }
+            FileKind::Script if path.ends_with(".js") || path.ends_with(".ts") => {
+                format!("is a k6 script: `plimsoll run {path}`")
             }
             FileKind::Script => {
                 format!("is a k6 script: `plimsoll run {path}`, with a name that ends in `.js` or `.ts`")
@@ -102,12 +117,15 @@ pub(crate) fn refuse_others(path: &Path, accepted: &[FileKind]) -> CommandResult
         return Ok(());
     }
     match FileKind::of(&head) {
-        Some(kind) if !accepted.contains(&kind) => {
-            let path = path.display().to_string();
-            Err(Failure::usage(anyhow!("{path} {}", kind.advice(&path))))
-        }
+        Some(kind) if !accepted.contains(&kind) => Err(kind.refused(path)),
         _ => Ok(()),
     }
+}
+
+/// The refusal of the file at `path` that begins with `head`; none if it may be anything.
+pub(crate) fn named(path: &Path, head: &[u8]) -> Option<Failure> {
+    let head = &head[..head.len().min(HEAD_BYTES as usize)];
+    FileKind::of(head).map(|kind| kind.refused(path))
 }
 
 /// Whether an importer reads it.
@@ -142,6 +160,7 @@ mod tests {
         for (text, expected) in [
             ("version = 1\n[[scenarios]]\nname = \"a\"\n", Some(FileKind::Plan)),
             ("plan = \"a.toml\"\n[arms.a]\nstart = \"x\"\n", Some(FileKind::Experiment)),
+            ("plan = \"a.toml\"\n[arms.a]\n[slo]\n", Some(FileKind::Search)),
             ("# API\nopenapi: 3.1.0\npaths: {}\n", Some(FileKind::OpenApi)),
             ("{\"openapi\": \"3.0.0\", \"paths\": {}}", Some(FileKind::OpenApi)),
             ("{\"log\": {\"entries\": []}}", Some(FileKind::Recording)),

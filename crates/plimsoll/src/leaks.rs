@@ -27,6 +27,7 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
         let [file] = &arguments.subjects[..] else {
             return Err(Failure::usage(anyhow!("name one run file, or `--for 30m` and what to watch")));
         };
+        Received::check([Path::new(file)])?;
         let received = Received::at([Path::new(file)])?;
         let opened = PreopenedReports::all(arguments.reports.named())?;
         received.reach().confine();

@@ -14,6 +14,7 @@ use anyhow::{Context, anyhow};
 use crate::arguments::{ProfileArguments, SortBy};
 use crate::confine::Reach;
 use crate::failure::{CommandResult, Failure};
+use crate::file_kind;
 use crate::outputs::{self, PreopenedReports};
 
 /// Calls below this share of the whole are counted in the tree and not shown.
@@ -100,7 +101,7 @@ fn one(path: &Path) -> CommandResult<Profile> {
         .and_then(|file| file.take(most).read_to_end(&mut bytes))
         .with_context(|| format!("cannot read {}", path.display()))
         .map_err(Failure::usage)?;
-    read(&bytes).map_err(|error| of_file(path, error))
+    read(&bytes).map_err(|error| file_kind::named(path, &bytes).unwrap_or_else(|| of_file(path, error)))
 }
 
 fn of_file(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> Failure {

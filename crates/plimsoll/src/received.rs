@@ -7,6 +7,7 @@ use archive::{Readable, Stored};
 
 use crate::confine::Reach;
 use crate::failure::{CommandResult, Failure};
+use crate::file_kind::{self, FileKind};
 use crate::signals::HeldSignals;
 
 /// Run files that are about to be read.
@@ -19,7 +20,12 @@ pub(crate) struct Received {
 impl Received {
     /// Checks run files before anything is made for the command's outputs.
     pub(crate) fn check<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<()> {
-        paths.into_iter().try_for_each(|path| Readable::check(path).map_err(Failure::usage))
+        paths.into_iter().try_for_each(|path| {
+            Readable::check(path).or_else(|error| {
+                file_kind::refuse_others(path, &[FileKind::RunFile])?;
+                Err(Failure::usage(error))
+            })
+        })
     }
 
     /// From here on Ctrl-C and SIGTERM wait until the files are open, or the copy of one is given up for them.

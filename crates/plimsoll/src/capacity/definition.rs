@@ -10,6 +10,7 @@ use workload::experiment::Arm;
 use crate::arguments::{BetterNumber, CapacityArguments, OverrideArguments, SearchArguments};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
+use crate::file_kind::{self, FileKind};
 use crate::plan::{self, Disk};
 
 /// The search that the arguments ask for.
@@ -17,7 +18,10 @@ pub(super) fn read(arguments: &CapacityArguments) -> CommandResult<CapacityExper
     let file = arguments.file.as_deref().ok_or_else(|| Failure::usage(anyhow!("name an experiment")))?;
     let mut experiment = match arguments.start.is_some() || arguments.running {
         true => of_plan(file, arguments)?,
-        false => load_capacity(file, &Disk, &environment).map_err(Failure::usage)?,
+        false => {
+            file_kind::refuse_others(file, &[FileKind::Search, FileKind::Experiment])?;
+            load_capacity(file, &Disk, &environment).map_err(Failure::usage)?
+        }
     };
     if !arguments.slo.is_empty() {
         let workload = plan::resolve(&experiment.plan, &OverrideArguments::default())?.workload;

@@ -15,6 +15,7 @@ use workload::{Files, LoadedPlan};
 use crate::arguments::OverrideArguments;
 use crate::environment::Environment;
 use crate::failure::{CommandResult, Failure};
+use crate::file_kind::{self, FileKind};
 use crate::manifest::sha256_hex;
 use crate::plan::{Disk, overrides};
 
@@ -83,6 +84,7 @@ pub(crate) fn resolve(
     arguments: &OverrideArguments,
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> CommandResult<(LoadedPlan, HandOver)> {
+    file_kind::refuse_others(path, &[FileKind::Plan])?;
     let files = NotedFiles::over(Arc::new(Disk));
     let env = RefCell::new(BTreeMap::new());
     let noted = |name: &str| {

@@ -16,6 +16,7 @@ mod exit_codes;
 mod experiments;
 mod explain;
 mod exports;
+mod file_kinds;
 mod generated;
 mod golden;
 mod grpc_scripts;

@@ -171,26 +171,3 @@ fn a_file_of_commands_takes_files_below_its_folder_only_and_each_is_named() {
     // Who types a command may name any file.
     folder.plimsoll(&["new", "-o", "typed.toml", "curl", "h:1", "-d", "@secret.txt"]).exits_with(0);
 }
-
-#[test]
-fn files_of_the_wrong_kind_are_named_in_one_line_with_what_to_do() {
-    let folder = TestFolder::new("version = 1\n[[scenarios]]\n");
-    folder.write("api.yaml", "openapi: 3.1.0\npaths: {}\n");
-    folder.write("visit.har", "{\"log\": {\"entries\": []}}");
-    folder.write("users.csv", "id,name\n1,a\n");
-    folder.write("ab.toml", "plan = \"plan.toml\"\n[arms.a]\nstart = \"x\"\n");
-    for (arguments, part) in [
-        (&["run", "api.yaml"][..], "is an OpenAPI description: `plimsoll new api.yaml`"),
-        (&["check", "visit.har"][..], "is a recording of a browser (HAR): `plimsoll new visit.har`"),
-        (&["check", "users.csv"][..], "is a table (CSV): a plan reads it as data"),
-        (&["run", "ab.toml"][..], "is an experiment: `plimsoll ab ab.toml`"),
-        (&["ab", "plan.toml"][..], "is a plan: `plimsoll run plan.toml`"),
-        (&["ab", "api.yaml"][..], "is an OpenAPI description"),
-        (&["new", "plan.toml", "-o", "made.toml"][..], "is a plan: `plimsoll run plan.toml`"),
-        (&["import", "visit.har"][..], "is a recording of a browser"),
-    ] {
-        let refused = folder.plimsoll(arguments);
-        refused.exits_with(2).stderr_contains(&[part]);
-        assert!(refused.stderr.lines().count() <= 2, "{arguments:?}: {}", refused.stderr);
-    }
-}
