@@ -16,7 +16,7 @@ use workload::{Files, LoadedPlan};
 
 pub use capacity::{load_capacity, searched_in, slos_for};
 pub use errors::{PlanError, PlanErrors};
-pub use experiment::{ArmsAsked, ExperimentOverrides, load_experiment, metrics_for};
+pub use experiment::{ArmsAsked, ExperimentOverrides, load_experiment, metrics_for, metrics_for_measured};
 pub use objectives::asked;
 pub use policy::{Policy, load_policy};
 

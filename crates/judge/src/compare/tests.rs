@@ -102,6 +102,30 @@ fn another_load_shape_is_invalid_and_names_the_differences() {
 }
 
 #[test]
+fn imported_runs_may_differ_in_length_by_five_per_cent() {
+    let imported = |ms: u64| {
+        let mut run = later();
+        run.edit(|manifest| manifest.source = Some(evidence::Source::default()));
+        run.workload.scenarios.clear();
+        run.workload.phases.remove(0);
+        run.workload.phases[0].end = std::time::Duration::from_millis(ms);
+        run
+    };
+    let base = imported(60_000);
+    for near in [57_200, 60_000, 62_940, 63_000] {
+        assert_eq!(between("C3", &base, &imported(near)), "nothing", "{near} ms");
+    }
+    insta::assert_snapshot!(between("C3", &base, &imported(63_060)), @r"
+    invalid [0, 1] The shape of the load differs: the imported runs are 60 s and 63.1 s long, and one may be at most 5 % longer. Effects of the target and of the load cannot be separated.
+    refusals: 1
+    ");
+    assert!(between("C3", &imported(63_060), &base).contains("63.1 s and 60 s long"));
+    let mut own = imported(60_100);
+    own.edit(|manifest| manifest.source = None);
+    assert!(between("C3", &base, &own).contains("phases steady 50 s against steady 50.1 s"));
+}
+
+#[test]
 fn another_machine_is_invalid_and_a_twin_is_a_caution() {
     let mut larger = later();
     larger.edit(|manifest| drop(manifest.environment.insert("cores".to_owned(), "4".to_owned())));

@@ -6,7 +6,7 @@ use evidence::{Finding, RuleId, Scope, Severity};
 use workload::{Arrivals, Executor, Scenario, Step, Think, ThinkDistribution, Workload};
 
 use crate::numbers;
-use crate::pair::{Pair, difference};
+use crate::pair::{JudgedRun, Pair, difference};
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule};
 
 pub(crate) const RULE: Rule = Rule {
@@ -14,7 +14,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "load-shape-mismatch",
     severity: Severity::Invalid,
     tests: "Phases, executors, rates, starts, spacing of arrivals, VU limits, steps, time limits or think \
-            times of two plans differ.",
+            times of two plans differ. Imported runs without a plan: one is more than 5 % longer than the other.",
     affects: DIFFERENCES,
     why: "Latency depends on load: effects of the target and of the load's shape cannot be separated.",
     next: "Run both with the same plan and the same `--load` and `--time-scale`.",
@@ -24,10 +24,17 @@ pub(crate) const RULE: Rule = Rule {
 
 /// The most differences that a sentence names.
 const MOST_NAMED: usize = 4;
+/// How much longer one of two imported runs may be, in per cent of the shorter: what was measured varies.
+const LONGER_PERCENT: u128 = 5;
 
 fn check(pair: &Pair<'_, '_>) -> Vec<Finding> {
     let [base, new] = pair.both().map(|run| run.workload);
-    let mut differences = phases(base, new);
+    let is_planned =
+        |run: &JudgedRun<'_>| run.imported_from().is_none() || !run.workload.scenarios.is_empty();
+    let mut differences = match pair.both().into_iter().any(is_planned) {
+        true => phases(base, new),
+        false => lengths(base, new),
+    };
     for scenario in &base.scenarios {
         match new.scenarios.iter().find(|other| other.name == scenario.name) {
             Some(other) => differences.extend(scenarios(scenario, other)),
@@ -58,6 +65,20 @@ fn phases(base: &Workload, new: &Workload) -> Vec<String> {
     };
     let (base, new) = (describe(base).join(", "), describe(new).join(", "));
     difference("phases", [Some(&base), Some(&new)]).into_iter().collect()
+}
+
+/// How long two imported runs were, if one is too much longer.
+fn lengths(base: &Workload, new: &Workload) -> Vec<String> {
+    let [base, new] = [base, new].map(|run| run.phases.last().map(|phase| phase.end).unwrap_or_default());
+    let is_longer = base.max(new).as_nanos() * 100 > base.min(new).as_nanos() * (100 + LONGER_PERCENT);
+    let text = || {
+        format!(
+            "the imported runs are {} and {} long, and one may be at most {LONGER_PERCENT} % longer",
+            time(base),
+            time(new)
+        )
+    };
+    is_longer.then(text).into_iter().collect()
 }
 
 fn scenarios(base: &Scenario, new: &Scenario) -> Vec<String> {

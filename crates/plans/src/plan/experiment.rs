@@ -65,17 +65,42 @@ pub fn load_experiment(
 /// # Errors
 /// A message about the first that cannot be used.
 pub fn metrics_for(workload: &Workload, asked: &[String]) -> Result<Vec<GateMetric>, String> {
-    let known = KnownNames::with_endpoints(workload);
+    metrics_among(workload, &KnownNames::with_endpoints(workload), &planned_endpoints(workload), asked)
+}
+
+/// The same for runs without a plan: their endpoints, the most used first, and their scenarios.
+///
+/// # Errors
+/// A message about the first that cannot be used.
+pub fn metrics_for_measured(
+    workload: &Workload,
+    endpoints: &[String],
+    scenarios: &[String],
+    asked: &[String],
+) -> Result<Vec<GateMetric>, String> {
+    let known = KnownNames::measured(workload, endpoints, scenarios);
+    // Another tool's name may have a quotation mark, which the text of a metric cannot quote.
+    let endpoints: Vec<&str> =
+        endpoints.iter().map(String::as_str).filter(|name| !name.contains('"')).collect();
+    metrics_among(workload, &known, &endpoints, asked)
+}
+
+fn metrics_among(
+    workload: &Workload,
+    known: &KnownNames,
+    endpoints: &[&str],
+    asked: &[String],
+) -> Result<Vec<GateMetric>, String> {
     let metric = |text: &String| -> Result<GateMetric, String> {
         let quantity = objective::parse_quantity(text, &|name| known.is_endpoint(name));
         let quantity = quantity.map_err(|error| error.to_string())?;
-        match wrong_names(&known, &quantity).into_iter().next() {
+        match wrong_names(known, &quantity).into_iter().next() {
             Some(wrong) => Err(format!("{text}: {wrong}")),
             None => Ok(GateMetric::new(text, text, quantity)),
         }
     };
     let asked: Vec<GateMetric> = asked.iter().map(metric).collect::<Result<_, _>>()?;
-    let metrics = complete(asked, workload);
+    let metrics = complete(asked, workload, endpoints);
     match metrics.len() {
         0..=MOST_METRICS => Ok(metrics),
         many => Err(too_many(many)),
@@ -202,7 +227,7 @@ fn metrics(root: &Section<'_>, workload: Option<&Workload>) -> Vec<GateMetric> {
     let known = KnownNames::with_endpoints(workload);
     let last = entries.last().map(|item| item.key_span.clone());
     let asked = entries.iter().filter_map(|item| metric(item, &known)).collect();
-    let metrics = complete(asked, workload);
+    let metrics = complete(asked, workload, &planned_endpoints(workload));
     if let Some(span) = last.filter(|_| metrics.len() > MOST_METRICS) {
         root.issues.add(&span, too_many(metrics.len()));
     }
@@ -255,10 +280,10 @@ fn quantity(item: &Item<'_>, known: &KnownNames) -> Option<(String, Quantity)> {
 
 /// The metrics asked for, or the usual ones where none is; the error rate is always among them, because times of requests
 /// that succeeded cannot be compared where more of the others failed.
-fn complete(mut asked: Vec<GateMetric>, workload: &Workload) -> Vec<GateMetric> {
+fn complete(mut asked: Vec<GateMetric>, workload: &Workload, endpoints: &[&str]) -> Vec<GateMetric> {
     let phase = longest_phase(workload);
     if asked.is_empty() {
-        asked = usual(workload, phase.as_deref());
+        asked = usual(workload, endpoints, phase.as_deref());
     }
     let is_error_rate = |metric: &GateMetric| {
         matches!(metric.quantity, Quantity::Measure { measure: Measure::ErrorRate, .. })
@@ -279,16 +304,21 @@ fn of(name: &str, beginning: &str, phase: Option<&str>) -> GateMetric {
     GateMetric::new(name, &source, quantity)
 }
 
-/// p50 and p95 of the first three endpoints and the processor time of a request, where a process is observed.
-fn usual(workload: &Workload, phase: Option<&str>) -> Vec<GateMetric> {
-    const ENDPOINTS: usize = 3;
+/// The endpoints of a plan, in its order.
+fn planned_endpoints(workload: &Workload) -> Vec<&str> {
     let mut endpoints: Vec<&str> = Vec::new();
     for step in workload.scenarios.iter().flat_map(|scenario| scenario.flow.steps()) {
-        if !endpoints.contains(&step.name.as_str()) && endpoints.len() < ENDPOINTS {
+        if !endpoints.contains(&step.name.as_str()) {
             endpoints.push(&step.name);
         }
     }
-    let times = endpoints.iter().flat_map(|endpoint| {
+    endpoints
+}
+
+/// p50 and p95 of the first three endpoints and the processor time of a request, where a process is observed.
+fn usual(workload: &Workload, endpoints: &[&str], phase: Option<&str>) -> Vec<GateMetric> {
+    const ENDPOINTS: usize = 3;
+    let times = endpoints.iter().take(ENDPOINTS).flat_map(|endpoint| {
         ["p50", "p95"].map(|q| of(&format!("{endpoint} {q}"), &format!("{q}(\"{endpoint}\""), phase))
     });
     let observed = workload.targets.iter().find(|(_, target)| target.process.is_some());

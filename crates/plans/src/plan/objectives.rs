@@ -123,6 +123,12 @@ impl KnownNames {
         KnownNames { endpoints: Some(endpoints), ..KnownNames::of(workload) }
     }
 
+    /// The names of a run that has no plan.
+    pub(super) fn measured(workload: &Workload, endpoints: &[String], scenarios: &[String]) -> KnownNames {
+        let of = |names: &[String]| names.iter().cloned().collect();
+        KnownNames { endpoints: Some(of(endpoints)), scenarios: of(scenarios), ..KnownNames::of(workload) }
+    }
+
     /// Whether an endpoint has this name.
     pub(super) fn is_endpoint(&self, name: &str) -> bool {
         self.endpoints.as_ref().is_some_and(|endpoints| endpoints.contains(name))

@@ -1,12 +1,15 @@
 //! Pairs of run files that were made elsewhere.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::anyhow;
-use evidence::{ExperimentEnd, ExperimentFinding, PairOrder, Run as _, Severity, Verdict};
+use evidence::run::completed;
+use evidence::{ExperimentEnd, ExperimentFinding, Name, PairOrder, Run, Severity, Verdict};
 use judge::experiment::{Levels, PairPlace, Rulebook, judge_experiment};
-use plans::metrics_for;
+use plans::{metrics_for, metrics_for_measured};
 use stats::Looks;
 use workload::experiment::Design;
 
@@ -51,8 +54,13 @@ impl ForeignPairs<'_> {
         runs.sort_by_key(by_time);
         of_b.sort_by_key(by_time);
         let workload = &runs[0].workload;
-        let metrics =
-            metrics_for(workload, gate).map_err(|wrong| Failure::usage(anyhow!("--gate {wrong}")))?;
+        let metrics = if workload.scenarios.is_empty() {
+            let names = MeasuredNames::of(&runs[0])?;
+            metrics_for_measured(workload, &names.endpoints, &names.scenarios, gate)
+        } else {
+            metrics_for(workload, gate)
+        };
+        let metrics = metrics.map_err(|wrong| Failure::usage(anyhow!("--gate {wrong}")))?;
         let (mut judged, mut pairs) = (Vec::new(), Vec::new());
         for (number, (a, b)) in (1..).zip(runs.iter().zip(&of_b)) {
             let order = if by_time(a) <= by_time(b) { PairOrder::Ab } else { PairOrder::Ba };
@@ -75,6 +83,26 @@ impl ForeignPairs<'_> {
         }
         let arms = ["the runs of --from".to_owned(), "the runs of --against".to_owned()];
         Ok(ExperimentSummary { name: workload.name.clone(), arms, judgement, runs: pairs })
+    }
+}
+
+/// The names in a run of another tool, which has no plan.
+struct MeasuredNames {
+    /// Those with the most requests first.
+    endpoints: Vec<String>,
+    scenarios: Vec<String>,
+}
+
+impl MeasuredNames {
+    fn of(run: &StoredRun) -> CommandResult<MeasuredNames> {
+        let run: &dyn Run = &run.run;
+        let mut completed = completed(run, &run.whole()).map_err(Failure::own)?;
+        completed.sort_by_key(|endpoint| Reverse(endpoint.ok + endpoint.failed));
+        let scenarios: BTreeSet<&Name> = run.keys().iter().map(|(_, key)| &key.scenario).collect();
+        Ok(MeasuredNames {
+            endpoints: completed.iter().map(|endpoint| endpoint.endpoint.to_string()).collect(),
+            scenarios: scenarios.into_iter().map(ToString::to_string).collect(),
+        })
     }
 }
 

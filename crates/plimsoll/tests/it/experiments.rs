@@ -1,6 +1,7 @@
 //! `plimsoll ab`: pairs of runs of two arms, from the file to the verdict, and what goes wrong on the way.
 
 mod carried;
+mod imported;
 
 use std::fs;
 use std::net::SocketAddr;
