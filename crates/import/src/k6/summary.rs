@@ -1,5 +1,6 @@
 //! k6's end-of-test summary: `--summary-export FILE`, or the argument of `handleSummary` as JSON.
 
+mod machine_readable;
 mod requests;
 
 use std::borrow::Cow;
@@ -12,10 +13,12 @@ use crate::event::{Event, Receive};
 use crate::figure::{Quantity, StatedFigure, StatedFigures};
 use crate::limits::MAX_DURATION_MS;
 use crate::lines::Reading;
-use crate::parse::document;
+use crate::parse::{document, first_characters};
 
 /// The longest summary that is read.
 const MAX_BYTES: u64 = 64 << 20;
+/// The longest text of a fact, in characters.
+const MAX_FACT: usize = 60;
 /// Metrics of k6 itself that count requests, iterations, messages or virtual users. What a script's own metrics count is
 /// unknown.
 const COUNTED: [&str; 11] = [
@@ -34,6 +37,7 @@ const COUNTED: [&str; 11] = [
 
 pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let document = document(input, MAX_BYTES)?;
+    let document = machine_readable::older_form(&document).unwrap_or(document);
     let Some(metrics) = document.get("metrics").and_then(Value::as_object) else {
         return Err(ImportError::Refused("has no `metrics`, unlike a summary of k6".to_owned()));
     };
@@ -42,6 +46,11 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
             true => Event::Fact("duration_ms", ms.to_string()),
             false => Event::LeftOut(format!("testRunDurationMs is left out: {ms} ms is not a duration")),
         })?;
+    }
+    for (fact, at) in [("version", "/metadata/k6Version"), ("end", "/metadata/generatedAt")] {
+        if let Some(text) = document.pointer(at).and_then(Value::as_str) {
+            receiver.receive(Event::Fact(fact, first_characters(text, MAX_FACT)))?;
+        }
     }
     let mut figures = StatedFigures::default();
     for (name, metric) in metrics {

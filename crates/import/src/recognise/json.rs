@@ -38,7 +38,9 @@ pub(super) fn format(first: &[u8], text: &[u8]) -> Option<Format> {
         && ["latencyPercentiles", "statusCodeDistribution"].iter().any(|name| document.contains(*name))
     {
         Some(Format::OhaJson)
-    } else if document.contains("metrics") && is_of_k6() {
+    } else if (document.contains("metrics") && is_of_k6())
+        || (all(&["config", "metadata", "results"], &document) && has(text, b"\"k6Version\""))
+    {
         Some(Format::K6Summary)
     } else if GHZ.iter().filter(|name| document.contains(**name)).count() >= 2 {
         Some(Format::GhzJson)

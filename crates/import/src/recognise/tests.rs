@@ -60,6 +60,7 @@ fn words_inside_of_a_document_are_not_its_format() {
         r#"{"results":{"latencies":{"mean":3},"requests":5}}"#,
         r#"{"a":{"summary":{},"latencyPercentiles":{}}}"#,
         r#"[{"metric":"x","data":1}]"#,
+        r#"{"config":{},"metadata":{"version":"1"},"results":{"metrics":[]}}"#,
     ] {
         assert!(refusal(text).contains("is JSON, but in none of the supported formats"), "{text}");
     }
@@ -73,4 +74,6 @@ fn a_document_is_recognised_in_one_line_in_several_and_cut() {
     }
     let oha = r#"{"summary":{"successRate":1.0,"fastest":0.1},"latencyPercentiles":{"p50":0.1}}"#;
     assert_eq!(recognise(oha.as_bytes()).ok(), Some(Format::OhaJson));
+    let k6 = r#"{"config":{"duration":1},"metadata":{"k6Version":"1.5.0"},"results":{"metrics":[{"name":"a""#;
+    assert_eq!(recognise(k6.as_bytes()).ok(), Some(Format::K6Summary));
 }

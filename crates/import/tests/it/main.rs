@@ -129,6 +129,23 @@ fn k6s_summaries_give_only_figures_and_remarks() {
     }
 }
 
+/// The same run as in `k6-summary.json`, in the newer arrangement: the figures that both state are equal.
+#[test]
+fn k6s_machine_readable_summary_has_the_figures_of_the_older_one() {
+    let newer = import(Format::K6Summary, &fixture("k6-summary-machine-readable.json")).survey;
+    let older = import(Format::K6Summary, &fixture("k6-summary.json")).survey;
+    assert_eq!((newer.contradictory, newer.dated, newer.figures.len()), (0, 0, 40));
+    for figure in &newer.figures {
+        let other = older.figures.iter().find(|other| (&other.of, &other.name) == (&figure.of, &figure.name));
+        let other = other.unwrap_or_else(|| panic!("{figure:?}"));
+        assert_eq!(figure.unit, other.unit, "{figure:?}");
+        assert!((figure.value - other.value).abs() <= other.value * 1e-9, "{figure:?} {other:?}");
+    }
+    let facts = ["version", "end"].map(|fact| newer.facts[fact].as_str());
+    assert_eq!(facts, ["1.8.1", "2026-11-21T21:19:33.860890628Z"]);
+    assert!(newer.facts["duration_ms"].starts_with("2263.3"));
+}
+
 #[test]
 fn ghz_json_gives_every_call_and_its_text_figures() {
     let json = import(Format::GhzJson, &fixture("ghz.json"));
@@ -202,31 +219,41 @@ fn a_csv_without_the_requests_that_got_no_answer_says_so() {
     let expected =
         ["requests /request: 30", "response_time /request http_503: 3", "response_time /request ok: 27"];
     assert_eq!(hey.totals(), expected);
-    let oha = "request-start,DNS,DNS+dialup,Response-delay,request-duration,bytes,status\n\
-               0.5,0.001,0.002,0.003,0.25,10,200\n1,0,0,0,0.5,5,503\n1,0,0,0,x,5,200\n";
-    assert_eq!(import::recognise(oha.as_bytes()).unwrap(), Format::OhaCsv);
-    let oha = import(Format::OhaCsv, oha.as_bytes());
-    assert_eq!(oha.totals()[..2], ["bytes_in /request: 15", "requests /request: 2"]);
-    assert_eq!(oha.reading.malformed, 1);
-    assert_eq!(oha.survey.span().map(|span| (span.begin, span.end)), Some((500_000_000, 1_500_000_000)));
+    // 35 with status 200, 5 with 503, of 841 bytes in all, by the server's log; it closed 4 connections without an answer.
+    let oha = import(Format::OhaCsv, &fixture("oha.csv"));
+    let expected = [
+        "bytes_in /request: 841",
+        "requests /request: 40",
+        "response_time /request http_503: 5",
+        "response_time /request ok: 35",
+    ];
+    assert_eq!(oha.totals(), expected);
+    let span = oha.survey.span().unwrap();
+    // The first began after 3.17 ms, the last after 1,076.03 ms and took 11.74 ms.
+    assert_eq!((span.begin, span.end), (3_171_357, 1_087_771_683));
+    let broken = [&fixture("oha.csv")[..], b"1,0,0,0,x,5,200\n"].concat();
+    assert_eq!(import(Format::OhaCsv, &broken).reading.malformed, 1);
 }
-
-/// The members that fortio's `HTTPRunnerResults` has, with numbers of its documentation's kind.
-const FORTIO: &str = r#"{"RunType": "HTTP", "Labels": "", "StartTime": "2026-11-29T09:00:00.5Z", "RequestedQPS": "50",
-    "RequestedDuration": "2s", "ActualQPS": 49.5, "ActualDuration": 2020000000, "NumThreads": 4, "Version": "1.69.0",
-    "DurationHistogram": {"Count": 100, "Min": 0.001, "Max": 0.25, "Sum": 1.2, "Avg": 0.012, "StdDev": 0.03,
-        "Data": [{"Start": 0.001, "End": 0.002, "Percent": 90, "Count": 90}, {"Start": 0.2, "End": 0.25, "Percent": 100, "Count": 10}],
-        "Percentiles": [{"Percentile": 50, "Value": 0.0015}, {"Percentile": 99.9, "Value": 0.249}]},
-    "RetCodes": {"200": 95, "503": 3, "-1": 2}}"#;
 
 #[test]
 fn fortios_figures_are_in_milliseconds_and_add_up() {
-    assert_eq!(import::recognise(FORTIO.as_bytes()).unwrap(), Format::FortioJson);
-    let fortio = import(Format::FortioJson, FORTIO.as_bytes());
+    let fortio = import(Format::FortioJson, &fixture("fortio.json"));
+    assert_eq!(
+        (fortio.survey.contradictory, fortio.survey.facts["started"].as_str()),
+        (0, "2026-11-29T11:47:31.203596566Z")
+    );
     let figure = |name| fortio.figure("all requests", name);
-    assert_eq!((figure("count"), figure("avg"), figure("p99.9"), figure("max")), (100.0, 12.0, 249.0, 250.0));
+    // 50 with status 200, 9 with 503 and one without an answer, by the server's log.
+    assert_eq!(["count", "status 200", "status 503", "status -1"].map(figure), [60.0, 50.0, 9.0, 1.0]);
+    assert!((figure("avg") - 9.488_512_95).abs() < 1e-9 && (figure("max") - 20.420_302).abs() < 1e-9);
     let summary = &fortio.survey.summaries[0];
-    assert_eq!((summary.requests, summary.failed, summary.per_s), (Some(100), Some(5), Some(49.5)));
+    assert_eq!((summary.requests, summary.failed), (Some(60), Some(10)));
+    // Its p50 is 8.89 ms, and all that is known is that 22 of 60 took 8 ms or less, and 31 took 9 ms or less.
+    let quantiles = &summary.times[0].quantiles;
+    let shares: Vec<(u64, f64)> =
+        quantiles.iter().map(|stated| ((stated.q * 60.0).round() as u64, stated.ms)).collect();
+    assert_eq!(shares[1..3], [(9, 3.0), (11, 4.0)]);
+    assert!(shares.contains(&(22, 8.0)) && shares.contains(&(31, 9.0)), "{shares:?}");
 }
 
 #[test]
@@ -280,6 +307,7 @@ fn files_as_their_tools_wrote_them_contradict_nothing() {
     for names in [
         vec![(Format::K6Ndjson, "k6.ndjson"), (Format::K6Summary, "k6-summary.json")],
         vec![(Format::K6Csv, "k6.csv"), (Format::K6Summary, "k6-summary-export.json")],
+        vec![(Format::K6Ndjson, "k6.ndjson"), (Format::K6Summary, "k6-summary-machine-readable.json")],
         vec![(Format::K6Summary, "k6-failing.json")],
         vec![(Format::GhzJson, "ghz.json")],
         vec![(Format::GhzText, "ghz.txt")],
@@ -292,6 +320,7 @@ fn files_as_their_tools_wrote_them_contradict_nothing() {
             (Format::LocustFailures, "locust_failures.csv"),
         ],
         vec![(Format::OhaJson, "oha.json")],
+        vec![(Format::FortioJson, "fortio.json")],
         vec![(Format::JmeterCsv, "jmeter.csv")],
         vec![(Format::JmeterXml, "jmeter.xml")],
         vec![(Format::GatlingLog, "gatling.log")],

@@ -210,7 +210,7 @@ fn ohas_json_counts_errors_and_failing_statuses_as_failures() {
 
 #[test]
 fn summaries_of_k6_ghz_and_vegeta_are_of_their_requests() {
-    for file in ["k6-summary.json", "k6-summary-export.json"] {
+    for file in ["k6-summary.json", "k6-summary-export.json", "k6-summary-machine-readable.json"] {
         let k6 = import(Format::K6Summary, &fixture(file));
         let all = summary(&k6, "");
         assert_eq!((all.requests, all.failed, all.checks_failed), (Some(30), Some(6), Some(1)), "{file}");

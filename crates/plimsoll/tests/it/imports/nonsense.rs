@@ -5,6 +5,9 @@ use serde_json::Value;
 use super::fixture;
 use crate::command::TestFolder;
 
+/// A summary in the arrangement of k6 1.5.
+const NEWER: &str = "k6-summary-machine-readable.json";
+
 /// The source of an import of a file with this content, and the requests that were counted.
 fn imported(file: &str, content: &str) -> (Value, u64) {
     let folder = TestFolder::new("");
@@ -88,6 +91,7 @@ fn negative_counts() {
     for (file, old, new, of) in [
         ("k6-summary.json", "\"passes\":12", "\"passes\":-3", "checks passes"),
         ("k6-summary-export.json", &*format!("{exported}12"), &*format!("{exported}-3"), "checks passes"),
+        (NEWER, "\"matches\": 12", "\"matches\": -3", "checks passes"),
         ("ghz.txt", "[OK]   60", "[OK]   -3", "all calls status OK"),
         ("ghz.json", "{\"OK\":60}", "{\"OK\":-3}", "all calls status OK"),
         ("vegeta-report.json", "{\"0\":4,", "{\"0\":-3,", "all hits status 0"),
@@ -109,6 +113,7 @@ fn percentages_above_a_hundred() {
     for (file, old, new, of) in [
         ("k6-summary.json", "\"rate\":0.2,", "\"rate\":1.2,", "http_req_failed rate"),
         ("k6-summary-export.json", "\"value\": 0.2", "\"value\": 1.2", "http_req_failed value"),
+        (NEWER, "\"rate\": 0.2,", "\"rate\": 1.2,", "http_req_failed rate"),
         ("vegeta-report.json", "\"success\":0.86", "\"success\":1.2", "all hits success"),
     ] {
         is_left_out(file, &with(file, old, new), of, "1.2 is not a share from 0 to 1");
@@ -131,6 +136,7 @@ fn what_is_not_a_number() {
     for (file, old, new, of) in [
         ("k6-summary.json", "\"count\":30,", "\"count\":\"NaN\",", "http_reqs count"),
         ("k6-summary-export.json", "\"count\": 30,", "\"count\": null,", "http_reqs count"),
+        (NEWER, "\"count\": 30", "\"count\": \"NaN\"", "http_reqs count"),
         ("ghz.json", "\"average\":3729669", "\"average\":\"NaN\"", "all calls avg"),
         ("ghz.json", "\"count\":60,", "\"count\":null,", "all calls count"),
         ("vegeta-report.json", "\"mean\":1229003880", "\"mean\":\"NaN\"", "all hits avg"),

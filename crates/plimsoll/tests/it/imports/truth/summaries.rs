@@ -10,9 +10,11 @@ use super::{Damage, Files};
 
 pub(super) const INTACT: &[Damage] = &[
     ("k6-summary", |run| file("a.json", k6_summary(run))),
+    ("k6-summary, machine-readable", |run| file("a.json", machine_readable(run))),
     ("ghz-text", |run| vec![("a.txt".to_owned(), ghz_text(run))]),
     ("vegeta-report", |run| file("a.json", vegeta_report(run))),
     ("oha-json", |run| file("a.json", oha(run))),
+    ("fortio-json", |run| file("a.json", fortio(run))),
     ("locust", locust),
 ];
 
@@ -39,6 +41,22 @@ pub(super) const DAMAGES: &[Damage] = &[
         let mut summary = k6_summary(run);
         summary["metrics"]["http_req_failed"]["values"] =
             json!({"rate": 0.0, "passes": 0, "fails": run.requests.len() / 2});
+        file("a.json", summary)
+    }),
+    ("k6-summary, machine-readable, failures missing", |run| {
+        let mut summary = machine_readable(run);
+        let ok = run.requests.len() as u64 - run.failed();
+        *failed_of(&mut summary) = json!({"matches": 0, "rate": 0.0, "total": ok});
+        file("a.json", summary)
+    }),
+    ("k6-summary, machine-readable, failures as successes", |run| {
+        let mut summary = machine_readable(run);
+        failed_of(&mut summary)["matches"] = json!(0);
+        file("a.json", summary)
+    }),
+    ("k6-summary, machine-readable, half of the requests", |run| {
+        let mut summary = machine_readable(run);
+        *failed_of(&mut summary) = json!({"matches": 0, "rate": 0.0, "total": run.requests.len() / 2});
         file("a.json", summary)
     }),
     ("ghz-text, status line of failures missing", |run| {
@@ -82,6 +100,16 @@ pub(super) const DAMAGES: &[Damage] = &[
         document["errorDistribution"] = json!({});
         file("a.json", document)
     }),
+    ("fortio-json, failures as successes", |run| {
+        let mut document = fortio(run);
+        document["RetCodes"] = json!({"200": run.requests.len()});
+        file("a.json", document)
+    }),
+    ("fortio-json, an interval missing", |run| {
+        let mut document = fortio(run);
+        document["DurationHistogram"]["Data"].as_array_mut().unwrap().pop();
+        file("a.json", document)
+    }),
     ("locust, no failures in the row of all", |run| {
         let aggregated = format!(",Aggregated,{},", run.requests.len());
         let old = format!("{aggregated}{},", run.failed());
@@ -123,6 +151,33 @@ pub(super) fn k6_summary(run: &KnownRun) -> Value {
         "http_req_duration": {"type": "trend", "contains": "time", "values": times(true)},
         "http_req_duration{expected_response:true}": {"type": "trend", "contains": "time", "values": times(false)},
     }})
+}
+
+/// The summary of `--new-machine-readable-summary`: without a p99 and without rates of counters.
+fn machine_readable(run: &KnownRun) -> Value {
+    let (all, failed) = (run.requests.len() as u64, run.failed());
+    let metric = |name: &str, kind: &str, contains: &str, values: Value| json!({"name": name, "type": kind, "contains": contains, "values": values});
+    let times = |is_of_all: bool| {
+        let ms = |q: f64| run.quantile(q, is_of_all);
+        json!({"avg": 12.0, "min": ms(0.0), "med": ms(0.5), "p(90)": ms(0.9), "p(95)": ms(0.95), "max": ms(1.0)})
+    };
+    let failures = json!({"matches": failed, "rate": failed as f64 / all as f64, "total": all});
+    json!({
+        "config": {"duration": all as f64 / 10.0, "execution": "local"},
+        "metadata": {"generatedAt": "2026-11-29T09:00:00Z", "k6Version": "1.5.0"},
+        "results": {"checks": {}, "metrics": [
+            metric("http_req_failed", "rate", "default", failures),
+            metric("http_reqs", "counter", "default", json!({"count": all})),
+            metric("http_req_duration", "trend", "time", times(true)),
+            metric("http_req_duration{expected_response:true}", "trend", "time", times(false)),
+        ]},
+        "version": "1.0.0",
+    })
+}
+
+/// The counts of failures in a machine-readable summary.
+fn failed_of(summary: &mut Value) -> &mut Value {
+    &mut summary["results"]["metrics"][0]["values"]
 }
 
 fn ghz_text(run: &KnownRun) -> String {
@@ -186,6 +241,28 @@ fn oha(run: &KnownRun) -> Value {
         },
         "responseTimeHistogram": {"0.01": all - lost}, "latencyPercentiles": percentiles,
         "latencyPercentilesSuccessful": percentiles, "statusCodeDistribution": statuses, "errorDistribution": errors,
+    })
+}
+
+/// With percentiles as fortio interpolates them: of an interval, all may have taken as long as its end.
+fn fortio(run: &KnownRun) -> Value {
+    let (all, failed) = (run.requests.len() as u64, run.failed());
+    let ends = [5, 10, 20, 50, 75, 100, 150, 200, 250];
+    let interval = |at: usize| {
+        let (start, end) = (if at == 0 { 0 } else { ends[at - 1] }, ends[at]);
+        let count = run.requests.iter().filter(|request| request.ms > start && request.ms <= end).count();
+        (count > 0).then(|| json!({"Start": start as f64 / 1e3, "End": end as f64 / 1e3, "Count": count}))
+    };
+    let s = |q: f64| run.quantile(q, true) as f64 / 1e3;
+    let data: Vec<Value> = (0..ends.len()).filter_map(interval).collect();
+    json!({
+        "RunType": "HTTP", "StartTime": "2026-11-29T09:00:00Z", "ActualQPS": 10.0,
+        "DurationHistogram": {
+            "Count": all, "Min": s(0.0), "Max": s(1.0), "Avg": 0.012, "Data": data,
+            "Percentiles": [{"Percentile": 90, "Value": s(0.9) * 0.9}, {"Percentile": 99, "Value": s(0.99) * 0.9}],
+        },
+        "ErrorsDurationHistogram": {"Count": failed},
+        "RetCodes": if failed > 0 { json!({"200": all - failed, "503": failed}) } else { json!({"200": all}) },
     })
 }
 
