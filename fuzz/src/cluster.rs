@@ -39,23 +39,29 @@ fn frames(parts: &[&[u8]]) -> Option<Vec<(u8, usize)>> {
 pub(crate) const TICK: Target = Target {
     name: "tick",
     seeds: &[
-        b"\x00\x07\x00\x00?\xf8\x00\x00\x00\x00\x00\x00\x02\x01\x03\x01\xe8\x07\x00\x80\x94\xeb\xdc\x03\x00\x00\x00\x00\x00\x00\x00",
-        b"\x01\x08\x01\x02\x00i{\"metric\":\"scheduled\",\"scenario\":\"s\",\"endpoint\":\"e\",\"phase\":\"p\"\
-          ,\"outcome\":null,\"tags\":{},\"instance\":null}\x01t{\"metric\":\"response_time\",\"scenario\":\"s\
-          \",\"endpoint\":\"e\",\"phase\":\"p\",\"outcome\":\"ok\",\"tags\":{\"a\":\"b\"},\"instance\":null}?\
-          \xf8\x00\x00\x00\x00\x00\x00\x02\x01\x03\x01\xe8\x07\x00\x80\x94\xeb\xdc\x03\x00\x01\x01s?\xe0\x00\
-          \x00\x00\x00\x00\x00\x01\x0a?\xd0\x00\x00\x00\x00\x00\x00\x01\x01+\x1c\x84\x93\x13\x00\x00\x00\x03\
+        b"\x00\x01\x07\x00?\xf8\x00\x00\x00\x00\x00\x00\x02\x01\x03\x01\xe8\x07\x00\x80\x94\xeb\xdc\x03\x00",
+        b"\x01\x02\x00i{\"metric\":\"scheduled\",\"scenario\":\"s\",\"endpoint\":\"e\",\"phase\":\"p\"\
+          ,\"outcome\":null,\"tags\":{},\"instance\":null}\x02\x01t{\"metric\":\"response_time\",\"scenario\":\"s\
+          \",\"endpoint\":\"e\",\"phase\":\"p\",\"outcome\":\"ok\",\"tags\":{\"a\":\"b\"},\"instance\":null}\
+          \x03\x01s?\xe0\x00\
+          \x00\x00\x00\x00\x00\x01\x0a?\xd0\x00\x00\x00\x00\x00\x00\x04\x01+\x1c\x84\x93\x13\x00\x00\x00\x03\
           \x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\xd6\x93\xa4\x00?\
-          \xf0\x00\x00\x00\x00\x00\x00\x13\x02\x06\x02\x00\x07\x05\x00\x08\x06\x01\x00\x05trend\x05waits\x01p\
-          \x01\x01k\x01v\x01\x00\x02\x02@\x10\x00\x00\x00\x00\x00\x00@\x00\x00\x00\x00\x00\x00\x00@\x00\x00\
-          \x00\x00\x00\x00\x00@\x00\x00\x00\x00\x00\x00\x00\x05\x01\x80\x80@\x02\x00",
+          \xf0\x00\x00\x00\x00\x00\x00\x13\x02\x06\x05\x00\x07\x05\x05\x00\x08\x06\x06\x00\x05trend\x05waits\x01p\
+          \x01\x01k\x01v\x07\x00\x02\x02@\x10\x00\x00\x00\x00\x00\x00@\x00\x00\x00\x00\x00\x00\x00@\x00\x00\
+          \x00\x00\x00\x00\x00@\x00\x00\x00\x00\x00\x00\x00\x05\x01\x80\x80@\x02\
+          \x01\x08\x01?\xf8\x00\x00\x00\x00\x00\x00\x02\x01\x03\x01\xe8\x07\x00\x80\x94\xeb\xdc\x03\x00",
     ],
     words: &[b"\"instance\":null", b"\x1c\x84\x93\x13", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", b"\x7f\xf0"],
     run: |input| {
-        let Some(tick) = read(input) else { return false };
-        let mut again = Vec::new();
-        write(&tick, &mut again);
-        let same = read(&again).expect("a tick that was written can be read");
+        let Some(tick) = read(&[input]) else { return false };
+        let mut parts = Vec::new();
+        let kept = |part: &[u8]| {
+            parts.push(part.to_vec());
+            Ok::<(), ()>(())
+        };
+        write(&tick, kept).expect("every part is kept");
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        let same = read(&parts).expect("a tick that was written can be read");
         let sums = |tick: &Tick| tick.histograms().map(|(key, times)| (key, times.count())).collect::<Vec<_>>();
         let count = |tick: &Tick| tick.counts().iter().map(|count| count.value).sum::<u64>();
         assert_eq!((sums(&same), count(&same)), (sums(&tick), count(&tick)));
@@ -65,8 +71,12 @@ pub(crate) const TICK: Target = Target {
     ..Target::BASE
 };
 
-fn read(input: &[u8]) -> Option<Tick> {
-    let mut tick = Tick::default();
-    TickReader::default().read(input, Instance::default(), &mut tick).ok()?;
-    Some(tick)
+/// The tick of these parts; none where they are not understood, or not all of it.
+fn read(parts: &[&[u8]]) -> Option<Tick> {
+    let (mut reader, mut tick) = (TickReader::default(), Tick::default());
+    let mut is_all = false;
+    for part in parts {
+        is_all = reader.read(part, Instance::default(), &mut tick).ok()?;
+    }
+    is_all.then_some(tick)
 }

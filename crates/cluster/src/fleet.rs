@@ -310,7 +310,7 @@ impl Member {
         };
         self.hand_over(job, &wanted, until)?;
         for tick in setup_ticks {
-            self.link.send(FrameKind::SetupTick, |to| tick::write(tick, to))?;
+            tick::write(tick, |part| self.link.send(FrameKind::SetupTick, |to| to.extend_from_slice(part)))?;
         }
         self.link.say(&ToWorker::HandedOver)?;
         self.facts.workload_digest = match self.link.hear(until)? {

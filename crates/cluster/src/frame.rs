@@ -4,10 +4,10 @@
 use crate::ClusterError;
 
 /// The version of the protocol. Both sides have the same one, or nothing is offered.
-pub const PROTOCOL: u16 = 4;
+pub const PROTOCOL: u16 = 5;
 /// The longest frame of a peer that has not proved who it is.
 pub const MOST_OF_STRANGERS: usize = 4 * 1024;
-/// The longest frame: more than the tick of a loop with thousands of keys.
+/// The longest frame.
 pub const MOST_BYTES: usize = 64 << 20;
 
 /// What a frame contains.
@@ -16,7 +16,7 @@ pub const MOST_BYTES: usize = 64 << 20;
 pub enum FrameKind {
     /// A message in JSON: [`crate::message`].
     Message = 1,
-    /// A second of one loop: [`crate::tick`].
+    /// A part of a second of one loop: [`crate::tick`].
     Tick = 2,
     /// Samples and notices of the worker's observers.
     Observed = 3,
@@ -28,7 +28,7 @@ pub enum FrameKind {
     Pong = 6,
     /// A value that the run's setup extracted.
     SetupVariable = 7,
-    /// A second of the run's setup.
+    /// A part of a second of the run's setup.
     SetupTick = 8,
 }
 

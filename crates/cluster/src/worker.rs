@@ -176,15 +176,15 @@ impl Session {
     }
 
     fn receive_setup(&mut self) -> Result<(), ClusterError> {
-        let mut reader = TickReader::default();
+        let (mut reader, mut tick) = (TickReader::default(), Tick::default());
         loop {
             let frame = self.link.next(within(PREPARATION_LIMIT))?;
             match frame.kind {
                 FrameKind::SetupVariable => self.setup_variables.push(frame.content.into()),
                 FrameKind::SetupTick => {
-                    let mut tick = Tick::default();
-                    reader.read(&frame.content, Instance::default(), &mut tick)?;
-                    self.setup_ticks.push(tick);
+                    if reader.read(&frame.content, Instance::default(), &mut tick)? {
+                        self.setup_ticks.push(std::mem::take(&mut tick));
+                    }
                 }
                 _ => match message(&frame)? {
                     ToWorker::HandedOver => return Ok(()),

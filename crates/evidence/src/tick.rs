@@ -3,6 +3,8 @@
 //! The loop fills a tick, swaps it for an empty one once a second and never waits. A tick that could not
 //! be handed over is filled on: granularity is lost and reported, counts never.
 
+use std::collections::HashMap;
+
 use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
 use crate::instance::Instance;
@@ -104,9 +106,11 @@ pub struct Tick {
     histograms: Vec<Option<Box<Histogram>>>,
     used: Vec<KeyId>,
     counts: Vec<Count>,
-    /// For each key the index in `counts` that was added to last, so that the hot path does not search; beyond `counts`
+    /// For each key the index in `counts` that was added to last, so that the hot path does not look it up; beyond `counts`
     /// until then.
     latest: Vec<u32>,
+    /// The index in `counts` of each key and second.
+    places: HashMap<(KeyId, u32), u32>,
 }
 
 /// An index in `latest` that no count has.
@@ -154,17 +158,16 @@ impl Tick {
 
     /// Add to another second than the last time, or for the first time.
     fn add_elsewhere(&mut self, key: KeyId, second: u32, value: u64) {
-        let is_same = |c: &Count| c.key == key && c.second == second;
-        let index = self.counts.iter().position(is_same).unwrap_or_else(|| {
+        let index = *self.places.entry((key, second)).or_insert_with(|| {
             self.counts.push(Count { key, second, value: 0 });
-            self.counts.len() - 1
+            self.counts.len() as u32 - 1
         });
-        self.counts[index].value += value;
+        self.counts[index as usize].value += value;
         let at = key.0 as usize;
         if at >= self.latest.len() {
             self.latest.resize(at + 1, NO_COUNT);
         }
-        self.latest[at] = u32::try_from(index).unwrap_or(NO_COUNT);
+        self.latest[at] = index;
     }
 
     /// The histograms of this tick that hold something.
@@ -219,6 +222,7 @@ impl Tick {
         }
         self.counts.clear();
         self.latest.fill(NO_COUNT);
+        self.places.clear();
         self.new_keys.clear();
         self.scenarios.clear();
         self.metrics.clear();
@@ -231,6 +235,25 @@ impl Tick {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A search of all counts for each of them would not end.
+    #[test]
+    fn many_keys_are_counted_through_many_seconds() {
+        let (keys, seconds) = (3_000, 600);
+        let mut tick = Tick::default();
+        for second in 0..seconds {
+            for key in (0..keys).map(KeyId) {
+                tick.add(key, second, 2);
+                // An arrival of the second before is late.
+                tick.add(key, second.saturating_sub(1), 1);
+            }
+        }
+        assert_eq!(tick.counts().len(), (keys * seconds) as usize);
+        assert_eq!(
+            tick.counts().iter().map(|count| count.value).sum::<u64>(),
+            3 * u64::from(keys) * u64::from(seconds)
+        );
+    }
 
     #[test]
     fn a_cleared_tick_is_empty_and_counts_from_zero() {

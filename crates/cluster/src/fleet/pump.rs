@@ -55,6 +55,8 @@ pub(super) struct Taker {
 struct LoopStream {
     outlet: TickSender,
     reader: TickReader,
+    /// The tick whose parts arrive.
+    arriving: Box<Tick>,
     /// The second after its last tick.
     next_second: u32,
     state: LoopState,
@@ -84,7 +86,6 @@ pub(super) struct Pump {
     names: Arc<MergedNames>,
     /// A tick that the recorder has not taken yet.
     waiting: Option<(usize, Box<Tick>)>,
-    spare: Box<Tick>,
     command: Command,
     asked_ns: u64,
     exchanges: Vec<Exchange>,
@@ -96,6 +97,7 @@ impl Pump {
         let of_loop = |outlet| LoopStream {
             outlet,
             reader: TickReader::default(),
+            arriving: Box::default(),
             next_second: 0,
             state: LoopState::default(),
         };
@@ -106,7 +108,6 @@ impl Pump {
             observed,
             names,
             waiting: None,
-            spare: Box::default(),
             command: Command::Run,
             asked_ns: 0,
             exchanges: Vec::new(),
@@ -220,7 +221,7 @@ impl Pump {
     fn offer_waiting(&mut self) -> Result<(), Stop> {
         let Some((of_loop, tick)) = self.waiting.take() else { return Ok(()) };
         match self.loops[of_loop].outlet.offer(tick) {
-            Offer::Accepted(empty) => self.spare = empty,
+            Offer::Accepted(empty) => self.loops[of_loop].arriving = empty,
             Offer::Later(tick) => self.waiting = Some((of_loop, tick)),
             Offer::Gone => return Err(Stop::RecorderGone),
         }
@@ -230,7 +231,7 @@ impl Pump {
     /// Hand on what was received; how it ended, if it did.
     fn receive(&mut self, frame: &Frame, options: &RunOptions) -> Result<Option<Ended>, Stop> {
         match frame.kind {
-            FrameKind::Tick => self.receive_tick(&frame.content)?,
+            FrameKind::Tick => self.receive_part(&frame.content)?,
             FrameKind::Observed => {
                 let seen = observed::read(&frame.content, self.group.place)?;
                 let _ = self.observed.send(seen);
@@ -245,13 +246,14 @@ impl Pump {
         Ok(None)
     }
 
-    fn receive_tick(&mut self, content: &[u8]) -> Result<(), Stop> {
+    fn receive_part(&mut self, content: &[u8]) -> Result<(), Stop> {
         let of_loop = usize::from(loop_of(content)?);
         let own = self.loops.get_mut(of_loop);
         let own = own.ok_or_else(|| ClusterError::malformed(format!("it has no loop {of_loop}")))?;
-        let mut tick = std::mem::take(&mut self.spare);
-        tick.clear();
-        own.reader.read(content, self.group.place, &mut tick)?;
+        if !own.reader.read(content, self.group.place, &mut own.arriving)? {
+            return Ok(());
+        }
+        let mut tick = std::mem::take(&mut own.arriving);
         self.names.fold(&mut tick);
         own.next_second = tick.second.saturating_add(1);
         own.state = tick.state;

@@ -1,9 +1,12 @@
 use std::time::Duration;
 
 use evidence::exemplar::ExemplarKind;
-use evidence::metric::MetricHandle;
-use evidence::{Metric, Outcome};
+use evidence::metric::{MetricHandle, MetricId, MetricKey, MetricKind, MetricSums};
+use evidence::tick::{LoopState, ScenarioState};
+use evidence::{Exemplar, Histogram, Instance, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
 use proptest::prelude::*;
+
+use crate::ClusterError;
 
 use super::*;
 
@@ -58,6 +61,28 @@ fn tick(times_ns: &[u64], counts: &[(u32, u64)], values: &[f64]) -> Tick {
     tick
 }
 
+fn parts(tick: &Tick) -> Vec<Vec<u8>> {
+    let mut parts = Vec::new();
+    write::<()>(tick, |part| {
+        parts.push(part.to_vec());
+        Ok(())
+    })
+    .unwrap();
+    parts
+}
+
+/// The only part of a small tick.
+fn whole(tick: &Tick) -> Vec<u8> {
+    let [part] = parts(tick).try_into().unwrap();
+    part
+}
+
+fn read(reader: &mut TickReader, part: &[u8], worker: Instance) -> Result<Tick, ClusterError> {
+    let mut tick = Tick::default();
+    assert!(reader.read(part, worker, &mut tick)?, "the tick has further parts");
+    Ok(tick)
+}
+
 fn same(a: &Tick, b: &Tick) {
     let parts = |t: &Tick| {
         let histograms: std::collections::BTreeMap<_, _> =
@@ -83,13 +108,11 @@ proptest! {
         values in proptest::collection::vec(-1e9_f64..1e9, 0..20),
     ) {
         let tick = tick(&times_ns, &counts, &values);
-        let mut message = Vec::new();
-        write(&tick, &mut message);
-        let mut read = Tick::default();
+        let message = whole(&tick);
         let worker = Instance { machine: 4, process: 2, loop_index: 0 };
-        TickReader::default().read(&message, worker, &mut read).unwrap();
-        same(&tick, &read);
-        prop_assert_eq!(read.instance, Instance { loop_index: 1, ..worker });
+        let received = read(&mut TickReader::default(), &message, worker).unwrap();
+        same(&tick, &received);
+        prop_assert_eq!(received.instance, Instance { loop_index: 1, ..worker });
         for cut in 0..message.len() {
             prop_assert!(TickReader::default().read(&message[..cut], worker, &mut Tick::default()).is_err());
         }
@@ -114,12 +137,10 @@ proptest! {
             let own = |of: &usize| *of == worker;
             let times: Vec<u64> = times.iter().filter(|(of, _)| own(of)).map(|(_, ns)| *ns).collect();
             let values = values.iter().filter(|(of, _)| own(of)).map(|(_, value)| f64::from(*value) / 64.0);
-            let mut message = Vec::new();
-            write(&tick(&times, &[], &values.collect::<Vec<_>>()), &mut message);
-            let mut read = Tick::default();
-            TickReader::default().read(&message, Instance::default(), &mut read).unwrap();
-            read.histograms().for_each(|(_, times)| merged.merge(times));
-            read.metrics.sums().into_iter().for_each(|(_, sums)| merged_sums.merge(sums));
+            let message = whole(&tick(&times, &[], &values.collect::<Vec<_>>()));
+            let received = read(&mut TickReader::default(), &message, Instance::default()).unwrap();
+            received.histograms().for_each(|(_, times)| merged.merge(times));
+            received.metrics.sums().into_iter().for_each(|(_, sums)| merged_sums.merge(sums));
         }
         prop_assert_eq!(merged.to_v2(), one.to_v2());
         // Sixty-fourths are added exactly; which value came last at one instant only their order says.
@@ -130,19 +151,15 @@ proptest! {
 
 #[test]
 fn keys_are_announced_once_and_known_later() {
-    let mut first = Vec::new();
-    write(&tick(&[5_000], &[(7, 1)], &[1.0]), &mut first);
+    let first = whole(&tick(&[5_000], &[(7, 1)], &[1.0]));
     let mut later = tick(&[6_000], &[(8, 2)], &[]);
     (later.new_keys, later.metrics.new) = (Vec::new(), Vec::new());
-    let mut second = Vec::new();
-    write(&later, &mut second);
+    let second = whole(&later);
     let worker = Instance::default();
-    assert!(TickReader::default().read(&second, worker, &mut Tick::default()).is_err());
+    assert!(read(&mut TickReader::default(), &second, worker).is_err());
     let mut reader = TickReader::default();
-    reader.read(&first, worker, &mut Tick::default()).unwrap();
-    let mut read = Tick::default();
-    reader.read(&second, worker, &mut read).unwrap();
-    same(&later, &read);
+    read(&mut reader, &first, worker).unwrap();
+    same(&later, &read(&mut reader, &second, worker).unwrap());
     assert_eq!(reader.known_keys(), 2);
 }
 
@@ -151,11 +168,56 @@ fn a_key_of_another_shape_is_refused() {
     let mut tick = Tick::default();
     tick.new_keys = vec![(KeyId(0), key(Metric::Scheduled))];
     tick.record_ns(KeyId(0), 5);
-    let mut message = Vec::new();
-    write(&tick, &mut message);
-    let refused = TickReader::default().read(&message, Instance::default(), &mut Tick::default());
+    let refused = read(&mut TickReader::default(), &whole(&tick), Instance::default());
     assert_eq!(
         refused.unwrap_err().to_string(),
         "what it sent is not understood: key 0 was not announced for this"
     );
+}
+
+/// What a loop hands over after its recorder took nothing for half a minute.
+fn folded_tick(endpoints: u32, counters: u32, seconds: u32) -> Tick {
+    let mut tick = tick(&[], &[], &[1.0]);
+    tick.new_keys.clear();
+    let keys = (0..endpoints * counters).map(KeyId);
+    for id in keys.clone() {
+        tick.new_keys.push((id, key(Metric::Scheduled).endpoint(&format!("/endpoint/{}", id.0 / counters))));
+    }
+    for second in 0..seconds {
+        keys.clone().for_each(|id| tick.add(id, second, 1));
+        tick.exemplars.extend((0..1_000).map(|_| exemplar()));
+    }
+    tick
+}
+
+#[test]
+fn a_tick_that_covers_half_a_minute_of_many_endpoints_is_read_from_several_parts() {
+    let folded = folded_tick(256, 10, 30);
+    let sent = parts(&folded);
+    assert!(sent.len() > 5 && sent.iter().all(|part| part.len() < 2 * PART_BYTES), "{}", sent.len());
+    let (mut reader, mut received) = (TickReader::default(), Tick::default());
+    let last = sent.len() - 1;
+    for (index, part) in sent.iter().enumerate() {
+        assert_eq!(reader.read(part, Instance::default(), &mut received).unwrap(), index == last);
+    }
+    same(&folded, &received);
+    // The next tick begins anew.
+    read(&mut reader, &whole(&Tick::default()), Instance::default()).unwrap();
+}
+
+#[test]
+fn a_histogram_that_comes_twice_is_refused_also_in_another_part() {
+    let mut tick = Tick::default();
+    tick.new_keys = vec![(KeyId(0), key(Metric::ResponseTime))];
+    tick.record_ns(KeyId(0), 5);
+    let mut first = whole(&tick);
+    tick.new_keys.clear();
+    let second = whole(&tick);
+    // The first part now ends where its tick did.
+    let end = whole(&Tick::default()).len() - 1;
+    first.truncate(first.len() - end);
+    first.push(Item::GoesOn as u8);
+    let (mut reader, mut received) = (TickReader::default(), Tick::default());
+    assert!(!reader.read(&first, Instance::default(), &mut received).unwrap());
+    assert!(reader.read(&second, Instance::default(), &mut received).is_err());
 }

@@ -88,7 +88,9 @@ impl Relay {
                 Received::Empty => {}
                 Received::Closed => *slot = None,
                 Received::Tick(full) => {
-                    self.link.send(FrameKind::Tick, |to| tick::write(&full, to))?;
+                    tick::write(&full, |part| {
+                        self.link.send(FrameKind::Tick, |to| to.extend_from_slice(part))
+                    })?;
                     inlet.give_back(full);
                     has_more = true;
                 }

@@ -6,10 +6,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use cluster::message::{Ended, WorkerOver, WorkerTotals};
 use cluster::{Fleet, Limits};
 use engine::{Clock, Control, EngineError, RunOptions, Totals};
 use evidence::tick_channel::{TickReceiver, tick_channel};
-use evidence::{NoticeKind, Observed};
+use evidence::{Key, KeyId, Metric, NoticeKind, Observed, Tick};
 
 use crate::parts::{
     LIMITS, PLAN, Sums, accept, job, listening, own, pause, program, record, token, total, worker,
@@ -101,6 +102,49 @@ fn a_coordinator_that_takes_nothing_until_the_load_is_over_loses_no_count() {
     assert_eq!(total(&sums, "scheduled"), 7 * SCHEDULED_A_SECOND);
     assert_eq!(total(&sums, "started") + total(&sums, "dropped_late"), 7 * SCHEDULED_A_SECOND);
     assert_eq!(total(&sums, "requests"), total(&sums, "started"));
+}
+
+/// What a loop hands over after half a minute in which nothing was taken from it.
+fn merged_tick(endpoints: u32, seconds: u32) -> Box<Tick> {
+    let mut tick = Box::<Tick>::default();
+    for id in 0..endpoints {
+        let key = Key::of(Metric::Scheduled).scenario("open").endpoint(&format!("/{id}")).phase("all");
+        tick.new_keys.push((KeyId(id), key));
+        (0..seconds).for_each(|second| tick.add(KeyId(id), second, 1));
+    }
+    tick
+}
+
+#[test]
+fn a_worker_that_merged_half_a_minute_of_many_endpoints_loses_no_count() {
+    let (listening, address) = listening(token());
+    let merged = thread::spawn(move || {
+        let mut session = accept(listening)?;
+        session.wait_to_begin("digest")?;
+        let (observers, observed) = channel();
+        drop(observers);
+        session.hand_on(&Control::new(), observed, |outlets| {
+            for (index, outlet) in outlets.into_iter().enumerate() {
+                let mut tick = merged_tick(2_600, 30);
+                tick.instance.loop_index = index as u16;
+                outlet.finish(tick);
+            }
+            let totals = WorkerTotals {
+                last_second: 29,
+                requests_in_flight: 0,
+                iterations_in_flight: 0,
+                folded_ticks: 29,
+                stopped_at: None,
+            };
+            let outcome = serde_json::Value::Null;
+            Ended::Over(WorkerOver { totals, folded_names: Vec::new(), outcome })
+        })
+    });
+    let (ended, sums, observed) = run(&[address], PLAN, record);
+    merged.join().unwrap().unwrap();
+    assert!(observed.iter().all(|seen| seen.notices.is_empty()), "{observed:?}");
+    assert_eq!(ended.unwrap().folded_ticks, 29);
+    assert_eq!(total(&sums, "scheduled"), 2 * 2_600 * 30);
 }
 
 /// What becomes of a connection that is cut.
