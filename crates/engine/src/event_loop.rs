@@ -212,6 +212,7 @@ impl EventLoop {
         self.fire_timers(now)?;
         self.resume_yielded()?;
         self.expire(now)?;
+        self.network.begin_races(now);
         self.cancel_overdue(now)?;
         Ok(())
     }
@@ -400,7 +401,7 @@ impl EventLoop {
         }
         let next_tick = Instant::at(Duration::from_secs(u64::from(self.accounting.second()) + 1));
         let timer = self.timers.peek().map_or(Instant::NEVER, |Reverse(timer)| timer.at);
-        let mut wake = next_tick.min(timer).min(self.earliest_deadline);
+        let mut wake = next_tick.min(timer).min(self.earliest_deadline).min(self.network.next_race());
         for source in &mut self.sources {
             wake = wake.min(source.next_due()).min(source.next_wake(now));
         }

@@ -11,6 +11,7 @@ mod loss;
 mod placing;
 mod pool;
 mod pools;
+mod races;
 mod relay;
 mod resolving;
 mod retry;
@@ -19,6 +20,7 @@ mod transport;
 mod tunnel;
 mod unsent;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
@@ -38,6 +40,7 @@ use connection::{Connection, ConnectionState, ReadError};
 pub use exhausted::Exhausted;
 use loss::ConnectionLoss;
 use pools::Pools;
+use races::Race;
 
 /// Tokens below this belong to the loop's timer and waker.
 const FIRST_CONNECTION: usize = 2;
@@ -134,6 +137,8 @@ pub(crate) struct Network {
     pub(crate) opened: Vec<OpenedConnection>,
     /// Pools whose requests wait for the address of their origin.
     resolving: Vec<PoolIndex>,
+    /// Connections that may get a rival, the next one first.
+    races: VecDeque<Race>,
 }
 
 impl Network {
@@ -155,6 +160,7 @@ impl Network {
             woke: Instant::EPOCH,
             opened: Vec::new(),
             resolving: Vec::new(),
+            races: VecDeque::new(),
         }
     }
 
@@ -236,7 +242,8 @@ impl Network {
             if !event.is_writable() && !event.is_error() && !event.is_write_closed() {
                 return Ok(());
             }
-            match connection.finish_connecting(self.program.origin(connection.origin), self.clock.now()) {
+            let origin = self.program.origin(connection.origin);
+            match connection.finish_connecting(origin, &self.registry, self.clock.now()) {
                 Ok(false) => return Ok(()),
                 Ok(true) => self.advanced(index, operations)?,
                 Err(loss) => return self.failed_to_connect(index, &loss, operations),

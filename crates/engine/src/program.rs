@@ -9,11 +9,13 @@ mod compile;
 mod directory;
 mod error;
 mod expectation;
+mod host_lookup;
 mod http;
 mod json_lookup;
 mod origin;
 mod origin_rules;
 mod resolve;
+mod route;
 mod template;
 #[cfg_attr(not(feature = "tls"), path = "program/without_tls.rs")]
 mod tls;
@@ -21,7 +23,7 @@ mod tls_offer;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +46,9 @@ pub(crate) use expectation::{Expectation, Extraction, JsonBody};
 pub(crate) use http::HttpProgram;
 pub(crate) use origin::{EXPECTED_STREAMS, LoadModel, Origin, OriginKind, PoolLimits, ProxyMode};
 pub use origin_rules::{MetOrigin, OriginRules};
-pub(crate) use resolve::{LookupState, Route};
+pub use resolve::AddressChange;
+pub(crate) use resolve::LookupState;
+pub(crate) use route::Route;
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
 pub(crate) use tls::{CipherSuite, TlsPeer, suite_name};
 pub use tls::{ClientConfig, tls12_cipher_suites};
@@ -123,12 +127,12 @@ pub(crate) struct ScenarioSteps {
 }
 
 /// The address of an origin.
-#[derive(Debug, Clone, Copy)]
-pub enum OriginAddress<'a> {
+#[derive(Debug, Clone)]
+pub enum OriginAddress {
     /// Any of these addresses.
-    Tcp(&'a [SocketAddr]),
+    Tcp(Vec<SocketAddr>),
     /// A Unix socket.
-    Unix(&'a Path),
+    Unix(PathBuf),
 }
 
 /// A phase; it begins where the one before it ends.
@@ -325,14 +329,23 @@ impl Program {
     }
 
     /// Each origin's target name and address, of those whose address is known.
-    pub fn origins(&self) -> impl Iterator<Item = (&str, OriginAddress<'_>)> {
+    pub fn origins(&self) -> impl Iterator<Item = (&str, OriginAddress)> {
         self.directory.origins().filter_map(|(_, origin)| {
-            let address = match origin.address.route()? {
-                Route::Tcp { addresses, .. } => OriginAddress::Tcp(addresses),
-                Route::Unix(path) => OriginAddress::Unix(path),
+            let route = origin.address.route()?;
+            let address = match &*route {
+                Route::Tcp(_) => OriginAddress::Tcp(route.tcp_addresses().collect()),
+                Route::Unix(path) => OriginAddress::Unix(path.clone()),
             };
             Some((origin.target.as_str(), address))
         })
+    }
+
+    /// What has changed about the addresses of origins since this was last asked.
+    pub fn take_address_changes(&self) -> Vec<AddressChange> {
+        let mut changes: Vec<AddressChange> =
+            self.directory.origins().flat_map(|(_, origin)| origin.address.take_changes()).collect();
+        changes.sort_by_key(|change| change.at);
+        changes
     }
 
     /// The TLS configuration of a target; none where it does not use TLS.

@@ -3,6 +3,7 @@
 mod tls;
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use engine::program::{MetOrigin, OriginRules, TlsOffer};
 use workload::connection::{Connecting, Resumption, Reuse, TlsSettings};
@@ -24,6 +25,7 @@ pub struct NetworkRules {
     blocked_names: Vec<HostPattern>,
     select: DnsSelect,
     policy: DnsPolicy,
+    dns_ttl: Duration,
     insecure: bool,
     tls: TlsOffer,
     most_idle: usize,
@@ -38,7 +40,6 @@ impl NetworkRules {
     pub fn of(options: &Options) -> Result<NetworkRules, OptionsError> {
         let is_set = |option: Option<bool>| option == Some(true);
         let dns = options.dns.clone().unwrap_or_default();
-        check_ttl(&dns)?;
         let rules = NetworkRules {
             reuse: match () {
                 () if is_set(options.no_connection_reuse) => Reuse::Never,
@@ -49,6 +50,7 @@ impl NetworkRules {
             blocked_addresses: options.blacklist_ips.clone().unwrap_or_default(),
             blocked_names: options.block_hostnames.clone().unwrap_or_default(),
             select: dns.select.unwrap_or(DnsSelect::Random),
+            dns_ttl: dns_ttl(&dns),
             policy: dns.policy.unwrap_or(DnsPolicy::PreferIpv4),
             insecure: is_set(options.insecure_skip_tls_verify),
             tls: tls::offer(options)?,
@@ -66,7 +68,8 @@ impl NetworkRules {
         // As in k6, each handshake is a full one.
         let tls =
             TlsSettings { insecure: self.insecure, resumption: Resumption::Off, ..TlsSettings::default() };
-        let connecting = Connecting { reuse: Some(self.reuse), tls, ..connecting };
+        let (reuse, dns_ttl) = (Some(self.reuse), Some(self.dns_ttl));
+        let connecting = Connecting { reuse, dns_ttl, tls, ..connecting };
         MetOrigin {
             connecting,
             tls_offer: self.tls.clone(),
@@ -140,15 +143,12 @@ fn by_policy(policy: DnsPolicy, addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     }
 }
 
-/// Names are looked up once in a run: a shorter life of addresses than k6's default is refused.
-fn check_ttl(dns: &DnsOptions) -> Result<(), OptionsError> {
-    const DEFAULT_SECONDS: u64 = 300;
+/// For how long the addresses of a name are used: as in k6, five minutes where nothing is set.
+fn dns_ttl(dns: &DnsOptions) -> Duration {
     match dns.ttl {
-        Some(DnsTtl::For(ttl)) if ttl.as_secs() < DEFAULT_SECONDS => {
-            let reason = "a name is looked up once in a run; leave it out, or use \"inf\"";
-            Err(OptionsError::Unsupported { option: "dns.ttl below 5m".to_owned(), reason })
-        }
-        _ => Ok(()),
+        None => Duration::from_secs(300),
+        Some(DnsTtl::For(ttl)) => ttl,
+        Some(DnsTtl::Forever) => Duration::MAX,
     }
 }
 
@@ -189,6 +189,17 @@ mod tests {
         let why = chosen("onlyIPv4 random", &["10.0.0.0/8"]).unwrap_err();
         assert_eq!(why, "IP (10.0.0.1) is in a blacklisted range (10.0.0.0/8)");
         assert_eq!(refusal(&why), Some((1110, "ip is blacklisted")));
+    }
+
+    #[test]
+    fn addresses_are_used_as_long_as_the_option_says() {
+        let ttl = |dns: serde_json::Value| {
+            rules(json!({ "dns": dns })).connecting("a.test", 80).unwrap().connecting.dns_ttl()
+        };
+        assert_eq!(ttl(json!({})), Duration::from_secs(300));
+        assert_eq!(ttl(json!({ "ttl": "1s" })), Duration::from_secs(1));
+        assert_eq!(ttl(json!({ "ttl": "0" })), Duration::ZERO);
+        assert_eq!(ttl(json!({ "ttl": "inf" })), Duration::MAX);
     }
 
     #[test]

@@ -63,14 +63,14 @@ fn check_local_address(from: IpAddr) -> anyhow::Result<()> {
 }
 
 /// Check that a connection is accepted there; else the address and the reason.
-fn reach(place: OriginAddress<'_>) -> Result<(), (String, std::io::Error)> {
+fn reach(place: OriginAddress) -> Result<(), (String, std::io::Error)> {
     match place {
         OriginAddress::Tcp(addresses) => {
             let at = || addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            connect_to_any(addresses, ATTEMPT_LIMIT).map(drop).map_err(|error| (at(), error))
+            connect_to_any(&addresses, ATTEMPT_LIMIT).map(drop).map_err(|error| (at(), error))
         }
         OriginAddress::Unix(path) => {
-            UnixStream::connect(path).map(drop).map_err(|error| (path.display().to_string(), error))
+            UnixStream::connect(&path).map(drop).map_err(|error| (path.display().to_string(), error))
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::run_request::RunRequest;
 use crate::setup_watch::SetupWatch;
 use crate::stop_watch::{EarlyEnd, EndedBy, StopWatch};
 use crate::tick_readers::{MakeReaders, RunHandles};
+use crate::watching::report_address_changes;
 
 /// Between the beginning of the archive and the run's epoch: long enough for its first commit, and for every loop to be at
 /// its start.
@@ -126,10 +127,11 @@ impl Recording {
         RunOptions { program, clock: self.clock, control, behaviour }
     }
 
-    /// Record how many names of endpoints were folded, and that checks failed for lack of memory: nothing else shows that
+    /// Record how many names of endpoints were folded, how addresses of targets changed, and that checks failed for lack of memory: nothing else shows that
     /// the generator was the reason.
     pub(crate) fn note_limits(&mut self, program: &Program, folded_endpoints: u64) {
         self.folded_endpoints = folded_endpoints;
+        report_address_changes(program, &self.observed);
         let Some((count, why)) = program.cut_bodies() else { return };
         let notice = Notice {
             at: self.clock.now(),

@@ -1,5 +1,6 @@
 //! Stations 4 and 6: the observers and profiles that a workload asks for, and the generator's own observers.
 
+mod addresses;
 mod identities;
 mod redacted;
 
@@ -19,6 +20,7 @@ use workload::{Redactor, Workload};
 use crate::environment::Environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::watched;
+pub(crate) use addresses::report_address_changes;
 pub(crate) use identities::identities;
 use redacted::Redacted;
 

@@ -18,6 +18,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use crate::arguments::WorkerArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
+use crate::watching::report_address_changes;
 use crate::workers::{HandedJob, LISTENING, PlanJob, Served, VERSION, received, received_plan, secret};
 use crate::{outputs, prepare, reflection, screen, script};
 
@@ -73,9 +74,12 @@ fn serve(mut session: Session) -> CommandResult<u8> {
     if session.assignment.place.machine != 0 {
         observers.push(Box::new(Host::new()));
     }
-    let watch = Watch::start(observers, Arc::new(move || clock.now()), observed).map_err(Failure::own)?;
+    let watch =
+        Watch::start(observers, Arc::new(move || clock.now()), observed.clone()).map_err(Failure::own)?;
+    let program = options.program.clone();
     let end = move || {
         watch.stop();
+        report_address_changes(&program, &observed);
         finish()
     };
     session.offer(loops, &options, seen, end).map_err(gone)?;

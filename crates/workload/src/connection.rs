@@ -1,6 +1,7 @@
 //! How connections to a target are made: HTTP version, TLS, number of connections, addresses.
 
 use core::net::IpAddr;
+use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -159,11 +160,23 @@ pub struct Connecting {
     pub local_address: Option<IpAddr>,
     /// Which of a name's addresses are used.
     pub dns: Dns,
+    /// For how long the addresses of a name are used before it is looked up again; none: [`Connecting::DNS_TTL`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns_ttl: Option<Duration>,
     /// Which IP version is used.
     pub ip: IpVersion,
 }
 
 impl Connecting {
+    /// For how long the addresses of a name are used where nothing else is set. The system's resolver does not say how long
+    /// they are valid.
+    pub const DNS_TTL: Duration = Duration::from_secs(30);
+
+    /// For how long the addresses of a name are used before it is looked up again.
+    pub fn dns_ttl(&self) -> Duration {
+        self.dns_ttl.unwrap_or(Connecting::DNS_TTL)
+    }
+
     /// Whether every option has its default.
     pub fn is_default(&self) -> bool {
         *self == Connecting::default()

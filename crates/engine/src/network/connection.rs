@@ -1,11 +1,13 @@
 //! One socket, TLS over it where its origin uses that, and the protocol over both.
 
+mod rival;
 #[cfg_attr(not(feature = "tls"), path = "connection/without_tls.rs")]
 mod tls;
 
 use std::io::{self, Read, Write};
 use std::mem::offset_of;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
+use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
@@ -23,6 +25,7 @@ use crate::exchange::{ConnectionFacts, ConnectionSetup, MAX_UNSENT_BYTES};
 use crate::index::{OperationIndex, OriginIndex, PoolIndex};
 use crate::operation::{Operation, OperationToken, Operations};
 use crate::program::{Origin, ProxyMode, Route};
+use rival::{ConnectedSocket, Rival};
 use tls::{Session, is_closed_by_peer, tls_facts, write_encrypted};
 
 /// Whether the connection can be used yet.
@@ -76,12 +79,13 @@ pub(super) struct Connection {
     /// When it was begun; later when its tunnel or its handshake was begun.
     since: Instant,
     pub(super) setup: ConnectionSetup,
-    /// Counts on over the origin's addresses.
+    route: Arc<Route>,
+    /// The number of the address that it is opened to, which counts on over those of the route.
     address: usize,
-    /// How many of the addresses were tried.
+    /// How many of the addresses were tried, apart from a rival's.
     tries: usize,
-    /// The address that it is opened to; none of a Unix socket.
-    remote: Option<SocketAddr>,
+    /// While it connects: a second socket, to an address of the other IP version.
+    rival: Option<Box<Rival>>,
     /// The address of this machine that it is opened from; none: any.
     local: Option<IpAddr>,
 }
@@ -97,8 +101,8 @@ pub(super) struct ConnectionTarget<'a> {
     pub(super) pool: PoolIndex,
     pub(super) origin: OriginIndex,
     pub(super) described: &'a Origin,
-    pub(super) route: &'a Route,
-    /// Counts on over the origin's addresses, so that connections are spread over them.
+    pub(super) route: &'a Arc<Route>,
+    /// The number of the address, which counts on over those of the route, so that connections are spread over them.
     pub(super) address: usize,
     /// The address of this machine that it is opened from; none: any.
     pub(super) local: Option<IpAddr>,
@@ -137,7 +141,7 @@ impl Connection {
             let opened = Transport::open(route, address + tries - 1, local);
             match opened.and_then(|transport| registration.register(transport)) {
                 Ok(transport) => break transport,
-                Err(error) if tries >= route.addresses() => return Err(error),
+                Err(error) if tries >= route.count() => return Err(error),
                 Err(_) => tries += 1,
             }
         };
@@ -163,15 +167,19 @@ impl Connection {
             timeouts: 0,
             since: now,
             setup: ConnectionSetup::default(),
+            route: route.clone(),
             address: address + tries - 1,
             tries,
-            remote: route.tcp_address(address + tries - 1),
+            rival: None,
             local,
         })
     }
 
     pub(super) fn deregister(&mut self, registry: &Registry) {
         self.transport.deregister(registry);
+        if let Some(mut rival) = self.rival.take() {
+            rival.transport.deregister(registry);
+        }
     }
 
     pub(super) fn protocol(&self) -> WireProtocol {
@@ -182,7 +190,7 @@ impl Connection {
     pub(super) fn facts(&self) -> ConnectionFacts {
         ConnectionFacts {
             is_http2: self.protocol() == WireProtocol::Http2,
-            remote: self.remote,
+            remote: self.route.tcp_address(self.address),
             tls: self.session.as_ref().and_then(|session| tls_facts(session)),
         }
     }
@@ -192,10 +200,13 @@ impl Connection {
     pub(super) fn finish_connecting(
         &mut self,
         origin: &Origin,
+        registry: &Registry,
         now: Instant,
     ) -> Result<bool, ConnectionLoss> {
-        if !self.transport.is_connected().map_err(|e| ConnectionLoss::from(&e))? {
-            return Ok(false);
+        match self.connected_socket(registry).map_err(|e| ConnectionLoss::from(&e))? {
+            ConnectedSocket::None => return Ok(false),
+            ConnectedSocket::RivalOf(number) => origin.address.avoid(&self.route, number, now),
+            ConnectedSocket::First => {}
         }
         self.setup.connecting_ns = now.since(self.since).as_nanos() as u64;
         self.since = now;
@@ -209,15 +220,14 @@ impl Connection {
     }
 
     /// Begin again with the next address of the origin; false when all were tried.
-    pub(super) fn try_next(&mut self, route: &Route, registration: Registration<'_>) -> bool {
-        while self.tries < route.addresses() {
+    pub(super) fn try_next(&mut self, registration: Registration<'_>) -> bool {
+        while self.tries < self.route.count() {
             self.tries += 1;
             self.address += 1;
-            let opened = Transport::open(route, self.address, self.local);
+            let opened = Transport::open(&self.route, self.address, self.local);
             if let Ok(transport) = opened.and_then(|transport| registration.register(transport)) {
                 self.transport.deregister(registration.registry);
                 self.transport = transport;
-                self.remote = route.tcp_address(self.address);
                 return true;
             }
         }

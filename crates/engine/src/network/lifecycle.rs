@@ -6,6 +6,7 @@ use evidence::Instant;
 
 use super::connection::{Connection, ConnectionTarget, Registration};
 use super::exhausted::check_exhausted;
+use super::races::{RIVAL_AFTER, Race};
 use super::{ConnectionLoss, ConnectionState, Exhausted, Network, OpenedConnection, token_of};
 use crate::index::{ConnectionIndex, OperationIndex, PoolIndex};
 use crate::operation::{OperationPlace, Operations};
@@ -22,16 +23,18 @@ impl Network {
         let entry = self.pools.get_mut(pool);
         let described = self.program.origin(entry.origin);
         let Some(route) = described.address.route() else { return Ok(false) };
+        described.address.refresh(self.clock);
         let vacant = self.connections.vacant_entry();
         let index = ConnectionIndex(vacant.key());
-        let (origin, address) = (entry.origin, entry.next_address());
+        let (origin, address) = (entry.origin, route.usable(entry.next_address(), now));
         let local = route.local_address(entry.user);
-        let target = ConnectionTarget { pool, origin, described, route, address, local };
+        let target = ConnectionTarget { pool, origin, described, route: &route, address, local };
         let registration = Registration { registry: &self.registry, token: token_of(index) };
         let mut connection = match Connection::open(target, registration, now) {
             Ok(connection) => connection,
             Err(error) => {
                 check_exhausted(&error)?;
+                described.address.was_unreachable(self.clock);
                 let loss = ConnectionLoss::from(&error);
                 match first {
                     Some(operation) => self.fail(operation, &loss, operations),
@@ -47,6 +50,9 @@ impl Network {
         match first {
             Some(operation) => operations.get_mut(operation).place = OperationPlace::Opening(index),
             None => entry.begin_opening(index, now),
+        }
+        if connection.has_rival_address() {
+            self.races.push_back(Race { at: now + RIVAL_AFTER, index, serial: connection.serial });
         }
         vacant.insert(connection);
         Ok(true)
@@ -111,13 +117,18 @@ impl Network {
         loss: &ConnectionLoss,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
+        self.note_unreachable(index);
         let connection = &mut self.connections[index.0];
-        let route = self.program.origin(connection.origin).address.route();
         let registration = Registration { registry: &self.registry, token: token_of(index) };
-        if route.is_some_and(|route| connection.try_next(route, registration)) {
+        if connection.try_next(registration) {
             return Ok(());
         }
         self.kill(index, loss, operations)
+    }
+
+    /// A connection cannot be opened, or not in time: the addresses of its origin may have changed.
+    pub(super) fn note_unreachable(&self, index: ConnectionIndex) {
+        self.program.origin(self.connection(index).origin).address.was_unreachable(self.clock);
     }
 
     /// End a connection; every request on it ends with the same loss.

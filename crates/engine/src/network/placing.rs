@@ -104,6 +104,9 @@ impl Network {
             }
             OperationPlace::Opening(index) => {
                 operations.get_mut(operation).place = OperationPlace::Nowhere;
+                if why == GivingUp::TimedOut {
+                    self.note_unreachable(index);
+                }
                 self.close_and_replace(index, operations)
             }
             OperationPlace::Carried(index) => {
@@ -126,7 +129,10 @@ impl Network {
         let now = self.clock.now();
         let is_stuck = |index: &ConnectionIndex| now.since(self.connection(*index).begun) >= OPENING_LIMIT;
         match self.pools.get(pool).first_opening().filter(is_stuck) {
-            Some(index) => self.close_and_replace(index, operations),
+            Some(index) => {
+                self.note_unreachable(index);
+                self.close_and_replace(index, operations)
+            }
             None => Ok(()),
         }
     }

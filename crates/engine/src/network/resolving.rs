@@ -12,7 +12,7 @@ use crate::program::LookupState;
 impl Network {
     /// Whether connections of this pool can be opened: the address of its origin is known.
     pub(super) fn is_resolved(&self, pool: PoolIndex) -> bool {
-        self.program.origin(self.pools.get(pool).origin).address.route().is_some()
+        self.program.origin(self.pools.get(pool).origin).address.is_known()
     }
 
     /// The address of the operation's origin is not known: look it up, and continue when it is.

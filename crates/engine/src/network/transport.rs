@@ -23,11 +23,10 @@ impl Transport {
     /// Begin to connect, from an address of this machine or from any. `address` counts on over the addresses of an
     /// origin, so that connections are spread over them.
     pub(super) fn open(route: &Route, address: usize, local: Option<IpAddr>) -> io::Result<Transport> {
-        let addresses = match route {
+        let address = match route {
             Route::Unix(path) => return UnixStream::connect(path).map(Transport::Unix),
-            Route::Tcp { addresses, .. } => addresses,
+            Route::Tcp(route) => route.address(address),
         };
-        let address = addresses[address % addresses.len()];
         let stream = match local {
             None => TcpStream::connect(address)?,
             Some(local) => connect_from(local, address)?,

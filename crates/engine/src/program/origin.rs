@@ -7,8 +7,9 @@ use workload::connection::{Connecting, ConnectionOrder, HttpVersion, Retry, Reus
 use workload::model::Target;
 
 use super::error::CompileError;
+use super::host_lookup::HostLookup;
 use super::origin_rules::OriginRules;
-use super::resolve::{Address, HostLookup};
+use super::resolve::Address;
 use super::tls::{ClientConfig, TlsPeer};
 
 /// How many connections HTTP/2 requests of all virtual users are spread over, unless the plan sets a number.
@@ -235,5 +236,6 @@ fn address_of(address: HostPort<'_>, connecting: &Connecting) -> Address {
         (None, None) => (address.host, address.port),
     };
     let Connecting { dns, ip, local_address, .. } = *connecting;
-    Address::of(HostLookup { name: name.to_owned(), port, dns, ip, from: local_address, rules: None })
+    let (name, ttl) = (name.to_owned(), connecting.dns_ttl());
+    Address::of(HostLookup { name, port, dns, ip, from: local_address, ttl, rules: None })
 }

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod accounting;
+mod addresses;
 mod attribution;
 mod body_budget;
 mod bytes;

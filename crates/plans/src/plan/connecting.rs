@@ -46,10 +46,11 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
             item.issues.check(&item.span(), text.parse().map_err(wrong))
         }),
         dns: one_of(section.get("dns"), &[("spread", Dns::Spread), ("first", Dns::First)]),
+        dns_ttl: section.get("dns_ttl").and_then(|item| item.duration()),
         ip: one_of(section.get("ip"), &[("any", IpVersion::Any), ("4", IpVersion::V4), ("6", IpVersion::V6)]),
     };
     if let Some(item) = section.get("unix") {
-        for key in ["connect_to", "local_address", "proxy"] {
+        for key in ["connect_to", "dns_ttl", "local_address", "proxy"] {
             if section.get(key).is_some() {
                 item.issues.add(&item.key_span, format!("`unix` does not go with `{key}`; leave one out"));
             }

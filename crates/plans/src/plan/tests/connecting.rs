@@ -21,6 +21,7 @@ retry = "never"
 connect_to = "[::1]:8443"
 local_address = "127.0.0.2"
 dns = "first"
+dns_ttl = "1h"
 ip = "6"
 tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true, resumption = false }"#,
     );
@@ -46,6 +47,7 @@ tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true, resumpt
         proxy: None,
         local_address: Some([127, 0, 0, 2].into()),
         dns: Dns::First,
+        dns_ttl: Some(Duration::from_secs(3_600)),
         ip: IpVersion::V6,
     };
     assert_eq!(shop.connecting, expected);
