@@ -30,7 +30,7 @@ use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex, Scenar
 use crate::iteration::{Event, IterationRequest, TimerKind};
 use crate::metrics::LoopMetrics;
 use crate::network::{GivingUp, Network, is_connection};
-use crate::operation::Operations;
+use crate::operation::{OperationToken, Operations};
 use crate::program::{Counters, MetNames, Program};
 use crate::script_cpu::ScriptCpu;
 use crate::users::{ActiveIteration, Users};
@@ -45,6 +45,8 @@ use sleep::Sleeper;
 pub const LATE_AFTER: Duration = Duration::from_secs(1);
 /// How exactly time limits are watched. Looking through all operations takes time.
 const TIME_LIMIT_RESOLUTION: Duration = Duration::from_millis(1);
+/// Why a request is not sent that no connection could be opened for in its time.
+const NO_PORT: &str = "not sent: no local port was free for its connection";
 /// How many socket events are handled before the loop looks for due arrivals again.
 const EVENTS_A_TURN: usize = 64;
 /// With so much time until something is due a virtual user is made ahead: scripts take up to about a millisecond.
@@ -212,7 +214,7 @@ impl EventLoop {
         self.fire_timers(now)?;
         self.resume_yielded()?;
         self.expire(now)?;
-        self.network.begin_races(now);
+        self.do_due_on_network(now)?;
         self.cancel_overdue(now)?;
         Ok(())
     }
@@ -257,11 +259,13 @@ impl EventLoop {
         self.resume(user, now, Event::Begin(arrival))
     }
 
-    /// Whether an arrival is dropped because it could not be started in time.
+    /// Whether an arrival is dropped because it could not be started in time, or could not be sent because there is no local port: its
+    /// wait would hold a virtual user, and the target would be blamed for the scenario's limit.
     fn is_too_late(&self, scenario: ScenarioIndex, arrival: &ScheduledArrival, lag: Duration) -> bool {
         let has_no_time_left =
             || self.users.time_limit_of(scenario, arrival).is_some_and(|limit| lag >= limit);
-        let is_missed = lag > LATE_AFTER && self.sources[scenario.0].is_open_model();
+        let is_missed =
+            (lag > LATE_AFTER || self.network.lacks_ports()) && self.sources[scenario.0].is_open_model();
         is_missed || lag >= TIME_LIMIT_RESOLUTION && has_no_time_left()
     }
 
@@ -309,10 +313,31 @@ impl EventLoop {
         let expired = self.operations.all_open().filter(|(_, o)| is_over(o.draft.deadline));
         let expired: Vec<_> = expired.map(|(index, _)| self.operations.token(index)).collect();
         for operation in expired {
-            self.give_up(operation, Outcome::Timeout, now)?;
+            let outcome = self.outcome_of_expired(operation);
+            self.give_up(operation, outcome, now)?;
         }
         let next = self.operations.all_open().map(|(_, o)| o.draft.deadline).min();
         self.earliest_deadline = next.map_or(Instant::NEVER, |next| next.max(now + TIME_LIMIT_RESOLUTION));
+        self.flush()
+    }
+
+    /// How a request ends whose time limit has passed. One that waited for a local port was never sent: it says nothing of
+    /// the target.
+    fn outcome_of_expired(&mut self, operation: OperationToken) -> Outcome {
+        match self.operations.index_of(operation) {
+            Some(index) if self.network.waits_for_port(index, &self.operations) => {
+                self.operations.get_mut(index).unsendable = Some(NO_PORT.to_owned());
+                Outcome::Cancelled
+            }
+            _ => Outcome::Timeout,
+        }
+    }
+
+    fn do_due_on_network(&mut self, now: Instant) -> Result<(), EngineError> {
+        if now < self.network.next_due() {
+            return Ok(());
+        }
+        self.network.do_due(now, &mut self.operations)?;
         self.flush()
     }
 
@@ -401,7 +426,7 @@ impl EventLoop {
         }
         let next_tick = Instant::at(Duration::from_secs(u64::from(self.accounting.second()) + 1));
         let timer = self.timers.peek().map_or(Instant::NEVER, |Reverse(timer)| timer.at);
-        let mut wake = next_tick.min(timer).min(self.earliest_deadline).min(self.network.next_race());
+        let mut wake = next_tick.min(timer).min(self.earliest_deadline).min(self.network.next_due());
         for source in &mut self.sources {
             wake = wake.min(source.next_due()).min(source.next_wake(now));
         }

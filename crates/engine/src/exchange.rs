@@ -319,10 +319,12 @@ pub(crate) enum PlaceLimit {
     PeerStreams,
     /// The peer did not read what was sent on each connection.
     Unread,
+    /// No local port was free for another connection.
+    Ports,
 }
 
 impl PlaceLimit {
-    pub(crate) const COUNT: usize = 4;
+    pub(crate) const COUNT: usize = 5;
 
     /// Its name in archives.
     pub(crate) fn name(self) -> &'static str {
@@ -331,6 +333,7 @@ impl PlaceLimit {
             PlaceLimit::Streams => "streams",
             PlaceLimit::PeerStreams => "peer-streams",
             PlaceLimit::Unread => "unread",
+            PlaceLimit::Ports => "ports",
         }
     }
 }

@@ -3,6 +3,8 @@
 //! It does not use scenarios or time limits. Operations that end on the wire are put into a list that the loop
 //! empties; an error means that the generator itself has run out of a resource.
 
+mod bind_option;
+mod closing;
 mod collector;
 mod connection;
 mod exhausted;
@@ -11,6 +13,7 @@ mod loss;
 mod placing;
 mod pool;
 mod pools;
+mod ports;
 mod races;
 mod relay;
 mod resolving;
@@ -35,6 +38,7 @@ use crate::exchange::ConnectionSetup;
 use crate::index::{ConnectionIndex, OriginIndex, PoolIndex};
 use crate::operation::{OperationToken, Operations};
 use crate::program::Program;
+use closing::ClosingConnections;
 use collector::ResponseSink;
 use connection::{Connection, ConnectionState, ReadError};
 pub use exhausted::Exhausted;
@@ -139,6 +143,11 @@ pub(crate) struct Network {
     resolving: Vec<PoolIndex>,
     /// Connections that may get a rival, the next one first.
     races: VecDeque<Race>,
+    closing: ClosingConnections,
+    /// Pools whose requests wait for a local port.
+    lack_ports: Vec<PoolIndex>,
+    /// When connections of these are tried again.
+    ports_tried_at: Instant,
 }
 
 impl Network {
@@ -161,6 +170,9 @@ impl Network {
             opened: Vec::new(),
             resolving: Vec::new(),
             races: VecDeque::new(),
+            closing: ClosingConnections::default(),
+            lack_ports: Vec::new(),
+            ports_tried_at: Instant::NEVER,
         }
     }
 
@@ -176,6 +188,18 @@ impl Network {
     /// Set the instant at which the loop woke up for the events that follow.
     pub(crate) fn woke(&mut self, at: Instant) {
         self.woke = at;
+    }
+
+    /// When there is something to do next that no event announces.
+    pub(crate) fn next_due(&self) -> Instant {
+        self.next_race().min(self.closing.next()).min(self.ports_tried_at)
+    }
+
+    /// Do what is due without an event.
+    pub(crate) fn do_due(&mut self, now: Instant, operations: &mut Operations) -> Result<(), Exhausted> {
+        self.begin_races(now);
+        self.close_overdue(now);
+        self.retry_ports(now, operations)
     }
 
     fn connection(&self, index: ConnectionIndex) -> &Connection {

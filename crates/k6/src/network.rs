@@ -70,12 +70,7 @@ impl NetworkRules {
             TlsSettings { insecure: self.insecure, resumption: Resumption::Off, ..TlsSettings::default() };
         let (reuse, dns_ttl) = (Some(self.reuse), Some(self.dns_ttl));
         let connecting = Connecting { reuse, dns_ttl, tls, ..connecting };
-        MetOrigin {
-            connecting,
-            tls_offer: self.tls.clone(),
-            announces_close: true,
-            most_idle: Some(self.most_idle),
-        }
+        MetOrigin { connecting, tls_offer: self.tls.clone(), most_idle: Some(self.most_idle) }
     }
 }
 

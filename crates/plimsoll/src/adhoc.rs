@@ -31,7 +31,7 @@ pub(crate) fn connecting(arguments: &ConnectArguments) -> Connecting {
         connect_to: arguments.connect_to.clone(),
         unix: arguments.unix_socket.clone(),
         proxy: arguments.proxy.clone(),
-        local_address: arguments.local_address,
+        local_addresses: arguments.local_address.clone(),
         ip: match (arguments.ipv4, arguments.ipv6) {
             (true, _) => IpVersion::V4,
             (_, true) => IpVersion::V6,

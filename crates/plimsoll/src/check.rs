@@ -1,5 +1,7 @@
 //! `plimsoll check`: validate a plan and print what it would offer. Nothing is sent.
 
+mod ports;
+
 use std::time::Duration;
 
 use evidence::{TerminalText, visible};
@@ -28,6 +30,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
             "calls of `{target}` are not checked: it has no `proto`, and is described by server reflection when a run begins"
         ));
     }
+    ports::add_ports(&mut text, &plan.workload);
     add_objectives(&mut text, &plan.workload);
     outputs::print(&text)?;
     Ok(0)

@@ -33,8 +33,8 @@ const KEPT_BODY_BYTES: usize = 4096;
 /// that cannot ends with `address_hint`.
 pub(crate) fn wait(program: &Program, address_hint: fn(&str) -> String) -> CommandResult<()> {
     for (name, target) in &program.workload().targets {
-        if let Some(from) = target.connecting.local_address {
-            check_local_address(from).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
+        for from in &target.connecting.local_addresses {
+            check_local_address(*from).with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
         }
         if let Some(wait) = &target.wait_ready {
             let (connecting, env) = (&target.connecting, program.env());

@@ -156,8 +156,9 @@ pub struct Connecting {
     /// Connect through this proxy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Proxy>,
-    /// Connect from this address of this machine.
-    pub local_address: Option<IpAddr>,
+    /// Connect from these addresses of this machine, in turn; none: from the system's choice.
+    #[serde(rename = "local_address", with = "one_or_several")]
+    pub local_addresses: Vec<IpAddr>,
     /// Which of a name's addresses are used.
     pub dns: Dns,
     /// For how long the addresses of a name are used before it is looked up again; none: [`Connecting::DNS_TTL`].
@@ -165,6 +166,38 @@ pub struct Connecting {
     pub dns_ttl: Option<Duration>,
     /// Which IP version is used.
     pub ip: IpVersion,
+}
+
+/// A list as older versions wrote it where it has at most one element: the element, or `null`.
+mod one_or_several {
+    use core::net::IpAddr;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        None,
+        One(IpAddr),
+        Several(Vec<IpAddr>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(list: &[IpAddr], to: S) -> Result<S::Ok, S::Error> {
+        let form = match list {
+            [] => Form::None,
+            [one] => Form::One(*one),
+            several => Form::Several(several.to_vec()),
+        };
+        form.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<IpAddr>, D::Error> {
+        Ok(match Form::deserialize(from)? {
+            Form::None => Vec::new(),
+            Form::One(one) => vec![one],
+            Form::Several(several) => several,
+        })
+    }
 }
 
 impl Connecting {
@@ -180,5 +213,24 @@ impl Connecting {
     /// Whether every option has its default.
     pub fn is_default(&self) -> bool {
         *self == Connecting::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_local_address_is_written_as_before_there_could_be_several() {
+        let stored = |local_addresses: &[&str]| {
+            let local_addresses = local_addresses.iter().map(|address| address.parse().unwrap()).collect();
+            let connecting = Connecting { local_addresses, ..Connecting::default() };
+            let json = serde_json::to_value(&connecting).unwrap();
+            assert_eq!(serde_json::from_value::<Connecting>(json.clone()).unwrap(), connecting);
+            json["local_address"].to_string()
+        };
+        assert_eq!(stored(&[]), "null");
+        assert_eq!(stored(&["::1"]), "\"::1\"");
+        assert_eq!(stored(&["10.0.0.1", "10.0.0.2"]), "[\"10.0.0.1\",\"10.0.0.2\"]");
     }
 }

@@ -175,6 +175,11 @@ impl Connection {
         })
     }
 
+    /// When it is closed, its local port is free at once.
+    pub(super) fn discard_port(&self) {
+        self.transport.discard_port();
+    }
+
     pub(super) fn deregister(&mut self, registry: &Registry) {
         self.transport.deregister(registry);
         if let Some(mut rival) = self.rival.take() {

@@ -5,7 +5,7 @@ use std::ops::{Bound, RangeBounds};
 use evidence::Instant;
 
 use super::connection::{Connection, ConnectionTarget, Registration};
-use super::exhausted::check_exhausted;
+use super::exhausted::{check_exhausted, is_port_shortage};
 use super::races::{RIVAL_AFTER, Race};
 use super::{ConnectionLoss, ConnectionState, Exhausted, Network, OpenedConnection, token_of};
 use crate::index::{ConnectionIndex, OperationIndex, PoolIndex};
@@ -26,14 +26,22 @@ impl Network {
         described.address.refresh(self.clock);
         let vacant = self.connections.vacant_entry();
         let index = ConnectionIndex(vacant.key());
-        let (origin, address) = (entry.origin, route.usable(entry.next_address(), now));
-        let local = route.local_address(entry.user);
+        let (origin, number) = (entry.origin, entry.next_address());
+        let address = route.usable(number, now);
+        let local = route.local_address(entry.local_number(number, route.count()));
         let target = ConnectionTarget { pool, origin, described, route: &route, address, local };
         let registration = Registration { registry: &self.registry, token: token_of(index) };
         let mut connection = match Connection::open(target, registration, now) {
             Ok(connection) => connection,
             Err(error) => {
                 check_exhausted(&error)?;
+                if is_port_shortage(&error) {
+                    if let Some(operation) = first {
+                        self.enqueue(pool, operation, operations);
+                    }
+                    self.note_port_shortage(pool, now);
+                    return Ok(false);
+                }
                 described.address.was_unreachable(self.clock);
                 let loss = ConnectionLoss::from(&error);
                 match first {

@@ -83,7 +83,7 @@ impl Network {
         let is_own = matches!(reuse, Reuse::User | Reuse::Iteration) || described.has_own_pools;
         let owner = is_own.then_some(operation.owner);
         self.pools.find(PoolKey { origin, owner }, || {
-            let user = owner.map_or(0, |user| self.segment.nth(user.0.into()));
+            let user = owner.map(|user| self.segment.nth(user.0.into()));
             Pool::new(origin, reuse, described.pool_limits(reuse), user)
         })
     }
@@ -259,7 +259,7 @@ impl Network {
         let pool = self.connection(index).pool;
         self.discount(index);
         if self.connection(index).wire.open_requests() == 0 {
-            self.close(index);
+            self.end_unused(index);
         }
         self.grow(pool, operations)
     }

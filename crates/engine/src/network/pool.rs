@@ -60,7 +60,9 @@ pub(super) struct Pool {
     /// How many there are that take requests, now or when they are open.
     pub(super) count: usize,
     /// The number of the virtual user that it belongs to, from 0; 0 where it belongs to all.
-    pub(super) user: u64,
+    user: u64,
+    /// Whether it belongs to a virtual user.
+    is_own: bool,
     /// Counts on over the origin's addresses.
     next_address: usize,
     /// Connections that carry many requests at once.
@@ -70,6 +72,8 @@ pub(super) struct Pool {
     /// Connections that are being opened for any request.
     opening: Vec<ConnectionIndex>,
     limited: LimitedTime,
+    /// Whether no local port was free when a connection was last to be opened.
+    pub(super) lacks_port: bool,
     /// Until then no connection is opened while another one is open.
     open_again_at: Instant,
 }
@@ -78,9 +82,12 @@ const _: () = assert!(offset_of!(Pool, waiting) + size_of::<usize>() <= 64);
 
 impl Pool {
     /// The connections of a virtual user, by its number from 0, begin at an address of their own.
-    pub(super) fn new(origin: OriginIndex, reuse: Reuse, limits: PoolLimits, user: u64) -> Self {
+    pub(super) fn new(origin: OriginIndex, reuse: Reuse, limits: PoolLimits, user: Option<u64>) -> Self {
+        let is_own = user.is_some();
+        let user = user.unwrap_or(0);
         Pool {
             user,
+            is_own,
             origin,
             reuse,
             protocol: limits.protocol,
@@ -96,6 +103,7 @@ impl Pool {
             next: 0,
             opening: Vec::new(),
             limited: LimitedTime::default(),
+            lacks_port: false,
             open_again_at: Instant::EPOCH,
         }
     }
@@ -111,7 +119,7 @@ impl Pool {
             Some(WireProtocol::Http1) => self.limits.most_http1,
             _ => self.limits.most,
         };
-        self.count < most
+        self.count < most && !self.lacks_port
     }
 
     /// Whether requests wait that no connection can take, neither one that is open nor one that is being opened.
@@ -197,6 +205,12 @@ impl Pool {
         let address = self.next_address;
         self.next_address = address.wrapping_add(1);
         address
+    }
+
+    /// Which of the addresses of this machine the connection to the address of this number comes from: all connections of a
+    /// virtual user from the same, others from each in turn, to each address of the origin.
+    pub(super) fn local_number(&self, address: usize, addresses: usize) -> u64 {
+        if self.is_own { self.user } else { (address / addresses.max(1)) as u64 }
     }
 
     /// A connection is being opened for any request: they wait for it, and not because of a limit.
@@ -350,6 +364,9 @@ impl Pool {
     }
 
     fn limit(&self, connections: &Slab<Connection>) -> PlaceLimit {
+        if self.lacks_port {
+            return PlaceLimit::Ports;
+        }
         let Some(first) = self.shared.first().filter(|_| self.is_multiplexed()) else {
             return PlaceLimit::Connections;
         };

@@ -22,12 +22,12 @@ pub(super) struct Race {
 
 impl Network {
     /// When a connection gets a rival next.
-    pub(crate) fn next_race(&self) -> Instant {
+    pub(super) fn next_race(&self) -> Instant {
         self.races.front().map_or(Instant::NEVER, |race| race.at)
     }
 
     /// Open the rivals that are due.
-    pub(crate) fn begin_races(&mut self, now: Instant) {
+    pub(super) fn begin_races(&mut self, now: Instant) {
         while let Some(race) = self.races.pop_front_if(|race| race.at <= now) {
             let connection = self.connections.get_mut(race.index.0);
             if let Some(connection) = connection.filter(|connection| connection.serial == race.serial) {

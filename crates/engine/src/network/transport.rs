@@ -2,14 +2,19 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
+use rustix::io::Errno;
+use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, connect, recv, send, socket_with,
 };
 
+use super::bind_option::choose_port_later;
+use super::exhausted::NotOfThisMachine;
 use crate::program::Route;
 
 /// A socket that never blocks.
@@ -42,6 +47,14 @@ impl Transport {
     pub(super) fn deregister(&mut self, registry: &Registry) {
         // Closing the socket deregisters it too, so a failure here has no effect.
         let _ = registry.deregister(self.source());
+    }
+
+    /// When it is closed, its port is free at once: the peer gets a reset instead of an end.
+    pub(super) fn discard_port(&self) {
+        if let Transport::Tcp(stream) = self {
+            // Where that is not possible the port is kept, as after every end.
+            let _ = set_socket_linger(stream, Some(Duration::ZERO));
+        }
     }
 
     /// Whether it is connected now; an error when connecting has failed.
@@ -108,9 +121,14 @@ fn connect_from(local: IpAddr, address: SocketAddr) -> io::Result<TcpStream> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    bind(&socket, &SocketAddr::new(local, 0))?;
+    // The port is chosen when it is known where the connection goes: one port serves connections to many addresses.
+    let _ = choose_port_later(&socket);
+    bind(&socket, &SocketAddr::new(local, 0)).map_err(|error| match error {
+        Errno::ADDRNOTAVAIL => io::Error::other(NotOfThisMachine(local)),
+        other => other.into(),
+    })?;
     match connect(&socket, &address) {
-        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
+        Ok(()) | Err(Errno::INPROGRESS) => {}
         Err(error) => return Err(error.into()),
     }
     Ok(TcpStream::from_std(socket.into()))

@@ -185,7 +185,6 @@ impl Directory {
             target.connecting.reuse = Some(Reuse::User);
         }
         let mut origin = self.new_origin(NewOrigin { name: &name, target: &target, kind, tls })?;
-        origin.announces_close = met.announces_close && target.connecting.reuse == Some(Reuse::Never);
         origin.most_idle = met.most_idle.unwrap_or(usize::MAX);
         self.add_origin(match refusal {
             Some(why) => origin.refused(why),

@@ -43,8 +43,8 @@ pub(super) struct HostLookup {
     pub(super) port: u16,
     pub(super) dns: Dns,
     pub(super) ip: IpVersion,
-    /// The address of this machine that connections come from.
-    pub(super) from: Option<IpAddr>,
+    /// The addresses of this machine that connections come from; none: any.
+    pub(super) from: Vec<IpAddr>,
     /// How old its addresses are when a new connection begins another lookup.
     pub(super) ttl: Duration,
     /// Choose of them first.
@@ -55,7 +55,7 @@ impl HostLookup {
     /// The addresses of this machine that connections come from; none: any.
     pub(super) fn local(&self) -> Vec<IpAddr> {
         let ruled = self.rules.as_ref().map(|rules| rules.local_addresses()).unwrap_or_default();
-        self.from.into_iter().chain(ruled).collect()
+        self.from.iter().copied().chain(ruled).collect()
     }
 
     /// Whether it is an address itself, which is not looked up.
@@ -89,7 +89,7 @@ impl HostLookup {
                 IpVersion::V4 => address.is_ipv4(),
                 IpVersion::V6 => address.is_ipv6(),
             };
-            let is_reachable = self.from.is_none_or(|from| from.is_ipv4() == address.is_ipv4());
+            let is_reachable = self.from.first().is_none_or(|from| from.is_ipv4() == address.is_ipv4());
             if is_right && is_reachable && !chosen.contains(&address) {
                 chosen.push(address);
             }
@@ -130,7 +130,7 @@ mod tests {
 
     fn check(ip: IpVersion, dns: Dns, from: Option<&str>, expect: &[&str]) {
         let all = ["[::1]:1", "127.0.0.1:1", "127.0.0.2:1", "127.0.0.1:1"].map(|a| a.parse().unwrap());
-        let from = from.map(|from| from.parse().unwrap());
+        let from = from.iter().map(|from| from.parse().unwrap()).collect();
         let host =
             HostLookup { name: "h".to_owned(), port: 1, dns, ip, from, ttl: Duration::MAX, rules: None };
         let chosen = host.choose(all.to_vec()).unwrap_or_default();
@@ -154,7 +154,7 @@ mod tests {
             port: 80,
             dns: Dns::Spread,
             ip: IpVersion::Any,
-            from: None,
+            from: Vec::new(),
             ttl: Duration::MAX,
             rules: None,
         };

@@ -102,7 +102,7 @@ pub(crate) struct Origin {
     pub(crate) connections: Option<usize>,
     /// How many connections without a request a pool keeps, for one request at a time each.
     pub(crate) most_idle: usize,
-    /// Whether the last request of a connection over HTTP/1.1 says that it is the last.
+    /// Whether requests over HTTP/1.1 say that they are the last of their connection, because each has one of its own.
     pub(crate) announces_close: bool,
     /// Whether virtual users share no connections, however often each is used.
     pub(crate) has_own_pools: bool,
@@ -215,7 +215,7 @@ impl Origin {
             authority,
             connections: connecting.connections.map(|n| n.max(1) as usize),
             most_idle: usize::MAX,
-            announces_close: false,
+            announces_close: connecting.reuse == Some(Reuse::Never),
             has_own_pools: false,
             reuse: connecting.reuse,
             order: connecting.connection_order,
@@ -235,7 +235,8 @@ fn address_of(address: HostPort<'_>, connecting: &Connecting) -> Address {
         (None, Some((host, port))) => (host.as_str(), *port),
         (None, None) => (address.host, address.port),
     };
-    let Connecting { dns, ip, local_address, .. } = *connecting;
+    let Connecting { dns, ip, .. } = *connecting;
     let (name, ttl) = (name.to_owned(), connecting.dns_ttl());
-    Address::of(HostLookup { name, port, dns, ip, from: local_address, ttl, rules: None })
+    let from = connecting.local_addresses.clone();
+    Address::of(HostLookup { name, port, dns, ip, from, ttl, rules: None })
 }

@@ -37,8 +37,6 @@ pub struct MetOrigin {
     pub connecting: Connecting,
     /// What is offered in TLS handshakes.
     pub tls_offer: TlsOffer,
-    /// Whether requests over HTTP/1.1 say that their connection is closed, where each has one of its own.
-    pub announces_close: bool,
     /// How many connections without a request are kept open, for one request at a time each; none: any number.
     pub most_idle: Option<usize>,
 }

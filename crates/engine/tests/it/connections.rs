@@ -159,7 +159,7 @@ fn connections_go_to_the_plans_address_and_the_host_header_names_the_target() {
     let nowhere: SocketAddr = ([192, 0, 2, 1], 8123).into();
     let address = (target.addr().ip().to_string(), target.addr().port());
     let plan = Plan::of(nowhere)
-        .connecting(WEB, |c| (c.connect_to, c.local_address) = (Some(address), Some([127, 0, 0, 9].into())))
+        .connecting(WEB, |c| (c.connect_to, c.local_addresses) = (Some(address), vec![[127, 0, 0, 9].into()]))
         .scenario(scenario("s", closed(1, ms(100)), sequence([get("get", "/")])));
     let ran = drive(plan.compile());
     assert!(ran.assert_sound().outcomes("get")[&Outcome::Ok] > 0);

@@ -30,6 +30,7 @@ mod perturbed;
 mod phases;
 mod plan;
 mod pools;
+mod ports;
 mod proxy;
 mod recorder;
 mod retries;

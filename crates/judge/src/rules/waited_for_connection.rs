@@ -46,7 +46,7 @@ fn finding(facts: &Facts<'_>, waits: Waits<'_>) -> Finding {
     let Waits { endpoint, limit, times } = waits;
     let planned = target_of(facts, endpoint).and_then(|target| target.connecting.connections);
     let share = times.count() as f64 / endpoint.begun().max(1) as f64;
-    let is_own = planned.is_none() && matches!(limit, "connections" | "streams");
+    let is_own = limit == "ports" || planned.is_none() && matches!(limit, "connections" | "streams");
     let severity = if is_own && share > WAITED_INVALID { Severity::Invalid } else { Severity::Caution };
     let ms = |us: f64| us / 1_000.0;
     let (median_ms, longest_ms) =
@@ -84,6 +84,10 @@ fn reason(limit: &str, planned: Option<u32>) -> String {
         "peer-streams" => format!(
             "as many requests as the target allows (SETTINGS_MAX_CONCURRENT_STREAMS) were under way on {connections}"
         ),
+        "ports" => "no local port was free for another one: each was in use, or by one that this machine closed less than a minute \
+                    ago. Keep connections open, connect from further addresses (`local_address`), or widen \
+                    `net.ipv4.ip_local_port_range`"
+            .to_owned(),
         _ => format!("the target did not read what was sent on {connections}"),
     }
 }

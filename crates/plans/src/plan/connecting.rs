@@ -1,5 +1,7 @@
 //! Reads the keys of `[targets.NAME]` for connections.
 
+use core::net::IpAddr;
+
 use super::folder::PlanFolder;
 use super::section::{Item, Section};
 use workload::address::authority_of;
@@ -38,13 +40,7 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
             }
             Some(proxy)
         }),
-        local_address: section.get("local_address").and_then(|item| {
-            let text = item.text()?;
-            let wrong = |_| {
-                format!("`{text}` is not an IP address; write one of this machine, such as `\"127.0.0.2\"`")
-            };
-            item.issues.check(&item.span(), text.parse().map_err(wrong))
-        }),
+        local_addresses: section.get("local_address").map(local_addresses).unwrap_or_default(),
         dns: one_of(section.get("dns"), &[("spread", Dns::Spread), ("first", Dns::First)]),
         dns_ttl: section.get("dns_ttl").and_then(|item| item.duration()),
         ip: one_of(section.get("ip"), &[("any", IpVersion::Any), ("4", IpVersion::V4), ("6", IpVersion::V6)]),
@@ -73,6 +69,25 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
         item.issues.add(&item.key_span, "`http` goes with `url`; gRPC always uses HTTP/2");
     }
     connecting
+}
+
+/// The addresses of this machine to connect from, one or several of one IP version.
+fn local_addresses(item: Item<'_>) -> Vec<IpAddr> {
+    let (issues, key_span) = (item.issues, item.key_span.clone());
+    let address = |item: Item<'_>| {
+        let text = item.text()?;
+        let wrong =
+            |_| format!("`{text}` is not an IP address; write one of this machine, such as `\"127.0.0.2\"`");
+        item.issues.check(&item.span(), text.parse::<IpAddr>().map_err(wrong))
+    };
+    let addresses: Vec<IpAddr> = item.one_or_many().into_iter().filter_map(address).collect();
+    if addresses.iter().any(IpAddr::is_ipv4) && addresses.iter().any(IpAddr::is_ipv6) {
+        issues.add(
+            &key_span,
+            "the addresses of `local_address` are of one IP version: a connection is between two of one kind",
+        );
+    }
+    addresses
 }
 
 fn read_reuse(section: &Section<'_>) -> Option<Reuse> {

@@ -38,9 +38,9 @@ pub(crate) struct ConnectArguments {
     /// password may be ${env.NAME}
     #[arg(short = 'x', long, value_name = "URL", value_parser = proxy, conflicts_with_all = ["connect_to", "unix_socket"])]
     pub(crate) proxy: Option<Proxy>,
-    /// Connect from this address of this machine
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) local_address: Option<IpAddr>,
+    /// Connect from this address of this machine, or from several in turn, with commas between
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    pub(crate) local_address: Vec<IpAddr>,
     /// Use IPv4 addresses only
     #[arg(long, conflicts_with = "ipv6")]
     pub(crate) ipv4: bool,

@@ -37,7 +37,7 @@ impl Connection {
         }
         let Some(address) = self.route.rival(self.address) else { return };
         let opened = Transport::open(&self.route, address, self.local);
-        // Where it cannot be opened, the first one goes on alone.
+        // Where it cannot be opened, the first one continues alone.
         if let Ok(transport) = opened.and_then(|transport| registration.register(transport)) {
             self.rival = Some(Box::new(Rival { transport, address }));
         }

@@ -45,7 +45,7 @@ tls = { ca = "ca.pem", cert = "us.pem", key = "us.key", insecure = true, resumpt
         connect_to: Some(("::1".to_owned(), 8443)),
         unix: None,
         proxy: None,
-        local_address: Some([127, 0, 0, 2].into()),
+        local_addresses: vec![[127, 0, 0, 2].into()],
         dns: Dns::First,
         dns_ttl: Some(Duration::from_secs(3_600)),
         ip: IpVersion::V6,
