@@ -84,8 +84,8 @@ fn reason(limit: &str, planned: Option<u32>) -> String {
         "peer-streams" => format!(
             "as many requests as the target allows (SETTINGS_MAX_CONCURRENT_STREAMS) were under way on {connections}"
         ),
-        "ports" => "no local port was free for another one: each was in use, or by one that this machine closed less than a minute \
-                    ago. Keep connections open, connect from further addresses (`local_address`), or widen \
+        "ports" => "no local port was free for another one: each was in use, or kept after a connection that this machine closed less \
+                    than a minute ago. Keep connections open, connect from further addresses (`local_address`), or widen \
                     `net.ipv4.ip_local_port_range`"
             .to_owned(),
         _ => format!("the target did not read what was sent on {connections}"),
@@ -129,6 +129,14 @@ mod tests {
           waited Some(60.0) 1, waited share Some(1.0) %, median wait Some(4.0005) ms, longest wait Some(4.001) ms, threshold Some(1.0) %
         "#);
         insta::assert_snapshot!(TestRun::new().offer("steady", "list", Load::of(9)).findings(super::check), @"nothing");
+    }
+
+    #[test]
+    fn waits_for_a_local_port_are_the_generators_whatever_the_plan_sets() {
+        insta::assert_snapshot!(waiting("ports", 2, Some(500)).findings(super::check), @r#"
+        invalid [steady/play/list] 120 of 6,000 requests of `list` in `steady` (2 %) waited in the generator for a connection, half of them 4 ms or longer, at most 4 ms: no local port was free for another one: each was in use, or kept after a connection that this machine closed less than a minute ago. Keep connections open, connect from further addresses (`local_address`), or widen `net.ipv4.ip_local_port_range`.
+          waited Some(120.0) 1, waited share Some(2.0) %, median wait Some(4.0005) ms, longest wait Some(4.001) ms, threshold Some(1.0) %
+        "#);
     }
 
     #[test]
