@@ -197,7 +197,9 @@ impl<'a> Finder<'a> {
                 name
             }
         };
-        Reference { name, is_raw: produced.text != slot.value, origin, alternatives }
+        // A part of a URL is encoded where it is taken from, whether this one has characters that show it or not.
+        let is_encoded = produced.kind.is_of_url() && slot.kind.is_of_url();
+        Reference { name, is_raw: is_encoded || produced.text != slot.value, origin, alternatives }
     }
 
     /// Remember what an exchange sends, but for what it got from others.
@@ -225,6 +227,8 @@ fn is_cause(produced: &Produced, slot: &Slot) -> bool {
             names::is_identifier(&produced.name)
                 && (has_alike_name || slot.kind == SlotKind::PathSegment || names::is_identifier(&slot.name))
         }
+        // A later request to the address of what was created.
+        (_, ProducedKind::Created) => slot.kind == SlotKind::PathSegment && produced.name == slot.name,
         // After the same segment, or in the same parameter, of a link or of `Location`.
         (Look::Number, ProducedKind::Location | ProducedKind::Link) => {
             matches!(slot.kind, SlotKind::PathSegment | SlotKind::QueryParameter)

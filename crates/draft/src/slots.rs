@@ -48,12 +48,17 @@ impl SlotKind {
         }
     }
 
+    /// Whether a slot of this kind is percent-encoded.
+    pub(crate) fn is_of_url(self) -> bool {
+        matches!(self, SlotKind::PathSegment | SlotKind::QueryParameter | SlotKind::FormField)
+    }
+
     /// `text` as it is written in a slot of this kind.
     pub(crate) fn written(self, text: &Text) -> Text {
         match self {
-            SlotKind::PathSegment | SlotKind::QueryParameter | SlotKind::FormField => text.in_url(),
+            kind if kind.is_of_url() => text.in_url(),
             SlotKind::JsonText => text.in_json(),
-            SlotKind::JsonNumber | SlotKind::FormPart | SlotKind::Header => text.clone(),
+            _ => text.clone(),
         }
     }
 }

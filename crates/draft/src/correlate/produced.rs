@@ -17,6 +17,8 @@ pub(crate) struct Response {
     pub(crate) body: String,
     /// Names in lower case; several of one name as several.
     pub(crate) headers: Vec<(String, String)>,
+    /// It says that something was created, whose address is its `Location` (RFC 9110, section 15.3.2).
+    pub(crate) has_created: bool,
 }
 
 /// A value of a response.
@@ -38,11 +40,20 @@ pub(super) enum ProducedKind {
     Meta,
     Header,
     Cookie,
+    /// The last segment of the `Location` of what was created.
+    Created,
     Location,
     Link,
     Attribute,
     /// Anywhere in a text.
     Context,
+}
+
+impl ProducedKind {
+    /// Whether it is a part of a URL.
+    pub(super) fn is_of_url(self) -> bool {
+        matches!(self, ProducedKind::Created | ProducedKind::Location | ProducedKind::Link)
+    }
 }
 
 /// The values of all responses that requests send.
@@ -130,7 +141,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn read(&mut self) {
-        let Response { content_type, body, headers } = self.response;
+        let Response { content_type, body, headers, .. } = self.response;
         for (name, value) in headers {
             self.header(name, value);
         }
@@ -181,7 +192,9 @@ impl Reader<'_> {
         let start =
             url.find("://").map_or(0, |at| url[at + 3..].find('/').map_or(url.len(), |slash| at + 3 + slash));
         let path = url[start..].split('#').next().unwrap_or_default();
-        for slot in slots::of_path(path) {
+        let slots = slots::of_path(path);
+        let last = slots.iter().rposition(|slot| slot.kind == SlotKind::PathSegment);
+        for (number, slot) in slots.iter().enumerate() {
             let text = &path[slot.range.clone()];
             if !self.is_wanted(text) {
                 continue;
@@ -190,7 +203,10 @@ impl Reader<'_> {
                 SlotKind::PathSegment => patterns::segment(&slot.name),
                 _ => patterns::parameter(&slot.name),
             };
-            let within = if kind == ProducedKind::Location { url } else { &self.response.body };
+            let is_location = kind == ProducedKind::Location;
+            let within = if is_location { url } else { &self.response.body };
+            let is_created = is_location && self.response.has_created && Some(number) == last;
+            let kind = if is_created { ProducedKind::Created } else { kind };
             if gives(&pattern, within, text) {
                 self.add(source(pattern), text, &slot.name, kind);
             }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::kind::{RequestView, is_of_page};
+use super::kind::{RequestView, is_of_page, is_report};
 use super::left_out::LeftOut;
 use crate::error::DraftError;
 use crate::url::{SplitUrl, split};
@@ -119,6 +119,10 @@ pub(super) fn read(name: &str, value: &Value, left_out: &mut LeftOut) -> Result<
         }
         if entry.from_cache.as_ref().is_some_and(|cache| !cache.is_null()) {
             left_out.cached += 1;
+            continue;
+        }
+        if entry.request.post_data.as_ref().is_some_and(|data| is_report(&data.mime_type)) {
+            left_out.reports += 1;
             continue;
         }
         let at = |field: &str| format!("{place}.{field}");

@@ -33,6 +33,12 @@ pub(super) fn is_of_page(method: &str, status: i64) -> bool {
     status > 0 && !method.eq_ignore_ascii_case("options") && !method.eq_ignore_ascii_case("connect")
 }
 
+/// Whether a body of this type is a report that the browser sends on its own, such as one on a blocked script.
+pub(super) fn is_report(media_type: &str) -> bool {
+    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(media_type.as_str(), "application/csp-report" | "application/reports+json")
+}
+
 /// Whether a method changes nothing (RFC 9110, section 9.2.1).
 pub(super) fn is_safe(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS")

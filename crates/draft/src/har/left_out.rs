@@ -13,6 +13,8 @@ pub(super) struct LeftOut {
     pub(super) not_sent: usize,
     /// Requests that the browser's cache answered.
     pub(super) cached: usize,
+    /// What the browser reports on its own.
+    pub(super) reports: usize,
     pub(super) surplus: usize,
 }
 
@@ -37,6 +39,12 @@ impl LeftOut {
             notes.push(format!(
                 "{} requests were answered by the browser's cache, and are left out",
                 self.cached
+            ));
+        }
+        if self.reports > 0 {
+            notes.push(format!(
+                "{} reports that the browser sent on its own (Content-Security-Policy and the like) are left out",
+                self.reports
             ));
         }
         if self.surplus > 0 {

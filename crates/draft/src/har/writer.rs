@@ -294,6 +294,7 @@ fn response(recorded: &Recorded) -> Response {
         content_type: response.content.mime_type.to_ascii_lowercase(),
         body: body::of_response(&response.content),
         headers: response.headers.iter().flat_map(lines).collect(),
+        has_created: response.status == 201,
     }
 }
 

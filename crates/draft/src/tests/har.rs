@@ -62,6 +62,17 @@ fn a_recording_becomes_its_requests_in_order_with_the_pauses() {
 }
 
 #[test]
+fn reports_that_the_browser_sends_on_its_own_are_left_out() {
+    let page = entry("2026-01-31T12:00:00.000Z", 9.0, "GET", "http://shop.test/");
+    let mut report = entry("2026-01-31T12:00:00.020Z", 9.0, "POST", "http://shop.test/csp");
+    report["request"]["postData"] =
+        json!({"mimeType": "application/csp-report", "text": "{\"csp-report\":{}}"});
+    let draft = of_har("shop.har", &recording(vec![page, report]), Selection::All).unwrap();
+    assert_eq!(steps(&draft).len(), 1);
+    assert!(draft.notes[0].contains("1 reports that the browser sent on its own"), "{:?}", draft.notes);
+}
+
+#[test]
 fn cookies_that_the_recording_sets_are_set_again_and_others_are_a_variable() {
     let draft = of_har("shop.har", &visit(), Selection::Safe).unwrap();
     let workload = plan(&draft).workload;

@@ -57,7 +57,8 @@ struct Visitor {
     api_token: String,
     page_token: String,
     cart: Option<(u64, String)>,
-    order: Option<u64>,
+    /// As it is in the path.
+    order: Option<String>,
 }
 
 /// What the shop has seen.
@@ -243,12 +244,14 @@ impl State {
             ("POST", ["", "cart", id, "checkout"]) if *id == cart?.0.to_string() => {
                 let token = format!("name=\"token\"\r\n\r\n{}\r\n", visitor.page_token);
                 request.body.contains(&token).then_some(())?;
-                let order = self.new_value() % 100_000;
-                visitor.order = Some(order);
+                let number = self.new_value() % 100_000;
+                // The first has no character that is encoded, and the others have one.
+                let order = if self.orders == 0 { number.to_string() } else { format!("{number}%20b") };
+                visitor.order = Some(order.clone());
                 self.orders += 1;
                 Some(response(303, &[("location", &format!("/orders/{order}?thanks=1"))], ""))
             }
-            ("GET", ["", "orders", rest]) if *rest == format!("{}?thanks=1", visitor.order?) => {
+            ("GET", ["", "orders", rest]) if *rest == format!("{}?thanks=1", visitor.order.as_deref()?) => {
                 Some(response(200, &[html], "<p>Thank you</p>"))
             }
             _ => None,
