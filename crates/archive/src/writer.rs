@@ -95,6 +95,19 @@ impl Writer {
         })
     }
 
+    /// Say when the run begins, in place of the manifest's time, which is that of the file. It takes no time of the disk's: it is
+    /// durable with the first second.
+    ///
+    /// # Errors
+    /// [`SinkError`] when the file cannot be written.
+    pub fn date(&mut self, started_at: &str) -> Result<(), SinkError> {
+        self.write(|writer| {
+            let value = serde_json::Value::from(started_at).to_string();
+            let update = "UPDATE manifest SET value = ?1 WHERE name = 'started_at'";
+            Ok(writer.connection.execute(update, [value]).map(drop)?)
+        })
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -352,6 +365,18 @@ fn write_manifest(connection: &Connection, manifest: &Manifest) -> Result<(), Fa
 mod tests {
     use super::*;
     use evidence::{Metric, Run};
+
+    #[test]
+    fn a_run_is_dated_after_its_file_was_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.plimsoll");
+        let mut writer = Writer::create(&path, &manifest(), Overwrite::Refuse).unwrap();
+        writer.date("2026-11-21T10:00:00Z").unwrap();
+        writer.flush().unwrap();
+        drop(writer);
+        let stored = crate::Stored::open(&path).unwrap();
+        assert_eq!(stored.manifest().started_at, "2026-11-21T10:00:00Z");
+    }
 
     fn manifest() -> Manifest {
         let fields = serde_json::json!({

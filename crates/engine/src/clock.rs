@@ -2,7 +2,7 @@
 //!
 //! Nothing else in the engine reads the time; everything that needs it is given this clock.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use evidence::Instant;
 use rustix::time::{ClockId, clock_gettime};
@@ -12,27 +12,34 @@ use rustix::time::{ClockId, clock_gettime};
 pub struct Clock {
     epoch_ns: u64,
     epoch_unix_ns: i128,
+    /// The time of day less the monotonic clock, of this machine, when this clock was made.
+    wall_ahead_ns: i128,
 }
 
 impl Clock {
     /// A clock whose epoch lies `lead` in the future, so that loops can be ready when it begins.
     pub fn starting_in(lead: Duration) -> Self {
         let lead_ns = u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX);
-        Clock {
-            epoch_ns: read(ClockId::Monotonic).saturating_add(lead_ns),
-            epoch_unix_ns: i128::from(read(ClockId::Realtime)) + i128::from(lead_ns),
-        }
+        let (epoch_ns, wall_ahead_ns) = (monotonic_ns().saturating_add(lead_ns), wall_ahead_ns());
+        Clock { epoch_ns, epoch_unix_ns: i128::from(epoch_ns) + wall_ahead_ns, wall_ahead_ns }
     }
 
     /// A clock whose epoch is this reading of `CLOCK_MONOTONIC`, which another machine has dated.
     pub fn with_epoch(epoch_ns: u64, epoch_unix_ns: i128) -> Self {
-        Clock { epoch_ns, epoch_unix_ns }
+        Clock { epoch_ns, epoch_unix_ns, wall_ahead_ns: wall_ahead_ns() }
     }
 
     /// The epoch in nanoseconds since 1970, UTC: read once, when the clock is made. It dates the run; durations never
     /// come from it.
     pub fn epoch_unix_ns(&self) -> i128 {
         self.epoch_unix_ns
+    }
+
+    /// The time of day at `instant`, which is about now, in nanoseconds since 1970, UTC: what users of the target would read. When this
+    /// machine's time of day is set, it follows.
+    pub fn unix_ns(&self, instant: Instant) -> i128 {
+        let set_by = wall_ahead_ns() - self.wall_ahead_ns;
+        self.epoch_unix_ns + i128::from(instant.as_nanos()) + set_by
     }
 
     /// Time since the epoch; zero before it.
@@ -56,6 +63,16 @@ impl Clock {
 /// The reading of `CLOCK_MONOTONIC`, in nanoseconds.
 pub fn monotonic_ns() -> u64 {
     read(ClockId::Monotonic)
+}
+
+/// The time of day less the monotonic clock, in nanoseconds.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one wall clock of the engine: it dates the run, and is what requests ask for"
+)]
+fn wall_ahead_ns() -> i128 {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    since_1970.as_nanos() as i128 - i128::from(monotonic_ns())
 }
 
 /// The CPU time of the calling thread, in nanoseconds.

@@ -16,6 +16,7 @@ use workload::draw::{Draw, mix};
 use workload::message::EncodeError;
 
 use crate::body_budget::BodyLease;
+use crate::clock::Clock;
 use crate::exchange::{OperationName, RequestDraft};
 use crate::index::{EndpointIndex, ScenarioIndex};
 use crate::iteration::{Arrival, Context, Event, Iteration, Progress, UserMaker, Verdict};
@@ -283,9 +284,9 @@ impl PlanIteration {
 
     /// Draft the current step's request. Returns the step's own cookies if its last header has those of the target too.
     fn draft(&self, context: &mut Context<'_>) -> Option<Vec<u8>> {
-        let (now, counters) = (context.now, context.counters);
+        let (now, clock, counters) = (context.now, context.clock, context.counters);
         let draft = context.request(0);
-        let scope = self.scope(now, counters);
+        let scope = self.scope(now, clock, counters);
         let step = self.current();
         draft.origin = step.origin;
         draft.endpoint = step.endpoint;
@@ -325,7 +326,7 @@ impl PlanIteration {
         draft.trace_id = Some(trace);
     }
 
-    fn scope<'a>(&'a self, now: Instant, counters: &'a Counters) -> RenderScope<'a> {
+    fn scope<'a>(&'a self, now: Instant, clock: Clock, counters: &'a Counters) -> RenderScope<'a> {
         RenderScope {
             names: &self.program.steps.names,
             draw: &self.draw,
@@ -335,7 +336,7 @@ impl PlanIteration {
             variables: &self.variables,
             counters,
             now,
-            epoch_unix_ns: self.epoch_unix_ns,
+            clock,
         }
     }
 

@@ -15,6 +15,7 @@ use evidence::{Ending, Instant, Notice, NoticeKind, Observed, RunEnd, Tick};
 use jiff::Timestamp;
 use workload::Workload;
 
+use crate::clock::{now, rfc3339};
 use crate::decider::Decider;
 use crate::failure::{CommandResult, Failure};
 use crate::live::Live;
@@ -28,8 +29,7 @@ use crate::stop_watch::{EarlyEnd, EndedBy, StopWatch};
 use crate::tick_readers::{MakeReaders, RunHandles};
 use crate::watching::report_address_changes;
 
-/// Between the beginning of the archive and the run's epoch: long enough for its first commit, and for every loop to be at
-/// its start.
+/// Between the time at which the archive exists and the run's epoch: long enough for every loop to be at its start.
 const LEAD: Duration = Duration::from_millis(150);
 
 /// The same, where workers must hear of it first.
@@ -85,12 +85,14 @@ impl Recording {
         let workload = &prepared.program.redactor().stored(prepared.program.workload());
         let identities = &prepared.identities;
         let manifest = manifest(&RunDescription { workload, identities, loops, workers })?;
-        let clock = Clock::starting_in(if workers.is_empty() { LEAD } else { WORKERS_LEAD });
-        let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
-        let manifest = manifest.dated(epoch);
+        let manifest = manifest.dated(now());
         let file = request.keep.file(&manifest)?;
         let overwrite = if request.options.force { Overwrite::Replace } else { Overwrite::Refuse };
-        let writer = Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?;
+        let mut writer = Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?;
+        // The file exists before the epoch is chosen: a slow disk makes no arrival late.
+        let clock = Clock::starting_in(if workers.is_empty() { LEAD } else { WORKERS_LEAD });
+        let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
+        writer.date(&rfc3339(epoch)).map_err(Failure::own)?;
         let TickReaders { live, stop_watch, more } = readers;
         let ended_by = stop_watch.ended_by();
         let handles = RunHandles { clock, control: stop_watch.control(), ended_by: ended_by.clone(), loops };

@@ -14,6 +14,8 @@ use workload::row_picker::{RowPicker, RowTaker};
 use workload::schedule::Segment;
 use workload::template::{Part, Template, Value, push_json_escaped, push_url_encoded};
 
+use crate::clock::Clock;
+
 /// A compiled template.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CompiledTemplate {
@@ -101,8 +103,8 @@ pub(crate) struct RenderScope<'a> {
     pub(crate) variables: &'a [Arc<[u8]>],
     pub(crate) counters: &'a Counters,
     pub(crate) now: Instant,
-    /// Wall-clock nanoseconds since 1970 at the run's epoch.
-    pub(crate) epoch_unix_ns: i128,
+    /// For the time of day.
+    pub(crate) clock: Clock,
 }
 
 /// A name that is not defined. Plans are validated when they are loaded, so this means that a workload was made in
@@ -260,7 +262,7 @@ impl TemplatePiece {
             TemplatePiece::Iteration => write_unsigned(scope.arrival, out),
             TemplatePiece::VirtualUser => write_unsigned(u64::from(scope.virtual_user), out),
             TemplatePiece::Uuid { salt } => write_uuid(scope.draw.uuid(*salt), out),
-            TemplatePiece::Now => write_rfc3339(scope.epoch_unix_ns + i128::from(scope.now.as_nanos()), out),
+            TemplatePiece::Now => write_rfc3339(scope.clock.unix_ns(scope.now), out),
             TemplatePiece::Json(piece) => {
                 let start = out.len();
                 piece.render(scope, out);

@@ -58,8 +58,8 @@ struct CookieUrl<'a> {
 #[derive(Debug, Clone, Copy)]
 struct DatedInstant {
     at: Instant,
-    /// Nanoseconds since 1970 at the run's epoch.
-    epoch_unix_ns: i128,
+    /// The time of day then, in nanoseconds since 1970.
+    unix_ns: i128,
 }
 
 impl PlanIteration {
@@ -71,7 +71,7 @@ impl PlanIteration {
             return;
         }
         let path = String::from_utf8_lossy(&draft.path).into_owned();
-        let now = DatedInstant { at: context.now, epoch_unix_ns: self.epoch_unix_ns };
+        let now = DatedInstant { at: context.now, unix_ns: context.clock.unix_ns(context.now) };
         let set = response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"));
         for (_, line) in set {
             self.cookies.set(line, cookie_url(origin, &path), now, origin.fresh_cookies);
@@ -267,7 +267,7 @@ fn default_path(path: &str) -> &str {
 
 impl DatedInstant {
     fn instant_of(self, unix_s: i64) -> Instant {
-        let ns = i128::from(unix_s) * 1_000_000_000 - self.epoch_unix_ns;
+        let ns = i128::from(unix_s) * 1_000_000_000 - self.unix_ns + i128::from(self.at.as_nanos());
         Instant::from_nanos(u64::try_from(ns.max(0)).unwrap_or(u64::MAX - 1))
     }
 }

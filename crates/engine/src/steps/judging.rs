@@ -29,7 +29,7 @@ impl PlanIteration {
             StepContent::Http(_) => JsonBody::text(response),
             StepContent::Grpc(_) => JsonBody::decoded(response, &decode),
         };
-        let scope = self.scope(context.now, context.counters);
+        let scope = self.scope(context.now, context.clock, context.counters);
         let checks = &mut *context.checks;
         let mut note = |check, result| checks.push((check, result));
         let verdict = self.current().expectation.judge(response, &scope, &body, &mut note);

@@ -96,8 +96,8 @@ impl PlanIteration {
     /// sent.
     fn send_next(&mut self, mut open: OpenCall, context: &mut Context<'_>) {
         let Some(call) = self.call() else { return };
-        let (now, counters) = (context.now, context.counters);
-        let scope = self.scope(now, counters);
+        let (now, clock, counters) = (context.now, context.clock, context.counters);
+        let scope = self.scope(now, clock, counters);
         let mut bytes = 0;
         let is_last = loop {
             let is_last = open.sent + 1 >= call.total;

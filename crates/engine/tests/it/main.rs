@@ -42,6 +42,7 @@ mod stall;
 mod stopping;
 mod streams;
 mod tcp_peer;
+mod time_of_day;
 mod times;
 mod tls;
 mod together;

@@ -72,6 +72,7 @@ mod signals;
 mod stop_rules;
 mod terminal;
 mod throughput;
+mod time_of_day;
 mod tls;
 mod tonic_peer;
 mod trouble;

@@ -5,7 +5,7 @@ use proptest::sample::select;
 use super::*;
 
 const NOW: DatedInstant =
-    DatedInstant { at: Instant::from_nanos(5_000_000_000), epoch_unix_ns: 1_795_255_871_000_000_000 };
+    DatedInstant { at: Instant::from_nanos(5_000_000_000), unix_ns: 1_795_255_876_000_000_000 };
 
 fn at<'a>(host: &'a str, path: &'a str) -> CookieUrl<'a> {
     CookieUrl { host, path, scheme: Scheme::Http }
