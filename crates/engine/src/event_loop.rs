@@ -6,12 +6,12 @@
 
 mod building;
 mod completion;
+mod deadlines;
 mod run_delay;
 mod sleep;
 mod ticks;
+mod timers;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,13 +24,13 @@ use crate::accounting::{Accounting, AccountingRow, DropReason, DueArrival, Stall
 use crate::arrivals::ArrivalSource;
 use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
-use crate::exchange::{CheckResult, OperationName};
+use crate::exchange::CheckResult;
 use crate::exemplars::Exemplars;
 use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Event, IterationRequest, TimerKind};
 use crate::metrics::LoopMetrics;
 use crate::network::{GivingUp, Network, is_connection};
-use crate::operation::{OperationToken, Operations};
+use crate::operation::Operations;
 use crate::program::{Counters, MetNames, Program};
 use crate::script_cpu::ScriptCpu;
 use crate::users::{ActiveIteration, Users};
@@ -38,13 +38,13 @@ use crate::vu_slots::ScheduledArrival;
 use crate::window::CurrentWindow;
 use building::Ledger;
 pub(crate) use building::{LoopLinks, LoopLoad, LoopShare, Shared, SingleIteration, early_users};
+use deadlines::Deadlines;
 use sleep::Sleeper;
+use timers::Timers;
 
 /// An arrival of an open model that could not be started this long after it was due is dropped, with the reason that
 /// the generator was late: a generator that was stopped for a while must not send everything it missed in one burst.
 pub const LATE_AFTER: Duration = Duration::from_secs(1);
-/// How exactly time limits are watched. Looking through all operations takes time.
-const TIME_LIMIT_RESOLUTION: Duration = Duration::from_millis(1);
 /// Why a request is not sent that no connection could be opened for in its time.
 const NO_PORT: &str = "not sent: no local port was free for its connection";
 /// How many socket events are handled before the loop looks for due arrivals again.
@@ -60,17 +60,6 @@ pub(crate) struct LoopTotals {
     pub(crate) iterations_in_flight: u64,
     pub(crate) folded_ticks: u64,
     pub(crate) stopped_at: Option<Instant>,
-}
-
-/// A timer that an iteration asked for. It is ignored when the virtual user has begun another iteration since,
-/// which has another serial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Timer {
-    at: Instant,
-    user: UserIndex,
-    serial: u32,
-    name: OperationName,
-    kind: TimerKind,
 }
 
 /// Requests in flight, over time.
@@ -106,9 +95,8 @@ pub(crate) struct EventLoop {
     ledger: Ledger,
     counters: Counters,
     met_names: MetNames,
-    timers: BinaryHeap<Reverse<Timer>>,
-    /// Time limits are checked at this instant: that of the earliest open operation, rounded up by at most 1 ms.
-    earliest_deadline: Instant,
+    timers: Timers,
+    deadlines: Deadlines,
     in_flight: InFlight,
     window: CurrentWindow,
     outlet: Option<TickSender>,
@@ -266,15 +254,11 @@ impl EventLoop {
             || self.users.time_limit_of(scenario, arrival).is_some_and(|limit| lag >= limit);
         let is_missed =
             (lag > LATE_AFTER || self.network.lacks_ports()) && self.sources[scenario.0].is_open_model();
-        is_missed || lag >= TIME_LIMIT_RESOLUTION && has_no_time_left()
+        is_missed || lag >= deadlines::RESOLUTION && has_no_time_left()
     }
 
     fn fire_timers(&mut self, now: Instant) -> Result<(), EngineError> {
-        while let Some(Reverse(timer)) = self.timers.peek().copied() {
-            if timer.at > now {
-                break;
-            }
-            self.timers.pop();
+        while let Some(timer) = self.timers.take(now) {
             let owner = self.users.get(timer.user);
             let Some(active) = owner.active.filter(|_| owner.serial == timer.serial) else { continue };
             let at = ScenarioPhase { scenario: owner.scenario, phase: active.phase };
@@ -306,31 +290,23 @@ impl EventLoop {
 
     /// End operations whose time limit has passed.
     fn expire(&mut self, now: Instant) -> Result<(), EngineError> {
-        if now < self.earliest_deadline {
-            return Ok(());
+        let mut is_any = false;
+        while let Some(index) = self.deadlines.next_passed(now, &self.operations) {
+            let outcome = self.outcome_of_expired(index);
+            self.give_up(self.operations.token(index), outcome, now)?;
+            is_any = true;
         }
-        let is_over = |deadline: Instant| deadline <= now;
-        let expired = self.operations.all_open().filter(|(_, o)| is_over(o.draft.deadline));
-        let expired: Vec<_> = expired.map(|(index, _)| self.operations.token(index)).collect();
-        for operation in expired {
-            let outcome = self.outcome_of_expired(operation);
-            self.give_up(operation, outcome, now)?;
-        }
-        let next = self.operations.all_open().map(|(_, o)| o.draft.deadline).min();
-        self.earliest_deadline = next.map_or(Instant::NEVER, |next| next.max(now + TIME_LIMIT_RESOLUTION));
-        self.flush()
+        if is_any { self.flush() } else { Ok(()) }
     }
 
     /// How a request ends whose time limit has passed. One that waited for a local port was never sent: it says nothing of
     /// the target.
-    fn outcome_of_expired(&mut self, operation: OperationToken) -> Outcome {
-        match self.operations.index_of(operation) {
-            Some(index) if self.network.waits_for_port(index, &self.operations) => {
-                self.operations.get_mut(index).unsendable = Some(NO_PORT.to_owned());
-                Outcome::Cancelled
-            }
-            _ => Outcome::Timeout,
+    fn outcome_of_expired(&mut self, index: OperationIndex) -> Outcome {
+        if self.network.waits_for_port(index, &self.operations) {
+            self.operations.get_mut(index).unsendable = Some(NO_PORT.to_owned());
+            return Outcome::Cancelled;
         }
+        Outcome::Timeout
     }
 
     fn do_due_on_network(&mut self, now: Instant) -> Result<(), EngineError> {
@@ -425,11 +401,10 @@ impl EventLoop {
             return now;
         }
         let next_tick = Instant::at(Duration::from_secs(u64::from(self.accounting.second()) + 1));
-        let timer = self.timers.peek().map_or(Instant::NEVER, |Reverse(timer)| timer.at);
-        let mut wake = next_tick.min(timer).min(self.earliest_deadline).min(self.network.next_due());
+        let mut wake = next_tick.min(self.timers.next()).min(self.network.next_due());
         for source in &mut self.sources {
             wake = wake.min(source.next_due()).min(source.next_wake(now));
         }
-        wake
+        self.deadlines.next_before(wake, &self.operations)
     }
 }

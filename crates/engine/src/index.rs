@@ -35,7 +35,7 @@ pub(crate) struct UserIndex(pub(crate) u32);
 pub(crate) struct VuSlotIndex(pub(crate) u32);
 
 /// The index of an operation in its loop's pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OperationIndex(pub(crate) u32);
 
 /// The index of a connection in its loop.

@@ -179,6 +179,8 @@ pub(crate) enum IterationRequest {
     Submit(OperationIndex),
     /// Resume the iteration at an instant.
     Timer { name: OperationName, at: Instant, kind: TimerKind },
+    /// The timer of this name is not to fire.
+    CancelTimer(OperationName),
     /// Send the messages in this operation's outbox.
     SendMore(OperationToken),
     /// Cut this operation short.
@@ -378,7 +380,12 @@ impl Context<'_> {
         self.requests.push(IterationRequest::Timer { name, at, kind: TimerKind::Scheduled });
     }
 
-    /// The same, at an instant that the load does not depend on: no lag is recorded for it.
+    /// The timer of this name, which has not fired, is not to fire.
+    pub fn cancel_timer(&mut self, name: OperationName) {
+        self.requests.push(IterationRequest::CancelTimer(name));
+    }
+
+    /// A timer at an instant that the load does not depend on: no lag is recorded for it.
     pub(crate) fn try_again(&mut self, name: OperationName, at: Instant) {
         self.requests.push(IterationRequest::Timer { name, at, kind: TimerKind::TryAgain });
     }

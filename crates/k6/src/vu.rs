@@ -69,6 +69,8 @@ pub(crate) struct AskedFor {
     /// gRPC connections to be closed.
     pub(crate) closed: Vec<Rc<GrpcConnection>>,
     pub(crate) timers: Vec<(OperationName, Instant)>,
+    /// Timers, of these or earlier ones, that are not to fire.
+    pub(crate) cancelled: Vec<OperationName>,
     pub(crate) samples: Vec<(SeriesId, f64)>,
     /// The same with all tags, where an output asks for them.
     pub(crate) values: Vec<AddedValue>,
@@ -266,6 +268,15 @@ impl Vu {
         let name = self.begin(Operation::Timer(Some(every)), Waiter::Callback(callback));
         self.asked.borrow_mut().timers.push((name, self.time() + every));
         name
+    }
+
+    /// A timer is not to fire.
+    pub(crate) fn cancel_timer(&self, name: OperationName) {
+        self.operations.borrow_mut().remove(name);
+        let asked = &mut *self.asked.borrow_mut();
+        if asked.timers.pop_if(|(last, _)| *last == name).is_none() {
+            asked.cancelled.push(name);
+        }
     }
 
     /// How an operation ended, once; none where it is under way.

@@ -1,6 +1,5 @@
 //! How a loop is made: for a part of the run's load, or for one iteration before it.
 
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
@@ -9,7 +8,9 @@ use evidence::{Disturbed, Instance, Instant, Perturbation};
 use mio::{Poll, Waker};
 use workload::schedule::Segment;
 
+use super::deadlines::Deadlines;
 use super::sleep::{Sleeper, WAKER};
+use super::timers::Timers;
 use super::{EventLoop, InFlight};
 use crate::accounting::Accounting;
 use crate::arrivals::ArrivalSource;
@@ -230,8 +231,8 @@ impl EventLoop {
             ledger,
             counters: program.steps.names.counters_of(segment),
             met_names: MetNames::default(),
-            timers: BinaryHeap::new(),
-            earliest_deadline: Instant::NEVER,
+            timers: Timers::default(),
+            deadlines: Deadlines::default(),
             in_flight: InFlight::default(),
             window: match ledger {
                 Ledger::Load => CurrentWindow::first(program),

@@ -1,12 +1,12 @@
 //! What happens when an operation or an iteration ends.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::time::Duration;
 
 use evidence::{Instant, Outcome, ResponseStatus};
 
-use super::{EventLoop, Timer};
+use super::EventLoop;
+use super::timers::Timer;
 use crate::EngineError;
 use crate::accounting::Ending;
 use crate::exemplars::failure_reason;
@@ -175,8 +175,9 @@ impl EventLoop {
         for request in requests.drain(..) {
             match request {
                 IterationRequest::Timer { name, at, kind } => {
-                    self.timers.push(Reverse(Timer { at, user, serial, name, kind }));
+                    self.timers.add(Timer { at, user, serial, name, kind });
                 }
+                IterationRequest::CancelTimer(name) => self.timers.cancel(user, serial, name),
                 IterationRequest::Submit(operation) => self.begin_request(operation, user, now)?,
                 IterationRequest::SendMore(token) => self.network.send_more(token, &mut self.operations),
                 IterationRequest::Cut(token) => self.network.cut(token, &mut self.operations),
@@ -215,7 +216,6 @@ impl EventLoop {
         entry.vu_slot = self.users.slot_of(user).map(|slot| VuSlotPosition { slot, slots });
         entry.begun_at = now;
         let (endpoint, due, is_too_late) = (entry.draft.endpoint, entry.draft.due, entry.had_no_time_left());
-        self.earliest_deadline = self.earliest_deadline.min(entry.draft.deadline);
         self.look_at_window(now);
         self.in_flight.change(1, now);
         let at = EndpointPhase { endpoint, phase: self.phase_at(due) };
@@ -229,6 +229,7 @@ impl EventLoop {
             self.network.ended.push(ended);
             return Ok(());
         }
+        self.deadlines.add(operation, &self.operations);
         Ok(self.network.submit(operation, &mut self.operations)?)
     }
 

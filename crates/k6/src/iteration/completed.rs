@@ -30,6 +30,9 @@ pub(super) fn ask(vu: &Vu, context: &mut Context<'_>) -> Result<(), String> {
     for (name, at) in vu.asked.borrow_mut().timers.drain(..) {
         context.timer(name, at);
     }
+    for name in vu.asked.borrow_mut().cancelled.drain(..) {
+        context.cancel_timer(name);
+    }
     count(vu, context);
     Ok(())
 }

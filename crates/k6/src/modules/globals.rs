@@ -77,9 +77,10 @@ fn clear_timer<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let name = call.argument(0).as_number()?;
     if name >= 0.0 {
         let is_timer = |slot: &OperationSlot| matches!(slot.operation, Operation::Timer(_));
-        let operations = &mut *Vu::of(call.scope()).operations.borrow_mut();
-        if operations.get(name as u32).is_some_and(is_timer) {
-            operations.remove(name as u32);
+        let vu = Vu::of(call.scope());
+        let is_set = vu.operations.borrow().get(name as u32).is_some_and(is_timer);
+        if is_set {
+            vu.cancel_timer(name as u32);
         }
     }
     Ok(call.scope().undefined())
