@@ -54,7 +54,7 @@ fn plan(name: &str, commands: Vec<(String, Command)>, files: Vec<String>) -> Res
     let mut writer = Writer::default();
     for (place, command) in commands {
         writer.keep_cookies(&command).map_err(|problem| DraftError::at(&place, problem))?;
-        for url in &command.urls {
+        for (number, url) in command.urls.iter().enumerate() {
             if writer.steps.len() == MAX_STEPS {
                 return Err(DraftError::at(
                     place,
@@ -62,6 +62,10 @@ fn plan(name: &str, commands: Vec<(String, Command)>, files: Vec<String>) -> Res
                 ));
             }
             writer.add(url, &command).map_err(|problem| DraftError::at(&place, problem))?;
+            if number > 0 && writer.repeats_too_much() {
+                let problem = "repeats more than 2 MiB of headers and bodies for its URLs: write fewer URLs";
+                return Err(DraftError::at(place, problem));
+            }
         }
     }
     if writer.steps.is_empty() {
@@ -90,7 +94,15 @@ struct Writer {
     variables: Variables,
     /// The files into which commands so far have written cookies.
     jars: BTreeSet<String>,
+    /// The bytes of headers and bodies that further URLs of commands repeat.
+    repeated: usize,
 }
+
+/// The most bytes of headers and bodies that are repeated: a command of many URLs is as large as their number times its own
+/// size.
+const MAX_REPEATED: usize = 2 << 20;
+/// What a header takes besides its text.
+const HEADER_BYTES: usize = 64;
 
 impl Writer {
     /// Cookies that a command reads must be those that one before it was sent. An empty name is no file.
@@ -105,6 +117,15 @@ impl Writer {
         }
         self.jars.extend(command.cookie_jar.clone());
         Ok(())
+    }
+
+    /// Count the last step, which repeats what its command has.
+    fn repeats_too_much(&mut self) -> bool {
+        let Some(step) = self.steps.last() else { return false };
+        let headers =
+            step.headers.iter().map(|(name, value)| name.len() + value.source().len() + HEADER_BYTES);
+        self.repeated += headers.sum::<usize>() + step.body.text().source().len();
+        self.repeated > MAX_REPEATED
     }
 
     fn add(&mut self, url: &str, command: &Command) -> Result<(), String> {

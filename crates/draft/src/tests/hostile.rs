@@ -97,3 +97,18 @@ fn references_in_a_circle_are_an_error() {
     let error = of_openapi("a.json", &value.into(), &OpenApiOptions::default()).unwrap_err();
     assert!(error.problem.contains("refers to itself"), "{error}");
 }
+
+/// 900 URLs of one command, each with 100 headers: 15 KB that would become a plan of megabytes.
+#[test]
+fn a_command_that_repeats_much_is_an_error() {
+    let command = |urls: usize, rest: &str| {
+        let text = format!("curl {rest}{}", " http://h/".repeat(urls));
+        of_curl("x", &text, &OneFile("", b"")).map(|draft| draft.text.len())
+    };
+    let headers: String = (0..100).map(|n| format!("-H a{n}:1 ")).collect();
+    assert!(command(900, "-H a:1").is_ok() && command(10, &headers).is_ok());
+    for rest in [headers, format!("-d {}", "x".repeat(3_000))] {
+        let error = command(900, &rest).unwrap_err();
+        assert!(error.problem.contains("repeats more than 2 MiB"), "{error}");
+    }
+}
