@@ -61,7 +61,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 fn build(workspace: &Workspace) -> Result<()> {
     let mut command = workspace.cargo();
     command.args(["build", "--locked", "--workspace", "--all-targets"]);
-    command.args(crate::test::FEATURES);
+    command.args(crate::features::FEATURES);
     steps::run(command).context("cannot build the tool and the services")
 }
 

@@ -11,6 +11,7 @@ mod demo_check;
 mod dependencies;
 mod dist;
 mod examples;
+mod features;
 mod instructions;
 mod needs;
 mod profiled;

@@ -1,7 +1,6 @@
 //! Every check that a change must pass: what the README documents and what CI runs.
 
 mod beside;
-mod features;
 mod jobs;
 mod lean;
 mod programs;
@@ -11,10 +10,9 @@ use anyhow::{Result, bail, ensure};
 use xtask::demo;
 use xtask::workspace::Workspace;
 
+use crate::features::FEATURES;
 use crate::steps::{self, Tally};
 use crate::{demo_check, dependencies, examples, instructions, needs, tidy};
-
-pub(crate) use features::FEATURES;
 
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "all checks, those of `lint` and of `tests`; ends with `N passed, N failed`";

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use xtask::workspace::Workspace;
 
-use super::FEATURES;
+use crate::features::FEATURES;
 
 /// One program of tests: the unit tests of a library or binary, or a file or folder of `tests/`.
 #[derive(Debug, PartialEq, Eq)]

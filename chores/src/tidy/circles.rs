@@ -36,10 +36,17 @@ pub(super) fn check(tree: &Tree) -> Vec<Complaint> {
     complaints
 }
 
+/// The circles of files, and those of the modules below the root that none of these explains.
 fn circles(of_crate: &Crate) -> Vec<Circle> {
-    let uses = of_crate.uses();
+    let mut found = circles_of(of_crate, &of_crate.uses());
+    let of_modules = circles_of(of_crate, &of_crate.uses_of_top_modules());
+    found.extend(of_modules);
+    found
+}
+
+fn circles_of(of_crate: &Crate, uses: &Uses<'_>) -> Vec<Circle> {
     let reach: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> =
-        uses.keys().map(|&module| (module, reachable(&uses, module))).collect();
+        uses.keys().map(|&module| (module, reachable(uses, module))).collect();
     let leads_to = |from: &ModulePath, to: &ModulePath| reach.get(from).is_some_and(|all| all.contains(to));
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
@@ -50,7 +57,7 @@ fn circles(of_crate: &Crate) -> Vec<Circle> {
         let members: Vec<&ModulePath> =
             reach[module].iter().copied().filter(|other| leads_to(other, module)).collect();
         seen.extend(&members);
-        found.push(Circle::of(of_crate, &uses, &members));
+        found.push(Circle::of(of_crate, uses, &members));
     }
     found
 }

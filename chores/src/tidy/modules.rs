@@ -99,6 +99,27 @@ impl Crate {
         uses
     }
 
+    /// The same between the modules below the crate's root, each with all that is below it: a re-export hides which file of a module
+    /// another uses, and not that it uses the module.
+    pub(super) fn uses_of_top_modules(&self) -> Uses<'_> {
+        let mut uses = Uses::new();
+        for (from, used) in self.uses() {
+            for (to, names) in used {
+                let Some((from, to)) = self.top(from).zip(self.top(to)) else { continue };
+                if from != to {
+                    uses.entry(from).or_default().entry(to).or_default().extend(names);
+                }
+            }
+        }
+        uses
+    }
+
+    /// The module below the root that this one is, or is in; none for the root.
+    fn top(&self, path: &ModulePath) -> Option<&ModulePath> {
+        let top = ModulePath(path.0.first().cloned().into_iter().collect());
+        self.modules.get_key_value(&top).filter(|(top, _)| !top.0.is_empty()).map(|(top, _)| top)
+    }
+
     /// The module that defines what `path`, written in `from`, leads to; none for paths into other crates.
     fn resolve(&self, from: &ModulePath, path: &[String], reexports: usize) -> Option<&ModulePath> {
         if reexports > MOST_REEXPORTS {

@@ -3,15 +3,21 @@
 
 mod files;
 mod job;
+mod layout;
 mod network;
 mod objects;
 mod run;
+mod snapshot;
 mod yaml;
 
+use std::path::PathBuf;
+
 pub use files::{CONFIG_MAP_BYTES, FilesFrom};
+pub use layout::Layout;
 pub use network::Reached;
 pub use objects::Object;
-pub use run::{RunObjects, SecretFrom};
+pub use run::{RunObjects, SecretFrom, load_end};
+pub use snapshot::{Obstacle, Pod, PodState, Snapshot, refusal};
 pub use yaml::to_yaml;
 
 /// The label whose value is the run's name, on everything that belongs to it. It is no label that others use: pods are selected by
@@ -52,9 +58,15 @@ pub enum KubernetesError {
         /// The path of the largest.
         largest: String,
     },
-    /// No name of an object.
+    /// A path that pods do not have.
+    #[error("`{0}` is named by an absolute path, which pods do not have: name it relative to the plan")]
+    AbsolutePath(String),
+    /// A path that an object cannot contain.
+    #[error("{} is not valid UTF-8", .0.display())]
+    NotUtf8(PathBuf),
+    /// Not a name of an object.
     #[error(
-        "`{0}` is no name for a run in a cluster: it has at most {LONGEST_NAME} characters, lower-case letters, digits and \
+        "`{0}` is not a valid name for a run in a cluster: it has at most {LONGEST_NAME} characters, lower-case letters, digits and \
          `-`, and begins with a letter"
     )]
     Name(String),

@@ -8,7 +8,7 @@ use wire::{HeaderView, Headers};
 
 use crate::body_budget::{BodyLease, UNCOUNTED_BYTES};
 use crate::index::{EndpointIndex, EndpointPhase, OriginIndex};
-use crate::program::{CipherSuite, TlsVersion, suite_name};
+use crate::tls_offer::{CipherSuite, TlsVersion, suite_name};
 
 /// How much of a response's headers is kept.
 const HEADER_BYTES: usize = 16 * 1024;

@@ -30,6 +30,7 @@ pub mod program;
 mod script_cpu;
 mod steps;
 mod teardown;
+pub mod tls_offer;
 mod users;
 mod vu_slots;
 mod window;

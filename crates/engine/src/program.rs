@@ -19,7 +19,6 @@ mod route;
 mod template;
 #[cfg_attr(not(feature = "tls"), path = "program/without_tls.rs")]
 mod tls;
-mod tls_offer;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -50,9 +49,8 @@ pub use resolve::AddressChange;
 pub(crate) use resolve::LookupState;
 pub(crate) use route::Route;
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
-pub(crate) use tls::{CipherSuite, TlsPeer, suite_name};
+pub(crate) use tls::TlsPeer;
 pub use tls::{ClientConfig, tls12_cipher_suites};
-pub use tls_offer::{TlsIdentity, TlsOffer, TlsVersion};
 
 /// One iteration, however long it takes.
 pub(crate) const ONCE: Executor =

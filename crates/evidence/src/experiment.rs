@@ -86,10 +86,15 @@ pub struct MetricAnswer {
     pub pairs: u32,
     /// The median of A and of B; none where it was not measured or is infinite.
     pub medians: [Option<f64>; 2],
-    /// The mean effect.
+    /// The mean effect: of the pairs up to the look that decided, or up to the last look.
     pub effect: Option<f64>,
-    /// Its 95 % interval, which holds for all looks together.
+    /// The interval that decides, of the same pairs. If a change beyond the margin is excluded, it lies on that side of the margin; if a
+    /// difference is shown, it excludes 0; if neither, it contains 0 and reaches beyond the margin. None before the first look.
     pub interval: Option<(f64, f64)>,
+    /// The highest probability that a given end of the interval is wrong, over all looks. None without an interval, and in records of
+    /// earlier versions, whose intervals are at 95 %.
+    #[serde(default)]
+    pub interval_end_error: Option<f64>,
     /// The chance of a mean effect as far from none, adjusted for looks and for the number of metrics.
     pub p: Option<f64>,
     /// The chance by flipping signs, of all pairs, not adjusted: a check of the one before without its assumptions.

@@ -7,6 +7,8 @@ mod ended;
 mod figures;
 mod fold;
 mod generator;
+pub mod live;
+pub mod number;
 mod observation;
 mod results;
 mod row;

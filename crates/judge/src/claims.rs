@@ -8,7 +8,7 @@ use workload::{Comparison, Measure};
 use crate::effects::has_offered_rate;
 use crate::facts::{Facts, MeasuredObjective};
 use crate::measure::{RateMeasurement, ShareMeasurement, Value};
-use crate::numbers;
+use figures::number::brief;
 
 /// The claim on every objective, in the plan's order.
 pub(crate) fn of(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Claim> {
@@ -113,7 +113,7 @@ fn share(measured: &MeasuredObjective<'_>, verdict: Verdict) -> Option<ClaimShar
 pub(crate) fn blind_spot(claims: &[Claim]) -> Option<String> {
     let spots = claims.iter().filter_map(|claim| claim.share.as_ref()?.blind_spot);
     let BlindSpot { longer_than_s, rarer_than_s } = spots.reduce(BlindSpot::and)?;
-    let [longer, rarer] = [longer_than_s, rarer_than_s].map(numbers::length);
+    let [longer, rarer] = [longer_than_s, rarer_than_s].map(brief::length);
     Some(format!("Not excluded: outages longer than {longer} that come less than once in {rarer}."))
 }
 
@@ -128,7 +128,7 @@ fn observation(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Reason {
             Reason::Statement(sentence)
         };
     }
-    let samples = numbers::count(observed.samples);
+    let samples = brief::count(observed.samples);
     let users = with_virtual_users(facts, measured);
     if let Some(why) = &observed.unanswered {
         return Reason::Statement(format!("No verdict: {why}"));
@@ -180,8 +180,8 @@ fn bound(measured: &MeasuredObjective<'_>) -> String {
 
 fn quantity(measured: &MeasuredObjective<'_>, value: f64) -> String {
     match measured.objective.measure.unit() {
-        "1" => numbers::percent(value),
-        _ => numbers::quantity(value, &measured.observed.unit),
+        "1" => brief::percent(value),
+        _ => brief::quantity(value, &measured.observed.unit),
     }
 }
 
@@ -195,7 +195,7 @@ fn with_virtual_users(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> St
         measured.applies_to(&scope, &facts.figures)
     });
     let users: u64 = scenarios.map(|s| u64::from(s.max_vus)).sum();
-    format!(" with {} virtual users", numbers::count(users))
+    format!(" with {} virtual users", brief::count(users))
 }
 
 /// Why a run that ended early cannot pass.
@@ -248,7 +248,7 @@ pub(crate) fn stopped_early(facts: &Facts<'_>) -> Option<String> {
 /// How far an incomplete run came.
 fn progress(facts: &Facts<'_>) -> String {
     let planned = facts.workload.phases.last().map_or(0.0, |phase| phase.end.as_secs_f64());
-    let planned = numbers::significant(planned);
+    let planned = brief::significant(planned);
     match facts.stopped_at {
         Some(at) => format!("at {:.1} s of {planned} s", at.offset().as_secs_f64()),
         None => format!("after {} s of {planned} s", facts.seconds),

@@ -11,6 +11,7 @@ mod conditions;
 mod costs;
 pub(crate) mod cut;
 pub mod decide;
+mod detectable;
 mod invalidating;
 mod noise;
 mod slot;
@@ -20,7 +21,6 @@ mod verdict;
 
 use evidence::run::ReadError;
 use evidence::{ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer, PairOrder, Severity};
-use stats::Looks;
 use workload::experiment::GateMetric;
 
 use crate::compare::Side;
@@ -30,8 +30,10 @@ pub use blocks::{MetricBlocks, blocks};
 pub use conditions::Conditions;
 pub use costs::Cost;
 pub use decide::{Bounds, Compared, Decision, Differences, Futility, Levels, decisions, futility};
+pub use detectable::{KnownDeviation, pairs_in};
 pub use noise::{RunBlocks, noise};
 pub use slot::SlotValue;
+pub use stats::{Looks, UnknownLooks};
 
 /// The two runs of a pair, measured.
 #[derive(Debug, Clone)]

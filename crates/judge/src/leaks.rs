@@ -15,7 +15,7 @@ use evidence::run::{ReadError, select};
 use evidence::{Coverage, Instant, Metric, NoticeKind, Run, Sample, SeriesKey, Window};
 use workload::Workload;
 
-use crate::numbers;
+use figures::number::brief;
 
 use blocks::{Blocks, MIN_BLOCKS};
 use collections::Collections;
@@ -223,7 +223,7 @@ impl Analysis<'_> {
         let Some(blocks) = Blocks::of(&self.lives) else {
             return (Leak::Undetermined, "A single sample cannot show growth.".to_owned());
         };
-        let length = numbers::length(blocks.length_s);
+        let length = brief::length(blocks.length_s);
         if blocks.count() < MIN_BLOCKS {
             let needed_s = (blocks.block_s() * MIN_BLOCKS as f64).max(MIN_LENGTH_S);
             let because = format!(
@@ -246,8 +246,8 @@ impl Analysis<'_> {
             let because = format!(
                 "It rose by {} in {length}, {} an hour{}. A trend alone does not distinguish a leak from a warm-up: run \
                  longer, or in load cycles with idle phases between.",
-                numbers::quantity(growth, unit),
-                numbers::quantity(slope.per_step * per_hour, unit),
+                brief::quantity(growth, unit),
+                brief::quantity(slope.per_step * per_hour, unit),
                 if medians.len() > 1 { ", between its restarts" } else { "" }
             );
             return (Leak::Growing, because);
@@ -257,9 +257,9 @@ impl Analysis<'_> {
 
     /// The answer for a series that showed no growth, of which more than `bound` an hour is excluded.
     fn no_growth(&self, blocks: &Blocks, bound: f64) -> (Leak, String) {
-        let length = numbers::length(blocks.length_s);
+        let length = brief::length(blocks.length_s);
         if blocks.length_s < MIN_LENGTH_S {
-            let needed = numbers::significant(MIN_LENGTH_S / 60.0);
+            let needed = brief::significant(MIN_LENGTH_S / 60.0);
             let because = format!(
                 "No growth was seen in {length}; {needed} min are needed to exclude a leak: {}.",
                 longer(MIN_LENGTH_S - blocks.length_s)
@@ -274,7 +274,7 @@ impl Analysis<'_> {
         }
         let unit = &*self.series.unit;
         let margin = self.margin.per_hour(unit, blocks.level());
-        let shown = |value| numbers::quantity(value, unit);
+        let shown = |value| brief::quantity(value, unit);
         if bound > margin {
             // The error of a slope falls with the power 3/2 of the time.
             let needed_s = blocks.length_s * (bound / margin).powf(2.0 / 3.0);
@@ -302,7 +302,7 @@ impl Analysis<'_> {
              that come less than once in {}.",
             shown(bound),
             shown(steps.larger_than),
-            numbers::length(steps.rarer_than_s)
+            brief::length(steps.rarer_than_s)
         );
         (Leak::NoLeak, because)
     }
@@ -341,7 +341,7 @@ impl UnseenSteps {
 
 /// `observe it for about 12 min longer`.
 fn longer(seconds: f64) -> String {
-    format!("observe it for about {} min longer", numbers::count((seconds / 60.0).ceil().max(1.0) as u64))
+    format!("observe it for about {} min longer", brief::count((seconds / 60.0).ceil().max(1.0) as u64))
 }
 
 /// Whether the series contains garbage until the next collection: memory of a target that collects garbage.

@@ -18,7 +18,6 @@ mod facts;
 mod gaps;
 pub mod leaks;
 mod measure;
-mod numbers;
 mod pair;
 mod rule;
 mod rules;

@@ -5,11 +5,11 @@ use figures::{Figures, Row};
 
 use crate::claims;
 use crate::facts::Facts;
-use crate::numbers;
 use crate::rule::AffectedClaims;
 use crate::rules::functional_failure_phase::most_frequent_failure;
 use crate::rules::iterations_threw::Exceptions;
 use crate::rules::{self, RULES_VERSION, partial_pass};
+use figures::number::brief;
 
 /// The exit code for a verdict: 0 PASS or MEASURED, 3 FAIL, 4 INCONCLUSIVE, 5 INVALID.
 pub fn exit_code(verdict: Verdict) -> u8 {
@@ -141,14 +141,14 @@ pub(crate) fn nothing_succeeded(figures: &Figures) -> Option<String> {
     if is_known && ok == 0 && failed > 0 {
         return Some(format!(
             "Nothing succeeded: all of {} requests failed or were dropped; {}.",
-            numbers::count(failed),
+            brief::count(failed),
             most_frequent_failure(of_load)
         ));
     }
     (thrown.all() > 0 && thrown.all() == thrown.done).then(|| {
         format!(
             "Nothing succeeded: all of {} iterations threw; {}.",
-            numbers::count(thrown.done),
+            brief::count(thrown.done),
             thrown.in_words()
         )
     })

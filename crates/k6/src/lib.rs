@@ -14,10 +14,13 @@ mod metrics;
 mod modules;
 mod network;
 pub mod options;
+pub mod outputs;
 mod rate_limit;
 pub mod received;
+pub mod results;
 mod script;
 pub mod shared_heap;
+mod sources;
 pub mod summary;
 mod vu;
 

@@ -14,9 +14,9 @@ use crate::js::{Context, Language, Limits, Loader, ModuleSource, NoHeap, Runtime
 use crate::metrics::Registry;
 use crate::modules;
 use crate::script::{
-    Evaluated, Inner, InstanceCounts, Lifecycle, LogSink, Script, ScriptError, Sources, TestRequests, beside,
-    is_remote,
+    Evaluated, Inner, InstanceCounts, Lifecycle, LogSink, Script, ScriptError, TestRequests,
 };
+use crate::sources::{Sources, beside, is_remote};
 use crate::vu::{LoopShared, ScenarioFacts, Vu};
 
 /// What a script may use: bytes of heap for each virtual user of a group, beside what the group shares.

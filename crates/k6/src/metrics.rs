@@ -12,23 +12,14 @@ use engine::exchange::CheckResult;
 use engine::iteration::Context;
 use evidence::metric::{MetricHandle, MetricKey, MetricKind};
 
+pub use crate::summary::Contains;
+
 /// What separates groups in a path, and a check from its group.
 pub(crate) const SEPARATOR: &str = MetricKey::SEPARATOR;
 
 /// How many groups, and how many checks, a scenario has on one loop; further ones are counted together. A run keeps no more
 /// combinations apart, so that scripts that write a number into each name lose nothing by it, and need no more memory.
 const MOST_NAMES: usize = 1_024;
-
-/// What the values of a metric are, which decides how they are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Contains {
-    /// Numbers.
-    Default,
-    /// Milliseconds.
-    Time,
-    /// Bytes.
-    Data,
-}
 
 /// A metric of k6's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

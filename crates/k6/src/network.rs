@@ -5,7 +5,8 @@ mod tls;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use engine::program::{MetOrigin, OriginRules, TlsOffer};
+use engine::program::{MetOrigin, OriginRules};
+use engine::tls_offer::TlsOffer;
 use workload::connection::{Connecting, Resumption, Reuse, TlsSettings};
 
 use crate::options::{

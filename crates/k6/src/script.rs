@@ -1,9 +1,6 @@
 //! A script: its modules and files, read and compiled once, and what it exports.
 
-mod files;
-mod import_cache;
 mod shared_state;
-mod typescript;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,9 +14,8 @@ use crate::grpc::Catalogue;
 use crate::js::{Exception, Language, NoHeap};
 use crate::metrics::{Contains, SubMetric};
 use crate::rate_limit::RateLimit;
+use crate::sources::Sources;
 
-pub(crate) use files::{Sources, beside};
-pub(crate) use import_cache::is_remote;
 pub use shared_state::{AskedOfTest, TestRequests};
 pub(crate) use shared_state::{Counted, InstanceCounts};
 

@@ -12,7 +12,7 @@ use crate::experiment::files::ForeignPairs;
 use crate::experiment::pairs::{PairedArms, Pairs};
 use crate::experiment::record::Record;
 use crate::experiment::session::{self, SessionOptions};
-use crate::experiment::{calibration, definition, visible};
+use crate::experiment::{calibration, definition, detectable};
 use crate::failure::CommandResult;
 use crate::outputs::{self, PreopenedReports, note};
 use crate::signals::Listener;
@@ -56,7 +56,7 @@ fn made(arguments: &AbArguments, experiment: Experiment) -> CommandResult<Experi
     let listener = Listener::start()?;
     let calibration = calibration::find(&experiment, arguments.calibration.as_deref())?;
     if !arguments.bisect {
-        visible::announce(&experiment, calibration.as_ref());
+        detectable::announce(&experiment, calibration.as_ref());
     }
     let arms = PairedArms::prepared(experiment, calibration)?;
     let mut options = SessionOptions::of(&arguments.session);

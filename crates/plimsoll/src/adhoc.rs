@@ -11,8 +11,8 @@ use crate::failure::{CommandResult, Failure};
 use crate::plan::Disk;
 use crate::run;
 use crate::run_file::Keep;
-use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
+use crate::workers::ResolvedRun;
 
 /// This machine's files and environment.
 pub(crate) const SOURCES: Sources<'static> = Sources { files: &Disk, env: &environment };
@@ -47,15 +47,9 @@ pub(crate) fn conduct(
     plan: Result<LoadedPlan, AdhocError>,
     arguments: &KeepArguments,
 ) -> CommandResult<u8> {
-    let request = RunRequest {
-        keep: arguments.output.as_deref().map_or(Keep::Nothing, Keep::At),
-        progress: Progress::unless(arguments.quiet),
-        options: &arguments.options,
-        workers: 0,
-        address_hint: |_| String::new(),
-        script_rules: None,
-    };
+    let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
+    let request = run::request(keep, arguments.quiet, &arguments.options);
     let mut plan = plan.map_err(Failure::usage)?;
     plan.workload.objectives = asked(&plan.workload, &arguments.asks).map_err(Failure::usage)?;
-    run::conduct(listener, plan, &request)
+    run::conduct_plan(listener, ResolvedRun { plan, workers: None }, &arguments.options, &request)
 }

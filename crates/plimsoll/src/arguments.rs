@@ -55,7 +55,7 @@ pub(crate) use kubernetes::{
 #[cfg(not(feature = "full"))]
 use lean::{generate, import};
 pub(crate) use new::NewArguments;
-pub(crate) use out::{OutProtocol, OutTarget};
+pub(crate) use out::OutTarget;
 pub(crate) use parse::{is_script, parse};
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use reports::{OnInconclusive, OutputArguments, ReportFileArguments, VerdictOutputArguments};

@@ -1,16 +1,16 @@
 //! `plimsoll calibrate`: how much runs of the same program differ on this host under this load, and so which changes an
-//! experiment can see.
+//! experiment can detect.
 
 use std::time::Duration;
 
 use ::report::experiment::{CalibrationSummary, VisibleChanges};
 use evidence::ExperimentEnd;
+use judge::experiment::{KnownDeviation, pairs_in};
 
 use crate::arguments::CalibrateArguments;
 use crate::experiment::pairs::{PairedArms, Pairs};
 use crate::experiment::session::{self, SessionOptions};
-use crate::experiment::visible::{self, KnownDeviation};
-use crate::experiment::{calibration, definition};
+use crate::experiment::{calibration, definition, detectable};
 use crate::failure::CommandResult;
 use crate::outputs::{self, PreopenedReports, note};
 use crate::signals::Listener;
@@ -39,14 +39,14 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> CommandResult<u8> {
         let known = KnownDeviation { deviation: noise.deviation, pairs: found.pairs, scale: noise.scale };
         VisibleChanges {
             margin: margin_of(experiment, &noise.of),
-            smallest: known.in_minutes(pair_takes, level),
+            smallest: detectable::in_minutes(known, pair_takes, level),
         }
     });
     let summary = CalibrationSummary {
         calibration: &found,
-        error: visible::error(found.pairs),
-        minutes: visible::MINUTES,
-        pairs: visible::MINUTES.map(|minutes| visible::pairs_in(minutes, pair_takes)),
+        error: KnownDeviation::uncertainty(found.pairs),
+        minutes: detectable::MINUTES,
+        pairs: detectable::MINUTES.map(|minutes| pairs_in(minutes, pair_takes.as_secs_f64())),
         visible: visible.collect(),
         unknown: &unknown,
     };

@@ -4,12 +4,13 @@
 //!
 //! The kind of `plimsoll ab` and `calibrate` is here: pairs of two arms ([`pairs`], [`definition`]) in random order ([`order`]),
 //! some of them profiled ([`sampled`]), or made elsewhere ([`files`]). [`calibration`] is what pairs of A against A show,
-//! [`visible`] the changes that can be found with it.
+//! [`detectable`] the changes that it can detect.
 
 pub(crate) mod arm;
 pub(crate) mod calibration;
 pub(crate) mod definition;
 pub(crate) mod design;
+pub(crate) mod detectable;
 pub(crate) mod files;
 mod group;
 mod order;
@@ -18,4 +19,3 @@ pub(crate) mod record;
 mod sampled;
 pub(crate) mod session;
 pub(crate) mod slot;
-pub(crate) mod visible;

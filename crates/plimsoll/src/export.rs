@@ -5,7 +5,7 @@ mod profiles;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ::report::export::{self, CSV_FILES, RunStart};
+use ::export::{CSV_FILES, RunStart};
 use anyhow::Context as _;
 use archive::Stored;
 use evidence::run::Run as _;
@@ -52,15 +52,15 @@ fn files(arguments: &ExportArguments) -> Vec<PathBuf> {
 fn write(run: &Stored, arguments: &ExportArguments, opened: &PreopenedReports) -> CommandResult<()> {
     let start = start(&run.manifest().started_at);
     if let Some(folder) = &arguments.csv {
-        for (name, text) in export::csv(run, start).map_err(Failure::own)? {
+        for (name, text) in ::export::csv(run, start).map_err(Failure::own)? {
             put(opened, &folder.join(name), &text)?;
         }
     }
     if let Some(path) = &arguments.openmetrics {
-        put(opened, path, &export::openmetrics(run, start).map_err(Failure::own)?)?;
+        put(opened, path, &::export::openmetrics(run, start).map_err(Failure::own)?)?;
     }
     if let Some(path) = &arguments.hdr {
-        put(opened, path, &export::hdr(run, start).map_err(Failure::own)?)?;
+        put(opened, path, &::export::hdr(run, start).map_err(Failure::own)?)?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, ensure};
-use archive::{Overwrite, Writer};
+use archive::Writer;
 use evidence::manifest::SCHEMA_VERSION;
 use evidence::{Ending, Manifest, RunEnd, Sink as _, Source};
 use import::{Filler, Format, HEAD_BYTES, ImportError, Reading, RunSpan, Survey};
@@ -25,6 +25,7 @@ use crate::failure::{CommandResult, Failure};
 use crate::file_kind::{self, FileKind};
 use crate::outputs::PreopenedReports;
 use crate::run_file::Keep;
+use crate::run_request::overwrite;
 use crate::{clock, judged, manifest, outputs};
 use intent::Intent;
 
@@ -68,7 +69,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     let imported = Imported { files, span, source, objectives, intent };
     let manifest = imported.manifest()?;
     let file = keep.file(&manifest)?;
-    let overwrite = if arguments.force { Overwrite::Replace } else { Overwrite::Refuse };
+    let overwrite = overwrite(arguments.force);
     imported.write(Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?)?;
     let judged = judged::judge_file(file.path())?;
     judged.append_to(file.path())?;

@@ -5,7 +5,6 @@
 
 mod follow;
 mod kubectl;
-mod layout;
 mod log;
 mod objects;
 mod pod;
@@ -13,7 +12,6 @@ mod progress;
 mod retrieve;
 #[cfg(feature = "scripts")]
 mod script;
-mod snapshot;
 
 use std::path::Path;
 

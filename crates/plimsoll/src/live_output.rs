@@ -2,10 +2,7 @@
 //! a second; another thread sends it. If that is too slow, batches are dropped and counted: values only grow, so the next one
 //! that is delivered has everything.
 
-mod otlp;
 mod post;
-mod remote_write;
-mod totals;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -14,12 +11,13 @@ use anyhow::anyhow;
 use engine::Clock;
 use evidence::sink::{Sink, SinkError};
 use evidence::{Observed, RunEnd, Tick};
+use export::Protocol;
+use export::live::{Batch, Totals};
 
-use crate::arguments::{OutProtocol, OutTarget};
+use crate::arguments::OutTarget;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
 use post::Poster;
-use totals::{Batch, Totals};
 
 /// How many seconds may wait to be sent.
 const QUEUE: usize = 30;
@@ -54,7 +52,7 @@ struct Delivery {
 
 /// A place whose address and headers are usable.
 pub(crate) struct Destination {
-    protocol: OutProtocol,
+    protocol: Protocol,
     poster: Poster,
 }
 
@@ -65,12 +63,13 @@ pub(crate) fn destinations(asked: &[OutTarget]) -> CommandResult<Vec<Destination
 
 impl Destination {
     fn new(target: &OutTarget) -> CommandResult<Destination> {
-        let (fixed, variables) = match target.protocol {
-            OutProtocol::RemoteWrite => (&remote_write::HEADERS[..], &[HEADERS_VARIABLE][..]),
-            OutProtocol::Otlp => (&otlp::HEADERS[..], &[OTLP_HEADERS_VARIABLE, HEADERS_VARIABLE][..]),
+        let variables = match target.protocol {
+            Protocol::RemoteWrite => &[HEADERS_VARIABLE][..],
+            Protocol::Otlp => &[OTLP_HEADERS_VARIABLE, HEADERS_VARIABLE][..],
         };
+        let fixed = target.protocol.headers().iter();
         let mut headers: Vec<_> =
-            fixed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            fixed.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         for variable in variables {
             headers.extend(headers_of(variable)?);
         }
@@ -156,10 +155,7 @@ fn send_all(destination: &Destination, batches: &Receiver<Batch>) -> Delivery {
 
 impl Destination {
     fn send(&self, batch: &Batch) -> Result<(), String> {
-        let body = match self.protocol {
-            OutProtocol::RemoteWrite => remote_write::body(batch)?,
-            OutProtocol::Otlp => otlp::body(batch)?,
-        };
+        let body = self.protocol.body(batch).map_err(|error| error.to_string())?;
         self.poster.send(&body)
     }
 }

@@ -38,7 +38,7 @@ mod lean;
 mod live;
 #[cfg(feature = "full")]
 mod live_output;
-mod making;
+mod load_source;
 #[cfg(feature = "full")]
 mod man;
 mod manifest;

@@ -8,10 +8,9 @@ use engine::{DryRun, DryRunError, LeftOut, Program};
 use evidence::TerminalText;
 use workload::LoadedPlan;
 
-use crate::arguments::RunOptionArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::Identities;
-use crate::run_request::RunRequest;
+use crate::run_request::{Precheck, RunRequest};
 use crate::tick_readers::MakeReaders;
 use crate::watching::{self, Watchers};
 use crate::workers::ConnectedWorkers;
@@ -35,14 +34,20 @@ pub(crate) struct ReachableRun {
 /// A target that answered each step as expected, or need not be asked.
 pub(crate) struct PreparedRun {
     pub(crate) program: Arc<Program>,
-    /// What virtual users do instead of the plan's steps.
-    pub(crate) behaviour: Option<Arc<dyn Behaviour>>,
-    /// Who else reads the run's ticks.
-    pub(crate) readers: Option<MakeReaders>,
     pub(crate) watchers: Watchers,
     /// What answers at each target.
     pub(crate) identities: Identities,
-    /// The processes that offer the load, where those are others.
+    pub(crate) additions: Additions,
+}
+
+/// What a kind of run adds to its plan.
+#[derive(Default)]
+pub(crate) struct Additions {
+    /// What virtual users do instead of the plan's steps.
+    pub(crate) behaviour: Option<Arc<dyn Behaviour>>,
+    /// Further readers of the run's ticks.
+    pub(crate) readers: Option<MakeReaders>,
+    /// The processes that offer the load, if this one does not.
     pub(crate) workers: Option<ConnectedWorkers>,
 }
 
@@ -56,7 +61,7 @@ pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Command
         program = program.with_origin_rules(rules.origins.clone()).with_body_budget(rules.body_budget);
     }
     if request.workers == 0 {
-        require_descriptors(&program, request.options.loops)?;
+        require_descriptors(&program, request.loops)?;
     }
     for (name, _) in program.workload().targets.iter().filter(|(_, target)| target.connecting.tls.insecure) {
         outputs::note(format_args!("target `{name}`: any certificate is trusted (`insecure = true`)"));
@@ -69,9 +74,13 @@ pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Command
 impl ReachableRun {
     /// Send each step once unless the plan or the command line is against it, and identify processes and servers. This
     /// may take seconds, so it is done before the clock starts.
-    pub(crate) fn precheck_and_identify(self, options: &RunOptionArguments) -> CommandResult<PreparedRun> {
+    pub(crate) fn precheck_and_identify(
+        self,
+        precheck: Precheck,
+        additions: Additions,
+    ) -> CommandResult<PreparedRun> {
         let ReachableRun { dry_run, watchers } = self;
-        if dry_run.program().workload().precheck && !options.no_precheck {
+        if dry_run.program().workload().precheck && precheck == Precheck::AsPlanned {
             let left_out = dry_run.check().map_err(|error| refused(error, AFTER_PRECHECK))?;
             for LeftOut { scenario, data } in left_out {
                 outputs::note(format_args!(
@@ -81,7 +90,7 @@ impl ReachableRun {
         }
         let program = Arc::new(dry_run.into_program());
         let identities = watching::identities(program.workload(), program.env());
-        Ok(PreparedRun { program, behaviour: None, readers: None, watchers, identities, workers: None })
+        Ok(PreparedRun { program, watchers, identities, additions })
     }
 }
 

@@ -1,5 +1,5 @@
 //! `plimsoll quick`: within a minute, is a target fit for a load test? Two short runs, a slow one and a burst, and a
-//! table of checks.
+//! few checks.
 
 mod checks;
 mod health;
@@ -7,23 +7,25 @@ mod health;
 use std::path::Path;
 use std::time::Duration;
 
+use ::report::quick::{QuickCheck, QuickSummary};
 use anyhow::anyhow;
 use archive::Stored;
+use evidence::Verdict;
 use plans::adhoc::{AdhocGrpc, AdhocHttp, AdhocRequests, AdhocStream, Pace, Sources, UrlRequest, grpc, http};
 use workload::LoadedPlan;
 use workload::model::{ProcessRef, Workload};
 use workload::{Arrivals, Connecting, Executor, Phase};
 
-use crate::arguments::{OutputArguments, OverrideArguments, QuickArguments, RunOptionArguments};
+use crate::arguments::{OverrideArguments, QuickArguments};
 use crate::failure::{CommandResult, Failure, Unreachable};
 use crate::judged::StoredRun;
+use crate::outputs::{self, PreopenedReports};
 use crate::recording::SealedRun;
 use crate::run;
 use crate::run_file::Keep;
-use crate::run_request::{Progress, RunRequest};
+use crate::run_request::{Precheck, Progress, RunRequest};
 use crate::signals::Listener;
-use crate::{adhoc, outputs, plan};
-use checks::{Check, State};
+use crate::{adhoc, plan, writable};
 
 /// A check failed.
 const FAILED: u8 = 3;
@@ -43,22 +45,32 @@ const SLOW: Probe = Probe { rate: 5.0, length: Duration::from_secs(10) };
 const BURST: Probe = Probe { rate: 100.0, length: Duration::from_secs(3) };
 
 pub(crate) fn quick(arguments: &QuickArguments) -> CommandResult<u8> {
+    writable::require(arguments.reports.named().into_iter().flatten())?;
     let listener = Listener::start()?;
-    let slow = report_unreachable(measure(&listener, arguments, SLOW))?;
-    let burst = report_unreachable(measure(&listener, arguments, BURST))?;
+    let slow = report_unreachable(measure(&listener, arguments, SLOW), arguments)?;
+    let burst = report_unreachable(measure(&listener, arguments, BURST), arguments)?;
     let slow = StoredRun::of(Stored::open(slow.path()).map_err(Failure::own)?)?;
     let burst = StoredRun::of(Stored::open(burst.path()).map_err(Failure::own)?)?;
-    let checks = checks::of(&slow, &burst).map_err(Failure::own)?;
-    outputs::print(&checks::table(&checks))?;
-    Ok(if checks.iter().any(|Check { state, .. }| *state == State::Fail) { FAILED } else { 0 })
+    let summary = report(arguments, checks::of(&slow, &burst).map_err(Failure::own)?)?;
+    Ok(if summary.verdict() == Verdict::Fail { FAILED } else { 0 })
 }
 
-/// An unreachable target is a finding too: the table is printed before the failure. Wrong arguments are none.
-fn report_unreachable(measured: CommandResult<SealedRun>) -> CommandResult<SealedRun> {
+/// Writes every report that was asked for.
+fn report(arguments: &QuickArguments, checks: Vec<QuickCheck>) -> CommandResult<QuickSummary> {
+    let summary = QuickSummary { target: arguments.target.clone(), checks };
+    outputs::write_reported(&summary, &arguments.reports, &PreopenedReports::default())?;
+    Ok(summary)
+}
+
+/// An unreachable target is a finding too: it is reported before the failure. Wrong arguments are not.
+fn report_unreachable(
+    measured: CommandResult<SealedRun>,
+    arguments: &QuickArguments,
+) -> CommandResult<SealedRun> {
     if let Err(Failure::Usage(error)) = &measured
         && error.is::<Unreachable>()
     {
-        outputs::print(&checks::table(&checks::unreachable(&format!("{error:#}"))))?;
+        report(arguments, checks::unreachable(&format!("{error:#}")))?;
     }
     measured
 }
@@ -72,19 +84,9 @@ fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Com
     for target in plan.workload.targets.values_mut() {
         watch_if_local(target);
     }
-    let outputs = OutputArguments::default();
-    let options = &RunOptionArguments {
-        once: false,
-        no_precheck: true,
-        force: false,
-        loops: 1,
-        outs: Vec::new(),
-        outputs,
-    };
-    let address_hint = |_: &str| String::new();
-    let (keep, progress) = (Keep::Nothing, Progress::Quiet);
-    let request = RunRequest { keep, progress, options, workers: 0, address_hint, script_rules: None };
-    let mut sealed = run::prepare_and_record(listener, plan, &request)?;
+    let request =
+        RunRequest { precheck: Precheck::Skipped, ..RunRequest::new(Keep::Nothing, Progress::Quiet) };
+    let mut sealed = run::record(listener, plan, &request)?;
     sealed.completed()?;
     if listener.interrupted() {
         return Err(Failure::own(anyhow!("interrupted")));

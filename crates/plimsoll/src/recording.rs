@@ -6,8 +6,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use anyhow::anyhow;
-use archive::{Overwrite, RecordError, Recorder, Sinks, Writer};
-use engine::{Clock, Control, EngineError, Program, RunOptions, Totals, teardown_tick};
+use archive::{RecordError, Recorder, Sinks, Writer};
+use engine::{Clock, EngineError, Program, Totals, teardown_tick};
 use evidence::manifest::Worker;
 use evidence::sink::Sink;
 use evidence::tick_channel::{TickSender, tick_channel};
@@ -19,9 +19,8 @@ use crate::clock::{now, rfc3339};
 use crate::decider::Decider;
 use crate::failure::{CommandResult, Failure};
 use crate::live::Live;
-use crate::manifest::{RunDescription, manifest};
+use crate::manifest::{Identities, RunDescription, manifest};
 use crate::outputs;
-use crate::prepare::PreparedRun;
 use crate::run_file::RunFile;
 use crate::run_request::RunRequest;
 use crate::setup_watch::SetupWatch;
@@ -40,6 +39,15 @@ pub(crate) struct TickReaders {
     pub(crate) live: Option<Live>,
     pub(crate) stop_watch: StopWatch,
     pub(crate) more: Option<MakeReaders>,
+}
+
+/// The run that a file is about.
+pub(crate) struct RecordedRun<'a> {
+    pub(crate) program: &'a Program,
+    /// What answers at each target.
+    pub(crate) identities: &'a Identities,
+    /// The processes that offer the load; none if this one does.
+    pub(crate) workers: &'a [Worker],
 }
 
 /// A run file that is being written.
@@ -76,19 +84,17 @@ pub(crate) struct SealedRun {
 impl Recording {
     /// Begin the archive: the manifest that never changes, and the thread that records.
     pub(crate) fn begin(
-        prepared: &PreparedRun,
+        recorded: &RecordedRun<'_>,
         request: &RunRequest<'_>,
         readers: TickReaders,
-        workers: &[Worker],
     ) -> CommandResult<Recording> {
-        let loops = request.loops();
-        let workload = &prepared.program.redactor().stored(prepared.program.workload());
-        let identities = &prepared.identities;
+        let loops = request.all_loops();
+        let RecordedRun { program, identities, workers } = *recorded;
+        let workload = &program.redactor().stored(program.workload());
         let manifest = manifest(&RunDescription { workload, identities, loops, workers })?;
         let manifest = manifest.dated(now());
         let file = request.keep.file(&manifest)?;
-        let overwrite = if request.options.force { Overwrite::Replace } else { Overwrite::Refuse };
-        let mut writer = Writer::create(file.path(), &manifest, overwrite).map_err(Failure::usage)?;
+        let mut writer = Writer::create(file.path(), &manifest, request.overwrite).map_err(Failure::usage)?;
         // The file exists before the epoch is chosen: a slow disk makes no arrival late.
         let clock = Clock::starting_in(if workers.is_empty() { LEAD } else { WORKERS_LEAD });
         let epoch = Timestamp::from_nanosecond(clock.epoch_unix_ns()).map_err(Failure::own)?;
@@ -123,13 +129,8 @@ impl Recording {
         &self.observed
     }
 
-    /// What the engine needs besides its outlets.
-    pub(crate) fn run_options(&self, prepared: &PreparedRun, control: Control) -> RunOptions {
-        let (program, behaviour) = (prepared.program.clone(), prepared.behaviour.clone());
-        RunOptions { program, clock: self.clock, control, behaviour }
-    }
-
-    /// Record how many names of endpoints were folded, how addresses of targets changed, and that checks failed for lack of memory: nothing else shows that
+    /// Records how many names of endpoints were folded, how addresses of targets changed, and that checks failed for lack of memory:
+    /// nothing else shows that
     /// the generator was the reason.
     pub(crate) fn note_limits(&mut self, program: &Program, folded_endpoints: u64) {
         self.folded_endpoints = folded_endpoints;

@@ -4,7 +4,6 @@
 
 pub(crate) mod charts;
 mod plot;
-pub(crate) mod policy;
 mod profiles;
 mod tables;
 mod ticks;
@@ -16,7 +15,7 @@ use crate::card;
 use crate::profiles::flame;
 use crate::source;
 use crate::summary::Summary;
-use crate::text;
+use crate::{policy, text};
 use charts::Chart;
 use profiles::ProfileView;
 use tables::{FailureRow, PhaseTable};

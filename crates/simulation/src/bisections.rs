@@ -96,6 +96,12 @@ impl BisectionKind {
 }
 
 impl BisectionTally {
+    /// The exact limits at 95 % of the share of bisections that are right, 0 to 1: lower, upper.
+    pub fn limits(&self) -> [f64; 2] {
+        let limits = stats::share_limits(self.right as f64, self.bisections as f64, 0.95);
+        [limits.lower, limits.upper]
+    }
+
     /// Whether as many as promised are right, as far as chance allows to say.
     pub fn is_kept(&self) -> bool {
         stats::share_limits(self.right as f64, self.bisections as f64, 0.999).upper >= RIGHT_AT_LEAST

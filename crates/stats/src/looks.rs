@@ -5,6 +5,8 @@
 //! Student's t, with the same nominal probability at each look (S. J. Pocock, Biometrika 64, 1977): 10 million sequences of
 //! normal differences from seed 1, by `simulation`'s `nominal_levels`.
 
+use std::fmt;
+
 /// Levels for which there are constants.
 const LEVELS: [f64; 5] = [0.05, 0.01, 0.005, 0.001_25, 0.000_625];
 
@@ -56,7 +58,23 @@ pub struct Looks {
 
 /// Looks for which there are no constants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownLooks;
+pub struct UnknownLooks {
+    at: Vec<u32>,
+}
+
+impl fmt::Display for UnknownLooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<String> = Looks::known().map(|looks| format!("{looks:?}")).collect();
+        write!(
+            f,
+            "there are no constants for looks after {:?} pairs; take one number from {FEWEST_PAIRS} to {MOST_PAIRS}, or one of {}",
+            self.at,
+            known.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownLooks {}
 
 /// Below so many pairs nothing is decided.
 pub const FEWEST_PAIRS: u32 = 5;
@@ -83,7 +101,7 @@ impl Looks {
                 Ok(Looks { at: at.to_vec(), schedule: None })
             }
             (_, Some(_)) => Ok(Looks { at: at.to_vec(), schedule }),
-            _ => Err(UnknownLooks),
+            _ => Err(UnknownLooks { at: at.to_vec() }),
         }
     }
 
@@ -172,7 +190,7 @@ mod tests {
         assert_eq!(Looks::new(&[6, 10, 16]), Ok(Looks::default()));
         assert_eq!(Looks::new(&[8]).unwrap().nominal(0.005), 0.005);
         for unknown in [&[][..], &[6, 11], &[4], &[1_000], &[16, 10, 6]] {
-            assert_eq!(Looks::new(unknown), Err(UnknownLooks), "{unknown:?}");
+            assert_eq!(Looks::new(unknown), Err(UnknownLooks { at: unknown.to_vec() }), "{unknown:?}");
         }
         for looks in Looks::known() {
             let known = Looks::new(looks).unwrap();

@@ -1,8 +1,8 @@
 //! What goes into a connection and what comes out of it.
 
 use crate::error::WireError;
-use crate::h1::RecentHead;
 use crate::headers::{HeaderView, Headers};
+use crate::recent_head::RecentHead;
 
 /// The most interim responses (status 1xx) before the response itself; they are passed over.
 pub(crate) const MAX_INTERIM: u8 = 100;

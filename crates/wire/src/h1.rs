@@ -5,7 +5,6 @@
 
 mod chunked;
 mod head;
-mod recent;
 mod render;
 
 use crate::Connection as _;
@@ -14,24 +13,15 @@ use crate::error::{StartError, WireError};
 use crate::event::{Event, Events, MAX_INTERIM, OpenRequest, Request, RequestBytes, ResponseHead, Token};
 use crate::headers::HeaderView;
 use crate::outgoing::Outgoing;
+pub use crate::recent_head::RecentHead;
+use crate::recent_head::{Framing, HeadMeaning, Persistence, RequestKind};
 use crate::request_rules;
-use head::{Fields, Framing, Head, Persistence};
-use recent::HeadMeaning;
-pub use recent::RecentHead;
+use head::{Fields, Head};
 
 /// The longest response head taken, status line and all headers.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 /// Says that a request is the last of its connection.
 const CLOSE: &[u8] = b"connection: close\r\n";
-
-/// What the framing of the response depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RequestKind {
-    /// A `HEAD` request: its response has no body, whatever its headers say.
-    Head,
-    /// Any other.
-    Other,
-}
 
 /// The state of one connection: what every request needs comes first, in two cache lines.
 #[derive(Debug, Default)]
@@ -159,7 +149,8 @@ impl Connection {
             Some(head) => {
                 let meaning = self.take_head(open, &head, Surplus(input.len() - head.bytes), events)?;
                 if let (Some(recent), Some(meaning)) = (recent, meaning) {
-                    recent.remember(input, &head, (open.kind, meaning));
+                    let fields = head.headers.iter().map(|field| (field.name.as_bytes(), field.value));
+                    recent.remember(&input[..head.bytes], fields, (open.kind, meaning));
                 }
                 Ok(head.bytes)
             }

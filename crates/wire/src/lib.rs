@@ -29,6 +29,7 @@ pub mod h1;
 pub mod h2;
 pub mod headers;
 mod outgoing;
+mod recent_head;
 #[cfg(test)]
 mod recorded;
 mod request_rules;

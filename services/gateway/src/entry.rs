@@ -8,8 +8,8 @@ use bytes::Bytes;
 use kit::limit::Permit;
 use tokio::sync::Notify;
 
-use crate::journal::Segment;
 use crate::sample::Priority;
+use crate::segment::Segment;
 use crate::task::Tasks;
 
 /// A task that was accepted and is not handed on yet.

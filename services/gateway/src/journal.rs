@@ -8,12 +8,11 @@
 mod file;
 mod record;
 mod replay;
-mod segment;
 mod writer;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -24,10 +23,10 @@ use tokio::sync::oneshot;
 
 use crate::queue::{self, Queue};
 use crate::sample::Priority;
+use crate::segment::JournalSize;
 use crate::task::Tasks;
 use file::Folder;
 pub use replay::RecoveredTasks;
-pub use segment::Segment;
 
 /// Where the journal is, and its size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,12 +73,6 @@ impl WriteRequest {
     fn answer(self, outcome: Result<(), PersistError>) {
         let _client_left = self.done.send(outcome);
     }
-}
-
-/// The size of all files.
-#[derive(Debug, Default)]
-struct JournalSize {
-    bytes: AtomicU64,
 }
 
 /// Sends tasks to the writing thread. Dropping it ends the thread once everything is written.

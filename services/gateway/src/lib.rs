@@ -7,6 +7,7 @@
 pub mod accept;
 pub mod breaker;
 pub mod caller;
+pub mod collector;
 pub mod device;
 pub mod entry;
 #[cfg(feature = "faults")]
@@ -21,6 +22,7 @@ pub mod proto;
 pub mod quantile;
 pub mod queue;
 pub mod sample;
+pub mod segment;
 pub mod server;
 pub mod settings;
 pub mod simulate;

@@ -1,8 +1,6 @@
 //! The gateway's counters, in two formats: the JSON of `GET /metrics`, and metrics for Prometheus. Queue depth and shed
 //! samples are read from the queue at each request.
 
-pub mod collector;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -16,12 +16,12 @@ use kit::serve::{BindError, Bounds, Gate, GatePolicy, Port, Protocol, listen};
 use kit::servers::Servers;
 
 use crate::accept::{Acceptor, Durability};
+use crate::collector::GatewayCollector;
 use crate::device::Devices;
 use crate::http::routes::TELEMETRY;
 use crate::http::{self, Api, BodyBounds};
 use crate::journal::{Journal, JournalError, RecoveredTasks};
 use crate::meters::Meters;
-use crate::meters::collector::GatewayCollector;
 use crate::pool::{WorkerContext, WorkerPool};
 use crate::queue::{Queue, Shedding};
 use crate::settings::{ConnectionOptions, DurabilityOptions, Settings};

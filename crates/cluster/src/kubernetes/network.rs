@@ -3,6 +3,9 @@
 use std::net::IpAddr;
 
 use serde_json::{Value, json};
+use workload::address::authority_of;
+use workload::observation::filled_address;
+use workload::{LoadedPlan, ReadyProbe};
 
 use super::{RUN_LABEL, WORKER_PORT};
 
@@ -16,6 +19,43 @@ pub struct Reached {
     pub host: String,
     /// TCP port.
     pub port: u16,
+}
+
+impl Reached {
+    /// The servers of the plan's targets, and those by which they are observed.
+    pub fn all_of(plan: &LoadedPlan) -> Vec<Reached> {
+        let mut all = Vec::new();
+        let mut add = |server: Option<Reached>| all.extend(server);
+        let of = |(host, port)| Reached { host, port };
+        for target in plan.workload.targets.values() {
+            add(target.http.as_ref().map(|http| of((http.host.clone(), http.port))));
+            add(target.grpc.as_ref().map(|grpc| of((grpc.host.clone(), grpc.port))));
+            match target.wait_ready.as_ref().map(|ready| &ready.probe) {
+                Some(ReadyProbe::Url(url)) => add(Reached::of_url(url)),
+                Some(ReadyProbe::GrpcHealth { authority, .. }) => {
+                    add(authority_of(authority, None).ok().map(of))
+                }
+                None => {}
+            }
+            target.observe.urls().for_each(|url| add(Reached::of_url(&filled_address(url, &plan.env))));
+        }
+        all
+    }
+
+    /// The host and port of a URL of any scheme that a plan knows.
+    pub fn of_url(url: &str) -> Option<Reached> {
+        let (scheme, rest) = url.split_once("://")?;
+        let default = match scheme {
+            "http" => 80,
+            "https" => 443,
+            "redis" | "rediss" => 6379,
+            _ => 5432,
+        };
+        let authority = rest.split(['/', '?', '#']).next()?;
+        let (_, server) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (host, port) = authority_of(server, Some(default)).ok()?;
+        Some(Reached { host, port })
+    }
 }
 
 /// The rules of a run with this name: nothing comes in but the coordinator, and out goes only what is listed, where there is a list.
@@ -71,6 +111,20 @@ fn egress_to(reached: &Reached) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn servers_are_read_from_urls_of_any_scheme() {
+        for (url, server) in [
+            ("http://api/v1", Some(("api", 80))),
+            ("https://api.example.com:8443/?a=b", Some(("api.example.com", 8443))),
+            ("postgresql://me:p@db.shop.svc/x", Some(("db.shop.svc", 5432))),
+            ("redis://[::1]", Some(("::1", 6379))),
+            ("host=db user=me", None),
+        ] {
+            let server = server.map(|(host, port)| Reached { host: host.to_owned(), port });
+            assert_eq!(Reached::of_url(url), server, "{url}");
+        }
+    }
 
     fn rules(host: &str) -> String {
         let rules = egress_to(&Reached { host: host.to_owned(), port: 8000 });

@@ -1,8 +1,10 @@
 //! Everything that the objects of a run are made of.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use workload::Workload;
 
 use super::{FilesFrom, OWNER, OWNER_LABEL, RUN_LABEL, Reached};
 
@@ -95,4 +97,10 @@ impl RunObjects {
         }
         labels
     }
+}
+
+/// When the last scenario or phase ends.
+pub fn load_end(workload: &Workload) -> Duration {
+    let ends = workload.scenarios.iter().map(|scenario| scenario.start + scenario.executor.duration());
+    ends.chain(workload.phases.iter().map(|phase| phase.end)).max().unwrap_or_default()
 }

@@ -24,11 +24,11 @@ use super::json_lookup::JsonLookup;
 use super::origin::{Origin, OriginKind};
 use super::template::{CompiledTemplate, TemplateContext, TemplateNames, UnknownName};
 use super::tls::ClientConfig;
-use super::tls_offer::TlsOffer;
 use super::{FlowProgram, PlanSteps, Program, ScenarioSteps, StepContent, StepProgram, ThinkProgram, shape};
 use crate::body_budget::{BODY_BUDGET_BYTES, BodyBudget};
 use crate::exchange::{CHECKED_BODY_BYTES, KEPT_BODY_BYTES};
 use crate::index::{EndpointIndex, OriginIndex, ScenarioIndex};
+use crate::tls_offer::TlsOffer;
 
 impl Program {
     /// Compile a loaded plan and look up its hosts.

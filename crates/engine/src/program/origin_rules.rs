@@ -8,7 +8,7 @@ use workload::TlsFiles;
 use workload::connection::Connecting;
 
 use super::tls::{ClientConfig, client_config};
-use super::tls_offer::TlsOffer;
+use crate::tls_offer::TlsOffer;
 
 /// How origins are connected to that are no targets.
 pub trait OriginRules: Debug + Send + Sync {

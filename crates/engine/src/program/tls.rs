@@ -4,7 +4,6 @@ mod identities;
 
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use rustls::CipherSuite;
 pub use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
@@ -20,7 +19,7 @@ use workload::TlsFiles;
 use workload::connection::{Resumption, TlsSettings};
 
 use super::error::CompileError;
-use super::tls_offer::{TlsOffer, TlsVersion};
+use crate::tls_offer::{TlsOffer, TlsVersion, suite_name};
 use identities::Identities;
 
 /// The TLS settings for a peer.
@@ -80,12 +79,6 @@ impl TlsPeer {
 pub fn tls12_cipher_suites() -> Vec<String> {
     let suites = aws_lc_rs::default_provider().cipher_suites;
     suites.iter().filter(|suite| suite.tls13().is_none()).map(|suite| suite_name(suite.suite())).collect()
-}
-
-/// The name at IANA of a cipher suite, which rustls shortens for those of TLS 1.3.
-pub(crate) fn suite_name(suite: CipherSuite) -> String {
-    let name = format!("{suite:?}");
-    name.strip_prefix("TLS13_").map_or(name.clone(), |rest| format!("TLS_{rest}"))
 }
 
 /// The configuration of a target's TLS connections. It also stores the sessions that are resumed.

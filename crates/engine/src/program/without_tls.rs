@@ -7,7 +7,7 @@ use workload::TlsFiles;
 use workload::connection::TlsSettings;
 
 use super::error::CompileError;
-use super::tls_offer::TlsOffer;
+use crate::tls_offer::TlsOffer;
 
 /// The configuration of TLS connections: there is none.
 #[derive(Debug, Clone)]
@@ -16,10 +16,6 @@ pub enum ClientConfig {}
 /// The TLS settings for a peer: there are none.
 #[derive(Debug, Clone)]
 pub(crate) enum TlsPeer {}
-
-/// A cipher suite: there is none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CipherSuite {}
 
 impl TlsPeer {
     pub(super) fn new(
@@ -35,11 +31,6 @@ impl TlsPeer {
 /// The names at IANA of the cipher suites of TLS 1.2 that can be offered: none.
 pub fn tls12_cipher_suites() -> Vec<String> {
     Vec::new()
-}
-
-/// The name at IANA of a cipher suite.
-pub(crate) fn suite_name(suite: CipherSuite) -> String {
-    match suite {}
 }
 
 /// The configuration of a target's TLS connections.

@@ -8,7 +8,7 @@ use evidence::{ExperimentEnd, ExperimentFinding, Severity, Verdict};
 
 use super::CapacityRules;
 use super::grid::GridAnswer;
-use crate::numbers;
+use figures::number::brief;
 
 /// A share of the capacity that is kept beyond it, from which on that is good, and below which it has collapsed.
 const KEPT_WELL: f64 = 0.90;
@@ -164,8 +164,8 @@ fn two_states(answer: &GridAnswer, judgement: &CapacityJudgement) -> Option<Expe
 fn known(slo: &CapacitySlo, value: Option<&Option<f64>>) -> String {
     match (value.copied().flatten(), slo.unit.as_str()) {
         (None, _) => "∞".to_owned(),
-        (Some(share), "1") => numbers::percent(share),
-        (Some(value), unit) => numbers::quantity(value, unit),
+        (Some(share), "1") => brief::percent(share),
+        (Some(value), unit) => brief::quantity(value, unit),
     }
 }
 

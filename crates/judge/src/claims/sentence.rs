@@ -5,8 +5,8 @@ use workload::{Comparison, Measure, MetricMeasure, MetricStatistic};
 
 use crate::facts::MeasuredObjective;
 use crate::measure::{RateMeasurement, ShareMeasurement, WrongSide};
-use crate::numbers;
 use crate::shares::ShareAnswer;
+use figures::number::brief;
 
 /// More perturbed arrivals than this share need an assumption that is worth saying.
 const MANY_PERTURBED: f64 = 0.05;
@@ -41,30 +41,30 @@ pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasuremen
         let cause = widening.cause;
         let is_listed = !matches!(cause, WideningCause::Perturbed | WideningCause::AtBound);
         is_listed
-            .then(|| format!("{} {} {}", numbers::count(widening.arrivals), cause.words(), counted_as(share)))
+            .then(|| format!("{} {} {}", brief::count(widening.arrivals), cause.words(), counted_as(share)))
     }));
-    format!("{} {} ({})", numbers::percent(decision.share), wrong_side(measured, share), remarks.join("; "))
+    format!("{} {} ({})", brief::percent(decision.share), wrong_side(measured, share), remarks.join("; "))
 }
 
 /// Completions a second as one line: `at most 197/s at 95 % confidence; 230/s or more are asked for`.
 pub(super) fn of_rate(measured: &MeasuredObjective<'_>, rate: &RateMeasurement) -> String {
-    let confidence = numbers::percent(rate.confidence);
-    let most = |upper: f64| numbers::rate(upper + rate.may_be_more);
+    let confidence = brief::percent(rate.confidence);
+    let most = |upper: f64| brief::rate(upper + rate.may_be_more);
     let known = match (rate.limits, measured.verdict()) {
         (None, _) => "no phase has three whole seconds, which would show how much it varies".to_owned(),
         (Some(limits), Verdict::Pass | Verdict::Fail) if is_lower(measured) => {
-            format!("at least {} at {confidence} confidence", numbers::rate(limits.lower))
+            format!("at least {} at {confidence} confidence", brief::rate(limits.lower))
         }
         (Some(limits), Verdict::Pass | Verdict::Fail) => {
             format!("at most {} at {confidence} confidence", most(limits.upper))
         }
         (Some(limits), _) => format!(
             "at least {} and at most {}, each at {confidence} confidence",
-            numbers::rate(limits.lower),
+            brief::rate(limits.lower),
             most(limits.upper)
         ),
     };
-    let bound = numbers::rate(measured.objective.bound);
+    let bound = brief::rate(measured.objective.bound);
     let asked = match measured.objective.comparison {
         Comparison::Below => format!("less than {bound}"),
         Comparison::AtMost => format!("at most {bound}"),
@@ -75,7 +75,7 @@ pub(super) fn of_rate(measured: &MeasuredObjective<'_>, rate: &RateMeasurement) 
     };
     let mut remarks = vec![known, format!("{asked} is asked for")];
     if rate.may_be_more > 0.0 {
-        let may_be = numbers::rate(rate.may_be_more);
+        let may_be = brief::rate(rate.may_be_more);
         remarks.push(format!("{may_be} more may have ended under a generator that never was late"));
     }
     if rate.is_proportional {
@@ -117,12 +117,12 @@ struct TimeLimit {
 
 impl TimeLimit {
     fn beyond(&self) -> String {
-        let ms = numbers::ms(self.ms);
+        let ms = brief::ms(self.ms);
         if self.is_allowed { format!("longer than {ms}") } else { format!("{ms} or longer") }
     }
 
     fn within(&self) -> String {
-        let ms = numbers::ms(self.ms);
+        let ms = brief::ms(self.ms);
         if self.is_allowed { format!("at most {ms}") } else { format!("less than {ms}") }
     }
 }
@@ -138,7 +138,7 @@ fn metric_side(measured: &MeasuredObjective<'_>, measure: &MetricMeasure, side: 
         };
         return if is_nonzero { nonzero } else { zero }.to_owned();
     }
-    let bound = numbers::quantity(measured.objective.bound, measure.unit());
+    let bound = brief::quantity(measured.objective.bound, measure.unit());
     let is_at_least = matches!(measured.objective.comparison, Comparison::Below | Comparison::AtLeast);
     match (measure.is_of_times(), is_at_least, is_nonzero) {
         (true, true, true) => format!("took {bound} or longer"),
@@ -162,7 +162,7 @@ fn failed(side: WrongSide) -> &'static str {
 /// The limit that decides, or both.
 fn limits(share: &ShareMeasurement) -> String {
     let (decision, question) = (share.decision, &share.question);
-    let [lower, upper] = [decision.limits.lower, decision.limits.upper].map(numbers::percent);
+    let [lower, upper] = [decision.limits.lower, decision.limits.upper].map(brief::percent);
     let limits = match decision.answer {
         ShareAnswer::Pass => format!("at most {upper}"),
         ShareAnswer::Fail => format!("at least {lower}"),
@@ -170,8 +170,8 @@ fn limits(share: &ShareMeasurement) -> String {
     };
     format!(
         "{limits} at {} confidence, effective sample size {}",
-        numbers::percent(question.confidence),
-        numbers::sample_size(decision.effective_sample)
+        brief::percent(question.confidence),
+        brief::sample_size(decision.effective_sample)
     )
 }
 
@@ -179,14 +179,14 @@ fn allowed(share: f64) -> String {
     match share {
         share if share < 0.0 => "fewer were due than the objective asks for".to_owned(),
         share if share < 1e-9 => "none is allowed".to_owned(),
-        share => format!("{} allowed", numbers::percent(share)),
+        share => format!("{} allowed", brief::percent(share)),
     }
 }
 
 /// How perturbed arrivals are counted, where that may matter or is not known; that they count as they were observed goes
 /// without saying.
 fn perturbed(share: &ShareMeasurement) -> Option<String> {
-    let all = numbers::count(share.perturbed);
+    let all = brief::count(share.perturbed);
     let open = share.widened_by.iter().find(|widening| widening.cause == WideningCause::Perturbed);
     match (share.decision.answer, open) {
         _ if share.perturbed == 0 => None,
@@ -196,7 +196,7 @@ fn perturbed(share: &ShareMeasurement) -> Option<String> {
         }
         (_, Some(open)) => {
             let of = if share.is_perturbed_counted { "of" } else { "of up to" };
-            let open = numbers::count(open.arrivals);
+            let open = brief::count(open.arrivals);
             Some(format!("{open} {of} {all} perturbed arrivals {}", counted_as(share)))
         }
     }

@@ -308,7 +308,7 @@ fn differences_are_described_in_words() {
     new.plan_rate(50.0);
     new.workload.scenarios[0].start = std::time::Duration::from_millis(1_500);
     insta::assert_snapshot!(between("C3", &base, &new), @r"
-    invalid [0, 1] The shape of the load differs: executor of `play` 85.7 arrivals/s for 70 s against 50 arrivals/s for 70 s; start of `play` 0 ms against 1.5 s. Effects of the target and of the load cannot be separated.
+    invalid [0, 1] The shape of the load differs: executor of `play` 85.7 arrivals/s for 70 s against 50 arrivals/s for 70 s; start of `play` 0 µs against 1.5 s. Effects of the target and of the load cannot be separated.
     refusals: 1
     ");
 }

@@ -11,17 +11,14 @@ use workload::experiment::GateMetric;
 use super::Rulebook;
 use super::slot::SlotValue;
 
-/// The chance with which the smallest visible effect is found.
-const POWER: f64 = 0.95;
+/// The chance with which the smallest detectable effect is found.
+pub(super) const POWER: f64 = 0.95;
 /// Below this chance of an answer at the last look it is not worth to go on.
 const FUTILE: f64 = 0.10;
 /// Signs are flipped from so many pairs on; before, no pattern is unlikely enough.
 const SIGN_FLIP_PAIRS: usize = 8;
 /// Why a metric is open that would be answered if every request had started in time.
 const LAG_HIDES: &str = "How late requests started, alike in both arms, may hide a change beyond the margin: give the generator a processor of its own.";
-/// Of the 95 % interval over all looks.
-const INTERVAL: f64 = 0.05;
-
 /// The chances of being wrong, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Levels {
@@ -94,6 +91,21 @@ pub struct Decision {
     pub adjusted: f64,
     /// Whether at the last look a change beyond the margin is excluded only if requests were not late alike in both arms.
     pub is_hidden_by_lag: bool,
+    /// The pairs up to the look with the lowest level.
+    strongest: Option<Paired>,
+    /// The interval that decides; none before the first look.
+    pub interval: Option<DecidingInterval>,
+}
+
+/// The interval of a mean difference whose ends decide, on the scale of the differences.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DecidingInterval {
+    /// The mean difference.
+    pub mean: f64,
+    /// How far each end lies from the mean.
+    pub half_width: f64,
+    /// The highest probability that a given end is wrong, over all looks.
+    pub end_error: f64,
 }
 
 const OPEN: Decision = Decision {
@@ -102,7 +114,37 @@ const OPEN: Decision = Decision {
     level: 1.0,
     adjusted: 1.0,
     is_hidden_by_lag: false,
+    strongest: None,
+    interval: None,
 };
+
+impl Decision {
+    /// The interval by which a verdict was decided at a look: for what is excluded that of the exclusion, for a difference that of its
+    /// test. Without an answer it is that of the test of one of `metrics` by Bonferroni's correction, which is not narrower than Holm's.
+    fn interval(&self, seen: &Seen, looks: &Looks, levels: Levels, metrics: usize) -> DecidingInterval {
+        let of = |paired: &Paired, one_sided: f64, end_error: f64| DecidingInterval {
+            mean: paired.mean,
+            half_width: paired.half_width(one_sided),
+            end_error,
+        };
+        let exclusion = of(&seen.paired, looks.one_sided(levels.exclusion), levels.exclusion);
+        let difference = |paired: &Paired, level: f64| of(paired, looks.nominal(level) / 2.0, level / 2.0);
+        match self.verdict {
+            MetricVerdict::Equivalent | MetricVerdict::NoRegression => exclusion,
+            MetricVerdict::Regressed | MetricVerdict::Improved => {
+                let correction = self.adjusted / self.level.max(f64::MIN_POSITIVE);
+                difference(
+                    self.strongest.as_ref().unwrap_or(&seen.paired),
+                    levels.alarm / correction.max(1.0),
+                )
+            }
+            MetricVerdict::Inconclusive | MetricVerdict::Invalid => {
+                let difference = difference(&seen.paired, levels.alarm / metrics.max(1) as f64);
+                if difference.half_width < exclusion.half_width { exclusion } else { difference }
+            }
+        }
+    }
+}
 
 /// Which way is worse, and how far is accepted, on the scale of the differences.
 #[derive(Debug, Clone, Copy)]
@@ -167,8 +209,10 @@ pub fn decisions(looks: &Looks, levels: Levels, metrics: &[Option<Compared<'_>>]
             break;
         }
         for (decision, seen) in found.iter_mut().zip(&seen) {
-            if let Some(seen) = seen {
-                decision.level = decision.level.min(looks.level(seen.paired.p()));
+            let Some(seen) = seen else { continue };
+            let level = looks.level(seen.paired.p());
+            if decision.strongest.is_none() || level < decision.level {
+                (decision.level, decision.strongest) = (level, Some(seen.paired));
             }
         }
         let reached: Vec<f64> = found.iter().map(|decision| decision.level).collect();
@@ -181,8 +225,12 @@ pub fn decisions(looks: &Looks, levels: Levels, metrics: &[Option<Compared<'_>>]
             let is_open = matches!(decision.verdict, MetricVerdict::Inconclusive)
                 || (decision.verdict == MetricVerdict::NoRegression
                     && verdict.verdict() == evidence::Verdict::Pass);
-            if is_open && verdict != MetricVerdict::Inconclusive && verdict != decision.verdict {
+            let is_answered = verdict != MetricVerdict::Inconclusive && verdict != decision.verdict;
+            if is_open && is_answered {
                 (decision.verdict, decision.decided_at) = (verdict, Some(*look));
+            }
+            if is_open && (is_answered || decision.verdict == MetricVerdict::Inconclusive) {
+                decision.interval = Some(decision.interval(seen, looks, levels, metrics.len()));
             }
         }
     }
@@ -283,6 +331,7 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
         medians: [side(0), side(1)],
         effect: None,
         interval: None,
+        interval_end_error: None,
         p: None,
         sign_flip: None,
         deviation: None,
@@ -299,9 +348,12 @@ fn answer(rules: &Rulebook<'_>, of: MetricPairs<'_>, decision: Decision) -> Metr
     if let Some(paired) = differences.all() {
         let shown =
             |difference: f64| if scale == EffectScale::Points { difference } else { difference.exp_m1() };
-        let half = paired.half_width(rules.looks.nominal(INTERVAL) / 2.0);
-        answer.effect = Some(shown(paired.mean));
-        answer.interval = Some((shown(paired.mean - half), shown(paired.mean + half)));
+        let interval = decision.interval;
+        answer.effect = Some(shown(interval.map_or(paired.mean, |interval| interval.mean)));
+        answer.interval = interval.map(|DecidingInterval { mean, half_width, .. }| {
+            (shown(mean - half_width), shown(mean + half_width))
+        });
+        answer.interval_end_error = interval.map(|interval| interval.end_error);
         answer.p = (paired.pairs >= rules.looks.at()[0]).then_some(decision.adjusted);
         answer.deviation = Some(paired.deviation);
         answer.smallest_visible = Some(shown(smallest * paired.deviation));

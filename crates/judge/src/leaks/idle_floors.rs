@@ -3,7 +3,7 @@
 use evidence::{Coverage, Instant, Window};
 
 use super::collections::Collections;
-use crate::numbers;
+use figures::number::brief;
 
 /// The number of load cycles that are needed.
 const MIN_CYCLES: usize = 4;
@@ -79,7 +79,7 @@ pub(super) fn sustained_rise(floors: &[f64], idle: &[IdlePhase], series: usize) 
         format!(
             "Its idle floor rose after every one of the last {STEPS} load cycles, by {} in the latest, beyond its scatter and \
              without slowing down. A run at twice the load would show whether it grows by request or by time.",
-            numbers::percent(share)
+            brief::percent(share)
         )
     })
 }

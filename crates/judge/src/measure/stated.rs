@@ -7,8 +7,8 @@ use stats::{Proportion, ShareLimits};
 use workload::{Comparison, Filter, Measure, Objective, Statistic, Workload};
 
 use super::{Measurement, Value};
-use crate::numbers;
 use crate::shares::{BeyondCounts, CONFIDENCE, Cut, CutPlace, ShareAnswer, ShareDecision, ShareQuestion};
+use figures::number::brief;
 
 /// Shares such as 1 − 0.95 are not exact in binary.
 const SHARE_ERROR: f64 = 1e-9;
@@ -88,7 +88,7 @@ fn maximum(
         Verdict::Inconclusive
     };
     let included = if of_failures { ", those that failed included" } else { "" };
-    let (count, time) = (numbers::count(times.count), numbers::ms(ms));
+    let (count, time) = (brief::count(times.count), brief::ms(ms));
     let sentence =
         format!("By the figures of {tool}, the slowest of {count} requests took {time}{included}.");
     let stated = Some(StatedAnswer { verdict, sentence, share: None });
@@ -199,7 +199,7 @@ fn beyond(summary: &RequestSummary, objective: &Objective, q: f64) -> Option<Ask
         None => Value::Missing("This quantile is not stated.".to_owned()),
     };
     Some(AskedShare {
-        what: format!("requests failed or took {} or longer", numbers::ms(objective.bound)),
+        what: format!("requests failed or took {} or longer", brief::ms(objective.bound)),
         least: (failed + slow_successes).min(requests),
         most: most + summary.dropped,
         all,
@@ -338,21 +338,21 @@ impl AskedShare {
         clusters: Clusters,
         largest: Option<u64>,
     ) -> String {
-        let share = |part: u64| numbers::percent(part as f64 / self.all.max(1) as f64);
+        let share = |part: u64| brief::percent(part as f64 / self.all.max(1) as f64);
         let counted = if self.least == self.most {
             format!(
                 "{} of {} {} ({})",
-                numbers::count(self.least),
-                numbers::count(self.all),
+                brief::count(self.least),
+                brief::count(self.all),
                 self.what,
                 share(self.least)
             )
         } else {
             format!(
                 "between {} and {} of {} {} ({} to {})",
-                numbers::count(self.least),
-                numbers::count(self.most),
-                numbers::count(self.all),
+                brief::count(self.least),
+                brief::count(self.most),
+                brief::count(self.all),
                 self.what,
                 share(self.least),
                 share(self.most)
@@ -374,17 +374,16 @@ impl AskedShare {
             }
             Clusters::OfASecond(requests) => format!(
                 "How they cluster is unknown. With {} counted as one, as many as there were in a second and ten at least",
-                numbers::count(requests.round() as u64)
+                brief::count(requests.round() as u64)
             ),
         };
-        let up_to = largest.map(|most| {
-            format!(" The answer is the same with up to {} counted as one.", numbers::count(most))
-        });
+        let up_to = largest
+            .map(|most| format!(" The answer is the same with up to {} counted as one.", brief::count(most)));
         format!(
             "By the figures of {tool}, {counted}. {together}, that is {} to {} at 95 %; the objective is {bound} {}.{}",
-            numbers::percent(lower),
-            numbers::percent(upper),
-            numbers::percent(self.allowed),
+            brief::percent(lower),
+            brief::percent(upper),
+            brief::percent(self.allowed),
             up_to.unwrap_or_default()
         )
     }

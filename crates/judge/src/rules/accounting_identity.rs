@@ -7,8 +7,8 @@ use figures::{Row, ScenarioPhase};
 use workload::Scenario;
 
 use crate::facts::Facts;
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L6,
@@ -78,11 +78,11 @@ fn arrivals(scenario_phase: &ScenarioPhase) -> Option<Finding> {
     }
     let what = format!(
         "{} arrivals of `{}` were scheduled in `{}`, {} started or dropped ({} {}).",
-        numbers::count(scenario_phase.scheduled),
+        brief::count(scenario_phase.scheduled),
         scenario_phase.key.scenario,
         scenario_phase.key.phase,
-        numbers::count(accounted),
-        numbers::count(scenario_phase.scheduled.abs_diff(accounted)),
+        brief::count(accounted),
+        brief::count(scenario_phase.scheduled.abs_diff(accounted)),
         direction(scenario_phase.scheduled, accounted)
     );
     let scheduled = named("scheduled", scenario_phase.scheduled);
@@ -125,7 +125,7 @@ struct BegunAndEnded {
 fn unended(what: &str, counts: &[BegunAndEnded], in_flight: Option<u64>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for BegunAndEnded { scope, begun, ended } in counts.iter().filter(|counts| counts.ended > counts.begun) {
-        let text = format!("{} {what} were begun, {} ended.", numbers::count(*begun), numbers::count(*ended));
+        let text = format!("{} {what} were begun, {} ended.", brief::count(*begun), brief::count(*ended));
         findings.push(gap(scope.clone(), text, named("begun", *begun), named("ended", *ended)));
     }
     let begun: u64 = counts.iter().map(|counts| counts.begun).sum();
@@ -136,10 +136,10 @@ fn unended(what: &str, counts: &[BegunAndEnded], in_flight: Option<u64>) -> Vec<
         Some(in_flight) if open != in_flight => {
             let text = format!(
                 "{} {what} were begun, {} ended and {} were in flight at the end ({} {}).",
-                numbers::count(begun),
-                numbers::count(ended),
-                numbers::count(in_flight),
-                numbers::count(open.abs_diff(in_flight)),
+                brief::count(begun),
+                brief::count(ended),
+                brief::count(in_flight),
+                brief::count(open.abs_diff(in_flight)),
                 direction(open, in_flight)
             );
             let accounted = named("ended + in flight", ended + in_flight);
@@ -148,8 +148,8 @@ fn unended(what: &str, counts: &[BegunAndEnded], in_flight: Option<u64>) -> Vec<
         None if open > 0 => {
             let text = format!(
                 "{} of {} {what} have no end: they were in flight when the run broke off, which cannot be checked.",
-                numbers::count(open),
-                numbers::count(begun)
+                brief::count(open),
+                brief::count(begun)
             );
             findings.push(RULE.finding(Severity::Info, Scope::default(), text));
         }
@@ -178,11 +178,11 @@ fn windows(facts: &Facts<'_>) -> Vec<Finding> {
             "In `{}` {} requests were in flight or begun; {} completed, {} were cancelled and {} were in flight at its \
              end ({} {}).",
             phase.name,
-            numbers::count(begun),
-            numbers::count(counts.completed),
-            numbers::count(counts.cancelled),
-            numbers::count(in_flight),
-            numbers::count(begun.abs_diff(accounted)),
+            brief::count(begun),
+            brief::count(counts.completed),
+            brief::count(counts.cancelled),
+            brief::count(in_flight),
+            brief::count(begun.abs_diff(accounted)),
             direction(begun, accounted)
         );
         let scope = Scope { phase: Some(phase.name.clone()), ..Scope::default() };
@@ -201,8 +201,8 @@ fn service_times(endpoint: &Row) -> Option<Finding> {
     let what = format!(
         "{} has {} service times for {} responses.",
         endpoint.key.describe(),
-        numbers::count(endpoint.service_all),
-        numbers::count(responses)
+        brief::count(endpoint.service_all),
+        brief::count(responses)
     );
     let service_times = named("service times", endpoint.service_all);
     Some(gap(endpoint.key.scope(), what, service_times, named("responses", responses)))
@@ -223,10 +223,10 @@ fn plan(facts: &Facts<'_>, index: usize) -> Option<Finding> {
     }
     let what = format!(
         "The plan has {} arrivals of `{}`, the run scheduled {} ({} {}).",
-        numbers::count(planned),
+        brief::count(planned),
         scenario.name,
-        numbers::count(scheduled),
-        numbers::count(planned.abs_diff(scheduled)),
+        brief::count(scheduled),
+        brief::count(planned.abs_diff(scheduled)),
         direction(planned, scheduled)
     );
     Some(gap(scope, what, named("planned", planned), named(Metric::Scheduled.name(), scheduled)))
@@ -237,9 +237,9 @@ fn ran_out_of_time(scenario: &Scenario, scope: Scope, planned: u64, begun: u64) 
     let what = format!(
         "The longest duration of `{}`, {}, was over when {} of its {} iterations had begun.",
         scenario.name,
-        numbers::ms(scenario.executor.duration().as_secs_f64() * 1e3),
-        numbers::count(begun),
-        numbers::count(planned)
+        brief::ms(scenario.executor.duration().as_secs_f64() * 1e3),
+        brief::count(begun),
+        brief::count(planned)
     );
     let figures = [("planned", planned as f64, "1"), ("begun", begun as f64, "1")];
     with_figures(RULE.finding(Severity::Info, scope, what), &figures)
@@ -257,8 +257,8 @@ fn given_up(facts: &Facts<'_>) -> Option<Finding> {
     let what = format!(
         "{} requests were cancelled by the generator and {} were in flight at the end; they count neither as \
          successes nor as failures.",
-        numbers::count(cancelled),
-        numbers::count(in_flight)
+        brief::count(cancelled),
+        brief::count(in_flight)
     );
     let figures = [("cancelled", cancelled as f64, "1"), ("in flight", in_flight as f64, "1")];
     Some(with_figures(RULE.finding(Severity::Info, Scope::default(), what), &figures))

@@ -6,8 +6,8 @@ use evidence::{Finding, Missing, RuleId, Scope, Severity, Source};
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q5,
@@ -38,14 +38,14 @@ fn averaged(measured: &MeasuredObjective<'_>) -> Option<Finding> {
     let Measure::Series { statistic, name, .. } = &measured.objective.measure else { return None };
     let of = match statistic {
         Statistic::Mean => "mean".to_owned(),
-        Statistic::Quantile(q) => numbers::quantile(*q),
+        Statistic::Quantile(q) => brief::quantile(*q),
         Statistic::Max | Statistic::Min => return None,
     };
     let is_quantile = QUANTILE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
     (is_quantile && measured.observed.samples > 1).then(|| {
         let what = format!(
             "`{name}` is a quantile of each interval; the {of} of {} of them is not a quantile of the whole.",
-            numbers::count(measured.observed.samples)
+            brief::count(measured.observed.samples)
         );
         RULE.finding(Severity::Invalid, measured.scope(), what)
     })

@@ -7,8 +7,8 @@ use evidence::{Finding, RuleId, Scope, Severity};
 
 use crate::backlog::{Backlog, LEAST_GROWTH, LEAST_SHARE};
 use crate::facts::Facts;
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::T7,
@@ -35,10 +35,10 @@ fn finding(backlog: &Backlog) -> Finding {
     let what = format!(
         "`{scenario}` in `{phase}`: {} were answered of {} {}; {} requests were waiting at the end: the target does not \
          keep up.",
-        numbers::rate(*ended_per_s),
-        numbers::rate(*begun_per_s),
+        brief::rate(*ended_per_s),
+        brief::rate(*begun_per_s),
         if *is_one_request { "offered" } else { "requests begun" },
-        numbers::count(*waiting)
+        brief::count(*waiting)
     );
     let figures = [
         ("answered", *ended_per_s, "1/s"),
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn requests_in_flight_that_grow_through_a_phase_are_found() {
         insta::assert_snapshot!(TestRun::overloaded(260, 195).findings(super::check), @r"
-        inconclusive [steady/play] `play` in `steady`: 195/s were answered of 260/s offered; 3,890 requests were waiting at the end: the target does not keep up.
+        inconclusive [steady/play] `play` in `steady`: 195.2/s were answered of 260/s offered; 3,890 requests were waiting at the end: the target does not keep up.
           answered Some(195.16666666666666) 1/s, begun Some(260.0) 1/s, growth of requests in flight Some(3890.0) 1, in flight at the end Some(3890.0) 1, threshold Some(156.0) 1
         ");
     }

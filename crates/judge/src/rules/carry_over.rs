@@ -6,8 +6,8 @@
 use evidence::{Finding, RuleId, Scope, Severity};
 
 use crate::facts::{CarryOver, Facts};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::T5,
@@ -39,8 +39,8 @@ fn finding(carry_over: &CarryOver) -> Finding {
     let what = format!(
         "`{phase}` began with a backlog: {} requests of earlier phases ended in it, and working them off took {drained_s} \
          s of {} s.",
-        numbers::count(*carried),
-        numbers::significant(*length_s)
+        brief::count(*carried),
+        brief::significant(*length_s)
     );
     let figures = [
         ("carried over", *carried as f64, "1"),

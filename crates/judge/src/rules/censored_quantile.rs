@@ -7,8 +7,8 @@ use figures::Row;
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q2,
@@ -48,10 +48,10 @@ fn censored(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Findi
     let limit_ms = shortest.as_secs_f64() * 1e3;
     let what = format!(
         "{} is the time limit of {}: {} of arrivals reached it; the true value is unknown, at least {}.",
-        numbers::quantile(q),
-        numbers::ms(limit_ms),
-        numbers::percent(share),
-        numbers::ms(limit_ms * NEAR_TIMEOUT)
+        brief::quantile(q),
+        brief::ms(limit_ms),
+        brief::percent(share),
+        brief::ms(limit_ms * NEAR_TIMEOUT)
     );
     let figures = [
         ("share at the time limit", share * 100.0, "%"),

@@ -5,8 +5,8 @@ use figures::ScenarioPhase;
 use workload::Scenario;
 
 use crate::facts::{AtVuLimit, Facts};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L4,
@@ -95,8 +95,8 @@ fn at_vu_limit(facts: &Facts<'_>, scenario: &Scenario, scenario_phase: &Scenario
     let what = format!(
         "`{}` was at its limit of {} virtual users for {} of `{}`: the VU limit set both the rate and the latency.",
         key.scenario,
-        numbers::count(u64::from(scenario.max_vus)),
-        numbers::percent(share),
+        brief::count(u64::from(scenario.max_vus)),
+        brief::percent(share),
         key.phase
     );
     let figures = [("time at the VU limit", share * 100.0, "%"), ("threshold", AT_VU_LIMIT * 100.0, "%")];
@@ -116,11 +116,11 @@ fn near_vu_limit(facts: &Facts<'_>, scenario: &Scenario, scenario_phase: &Scenar
     }
     let what = format!(
         "{} x {} / {} = {} in flight: the limit of {} virtual users set both the rate and the latency.",
-        numbers::count(iterations.count()),
-        numbers::ms(mean_s * 1e3),
-        numbers::ms(length_s * 1e3),
-        numbers::significant(concurrent),
-        numbers::count(u64::from(scenario.max_vus))
+        brief::count(iterations.count()),
+        brief::ms(mean_s * 1e3),
+        brief::ms(length_s * 1e3),
+        brief::significant(concurrent),
+        brief::count(u64::from(scenario.max_vus))
     );
     let figures = [("in flight", concurrent, "1"), ("threshold", VU_LIMIT_USE * vu_limit, "1")];
     Some(with_figures(RULE.finding(Severity::Caution, scenario_phase.key.scope(), what), &figures))

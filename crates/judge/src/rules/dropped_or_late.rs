@@ -5,9 +5,9 @@ use figures::ScenarioPhase;
 use workload::Scenario;
 
 use crate::facts::{Facts, Headroom, WorkerState};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 use crate::rules::offered_load_not_reached::DELIVERED_INVALID;
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L2,
@@ -47,7 +47,7 @@ fn dropped(facts: &Facts<'_>, row: &ScenarioPhase) -> Option<Finding> {
         return None;
     }
     let by_worker = worst.filter(|_| share <= LATE_CAUTION).map(|(worker, of_worker)| {
-        format!(" They are {} of those of {}.", numbers::percent(of_worker), worker.name())
+        format!(" They are {} of those of {}.", brief::percent(of_worker), worker.name())
     });
     let (severity, target) = match facts.headroom {
         Headroom::Ample => (Severity::Caution, "The target was at less than 70 % of its limits."),
@@ -58,11 +58,11 @@ fn dropped(facts: &Facts<'_>, row: &ScenarioPhase) -> Option<Finding> {
     };
     let what = format!(
         "{} of {} `{}` arrivals in `{}` ({}) never started: the generator was late.{} {target}",
-        numbers::count(row.dropped_generator_late),
-        numbers::count(row.scheduled),
+        brief::count(row.dropped_generator_late),
+        brief::count(row.scheduled),
         row.key.scenario,
         row.key.phase,
-        numbers::percent(share),
+        brief::percent(share),
         by_worker.unwrap_or_default()
     );
     let figures = [
@@ -92,10 +92,10 @@ fn low_vu_limit(scenario: &Scenario) -> Option<Finding> {
     let what = format!(
         "`{}` may have {} virtual users; {} with a time limit of {} can need {}: the VU limit hides the longest waits.",
         scenario.name,
-        numbers::count(u64::from(scenario.max_vus)),
-        numbers::rate(scenario.executor.peak_rate()),
-        numbers::ms(longest.as_secs_f64() * 1e3),
-        numbers::significant(needed.ceil())
+        brief::count(u64::from(scenario.max_vus)),
+        brief::rate(scenario.executor.peak_rate()),
+        brief::ms(longest.as_secs_f64() * 1e3),
+        brief::significant(needed.ceil())
     );
     let figures = [("max_vus", f64::from(scenario.max_vus), "1"), ("threshold", needed, "1")];
     let scope = evidence::Scope { scenario: Some(scenario.name.clone()), ..Default::default() };
@@ -142,7 +142,7 @@ mod tests {
         let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));
         test_run.workload.scenarios[0].max_vus = 600;
         insta::assert_snapshot!(test_run.findings(super::check), @r#"
-        caution [play] `play` may have 600 virtual users; 85.7/s with a time limit of 10 s can need 858: the VU limit hides the longest waits.
+        caution [play] `play` may have 600 virtual users; 85.71/s with a time limit of 10 s can need 858: the VU limit hides the longest waits.
           max_vus Some(600.0) 1, threshold Some(857.1428571428571) 1
         "#);
     }

@@ -3,8 +3,8 @@
 use evidence::{Finding, RuleId, Scope, Severity};
 
 use crate::facts::{Facts, LastSecond};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L7,
@@ -41,8 +41,8 @@ fn cut_off(last: LastSecond, scope: Scope) -> Option<Finding> {
     }
     let what = format!(
         "{} requests failed in the last second, and {} were in flight before it: the end of the run cut them off.",
-        numbers::count(last.failed),
-        numbers::significant(last.in_flight)
+        brief::count(last.failed),
+        brief::significant(last.in_flight)
     );
     let figures = [
         ("failed", failed, "1"),

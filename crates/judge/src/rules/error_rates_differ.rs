@@ -6,9 +6,9 @@ use figures::RowKey;
 use stats::Proportion;
 
 use crate::measure::times::BATCH_S;
-use crate::numbers;
 use crate::pair::{EndpointPair, JudgedRun, Pair};
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::C1,
@@ -91,10 +91,10 @@ fn finding(pair: &Pair<'_, '_>, endpoint: &EndpointPair<'_>) -> Option<Finding> 
     let what = format!(
         "{}: {} of {} failed against {} of {}. Latency of successes is not comparable.",
         base.key.describe(),
-        numbers::percent(share),
-        numbers::count(before.whole),
-        numbers::percent(new_share),
-        numbers::count(after.whole),
+        brief::percent(share),
+        brief::count(before.whole),
+        brief::percent(new_share),
+        brief::count(after.whole),
     );
     let figures = [
         ("failed, baseline", share * 100.0, "%"),

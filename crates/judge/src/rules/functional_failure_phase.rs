@@ -6,8 +6,8 @@ use evidence::{Finding, Outcome, RuleId, Scope, Severity};
 use figures::{PhaseWindow, Row};
 
 use crate::facts::Facts;
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::T4,
@@ -50,11 +50,11 @@ fn mostly_failed(endpoints: &[&Row], scope: Scope, phase: &PhaseWindow) -> Optio
     let of = scope.endpoint.as_ref().map(|endpoint| format!(" of `{endpoint}`")).unwrap_or_default();
     let what = format!(
         "{} success{of} for {} of `{}` ({} of {}): {}. Its latencies are not those of a working target.",
-        numbers::percent(share),
-        numbers::ms(phase.length_s() * 1e3),
+        brief::percent(share),
+        brief::ms(phase.length_s() * 1e3),
         phase.name,
-        numbers::count(ok),
-        numbers::count(attempted),
+        brief::count(ok),
+        brief::count(attempted),
         most_frequent_failure(endpoints.iter().copied())
     );
     let figures = [("success", share * 100.0, "%"), ("threshold", MIN_SUCCESS * 100.0, "%")];
@@ -71,8 +71,8 @@ pub(crate) fn most_frequent_failure<'a>(endpoints: impl IntoIterator<Item = &'a 
     }
     let dropped: u64 = endpoints.iter().map(|c| c.dropped_vu_limit).sum();
     match failures.into_iter().max_by_key(|(outcome, n)| (*n, std::cmp::Reverse(*outcome))) {
-        Some((outcome, n)) if n >= dropped => format!("{} ended in `{outcome}`", numbers::count(n)),
-        _ => format!("{} were dropped at the VU limit", numbers::count(dropped)),
+        Some((outcome, n)) if n >= dropped => format!("{} ended in `{outcome}`", brief::count(n)),
+        _ => format!("{} were dropped at the VU limit", brief::count(dropped)),
     }
 }
 

@@ -5,8 +5,8 @@ use figures::PhaseWindow;
 
 use crate::facts::WINDOW_S;
 use crate::facts::{Facts, LoopStalls, LoopUse, ScriptUse, UsedPart};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L3,
@@ -97,9 +97,9 @@ pub(crate) fn holds<'f>(facts: &'f Facts<'_>, phase: &str) -> impl Iterator<Item
 fn held_for(stalls: &LoopStalls) -> String {
     format!(
         "for {} of `{}`, up to {} at a time",
-        numbers::percent(stalls.by_script.share),
+        brief::percent(stalls.by_script.share),
         stalls.phase,
-        numbers::ms(stalls.by_script.longest_ms)
+        brief::ms(stalls.by_script.longest_ms)
     )
 }
 
@@ -107,8 +107,8 @@ fn held_for(stalls: &LoopStalls) -> String {
 fn script_use(script: &ScriptUse) -> String {
     format!(
         "the script itself costs {} of CPU an iteration, {} of what the loops used",
-        numbers::ms(script.iteration_ms),
-        numbers::percent(script.share)
+        brief::ms(script.iteration_ms),
+        brief::percent(script.share)
     )
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn busiest_use(l: &LoopUse) -> String {
         UsedPart::Window => format!("{WINDOW_S} s of "),
         UsedPart::Phase => String::new(),
     };
-    format!("{} used {} of a core over {window}`{}`", l.instance, numbers::percent(l.cores), l.phase)
+    format!("{} used {} of a core over {window}`{}`", l.instance, brief::percent(l.cores), l.phase)
 }
 
 #[cfg(test)]

@@ -10,13 +10,13 @@ use figures::ScenarioPhase;
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
-use crate::numbers;
 use crate::rule::{Rule, with_figures};
 use crate::rules::dropped_or_late::{LATE_CAUTION, LATE_INVALID};
 use crate::rules::{
     censored_quantile, closed_loop_or_capped, dropped_or_late, generator_saturated, impossible_or_bimodal,
     offered_load_not_reached,
 };
+use figures::number::brief;
 
 pub(crate) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let Some(source) = facts.source else { return Vec::new() };
@@ -69,10 +69,10 @@ fn dropped(scenario_phase: &ScenarioPhase) -> Option<Finding> {
     };
     let what = format!(
         "{} of {} {} ({}) were dropped; whether the target or the generator was too slow is unknown.",
-        numbers::count(scenario_phase.dropped_unknown),
-        numbers::count(all),
+        brief::count(scenario_phase.dropped_unknown),
+        brief::count(all),
         scenario_phase.key.describe(),
-        numbers::percent(share)
+        brief::percent(share)
     );
     let figures = [
         ("dropped", scenario_phase.dropped_unknown as f64, "1"),
@@ -134,7 +134,7 @@ fn impossible(of: &str, numbers: &BTreeMap<&str, f64>) -> Option<Finding> {
     let finding =
         |severity, what| Some(impossible_or_bimodal::RULE.finding(severity, Scope::default(), what));
     if let Some([lower, higher]) = stated.array_windows().find(|[lower, higher]| lower.1 > higher.1) {
-        let (low, high) = (numbers::ms(lower.1), numbers::ms(higher.1));
+        let (low, high) = (brief::ms(lower.1), brief::ms(higher.1));
         let what = format!("`{of}`: {} {low} above {} {high} is impossible.", lower.0, higher.0);
         return finding(Severity::Invalid, what);
     }
@@ -144,7 +144,7 @@ fn impossible(of: &str, numbers: &BTreeMap<&str, f64>) -> Option<Finding> {
     }
     // The fastest 95 % average p95 at most, so the mean of the rest is at least this.
     let rest = (mean - 0.95 * p95) / 0.05;
-    let (mean, p95, rest) = (numbers::ms(mean), numbers::ms(p95), numbers::ms(rest));
+    let (mean, p95, rest) = (brief::ms(mean), brief::ms(p95), brief::ms(rest));
     let what = format!("`{of}`: mean {mean} above p95 {p95}: the slowest 5 % average at least {rest}.");
     finding(Severity::Caution, what)
 }

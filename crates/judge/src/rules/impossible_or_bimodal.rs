@@ -4,8 +4,8 @@ use evidence::{Finding, Histogram, RuleId, Severity};
 use figures::Row;
 
 use crate::facts::Facts;
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q4,
@@ -62,10 +62,10 @@ fn finding(endpoint: &Row, shown: DistributionFigures) -> Option<Finding> {
         let what = format!(
             "{}: p50 {}, p95 {}, p99 {}, max {} are impossible together.",
             endpoint.key.describe(),
-            numbers::ms(p50),
-            numbers::ms(p95),
-            numbers::ms(p99),
-            numbers::ms(max)
+            brief::ms(p50),
+            brief::ms(p95),
+            brief::ms(p99),
+            brief::ms(max)
         );
         return Some(RULE.finding(Severity::Invalid, endpoint.key.scope(), what));
     }
@@ -77,9 +77,9 @@ fn finding(endpoint: &Row, shown: DistributionFigures) -> Option<Finding> {
     let what = format!(
         "{}: mean {} above p95 {}: the slowest 5 % average at least {}.",
         endpoint.key.describe(),
-        numbers::ms(mean),
-        numbers::ms(p95),
-        numbers::ms(rest)
+        brief::ms(mean),
+        brief::ms(p95),
+        brief::ms(rest)
     );
     let figures = [("mean", mean, "ms"), ("p95", p95, "ms"), ("threshold", p95, "ms")];
     Some(with_figures(RULE.finding(Severity::Caution, endpoint.key.scope(), what), &figures))

@@ -6,8 +6,8 @@ use evidence::{Finding, Key, RuleId, Scope, Severity};
 use figures::Figures;
 
 use crate::facts::Facts;
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::T6,
@@ -33,9 +33,9 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let share = thrown.all() as f64 / thrown.done.max(1) as f64 * 100.0;
     let what = format!(
         "{} of {} iterations threw ({}): {}.",
-        numbers::count(thrown.all()),
-        numbers::count(thrown.done),
-        numbers::percent(share / 100.0),
+        brief::count(thrown.all()),
+        brief::count(thrown.done),
+        brief::percent(share / 100.0),
         thrown.in_words()
     );
     let figures = [("iterations that threw", share, "%")];
@@ -74,7 +74,7 @@ impl<'t> Exceptions<'t> {
         let others = (others > 0).then_some(("something else", others));
         let times = |(what, count): (&str, u64)| {
             let what = if what.is_empty() { "something else" } else { what };
-            format!("{} × {what}", numbers::count(count))
+            format!("{} × {what}", brief::count(count))
         };
         let words: Vec<String> = named.into_iter().take(NAMED).chain(others).map(times).collect();
         words.join("; ")

@@ -4,8 +4,8 @@ use evidence::{Finding, RuleId, Scope, Severity, Source};
 
 use crate::facts::concurrency::LEAST_RUN_S;
 use crate::facts::{Concurrency, Facts};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L5,
@@ -41,8 +41,8 @@ fn mismatch(found: &Concurrency) -> Option<Finding> {
     let what = format!(
         "`{}` had {} concurrent iterations, and its rate and times imply {}: one of the three is wrong.",
         found.scenario,
-        numbers::significant(found.seen),
-        numbers::significant(found.implied)
+        brief::significant(found.seen),
+        brief::significant(found.implied)
     );
     let scope = Scope { scenario: Some(found.scenario.clone()), ..Scope::default() };
     Some(with_figures(RULE.finding(severity, scope, what), &figures(found.seen, found.implied)))
@@ -55,8 +55,8 @@ fn imported(facts: &Facts<'_>, source: &Source) -> Option<Finding> {
     let what = format!(
         "{} reports at most {} concurrent iterations, and its rate and times imply {}: one of the three is wrong.",
         source.tool,
-        numbers::significant(largest),
-        numbers::significant(implied)
+        brief::significant(largest),
+        brief::significant(implied)
     );
     let finding = RULE.finding(severity, Scope::default(), what);
     Some(with_figures(finding, &figures(largest, implied)))

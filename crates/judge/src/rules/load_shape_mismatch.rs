@@ -5,9 +5,9 @@ use std::time::Duration;
 use evidence::{Finding, RuleId, Scope, Severity};
 use workload::{Arrivals, Executor, Scenario, Step, Think, ThinkDistribution, Workload};
 
-use crate::numbers;
 use crate::pair::{JudgedRun, Pair, difference};
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::C3,
@@ -107,7 +107,7 @@ fn scenarios(base: &Scenario, new: &Scenario) -> Vec<String> {
 }
 
 fn time(time: Duration) -> String {
-    numbers::ms(time.as_secs_f64() * 1e3)
+    brief::ms(time.as_secs_f64() * 1e3)
 }
 
 fn spacing(arrivals: Arrivals) -> String {
@@ -118,7 +118,7 @@ fn spacing(arrivals: Arrivals) -> String {
 }
 
 fn executor(executor: &Executor) -> String {
-    let rate = |rate: &f64| format!("{} arrivals/s", numbers::significant(*rate));
+    let rate = |rate: &f64| format!("{} arrivals/s", brief::significant(*rate));
     match executor {
         Executor::ConstantArrivalRate { rate: r, duration } => format!("{} for {}", rate(r), time(*duration)),
         Executor::RampingArrivalRate { start_rate, stages } => {

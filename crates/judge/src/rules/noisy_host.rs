@@ -7,9 +7,9 @@ use evidence::{Finding, RuleId, Scope, Seconds, Severity};
 
 use crate::facts::WINDOW_S;
 use crate::facts::{Facts, FrequencyRange, Host, LoopStalls, OtherProcesses, StealShares};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 use crate::rules::generator_saturated::{LOOP_CPU, STALLED};
+use figures::number::brief;
 
 pub(crate) use joined::{busy_phases, join};
 
@@ -109,9 +109,9 @@ fn stalled(worst: &LoopStalls) -> Sign {
     let who = worst.instance.map_or_else(|| "the generator".to_owned(), |instance| instance.to_string());
     let what = format!(
         "{who} was stalled for {} of `{}` (longest stall {})",
-        numbers::percent(worst.other.share),
+        brief::percent(worst.other.share),
         worst.phase,
-        numbers::ms(worst.other.longest_ms)
+        brief::ms(worst.other.longest_ms)
     );
     let figures = vec![
         ("time stalled", worst.other.share * 100.0, "%"),
@@ -130,8 +130,8 @@ fn steal(host: &Host, seconds: &Seconds) -> Option<Sign> {
     let StealShares { mean, worst } = host.steal(seconds).filter(is_much)?;
     let what = format!(
         "other machines on the same hardware took {} of its processor time on average, and {} in the worst {WINDOW_S} s",
-        numbers::percent(mean),
-        numbers::percent(worst)
+        brief::percent(mean),
+        brief::percent(worst)
     );
     Some(Sign { what, figures: vec![("steal", mean * 100.0, "%"), ("threshold", STEAL_MEAN * 100.0, "%")] })
 }
@@ -142,8 +142,8 @@ fn frequency(host: &Host) -> Option<Finding> {
     let (low, high) = (range.lowest / 1e9, range.highest / 1e9);
     let what = format!(
         "The processors' mean frequency was between {} GHz and {} GHz over windows of {WINDOW_S} s.",
-        numbers::significant(low),
-        numbers::significant(high)
+        brief::significant(low),
+        brief::significant(high)
     );
     Some(caution(what, &[("lowest", low, "GHz"), ("highest", high, "GHz")]))
 }
@@ -152,7 +152,7 @@ fn memory(host: &Host) -> Option<Finding> {
     let worst = host.memory_pressure.filter(|worst| *worst > PRESSURE)?;
     let what = format!(
         "Memory was short: in the worst {WINDOW_S} s a process waited for memory during {} of the time.",
-        numbers::percent(worst)
+        brief::percent(worst)
     );
     Some(caution(what, &[("waiting", worst * 100.0, "%"), ("threshold", PRESSURE * 100.0, "%")]))
 }
@@ -165,8 +165,8 @@ fn others(host: &Host, seconds: &Seconds) -> Option<Sign> {
     let what = format!(
         "processes other than the generator and the observed targets used {} cores in {WINDOW_S} s in which a process \
          waited for a processor {} of the time",
-        numbers::significant(cores),
-        numbers::percent(waited)
+        brief::significant(cores),
+        brief::percent(waited)
     );
     let figures = vec![
         ("cores of others", cores, "cores"),

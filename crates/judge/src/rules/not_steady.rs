@@ -11,8 +11,8 @@ use stats::NotSteady;
 use stats::steady::MIN_STEADY_S;
 
 use crate::facts::{Facts, NotSteadyReason, SteadyStateAnalysis};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::T2,
@@ -46,8 +46,8 @@ fn finding(analysis: &SteadyStateAnalysis) -> Option<Finding> {
         NotSteadyReason::Burst { at_s, share, mean } => format!(
             "{endpoint}: around second {} of its phase {} of the requests failed, over its whole steady part {}.",
             at_s - analysis.seconds.start,
-            numbers::percent(*share),
-            numbers::percent(*mean)
+            brief::percent(*share),
+            brief::percent(*mean)
         ),
     };
     let is_unknown = matches!(analysis.state, Err(NotSteadyReason::Series(_, NotSteady::Unknown { .. })));
@@ -57,7 +57,7 @@ fn finding(analysis: &SteadyStateAnalysis) -> Option<Finding> {
 
 fn describe(why: NotSteady, analysis: &SteadyStateAnalysis) -> String {
     let (moved, length) = (|change: f64| if change > 0.0 { "rose" } else { "fell" }, analysis.seconds.len());
-    let share = |change: f64| numbers::percent(change.exp_m1().abs());
+    let share = |change: f64| brief::percent(change.exp_m1().abs());
     match why {
         NotSteady::TooShort { steady_s } => {
             format!("is steady for its last {steady_s} s only, and {MIN_STEADY_S} s are needed")
@@ -72,7 +72,7 @@ fn describe(why: NotSteady, analysis: &SteadyStateAnalysis) -> String {
         ),
         NotSteady::Unknown { batches, needed_s } => format!(
             "cannot be shown to be steady or not by {batches} independent batches in {length} s: about {} would show it",
-            numbers::length(needed_s as f64)
+            brief::length(needed_s as f64)
         ),
         NotSteady::Oscillation { changes } => {
             format!("oscillated: {changes} changes of its level in {length} s")

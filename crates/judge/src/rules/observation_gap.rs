@@ -4,8 +4,8 @@ use evidence::{Finding, Notice, NoticeKind, RuleId, Scope, Severity, Verdict};
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective, ObserverNotices};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::O1,
@@ -66,7 +66,7 @@ fn gap(measured: &MeasuredObjective<'_>) -> Option<Finding> {
     }
     let what = format!(
         "`{name}` was not observed for {} of the time that the objective is about.",
-        numbers::percent(missing)
+        brief::percent(missing)
     );
     let figures = [("missing", missing * 100.0, "%"), ("threshold", GAP_SHARE * 100.0, "%")];
     Some(with_figures(RULE.finding(Severity::Inconclusive, measured.scope(), what), &figures))

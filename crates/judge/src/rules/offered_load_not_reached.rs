@@ -5,8 +5,8 @@ use figures::{ArrivalCounts, ScenarioPhase};
 
 use crate::facts::Facts;
 use crate::facts::WINDOW_S;
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L1,
@@ -54,10 +54,10 @@ fn whole_phase(facts: &Facts<'_>, scenario_phase: &ScenarioPhase) -> Option<Find
     let delivered = planned * share;
     let what = format!(
         "Planned {}, offered {} ({}). The response times are those at {}.",
-        numbers::rate(planned),
-        numbers::rate(delivered),
-        numbers::percent(share),
-        numbers::rate(delivered)
+        brief::rate(planned),
+        brief::rate(delivered),
+        brief::percent(share),
+        brief::rate(delivered)
     );
     let figures = [
         ("arrivals scheduled", scenario_phase.scheduled as f64, "1"),
@@ -93,7 +93,7 @@ fn worst_window(scenario_phase: &ScenarioPhase) -> Option<Finding> {
     }
     let what = format!(
         "Within {WINDOW_S} s from second {start} on, {} of the arrivals due were offered.",
-        numbers::percent(worst)
+        brief::percent(worst)
     );
     let figures = [("delivered share", worst * 100.0, "%"), ("threshold", DELIVERED_IN_WINDOW * 100.0, "%")];
     Some(with_figures(RULE.finding(Severity::Caution, scenario_phase.key.scope(), what), &figures))

@@ -5,8 +5,8 @@ use figures::TimeGroup;
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q1,
@@ -75,9 +75,9 @@ fn failure_rates(measured: &MeasuredObjective<'_>, groups: &[&TimeGroup<'_>]) ->
         "`{}` pools {} ({} failed) with {} ({}): the tail is that of the first.",
         measured.objective.source,
         most.key.describe(),
-        numbers::percent(most.infinitely_slow_share()),
+        brief::percent(most.infinitely_slow_share()),
         least.key.describe(),
-        numbers::percent(least.infinitely_slow_share())
+        brief::percent(least.infinitely_slow_share())
     );
     let figures = [
         ("difference of failure rates", difference * 100.0, "%"),
@@ -98,9 +98,9 @@ fn medians(measured: &MeasuredObjective<'_>, groups: &[&TimeGroup<'_>]) -> Optio
         "`{}` pools {} (median {}) with {} (median {}).",
         measured.objective.source,
         slow.key.describe(),
-        numbers::ms(high / 1e3),
+        brief::ms(high / 1e3),
         fast.key.describe(),
-        numbers::ms(low / 1e3)
+        brief::ms(low / 1e3)
     );
     let figures = [("ratio of medians", high / low, "1"), ("threshold", POOLED_MEDIANS, "1")];
     Some(with_figures(RULE.finding(Severity::Caution, measured.scope(), what), &figures))

@@ -7,9 +7,9 @@ use evidence::{Finding, Histogram, Refusal, RuleId, Scope, Severity};
 use figures::is_any_or;
 
 use crate::expectation::{Expectation, ExpectedStatistic};
-use crate::numbers;
 use crate::pair::{EndpointPair, Pair};
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::M5,
@@ -71,8 +71,8 @@ fn measured(
     Some(format!(
         "{} {sign}{} ({} against {})",
         base.key.describe(),
-        numbers::percent(change),
-        numbers::ms(before / 1_000.0),
-        numbers::ms(after / 1_000.0)
+        brief::percent(change),
+        brief::ms(before / 1_000.0),
+        brief::ms(after / 1_000.0)
     ))
 }

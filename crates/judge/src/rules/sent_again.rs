@@ -4,8 +4,8 @@ use evidence::{Finding, RuleId, Severity};
 use figures::Row;
 
 use crate::facts::Facts;
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L9,
@@ -37,10 +37,10 @@ fn finding(endpoint: &Row) -> Option<Finding> {
     }
     let what = format!(
         "{} of {} requests of {} ({}) were sent again.",
-        numbers::count(endpoint.retried),
-        numbers::count(endpoint.begun()),
+        brief::count(endpoint.retried),
+        brief::count(endpoint.begun()),
         endpoint.key.describe(),
-        numbers::percent(share),
+        brief::percent(share),
     );
     let figures = [
         ("sent again", endpoint.retried as f64, "1"),

@@ -2,9 +2,9 @@
 
 use evidence::{Finding, RuleId, Scope, SeriesKey, Severity};
 
-use crate::numbers;
 use crate::pair::{JudgedRun, Pair};
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::C6,
@@ -73,8 +73,8 @@ fn finding(key: &SeriesKey, StartValues { base, new }: StartValues) -> Option<Fi
         format!("{} of {}{}{}", key.name, key.target, if key.part.is_empty() { "" } else { " " }, key.part);
     let what = format!(
         "At the start {name} was {} against {}.",
-        numbers::quantity(base, &key.unit),
-        numbers::quantity(new, &key.unit)
+        brief::quantity(base, &key.unit),
+        brief::quantity(new, &key.unit)
     );
     let figures =
         [("baseline", base, &*key.unit), ("here", new, &*key.unit), ("threshold", STATE_APART * 100.0, "%")];

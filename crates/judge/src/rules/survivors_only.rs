@@ -4,8 +4,8 @@ use evidence::{Finding, RuleId, Severity, Verdict};
 use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q3,
@@ -51,9 +51,9 @@ fn survivors(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Find
     let what = format!(
         "`{}` describes the {} that succeeded; {} of {} failed or were dropped.",
         measured.objective.source,
-        numbers::percent(1.0 - share),
-        numbers::count(infinitely_slow),
-        numbers::count(all)
+        brief::percent(1.0 - share),
+        brief::count(infinitely_slow),
+        brief::count(all)
     );
     let figures = [("failed or dropped", share * 100.0, "%"), ("threshold", SURVIVORS_CAUTION * 100.0, "%")];
     Some(with_figures(RULE.finding(severity, measured.scope(), what), &figures))

@@ -48,7 +48,6 @@ fn the_texts_state_the_thresholds_that_are_used() {
     use crate::facts::carry_over::CARRIED_SHARE;
     use crate::facts::concurrency::LEAST_RUN_S;
     use crate::facts::steady_state::{BURST, BURST_BATCH_S, STEADY_MIN_RATE, STEADY_P95_MIN_RATE};
-    use crate::numbers::{count, ms, percent, significant};
     use crate::rules::accounting_identity::PLAN_GAP;
     use crate::rules::carry_over::{CARRIED, CARRIED_INVALID};
     use crate::rules::censored_quantile::NEAR_TIMEOUT;
@@ -71,6 +70,7 @@ fn the_texts_state_the_thresholds_that_are_used() {
     use crate::rules::worker_unlike_others::{LEAST_OFFERED, MANY_TIMES};
     use crate::rules::workload_mismatch::{BYTES_APART, MIX_APART, MIX_CHANCE};
     use crate::shares::{BATCH_S, CONFIDENCE, LEAST_BATCHES};
+    use figures::number::brief::{count, ms, percent, significant};
     let expected = [
         ("L1", [DELIVERED_INVALID, DELIVERED_IN_WINDOW].map(percent).to_vec()),
         ("L1", vec![format!("{} s", WINDOW_S)]),

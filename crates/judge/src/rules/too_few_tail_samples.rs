@@ -3,9 +3,9 @@
 use evidence::{Finding, RuleId, Severity};
 
 use crate::facts::{Facts, MeasuredObjective};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 use crate::shares::{BeyondCounts, ShareAnswer, ShareQuestion};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::S4,
@@ -38,19 +38,19 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
     let slow = share.question.slow_changes_s();
     let mut what = format!(
         "Between {} and {} of {} {}s miss the bound (limits at {}, effective sample size {}); {} may. {}",
-        numbers::percent(decision.limits.lower),
-        numbers::percent(decision.limits.upper),
-        numbers::count(share.question.counts.arrivals),
+        brief::percent(decision.limits.lower),
+        brief::percent(decision.limits.upper),
+        brief::count(share.question.counts.arrivals),
         measured.thing(),
-        numbers::percent(share.question.confidence),
-        numbers::sample_size(decision.effective_sample),
-        numbers::percent(share.question.allowed),
+        brief::percent(share.question.confidence),
+        brief::sample_size(decision.effective_sample),
+        brief::percent(share.question.allowed),
         enough(&share.question, measured.thing())
     );
     if let Some(slow) = slow {
         what.push_str(&format!(
             " What misses it comes and goes over {}, at least: the run is too short for changes so slow.",
-            numbers::length(slow)
+            brief::length(slow)
         ));
     }
     let figures = [
@@ -74,7 +74,7 @@ fn is_open_without_more(question: &ShareQuestion) -> bool {
 fn enough(question: &ShareQuestion, thing: &str) -> String {
     match question.arrivals_needed() {
         Some(arrivals) => {
-            format!("With the same shares, {} {thing}s would decide it.", numbers::count(arrivals))
+            format!("With the same shares, {} {thing}s would decide it.", brief::count(arrivals))
         }
         None if is_open_without_more(question) => {
             format!(

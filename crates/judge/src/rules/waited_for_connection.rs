@@ -5,8 +5,8 @@ use figures::Row;
 use workload::Target;
 
 use crate::facts::Facts;
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::L8,
@@ -53,12 +53,12 @@ fn finding(facts: &Facts<'_>, waits: Waits<'_>) -> Finding {
         (ms(times.quantile(0.5).finite_us().unwrap_or(0.0)), ms(times.max_us().unwrap_or(0) as f64));
     let what = format!(
         "{} of {} requests of {} ({}) waited in the generator for a connection, half of them {} or longer, at most {}: {}.",
-        numbers::count(times.count()),
-        numbers::count(endpoint.begun()),
+        brief::count(times.count()),
+        brief::count(endpoint.begun()),
         endpoint.key.describe(),
-        numbers::percent(share),
-        numbers::ms(median_ms),
-        numbers::ms(longest_ms),
+        brief::percent(share),
+        brief::ms(median_ms),
+        brief::ms(longest_ms),
         reason(limit, planned)
     );
     let figures = [

@@ -11,8 +11,8 @@ use workload::{Measure, Statistic};
 
 use crate::facts::{Facts, MeasuredObjective, SteadyState, SteadyStateAnalysis};
 use crate::measure::Value;
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::T1,
@@ -54,7 +54,7 @@ fn warm_up(facts: &Facts<'_>, analysis: &SteadyStateAnalysis) -> Option<Finding>
         endpoint.ok.quantile_with(0.95, endpoint.infinitely_slow()).finite_us().map(|us| us / 1_000.0),
         steady.after.quantile_ms(0.95),
     ];
-    let shown = |p95: Option<f64>| p95.map_or("infinite".to_owned(), numbers::ms);
+    let shown = |p95: Option<f64>| p95.map_or("infinite".to_owned(), brief::ms);
     let what = format!(
         "{} reaches steady state after {} s of {} s ({} last). With its warm-up p95 is {}, without {}.{}",
         analysis.key.describe(),
@@ -115,9 +115,9 @@ fn decisive_warm_up(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Opti
     }
     let what = format!(
         "The warm-up decides the result: {} is {} with it and {} without.",
-        numbers::quantile(q),
-        numbers::ms(whole),
-        numbers::ms(steady_ms)
+        brief::quantile(q),
+        brief::ms(whole),
+        brief::ms(steady_ms)
     );
     let figures = [
         ("with warm-up", whole, "ms"),
@@ -158,7 +158,7 @@ mod tests {
           T1 warm-up-included (caution): `list` in `steady` reaches steady state after 40 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
           T1 warm-up-included (invalid): The warm-up decides the result: p95 is 30 ms with it and 10.5 ms without.
         PASS slow
-          30 ms over 15,000 observations: 0 % failed or took 50 ms or longer (at most 0.1 % at 95 % confidence, effective sample size 3,000; 5 % allowed).
+          30 ms over 15,000 observations: 0 % failed or took 50 ms or longer (at most 0.0998 % at 95 % confidence, effective sample size 3,000; 5 % allowed).
           L3 generator-saturated (caution): The generator's CPU was not measured: whether it was at its limit is unknown.
           T1 warm-up-included (caution): `list` in `steady` reaches steady state after 40 s of 300 s (p50 last). With its warm-up p95 is 30 ms, without 10.5 ms.
         ");

@@ -3,8 +3,8 @@
 use evidence::{Finding, RuleId, Scope, Severity};
 
 use crate::facts::{CLOCK_MS, Facts, WorkerState};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::W2,
@@ -31,14 +31,14 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 fn uncertain(worker: &WorkerState, error_ms: f64, when: &str) -> Option<Finding> {
-    let known = numbers::ms(error_ms);
+    let known = brief::ms(error_ms);
     let what = format!("The clock of {} was known to no better than {known} {when}.", worker.name());
     (error_ms > CLOCK_MS).then(|| finding(what, "clock error", error_ms))
 }
 
 fn drifting(worker: &WorkerState) -> Option<Finding> {
     let drift_ms = worker.clock.drift_ms;
-    let what = format!("The clock of {} changed by {} during the run.", worker.name(), numbers::ms(drift_ms));
+    let what = format!("The clock of {} changed by {} during the run.", worker.name(), brief::ms(drift_ms));
     (drift_ms > CLOCK_MS).then(|| finding(what, "clock drift", drift_ms))
 }
 

@@ -4,8 +4,8 @@ use evidence::worker_load::WorkerLoad;
 use evidence::{Finding, RuleId, Scope, Severity};
 
 use crate::facts::{Facts, WorkerState};
-use crate::numbers;
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::W4,
@@ -41,21 +41,21 @@ const COSTS: [Cost; 3] = [
         name: "start lag (p99)",
         matters: 10.0,
         of: |load| load.start_lag_p99_ms,
-        shown: numbers::ms,
+        shown: brief::ms,
         figure: (1.0, "ms"),
     },
     Cost {
         name: "time stalled",
         matters: 0.01,
         of: |load| load.stalled,
-        shown: numbers::percent,
+        shown: brief::percent,
         figure: (100.0, "%"),
     },
     Cost {
         name: "CPU",
         matters: 0.5,
         of: |load| load.cpu_cores,
-        shown: |cores| format!("{} cores", numbers::significant(cores)),
+        shown: |cores| format!("{} cores", brief::significant(cores)),
         figure: (1.0, "cores"),
     },
 ];
@@ -102,8 +102,8 @@ fn idle(facts: &Facts<'_>, worker: &WorkerState, others: Option<f64>) -> Option<
     let what = format!(
         "Arrivals begun by {}: {}, and {} by the others.",
         worker.name(),
-        numbers::rate(own),
-        numbers::rate(others)
+        brief::rate(own),
+        brief::rate(others)
     );
     let figures = [("begun", own, "1/s"), ("of the others", others, "1/s")];
     (own < LEAST_OFFERED * others && missing > last_ones).then(|| finding(what, figures))

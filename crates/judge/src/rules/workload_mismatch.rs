@@ -7,10 +7,10 @@ use figures::Row;
 use stats::{total_variation, two_mixes};
 use workload::{DataFrom, Pick};
 
-use crate::numbers;
 use crate::pair::{EndpointPair, JudgedRun, Pair, difference};
 use crate::rule::{AffectedClaims, Check, DIFFERENCES, Rule, with_figures};
 use crate::rules::error_rates_differ::ERRORS_APART;
+use figures::number::brief;
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::C2,
@@ -73,9 +73,9 @@ fn mix(phase: &str, endpoints: &Mix<'_>) -> Option<Finding> {
     let ((_, endpoint), most) = endpoints.iter().max_by(|a, b| moved(a.1).total_cmp(&moved(b.1)))?;
     let what = format!(
         "The mix of endpoints in `{phase}` differs by {}: `{endpoint}` is {} of the requests against {}.",
-        numbers::percent(apart),
-        numbers::percent(shares(most).0),
-        numbers::percent(shares(most).1)
+        brief::percent(apart),
+        brief::percent(shares(most).0),
+        brief::percent(shares(most).1)
     );
     let figures = [("total variation", apart * 100.0, "%"), ("threshold", MIX_APART * 100.0, "%")];
     let scope = Scope { phase: Some(phase.to_owned()), ..Scope::default() };
@@ -97,8 +97,8 @@ fn bytes(pair: &Pair<'_, '_>, endpoint: &EndpointPair<'_>) -> Option<Finding> {
     let what = format!(
         "A response of {} has {} bytes against {}.",
         endpoint.base.key.describe(),
-        numbers::significant(before),
-        numbers::significant(after)
+        brief::significant(before),
+        brief::significant(after)
     );
     let figures = [
         ("bytes, baseline", before, "bytes"),

@@ -62,7 +62,7 @@ fn a_rate_near_its_bound_is_not_shown() {
     assert_eq!(verdict_on(varied(), "throughput(list) >= 97/s"), PASS);
     assert_eq!(verdict_on(varied(), "throughput(list) >= 102/s"), FAIL);
     let claim = varied().with_objective("rate", "throughput(list) >= 99.4/s").judge().claims.remove(0);
-    insta::assert_snapshot!(claim.reasons[0].to_string(), @"99.5/s over 5,970 observations: at least 97.7/s and at most 101/s, each at 95 % confidence; at least 99.4/s is asked for.");
+    insta::assert_snapshot!(claim.reasons[0].to_string(), @"99.5/s over 5,970 observations: at least 97.7/s and at most 101.3/s, each at 95 % confidence; at least 99.4/s is asked for.");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use plans::descriptions;
 use workload::message::{Method, SchemaError};
 use workload::{Files, Schemas};
 
-use crate::script::Sources;
+use crate::sources::Sources;
 
 /// How many descriptions that servers gave of themselves are kept.
 const MOST_SETS: usize = 64;

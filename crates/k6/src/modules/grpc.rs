@@ -18,7 +18,7 @@ use crate::grpc::{
 };
 use crate::js::{Call, Scope, Thrown, Value};
 use crate::modules::defining::add;
-use crate::script::beside;
+use crate::sources::beside;
 use crate::vu::{Ended, Operation, Stage, Vu, Wait, Waiter};
 
 pub(crate) use response::response_object;

@@ -1,6 +1,7 @@
 //! What options say of TLS: versions, cipher suites, certificates of the client.
 
-use engine::program::{self, TlsIdentity, TlsOffer, tls12_cipher_suites};
+use engine::program::tls12_cipher_suites;
+use engine::tls_offer::{self, TlsIdentity, TlsOffer};
 
 use crate::options::{Options, OptionsError, TlsAuth, TlsVersion};
 
@@ -22,11 +23,13 @@ pub(super) fn offer(options: &Options) -> Result<TlsOffer, OptionsError> {
     })
 }
 
-fn versions(options: &Options) -> Result<Option<Vec<program::TlsVersion>>, OptionsError> {
+fn versions(options: &Options) -> Result<Option<Vec<tls_offer::TlsVersion>>, OptionsError> {
     let Some(range) = &options.tls_version else { return Ok(None) };
     let (min, max) = (range.min.unwrap_or(TlsVersion::Tls10), range.max.unwrap_or(TlsVersion::Tls13));
-    let all =
-        [(TlsVersion::Tls12, program::TlsVersion::Tls12), (TlsVersion::Tls13, program::TlsVersion::Tls13)];
+    let all = [
+        (TlsVersion::Tls12, tls_offer::TlsVersion::Tls12),
+        (TlsVersion::Tls13, tls_offer::TlsVersion::Tls13),
+    ];
     let within = all.into_iter().filter(|(version, _)| (min..=max).contains(version));
     match within.map(|(_, version)| version).collect::<Vec<_>>() {
         none if none.is_empty() => {

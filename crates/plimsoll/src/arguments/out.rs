@@ -1,28 +1,11 @@
 //! Where series of a run are sent while it goes on.
 
-/// How they are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OutProtocol {
-    /// Prometheus remote write, version 1.
-    RemoteWrite,
-    /// OpenTelemetry's protocol over HTTP, as protobuf.
-    Otlp,
-}
-
-impl OutProtocol {
-    /// Its name on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            OutProtocol::RemoteWrite => "prometheus-remote-write",
-            OutProtocol::Otlp => "otlp",
-        }
-    }
-}
+use export::Protocol;
 
 /// A place that series are sent to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OutTarget {
-    pub(crate) protocol: OutProtocol,
+    pub(crate) protocol: Protocol,
     /// Whole, with its path.
     pub(crate) url: String,
 }
@@ -32,8 +15,8 @@ pub(super) fn target(text: &str) -> Result<OutTarget, String> {
     let known = "expected prometheus-remote-write=URL or otlp=URL";
     let (name, url) = text.split_once('=').ok_or(known)?;
     let protocol = match name {
-        "prometheus-remote-write" | "experimental-prometheus-rw" => OutProtocol::RemoteWrite,
-        "otlp" | "opentelemetry" | "experimental-opentelemetry" => OutProtocol::Otlp,
+        "prometheus-remote-write" | "experimental-prometheus-rw" => Protocol::RemoteWrite,
+        "otlp" | "opentelemetry" | "experimental-opentelemetry" => Protocol::Otlp,
         _ => return Err(known.to_owned()),
     };
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
@@ -42,7 +25,7 @@ pub(super) fn target(text: &str) -> Result<OutTarget, String> {
         rest.ok_or("its URL begins with http:// or https://, such as http://127.0.0.1:9090/api/v1/write")?;
     let has_path = rest.split_once('/').is_some_and(|(_, path)| !path.is_empty());
     let url = match protocol {
-        OutProtocol::Otlp if !has_path => format!("{}/v1/metrics", url.trim_end_matches('/')),
+        Protocol::Otlp if !has_path => format!("{}/v1/metrics", url.trim_end_matches('/')),
         _ => url.to_owned(),
     };
     Ok(OutTarget { protocol, url })
@@ -57,11 +40,11 @@ mod tests {
         let of = |text: &str| target(text).map(|found| (found.protocol, found.url));
         let write = "http://127.0.0.1:9090/api/v1/write".to_owned();
         for name in ["prometheus-remote-write", "experimental-prometheus-rw"] {
-            assert_eq!(of(&format!("{name}={write}")), Ok((OutProtocol::RemoteWrite, write.clone())));
+            assert_eq!(of(&format!("{name}={write}")), Ok((Protocol::RemoteWrite, write.clone())));
         }
         for url in ["https://otel:4318", "https://otel:4318/", "https://otel:4318/v1/metrics"] {
             let expected = "https://otel:4318/v1/metrics".to_owned();
-            assert_eq!(of(&format!("otlp={url}")), Ok((OutProtocol::Otlp, expected)));
+            assert_eq!(of(&format!("otlp={url}")), Ok((Protocol::Otlp, expected)));
         }
         for wrong in ["otlp", "otlp=", "otlp=otel:4318", "statsd=http://x"] {
             assert!(of(wrong).is_err(), "{wrong}");

@@ -6,7 +6,7 @@ use clap::Args;
 use k6::summary::SummaryMode;
 
 use super::foreign::ForeignArguments;
-use super::{KubernetesArguments, OutputArguments, RunOptionArguments, WorkersArguments};
+use super::{KubernetesArguments, OutputArguments, WorkersArguments};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -176,21 +176,6 @@ pub(crate) struct ScriptArguments {
     pub(crate) foreign: ForeignArguments,
     #[command(flatten)]
     pub(crate) outputs: OutputArguments,
-}
-
-impl ScriptArguments {
-    /// The options that every run has.
-    pub(crate) fn run_options(&self) -> RunOptionArguments {
-        let ScriptArguments { force, loops, .. } = *self;
-        RunOptionArguments {
-            once: false,
-            no_precheck: false,
-            force,
-            loops,
-            outs: Vec::new(),
-            outputs: self.outputs.clone(),
-        }
-    }
 }
 
 fn summary_mode(text: &str) -> Result<SummaryMode, String> {

@@ -43,6 +43,8 @@ pub(crate) struct QuickArguments {
     /// Send the requests of this plan
     #[arg(long, value_name = "PLAN")]
     pub(crate) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reports: ReportFileArguments,
 }
 
 #[derive(Debug, Args)]

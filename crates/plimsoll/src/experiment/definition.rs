@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use judge::experiment::Looks;
 use plans::{ArmsAsked, ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
-use stats::Looks;
 use workload::Workload;
 use workload::experiment::{Arm, Design, Experiment, GateMetric};
 
@@ -129,13 +129,5 @@ fn plan(path: &Path) -> CommandResult<Workload> {
 
 /// What is wrong with a list of looks, if anything is.
 pub(crate) fn check_looks(at: &[u32]) -> Result<(), String> {
-    Looks::new(at).map(drop).map_err(|_| {
-        let known: Vec<String> = Looks::known().map(|looks| format!("{looks:?}")).collect();
-        format!(
-            "there are no constants for looks after {at:?} pairs; take one number from {} to {}, or one of {}",
-            stats::looks::FEWEST_PAIRS,
-            stats::looks::MOST_PAIRS,
-            known.join(", ")
-        )
-    })
+    Looks::new(at).map(drop).map_err(|unknown| unknown.to_string())
 }

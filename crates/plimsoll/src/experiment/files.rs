@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use ::report::experiment::{ExperimentSummary, PairOfRuns};
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use evidence::run::completed;
 use evidence::{ExperimentEnd, ExperimentFinding, Name, PairOrder, Run, Severity, Verdict};
-use judge::experiment::{Levels, PairPlace, Rulebook, judge_experiment};
+use judge::experiment::{Levels, Looks, PairPlace, Rulebook, judge_experiment};
 use plans::{metrics_for, metrics_for_measured};
-use stats::Looks;
 use workload::experiment::Design;
 
 use super::pairs::measured;
@@ -35,14 +34,8 @@ impl ForeignPairs<'_> {
                 against.len()
             )));
         }
-        let looks = Looks::new(&[from.len() as u32]).map_err(|_| {
-            Failure::usage(anyhow!(
-                "{} pairs: from {} to {} can be judged; fewer show nothing",
-                from.len(),
-                stats::looks::FEWEST_PAIRS,
-                stats::looks::MOST_PAIRS
-            ))
-        })?;
+        let looks = Looks::new(&[from.len() as u32]);
+        let looks = looks.with_context(|| format!("{} pairs", from.len())).map_err(Failure::usage)?;
         Ok(ForeignPairs { files: [from, against], looks })
     }
 

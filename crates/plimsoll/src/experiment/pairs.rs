@@ -7,19 +7,18 @@ use anyhow::anyhow;
 use evidence::{Calibration, ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
 use judge::Side;
 use judge::experiment::{
-    Futility, JudgedPair, Levels, PairPlace, Rulebook, SlotValue, futility, judge_experiment, judge_pair,
+    Futility, JudgedPair, Levels, Looks, PairPlace, Rulebook, SlotValue, futility, judge_experiment,
+    judge_pair,
 };
 use serde::{Deserialize, Serialize};
-use stats::Looks;
 use workload::Redactor;
 use workload::experiment::{self, Arm, Experiment, GateMetric};
 
-use super::definition::check_looks;
 use super::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace, SoFar, Terms, definition};
 use super::order::order;
 use super::session::OVERHEAD;
 use super::slot::{SlotPlan, length, load_seed, time_scale};
-use super::{sampled, visible};
+use super::{detectable, sampled};
 use crate::arguments::OverrideArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
@@ -256,7 +255,7 @@ impl Pairs {
             let judgement = judge_experiment(&rules, pairs, ExperimentEnd::Decided);
             show_look(&judgement);
             if made == looks.at()[0] && looks.last() > made && subject.calibration.is_none() {
-                visible::after_first_look(&subject.experiment, &judgement, pair_takes);
+                detectable::after_first_look(&subject.experiment, &judgement, pair_takes);
             }
             if judgement.verdict != Verdict::Inconclusive {
                 return Ok(Some(ExperimentEnd::Decided));
@@ -286,10 +285,7 @@ impl Pairs {
 
 /// The looks of a design.
 fn looks_of(at: &[u32]) -> CommandResult<Looks> {
-    Looks::new(at).map_err(|_| {
-        let wrong = check_looks(at).err().unwrap_or_default();
-        Failure::usage(anyhow!(wrong))
-    })
+    Looks::new(at).map_err(Failure::usage)
 }
 
 /// What an arm is: the variables that the other has not, its command, its targets; without secrets.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use archive::Stored;
+use archive::{Overwrite, Stored};
 use evidence::Run as _;
 use serde::{Deserialize, Serialize};
 use workload::draw::mix;
@@ -12,12 +12,12 @@ use workload::experiment::Arm;
 use workload::{LoadedPlan, Workload};
 
 use super::arm::{ArmPlace, NotBegun, addresses};
-use crate::arguments::{OutputArguments, OverrideArguments, RunOptionArguments, SlotArguments};
+use crate::arguments::{OverrideArguments, SlotArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
 use crate::plan;
-use crate::prepare::prepare;
-use crate::run::record;
+use crate::prepare::{Additions, prepare};
+use crate::run::offer;
 use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest};
 use crate::signals::Listener;
@@ -116,21 +116,12 @@ impl Slot<'_> {
     }
 
     fn load(&self, file: PathBuf) -> Result<MadeRun, NotBegun> {
-        let options = RunOptionArguments {
-            once: false,
-            no_precheck: false,
-            force: true,
-            loops: self.options.loops,
-            outs: Vec::new(),
-            outputs: OutputArguments::default(),
-        };
+        let progress = Progress::unless(self.options.quiet);
         let request = RunRequest {
-            keep: Keep::At(&file),
-            progress: Progress::unless(self.options.quiet),
-            options: &options,
-            workers: 0,
+            overwrite: Overwrite::Replace,
+            loops: self.options.loops,
             address_hint: |name| format!(", or name its address in the arm's `targets`: {name} = \"…\""),
-            script_rules: None,
+            ..RunRequest::new(Keep::At(&file), progress)
         };
         let not_ready = |failure: Failure| match failure {
             Failure::Usage(_) | Failure::Steps { .. } => {
@@ -139,8 +130,8 @@ impl Slot<'_> {
             other => NotBegun::Failed(other),
         };
         let prepared = prepare(self.plan.load.clone(), &request)
-            .and_then(|reachable| reachable.precheck_and_identify(&options));
-        let mut sealed = record(self.listener, prepared.map_err(not_ready)?, &request)?;
+            .and_then(|reachable| reachable.precheck_and_identify(request.precheck, Additions::default()));
+        let mut sealed = offer(self.listener, prepared.map_err(not_ready)?, &request)?.seal()?;
         if self.listener.interrupted() {
             return Err(NotBegun::Interrupted);
         }

@@ -5,13 +5,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use cluster::kubernetes::{Pod, PodState, Snapshot, refusal};
 use engine::{Command, Control};
 use evidence::{TerminalText, visible};
 
 use super::kubectl::Kubectl;
 use super::log::{self, RunFileLine};
 use super::progress::{Shown, last_lines, state};
-use super::snapshot::{Pod, PodState, Snapshot, refusal};
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
 use crate::run_request::Progress;

@@ -6,14 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use cluster::kubernetes::{FilesFrom, KEYS_ENTRY, Reached, RunObjects, SecretFrom, name_of};
+use cluster::kubernetes::{
+    FilesFrom, KEYS_ENTRY, Layout, Reached, RunObjects, SecretFrom, load_end, name_of,
+};
 use cluster::{RunKeys, Token};
 use workload::LoadedPlan;
-use workload::address::authority_of;
-use workload::observation::filled_address;
-use workload::{ReadyProbe, Workload};
 
-use super::layout::{Layout, laid_out};
 use crate::arguments::{FilesPlace, ManifestArguments, OverrideArguments, PodsArguments, RunArguments};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
@@ -43,8 +41,7 @@ pub(super) fn for_command(arguments: &RunArguments, pods: u16) -> CommandResult<
     objects.arguments = run_arguments(&arguments.overrides, options.loops, options.no_precheck);
     for out in &options.outs {
         objects.arguments.extend(["--out".to_owned(), format!("{}={}", out.protocol.name(), out.url)]);
-        let server = server_of(&out.url);
-        let reached = server.map(|(host, port)| Reached { host, port });
+        let reached = Reached::of_url(&out.url);
         objects.reached.iter_mut().for_each(|known| known.extend(reached.clone()));
     }
     with_cpu(&mut objects, &arguments.kubernetes.pods, options.loops);
@@ -112,7 +109,7 @@ impl ReadPlan {
         let here =
             std::env::current_dir().context("the current folder is not known").map_err(Failure::own)?;
         let files = hand_over.files().into_iter().map(|(file, content)| (file.path, content));
-        let layout = laid_out(&here, path, files.collect())?;
+        let layout = Layout::of_plan(&here, path, files.collect()).map_err(Failure::usage)?;
         Ok(ReadPlan { plan, layout, environment: hand_over.environment() })
     }
 
@@ -126,7 +123,7 @@ impl ReadPlan {
         let image = asked.image.clone().context("--kubernetes needs --image").map_err(Failure::usage)?;
         let workload = &self.plan.workload;
         let run_limit = load_end(workload) + BESIDES_THE_LOAD;
-        let reached = reached(&self.plan);
+        let reached = Reached::all_of(&self.plan);
         let keys: Vec<&Vec<u8>> = self.plan.tls.values().filter_map(|files| files.key.as_ref()).collect();
         let files =
             files_from(asked, self.layout.files, |content| keys.iter().any(|key| key.as_slice() == content));
@@ -164,44 +161,6 @@ pub(super) fn files_from(
     }
 }
 
-/// When the last scenario or phase ends.
-pub(super) fn load_end(workload: &Workload) -> Duration {
-    let ends = workload.scenarios.iter().map(|scenario| scenario.start + scenario.executor.duration());
-    ends.chain(workload.phases.iter().map(|phase| phase.end)).max().unwrap_or_default()
-}
-
-/// The servers of the plan's targets, and those by which they are observed.
-fn reached(plan: &LoadedPlan) -> Vec<Reached> {
-    let mut all = Vec::new();
-    let mut add =
-        |server: Option<(String, u16)>| all.extend(server.map(|(host, port)| Reached { host, port }));
-    for target in plan.workload.targets.values() {
-        add(target.http.as_ref().map(|http| (http.host.clone(), http.port)));
-        add(target.grpc.as_ref().map(|grpc| (grpc.host.clone(), grpc.port)));
-        match target.wait_ready.as_ref().map(|ready| &ready.probe) {
-            Some(ReadyProbe::Url(url)) => add(server_of(url)),
-            Some(ReadyProbe::GrpcHealth { authority, .. }) => add(authority_of(authority, None).ok()),
-            None => {}
-        }
-        target.observe.urls().for_each(|url| add(server_of(&filled_address(url, &plan.env))));
-    }
-    all
-}
-
-/// The host and port of a URL of any scheme that a plan knows.
-fn server_of(url: &str) -> Option<(String, u16)> {
-    let (scheme, rest) = url.split_once("://")?;
-    let default = match scheme {
-        "http" => 80,
-        "https" => 443,
-        "redis" | "rediss" => 6379,
-        _ => 5432,
-    };
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let (_, server) = authority.rsplit_once('@').unwrap_or(("", authority));
-    authority_of(server, Some(default)).ok()
-}
-
 /// The options of `plimsoll run` that decide what is offered.
 fn run_arguments(overrides: &OverrideArguments, loops: u16, no_precheck: bool) -> Vec<String> {
     let mut arguments = vec!["--loops".to_owned(), loops.to_string()];
@@ -230,19 +189,6 @@ fn run_arguments(overrides: &OverrideArguments, loops: u16, no_precheck: bool) -
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn servers_are_read_from_urls_of_any_scheme() {
-        for (url, server) in [
-            ("http://api/v1", Some(("api", 80))),
-            ("https://api.example.com:8443/?a=b", Some(("api.example.com", 8443))),
-            ("postgresql://me:p@db.shop.svc/x", Some(("db.shop.svc", 5432))),
-            ("redis://[::1]", Some(("::1", 6379))),
-            ("host=db user=me", None),
-        ] {
-            assert_eq!(server_of(url), server.map(|(host, port)| (host.to_owned(), port)), "{url}");
-        }
-    }
 
     #[test]
     fn what_decides_the_load_is_handed_on() {

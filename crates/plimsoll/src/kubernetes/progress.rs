@@ -2,9 +2,9 @@
 
 use evidence::TerminalText;
 
-use super::snapshot::Snapshot;
 use crate::run_request::Progress;
 use crate::screen;
+use cluster::kubernetes::Snapshot;
 
 /// How many lines of a log are shown with a failure.
 const LAST_LINES: usize = 20;

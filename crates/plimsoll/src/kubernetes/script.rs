@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use cluster::RunKeys;
-use cluster::kubernetes::{FilesFrom, RunObjects, SecretFrom, name_of};
+use cluster::kubernetes::{FilesFrom, Layout, RunObjects, SecretFrom, load_end, name_of};
 
-use super::layout::Layout;
-use super::objects::{BESIDES_THE_LOAD, drawn_name, files_from, load_end, with_cpu};
+use super::objects::{BESIDES_THE_LOAD, drawn_name, files_from, with_cpu};
 use super::retrieve::Destination;
 use super::{AskedRun, print_manifest};
 use crate::arguments::{ScriptArguments, ScriptManifestArguments};
@@ -59,7 +58,8 @@ fn objects(
         &here,
         &std::path::absolute(&arguments.script).map_err(Failure::usage)?,
         script.files.clone(),
-    )?;
+    )
+    .map_err(Failure::usage)?;
     let keys: Vec<&Vec<u8>> = script.plan.tls.values().filter_map(|files| files.key.as_ref()).collect();
     let is_secret = |content: &[u8]| keys.iter().any(|key| key.as_slice() == content);
     let files = files_from(asked, layout.files.clone(), is_secret);

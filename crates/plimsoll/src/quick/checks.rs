@@ -1,61 +1,35 @@
 //! The checks on two short runs. What was not observed is `unknown`, never `pass`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use evidence::run::ReadError;
-use evidence::{GrpcCode, Histogram, Key, Outcome, Run, SeriesKey, TerminalText};
+use evidence::{GrpcCode, Histogram, Key, Outcome, Run, SeriesKey};
 use figures::Figures;
 use report::number;
+use report::quick::{QuickCheck, QuickState};
 
 use crate::judged::StoredRun;
 
-/// How a check went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    Pass,
-    Fail,
-    Unknown,
+fn check(name: &'static str, state: QuickState, what: impl Into<String>) -> QuickCheck {
+    QuickCheck { name, state, what: what.into() }
 }
 
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            State::Pass => "pass",
-            State::Fail => "FAIL",
-            State::Unknown => "unknown",
-        })
-    }
-}
-
-/// One row of the table.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Check {
-    pub(super) name: &'static str,
-    pub(super) state: State,
-    pub(super) what: String,
-}
-
-fn check(name: &'static str, state: State, what: impl Into<String>) -> Check {
-    Check { name, state, what: what.into() }
-}
-
-/// The table for a target that did not answer at all.
-pub(super) fn unreachable(why: &str) -> Vec<Check> {
+/// The checks of a target that did not answer at all.
+pub(super) fn unreachable(why: &str) -> Vec<QuickCheck> {
     let others = ["ready", "status", "rate limiter", "latency", "resources"];
-    let mut checks = vec![check("reachable", State::Fail, why)];
-    checks.extend(others.map(|name| check(name, State::Unknown, "nothing answered")));
+    let mut checks = vec![check("reachable", QuickState::Fail, why)];
+    checks.extend(others.map(|name| check(name, QuickState::Unknown, "nothing answered")));
     checks
 }
 
 /// The checks on a slow run and a burst.
-pub(super) fn of(slow: &StoredRun, burst: &StoredRun) -> Result<Vec<Check>, ReadError> {
+pub(super) fn of(slow: &StoredRun, burst: &StoredRun) -> Result<Vec<QuickCheck>, ReadError> {
     let calm = Seen::of(slow)?;
     let (all, slow, burst) = (Seen::of(burst)?, &slow.run, &burst.run);
     let reachable = if calm.answers() > 0 {
-        check("reachable", State::Pass, format!("{} requests were answered", calm.answers()))
+        check("reachable", QuickState::Pass, format!("{} requests were answered", calm.answers()))
     } else {
-        check("reachable", State::Fail, format!("no answer: {}", calm.failures()))
+        check("reachable", QuickState::Fail, format!("no answer: {}", calm.failures()))
     };
     Ok(vec![
         reachable,
@@ -108,16 +82,16 @@ fn asks_for_health(run: &dyn Run) -> bool {
 }
 
 /// A run begins after the readiness check has passed, where there is one.
-fn ready(slow: &dyn Run, calm: &Seen) -> Check {
+fn ready(slow: &dyn Run, calm: &Seen) -> QuickCheck {
     if asks_for_health(slow) && calm.answers() > 0 {
         let unimplemented = GrpcCode::from_name("UNIMPLEMENTED").map(Outcome::Grpc);
         let (ok, all) = (calm.count(|outcome| outcome == Outcome::Ok), calm.answers());
         return match calm.count(|outcome| Some(outcome) == unimplemented) {
-            0 if ok == all => check("ready", State::Pass, "it answers SERVING"),
-            0 => check("ready", State::Fail, format!("it answered SERVING {ok} times of {all}")),
+            0 if ok == all => check("ready", QuickState::Pass, "it answers SERVING"),
+            0 => check("ready", QuickState::Fail, format!("it answered SERVING {ok} times of {all}")),
             _ => check(
                 "ready",
-                State::Unknown,
+                QuickState::Unknown,
                 "it has no health service; name a call: grpc://HOST:PORT/SERVICE/METHOD",
             ),
         };
@@ -126,22 +100,22 @@ fn ready(slow: &dyn Run, calm: &Seen) -> Check {
     let is_asked =
         targets.as_object().is_some_and(|all| all.values().any(|target| !target["wait_ready"].is_null()));
     match is_asked {
-        true => check("ready", State::Pass, "its readiness check passed before the first request"),
-        false if calm.answers() == 0 => check("ready", State::Unknown, "no answer"),
+        true => check("ready", QuickState::Pass, "its readiness check passed before the first request"),
+        false if calm.answers() == 0 => check("ready", QuickState::Unknown, "no answer"),
         false => check(
             "ready",
-            State::Unknown,
+            QuickState::Unknown,
             "no readiness check is known; name one with `wait_ready` in a plan",
         ),
     }
 }
 
-fn status(calm: &Seen) -> Check {
+fn status(calm: &Seen) -> QuickCheck {
     let (ok, failed) = (calm.count(|outcome| outcome == Outcome::Ok), calm.count(Outcome::is_failure));
     match (ok, failed) {
-        (0, 0) => check("status", State::Unknown, "nothing ended"),
-        (ok, 0) => check("status", State::Pass, format!("all {ok} as expected")),
-        (ok, failed) => check("status", State::Fail, format!("of {}: {}", ok + failed, calm.failures())),
+        (0, 0) => check("status", QuickState::Unknown, "nothing ended"),
+        (ok, 0) => check("status", QuickState::Pass, format!("all {ok} as expected")),
+        (ok, failed) => check("status", QuickState::Fail, format!("of {}: {}", ok + failed, calm.failures())),
     }
 }
 
@@ -154,37 +128,41 @@ fn is_limiter_header(name: &str) -> bool {
         || name.starts_with("ratelimit")
 }
 
-fn limiter(slow: &dyn Run, seen: &Seen, burst: &dyn Run) -> Result<Check, ReadError> {
+fn limiter(slow: &dyn Run, seen: &Seen, burst: &dyn Run) -> Result<QuickCheck, ReadError> {
     let name = "rate limiter";
     let exhausted = GrpcCode::from_name("RESOURCE_EXHAUSTED").map(Outcome::Grpc);
     let refused = seen.count(|o| matches!(o, Outcome::Http429 | Outcome::Http503) || Some(o) == exhausted);
     let all = seen.count(|_| true);
     if refused > 0 {
         let what = format!("{refused} of {all} requests of a short burst were refused: {}", seen.failures());
-        return Ok(check(name, State::Fail, what));
+        return Ok(check(name, QuickState::Fail, what));
     }
     let exemplars = [slow.exemplars()?, burst.exemplars()?].concat();
     let header =
         exemplars.iter().flat_map(|kept| &kept.response_headers).find(|(name, _)| is_limiter_header(name));
     Ok(match header {
-        Some((header, value)) => check(name, State::Fail, format!("the response has `{header}: {value}`")),
-        None if seen.answers() == 0 => check(name, State::Unknown, "no request of the burst was answered"),
-        None => check(name, State::Pass, format!("a burst of {all} requests at 100/s was not refused")),
+        Some((header, value)) => {
+            check(name, QuickState::Fail, format!("the response has `{header}: {value}`"))
+        }
+        None if seen.answers() == 0 => {
+            check(name, QuickState::Unknown, "no request of the burst was answered")
+        }
+        None => check(name, QuickState::Pass, format!("a burst of {all} requests at 100/s was not refused")),
     })
 }
 
-fn latency(calm: &Seen) -> Check {
+fn latency(calm: &Seen) -> QuickCheck {
     let at = |q| number::time_or_none(calm.ok.quantile(q).finite_us().map(|us| us / 1e3));
     match calm.ok.count() {
-        0 => check("latency", State::Unknown, "no request succeeded"),
+        0 => check("latency", QuickState::Unknown, "no request succeeded"),
         n => {
             let what = format!("p50 {}, p95 {} of {n} requests at 5/s", at(0.5), at(0.95));
-            check("latency", State::Pass, what)
+            check("latency", QuickState::Pass, what)
         }
     }
 }
 
-fn resources(slow: &dyn Run) -> Result<Check, ReadError> {
+fn resources(slow: &dyn Run) -> Result<QuickCheck, ReadError> {
     let mut texts = Vec::new();
     for name in ["cpu", "rss", "threads", "fds"] {
         let is_it = |series: &&SeriesKey| &*series.name == name && &*series.target != SeriesKey::GENERATOR;
@@ -196,18 +174,11 @@ fn resources(slow: &dyn Run) -> Result<Check, ReadError> {
         }
     }
     Ok(match texts.is_empty() {
-        true => {
-            check("resources", State::Unknown, "its process is not on this machine, or cannot be watched")
-        }
-        false => check("resources", State::Pass, texts.join(", ")),
+        true => check(
+            "resources",
+            QuickState::Unknown,
+            "its process is not on this machine, or cannot be watched",
+        ),
+        false => check("resources", QuickState::Pass, texts.join(", ")),
     })
-}
-
-/// The checks, a line each.
-pub(super) fn table(checks: &[Check]) -> TerminalText {
-    let mut text = TerminalText::default();
-    for Check { name, state, what } in checks {
-        text.line(format_args!("{name:<14}{:<9}{what}", state.to_string()));
-    }
-    text
 }

@@ -17,7 +17,7 @@ use super::loaded::LoadedScript;
 use super::loading::{ReadingProcess, load, plan};
 use super::log::ScriptLog;
 use super::standard_input::STANDARD_INPUT;
-use super::{unusable, value_output};
+use super::{unusable, values};
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
@@ -57,7 +57,7 @@ pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPo
         );
     }
     let inputs = ScriptInputs::of(arguments)?;
-    if !value_output::targets(&arguments.out, &inputs.variables)?.is_empty() {
+    if !values::targets(&arguments.out, &inputs.variables)?.is_empty() {
         return refused("-o writes every value by itself, and workers hand on what each second came to");
     }
     let noted = Arc::new(NotedFiles::over(Arc::new(Disk)));

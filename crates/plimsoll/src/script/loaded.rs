@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use k6::options::ConsolidatedOptions;
 use k6::options::thresholds::MetricThresholds;
+use k6::outputs::{ValueFiles, ValueTarget};
 use k6::{NetworkRules, Script, SubMetric};
 use workload::Files;
 
 use super::inputs::ScriptInputs;
 use super::threshold_watch::ThresholdStop;
-use super::value_files::ValueFiles;
-use super::value_output::ValueTarget;
 
 /// A script with its options.
 pub(crate) struct LoadedScript {

@@ -8,6 +8,7 @@ use anyhow::anyhow;
 use engine::iteration::Behaviour;
 use k6::options::thresholds::{MetricThresholds, built_in_kind, compile};
 use k6::options::{Layer, Options, consolidate};
+use k6::outputs::{ValueFiles, ValueTarget};
 use k6::{
     Bodies, CookieLife, Failures, HttpDefaults, LogSink, NetworkRules, RateLimit, RunSettings, Script,
     ScriptBehaviour, ScriptScenario, ScriptSource,
@@ -18,8 +19,6 @@ use workload::{Files, Workload};
 use super::inputs::ScriptInputs;
 use super::loaded::{LoadedScript, sub_metrics};
 use super::threshold_watch::ThresholdStop;
-use super::value_files::ValueFiles;
-use super::value_output::ValueTarget;
 use super::values::value_files;
 use super::{objectives, policy, standard_input, threw, unusable};
 use crate::failure::{CommandResult, Failure};

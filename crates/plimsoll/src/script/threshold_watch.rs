@@ -12,10 +12,10 @@ use evidence::metric::{MetricId, MetricKind, MetricSums};
 use evidence::sink::{Sink, SinkError};
 use evidence::{Name, Observed, RunEnd, Tick};
 use k6::options::thresholds::MetricThresholds;
+use k6::outputs::TickValues;
+use k6::results::Measured;
 use k6::{Level, LogLine, LogSink};
 
-use super::thresholds::Part;
-use super::tick_values::TickValues;
 use crate::stop_watch::{EarlyEnd, EndedBy};
 use crate::tick_readers::RunHandles;
 
@@ -111,7 +111,7 @@ impl ThresholdWatch {
 impl Watched {
     /// Of each threshold that does not hold, whether it ends the run now. Nothing is said of a metric without values.
     fn crossed(&self, passed: Duration) -> impl Iterator<Item = bool> {
-        let part = Part { kind: self.thresholds.kind, sums: self.sums.clone(), duration: passed };
+        let part = Measured { kind: self.thresholds.kind, sums: self.sums.clone(), duration: passed };
         let thresholds = self.thresholds.thresholds.iter().filter(|_| self.sums.count > 0);
         thresholds
             .filter(move |threshold| !part.meets(threshold))

@@ -1,17 +1,26 @@
 //! Files of all values of a script, and further readers of its run.
 
+use std::collections::BTreeMap;
+
 use k6::options::Options;
 use k6::options::thresholds::MetricThresholds;
-use k6::{LogSink, Script};
+use k6::outputs::{ValueFiles, ValueTarget, ValueTicks, metric_lines};
+use k6::{LogSink, Script, results};
 
-use super::metric_lines::metric_lines;
+use super::command_line::refused;
 use super::threshold_watch::ThresholdWatch;
-use super::value_files::ValueFiles;
-use super::value_output::ValueTarget;
-use super::value_ticks::ValueTicks;
-use super::{LoadedScript, outcome, sub_metrics};
+use super::{LoadedScript, sub_metrics};
 use crate::failure::CommandResult;
 use crate::tick_readers::MakeReaders;
+use crate::{outputs, screen};
+
+/// The files that the command line or the variable asks for.
+pub(super) fn targets(
+    flags: &[String],
+    variables: &BTreeMap<String, String>,
+) -> CommandResult<Vec<ValueTarget>> {
+    k6::outputs::targets(flags, variables).map_err(refused)
+}
 
 /// The files of values that are asked for.
 pub(super) fn value_files(
@@ -20,8 +29,22 @@ pub(super) fn value_files(
     resolved: (&Options, &[MetricThresholds]),
 ) -> CommandResult<Option<ValueFiles>> {
     let (options, thresholds) = resolved;
-    let lines = metric_lines(&outcome::definitions(script), thresholds, &sub_metrics(thresholds));
-    ValueFiles::start(targets, &options.system_tags.clone().unwrap_or_default(), lines)
+    let lines = metric_lines(&results::definitions(script), thresholds, &sub_metrics(thresholds));
+    let system_tags = options.system_tags.clone().unwrap_or_default();
+    ValueFiles::start(targets, &system_tags, &lines, screen::write_document).map_err(refused)
+}
+
+/// Waits until all values are written, and says which are not.
+pub(super) fn finish(files: Option<ValueFiles>) {
+    match files.map(ValueFiles::finish) {
+        None => {}
+        Some(Err(error)) => outputs::note(error),
+        Some(Ok(end)) if end.lost > 0 => outputs::note(format_args!(
+            "{} values came faster than -o could write them and are not in its files; the summary has them",
+            end.lost
+        )),
+        Some(Ok(_)) => {}
+    }
 }
 
 /// Who reads the run's ticks for the script.
@@ -32,7 +55,8 @@ pub(super) fn readers(loaded: &LoadedScript, log: LogSink) -> MakeReaders {
     let tags = loaded.options.options.tags.clone().unwrap_or_default();
     Box::new(move |handles| {
         let watch = ThresholdWatch::new(&thresholds, handles, stop, log).map(|watch| Box::new(watch) as _);
-        let values = output.map(|output| Box::new(ValueTicks::new(output, &tags, handles)) as _);
+        let ticks = |output| ValueTicks::new(output, &tags, handles.loops, handles.clock.epoch_unix_ns());
+        let values = output.map(|output| Box::new(ticks(output)) as _);
         watch.into_iter().chain(values).collect()
     })
 }

@@ -154,7 +154,7 @@ fn of_kind(kind: &ExperimentKind, tally: &ExperimentTally) -> Figure {
 }
 
 fn of_bisection(kind: &BisectionKind, tally: &BisectionTally) -> Figure {
-    let limits = stats::share_limits(tally.right as f64, tally.bisections as f64, 0.95);
+    let [lower, upper] = tally.limits();
     let bisections = tally.bisections.max(1) as f64;
     Figure {
         simulated: format!("bisection, {} % slower from one commit on", kind.effect * 100.0),
@@ -169,8 +169,8 @@ fn of_bisection(kind: &BisectionKind, tally: &BisectionTally) -> Figure {
         counted: "all steps right",
         experiments: tally.bisections,
         share: tally.right as f64 / bisections,
-        lower: limits.lower,
-        upper: limits.upper,
+        lower,
+        upper,
         limit: Some(format!("≥ {:.1} %", RIGHT_AT_LEAST * 100.0)),
         mean_pairs: tally.pairs as f64 / bisections,
         is_kept: tally.is_kept(),

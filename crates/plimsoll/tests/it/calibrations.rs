@@ -49,7 +49,9 @@ fn a_calibration_is_kept_and_says_what_an_experiment_can_see_before_it_begins() 
 
     // Both are refused for their budget, after what they could see.
     let announced = folder.plimsoll_after(&home, &["ab", "ex.toml"]);
-    announced.exits_with(2).stderr_contains(&["by 5 pairs, which know a deviation to × 1.", "  p50: "]);
+    announced
+        .exits_with(2)
+        .stderr_contains(&["with 5 pairs (standard deviation uncertain by a factor of 1.", "  p50: "]);
     let other = folder.plimsoll_after(&home, &["ab", "ex.toml", "--slot", "2s"]);
     other.exits_with(2).stderr_contains(&["no calibration of this host and workload"]);
 

@@ -58,7 +58,7 @@ fn a_grpc_server_is_checked_by_its_health_service() {
     let ran = folder.plimsoll(&["quick", &format!("grpc://{}", sound.address)]);
     ran.exits_with(0).stdout_contains(&[
         "reachable     pass",
-        "ready         pass     it answers SERVING",
+        "ready         pass: it answers SERVING",
         "rate limiter  pass",
     ]);
     let exhausted = GrpcBehaviour::Status { code: 8, message: "slow down".to_owned() };

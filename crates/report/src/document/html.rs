@@ -4,9 +4,8 @@ use askama::Template;
 use evidence::Severity;
 
 use super::{Block, Document, Section};
-use crate::html::policy;
 use crate::html::view::verdict_class;
-use crate::text;
+use crate::{policy, text};
 
 /// The style of these pages beside that of runs.
 const STYLE: &str = include_str!("../../templates/document.css");

@@ -45,7 +45,7 @@ fn metrics(all: &[MetricAnswer]) -> Section {
         ("A", 5),
         ("B", 4),
         ("effect", 0),
-        ("95 % interval", 1),
+        ("interval", 1),
         ("margin", 3),
         ("p", 6),
         ("SD of pairs", 7),
@@ -74,8 +74,9 @@ fn metrics(all: &[MetricAnswer]) -> Section {
     let too_coarse = too_coarse.map(|sentence| Paragraph::new(ParagraphKind::Notice, sentence));
     let hint = Block::text(
         ParagraphKind::Hint,
-        "A and B: medians of all runs. Visible: the smallest change that would have been found with 95 % at the last look, if \
-         pairs vary as they did.",
+        "A and B: medians of all runs. Interval: the one that decides. Of REGRESSED and IMPROVED it excludes 0 at the level of all \
+         metrics and looks; of EQUIVALENT and NO_REGRESSION it lies within the margin; of INCONCLUSIVE it does neither. Visible: the \
+         smallest change that would have been found with 95 % at the last look, if pairs vary as they did.",
     );
     let paragraphs = reasons.chain(too_coarse).map(Block::Paragraph).chain([hint]);
     let blocks = std::iter::once(Block::Table(table)).chain(paragraphs).collect();
@@ -99,8 +100,8 @@ fn pairs(all: &[MetricAnswer]) -> Section {
     };
     let hint = Block::text(
         ParagraphKind::Hint,
-        "A dot is a pair, in the order in which they were made; the shaded band is the margin; at the right the mean with its \
-         95 % interval over all looks.",
+        "A dot is a pair, in the order in which they were made; the shaded band is the margin; at the right the mean with the \
+         interval that decides.",
     );
     Section::new("dots", "Every pair", vec![Block::Chart(charts), hint])
 }
@@ -152,10 +153,10 @@ fn case(metric: &MetricAnswer) -> Case {
         verdict: metric.verdict.verdict(),
         word: metric.verdict.to_string(),
         message: format!(
-            "{}: {}, 95 % interval {}, margin {}, {} pairs",
+            "{}: {}, interval {}, margin {}, {} pairs",
             metric.of,
             format::effect_or_none(metric),
-            format::interval(metric),
+            format::interval_with_level(metric),
             format::margin(metric),
             metric.pairs
         ),

@@ -31,6 +31,15 @@ pub(super) fn interval(metric: &MetricAnswer) -> String {
     })
 }
 
+/// The same with how often an end is wrong: `+1.0 to +3.1 % (each end wrong in at most 0.25 %)`.
+pub(super) fn interval_with_level(metric: &MetricAnswer) -> String {
+    let interval = interval(metric);
+    match metric.interval_end_error {
+        Some(error) => format!("{interval} (each end wrong in at most {})", number::percent(error, 1.0)),
+        None => interval,
+    }
+}
+
 /// The margin, without a sign.
 pub(super) fn margin(metric: &MetricAnswer) -> String {
     effect(metric, metric.margin).trim_start_matches('+').to_owned()

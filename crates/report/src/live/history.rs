@@ -1,7 +1,8 @@
 //! The last minute of a run, a column a second.
 
+use figures::live::{LiveFigures, LiveSecond};
+
 use super::lines::{LEVELS, titled};
-use super::{LiveView, SecondCounts};
 use crate::number;
 use crate::terminal::line::{TextLine, Tone};
 
@@ -13,13 +14,13 @@ const BESIDE: usize = 30;
 const FEWEST: usize = 8;
 
 /// Throughput and the 95th percentile of successes, each with its highest value.
-pub(super) fn lines(view: &LiveView, width: usize) -> [TextLine; 2] {
+pub(super) fn lines(figures: &LiveFigures, width: usize) -> [TextLine; 2] {
     let columns = width.saturating_sub(BESIDE).clamp(FEWEST, HISTORY_S as usize) as u32;
-    let end = view.complete_s();
-    let second = |at: u32| view.seconds.iter().find(|second| second.second == at);
+    let end = figures.complete_s();
+    let second = |at: u32| figures.second(at);
     let shown = || (end.saturating_sub(columns)..end).map(second);
-    let throughput = |counts: &SecondCounts| (counts.ok + counts.failed) as f64;
-    let p95_ms = |counts: &SecondCounts| counts.response.quantile(0.95).finite_us().map(|us| us / 1_000.0);
+    let throughput = |counts: &LiveSecond| counts.completed() as f64;
+    let p95_ms = |counts: &LiveSecond| counts.response.quantile(0.95).finite_us().map(|us| us / 1_000.0);
     [
         line("rate", shown().map(|counts| counts.map(throughput)).collect(), number::rate),
         line("p95", shown().map(|counts| counts.and_then(p95_ms)).collect(), number::time),

@@ -2,9 +2,10 @@
 
 use evidence::stop_rule::RuleState;
 use evidence::{Histogram, Outcome, TerminalText};
+use figures::live::LiveNumbers;
 
 use super::lines::{LEVELS, titled};
-use super::{LiveNumbers, LiveView, failure_tone, failures, history, loads, progress, remaining};
+use super::{LiveView, failure_tone, failures, history, loads, progress, remaining};
 use crate::number;
 use crate::terminal::Style;
 use crate::terminal::line::{TextLine, Tone, rendered};
@@ -32,7 +33,7 @@ impl LiveView {
     pub fn panel(&self, style: Style, width: usize) -> TerminalText {
         let now = self.now();
         let numbers = [head(&now), load(&now), completed(&now), times(&now), histogram(&now)];
-        let [rate, p95] = history::lines(self, width);
+        let [rate, p95] = history::lines(&self.figures, width);
         let fixed = numbers.into_iter().chain([rate, p95, statuses(&now)]).chain(self.outcome_lines(&now));
         let lines: Vec<TextLine> = fixed.chain(self.rule_lines()).collect();
         rendered(&lines, style, width)

@@ -7,8 +7,8 @@ mod baseline;
 use ::profile::CallTree;
 
 use super::{amount, type_and_unit};
-use crate::html::policy::content_security_policy;
 use crate::number;
+use crate::policy::content_security_policy;
 use crate::text::{escape, visible};
 use baseline::CallPair;
 pub use baseline::FlameBaseline;

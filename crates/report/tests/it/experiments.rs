@@ -26,6 +26,7 @@ fn metric(name: &str, verdict: MetricVerdict) -> MetricAnswer {
         medians: [Some(10.0), Some(11.0)],
         effect: Some(0.1),
         interval: Some((0.06, 0.14)),
+        interval_end_error: Some(0.0025),
         p: Some(0.000_01),
         sign_flip: None,
         deviation: Some(0.02),

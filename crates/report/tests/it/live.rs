@@ -42,7 +42,7 @@ fn the_line_adds_up_loops_and_always_shows_failures() {
         view.take(&tick(0, second, 0));
         view.take(&tick(1, second, u64::from(second == 20)));
     }
-    insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:36 / 1:45 · gameplay · offered 300.0/s, throughput 300.0/s · 1 failed (<0.01 %) · p95 4.00 ms · 8 in flight · 1 min 9 s left");
+    insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:36 / 1:45 · gameplay · offered 300.0/s, throughput 300.0/s · 1 failed (0.00926 %) · p95 4.00 ms · 8 in flight · 1 min 9 s left");
     insta::assert_snapshot!(view.line(Style::Plain, 80), @"0:36 / 1:45 · gameplay · 300.0 req/s · 1 failed · p95 4.00 ms · 8 in flight");
 }
 
@@ -82,17 +82,17 @@ fn the_panel_shows_the_distribution_of_times_and_the_failures() {
         (0..10).for_each(|_| tick.record_ns(OK, 900_000_000));
         view.take(&tick);
     }
-    insta::assert_snapshot!(view.panel(Style::Plain, 80), @r"
+    insta::assert_snapshot!(view.panel(Style::Plain, 80), @r#"
     0:36 / 1:45  ━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  gameplay  1 min 9 s left
       load     offered 150.0/s, throughput 260.0/s · 4 in flight
-      requests 9,360 · 1 failed (0.01 %)
+      requests 9,360 · 1 failed (0.0107 %)
       times    p50 4.00 ms · p90 84.0 ms · p95 97.0 ms · p99 900 ms · max 900 ms
                1.00 ms ▁  ▁ ▁█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁         ▁ 900 ms
       rate     ████████████████████████████████████ up to 260.0/s
       p95      ████████████████████████████████████ up to 98.0 ms
       answers  9,359 ok · 1 no answer
       failed   1 timeout
-    ");
+    "#);
     let narrow = view.panel(Style::Plain, 40);
     assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
     assert_eq!(narrow.lines().count(), view.panel_lines());

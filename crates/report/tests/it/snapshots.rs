@@ -31,28 +31,28 @@ fn the_terminal_starts_with_the_numbers_and_fits_80_columns() {
     FAIL  demo · 2026-11-21T10:40:19Z · 1 min 45 s · completed
 
     Phase ramp  0 to 10 s
-    endpoint         requests  throughput  failed      p50       p95       p99
-    list challenges     1,051     105.1/s     0 %  2.48 ms   4.66 ms  ~6.11 ms
-    set active            226     22.60/s     0 %  5.16 ms  ~11.7 ms  ~15.5 ms
-    initialize            148     14.80/s  0.68 %  8.99 ms  ~17.9 ms  ~24.1 ms
-    claim                  75     7.500/s     0 %  6.65 ms  ~15.5 ms  ~49.3 ms
+    endpoint         requests  throughput   failed      p50       p95       p99
+    list challenges     1,051     105.1/s      0 %  2.48 ms   4.66 ms  ~6.11 ms
+    set active            226     22.60/s      0 %  5.16 ms  ~11.7 ms  ~15.5 ms
+    initialize            148     14.80/s  0.676 %  8.99 ms  ~17.9 ms  ~24.1 ms
+    claim                  75     7.500/s      0 %  6.65 ms  ~15.5 ms  ~49.3 ms
 
     Phase initialize  10 to 30 s
-    endpoint    requests  throughput  failed      p50      p95      p99     max
-    initialize     6,000     300.0/s  0.02 %  9.08 ms  17.3 ms  23.7 ms  142 ms
+    endpoint    requests  throughput    failed      p50      p95      p99     max
+    initialize     6,000     300.0/s  0.0167 %  9.08 ms  17.3 ms  23.7 ms  142 ms
 
     Phase gameplay  30 to 105 s
-    endpoint         dropped  requests  failed      p50      p95      p99
-    list challenges       20    15,730  0.32 %  2.50 ms  5.23 ms   366 ms
-    set active             4     3,371  0.12 %  5.29 ms  11.7 ms   395 ms
-    initialize             2     2,248  0.49 %  9.41 ms  19.8 ms   362 ms
-    claim                  0     1,125  0.27 %  7.00 ms  14.7 ms  ~427 ms
-    stat event             0    30,000  0.14 %   975 µs  2.04 ms   423 ms
-    login event            0     7,500  0.12 %  1.38 ms  2.89 ms   428 ms
+    endpoint         dropped  requests   failed      p50      p95      p99
+    list challenges       20    15,730  0.318 %  2.50 ms  5.23 ms   366 ms
+    set active             4     3,371  0.119 %  5.29 ms  11.7 ms   395 ms
+    initialize             2     2,248  0.489 %  9.41 ms  19.8 ms   362 ms
+    claim                  0     1,125  0.267 %  7.00 ms  14.7 ms  ~427 ms
+    stat event             0    30,000  0.137 %   975 µs  2.04 ms   423 ms
+    login event            0     7,500  0.120 %  1.38 ms  2.89 ms   428 ms
     Response times of successes, from the instant a request was due to its last
     byte. ~ marks a quantile with fewer than 20 samples above it.
 
-    Failures  0.18 % of 67,474 requests
+    Failures  0.178 % of 67,474 requests
     50  status UNAVAILABLE  gRPC status UNAVAILABLE: draining
     43  status 503          list challenges: status 503, expected 200 ·
                             {"errorCode": 20008, "message": "too busy: <write queue>
@@ -161,15 +161,15 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
     | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
     | ramp | list challenges | 0 | 1,051 | 105.1/s | 0 % | 2.48 ms | 4.66 ms | ~6.11 ms | 17.8 ms |
     | ramp | set active | 0 | 226 | 22.60/s | 0 % | 5.16 ms | ~11.7 ms | ~15.5 ms | 31.7 ms |
-    | ramp | initialize | 0 | 148 | 14.80/s | **1** (0.68 %) | 8.99 ms | ~17.9 ms | ~24.1 ms | 67.6 ms |
+    | ramp | initialize | 0 | 148 | 14.80/s | **1** (0.676 %) | 8.99 ms | ~17.9 ms | ~24.1 ms | 67.6 ms |
     | ramp | claim | 0 | 75 | 7.500/s | 0 % | 6.65 ms | ~15.5 ms | ~49.3 ms | 49.3 ms |
-    | initialize | initialize | 0 | 6,000 | 300.0/s | **1** (0.02 %) | 9.08 ms | 17.3 ms | 23.7 ms | 142 ms |
-    | gameplay | list challenges | 20 | 15,730 | 209.7/s | **50** (0.32 %) | 2.50 ms | 5.23 ms | 366 ms | 666 ms |
-    | gameplay | set active | 4 | 3,371 | 44.95/s | **4** (0.12 %) | 5.29 ms | 11.7 ms | 395 ms | 664 ms |
-    | gameplay | initialize | 2 | 2,248 | 29.97/s | **11** (0.49 %) | 9.41 ms | 19.8 ms | 362 ms | 660 ms |
-    | gameplay | claim | 0 | 1,125 | 15.00/s | **3** (0.27 %) | 7.00 ms | 14.7 ms | ~427 ms | 662 ms |
-    | gameplay | stat event | 0 | 30,000 | 400.0/s | **41** (0.14 %) | 975 µs | 2.04 ms | 423 ms | 700 ms |
-    | gameplay | login event | 0 | 7,500 | 100.0/s | **9** (0.12 %) | 1.38 ms | 2.89 ms | 428 ms | 694 ms |
+    | initialize | initialize | 0 | 6,000 | 300.0/s | **1** (0.0167 %) | 9.08 ms | 17.3 ms | 23.7 ms | 142 ms |
+    | gameplay | list challenges | 20 | 15,730 | 209.7/s | **50** (0.318 %) | 2.50 ms | 5.23 ms | 366 ms | 666 ms |
+    | gameplay | set active | 4 | 3,371 | 44.95/s | **4** (0.119 %) | 5.29 ms | 11.7 ms | 395 ms | 664 ms |
+    | gameplay | initialize | 2 | 2,248 | 29.97/s | **11** (0.489 %) | 9.41 ms | 19.8 ms | 362 ms | 660 ms |
+    | gameplay | claim | 0 | 1,125 | 15.00/s | **3** (0.267 %) | 7.00 ms | 14.7 ms | ~427 ms | 662 ms |
+    | gameplay | stat event | 0 | 30,000 | 400.0/s | **41** (0.137 %) | 975 µs | 2.04 ms | 423 ms | 700 ms |
+    | gameplay | login event | 0 | 7,500 | 100.0/s | **9** (0.120 %) | 1.38 ms | 2.89 ms | 428 ms | 694 ms |
 
     ~ marks a quantile with fewer than 20 samples above it.
 
@@ -179,10 +179,10 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
 
     | outcome | requests | share | example |
     | --- | ---: | ---: | --- |
-    | status UNAVAILABLE | 50 | 0.07 % | gRPC status UNAVAILABLE: draining |
-    | status 503 | 43 | 0.06 % | list challenges: status 503, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
-    | status 500 | 14 | 0.02 % | claim: status 500, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
-    | timeout | 13 | 0.02 % | list challenges: no complete response within 10 s · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
+    | status UNAVAILABLE | 50 | 0.0741 % | gRPC status UNAVAILABLE: draining |
+    | status 503 | 43 | 0.0637 % | list challenges: status 503, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
+    | status 500 | 14 | 0.0207 % | claim: status 500, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
+    | timeout | 13 | 0.0193 % | list challenges: no complete response within 10 s · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
 
     ### Findings
 

@@ -5,9 +5,9 @@ use std::mem::MaybeUninit;
 
 use httparse::{Header, ParserConfig, Response, Status};
 
-use super::RequestKind;
 use crate::decimal;
 use crate::error::WireError;
+use crate::recent_head::{Framing, Persistence, RequestKind};
 
 /// The most header fields taken in one head.
 const MAX_FIELDS: usize = 128;
@@ -27,21 +27,6 @@ pub(super) struct Head<'a> {
     pub(super) headers: &'a [Header<'a>],
     /// Length of the whole head.
     pub(super) bytes: usize,
-}
-
-/// How the end of the body is found. No body is a length of 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framing {
-    Length(u64),
-    Chunked,
-    UntilClose,
-}
-
-/// Whether the peer keeps the connection open after this response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Persistence {
-    KeepAlive,
-    Close,
 }
 
 /// Parse a head at the start of `input`; `None` when it is not complete yet.

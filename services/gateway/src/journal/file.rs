@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kit::private_files;
 
-use super::JournalSize;
+use crate::segment::JournalSize;
 
 const LOCK_FILE: &str = "lock";
 const EXTENSION: &str = "log";

@@ -9,8 +9,8 @@ use bytes::Bytes;
 
 use super::file::Folder;
 use super::record;
-use super::segment::Segment;
 use crate::entry::{QueueEntry, TaskBacking};
+use crate::segment::Segment;
 
 /// The tasks that were found at the start.
 #[derive(Debug, Default)]

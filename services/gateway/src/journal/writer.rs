@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering;
 use kit::group_commit::{FailedGroup, GroupError, GroupOptions, GroupWriter, GroupedCommand};
 
 use super::file::Folder;
-use super::segment::Segment;
 use super::{JournalOptions, PersistError, WriteRequest, record};
 use crate::entry::{TaskBacking, entries};
 use crate::queue::Queue;
+use crate::segment::Segment;
 
 /// Weights are bytes: more than a disk writes in the time of an `fsync`; the rest is the next group.
 pub(super) const GROUPS: GroupOptions = GroupOptions::of_weight(4 << 20);

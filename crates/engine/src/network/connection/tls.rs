@@ -12,7 +12,8 @@ use crate::network::collector::ResponseSink;
 use crate::network::loss::ConnectionLoss;
 use crate::network::transport::Transport;
 use crate::network::unsent::UnsentRequests;
-use crate::program::{TlsPeer, TlsVersion};
+use crate::program::TlsPeer;
+use crate::tls_offer::TlsVersion;
 
 /// The TLS of one connection.
 pub(super) type Session = ClientConnection;

@@ -11,7 +11,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{InconsistentKeys, SignatureScheme};
 
 use super::certificates;
-use crate::program::tls_offer::TlsIdentity;
+use crate::tls_offer::TlsIdentity;
 
 /// Those that the client has: a server gets the first that it accepts.
 #[derive(Debug)]

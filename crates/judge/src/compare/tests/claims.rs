@@ -79,7 +79,7 @@ fn another_store_or_another_limit_is_invalid() {
     let old = with(&[("postgres_version", "16.4"), ("postgres_settings", "0123456789abcdef")], 1e9);
     let new = with(&[("postgres_version", "17.2"), ("postgres_settings", "fedcba9876543210")], 4e9);
     insta::assert_snapshot!(between("C4", &old, &new), @r"
-    invalid [0, 1] The environment of the targets differs: postgres_version of `web` 16.4 against 17.2; postgres_settings of `web` 0123456789ab against fedcba987654; cgroup_memory_limit of `web` 954 MiB against 3,815 MiB.
+    invalid [0, 1] The environment of the targets differs: postgres_version of `web` 16.4 against 17.2; postgres_settings of `web` 0123456789ab against fedcba987654; cgroup_memory_limit of `web` 954 MiB against 3.73 GiB.
     refusals: 1
     ");
     assert_eq!(between("C4", &old, &old), "nothing");

@@ -5,8 +5,8 @@ use evidence::{Finding, Scope, Severity, Source, UnknownRecords};
 
 use super::RULE;
 use crate::facts::Facts;
-use crate::numbers;
 use crate::rule::with_figures;
+use figures::number::brief;
 
 /// Counts that the source has and that do not add up, records that could not be read, totals that contradict records.
 pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
@@ -19,8 +19,8 @@ pub(super) fn check(facts: &Facts<'_>) -> Vec<Finding> {
         let what = format!(
             "{} has {} requests and {} times of requests.",
             endpoint.key.describe(),
-            numbers::count(begun),
-            numbers::count(ended)
+            brief::count(begun),
+            brief::count(ended)
         );
         let gap = begun.abs_diff(ended) as f64;
         let figures = [
@@ -55,7 +55,7 @@ fn unread(source: &Source) -> Option<Finding> {
         1 => format!("One record of the {} could not be read: {first}.", source.format),
         n => format!(
             "{} records of the {} could not be read; the first is {first}.",
-            numbers::count(n),
+            brief::count(n),
             source.format
         ),
     };

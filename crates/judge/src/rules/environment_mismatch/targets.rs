@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use evidence::{Finding, Scope, SeriesKey, Severity};
 
 use super::RULE;
-use crate::numbers;
 use crate::pair::{JudgedRun, Pair, difference};
+use figures::number::brief;
 
 /// What the manifest has about a store behind a target: its version, and a digest of its settings.
 const STORES: [&str; 2] = ["postgres_version", "postgres_settings"];
@@ -58,7 +58,7 @@ fn limits(pair: &Pair<'_, '_>) -> Vec<String> {
     let is_limit = |key: &&SeriesKey| LIMITS.contains(&&*key.name);
     let differs = |key: &SeriesKey| {
         let (some, other) = (first(pair.base, key)?, first(pair.new, key)?);
-        let shown = |value| numbers::quantity(value, &key.unit);
+        let shown = |value| brief::quantity(value, &key.unit);
         (some != other)
             .then(|| format!("{} of `{}` {} against {}", key.name, key.target, shown(some), shown(other)))
     };

@@ -4,9 +4,9 @@ use evidence::{Finding, Missing, Scope, Severity, Source};
 use workload::{Flow, Scenario, Schedule};
 
 use crate::facts::Facts;
-use crate::numbers;
 use crate::rule::with_figures;
 use crate::rules::offered_load_not_reached::{self, DELIVERED_INVALID};
+use figures::number::brief;
 
 /// A smaller share is a caution.
 const DELIVERED_CAUTION: f64 = 0.995;
@@ -33,11 +33,11 @@ pub(super) fn check(facts: &Facts<'_>, source: &Source) -> Option<Finding> {
     };
     let what = format!(
         "The plan has {} {}, {} counted {} ({}). These latencies describe that load.",
-        numbers::count(load.planned),
+        brief::count(load.planned),
         load.what,
         source.tool,
-        numbers::count(load.counted),
-        numbers::percent(share)
+        brief::count(load.counted),
+        brief::percent(share)
     );
     let figures = [
         ("planned", load.planned as f64, "1"),

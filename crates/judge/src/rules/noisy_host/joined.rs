@@ -4,8 +4,8 @@ use evidence::{ClaimEffect, Finding, RuleId};
 
 use super::{of_machine, signs, worst_stall};
 use crate::facts::{Facts, LoopUse};
-use crate::numbers;
 use crate::rules::generator_saturated::{LOOP_CPU, busiest_use, holds};
+use figures::number::brief;
 
 /// The findings, with late drops and busy loops of phases in which neighbours took the processor as parts of the finding
 /// that says so. It affects every claim as the gravest of its parts does.
@@ -59,7 +59,7 @@ fn what(facts: &Facts<'_>, cause: &Finding, parts: &[Finding]) -> String {
         what += &format!("; {}", busiest_use(busiest));
         let more = busy.len() - 1;
         if more > 0 {
-            what += &format!(", and {more} more above {}", numbers::percent(LOOP_CPU));
+            what += &format!(", and {more} more above {}", brief::percent(LOOP_CPU));
         }
     }
     what += ".";

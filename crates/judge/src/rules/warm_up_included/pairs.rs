@@ -5,10 +5,10 @@ use figures::{Row, RowKey};
 
 use super::RULE;
 use crate::facts::{WindowTimes, times_from};
-use crate::numbers;
 use crate::pair::{EndpointPair, JudgedRun, Pair};
 use crate::rule::with_figures;
 use crate::rules::warm_up_included::WARM_UP_MOVES;
+use figures::number::brief;
 
 /// The quantiles that are compared with and without the warm-up.
 const QUANTILES: [f64; 2] = [0.5, 0.95];
@@ -42,7 +42,7 @@ fn cut(pair: &Pair<'_, '_>, endpoint: &EndpointPair<'_>) -> Option<Finding> {
     let steady = [times(pair.base, &before)?, times(pair.new, &after)?];
     let changes = [change(base, &steady[0]), change(new, &steady[1])];
     let is_changed = changes.iter().any(|change| *change > WARM_UP_MOVES.ln_1p());
-    let shown = |times: &WindowTimes, q| times.quantile_ms(q).map_or("infinite".to_owned(), numbers::ms);
+    let shown = |times: &WindowTimes, q| times.quantile_ms(q).map_or("infinite".to_owned(), brief::ms);
     let [p50, p95] = QUANTILES.map(|q| format!("{} against {}", shown(&steady[0], q), shown(&steady[1], q)));
     let what = format!(
         "{}: both are cut at {cut_s} s, the later of {} s and {} s. From there on p50 is {p50}, p95 {p95}{}",

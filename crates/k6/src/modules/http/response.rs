@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use engine::program::TlsVersion;
+use engine::tls_offer::TlsVersion;
 
 use crate::http::{BodyForm, HttpResponse, SetCookie, is_unknown_selector, select, shown_name, status_text};
 use crate::js::{Call, Scope, Thrown, Value};

@@ -1,6 +1,6 @@
 //! Writes every value of a script's metrics to files, on a thread of its own, so that no loop waits for a disk.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -12,21 +12,16 @@ use std::thread::JoinHandle;
 use evidence::Name;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use k6::options::SystemTags;
-use k6::summary::{CsvColumns, Sample, SampleTime};
-use k6::{AddedValues, ValueOutput, ValueSink};
 
-use super::value_output::{ValueFormat, ValueTarget, unusable};
-use crate::failure::{CommandResult, Failure};
-use crate::{outputs, screen};
+use super::{MetricLines, OutputError, ValueFormat, ValueTarget};
+use crate::options::SystemTags;
+use crate::summary::{CsvColumns, Sample, SampleTime};
+use crate::{AddedValues, ValueOutput, ValueSink};
 
 /// How many values may wait to be written; what comes beyond is counted and left out.
 const WAITING_VALUES: usize = 500_000;
 /// System tags that have no column of their own.
 const METADATA: [&str; 2] = ["iter", "vu"];
-
-/// The line that announces each metric in JSON, by the metric's name.
-pub(super) type MetricLines = BTreeMap<String, String>;
 
 /// Values on their way to the files. None ends them.
 type Batch = Option<AddedValues>;
@@ -37,8 +32,29 @@ struct Counts {
     lost: AtomicU64,
 }
 
+/// Writes a text to standard output.
+type WriteOut = fn(&str) -> io::Result<()>;
+
+/// Values that could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ValueFilesError {
+    /// A file could not be written.
+    #[error("the values of -o were not written completely: {0}")]
+    Write(#[from] io::Error),
+    /// The thread that writes them ended early.
+    #[error("the values of -o were not written completely")]
+    Ended,
+}
+
+/// What became of the values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValueFilesEnd {
+    /// How many came faster than they could be written, and were left out.
+    pub lost: u64,
+}
+
 /// Writes values to files until it is dropped.
-pub(super) struct ValueFiles {
+pub struct ValueFiles {
     batches: Sender<Batch>,
     counts: Arc<Counts>,
     system_tags: SystemTags,
@@ -46,12 +62,16 @@ pub(super) struct ValueFiles {
 }
 
 impl ValueFiles {
-    /// Begin these files. None where there are none.
-    pub(super) fn start(
+    /// Begins these files. None where there are none.
+    ///
+    /// # Errors
+    /// [`OutputError`] when a file cannot be made.
+    pub fn start(
         targets: &[ValueTarget],
         system_tags: &SystemTags,
-        announced: MetricLines,
-    ) -> CommandResult<Option<ValueFiles>> {
+        announced: &MetricLines,
+        standard_output: fn(&str) -> io::Result<()>,
+    ) -> Result<Option<ValueFiles>, OutputError> {
         if targets.is_empty() {
             return Ok(None);
         }
@@ -62,7 +82,7 @@ impl ValueFiles {
                 ValueFormat::Json => Lines::Json { announced: announced.clone(), met: BTreeSet::new() },
                 ValueFormat::Csv(times) => Lines::Csv(CsvColumns::new(columns(), times)),
             };
-            let destination = Destination::open(target.path.as_deref())?;
+            let destination = Destination::open(target.path.as_deref(), standard_output)?;
             files.push(ValueFile { lines, destination });
         }
         let (batches, written) = channel();
@@ -71,44 +91,43 @@ impl ValueFiles {
         let writer = std::thread::Builder::new()
             .name("values".to_owned())
             .spawn(move || write_all(&mut files, &written, &taken))
-            .map_err(Failure::own)?;
+            .map_err(OutputError::Thread)?;
         Ok(Some(ValueFiles { batches, counts, system_tags: system_tags.clone(), writer: Some(writer) }))
     }
 
     /// What scripts give their values to.
-    pub(super) fn output(&self) -> ValueOutput {
+    pub fn output(&self) -> ValueOutput {
         ValueOutput { sink: self.sink(), system_tags: self.system_tags.clone() }
     }
 
     /// Takes values without waiting.
-    pub(super) fn sink(&self) -> ValueSink {
+    fn sink(&self) -> ValueSink {
         sink(self.batches.clone(), self.counts.clone(), WAITING_VALUES)
     }
 
-    fn finish(&mut self) {
-        let Some(writer) = self.writer.take() else { return };
+    /// Waits until what has come so far is written.
+    ///
+    /// # Errors
+    /// [`ValueFilesError`] when not all of it could be written.
+    pub fn finish(mut self) -> Result<ValueFilesEnd, ValueFilesError> {
+        self.join()?;
+        Ok(ValueFilesEnd { lost: self.counts.lost.load(Ordering::Relaxed) })
+    }
+
+    fn join(&mut self) -> Result<(), ValueFilesError> {
+        let Some(writer) = self.writer.take() else { return Ok(()) };
         // A writer that is gone has failed, and says why.
         let _ = self.batches.send(None);
-        match writer.join() {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                outputs::note(format_args!("the values of -o were not written completely: {error}"))
-            }
-            Err(_) => outputs::note("the values of -o were not written completely"),
-        }
-        let lost = self.counts.lost.load(Ordering::Relaxed);
-        if lost > 0 {
-            outputs::note(format_args!(
-                "{lost} values came faster than -o could write them and are not in its files; the summary has them"
-            ));
-        }
+        writer.join().map_err(|_| ValueFilesError::Ended)??;
+        Ok(())
     }
 }
 
 /// Waits until what has come so far is written.
 impl Drop for ValueFiles {
     fn drop(&mut self) {
-        self.finish();
+        // `finish` returns the error.
+        let _ = self.join();
     }
 }
 
@@ -183,17 +202,17 @@ impl ValueFile {
 }
 
 enum Destination {
-    StandardOutput,
+    StandardOutput(WriteOut),
     File(BufWriter<File>),
     /// None when it is complete.
     Compressed(Option<GzEncoder<BufWriter<File>>>),
 }
 
 impl Destination {
-    fn open(path: Option<&Path>) -> CommandResult<Destination> {
-        let Some(path) = path else { return Ok(Destination::StandardOutput) };
-        let file = File::create(path)
-            .map_err(|error| unusable(format_args!("cannot write {}: {error}", path.display())))?;
+    fn open(path: Option<&Path>, standard_output: WriteOut) -> Result<Destination, OutputError> {
+        let Some(path) = path else { return Ok(Destination::StandardOutput(standard_output)) };
+        let unwritable = |error| OutputError::File { path: path.to_owned(), error };
+        let file = File::create(path).map_err(unwritable)?;
         let file = BufWriter::new(file);
         Ok(match path.extension().is_some_and(|ending| ending == "gz") {
             true => Destination::Compressed(Some(GzEncoder::new(file, Compression::default()))),
@@ -203,7 +222,7 @@ impl Destination {
 
     fn put(&mut self, text: &str) -> io::Result<()> {
         match self {
-            Destination::StandardOutput => screen::write_document(text),
+            Destination::StandardOutput(write) => write(text),
             Destination::File(file) => file.write_all(text.as_bytes()),
             Destination::Compressed(Some(file)) => file.write_all(text.as_bytes()),
             Destination::Compressed(None) => Ok(()),
@@ -212,7 +231,7 @@ impl Destination {
 
     fn finish(&mut self) -> io::Result<()> {
         match self {
-            Destination::StandardOutput => Ok(()),
+            Destination::StandardOutput(_) => Ok(()),
             Destination::File(file) => file.flush(),
             Destination::Compressed(file) => file.take().map_or(Ok(()), |file| file.finish()?.flush()),
         }
@@ -222,9 +241,9 @@ impl Destination {
 #[cfg(test)]
 mod tests {
     use evidence::Instant;
-    use k6::{AddedValue, ValueTags};
 
     use super::*;
+    use crate::{AddedValue, ValueTags};
 
     fn batch(count: usize) -> AddedValues {
         let tags = Arc::new(ValueTags::default());

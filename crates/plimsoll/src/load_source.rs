@@ -1,29 +1,30 @@
 //! What offers the load: loops of this process, or of workers. It is ready before the archive begins, so that the run's epoch
 //! waits for it.
 
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use engine::{EngineError, LoopGroup, Loops, RunOptions, Totals};
+use engine::iteration::Behaviour;
+use engine::{EngineError, LoopGroup, Loops, Program, RunOptions, Totals};
 use evidence::Observed;
 use evidence::manifest::Worker;
 use evidence::tick_channel::TickSender;
 
 use crate::failure::{CommandResult, Failure};
 use crate::outputs;
-use crate::prepare::PreparedRun;
 use crate::run_request::{Progress, RunRequest};
-use crate::workers::ReadyWorkers;
+use crate::workers::{ConnectedWorkers, ReadyWorkers};
 
 /// After this long, and then as often, it is shown how many are made.
 const SHOWN_EVERY: Duration = Duration::from_secs(2);
 
 /// What offers the load.
-pub(crate) enum Offering {
+pub(crate) enum LoadSource {
     /// Loops of this process.
-    Here(Loops),
+    Local(Loops),
     /// Those of workers.
-    Elsewhere(ReadyWorkers),
+    Workers(ReadyWorkers),
 }
 
 /// What became of a load.
@@ -33,22 +34,33 @@ pub(crate) struct Offered {
     pub(crate) folded_endpoints: u64,
 }
 
-impl Offering {
-    /// Make the virtual users of the run, here or in its workers.
-    pub(crate) fn ready(prepared: &mut PreparedRun, request: &RunRequest<'_>) -> CommandResult<Offering> {
-        match prepared.workers.take() {
-            Some(workers) => {
-                workers.make_ready(&prepared.program, request.options.loops).map(Offering::Elsewhere)
-            }
-            None => made_loops(prepared, request).map(Offering::Here),
-        }
+impl LoadSource {
+    /// Creates the virtual users of the run in this process.
+    pub(crate) fn local(
+        program: &Arc<Program>,
+        behaviour: Option<&Arc<dyn Behaviour>>,
+        request: &RunRequest<'_>,
+    ) -> CommandResult<LoadSource> {
+        let group = LoopGroup::whole(request.loops);
+        let loops = Loops::make(program, behaviour, &group).map_err(Failure::own)?;
+        wait_for_virtual_users(&loops, request.progress);
+        Ok(LoadSource::Local(loops))
+    }
+
+    /// Hands the run over to workers, which create its virtual users.
+    pub(crate) fn workers(
+        workers: ConnectedWorkers,
+        program: &Program,
+        request: &RunRequest<'_>,
+    ) -> CommandResult<LoadSource> {
+        workers.make_ready(program, request.loops).map(LoadSource::Workers)
     }
 
     /// What the run file says of the workers.
-    pub(crate) fn workers(&self, loops: u16) -> Vec<Worker> {
+    pub(crate) fn described(&self, loops: u16) -> Vec<Worker> {
         match self {
-            Offering::Here(_) => Vec::new(),
-            Offering::Elsewhere(workers) => workers.described(loops),
+            LoadSource::Local(_) => Vec::new(),
+            LoadSource::Workers(workers) => workers.described(loops),
         }
     }
 
@@ -60,11 +72,11 @@ impl Offering {
         observed: &Sender<Observed>,
     ) -> Offered {
         match self {
-            Offering::Here(loops) => {
+            LoadSource::Local(loops) => {
                 let totals = loops.run(options, outlets);
                 Offered { totals, folded_endpoints: options.program.folded_endpoints() }
             }
-            Offering::Elsewhere(workers) => {
+            LoadSource::Workers(workers) => {
                 let totals = workers.run(options, outlets, observed);
                 Offered { totals, folded_endpoints: options.program.folded_endpoints() }
             }
@@ -72,22 +84,19 @@ impl Offering {
     }
 }
 
-/// The loops of the run, with all virtual users that are made before it.
-fn made_loops(prepared: &PreparedRun, request: &RunRequest<'_>) -> CommandResult<Loops> {
-    let group = LoopGroup::whole(request.options.loops);
-    let loops = Loops::make(&prepared.program, prepared.behaviour.as_ref(), &group).map_err(Failure::own)?;
+/// Waits until all virtual users are created that the run begins with.
+fn wait_for_virtual_users(loops: &Loops, progress: Progress) {
     let began = Instant::now();
     let mut was_shown = false;
     while !loops.wait(SHOWN_EVERY) {
-        if request.progress == Progress::Shown {
+        if progress == Progress::Shown {
             let (made, to_make) = loops.made();
-            outputs::note(format_args!("virtual users made: {made} of {to_make}"));
+            outputs::note(format_args!("virtual users created: {made} of {to_make}"));
             was_shown = true;
         }
     }
     if was_shown {
         let (made, took) = (loops.made().0, began.elapsed().as_secs_f64());
-        outputs::note(format_args!("virtual users made: {made}, in {took:.1} s"));
+        outputs::note(format_args!("virtual users created: {made}, in {took:.1} s"));
     }
-    Ok(loops)
 }

@@ -8,9 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
 /// The style sheet of reports and comparisons.
-pub(crate) const STYLE: &str = include_str!("../../templates/style.css");
+pub(crate) const STYLE: &str = include_str!("../templates/style.css");
 /// Their script.
-pub(crate) const SCRIPT: &str = include_str!("../../templates/script.js");
+pub(crate) const SCRIPT: &str = include_str!("../templates/script.js");
 
 /// The policy that allows exactly these inline style sheets and scripts.
 pub(crate) fn content_security_policy(styles: &[&str], scripts: &[&str]) -> String {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use evidence::sink::{Sink, SinkError};
 use evidence::{Name, Observed, RunEnd, Tick};
-use k6::{AddedValue, AddedValues, ValueOutput, ValueTags};
 
 use super::tick_values::TickValues;
-use crate::tick_readers::RunHandles;
+use crate::{AddedValue, AddedValues, ValueOutput, ValueTags};
 
 /// Gives values to an output.
-pub(super) struct ValueTicks {
+pub struct ValueTicks {
     values: TickValues,
     output: ValueOutput,
     /// Tags of the whole run.
@@ -20,18 +19,19 @@ pub(super) struct ValueTicks {
 }
 
 impl ValueTicks {
-    /// Of a run whose values all have these tags.
-    pub(super) fn new(
+    /// Of a run with so many loops that begins at `epoch_unix_ns`, in nanoseconds since 1970, whose values all have these tags.
+    pub fn new(
         output: ValueOutput,
         tags: &BTreeMap<String, String>,
-        handles: &RunHandles,
+        loops: u16,
+        epoch_unix_ns: i128,
     ) -> ValueTicks {
         let owned = |(name, value): (&String, &String)| (name.as_str().into(), value.as_str().into());
         ValueTicks {
-            values: TickValues::new(handles.loops),
+            values: TickValues::new(loops),
             output,
             tags: tags.iter().map(owned).collect(),
-            epoch_unix_ns: handles.clock.epoch_unix_ns(),
+            epoch_unix_ns,
         }
     }
 }

@@ -1,16 +1,18 @@
 //! The lines that announce the metrics of a script in `-o json`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use k6::SubMetric;
-use k6::options::OptionDuration;
-use k6::options::thresholds::{MetricThresholds, Threshold};
-use k6::summary::{MetricDefinition, MetricLine, PartLine, ThresholdLine};
+use crate::SubMetric;
+use crate::options::OptionDuration;
+use crate::options::thresholds::{MetricThresholds, Threshold};
+use crate::summary::{MetricDefinition, MetricLine, PartLine, ThresholdLine};
 
-use super::value_files::MetricLines;
+/// The line that announces each metric in JSON, by the metric's name.
+pub type MetricLines = BTreeMap<String, String>;
 
 /// A line for each metric, with its thresholds and its parts.
-pub(super) fn metric_lines(
+pub fn metric_lines(
     definitions: &[MetricDefinition],
     thresholds: &[MetricThresholds],
     sub_metrics: &[SubMetric],

@@ -9,10 +9,10 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
-use super::{MeterTotals, Meters, QUANTILES};
 use crate::accept::{Acceptor, Durability};
 use crate::breaker::BreakerState;
 use crate::http::Api;
+use crate::meters::{MeterTotals, Meters, QUANTILES};
 use crate::pool::WorkerContext;
 use crate::sample::Priority;
 

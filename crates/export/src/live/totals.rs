@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use ::report::export::{TIME_BOUNDS_S, TimesSoFar};
 use evidence::key::Shape;
 use evidence::tick::LoopState;
 use evidence::{Instance, Key, KeyId, Metric, Tick};
+
+use crate::openmetrics::{TIME_BOUNDS_S, TimesSoFar};
 
 /// A label's name and value.
 pub(super) type Label = (&'static str, String);
@@ -31,7 +32,7 @@ pub(super) struct Point {
 }
 
 /// All series at the end of one second.
-pub(super) struct Batch {
+pub struct Batch {
     pub(super) start_unix_ms: i64,
     pub(super) unix_ms: i64,
     pub(super) points: Vec<Point>,
@@ -41,7 +42,7 @@ pub(super) struct Batch {
 pub(super) const BOUNDS_S: &[f64] = &TIME_BOUNDS_S;
 
 /// Adds up the ticks of a run.
-pub(super) struct Totals {
+pub struct Totals {
     run: String,
     start_unix_ms: i64,
     keys: HashMap<(Instance, KeyId), usize>,
@@ -55,7 +56,8 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn new(run: &str, start_unix_ms: i64) -> Totals {
+    /// Of the run of this name, which started at this time in milliseconds since 1970.
+    pub fn new(run: &str, start_unix_ms: i64) -> Totals {
         Totals {
             run: run.to_owned(),
             start_unix_ms,
@@ -68,7 +70,8 @@ impl Totals {
         }
     }
 
-    pub(super) fn take(&mut self, tick: &Tick) {
+    /// Adds a tick.
+    pub fn take(&mut self, tick: &Tick) {
         for (id, key) in tick.new_keys.iter().filter(|(_, key)| is_shown(key.metric)) {
             let at = self.point_of(key);
             self.keys.insert((tick.instance, *id), at);
@@ -90,13 +93,13 @@ impl Totals {
     }
 
     /// One past the last second of which there is anything.
-    pub(super) fn seconds(&self) -> u32 {
+    pub fn seconds(&self) -> u32 {
         self.seconds
     }
 
     /// All series as they are now, `elapsed_ms` after the run's epoch. They are dated with the end of the last second, or
     /// with now if it has not ended; never in the future, where a receiver does not look, and never twice alike.
-    pub(super) fn batch(&mut self, elapsed_ms: u64) -> Batch {
+    pub fn batch(&mut self, elapsed_ms: u64) -> Batch {
         let second_ms = u64::from(self.seconds) * 1_000;
         self.last_ms = second_ms.min(elapsed_ms).max(self.last_ms + 1);
         let labels: Arc<[Label]> = [("run", self.run.clone())].into();

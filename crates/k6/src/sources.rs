@@ -1,5 +1,8 @@
 //! The files of a script: modules and what `open()` reads, read when the script is first evaluated and kept for all virtual users.
 
+mod import_cache;
+mod typescript;
+
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
@@ -7,9 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use workload::Files;
 
-use super::import_cache::{cached_file, how_to_fill, is_remote};
-use super::typescript;
 use crate::js::{Bytecode, ModuleSource};
+use import_cache::{cached_file, how_to_fill};
+
+pub(crate) use import_cache::is_remote;
 
 /// Whether files that were not read before may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use evidence::{Histogram, Key, KeyId, Metric, Run};
 use super::{ExportError, RunStart};
 
 /// The upper bounds of the buckets of times, in seconds.
-pub const TIME_BOUNDS_S: [f64; 14] =
+pub(crate) const TIME_BOUNDS_S: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
 /// Times and counters as they had added up by the end of each second, and what observers saw. Where it is not known when the
@@ -53,13 +53,13 @@ struct Family<'a> {
 
 /// What the histograms of one key have added up to.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct TimesSoFar {
+pub(crate) struct TimesSoFar {
     /// How many are at most as long as each of [`TIME_BOUNDS_S`].
-    pub within: [u64; TIME_BOUNDS_S.len()],
+    pub(crate) within: [u64; TIME_BOUNDS_S.len()],
     /// How many there are.
-    pub count: u64,
+    pub(crate) count: u64,
     /// Their sum, in seconds: of buckets their middle, so within 0.1 %.
-    pub sum_s: f64,
+    pub(crate) sum_s: f64,
 }
 
 impl Page<'_> {
@@ -173,7 +173,7 @@ impl Page<'_> {
 
 impl TimesSoFar {
     /// Add every value of a histogram.
-    pub fn add(&mut self, histogram: &Histogram) {
+    pub(crate) fn add(&mut self, histogram: &Histogram) {
         for (within, bound) in self.within.iter_mut().zip(TIME_BOUNDS_S) {
             *within += histogram.count_within_us((bound * 1e6) as u64);
         }

@@ -3,24 +3,29 @@
 use std::time::Duration;
 
 use evidence::metric::{MetricKind, MetricSums};
-use k6::options::thresholds::{Aggregates, Aggregation, Threshold};
+
+use crate::options::thresholds::{Aggregates, Aggregation, Threshold};
 
 /// The values of a metric in so long a time.
-pub(super) struct Part {
-    pub(super) kind: MetricKind,
-    pub(super) sums: MetricSums,
-    pub(super) duration: Duration,
+pub struct Measured {
+    /// Its kind.
+    pub kind: MetricKind,
+    /// Its values.
+    pub sums: MetricSums,
+    /// The time in which they were added.
+    pub duration: Duration,
 }
 
-impl Part {
+impl Measured {
     /// Whether a threshold holds. One of a rate without values does, as in k6.
-    pub(super) fn meets(&self, threshold: &Threshold) -> bool {
+    #[must_use]
+    pub fn meets(&self, threshold: &Threshold) -> bool {
         let is_unknown = self.kind == MetricKind::Rate && self.sums.count == 0;
         is_unknown || threshold.expression.holds(self)
     }
 }
 
-impl Aggregates for Part {
+impl Aggregates for Measured {
     fn aggregate(&self, aggregation: Aggregation) -> f64 {
         aggregation.statistic(self.kind).of(&self.sums, self.duration)
     }

@@ -10,12 +10,15 @@ use evidence::{Instant, KeyId, Metric, Name, Tick};
 
 /// A value of such a metric.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct TickValue {
-    pub(super) metric: &'static str,
+pub struct TickValue {
+    /// The metric.
+    pub metric: &'static str,
     /// None where it is of the whole run.
-    pub(super) scenario: Option<Name>,
-    pub(super) at: Instant,
-    pub(super) value: f64,
+    pub scenario: Option<Name>,
+    /// The end of its second.
+    pub at: Instant,
+    /// A number of iterations or virtual users.
+    pub value: f64,
 }
 
 /// Virtual users of one second, over the loops that have delivered it.
@@ -27,7 +30,7 @@ struct Users {
 
 /// Makes the values of the ticks that it is given.
 #[derive(Debug)]
-pub(super) struct TickValues {
+pub struct TickValues {
     delivered: DeliveredSeconds,
     /// Keys of dropped iterations, with their scenarios.
     dropped: HashMap<(Instance, KeyId), Name>,
@@ -37,7 +40,7 @@ pub(super) struct TickValues {
 
 impl TickValues {
     /// Of a run with so many loops.
-    pub(super) fn new(loops: u16) -> TickValues {
+    pub fn new(loops: u16) -> TickValues {
         TickValues {
             delivered: DeliveredSeconds::new(loops),
             dropped: HashMap::new(),
@@ -46,7 +49,7 @@ impl TickValues {
     }
 
     /// What follows from one more tick.
-    pub(super) fn take(&mut self, tick: &Tick) -> Vec<TickValue> {
+    pub fn take(&mut self, tick: &Tick) -> Vec<TickValue> {
         let is_dropped =
             |metric| matches!(metric, Metric::DroppedCap | Metric::DroppedLate | Metric::Dropped);
         let new = tick.new_keys.iter().filter(|(_, key)| is_dropped(key.metric));

@@ -4,7 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use super::JournalSize;
+/// The size of all files of a journal.
+#[derive(Debug, Default)]
+pub(crate) struct JournalSize {
+    pub(crate) bytes: AtomicU64,
+}
 
 /// A file that is deleted when all of its tasks are handed on.
 #[derive(Debug)]
@@ -19,7 +23,7 @@ pub struct Segment {
 
 impl Segment {
     /// An empty file.
-    pub(super) fn new(path: PathBuf, size: &Arc<JournalSize>) -> Arc<Self> {
+    pub(crate) fn new(path: PathBuf, size: &Arc<JournalSize>) -> Arc<Self> {
         Arc::new(Self {
             path,
             bytes: AtomicU64::new(0),
@@ -30,19 +34,19 @@ impl Segment {
     }
 
     /// Records that tasks were appended.
-    pub(super) fn record_append(&self, bytes: u64, tasks: usize) {
+    pub(crate) fn record_append(&self, bytes: u64, tasks: usize) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.size.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.pending.fetch_add(tasks, Ordering::SeqCst);
     }
 
     /// Its size.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
     /// Nothing more will be appended.
-    pub(super) fn seal(&self) {
+    pub(crate) fn seal(&self) {
         self.is_sealed.store(true, Ordering::SeqCst);
         if self.pending.load(Ordering::SeqCst) == 0 {
             self.delete();

@@ -1,7 +1,10 @@
-//! The one formatter of numbers for every report: three significant digits and a unit.
+//! The one formatter of numbers: three significant digits and a unit. Sentences have the same digits without trailing zeros
+//! ([`brief`]).
 //!
 //! A non-zero share never reads as `0 %`, a share below the whole never as `100 %`, and a number that was not measured
 //! is [`NOT_MEASURED`], never zero.
+
+pub mod brief;
 
 /// Shown for a number that was not measured.
 pub const NOT_MEASURED: &str = "–";
@@ -112,7 +115,7 @@ pub fn share(part: u64, whole: u64) -> String {
     percent(part as f64, whole as f64)
 }
 
-/// `part` of `whole` in percent with at most two decimals; it may be negative or above 100 %. [`NOT_MEASURED`] if `whole`
+/// `part` of `whole` in percent with three significant digits; it may be negative or above 100 %. [`NOT_MEASURED`] if `whole`
 /// is 0.
 pub fn percent(part: f64, whole: f64) -> String {
     if whole == 0.0 {
@@ -148,14 +151,16 @@ pub fn percent_with(share: f64, digits: usize) -> String {
 
 /// A percentage between 0 and 100, both excluded.
 fn inner_percent(percent: f64) -> String {
-    if percent < 0.01 {
-        "<0.01 %".to_owned()
+    if percent < 0.000_1 {
+        "<0.0001 %".to_owned()
+    } else if percent < 0.1 {
+        without_zeros(&format!("{} %", significant(percent, SHARE_DIGITS)))
     } else if percent > 99.99 {
         ">99.99 %".to_owned()
-    } else if !(10.0..=99.9).contains(&percent) {
+    } else if percent > 99.9 {
         format!("{percent:.2} %")
     } else {
-        format!("{percent:.1} %")
+        format!("{} %", significant(percent, SHARE_DIGITS))
     }
 }
 
@@ -306,10 +311,10 @@ mod tests {
         ]
         .map(|(part, whole)| share(part, whole))
         .join(" | ");
-        insta::assert_snapshot!(texts, @"0 % | <0.01 % | 0.01 % | 6.06 % | 33.3 % | >99.99 % | 100 % | –");
+        insta::assert_snapshot!(texts, @"0 % | 0.0001 % | 0.01 % | 6.06 % | 33.3 % | >99.99 % | 100 % | –");
         let signed =
-            [(-1.0, 3.0), (-3.0, 3.0), (7.5, 3.0), (-1e-6, 1.0)].map(|(part, whole)| percent(part, whole));
-        assert_eq!(signed, ["-33.3 %", "-100 %", "250.0 %", "-<0.01 %"]);
+            [(-1.0, 3.0), (-3.0, 3.0), (7.5, 3.0), (-2e-6, 1.0)].map(|(part, whole)| percent(part, whole));
+        assert_eq!(signed, ["-33.3 %", "-100 %", "250.0 %", "-0.0002 %"]);
         assert_eq!(
             [0.0, 0.001, 0.25, 0.999, 1.0].map(whole_percent),
             ["0 %", "<1 %", "25 %", ">99 %", "100 %"]

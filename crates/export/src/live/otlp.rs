@@ -138,7 +138,7 @@ const CUMULATIVE: i32 = 2;
 pub(super) const HEADERS: [(&str, &str); 1] = [("content-type", "application/x-protobuf")];
 
 /// The body of a request.
-pub(super) fn body(batch: &Batch) -> Result<Vec<u8>, String> {
+pub(super) fn body(batch: &Batch) -> Vec<u8> {
     let scope =
         InstrumentationScope { name: "plimsoll".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     let mut metrics: Vec<MetricData> = Vec::new();
@@ -153,7 +153,7 @@ pub(super) fn body(batch: &Batch) -> Result<Vec<u8>, String> {
     let resource = Resource { attributes: vec![attribute("service.name", "plimsoll")] };
     let scope_metrics = vec![ScopeMetrics { scope: Some(scope), metrics }];
     let all = ResourceMetrics { resource: Some(resource), scope_metrics };
-    Ok(ExportMetricsServiceRequest { resource_metrics: vec![all] }.encode_to_vec())
+    ExportMetricsServiceRequest { resource_metrics: vec![all] }.encode_to_vec()
 }
 
 #[derive(Clone, Copy)]

@@ -4,37 +4,44 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::anyhow;
-
-use crate::failure::{CommandResult, Failure};
+use super::KubernetesError;
 
 /// Files below the folder that they have in common.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub struct Layout {
     /// The path of the plan.
-    pub(super) plan: String,
+    pub plan: String,
     /// Content by path, the plan's too.
-    pub(super) files: BTreeMap<String, Arc<[u8]>>,
+    pub files: BTreeMap<String, Arc<[u8]>>,
     /// The folder, here.
     common: PathBuf,
 }
 
-/// The files that were read with the plan at `plan`, by a command in the folder `here`.
-pub(super) fn laid_out(here: &Path, plan: &Path, files: Vec<(String, Arc<[u8]>)>) -> CommandResult<Layout> {
-    let folder = plan.parent().unwrap_or(Path::new(""));
-    // The plan names it by a path that no pod has.
-    let is_elsewhere =
-        |path: &Path| path.is_absolute() && !(folder.is_absolute() && path.starts_with(folder));
-    if let Some((path, _)) = files.iter().find(|(path, _)| is_elsewhere(Path::new(path))) {
-        let why = "is named by an absolute path, which pods do not have: name it relative to the plan";
-        return Err(Failure::usage(anyhow!("`{path}` {why}")));
-    }
-    Layout::of(here, plan, files)
-}
-
 impl Layout {
+    /// The files that were read with the plan at `plan`, by a command in the folder `here`.
+    ///
+    /// # Errors
+    /// [`KubernetesError`] when a pod cannot have such a path: it is absolute, or not UTF-8.
+    pub fn of_plan(
+        here: &Path,
+        plan: &Path,
+        files: Vec<(String, Arc<[u8]>)>,
+    ) -> Result<Layout, KubernetesError> {
+        let folder = plan.parent().unwrap_or(Path::new(""));
+        // The plan names it by a path that no pod has.
+        let is_elsewhere =
+            |path: &Path| path.is_absolute() && !(folder.is_absolute() && path.starts_with(folder));
+        match files.iter().find(|(path, _)| is_elsewhere(Path::new(path))) {
+            Some((path, _)) => Err(KubernetesError::AbsolutePath(path.clone())),
+            None => Layout::of(here, plan, files),
+        }
+    }
+
     /// The same, whichever paths they were read by.
-    pub(super) fn of(here: &Path, plan: &Path, files: Vec<(String, Arc<[u8]>)>) -> CommandResult<Layout> {
+    ///
+    /// # Errors
+    /// [`KubernetesError`] when a path is not UTF-8.
+    pub fn of(here: &Path, plan: &Path, files: Vec<(String, Arc<[u8]>)>) -> Result<Layout, KubernetesError> {
         let absolute: BTreeMap<PathBuf, Arc<[u8]>> =
             files.into_iter().map(|(path, content)| (without_dots(&here.join(path)), content)).collect();
         let plan = without_dots(&here.join(plan));
@@ -42,15 +49,15 @@ impl Layout {
         let common = parents.map(Path::to_owned).reduce(|a, b| common(&a, &b)).unwrap_or_default();
         let relative = |path: &Path| {
             let below = path.strip_prefix(&common).unwrap_or(path).to_str();
-            below.map(str::to_owned).ok_or_else(|| Failure::usage(anyhow!("{} is no UTF-8", path.display())))
+            below.map(str::to_owned).ok_or_else(|| KubernetesError::NotUtf8(path.to_owned()))
         };
         let files = absolute.iter().map(|(path, content)| Ok((relative(path)?, content.clone())));
-        Ok(Layout { plan: relative(&plan)?, files: files.collect::<CommandResult<_>>()?, common })
+        Ok(Layout { plan: relative(&plan)?, files: files.collect::<Result<_, KubernetesError>>()?, common })
     }
 
     /// Where a file or folder of here is below the common one; that one itself for what it is below, and for folders that none of
     /// the files is in.
-    pub(super) fn place(&self, here: &Path, path: &Path) -> PathBuf {
+    pub fn place(&self, here: &Path, path: &Path) -> PathBuf {
         let full = without_dots(&here.join(path));
         full.strip_prefix(&self.common).map(Path::to_owned).unwrap_or_default()
     }
@@ -79,7 +86,7 @@ mod tests {
 
     fn paths(plan: &str, files: &[&str]) -> (String, Vec<String>) {
         let files = files.iter().map(|path| ((*path).to_owned(), b"".as_slice().into()));
-        let layout = laid_out(Path::new("/a/b"), Path::new(plan), files.collect()).unwrap();
+        let layout = Layout::of_plan(Path::new("/a/b"), Path::new(plan), files.collect()).unwrap();
         (layout.plan, layout.files.into_keys().collect())
     }
 
@@ -104,9 +111,11 @@ mod tests {
     #[test]
     fn a_path_that_no_pod_has_is_refused() {
         let files = ["/srv/users.csv"].map(|path| (path.to_owned(), b"".as_slice().into()));
-        let refused = laid_out(Path::new("/a"), Path::new("p.toml"), files.into()).unwrap_err().text();
-        assert!(refused.contains("`/srv/users.csv` is named by an absolute path"), "{refused:?}");
+        let refused =
+            Layout::of_plan(Path::new("/a"), Path::new("p.toml"), files.into()).unwrap_err().to_string();
+        assert!(refused.contains("`/srv/users.csv` is named by an absolute path"), "{refused}");
     }
+
     #[test]
     fn paths_of_here_have_a_place_below_the_common_folder() {
         let files = ["/a/s/x.js", "/a/lib/y.js"].map(|path| (path.to_owned(), b"".as_slice().into()));

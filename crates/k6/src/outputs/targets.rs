@@ -3,19 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::anyhow;
-use k6::summary::CsvTimeFormat;
+use super::OutputError;
+use crate::summary::CsvTimeFormat;
 
-use crate::failure::{CommandResult, Failure};
-
-/// k6's code for an output that cannot be made.
-pub(super) const UNUSABLE_OUTPUT: u8 = 255;
 /// The file of `-o csv`.
 const CSV_FILE: &str = "file.csv";
 
 /// How the values of a file are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ValueFormat {
+pub enum ValueFormat {
     /// A line of JSON each.
     Json,
     /// A row of a table each, with times in this format.
@@ -24,17 +20,21 @@ pub(super) enum ValueFormat {
 
 /// A file of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ValueTarget {
-    pub(super) format: ValueFormat,
+pub struct ValueTarget {
+    /// How they are written.
+    pub format: ValueFormat,
     /// None for standard output.
-    pub(super) path: Option<PathBuf>,
+    pub path: Option<PathBuf>,
 }
 
 /// The files that flags ask for, or where there is none the variable `K6_OUT`.
-pub(super) fn targets(
+///
+/// # Errors
+/// [`OutputError`] when one of them is not supported.
+pub fn targets(
     flags: &[String],
     variables: &BTreeMap<String, String>,
-) -> CommandResult<Vec<ValueTarget>> {
+) -> Result<Vec<ValueTarget>, OutputError> {
     let from_variable = variables.get("K6_OUT").filter(|text| flags.is_empty() && !text.is_empty());
     let asked =
         flags.iter().map(String::as_str).chain(from_variable.into_iter().flat_map(|text| text.split(',')));
@@ -42,7 +42,7 @@ pub(super) fn targets(
 }
 
 /// What is written, as k6 shows it before a run.
-pub(super) fn described(targets: &[ValueTarget]) -> String {
+pub fn described(targets: &[ValueTarget]) -> String {
     let one = |target: &ValueTarget| {
         let format = if target.format == ValueFormat::Json { "json" } else { "csv" };
         let path = target.path.as_ref().map(|path| format!(" ({})", path.display()));
@@ -54,21 +54,17 @@ pub(super) fn described(targets: &[ValueTarget]) -> String {
     }
 }
 
-pub(super) fn unusable(why: impl std::fmt::Display) -> Failure {
-    Failure::Script { code: UNUSABLE_OUTPUT, error: anyhow!("{why}") }
-}
-
-fn target(asked: &str, variables: &BTreeMap<String, String>) -> CommandResult<ValueTarget> {
+fn target(asked: &str, variables: &BTreeMap<String, String>) -> Result<ValueTarget, OutputError> {
     let (kind, argument) = asked.split_once('=').unwrap_or((asked, ""));
     match kind {
         "json" => Ok(ValueTarget { format: ValueFormat::Json, path: path(argument) }),
         "csv" => csv(argument, variables),
-        _ => Err(unusable(format_args!("the output '{kind}' is not supported; those that are: csv, json"))),
+        _ => Err(OutputError::Unsupported(kind.to_owned())),
     }
 }
 
 /// An argument is the name of a file, or pairs such as `fileName=a.csv,timeFormat=rfc3339`.
-fn csv(argument: &str, variables: &BTreeMap<String, String>) -> CommandResult<ValueTarget> {
+fn csv(argument: &str, variables: &BTreeMap<String, String>) -> Result<ValueTarget, OutputError> {
     let variable = |name: &str| variables.get(name).filter(|text| !text.is_empty()).map(String::as_str);
     let mut file = variable("K6_CSV_FILENAME").unwrap_or(CSV_FILE);
     let mut time_format = variable("K6_CSV_TIME_FORMAT");
@@ -79,16 +75,14 @@ fn csv(argument: &str, variables: &BTreeMap<String, String>) -> CommandResult<Va
                 Some(("timeFormat", value)) => time_format = Some(value),
                 // They are written as they come.
                 Some(("saveInterval", _)) => {}
-                _ => return Err(unusable(format_args!("the output 'csv' has no setting '{pair}'"))),
+                _ => return Err(OutputError::Setting(pair.to_owned())),
             }
         }
     } else if !argument.is_empty() {
         file = argument;
     }
-    let unknown = |name: &str| {
-        unusable(format_args!("the output 'csv' has no time format '{name}'; see K6_CSV_TIME_FORMAT"))
-    };
-    let times = time_format.map(|name| CsvTimeFormat::of(name).ok_or_else(|| unknown(name))).transpose()?;
+    let known = |name: &str| CsvTimeFormat::of(name).ok_or_else(|| OutputError::TimeFormat(name.to_owned()));
+    let times = time_format.map(known).transpose()?;
     Ok(ValueTarget { format: ValueFormat::Csv(times.unwrap_or_default()), path: path(file) })
 }
 
@@ -124,8 +118,7 @@ mod tests {
             ("csv=file=x", "no setting 'file=x'"),
         ] {
             let refused = targets(&[asked.to_owned()], &BTreeMap::new()).unwrap_err();
-            assert_eq!(refused.exit_code(), 255, "{asked}");
-            assert!(refused.text().contains(message), "{}", &*refused.text());
+            assert!(refused.to_string().contains(message), "{refused}");
         }
     }
 }

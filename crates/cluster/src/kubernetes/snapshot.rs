@@ -7,28 +7,32 @@ const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
 /// One moment of a run in a cluster.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Snapshot {
+pub struct Snapshot {
     /// Whether the Job is there and is not being deleted.
-    pub(super) has_job: bool,
+    pub has_job: bool,
     /// Why Kubernetes gave the Job up, if it did.
-    pub(super) failed: Option<String>,
+    pub failed: Option<String>,
     /// The pods, by index.
-    pub(super) pods: Vec<Pod>,
+    pub pods: Vec<Pod>,
 }
 
 /// One pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pod {
-    pub(super) name: String,
-    pub(super) index: u16,
-    pub(super) state: PodState,
+pub struct Pod {
+    /// The name of the object.
+    pub name: String,
+    /// Its index in the Job; the pod with index 0 coordinates.
+    pub index: u16,
+    /// How far it is.
+    pub state: PodState,
 }
 
 /// How far a pod is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum PodState {
+pub enum PodState {
     /// It does not run yet; with the reason, if waiting may not remove it.
     Waiting(Option<Obstacle>),
+    /// Its container runs.
     Running,
     /// With its exit code, where it is known.
     Ended(Option<u8>),
@@ -36,9 +40,11 @@ pub(super) enum PodState {
 
 /// Why a pod does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Obstacle {
-    pub(super) reason: String,
-    pub(super) message: String,
+pub struct Obstacle {
+    /// One word, such as `ImagePullBackOff`.
+    pub reason: String,
+    /// A sentence; may be empty.
+    pub message: String,
 }
 
 /// Reasons that do not go away by waiting.
@@ -47,14 +53,15 @@ const FINAL: [&str; 4] = ["ErrImageNeverPull", "ImagePullBackOff", "InvalidImage
 const USUAL: [&str; 2] = ["ContainerCreating", "PodInitializing"];
 
 impl Obstacle {
-    pub(super) fn is_final(&self) -> bool {
+    /// Whether waiting does not remove it.
+    pub fn is_final(&self) -> bool {
         FINAL.contains(&self.reason.as_str())
     }
 }
 
 impl Snapshot {
     /// From a list of the Job and its pods.
-    pub(super) fn of(list: &Value) -> Snapshot {
+    pub fn of(list: &Value) -> Snapshot {
         let mut snapshot = Snapshot::default();
         for item in list["items"].as_array().into_iter().flatten() {
             let is_going = item["metadata"]["deletionTimestamp"].is_string();
@@ -72,12 +79,12 @@ impl Snapshot {
     }
 
     /// How many pods run or have ended.
-    pub(super) fn started(&self) -> usize {
+    pub fn started(&self) -> usize {
         self.pods.iter().filter(|pod| !matches!(pod.state, PodState::Waiting(_))).count()
     }
 
     /// The pods that have an obstacle.
-    pub(super) fn obstacles(&self) -> impl Iterator<Item = (&Pod, &Obstacle)> {
+    pub fn obstacles(&self) -> impl Iterator<Item = (&Pod, &Obstacle)> {
         self.pods.iter().filter_map(|pod| match &pod.state {
             PodState::Waiting(Some(obstacle)) => Some((pod, obstacle)),
             _ => None,
@@ -85,14 +92,14 @@ impl Snapshot {
     }
 
     /// The pod that coordinates.
-    pub(super) fn coordinator(&self) -> Option<&Pod> {
+    pub fn coordinator(&self) -> Option<&Pod> {
         self.pods.iter().find(|pod| pod.index == 0)
     }
 }
 
 impl Obstacle {
     /// Reason and message.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match self.message.as_str() {
             "" => self.reason.clone(),
             message => format!("{}: {message}", self.reason),
@@ -140,7 +147,7 @@ fn condition(object: &Value, kind: &str, status: &str) -> Option<Obstacle> {
 }
 
 /// Why no pods are made, by the events of a Job: the last reason.
-pub(super) fn refusal(events: &Value) -> Option<String> {
+pub fn refusal(events: &Value) -> Option<String> {
     let items = events["items"].as_array()?;
     let last =
         items.iter().rev().find(|event| event["type"] == "Warning" && event["reason"] == "FailedCreate")?;

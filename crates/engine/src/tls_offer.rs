@@ -1,4 +1,12 @@
-//! What is offered in TLS handshakes.
+//! What is offered in TLS handshakes, and the names of what they agree on.
+
+#[cfg(feature = "tls")]
+pub(crate) use rustls::CipherSuite;
+
+/// A cipher suite: there is none.
+#[cfg(not(feature = "tls"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CipherSuite {}
 
 /// What the client offers in TLS handshakes; by default all that there is, and no certificate.
 #[derive(Debug, Clone, Default)]
@@ -33,4 +41,10 @@ impl std::fmt::Debug for TlsIdentity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TlsIdentity").finish_non_exhaustive()
     }
+}
+
+/// The name at IANA of a cipher suite, which rustls shortens for those of TLS 1.3.
+pub(crate) fn suite_name(suite: CipherSuite) -> String {
+    let name = format!("{suite:?}");
+    name.strip_prefix("TLS13_").map_or(name.clone(), |rest| format!("TLS_{rest}"))
 }

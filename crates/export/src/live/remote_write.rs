@@ -3,6 +3,7 @@
 
 use prost::Message;
 
+use super::EncodeError;
 use super::totals::{BOUNDS_S, Batch, Label, Point, Value};
 
 #[derive(Clone, PartialEq, Message)]
@@ -44,10 +45,10 @@ pub(super) const HEADERS: [(&str, &str); 3] = [
 ];
 
 /// The body of a request.
-pub(super) fn body(batch: &Batch) -> Result<Vec<u8>, String> {
+pub(super) fn body(batch: &Batch) -> Result<Vec<u8>, EncodeError> {
     let timeseries = batch.points.iter().flat_map(|point| series(point, batch.unix_ms)).collect();
     let message = WriteRequest { timeseries }.encode_to_vec();
-    snap::raw::Encoder::new().compress_vec(&message).map_err(|error| error.to_string())
+    Ok(snap::raw::Encoder::new().compress_vec(&message)?)
 }
 
 fn series(point: &Point, timestamp: i64) -> Vec<TimeSeries> {

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use archive::Stored;
 use evidence::metric::{MetricKind, MetricSums};
+use evidence::run::ReadError;
 use evidence::{Instant, Metric, Name, Run, SeriesKey};
 
-use super::LoadedScript;
-use crate::failure::{CommandResult, Failure};
-
-/// Metrics with their tags, over all phases.
-pub(super) type SeriesSums = Vec<(Name, BTreeMap<Name, Name>, MetricSums)>;
+use super::SeriesSums;
+use crate::options::ScenarioShape;
 
 /// Names and kinds of these metrics.
 pub(super) const DERIVED: [(&str, MetricKind); 3] =
@@ -26,15 +23,15 @@ fn no_bytes() -> MetricSums {
 }
 
 /// Their values in a run.
-pub(super) fn of(run: &Stored, loaded: &LoadedScript) -> CommandResult<SeriesSums> {
+pub(super) fn derived(run: &dyn Run, offered: &[ScenarioShape]) -> Result<SeriesSums, ReadError> {
     let mut all = dropped(run)?;
     all.extend(ALWAYS.map(|name| (name.into(), BTreeMap::new(), no_bytes())));
     let (vus, most) = active(run)?;
-    let made = |shape: &k6::options::ScenarioShape| match shape.executor.is_open() {
+    let made = |shape: &ScenarioShape| match shape.executor.is_open() {
         true => shape.preallocated_vus,
         false => shape.max_vus,
     };
-    let made: u32 = loaded.options.offered.iter().map(made).sum();
+    let made: u32 = offered.iter().map(made).sum();
     let mut vus_max = MetricSums::default();
     vus_max.add(MetricKind::Gauge, f64::from(made).max(most), Instant::EPOCH);
     all.extend([("vus", vus), ("vus_max", vus_max)].map(|(name, sums)| (name.into(), BTreeMap::new(), sums)));
@@ -42,11 +39,11 @@ pub(super) fn of(run: &Stored, loaded: &LoadedScript) -> CommandResult<SeriesSum
 }
 
 /// Iterations that were due and never begun, by scenario.
-fn dropped(run: &Stored) -> CommandResult<SeriesSums> {
+fn dropped(run: &dyn Run) -> Result<SeriesSums, ReadError> {
     let mut by_scenario: BTreeMap<Name, MetricSums> = BTreeMap::new();
     let is_dropped = |metric| matches!(metric, Metric::DroppedCap | Metric::DroppedLate | Metric::Dropped);
     for (id, key) in run.keys().iter().filter(|(_, key)| is_dropped(key.metric)) {
-        for (second, count) in run.counts(*id, run.whole()).map_err(Failure::own)? {
+        for (second, count) in run.counts(*id, run.whole())? {
             let sums = by_scenario.entry(key.scenario.clone()).or_default();
             sums.add(
                 MetricKind::Counter,
@@ -63,12 +60,12 @@ fn dropped(run: &Stored) -> CommandResult<SeriesSums> {
 }
 
 /// Virtual users with an iteration under way, second by second, and the most of them.
-fn active(run: &Stored) -> CommandResult<(MetricSums, f64)> {
+fn active(run: &dyn Run) -> Result<(MetricSums, f64), ReadError> {
     let mut by_second: BTreeMap<u32, f64> = BTreeMap::new();
     let is_active =
         |series: &&SeriesKey| &*series.target == SeriesKey::GENERATOR && &*series.name == "active";
     for series in run.series().iter().filter(is_active) {
-        for sample in run.samples(series, run.whole()).map_err(Failure::own)? {
+        for sample in run.samples(series, run.whole())? {
             *by_second.entry(sample.at.second()).or_default() += sample.value;
         }
     }

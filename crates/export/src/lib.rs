@@ -1,17 +1,39 @@
-//! A run in the formats of other tools: tables, OpenMetrics, HdrHistogram's interval logs.
+//! Evidence in the formats of other systems: a run as tables, OpenMetrics and HdrHistogram's interval logs; the series of a run that
+//! goes on as messages of OTLP and Prometheus remote write.
 //!
 //! Everything is taken from the evidence as it was recorded; nothing is judged, and no number is rounded but to what its
 //! format can hold.
 
 mod csv;
 mod hdr;
+#[cfg(feature = "live")]
+pub mod live;
 mod openmetrics;
 
 use evidence::run::ReadError;
 
 pub use csv::{CSV_FILES, csv};
 pub use hdr::hdr;
-pub use openmetrics::{TIME_BOUNDS_S, TimesSoFar, openmetrics};
+pub use openmetrics::openmetrics;
+
+/// A protocol for the metrics of a run that goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// Prometheus remote write, version 1.0.
+    RemoteWrite,
+    /// OTLP over HTTP, in protobuf.
+    Otlp,
+}
+
+impl Protocol {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::RemoteWrite => "prometheus-remote-write",
+            Protocol::Otlp => "otlp",
+        }
+    }
+}
 
 /// When a run started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,254 @@
+//! A run that goes on, folded tick by tick: what the live display shows.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use evidence::delivered::DeliveredSeconds;
+use evidence::{Histogram, Instance, Key, KeyId, Metric, Outcome, Tick};
+use workload::Workload;
+
+/// The whole seconds over which rates and percentiles are computed.
+const WINDOW_S: u32 = 5;
+
+/// The figures of a run so far.
+#[derive(Debug)]
+pub struct LiveFigures {
+    /// Name and end in seconds of each phase.
+    phases: Vec<(String, f64)>,
+    total_s: u32,
+    keys: HashMap<LoopKey, Key>,
+    delivered: DeliveredSeconds,
+    loops: BTreeMap<Instance, LoopProgress>,
+    /// The last seconds, and those that a lagging loop may still add to.
+    seconds: VecDeque<LiveSecond>,
+    stored_seconds: usize,
+    ok: u64,
+    failed: u64,
+    dropped: u64,
+    /// Failures since the start, in the order in which each outcome first occurred.
+    failures: Vec<(Outcome, u64)>,
+    iterations: u64,
+    iteration: Iteration,
+    /// After how many iterations the run ends, if it ends by their number.
+    planned_iterations: Option<u64>,
+}
+
+/// A key id is unique only within its loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct LoopKey {
+    instance: Instance,
+    id: KeyId,
+}
+
+/// What an arrival starts. A rate of iterations with several requests is no rate of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Iteration {
+    /// One request.
+    OneRequest,
+    /// Several requests, or as many as a script sends.
+    SeveralRequests,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct LoopProgress {
+    second: u32,
+    in_flight: u32,
+}
+
+/// What was counted in one second, over all loops.
+#[derive(Debug, Clone)]
+pub struct LiveSecond {
+    second: u32,
+    offered: u64,
+    ok: u64,
+    failed: u64,
+    /// Response times of successes.
+    pub response: Histogram,
+}
+
+impl LiveSecond {
+    /// Requests that ended, in success or failure.
+    pub fn completed(&self) -> u64 {
+        self.ok + self.failed
+    }
+}
+
+/// The numbers of the last whole seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveNumbers {
+    /// Seconds of the run that have passed.
+    pub elapsed_s: u32,
+    /// Length of the plan in seconds.
+    pub total_s: u32,
+    /// The phase; `draining` after the end of the plan.
+    pub phase: String,
+    /// What an arrival starts.
+    pub iteration: Iteration,
+    /// Arrivals due per second.
+    pub offered_per_s: f64,
+    /// Requests that ended per second, in success or failure.
+    pub throughput_per_s: f64,
+    /// Requests in flight at the end of each loop's last tick.
+    pub in_flight: u64,
+    /// Failures since the start.
+    pub failed: u64,
+    /// Completed requests since the start.
+    pub completed: u64,
+    /// Arrivals dropped since the start.
+    pub dropped: u64,
+    /// 95th percentile of response times of successes.
+    pub p95_ms: Option<f64>,
+    /// Response times of successes.
+    pub response: Histogram,
+    /// Failures since the start by outcome, the most frequent first.
+    pub failures: Vec<(Outcome, u64)>,
+    /// Iterations done and planned, if the run ends by their number.
+    pub iterations: Option<(u64, u64)>,
+}
+
+impl LiveFigures {
+    /// Of a run with so many loops that has not started. The last `history_s` seconds can be read one by one.
+    pub fn new(workload: &Workload, loops: u16, history_s: u32) -> LiveFigures {
+        let phases: Vec<_> = workload.phases.iter().map(|p| (p.name.clone(), p.end.as_secs_f64())).collect();
+        let total = phases.last().map_or(0.0, |(_, end)| end.ceil());
+        let is_one_request = workload.scenarios.iter().all(|scenario| scenario.flow.is_one_request());
+        LiveFigures {
+            phases,
+            total_s: total as u32,
+            keys: HashMap::new(),
+            delivered: DeliveredSeconds::new(loops),
+            loops: BTreeMap::new(),
+            seconds: VecDeque::new(),
+            stored_seconds: (history_s + 2 * WINDOW_S) as usize,
+            ok: 0,
+            failed: 0,
+            dropped: 0,
+            failures: Vec::new(),
+            iterations: 0,
+            iteration: if is_one_request { Iteration::OneRequest } else { Iteration::SeveralRequests },
+            planned_iterations: workload
+                .scenarios
+                .iter()
+                .map(|scenario| scenario.executor.iterations())
+                .sum(),
+        }
+    }
+
+    /// Adds one second of one loop. Counts whose key was never announced are ignored.
+    pub fn take(&mut self, tick: &Tick) {
+        for (id, key) in &tick.new_keys {
+            self.keys.insert(LoopKey { instance: tick.instance, id: *id }, key.clone());
+        }
+        self.delivered.take(tick);
+        let progress = LoopProgress { second: tick.second, in_flight: tick.state.in_flight };
+        self.loops.insert(tick.instance, progress);
+        for (id, histogram) in tick.histograms() {
+            let Some(key) = self.keys.get(&LoopKey { instance: tick.instance, id }) else { continue };
+            if key.metric == Metric::ResponseTime {
+                let outcome = key.outcome.unwrap_or(Outcome::Ok);
+                self.add_responses(tick.second, outcome, histogram);
+            }
+        }
+        for count in tick.counts() {
+            let key = LoopKey { instance: tick.instance, id: count.key };
+            match self.keys.get(&key).map(|key| key.metric) {
+                Some(Metric::Scheduled) => {
+                    if let Some(second) = self.second_mut(count.second) {
+                        second.offered += count.value;
+                    }
+                }
+                Some(Metric::DroppedCap | Metric::DroppedLate) => self.dropped += count.value,
+                Some(Metric::IterationsDone) => self.iterations += count.value,
+                _ => {}
+            }
+        }
+    }
+
+    fn add_responses(&mut self, second: u32, outcome: Outcome, histogram: &Histogram) {
+        let n = histogram.count();
+        match outcome {
+            Outcome::Ok => self.ok += n,
+            failure if failure.is_failure() => self.add_failures(failure, n),
+            _ => return,
+        }
+        let Some(second) = self.second_mut(second) else { return };
+        if outcome == Outcome::Ok {
+            second.ok += n;
+            second.response.merge(histogram);
+        } else {
+            second.failed += n;
+        }
+    }
+
+    fn add_failures(&mut self, outcome: Outcome, n: u64) {
+        self.failed += n;
+        match self.failures.iter_mut().find(|(known, _)| *known == outcome) {
+            Some((_, count)) => *count += n,
+            None => self.failures.push((outcome, n)),
+        }
+    }
+
+    /// The counts of a second that is still stored.
+    fn second_mut(&mut self, second: u32) -> Option<&mut LiveSecond> {
+        let at = self.seconds.partition_point(|s| s.second < second);
+        if self.seconds.get(at).is_none_or(|s| s.second != second) {
+            if at == 0 && self.seconds.len() >= self.stored_seconds {
+                return None;
+            }
+            let new = LiveSecond { second, offered: 0, ok: 0, failed: 0, response: Histogram::new() };
+            self.seconds.insert(at, new);
+        }
+        let dropped = self.seconds.len().saturating_sub(self.stored_seconds);
+        self.seconds.drain(..dropped);
+        self.seconds.get_mut(at - dropped)
+    }
+
+    /// What was counted in a second, if it is still stored.
+    pub fn second(&self, second: u32) -> Option<&LiveSecond> {
+        self.seconds.iter().find(|stored| stored.second == second)
+    }
+
+    /// The numbers of the last whole seconds for which every loop that is not over has sent its tick.
+    pub fn now(&self) -> LiveNumbers {
+        let elapsed_s = self.loops.values().map(|l| l.second + 1).max().unwrap_or(0);
+        let complete_s = self.complete_s();
+        let window = complete_s.saturating_sub(WINDOW_S)..complete_s;
+        let length = f64::from(window.end - window.start).max(1.0);
+        let mut response = Histogram::new();
+        let (mut offered, mut completed) = (0, 0);
+        for second in self.seconds.iter().filter(|s| window.contains(&s.second)) {
+            offered += second.offered;
+            completed += second.completed();
+            response.merge(&second.response);
+        }
+        let mut failures = self.failures.clone();
+        failures.sort_by_key(|(_, n)| Reverse(*n));
+        LiveNumbers {
+            elapsed_s,
+            total_s: self.total_s,
+            phase: self.phase_at(f64::from(elapsed_s)),
+            iteration: self.iteration,
+            offered_per_s: offered as f64 / length,
+            throughput_per_s: completed as f64 / length,
+            in_flight: self.loops.values().map(|l| u64::from(l.in_flight)).sum(),
+            failed: self.failed,
+            completed: self.ok + self.failed,
+            dropped: self.dropped,
+            p95_ms: response.quantile(0.95).finite_us().map(|us| us / 1_000.0),
+            response,
+            failures,
+            iterations: self.planned_iterations.map(|planned| (self.iterations, planned)),
+        }
+    }
+
+    /// One past the last second for which every loop that is not over has sent its tick.
+    pub fn complete_s(&self) -> u32 {
+        let elapsed_s = || self.loops.values().map(|l| l.second + 1).max().unwrap_or(0);
+        self.delivered.by_all().unwrap_or_else(elapsed_s)
+    }
+
+    fn phase_at(&self, second: f64) -> String {
+        let phase = self.phases.iter().find(|(_, end)| second < *end);
+        phase.map_or_else(|| "draining".to_owned(), |(name, _)| name.clone())
+    }
+}
