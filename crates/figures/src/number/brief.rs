@@ -14,9 +14,9 @@ pub fn percent(share: f64) -> String {
     without_zeros(&super::percent(share, 1.0))
 }
 
-/// A change as a share of what it was, with two significant digits: `3.1 %`.
-pub fn change(share: f64) -> String {
-    format!("{} %", without_zeros(&super::significant(share * 100.0, SHARE_DIGITS - 1)))
+/// A number with two significant digits, where more would pretend precision: `3.1`.
+pub fn rough(value: f64) -> String {
+    without_zeros(&super::significant(value, 2))
 }
 
 /// Events per second: `7,610/s`.

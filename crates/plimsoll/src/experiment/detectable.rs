@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use evidence::{Calibration, EffectScale, ExperimentJudgement};
+use figures::number;
 use judge::experiment::{KnownDeviation, Looks, pairs_in};
 use workload::experiment::Experiment;
 
@@ -19,17 +20,7 @@ pub(crate) fn in_minutes(known: KnownDeviation, pair_takes: Duration, level: f64
 /// A change, as a share or in percentage points.
 pub(crate) fn shown(change: Option<f64>, scale: EffectScale) -> String {
     let unit = if scale == EffectScale::Points { "pp" } else { "%" };
-    change.map_or("–".to_owned(), |change| {
-        let percent = change * 100.0;
-        let digits = if percent >= 10.0 {
-            0
-        } else if percent >= 1.0 {
-            1
-        } else {
-            2
-        };
-        format!("{percent:.digits$} {unit}")
-    })
+    number::or_not_measured(change, |change| format!("{} {unit}", number::brief::rough(change * 100.0)))
 }
 
 /// Shows what the experiment can detect, before it begins.
