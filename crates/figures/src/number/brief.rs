@@ -1,6 +1,6 @@
 //! Numbers as sentences show them: the digits of tables without trailing zeros.
 
-use super::{SHARE_DIGITS, TIME_DIGITS, without_zeros};
+use super::{TIME_DIGITS, without_zeros};
 
 pub use super::count;
 

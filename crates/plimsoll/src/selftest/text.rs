@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use evidence::{Histogram, TerminalText};
+use figures::number;
 use serde_json::json;
 
 use crate::generator::{REACHED_WITHIN, Stage};
@@ -65,14 +66,14 @@ impl Selftest {
         };
         let mut lines = vec![format!(
             "rate      up to {} arrivals/s a loop: all started, 99 of 100 within {} of their due instants",
-            thousands(best.rate),
+            number::count(best.rate.into()),
             micros(REACHED_WITHIN.as_micros() as f64)
         )];
         if let Some(first) = self.stages.first() {
             let p99 = quantile(&first.lag, 0.99);
             lines.push(format!(
                 "timing    at {} arrivals/s 99 of 100 start within {}",
-                thousands(first.rate),
+                number::count(first.rate.into()),
                 micros(p99)
             ));
             let is_prompt = p99 <= PROMPT.as_micros() as f64;
@@ -125,7 +126,7 @@ fn row(stage: &Stage) -> String {
     let cpu = stage.cpu.as_secs_f64();
     format!(
         "{:>10}  {:>6}  {:>7}  {:>7}  {:>7}  {:>7}  {:>11}  {:>10.2}",
-        thousands(stage.rate),
+        number::count(stage.rate.into()),
         if stage.is_reached() { "yes" } else { "no" },
         lag(0.5),
         lag(0.99),
@@ -147,19 +148,7 @@ fn quantile(histogram: &Histogram, q: f64) -> f64 {
 
 /// Microseconds in a unit that suits them.
 fn micros(us: f64) -> String {
-    match us {
-        us if us.is_nan() => "-".to_owned(),
-        us if us < 999.5 => format!("{us:.0} µs"),
-        us if us < 99_950.0 => format!("{:.1} ms", us / 1e3),
-        us => format!("{:.0} ms", us / 1e3),
-    }
-}
-
-fn thousands(number: u32) -> String {
-    match number {
-        0..1_000 => number.to_string(),
-        _ => format!("{},{:03}", number / 1_000, number % 1_000),
-    }
+    if us.is_nan() { number::NOT_MEASURED.to_owned() } else { number::brief::ms(us / 1e3) }
 }
 
 #[cfg(test)]
@@ -199,12 +188,12 @@ mod tests {
         arrivals/s reached  lag p50      p99    p99.9      max  CPU/arrival  loop cores
              1,000     yes    40 µs    40 µs    40 µs    40 µs        50 µs        0.05
             20,000     yes   700 µs   700 µs   700 µs   700 µs         2 µs        0.05
-            40,000      no   3.0 ms   3.0 ms   3.0 ms   3.0 ms         1 µs        0.05
+            40,000      no     3 ms     3 ms     3 ms     3 ms         1 µs        0.05
 
-        Responses delayed by 5.0 ms: measured longer than the target's log by 40 µs at p50, 40 µs at p99
+        Responses delayed by 5 ms: measured longer than the target's log by 40 µs at p50, 40 µs at p99
 
         What it can be trusted with
-          rate      up to 20,000 arrivals/s a loop: all started, 99 of 100 within 1.0 ms of their due instants
+          rate      up to 20,000 arrivals/s a loop: all started, 99 of 100 within 1 ms of their due instants
           timing    at 1,000 arrivals/s 99 of 100 start within 40 µs
           sleeping  the machine wakes the loop in time
           times     differences above 40 µs are not the generator's
