@@ -18,6 +18,7 @@ mod parameters;
 mod programs;
 mod retired;
 mod shell;
+mod string_errors;
 mod tree;
 mod use_tree;
 mod words;
@@ -29,8 +30,7 @@ use tree::Tree;
 use xtask::workspace::Workspace;
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str =
-    "imports, circles of files, sizes, parameters, clock calls and words that the tree does not allow";
+pub(crate) const ABOUT: &str = "imports, circles of files, sizes, parameters, errors that are texts, clock calls and words that the tree does not allow";
 
 /// Reads the tree and prints every complaint.
 ///
@@ -63,6 +63,7 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     complaints.extend(images::check(tree));
     complaints.extend(doctests::check(tree));
     complaints.extend(programs::check(tree));
+    complaints.extend(string_errors::check(tree));
     complaints.sort();
     complaints
 }

@@ -11,19 +11,21 @@ pub(super) enum Subject {
     File(String),
     /// A circle of files, by the first of them in the alphabet.
     Circle(String),
+    /// Functions whose error is a text.
+    StringErrors,
 }
 
 /// One line of the list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) subject: Subject,
-    /// How many lines, or files.
+    /// How many lines, files or functions.
     pub(super) limit: usize,
     /// The line of the list, counted from 1.
     pub(super) at: usize,
 }
 
-/// Reads `PATH LINES # REASON` and `circle PATH FILES # REASON`; other lines are empty or start with `#`.
+/// Reads `PATH LINES # REASON`, `circle PATH FILES # REASON` and `string-errors FUNCTIONS # REASON`; other lines are empty or start with `#`.
 ///
 /// # Errors
 /// The number of the first line that is none of these.
@@ -35,6 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, usize> {
         let words: Vec<&str> = entry.split_whitespace().collect();
         let (subject, limit) = match words[..] {
             [] => continue,
+            ["string-errors", functions] => (Subject::StringErrors, functions),
             [path, lines] => (Subject::File(path.to_owned()), lines),
             ["circle", path, files] => (Subject::Circle(path.to_owned()), files),
             _ => return Err(at),

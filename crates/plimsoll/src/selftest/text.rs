@@ -43,7 +43,7 @@ impl Selftest {
         for stage in &self.stages {
             text.line(row(stage));
         }
-        let held = format!("{:.1} ms", self.delay.as_secs_f64() * 1e3);
+        let held = micros(self.delay.as_secs_f64() * 1e6);
         let (p50, p99) = (micros(self.error_us(0.5)), micros(self.error_us(0.99)));
         text.line("").line(format_args!(
             "Responses delayed by {held}: measured longer than the target's log by {p50} at p50, {p99} at p99"
