@@ -119,6 +119,7 @@ impl Exemplars {
 pub(crate) fn failure_reason<'d>(operation: &Operation, outcome: Outcome, detail: &'d str) -> Cow<'d, str> {
     match operation.failure_reason() {
         Some(reason) => Cow::Owned(reason),
+        None if detail.is_empty() && operation.is_lost_in_flight => Cow::Borrowed(LOST_IN_FLIGHT),
         None if detail.is_empty() => Cow::Borrowed(explain(outcome)),
         None => Cow::Borrowed(detail),
     }
@@ -128,6 +129,10 @@ pub(crate) fn failure_reason<'d>(operation: &Operation, outcome: Outcome, detail
 pub(crate) fn redacted(program: &Program, kept: &KeptExchange<'_>) -> String {
     redactor_of(program, kept).text(kept.detail).into_owned()
 }
+
+/// Of a request that is not sent again because the peer may have processed it.
+const LOST_IN_FLIGHT: &str =
+    "the server closed the connection while the request was in flight: whether it was processed is not known";
 
 fn explain(outcome: Outcome) -> &'static str {
     match outcome {

@@ -230,7 +230,7 @@ impl Network {
                     connection.note_written(operations, now);
                 }
                 Err(loss) => {
-                    self.kill(index, &loss, operations)?;
+                    self.write_failed(index, &loss, operations)?;
                     continue;
                 }
             }
@@ -238,6 +238,25 @@ impl Network {
             self.fill(index, operations)?;
         }
         Ok(())
+    }
+
+    /// Nothing more can be written: the peer has closed the connection. What it sent before that is still to be read: an early
+    /// answer, or which requests it has not processed.
+    #[cold]
+    #[inline(never)]
+    fn write_failed(
+        &mut self,
+        index: ConnectionIndex,
+        loss: &ConnectionLoss,
+        operations: &mut Operations,
+    ) -> Result<(), Exhausted> {
+        let serial = self.connection(index).serial;
+        self.discount(index);
+        self.read(index, ReadUntil::EndOfStream, operations)?;
+        match self.connections.get(index.0) {
+            Some(connection) if connection.serial == serial => self.kill(index, loss, operations),
+            _ => Ok(()),
+        }
     }
 
     /// Whether something is there to be read that no event will announce.

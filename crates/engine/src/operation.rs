@@ -106,6 +106,8 @@ pub(crate) struct Operation {
     pub(crate) unsendable: Option<String>,
     /// Why it could not be put on the wire, or why its connection was lost or could not be opened.
     pub(crate) transport_error: Option<Arc<str>>,
+    /// Whether its connection was lost before any part of a response came: whether the peer has processed it is not known.
+    pub(crate) is_lost_in_flight: bool,
     /// How the peer ended the connection that was lost.
     pub(crate) peer_end: Option<PeerEnd>,
     pub(crate) bytes_out: u64,
@@ -140,6 +142,7 @@ impl Operation {
             is_retried: false,
             unsendable: None,
             transport_error: None,
+            is_lost_in_flight: false,
             peer_end: None,
             bytes_out: 0,
             bytes_in: 0,
@@ -292,6 +295,7 @@ impl Operation {
         self.is_retried = false;
         self.unsendable = None;
         self.transport_error = None;
+        self.is_lost_in_flight = false;
         self.peer_end = None;
         self.bytes_out = 0;
         self.bytes_in = 0;

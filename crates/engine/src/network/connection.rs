@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
-use wire::{Request, RequestBytes, StartError, StreamId, WireProtocol};
+use wire::{Processing, Request, RequestBytes, StartError, StreamId, WireProtocol};
 
 use super::collector::ResponseSink;
 use super::loss::ConnectionLoss;
@@ -427,6 +427,8 @@ impl Connection {
             let token = OperationToken(request.token);
             let Some(operation) = operations.find(token) else { return };
             operation.add_bytes(request.bytes);
+            operation.is_lost_in_flight =
+                loss.outcome == Outcome::Reset && request.processing == Processing::Unanswered;
             let repetition =
                 if may_have_been_idle { repetition_of(&request, operation) } else { Repetition::Forbidden };
             ended.push(EndedOperation { repetition, ..loss.end(token, operation) });

@@ -33,6 +33,7 @@ impl Network {
         operation.is_retried = true;
         operation.transport_error = None;
         operation.peer_end = None;
+        operation.is_lost_in_flight = false;
         let index = ended.operation.index();
         // What was not sent has no late response. It keeps its token, by which its iteration sends further messages.
         if ended.repetition == Repetition::Allowed {

@@ -4,6 +4,9 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, Thread};
+use std::time::Duration;
+
+use rustix::net::sockopt::set_socket_linger;
 
 const PREFACE_BYTES: usize = 24;
 const DATA: u8 = 0;
@@ -41,6 +44,9 @@ pub(crate) enum Manner {
     /// On the first connection, answer nothing before a request comes on another one, and on that one nothing before the
     /// first connection is closed.
     LateAtFirst,
+    /// On the first connection, answer the first request. At the second, when it may go, say that no other was processed, and reset
+    /// the connection.
+    GoesAtSecond,
     /// With windows that hold nothing back. On the first connection, read nothing before a request comes on another one.
     DeafUntilSecond,
 }
@@ -53,6 +59,9 @@ pub(crate) struct Seen {
     pub(crate) requests: usize,
     /// The most requests that were open at once, without refused ones.
     pub(crate) most_open: usize,
+    may_go: bool,
+    /// Whether the first connection was reset.
+    pub(crate) is_first_gone: bool,
     held: Vec<(TcpStream, u32)>,
     /// Wait for a request on another connection.
     deaf: Vec<Thread>,
@@ -94,6 +103,11 @@ impl Peer {
             }
         });
         Peer { addr, seen }
+    }
+
+    /// Let a peer go that waits for that.
+    pub(crate) fn let_go(&self) {
+        self.seen.lock().unwrap().may_go = true;
     }
 
     pub(crate) fn seen<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
@@ -148,6 +162,7 @@ impl Connection {
 
     /// The client has closed this connection.
     fn closed(&self) -> io::Result<()> {
+        self.seen.lock().unwrap().is_first_gone = true;
         let is_awaited = matches!(self.manner, Manner::LateAtFirst) && self.number == 1;
         if is_awaited { self.seen.lock().unwrap().answer_held() } else { Ok(()) }
     }
@@ -187,8 +202,18 @@ impl Connection {
             }
             Manner::LeavesSome { .. } => stream.write_all(&answer_call(id)),
             Manner::Refuse => stream.write_all(&frame(RST_STREAM, 0, id, &[0, 0, 0, REFUSED_STREAM])),
+            Manner::GoesAtSecond if self.number == 1 && seen.requests == 2 => {
+                drop(seen);
+                while !self.seen.lock().unwrap().may_go {
+                    thread::park_timeout(Duration::from_millis(1));
+                }
+                let first = (id - 2).to_be_bytes();
+                stream.write_all(&frame(GOAWAY, 0, 0, &[&first[..], &[0; 4]].concat()))?;
+                set_socket_linger(stream, Some(Duration::ZERO))?;
+                Err(io::ErrorKind::ConnectionReset.into())
+            }
             Manner::LeaveAtFirst if self.number == 1 => stream.write_all(&frame(GOAWAY, 0, 0, &[0; 8])),
-            Manner::LeaveAtFirst | Manner::DeafAtFirst | Manner::DeafUntilSecond => {
+            Manner::GoesAtSecond | Manner::LeaveAtFirst | Manner::DeafAtFirst | Manner::DeafUntilSecond => {
                 stream.write_all(&answer(id))
             }
         }

@@ -2,14 +2,18 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread;
 
+use engine::iteration::{Context, Event, Progress};
 use evidence::{Metric, Outcome};
-use workload::{Executor, HttpVersion, Retry, Reuse};
+use workload::{Executor, Flow, HttpVersion, Retry, Reuse};
 
 use crate::accounting::Accounting;
-use crate::drive::{FinishedRun, drive};
+use crate::drive::{Drive, FinishedRun, drive};
 use crate::h2_peer::{Manner, Peer};
 use crate::plan::{Plan, Tuned, WEB, ms, request, scenario, sequence};
+use crate::scripts::{Script, ScriptState};
 use crate::tcp_peer::{read_head, serving};
 
 /// Ten requests, one after another.
@@ -69,4 +73,47 @@ fn idempotent_requests_on_a_reused_connection_that_closed_without_an_answer_are_
     let half = [(Outcome::Ok, 5), (Outcome::Reset, 5)];
     assert_eq!(run("GET", Retry::Never), (half.into(), 0));
     assert_eq!(run("POST", Retry::Unprocessed), (half.into(), 0));
+}
+
+/// Ask for a request of this name and number.
+fn post(number: u32, url: &str, state: &ScriptState, context: &mut Context<'_>) {
+    let (origin, endpoint) = (context.origin(url).unwrap(), context.endpoint("post"));
+    let draft = context.request(number);
+    (draft.origin, draft.endpoint) = (origin, endpoint);
+    (draft.due, draft.deadline) = (state.due, state.due + ms(30_000));
+    draft.method.extend_from_slice(b"POST");
+    draft.path.extend_from_slice(b"/");
+}
+
+#[test]
+fn a_request_in_flight_is_sent_again_where_the_server_said_so_before_another_could_not_be_written() {
+    let peer = Arc::new(Peer::start(Manner::GoesAtSecond));
+    let executor = Executor::PerVuIterations { vus: 1, iterations: 1, max_duration: ms(60_000) };
+    let flow = Flow::Script { function: "default".to_owned() };
+    let plan = http2(&peer, Retry::Unprocessed).connecting(WEB, |c| c.connections = Some(1));
+    let plan = plan.scenario(scenario("s", executor, flow));
+    let (url, other) = (format!("http://{}", peer.addr), peer.clone());
+    let resume = move |state: &mut ScriptState, event: Event<'_>, context: &mut Context<'_>| {
+        match event {
+            Event::Begin(_) => post(0, &url, state, context),
+            Event::Completed { name: 0, .. } => {
+                post(1, &url, state, context);
+                context.timer(9, context.now() + ms(1));
+            }
+            Event::TimerFired(_) => {
+                // The loop does not hear of the end before the next request is to be written.
+                other.let_go();
+                while !other.seen(|seen| seen.is_first_gone) {
+                    thread::park_timeout(ms(1));
+                }
+                post(2, &url, state, context);
+            }
+            _ if state.turns.replace(1) == 1 => return Progress::DONE,
+            _ => {}
+        }
+        Progress::WAITING
+    };
+    let ran = Drive::new(plan.compile()).behaviour(Arc::new(Script::new(resume))).run();
+    assert_eq!(ran.assert_sound().outcomes("post"), [(Outcome::Ok, 3)].into());
+    assert_eq!((ran.run.all(Metric::Retried), peer.seen(|seen| seen.connections)), (2, 2));
 }
