@@ -40,7 +40,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Complaint> {
 fn circles(of_crate: &Crate) -> Vec<Circle> {
     let mut found = circles_of(of_crate, &of_crate.uses());
     let of_modules = circles_of(of_crate, &of_crate.uses_of_top_modules());
-    found.extend(of_modules);
+    let explains =
+        |files: &Circle, modules: &Circle| modules.files.iter().all(|file| files.files.contains(file));
+    let unexplained: Vec<Circle> = of_modules
+        .into_iter()
+        .filter(|modules| !found.iter().any(|files| explains(files, modules)))
+        .collect();
+    found.extend(unexplained);
     found
 }
 
@@ -207,6 +213,23 @@ mod tests {
             &files,
             "a/src/b/c.rs:1: 2 files use each other in a circle (b/c.rs, b/d.rs): b/c.rs uses Two of b/d.rs, b/d.rs uses One of b/c.rs; \
              move what two of them need into a file below both\n",
+        );
+    }
+
+    #[test]
+    fn modules_below_the_root_may_not_either_whatever_their_re_exports_hide() {
+        let files = [
+            ("a/src/lib.rs", "mod b;\nmod c;"),
+            ("a/src/b.rs", "mod d;\nmod e;\npub use e::One;\npub use d::Two;"),
+            ("a/src/b/d.rs", "use crate::c::Three;\npub struct Two;"),
+            ("a/src/b/e.rs", "pub struct One;"),
+            ("a/src/c.rs", "use crate::b::One;\npub struct Three;"),
+        ];
+        check_with(
+            "",
+            &files,
+            "a/src/b.rs:1: 2 files use each other in a circle (b.rs, c.rs): b.rs uses Three of c.rs, c.rs uses One of b.rs; move what \
+             two of them need into a file below both\n",
         );
     }
 

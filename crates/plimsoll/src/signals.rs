@@ -46,7 +46,7 @@ enum Stage {
     Before,
     /// A run is under way; the message answers the first signal.
     UnderWay(Control, &'static str),
-    /// The run of a script is sealed, and what is left is to show it.
+    /// The run is sealed, and what is left is to judge and report it.
     Sealed,
     /// Arms of an experiment are started, readied, reset or stopped. What runs is stopped before the command ends.
     BetweenSlots,
@@ -107,7 +107,7 @@ impl Listener {
         self.control("stopping: waiting for teardown; once more to end at once")
     }
 
-    /// The run of a script is sealed.
+    /// The run is sealed: it is judged and reported.
     pub(crate) fn run_is_sealed(&self) {
         self.enter(Stage::Sealed);
     }
@@ -151,7 +151,7 @@ impl SignalState {
                 note(message);
                 control.drain();
             }
-            Stage::Sealed if is_first => note("the run is over; once more to end without its summary"),
+            Stage::Sealed if is_first => note("the run is over; once more to end without its report"),
             Stage::BetweenSlots => note("stopping: what was started is stopped first"),
             Stage::UnderWay(control, _) => {
                 note(AT_ONCE);

@@ -165,7 +165,7 @@ fn files_that_are_too_large_and_names_that_no_object_has_are_refused() {
     assert!(why.contains("have 1200000 bytes") && why.contains("`--files-in claim:NAME`"), "{why}");
     assert!(why.ends_with("the largest is `users.bin`"), "{why}");
     let named = RunObjects { name: "No".to_owned(), ..run() };
-    assert!(named.job().unwrap_err().to_string().starts_with("`No` is no name"));
+    assert!(named.job().unwrap_err().to_string().starts_with("`No` is not a valid name"));
 }
 
 #[test]

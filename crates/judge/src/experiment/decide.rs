@@ -19,6 +19,7 @@ const FUTILE: f64 = 0.10;
 const SIGN_FLIP_PAIRS: usize = 8;
 /// Why a metric is open that would be answered if every request had started in time.
 const LAG_HIDES: &str = "How late requests started, alike in both arms, may hide a change beyond the margin: give the generator a processor of its own.";
+
 /// The chances of being wrong, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Levels {
