@@ -20,6 +20,7 @@ const TIMED: &[Part] = &[
     Part {
         program: "plimsoll::it",
         modules: &[
+            "capacity::trouble::a_full_disk_ends_the_search_with_an_error_and_it_can_be_judged_and_resumed",
             "capacity::trouble::a_number_of_which_a_higher_and_a_lower_one_break_is_no_capacity",
             "exit_codes::verbs_that_experiment",
             "memory::",
