@@ -40,7 +40,7 @@ struct LoopKey {
     id: KeyId,
 }
 
-/// What an arrival starts. A rate of iterations with several requests is no rate of requests.
+/// What an arrival starts. With several requests, a rate of iterations is not a rate of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Iteration {
     /// One request.
