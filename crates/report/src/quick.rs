@@ -112,3 +112,40 @@ impl Reported for QuickSummary {
         crate::json::with_schema(SCHEMA, self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{junit, markdown};
+
+    fn summary(states: [QuickState; 3]) -> QuickSummary {
+        let names = ["reachable", "ready", "status"];
+        let check = |(name, state)| QuickCheck { name, state, what: format!("what {name} showed") };
+        QuickSummary {
+            target: "http://h/".to_owned(),
+            checks: names.into_iter().zip(states).map(check).collect(),
+        }
+    }
+
+    #[test]
+    fn a_check_that_failed_fails_in_every_form_and_one_without_an_answer_in_none() {
+        use QuickState::{Fail, Pass, Unknown};
+        let sound = summary([Pass, Unknown, Pass]);
+        assert_eq!(sound.verdict(), Verdict::Pass);
+        let xml = junit(&sound.document());
+        assert!(xml.contains("tests=\"4\"") && !xml.contains("<failure") && !xml.contains("<error"), "{xml}");
+        assert!(markdown(&sound.document()).contains("- **ready** unknown: what ready showed"));
+
+        let refused = summary([Pass, Unknown, Fail]);
+        assert_eq!(refused.verdict(), Verdict::Fail);
+        let xml = junit(&refused.document());
+        assert_eq!(xml.matches("<failure").count(), 2, "the whole and the check: {xml}");
+        let text = markdown(&refused.document());
+        assert!(
+            text.contains("FAIL") && text.contains("1 of 3 checks failed, 1 could not be answered."),
+            "{text}"
+        );
+        let json: serde_json::Value = serde_json::from_str(&refused.json()).expect("it is JSON");
+        assert_eq!((&json["schema"], &json["checks"][2]["state"]), (&SCHEMA.into(), &"fail".into()));
+    }
+}

@@ -107,10 +107,9 @@ fn bodies_that_many_users_keep_for_checks_share_one_budget() {
             stream.write_all(b"x")
         })
     });
-    // A body that grows is copied, and the allocator asks for more than a block to align it, in each loop at once; what was freed returns
-    // to the system a moment later. All bodies together would be 720 MiB.
+    // A body that grows is copied, and the allocator asks for more than a block to align it, in each loop at once.
     run_within(
-        448,
+        384,
         &checked(address, USERS).replace("\"6s\"", "\"60s\""),
         &["the bodies that plimsoll keeps at once for checks", "bodies or extracted values were cut"],
     );
