@@ -7,6 +7,7 @@ mod forms;
 mod known_url;
 mod operation;
 mod received_body;
+mod redirect;
 mod request;
 mod selector;
 mod set_cookie;
@@ -25,13 +26,14 @@ use wire::Headers;
 
 use crate::js::Shared;
 
-pub(crate) use cookies::{CookieJar, pair as cookie_pair};
+pub(crate) use cookies::{CookieJar, Sending, pair as cookie_pair};
 pub(crate) use digest::authorization as answer_challenge;
 pub(crate) use failure::Failure;
 pub(crate) use forms::{FieldContent, FormField, FormFile, as_pairs, as_parts, boundary};
 pub(crate) use known_url::{KnownUrl, KnownUrls};
 pub(crate) use operation::{HopEnd, HopTags, HttpOperation, NextHop, protocol, timings};
 pub use received_body::BODY_BUDGET_BYTES;
+pub(crate) use redirect::Withheld;
 pub(crate) use request::{Authentication, HttpRequest, shown_name};
 pub(crate) use selector::{is_unknown as is_unknown_selector, select};
 pub(crate) use set_cookie::{SetCookie, date_ms};

@@ -35,6 +35,6 @@ pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};
 pub use network::NetworkRules;
 pub use rate_limit::RateLimit;
 pub use script::{
-    AskedOfTest, Bodies, CookieLife, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink, RunSettings,
-    Script, ScriptError, TestRequests,
+    AskedOfTest, Bodies, CookieLife, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink,
+    RedirectSecrets, RunSettings, Script, ScriptError, TestRequests,
 };

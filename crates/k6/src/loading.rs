@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use workload::Files;
@@ -102,6 +103,7 @@ impl Script {
             resolved: OnceLock::new(),
             requests: TestRequests::default(),
             counts: InstanceCounts::default(),
+            has_warned_of_redirects: AtomicBool::new(false),
             grpc: Catalogue::default(),
         }));
         let group = new_group(&script)?;

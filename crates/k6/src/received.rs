@@ -1,6 +1,6 @@
 //! What becomes of texts that servers send, without a script: for tests with hostile ones.
 
-use crate::http::{CookieJar, Url, answer_challenge, select};
+use crate::http::{CookieJar, Sending, Url, answer_challenge, select};
 
 /// The URL that a response to a request for `base` leads to by its `location`, and the path of the request that follows; none
 /// where one of them is no URL.
@@ -17,7 +17,7 @@ pub fn cookie(from: &str, set_cookie: &[u8], url: &str) -> String {
     let (Ok(from), Ok(url)) = (Url::parse(from), Url::parse(url)) else { return String::new() };
     let jar = CookieJar::default();
     jar.set_lines(&from, [set_cookie].into_iter(), 0.0);
-    jar.pairs(&url, 0.0).join("; ")
+    jar.pairs(&url, Sending::ByScript, 0.0).join("; ")
 }
 
 /// The header `Authorization` that answers a challenge to a request for `url`; none where it is no challenge by digest, or the

@@ -4,6 +4,7 @@ mod shared_state;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -92,6 +93,8 @@ pub(crate) struct Inner {
     pub(crate) resolved: OnceLock<Resolved>,
     pub(crate) requests: TestRequests,
     pub(crate) counts: InstanceCounts,
+    /// Whether the log says that redirects are followed without secrets.
+    pub(crate) has_warned_of_redirects: AtomicBool,
     pub(crate) grpc: Catalogue,
 }
 
@@ -146,6 +149,8 @@ impl Default for RunSettings {
 pub struct HttpDefaults {
     /// How many redirects are followed.
     pub redirects: u32,
+    /// What becomes of secrets when a redirect leads to another origin.
+    pub redirect_secrets: RedirectSecrets,
     /// The header `User-Agent`.
     pub user_agent: String,
     /// Whether bodies of responses are kept.
@@ -158,6 +163,16 @@ pub struct HttpDefaults {
     pub batch: u32,
     /// How many of them to one server; 0 for as many as there are.
     pub batch_per_host: u32,
+}
+
+/// What becomes of secret headers and of bodies when a redirect leads to another origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RedirectSecrets {
+    /// It does not get them.
+    #[default]
+    Removed,
+    /// It gets them, as far as k6 sends them.
+    Kept,
 }
 
 /// How long the cookies of a virtual user are kept.
@@ -191,6 +206,7 @@ impl Default for HttpDefaults {
     fn default() -> HttpDefaults {
         HttpDefaults {
             redirects: 10,
+            redirect_secrets: RedirectSecrets::Removed,
             user_agent: concat!("plimsoll/", env!("CARGO_PKG_VERSION")).to_owned(),
             bodies: Bodies::Kept,
             failures: Failures::Returned,

@@ -71,6 +71,11 @@ pub fn env_value(name: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<Str
     }
 }
 
+/// Whether a header of this name, in whatever case, is secret in every plan and script.
+pub fn is_secret_header_name(name: &str) -> bool {
+    HEADERS.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// The secrets of one workload.
 #[derive(Debug, Clone)]
 pub struct Redactor {

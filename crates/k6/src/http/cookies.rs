@@ -9,7 +9,18 @@ use super::{SetCookie, Url};
 use crate::js::Shared;
 
 /// The most cookies that a jar has; the one that was set first is removed for another.
-const MOST_COOKIES: usize = 3_000;
+const MOST_COOKIES: usize = 50;
+/// The longest cookie: its name, value, domain and path together.
+const MOST_COOKIE_BYTES: usize = 4_096;
+
+/// Who says where a request goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// The script.
+    ByScript,
+    /// A server: no cookie that was set under TLS is sent in cleartext.
+    ByRedirect,
+}
 
 /// The cookies of a virtual user, or those that a script keeps apart.
 #[derive(Debug, Default)]
@@ -29,12 +40,13 @@ struct StoredCookie {
     is_of_host: bool,
     path: String,
     secure: bool,
+    was_set_under_tls: bool,
     /// Milliseconds since 1970.
     ends_ms: Option<f64>,
 }
 
 impl StoredCookie {
-    fn is_for(&self, url: &Url, now_ms: f64) -> bool {
+    fn is_for(&self, url: &Url, sending: Sending, now_ms: f64) -> bool {
         let host = url.host();
         let is_of_domain = host == self.domain
             || !self.is_of_host && host.strip_suffix(&self.domain).is_some_and(|rest| rest.ends_with('.'));
@@ -45,12 +57,13 @@ impl StoredCookie {
         is_of_domain
             && is_below(url.path_alone())
             && (!self.secure || url.is_https() || url.is_loopback())
+            && (sending == Sending::ByScript || !self.was_set_under_tls || url.is_https())
             && self.ends_ms.is_none_or(|end| end > now_ms)
     }
 }
 
 impl CookieJar {
-    /// Set a cookie as a response for this URL does, or end it.
+    /// Set a cookie as a response for this URL does, or end it. One that is too long is left out.
     pub(crate) fn set(&self, url: &Url, cookie: SetCookie, now_ms: f64) {
         let host = url.host();
         let Some(domain) = domain(host, &cookie.domain) else { return };
@@ -68,7 +81,13 @@ impl CookieJar {
             value: cookie.value,
             is_quoted: cookie.is_quoted,
             secure: cookie.secure,
+            was_set_under_tls: url.is_https(),
         };
+        if stored.name.len() + stored.value.len() + stored.domain.len() + stored.path.len()
+            > MOST_COOKIE_BYTES
+        {
+            return;
+        }
         let all = &mut *self.0.borrow_mut();
         let is_same = |known: &StoredCookie| {
             known.name == stored.name && known.domain == stored.domain && known.path == stored.path
@@ -105,21 +124,23 @@ impl CookieJar {
 
     /// The names and values of the cookies that a request for this URL has: those of longer paths first.
     pub(crate) fn for_url(&self, url: &Url, now_ms: f64) -> Vec<(String, String)> {
-        self.selected(url, now_ms).into_iter().map(|cookie| (cookie.name, cookie.value)).collect()
+        let selected = self.selected(url, Sending::ByScript, now_ms).into_iter();
+        selected.map(|cookie| (cookie.name, cookie.value)).collect()
     }
 
     /// The same, as pairs of the header `Cookie`.
-    pub(crate) fn pairs(&self, url: &Url, now_ms: f64) -> Vec<String> {
+    pub(crate) fn pairs(&self, url: &Url, sending: Sending, now_ms: f64) -> Vec<String> {
         let pair = |cookie: StoredCookie| match cookie.is_quoted {
             true => format!("{}=\"{}\"", cookie.name, cookie.value),
             false => pair(&cookie.name, &cookie.value),
         };
-        self.selected(url, now_ms).into_iter().map(pair).collect()
+        self.selected(url, sending, now_ms).into_iter().map(pair).collect()
     }
 
-    fn selected(&self, url: &Url, now_ms: f64) -> Vec<StoredCookie> {
+    fn selected(&self, url: &Url, sending: Sending, now_ms: f64) -> Vec<StoredCookie> {
+        let jar = self.0.borrow();
         let mut selected: Vec<StoredCookie> =
-            self.0.borrow().iter().filter(|cookie| cookie.is_for(url, now_ms)).cloned().collect();
+            jar.iter().filter(|cookie| cookie.is_for(url, sending, now_ms)).cloned().collect();
         selected.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
         selected
     }
@@ -158,7 +179,7 @@ mod tests {
     use super::*;
 
     fn sent(jar: &CookieJar, url: &str) -> String {
-        jar.pairs(&Url::parse(url).unwrap(), 0.0).join("; ")
+        jar.pairs(&Url::parse(url).unwrap(), Sending::ByScript, 0.0).join("; ")
     }
 
     fn set(jar: &CookieJar, url: &str, line: &str) {
@@ -207,6 +228,31 @@ mod tests {
     }
 
     #[test]
+    fn a_redirect_to_cleartext_gets_no_cookie_that_was_set_under_tls() {
+        let jar = CookieJar::default();
+        set(&jar, "https://h/", "a=1");
+        set(&jar, "http://h/", "b=1");
+        let redirected =
+            |url: &str| jar.pairs(&Url::parse(url).unwrap(), Sending::ByRedirect, 0.0).join("; ");
+        assert_eq!((redirected("http://h/"), redirected("https://h/")), ("b=1".into(), "a=1; b=1".into()));
+        assert_eq!(sent(&jar, "http://h/"), "a=1; b=1");
+    }
+
+    #[test]
+    fn a_jar_has_as_many_and_as_long_cookies_as_stated() {
+        let jar = CookieJar::default();
+        for number in 0..1_000 {
+            set(&jar, "http://h/", &format!("c{number}={}", "x".repeat(4_000)));
+        }
+        set(&jar, "http://h/", &format!("long={}", "x".repeat(4_092)));
+        set(&jar, "http://h/", &format!("p=1; Path=/{}", "x".repeat(4_096)));
+        let pairs = sent(&jar, "http://h/");
+        assert!(pairs.starts_with("c950=x") && !pairs.contains("long="));
+        assert_eq!(pairs.split("; ").count(), 50);
+        assert_eq!(jar.0.borrow().len(), 50);
+    }
+
+    #[test]
     fn values_are_quoted_and_cleaned() {
         for (value, expected) in
             [("c d", "n=\"c d\""), ("x,y", "n=\"x,y\""), ("a;b", "n=ab"), ("\u{e4}", "n=")]
@@ -221,7 +267,7 @@ mod tests {
             let jar = CookieJar::default();
             if let Ok(url) = Url::parse(&format!("http://{host}/a/b")) {
                 set(&jar, &format!("http://{host}/a/b"), &line);
-                prop_assert!(jar.pairs(&url, 0.0).iter().all(|pair| pair.bytes().all(|byte| (b' '..0x7f).contains(&byte))));
+                prop_assert!(jar.pairs(&url, Sending::ByScript, 0.0).iter().all(|pair| pair.bytes().all(|byte| (b' '..0x7f).contains(&byte))));
             }
         }
     }

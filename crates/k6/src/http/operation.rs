@@ -9,8 +9,10 @@ use engine::exchange::{CompletedTimes, RequestDraft, Response};
 use evidence::{Instant, Outcome};
 
 use super::received_body::{MOST_BODY_BYTES, decoded};
-use super::{BodyForm, Failure, HttpRequest, HttpResponse, Timings, Url, answer_challenge};
+use super::redirect::Redirect;
+use super::{BodyForm, Failure, HttpRequest, HttpResponse, Sending, Timings, Withheld, answer_challenge};
 use crate::metrics::Tags;
+use crate::script::RedirectSecrets;
 
 /// A request under way.
 #[derive(Debug)]
@@ -23,8 +25,12 @@ pub(crate) struct HttpOperation {
     given_cookies: Option<String>,
     /// When the script asked for its current hop.
     pub(crate) due: Instant,
-    /// The header `Authorization` that answers a challenge.
+    /// The header `Authorization` that answers a challenge to the current hop.
     answer: Option<String>,
+    /// Whether a challenge was answered.
+    was_challenged: bool,
+    /// What other origins do not get; none where no redirect has led to one.
+    pub(crate) withheld: Option<Withheld>,
 }
 
 /// What follows when a hop has ended.
@@ -87,7 +93,15 @@ impl Tags for HopTags<'_> {
 impl HttpOperation {
     pub(crate) fn new(request: HttpRequest, due: Instant) -> HttpOperation {
         let given_cookies = request.header("cookie").map(str::to_owned);
-        HttpOperation { request: Rc::new(request), asked: None, given_cookies, due, answer: None }
+        HttpOperation {
+            request: Rc::new(request),
+            asked: None,
+            given_cookies,
+            due,
+            answer: None,
+            was_challenged: false,
+            withheld: None,
+        }
     }
 
     /// Draft the current hop, at so many milliseconds since 1970; `user_agent` is sent unless the script sets another.
@@ -120,7 +134,11 @@ impl HttpOperation {
     /// The cookies that the script gives, then those of the jar.
     fn set_cookies(&mut self, now_ms: f64) {
         let request = &self.request;
-        let mut of_jar = request.jar.pairs(&request.url, now_ms);
+        let sending = match request.redirect_secrets {
+            RedirectSecrets::Removed if self.asked.is_some() => Sending::ByRedirect,
+            _ => Sending::ByScript,
+        };
+        let mut of_jar = request.jar.pairs(&request.url, sending, now_ms);
         let name = |pair: &str| pair.split('=').next().unwrap_or_default().to_owned();
         of_jar.retain(|pair| !request.replaced_cookies.contains(&name(pair)));
         if of_jar.is_empty() && self.request.header("cookie") == self.given_cookies.as_deref() {
@@ -165,9 +183,9 @@ impl HttpOperation {
                 HttpResponse { timings: timings(end.times), body, ..self.refused(failure) }
             }
             Ok(body) => HttpResponse {
-                url: match self.answer {
-                    Some(_) => self.request.url.to_string(),
-                    None => self.request.url.shown(),
+                url: match self.was_challenged {
+                    true => self.request.url.to_string(),
+                    false => self.request.url.shown(),
                 },
                 status: end.response.status,
                 protocol: protocol(end.times.is_http2),
@@ -210,6 +228,7 @@ impl HttpOperation {
         if request.awaits_challenge(status) && self.answer.is_none() {
             let challenge = text(b"www-authenticate").unwrap_or_default();
             self.answer = answer_challenge(&request.method, &request.url, challenge);
+            self.was_challenged |= self.answer.is_some();
             return Ok(if self.answer.is_some() { Next::Hop } else { Next::None });
         }
         let is_redirect = request.redirects > 0 && matches!(status, 301 | 302 | 303 | 307 | 308);
@@ -221,38 +240,22 @@ impl HttpOperation {
 
     /// Make the request that a redirect leads to the current one.
     fn follow(&mut self, status: u16, location: &str) -> Result<Next, Failure> {
-        let url = self.request.url.join(location).map_err(|error| {
-            Failure::new(1000, format!("failed to parse Location header {location:?}: {error}"))
-        })?;
+        let redirect = Redirect::of(&self.request, status, location)?;
+        if redirect.hands_on_body(&self.request) {
+            self.withheld.get_or_insert_default().has_body = true;
+            return Ok(Next::None);
+        }
         let first = self.asked.get_or_insert_with(|| self.request.clone());
-        let host = first.url.host();
-        let is_below =
-            url.host().strip_suffix(host).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-        let is_referer_given = first.header("referer").is_some();
-        let request = Rc::make_mut(&mut self.request);
-        request.redirects -= 1;
-        if !is_below {
+        if !redirect.keeps_given_cookies(&first.url) {
             self.given_cookies = None;
-            request.remove_header("authorization");
-            request.remove_header("www-authenticate");
         }
-        if Url::is_absolute(location) {
-            request.remove_header("host");
+        // An answer is for the server that has asked.
+        self.answer = None;
+        let names = redirect.apply(Rc::make_mut(&mut self.request), first);
+        if !names.is_empty() {
+            self.withheld.get_or_insert_default().headers.extend(names);
         }
-        if !is_referer_given && (url.is_https() || !request.url.is_https()) {
-            request.set_header("Referer", request.url.to_string());
-        }
-        let keeps_method = matches!(status, 307 | 308) || matches!(&*request.method, "GET" | "HEAD");
-        if !keeps_method {
-            request.method = Cow::Borrowed("GET");
-            (request.body, request.coded_body) = (Vec::new(), None);
-            request.headers.retain(|(name, _)| !name.to_ascii_lowercase().starts_with("content-"));
-        }
-        request.url = Rc::new(url.into());
-        match request.refusal() {
-            Some(failure) => Err(failure),
-            None => Ok(Next::Hop),
-        }
+        self.request.refusal().map_or(Ok(Next::Hop), Err)
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::{BodyForm, CookieJar, DEFAULT_TIMEOUT, Expected, Failure, KnownUrl};
-use crate::script::Failures;
+use crate::script::{Failures, RedirectSecrets};
 
 /// How a request names its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +37,8 @@ pub(crate) struct HttpRequest {
     pub(crate) coded_body: Option<Vec<u8>>,
     pub(crate) timeout: Duration,
     pub(crate) redirects: u32,
+    /// What becomes of secrets when a redirect leads to another origin.
+    pub(crate) redirect_secrets: RedirectSecrets,
     /// What it is called instead of its URL.
     pub(crate) name: Option<String>,
     pub(crate) tags: Vec<(String, String)>,
@@ -61,6 +63,7 @@ impl HttpRequest {
             coded_body: None,
             timeout: DEFAULT_TIMEOUT,
             redirects: 0,
+            redirect_secrets: RedirectSecrets::default(),
             name: None,
             tags: Vec::new(),
             expected: Expected::default(),

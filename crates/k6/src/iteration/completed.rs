@@ -1,6 +1,7 @@
 //! Between scripts and the engine: what scripts ask for is passed on, what has ended is counted and noted for them.
 
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 
 use engine::exchange::{CompletedTimes, OperationName};
 use engine::iteration::{Context, Verdict};
@@ -9,9 +10,10 @@ use evidence::{Instant, Outcome};
 use super::{Completion, rejected};
 use crate::added_values::AddedValues;
 use crate::http::{
-    Expected, Failure, HopEnd, HopTags, HttpRequest, HttpResponse, NextHop, protocol, timings,
+    Expected, Failure, HopEnd, HopTags, HttpRequest, HttpResponse, NextHop, Withheld, protocol, timings,
 };
 use crate::metrics::Builtin;
+use crate::script::{Level, LogLine};
 use crate::vu::{AskedFor, Ended, Operation, OperationSlot, Vu};
 
 /// Pass on what the script asks for.
@@ -139,6 +141,7 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
         now_ms: vu.unix_ms(),
     };
     let next = operation.ended(&end);
+    warn_of_redirect(vu, operation.withheld.as_ref());
     if matches!(next, NextHop::Follow) && hop.awaits_challenge(completion.response.status) {
         // A challenge is no failure: the next hop answers it.
         Rc::make_mut(&mut hop).expected = Expected::Statuses(Rc::new([(401, 401)]));
@@ -163,6 +166,14 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
         }
     }
     verdict
+}
+
+/// Say once in a run that a redirect to another origin gets no secrets.
+fn warn_of_redirect(vu: &Vu, withheld: Option<&Withheld>) {
+    let Some(text) = withheld.and_then(Withheld::text) else { return };
+    if !vu.shared.script.0.has_warned_of_redirects.swap(true, Ordering::Relaxed) {
+        vu.log(LogLine { level: Level::Warning, text, fields: Vec::new() });
+    }
 }
 
 /// What the response is for the run's own counts. As in k6, checks have no part in it.

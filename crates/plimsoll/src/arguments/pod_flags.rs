@@ -76,6 +76,7 @@ impl ScriptArguments {
             ("insecure-skip-tls-verify", self.insecure_skip_tls_verify),
             ("no-connection-reuse", self.no_connection_reuse),
             ("no-vu-connection-reuse", self.no_vu_connection_reuse),
+            ("k6-redirects", self.k6_redirects),
             ("throw", self.throw),
             ("discard-response-bodies", self.discard_response_bodies),
             ("no-setup", self.no_setup),

@@ -68,6 +68,9 @@ pub(crate) struct ScriptArguments {
     /// How many redirects are followed
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_redirects: Option<i64>,
+    /// Send secret headers and bodies also to other origins that redirects lead to, as k6 does
+    #[arg(long)]
+    pub(crate) k6_redirects: bool,
     /// How many requests of a batch are in flight at once
     #[arg(long, value_name = "NUMBER")]
     pub(crate) batch: Option<i64>,

@@ -22,6 +22,8 @@ pub(super) struct ScriptInputs {
     /// Whether `__ENV` has them.
     pub(super) has_system_variables: bool,
     pub(super) files_under: Option<PathBuf>,
+    /// Whether redirects carry secrets to other origins.
+    pub(super) has_k6_redirects: bool,
     pub(super) import_cache: Option<PathBuf>,
     pub(super) config: Option<PathBuf>,
     pub(super) policy: Option<PathBuf>,
@@ -38,6 +40,7 @@ impl ScriptInputs {
             variables: std::env::vars().filter(|(name, _)| !own(name)).collect(),
             has_system_variables: arguments.include_system_env_vars != Some(false),
             files_under: files_under.map_err(Failure::usage)?,
+            has_k6_redirects: arguments.k6_redirects,
             import_cache: arguments.import_cache.clone().or_else(default_import_cache),
             config: arguments.config.clone(),
             policy: arguments.policy.clone(),

@@ -10,8 +10,8 @@ use k6::options::thresholds::{MetricThresholds, built_in_kind, compile};
 use k6::options::{Layer, Options, consolidate};
 use k6::outputs::{ValueFiles, ValueTarget};
 use k6::{
-    Bodies, CookieLife, Failures, HttpDefaults, LogSink, NetworkRules, RateLimit, RunSettings, Script,
-    ScriptBehaviour, ScriptScenario, ScriptSource,
+    Bodies, CookieLife, Failures, HttpDefaults, LogSink, NetworkRules, RateLimit, RedirectSecrets,
+    RunSettings, Script, ScriptBehaviour, ScriptScenario, ScriptSource,
 };
 use workload::LoadedPlan;
 use workload::{Files, Workload};
@@ -69,7 +69,7 @@ pub(super) fn load(
     let values = value_files(&value_targets, &script, (&options.options, &thresholds))?;
     let output = values.as_ref().map(ValueFiles::output);
     let rate_limit = options.options.rps().map(|rps| Arc::new(RateLimit::per_second(rps, processes)));
-    let settings = settings(&options.options, &thresholds);
+    let settings = settings(&options.options, &thresholds, &inputs);
     script.resolve(RunSettings { values: output, rate_limit, ..settings });
     let threshold_stop = ThresholdStop::default();
     Ok(LoadedScript {
@@ -86,7 +86,7 @@ pub(super) fn load(
 }
 
 /// What options say of how a script is run.
-fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
+fn settings(options: &Options, thresholds: &[MetricThresholds], inputs: &ScriptInputs) -> RunSettings {
     let defaults = HttpDefaults::default();
     let is_discarding = options.discard_response_bodies == Some(true);
     RunSettings {
@@ -94,6 +94,10 @@ fn settings(options: &Options, thresholds: &[MetricThresholds]) -> RunSettings {
         sub_metrics: sub_metrics(thresholds),
         http: HttpDefaults {
             redirects: options.max_redirects(),
+            redirect_secrets: match inputs.has_k6_redirects {
+                true => RedirectSecrets::Kept,
+                false => RedirectSecrets::Removed,
+            },
             user_agent: options.user_agent.clone().unwrap_or(defaults.user_agent),
             bodies: if is_discarding { Bodies::Discarded } else { Bodies::Kept },
             failures: if options.throw == Some(true) { Failures::Thrown } else { Failures::Returned },

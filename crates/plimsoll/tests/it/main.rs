@@ -38,6 +38,7 @@ mod k6_network;
 mod k6_nothing;
 mod k6_outputs;
 mod k6_parts;
+mod k6_redirects;
 mod k6_scripts;
 mod k6_teardown;
 mod k6_virtual_hosts;

@@ -47,6 +47,7 @@ pub(super) fn read(arguments: &Arguments<'_>) -> Result<HttpRequest, Refused> {
     let url = vu.shared.urls.borrow_mut().url(&url).map_err(|error| invalid(error.to_string()))?;
     let mut request = HttpRequest {
         redirects: defaults.redirects,
+        redirect_secrets: defaults.redirect_secrets,
         name,
         expected: vu.http.expected.borrow().clone(),
         form: if defaults.bodies == Bodies::Kept { BodyForm::Text } else { BodyForm::Discarded },
