@@ -79,6 +79,11 @@ impl BodyLease {
         !self.is_refused
     }
 
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Something else is kept from now on.
     pub(crate) fn renew(&mut self) {
         self.is_refused = false;

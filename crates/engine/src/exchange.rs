@@ -6,7 +6,8 @@ use evidence::exemplar::EXEMPLAR_BODY_BYTES;
 use evidence::{GrpcCode, Instant, Outcome};
 use wire::{HeaderView, Headers};
 
-use crate::body_budget::{BodyLease, UNCOUNTED_BYTES};
+use crate::body::Body;
+use crate::body_budget::BodyLease;
 use crate::index::{EndpointIndex, EndpointPhase, OriginIndex};
 use crate::tls_offer::{CipherSuite, TlsVersion, suite_name};
 
@@ -105,7 +106,7 @@ pub struct Response {
     /// How many of them are not kept, because those before them fill what is kept.
     pub left_out_headers: usize,
     /// The kept part of the body.
-    pub body: Vec<u8>,
+    pub body: Body,
     /// Bytes of the body in all; of a stream of messages, those of the last message.
     pub body_bytes: u64,
     /// How many messages of a stream were received.
@@ -177,16 +178,13 @@ impl Response {
         if !self.lease.covers(length) {
             return;
         }
-        if length > self.body.capacity().max(UNCOUNTED_BYTES) {
-            self.body.reserve_exact(length.next_power_of_two().min(keep) - self.body.len());
-        }
-        self.body.extend_from_slice(added);
+        self.body.extend(added, keep);
     }
 
     /// Frees what one long body took.
     pub(crate) fn shrink(&mut self) {
         self.body.clear();
-        self.body.shrink_to(UNCOUNTED_BYTES);
+        self.body.shorten();
         self.lease.end();
     }
 
@@ -371,4 +369,27 @@ pub(crate) struct Exchange {
     pub(crate) attempts: Attempts,
     /// None when no complete response was received.
     pub(crate) phases: Option<RequestPhases>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body_budget::{BodyBudget, UNCOUNTED_BYTES};
+
+    #[test]
+    fn a_body_has_space_for_no_more_than_its_lease_covers() {
+        let budget = BodyBudget::new(9 << 20);
+        let mut response = Response { lease: BodyLease::of(&budget), ..Response::default() };
+        for keep in [100, 70_000, 3 << 20, CHECKED_BODY_BYTES] {
+            response.clear();
+            for chunk in [1, 1_000, 64 << 10, 128 << 10].into_iter().cycle().take(200) {
+                response.add_body(&vec![b'x'; chunk], keep);
+                let (space, leased) = (response.body.capacity(), response.lease.bytes());
+                assert!(space <= leased.max(UNCOUNTED_BYTES), "{space} bytes of {leased}, {keep}");
+            }
+        }
+        assert!(response.cut_reason().is_some_and(|why| why.contains("9 MiB")));
+        response.shrink();
+        assert!(response.body.capacity() <= UNCOUNTED_BYTES && response.lease.bytes() == 0);
+    }
 }

@@ -84,8 +84,7 @@ impl Exemplars {
         // What checks needed of long bodies is not held until the tick closes.
         aside.draft.body.truncate(UNCOUNTED_BYTES);
         aside.draft.body.shrink_to(UNCOUNTED_BYTES);
-        aside.response.body.truncate(UNCOUNTED_BYTES);
-        aside.response.body.shrink_to(UNCOUNTED_BYTES);
+        aside.response.body.shorten();
         aside.response.lease.end();
         aside.exchange = *exchange;
         aside.detail.clear();

@@ -11,6 +11,7 @@
 mod absent;
 mod accounting;
 mod arrivals;
+pub mod body;
 mod body_budget;
 pub mod clock;
 pub mod control;

@@ -20,7 +20,7 @@ pub(super) fn decoded(step: &StepProgram, response: &Response) -> Option<Result<
         headers: response.headers.clone(),
         left_out_headers: response.left_out_headers,
         body_bytes: body.len() as u64,
-        body,
+        body: body.into(),
         ..Response::default()
     }))
 }

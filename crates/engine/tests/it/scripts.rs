@@ -324,7 +324,7 @@ fn a_grpc_server_met_while_running_is_called_with_the_settings_of_its_target() {
             Progress::WAITING
         }
         Event::Completed { response, .. } => {
-            assert_eq!((response.status, response.body.as_slice()), (200, b"\0\0\0\0\x02hi".as_slice()));
+            assert_eq!((response.status, &*response.body), (200, b"\0\0\0\0\x02hi".as_slice()));
             Progress::DONE
         }
         _ => Progress::DONE,

@@ -179,7 +179,7 @@ impl HttpOperation {
         NextHop::Done(Rc::new(match body {
             Err(failure) => {
                 let is_cut = end.transport.is_some() && end.response.status > 0;
-                let body = is_cut.then(|| end.response.body.clone());
+                let body = is_cut.then(|| end.response.body.to_vec());
                 HttpResponse { timings: timings(end.times), body, ..self.refused(failure) }
             }
             Ok(body) => HttpResponse {

@@ -21,11 +21,11 @@ pub(super) fn decoded(response: &Response, most: usize) -> Result<Vec<u8>, Failu
         return Err(too_long(why));
     }
     let Some(codings) = response.header(b"content-encoding").filter(|_| !response.body.is_empty()) else {
-        return Ok(response.body.clone());
+        return Ok(response.body.to_vec());
     };
     match wire::coding::decode(codings, &response.body, most) {
         Ok(decoded) => Ok(decoded),
-        Err(CodingError::Unknown(_)) => Ok(response.body.clone()),
+        Err(CodingError::Unknown(_)) => Ok(response.body.to_vec()),
         Err(error @ CodingError::TooLong(_)) => Err(too_long(error.to_string())),
         Err(error) => Err(Failure::of_body(1701, format!("error decompressing response body ({error})"))),
     }
@@ -39,7 +39,7 @@ mod tests {
 
     fn of(body: &[u8], coding: &[u8]) -> Response {
         let mut response = Response::default();
-        (response.body, response.body_bytes) = (body.to_vec(), body.len() as u64);
+        (response.body, response.body_bytes) = (body.to_vec().into(), body.len() as u64);
         response.headers.push(b"content-encoding", coding);
         response
     }
