@@ -82,7 +82,10 @@ pub(crate) struct EndedOperation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repetition {
     Forbidden,
+    /// Once.
     Allowed,
+    /// On another connection: the peer has ended this one without processing the request.
+    Elsewhere,
     /// No connection has carried it yet.
     Unsent,
 }

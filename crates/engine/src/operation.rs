@@ -100,8 +100,10 @@ pub(crate) struct Operation {
     pub(crate) place: OperationPlace,
     /// How long it waited because no connection could take it.
     pub(crate) held_back: Option<HeldBack>,
-    /// Whether it was sent again because the peer did not process it.
-    pub(crate) is_retried: bool,
+    /// How often it was sent again because the peer had ended its connection without processing it.
+    pub(crate) moves: u8,
+    /// Whether it was sent again for another reason.
+    pub(crate) is_repeated: bool,
     /// Why its iteration could not draft it, or a further message of it.
     pub(crate) unsendable: Option<String>,
     /// Why it could not be put on the wire, or why its connection was lost or could not be opened.
@@ -139,7 +141,8 @@ impl Operation {
             sent_on: None,
             place: OperationPlace::Nowhere,
             held_back: None,
-            is_retried: false,
+            moves: 0,
+            is_repeated: false,
             unsendable: None,
             transport_error: None,
             is_lost_in_flight: false,
@@ -223,7 +226,7 @@ impl Operation {
             first_message_ns: self.response.first_message.map(|first| since(due, first)),
             messages: MessageCounts { received: self.response.messages, sent: self.draft.messages },
             held_back: self.held_back,
-            attempts: if self.is_retried { Attempts::SentAgain } else { Attempts::One },
+            attempts: if self.is_repeated || self.moves > 0 { Attempts::SentAgain } else { Attempts::One },
             phases: self.phases(now).filter(|_| outcome.is_answer()),
         }
     }
@@ -292,7 +295,8 @@ impl Operation {
         self.sent_on = None;
         self.place = OperationPlace::Nowhere;
         self.held_back = None;
-        self.is_retried = false;
+        self.moves = 0;
+        self.is_repeated = false;
         self.unsendable = None;
         self.transport_error = None;
         self.is_lost_in_flight = false;

@@ -2,7 +2,7 @@
 
 use evidence::{Instant, Outcome};
 use wire::h1::RecentHead;
-use wire::{Event, Events, Processing, RequestBytes, Token};
+use wire::{Event, Events, Processing, RequestBytes, Token, WireError};
 
 use super::{EndedOperation, Repetition};
 use crate::exchange::BodyReading;
@@ -81,8 +81,9 @@ impl Events for ResponseSink<'_> {
             }
             Event::Done { token, bytes } => self.end(EndedOperation::new(OperationToken(token), None), bytes),
             Event::Failed { request, error } => {
-                let repetition = match request.processing {
-                    Processing::Refused => Repetition::Allowed,
+                let repetition = match (request.processing, error) {
+                    (Processing::Refused, WireError::GoAway(_)) => Repetition::Elsewhere,
+                    (Processing::Refused, _) => Repetition::Allowed,
                     _ => Repetition::Forbidden,
                 };
                 let (operation, transport) = (OperationToken(request.token), Some(error.outcome()));

@@ -34,8 +34,8 @@ pub(crate) enum Manner {
     Together { count: usize, most: u8 },
     /// Refuse each as unprocessed.
     Refuse,
-    /// On the first connection: leave, and say that nothing was processed. Answer those on others.
-    LeaveAtFirst,
+    /// On so many connections, the first ones: leave, and say that nothing was processed. Answer those on others.
+    Leaves(usize),
     /// On the first connection, read nothing and answer nothing. Answer requests on others.
     DeafAtFirst,
     /// A gRPC server. On the first connection, hold calls until there are `held`; then leave, say that the first
@@ -212,8 +212,8 @@ impl Connection {
                 set_socket_linger(stream, Some(Duration::ZERO))?;
                 Err(io::ErrorKind::ConnectionReset.into())
             }
-            Manner::LeaveAtFirst if self.number == 1 => stream.write_all(&frame(GOAWAY, 0, 0, &[0; 8])),
-            Manner::GoesAtSecond | Manner::LeaveAtFirst | Manner::DeafAtFirst | Manner::DeafUntilSecond => {
+            Manner::Leaves(first) if self.number <= first => stream.write_all(&frame(GOAWAY, 0, 0, &[0; 8])),
+            Manner::GoesAtSecond | Manner::Leaves(_) | Manner::DeafAtFirst | Manner::DeafUntilSecond => {
                 stream.write_all(&answer(id))
             }
         }

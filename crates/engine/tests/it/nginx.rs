@@ -1,14 +1,18 @@
 //! A third-party server: nginx over HTTP/1.1 and HTTP/2, in cleartext, under TLS and over a Unix socket.
 
+use std::cell::RefCell;
+use std::fs;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use evidence::{Metric, Outcome};
 use peers::nginx::{LARGE_BYTES, Nginx};
+use peers::poll;
 use testbed::{Authority, Validity};
-use workload::{Connecting, HttpVersion, Step};
+use workload::{Connecting, Executor, HttpVersion, Step};
 
 use crate::accounting::Accounting;
-use crate::drive::drive;
+use crate::drive::{HANG, drive};
 use crate::plan::{Plan, Tuned, WEB, at_rate, get, ms, request, scenario, sequence};
 
 const COUNT: u64 = 10;
@@ -59,4 +63,33 @@ fn nginx_works_over_every_protocol() {
     check(nginx.tls_port(), Some(&ca), |c| c.http = HttpVersion::Http1);
     let socket = nginx.socket().to_str().unwrap().to_owned();
     check(1, None, |c| c.unix = Some(socket));
+}
+
+#[test]
+fn each_request_to_a_server_that_ends_connections_after_two_requests_is_answered_and_processed_once() {
+    const ITERATIONS: u64 = 400;
+    let folder = RefCell::new(PathBuf::new());
+    let nginx = Nginx::start_configured(|its_folder, ports| {
+        *folder.borrow_mut() = its_folder.to_owned();
+        format!(
+            "pid nginx.pid;\nevents {{}}\nhttp {{\n  access_log access.log;\n  keepalive_requests 2;\n  \
+             server {{ listen 127.0.0.1:{}; listen 127.0.0.1:{} http2; listen 127.0.0.1:{}; \
+             location / {{ return 200 \"hello\"; }} }}\n}}\n",
+            ports[0], ports[1], ports[2]
+        )
+    });
+    let nginx = nginx.unwrap();
+    let plan = Plan::of(([127, 0, 0, 1], nginx.h2c_port()).into());
+    let plan = plan.connecting(WEB, |c| (c.http, c.connections) = (HttpVersion::Http2, Some(1)));
+    let executor = Executor::SharedIterations { vus: 8, iterations: ITERATIONS, max_duration: ms(600_000) };
+    let step = request("POST", "step", "/").within(ms(60_000));
+    let ran = drive(plan.scenario(scenario("s", executor, sequence([step]))).compile());
+    let run = ran.assert_sound();
+    assert_eq!(run.outcomes("step"), [(Outcome::Ok, ITERATIONS)].into());
+    assert!(run.all(Metric::Retried) > 0);
+    // The server writes its log after its response.
+    let log = folder.borrow().join("access.log");
+    let logged = || fs::read_to_string(&log).unwrap_or_default().lines().count() as u64;
+    assert!(poll::until(HANG, || logged() >= ITERATIONS));
+    assert_eq!(logged(), ITERATIONS);
 }

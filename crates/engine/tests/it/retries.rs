@@ -1,4 +1,4 @@
-//! Requests that the peer did not process are sent again, once, and counted.
+//! Requests that the peer did not process are sent again, and counted.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use engine::iteration::{Context, Event, Progress};
-use evidence::{Metric, Outcome};
+use evidence::{Metric, Outcome, Run as _};
 use workload::{Executor, Flow, HttpVersion, Retry, Reuse};
 
 use crate::accounting::Accounting;
@@ -31,20 +31,39 @@ fn http2(peer: &Peer, retry: Retry) -> Plan {
 
 #[test]
 fn streams_that_the_peer_refuses_or_leaves_unprocessed_are_sent_again_whatever_their_method() {
-    let peer = Peer::start(Manner::LeaveAtFirst);
+    let peer = Peer::start(Manner::Leaves(1));
     let ran = ten(http2(&peer, Retry::Unprocessed), "POST");
     assert_eq!(ran.run.outcomes("step"), [(Outcome::Ok, 10)].into());
     assert_eq!((ran.run.all(Metric::Retried), ran.run.all(Metric::Requests)), (1, 10));
     assert_eq!(peer.seen(|seen| (seen.requests, seen.connections)), (11, 2));
 
-    let peer = Peer::start(Manner::LeaveAtFirst);
+    let peer = Peer::start(Manner::Leaves(1));
     let ran = ten(http2(&peer, Retry::Never), "POST");
     assert_eq!(ran.run.outcomes("step"), [(Outcome::Ok, 9), (Outcome::Reset, 1)].into());
     assert_eq!(ran.run.all(Metric::Retried), 0);
 }
 
 #[test]
-fn a_request_is_sent_again_only_once() {
+fn a_request_is_sent_on_further_connections_while_the_peer_leaves_each_without_processing_it() {
+    let peer = Peer::start(Manner::Leaves(6));
+    let ran = ten(http2(&peer, Retry::Unprocessed), "POST");
+    assert_eq!(ran.run.outcomes("step"), [(Outcome::Ok, 10)].into());
+    assert_eq!((ran.run.all(Metric::Retried), ran.run.all(Metric::Requests)), (1, 10));
+    assert_eq!(peer.seen(|seen| (seen.requests, seen.connections)), (16, 7));
+
+    let peer = Peer::start(Manner::Leaves(usize::MAX));
+    let ran = ten(http2(&peer, Retry::Unprocessed), "POST");
+    assert_eq!(ran.run.outcomes("step"), [(Outcome::Reset, 10)].into());
+    assert_eq!(peer.seen(|seen| seen.requests), 70);
+    let details: Vec<_> = ran.run.exemplars().unwrap().into_iter().map(|exemplar| exemplar.detail).collect();
+    assert!(
+        details.iter().all(|why| why.starts_with("the server ended 7 connections in a row")),
+        "{details:?}"
+    );
+}
+
+#[test]
+fn a_request_that_the_peer_refuses_on_a_connection_that_continues_is_sent_again_only_once() {
     let peer = Peer::start(Manner::Refuse);
     let ran = ten(http2(&peer, Retry::Unprocessed), "GET");
     assert_eq!(ran.run.outcomes("step"), [(Outcome::Reset, 10)].into());
