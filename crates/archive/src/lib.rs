@@ -16,6 +16,7 @@ mod header;
 mod instances;
 mod judgements;
 mod load;
+mod metric_values;
 mod metrics;
 mod observed;
 mod open;

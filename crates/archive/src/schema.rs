@@ -115,18 +115,19 @@ pub const TABLES: [(&str, &str); 17] = [
     (
         "metric_values",
         "CREATE TABLE metric_values (
-  metric INTEGER NOT NULL,
-  second INTEGER NOT NULL,
+  place INTEGER PRIMARY KEY,
+  metric INTEGER NOT NULL GENERATED ALWAYS AS (place & 1048575) VIRTUAL,
+  second INTEGER NOT NULL GENERATED ALWAYS AS (place >> 20) VIRTUAL,
+  seconds INTEGER NOT NULL,
   count INTEGER NOT NULL,
   nonzero INTEGER NOT NULL,
   sum REAL NOT NULL,
   min REAL NOT NULL,
   max REAL NOT NULL,
-  last REAL NOT NULL,
-  last_at_ns INTEGER NOT NULL,
-  buckets TEXT,
-  PRIMARY KEY (metric, second)
-) STRICT, WITHOUT ROWID",
+  last REAL,
+  last_at_ns INTEGER,
+  buckets BLOB
+) STRICT",
     ),
     (
         "series",
@@ -253,6 +254,28 @@ const SINCE_INSTANCES: u32 = 3;
 /// The version from which on metrics have a phase.
 const SINCE_METRIC_PHASES: u32 = 4;
 
+/// The version from which on rows of `metric_values` are numbered by metric and second.
+const SINCE_METRIC_ROW_NUMBERS: u32 = 7;
+
+/// The statement, the order and the columns of `metric_values` as files of earlier versions have them.
+const EARLIER_METRIC_VALUES: [&str; 3] = [
+    "CREATE TABLE metric_values (
+  metric INTEGER NOT NULL,
+  second INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  nonzero INTEGER NOT NULL,
+  sum REAL NOT NULL,
+  min REAL NOT NULL,
+  max REAL NOT NULL,
+  last REAL NOT NULL,
+  last_at_ns INTEGER NOT NULL,
+  buckets TEXT,
+  PRIMARY KEY (metric, second)
+) STRICT, WITHOUT ROWID",
+    "metric, second",
+    "metric, second, count, nonzero, sum, min, max, last, last_at_ns, buckets",
+];
+
 /// Whether files of `version` have `table`.
 pub(crate) fn has(version: u32, table: &str) -> bool {
     LATER_TABLES.iter().all(|(later, since)| *later != table || version >= *since)
@@ -268,12 +291,26 @@ pub(crate) fn has_metric_phases(version: u32) -> bool {
     version >= SINCE_METRIC_PHASES
 }
 
+/// Whether rows of `metric_values` in files of `version` are numbered by metric and second.
+pub(crate) fn numbers_metric_rows(version: u32) -> bool {
+    version >= SINCE_METRIC_ROW_NUMBERS
+}
+
 /// A statement, or a list of columns, as files of `version` have it. Earlier ones lack the column `instance`, or the `phase`
 /// of `metrics`, which was always the last one, and `ticks` had the number of a loop instead.
 pub(crate) fn as_of(version: u32, table: &str, text: &str) -> String {
     match table {
         "metrics" if !has_metric_phases(version) => {
             text.replace(",\n  phase TEXT NOT NULL", "").replace(", phase", "")
+        }
+        "metric_values" if !numbers_metric_rows(version) => {
+            let [statement, order, columns] = EARLIER_METRIC_VALUES;
+            let earlier = match text {
+                "place" => order,
+                _ if text.starts_with("CREATE") => statement,
+                _ => columns,
+            };
+            earlier.to_owned()
         }
         _ if names_instances(version) => text.to_owned(),
         "ticks" => text.replace("instance", "loop"),
@@ -296,11 +333,7 @@ pub const DIGEST_TABLES: [(&str, &str, &str); 15] = [
     ("histograms", "key, second", "key, second, count, v2"),
     ("counts", "key, second", "key, second, value"),
     ("metrics", "metric", "metric, kind, name, tags, phase"),
-    (
-        "metric_values",
-        "metric, second",
-        "metric, second, count, nonzero, sum, min, max, last, last_at_ns, buckets",
-    ),
+    ("metric_values", "place", "place, seconds, count, nonzero, sum, min, max, last, last_at_ns, buckets"),
     ("series", "series", "series, name, target, unit, part, instance"),
     ("samples", "series, at_ns", "series, at_ns, value"),
     (

@@ -13,6 +13,7 @@ use rusqlite::{Connection, params};
 use crate::error::{ArchiveError, Fault, READ};
 use crate::instances::Instances;
 use crate::judgements::{self, Judged};
+use crate::metric_values::MetricRows;
 use crate::open;
 use crate::readable::Readable;
 use crate::schema::{CountLimits, MAX_A_SECOND, count_limits};
@@ -28,6 +29,7 @@ pub struct Stored {
     recorded: Duration,
     keys: Vec<(KeyId, Key)>,
     metrics: Vec<(MetricId, MetricKey)>,
+    metric_rows: MetricRows,
     series: Vec<SeriesKey>,
     series_numbers: HashMap<SeriesKey, i64>,
     digest: Option<String>,
@@ -75,6 +77,7 @@ impl Stored {
             recorded: load::recorded(&connection, seconds)?,
             keys: load::keys(&connection, &instances)?,
             metrics: metrics::all(&connection)?,
+            metric_rows: MetricRows::default(),
             series: series.iter().map(|(key, _)| key.clone()).collect(),
             series_numbers: series.into_iter().collect(),
             digest: load::sealed_digest(&connection)?,
@@ -227,15 +230,15 @@ impl Run for Stored {
     }
 
     fn metric(&self, metric: MetricId, window: Seconds) -> Result<MetricSums, ReadError> {
-        self.ask(|connection| metrics::of_window(connection, metric, &window))
+        self.ask(|connection| self.metric_rows.sum(connection, metric, &window))
     }
 
-    fn metric_by_second(
+    fn metric_intervals(
         &self,
         metric: MetricId,
         window: Seconds,
-    ) -> Result<Vec<(u32, MetricSums)>, ReadError> {
-        self.ask(|connection| metrics::by_second(connection, metric, &window))
+    ) -> Result<Vec<(Seconds, MetricSums)>, ReadError> {
+        self.ask(|connection| self.metric_rows.intervals(connection, metric, &window))
     }
 
     fn series(&self) -> &[SeriesKey] {

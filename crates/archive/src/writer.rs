@@ -256,8 +256,12 @@ impl Writer {
 
     fn put_state(&mut self, tick: &Tick) -> Result<(), Fault> {
         let instance = self.instances.number_of(&self.connection, tick.instance)?;
-        let mut insert =
-            self.connection.prepare_cached("INSERT OR REPLACE INTO ticks VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        // Two ticks may be of one second where a worker's clock drifts.
+        let mut insert = self.connection.prepare_cached(
+            "INSERT INTO ticks VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET
+             covered_ns = covered_ns + excluded.covered_ns, in_flight = excluded.in_flight,
+             folded = folded + excluded.folded",
+        )?;
         insert.execute(params![
             instance,
             tick.second,
@@ -268,8 +272,9 @@ impl Writer {
         Ok(())
     }
 
-    fn commit(&self) -> Result<(), Fault> {
+    fn commit(&mut self) -> Result<(), Fault> {
         if !self.connection.is_autocommit() {
+            self.metrics.write(&self.connection)?;
             self.connection.execute_batch("COMMIT")?;
         }
         Ok(())

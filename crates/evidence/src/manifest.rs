@@ -8,7 +8,7 @@ use crate::instance::Instance;
 use crate::unknown::UnknownRecords;
 
 /// The version of the archive's tables and of the manifest; readers refuse newer ones.
-pub const SCHEMA_VERSION: u32 = 6;
+pub const SCHEMA_VERSION: u32 = 7;
 
 /// Written when the archive is begun; nothing in it changes later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

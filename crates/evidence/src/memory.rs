@@ -256,13 +256,13 @@ impl Run for MemoryRun {
         Ok(merged)
     }
 
-    fn metric_by_second(
+    fn metric_intervals(
         &self,
         metric: MetricId,
         window: Seconds,
-    ) -> Result<Vec<(u32, MetricSums)>, ReadError> {
+    ) -> Result<Vec<(Seconds, MetricSums)>, ReadError> {
         let range = self.metric_values.range((metric, window.start)..(metric, window.end));
-        Ok(range.map(|((_, second), sums)| (*second, sums.clone())).collect())
+        Ok(range.map(|((_, second), sums)| (*second..*second + 1, sums.clone())).collect())
     }
 
     fn series(&self) -> &[SeriesKey] {

@@ -4,15 +4,20 @@
 //! trends exactly, sums as far as adding `f64` is exact.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::key::Name;
 use crate::time::Instant;
+
+mod buckets;
+
+pub use buckets::{BrokenBuckets, Buckets};
+
+use buckets::middle_of;
 
 /// How the values of a metric are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -137,7 +142,7 @@ pub struct MetricSums {
     pub min: f64,
     /// The highest; 0 without any.
     pub max: f64,
-    /// The last one; 0 without any.
+    /// The last one, of a gauge: several may be added at one instant, in an order that only their loop knows. 0 without any.
     pub last: f64,
     /// When it was added.
     pub last_at: Instant,
@@ -154,10 +159,10 @@ impl MetricSums {
         self.count += 1;
         self.nonzero += u64::from(value != 0.0);
         self.sum = (self.sum + value).clamp(f64::MIN, f64::MAX);
-        // Several values may be added at one instant, in an order that only their loop knows.
-        (self.last, self.last_at) = (value, at);
-        if kind == MetricKind::Trend {
-            self.buckets.add(value);
+        match kind {
+            MetricKind::Gauge => (self.last, self.last_at) = (value, at),
+            MetricKind::Trend => self.buckets.add(value),
+            MetricKind::Counter | MetricKind::Rate => {}
         }
     }
 
@@ -179,6 +184,13 @@ impl MetricSums {
         self.buckets.merge(&other.buckets);
     }
 
+    /// Forget every value, but keep the memory of the distribution.
+    pub fn clear(&mut self) {
+        let mut buckets = std::mem::take(&mut self.buckets);
+        buckets.clear();
+        *self = MetricSums { buckets, ..MetricSums::default() };
+    }
+
     /// The `q`-quantile (0 to 1) of a trend, within [`Buckets::RELATIVE_ERROR`] of a value that was added; none without any.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
@@ -189,120 +201,6 @@ impl MetricSums {
         });
         bucket.map(|(bucket, _)| middle_of(bucket).clamp(self.min, self.max))
     }
-}
-
-/// A distribution of finite values of any size and sign: each power of two is divided into 1,024 equal buckets, as
-/// HdrHistogram does with whole numbers (also Hartmann and Schlossnagle, "Circllhist", arXiv:2001.06561). Counts by bucket are
-/// merged exactly.
-///
-/// The bucket of a positive value is the first 22 bits of its IEEE 754 form: sign, exponent and 10 bits of the fraction. That of
-/// a negative one is −1 − the bucket of its magnitude.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Buckets {
-    /// Count of bucket 0, where most values of some metrics are: the times of connecting over a kept connection.
-    zeros: u64,
-    others: HashMap<i32, u64, BuildHasherDefault<BucketHasher>>,
-}
-
-/// Bits of a value that its bucket ignores.
-const IGNORED_BITS: u32 = 42;
-/// The bucket of the largest finite value.
-const LAST_BUCKET: i32 = (f64::MAX.to_bits() >> IGNORED_BITS) as i32;
-
-impl Buckets {
-    /// A value read from a bucket differs from the one that was added by at most this share of it, unless that is smaller than
-    /// 10⁻³⁰⁷.
-    pub const RELATIVE_ERROR: f64 = 0.0005;
-
-    /// Count one value.
-    pub fn add(&mut self, value: f64) {
-        *self.count_of(bucket_of(value)) += 1;
-    }
-
-    /// Add every value of `other`.
-    pub fn merge(&mut self, other: &Buckets) {
-        self.zeros += other.zeros;
-        for (bucket, count) in &other.others {
-            *self.count_of(*bucket) += count;
-        }
-    }
-
-    fn count_of(&mut self, bucket: i32) -> &mut u64 {
-        if bucket == 0 { &mut self.zeros } else { self.others.entry(bucket).or_default() }
-    }
-
-    /// Every bucket with its count, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (i32, u64)> + use<> {
-        let zeros = Some((0, self.zeros)).filter(|(_, count)| *count > 0);
-        let others = self.others.iter().map(|(bucket, count)| (*bucket, *count));
-        let mut counts: Vec<(i32, u64)> = others.chain(zeros).collect();
-        counts.sort_unstable();
-        counts.into_iter()
-    }
-
-    /// The lowest and the highest value of every bucket with its count, ascending.
-    pub fn ranges(&self) -> impl Iterator<Item = (f64, f64, u64)> + use<> {
-        self.iter().map(|(bucket, count)| {
-            let (low, high) = range_of(bucket);
-            (low, high, count)
-        })
-    }
-
-    /// The distribution of these buckets and counts; none where a bucket is that of no finite value or is there twice.
-    pub fn of(counts: impl IntoIterator<Item = (i32, u64)>) -> Option<Buckets> {
-        let mut buckets = Buckets::default();
-        for (bucket, count) in counts {
-            let is_one = (-1 - LAST_BUCKET..=LAST_BUCKET).contains(&bucket) && count > 0;
-            if !is_one || std::mem::replace(buckets.count_of(bucket), count) > 0 {
-                return None;
-            }
-        }
-        Some(buckets)
-    }
-}
-
-/// Numbers of buckets are spread by one multiplication: a value is added for each part of each request.
-#[derive(Debug, Default)]
-pub struct BucketHasher(u64);
-
-impl Hasher for BucketHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(ODD);
-        }
-    }
-
-    fn write_i32(&mut self, bucket: i32) {
-        self.0 = u64::from(bucket.cast_unsigned()).wrapping_mul(ODD);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-/// 2⁶⁴ divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, section 6.4).
-const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
-
-fn bucket_of(value: f64) -> i32 {
-    let magnitude = (value.abs().to_bits() >> IGNORED_BITS) as i32;
-    if value < 0.0 { -1 - magnitude } else { magnitude }
-}
-
-fn range_of(bucket: i32) -> (f64, f64) {
-    let magnitude = if bucket < 0 { -1 - bucket } else { bucket } as u64;
-    let nearest = f64::from_bits(magnitude << IGNORED_BITS);
-    let farthest = f64::from_bits(((magnitude + 1) << IGNORED_BITS) - 1);
-    if bucket < 0 { (-farthest, -nearest) } else { (nearest, farthest) }
-}
-
-fn middle_of(bucket: i32) -> f64 {
-    // Of what is that small nearly all is 0.
-    if bucket == 0 {
-        return 0.0;
-    }
-    let (lowest, highest) = range_of(bucket);
-    lowest + (highest - lowest) / 2.0
 }
 
 /// What one loop added to its metrics since they were handed over last.
@@ -333,16 +231,23 @@ impl MetricTick {
         &mut self.sums[index]
     }
 
+    /// Say of each gauge's last value that it was added when `corrected` says.
+    pub(crate) fn correct_instants(&mut self, corrected: impl Fn(Instant) -> Instant) {
+        for sums in self.sums.iter_mut().filter(|sums| sums.last_at > Instant::EPOCH) {
+            sums.last_at = corrected(sums.last_at);
+        }
+    }
+
     /// What was added, by metric, in the order of their numbers.
     pub fn sums(&self) -> Vec<(MetricId, &MetricSums)> {
         let numbered = self.sums.iter().enumerate().filter(|(_, sums)| sums.count > 0);
         numbered.map(|(index, sums)| (MetricId(index as u32), sums)).collect()
     }
 
-    /// Forget everything.
+    /// Forget everything, but keep the memory for what is added next.
     pub fn clear(&mut self) {
         self.new.clear();
-        self.sums.clear();
+        self.sums.iter_mut().filter(|sums| sums.count > 0).for_each(MetricSums::clear);
     }
 }
 

@@ -90,21 +90,22 @@ pub trait Run {
     /// Every metric of scripts, with its number in this run.
     fn metrics(&self) -> &[(MetricId, MetricKey)];
 
-    /// What was added to a metric of scripts in `window`.
+    /// What was added to a metric of scripts in the intervals that begin in `window`, see [`Run::metric_intervals`].
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
     fn metric(&self, metric: MetricId, window: Seconds) -> Result<MetricSums, ReadError>;
 
-    /// What was added to a metric of scripts in each second of `window` that has any, ascending.
+    /// What was added to a metric of scripts in each interval that has any and begins in `window`, ascending: in each second,
+    /// or where the evidence is coarser in each few seconds.
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    fn metric_by_second(
+    fn metric_intervals(
         &self,
         metric: MetricId,
         window: Seconds,
-    ) -> Result<Vec<(u32, MetricSums)>, ReadError>;
+    ) -> Result<Vec<(Seconds, MetricSums)>, ReadError>;
 
     /// Every series that was observed.
     fn series(&self) -> &[SeriesKey];

@@ -55,7 +55,7 @@ fn every_table_and_column_is_described() {
         let heading = format!("\n### `{table}`\n");
         let (_, section) = DOCS.split_once(&heading).unwrap_or_else(|| panic!("{table} is not described"));
         let section = section.split("\n### ").next().unwrap();
-        let mut columns = connection.prepare("SELECT name FROM pragma_table_info(?1)").unwrap();
+        let mut columns = connection.prepare("SELECT name FROM pragma_table_xinfo(?1)").unwrap();
         for column in columns.query_map([table], |row| row.get::<_, String>(0)).unwrap() {
             let column = column.unwrap();
             assert!(section.contains(&format!("| `{column}` |")), "{table}.{column} is not described");

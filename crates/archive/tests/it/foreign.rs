@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use archive::{ArchiveError, Overwrite, Stored, Writer, append_judgement};
-use evidence::metric::MetricKey;
+use evidence::metric::{MetricKey, MetricKind, MetricSums};
 use evidence::run::select;
-use evidence::{Instance, Metric, Provenance, Run, SeriesKey};
+use evidence::{Instance, Instant, Metric, Provenance, Run, SeriesKey};
 use rusqlite::Connection;
 
 use crate::sample::{manifest, write_sealed};
@@ -54,10 +54,10 @@ fn a_newer_schema_is_refused_by_its_number() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.plimsoll");
     write_sealed(&path, 1);
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 7).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 8).unwrap();
     assert_eq!(
         message(&path, &folder),
-        "run.plimsoll has schema version 7, and this version of plimsoll reads up to 6: use a newer plimsoll"
+        "run.plimsoll has schema version 8, and this version of plimsoll reads up to 7: use a newer plimsoll"
     );
 }
 
@@ -145,6 +145,57 @@ fn a_folder_that_is_not_there_is_named() {
     assert!(error.starts_with("cannot create ") && error.contains("/no/run.plimsoll"), "{error}");
 }
 
+/// Makes the values of metrics what version 6 wrote: buckets are text, by the first 22 bits of 3 and of 0.25 as numbers.
+const AS_VERSION_6: &str =
+    "CREATE TEMP TABLE earlier AS SELECT metric, second, count, nonzero, sum, min, max,
+  coalesce(last, max) AS last, coalesce(last_at_ns, second * 1000000000) AS last_at_ns,
+  iif(buckets IS NULL, NULL, '[[-1049089,1],[1045504,1]]') AS buckets FROM metric_values;
+DROP TABLE metric_values;
+CREATE TABLE metric_values (
+  metric INTEGER NOT NULL,
+  second INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  nonzero INTEGER NOT NULL,
+  sum REAL NOT NULL,
+  min REAL NOT NULL,
+  max REAL NOT NULL,
+  last REAL NOT NULL,
+  last_at_ns INTEGER NOT NULL,
+  buckets TEXT,
+  PRIMARY KEY (metric, second)
+) STRICT, WITHOUT ROWID;
+INSERT INTO metric_values SELECT * FROM earlier;
+PRAGMA user_version = 6";
+
+#[test]
+fn the_values_of_metrics_in_a_file_of_version_6_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.plimsoll");
+    write_sealed(&path, 3);
+    let read = || {
+        let run = Stored::open(&path).unwrap();
+        let of_each = run.metrics().iter().map(|(id, key)| {
+            let last = |sums: MetricSums| match key.kind {
+                MetricKind::Gauge => sums,
+                _ => MetricSums { last: 0.0, last_at: Instant::EPOCH, ..sums },
+            };
+            let seconds = run.metric_intervals(*id, 1..3).unwrap().into_iter();
+            let seconds: Vec<_> = seconds.map(|(seconds, sums)| (seconds, last(sums))).collect();
+            (last(run.metric(*id, run.whole()).unwrap()), seconds)
+        });
+        of_each.collect::<Vec<_>>()
+    };
+    let before = read();
+    assert_eq!(
+        before.iter().map(|(all, seconds)| (all.count, seconds.len())).collect::<Vec<_>>(),
+        [(6, 2); 4]
+    );
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(AS_VERSION_6).unwrap();
+    drop(connection);
+    assert_eq!(read(), before);
+}
+
 /// Makes the metrics of a file what version 3 wrote.
 const AS_VERSION_3: &str = "CREATE TEMP TABLE copied AS SELECT metric, kind, name, tags FROM metrics;
 DROP TABLE metrics;
@@ -165,6 +216,7 @@ fn the_metrics_of_a_file_of_version_3_have_no_phase() {
     let metrics = Stored::open(&path).unwrap().metrics().to_vec();
     assert!(!metrics.is_empty() && metrics.iter().all(|(_, key)| &*key.phase == "steady"));
     let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(AS_VERSION_6).unwrap();
     connection.execute_batch(AS_VERSION_3).unwrap();
     drop(connection);
     let run = Stored::open(&path).unwrap();

@@ -8,6 +8,7 @@ mod docs;
 mod foreign;
 mod forged;
 mod full_disk;
+mod growth;
 mod hostile;
 mod judgements;
 mod killed;

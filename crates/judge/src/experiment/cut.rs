@@ -145,12 +145,12 @@ impl Run for CutRun<'_> {
         self.run.metric(metric, window)
     }
 
-    fn metric_by_second(
+    fn metric_intervals(
         &self,
         metric: MetricId,
         window: Seconds,
-    ) -> Result<Vec<(u32, MetricSums)>, ReadError> {
-        self.run.metric_by_second(metric, window)
+    ) -> Result<Vec<(Seconds, MetricSums)>, ReadError> {
+        self.run.metric_intervals(metric, window)
     }
 
     fn series(&self) -> &[SeriesKey] {

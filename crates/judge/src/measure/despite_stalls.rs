@@ -40,7 +40,7 @@ pub(super) fn beyond(
     let (mut limit_us, mut longest_delay_us) = (u64::MAX, 0);
     for (second, times) in run.histograms(id, run.whole())? {
         let (shortest_us, longest_us) = (times.min_us().unwrap_or(0), times.max_us().unwrap_or(0));
-        let effect = source.disturbed.effect(second, longest_us);
+        let effect = source.disturbed.effect(second..second + 1, longest_us);
         let longer = match bound {
             // What disturbed them was not recorded.
             _ if effect.delay_us == 0 => 0,

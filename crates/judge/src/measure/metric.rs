@@ -163,16 +163,16 @@ pub(super) fn range(
 fn added_by_stalls(source: &MeasureSource<'_>, measure: &MetricMeasure) -> Result<f64, ReadError> {
     let mut added = 0.0;
     for id in metrics(source.run, measure) {
-        for (second, sums) in source.run.metric_by_second(id, source.run.whole())? {
-            let delay_ms = delay_ms(source, second, &sums);
+        for (seconds, sums) in source.run.metric_intervals(id, source.run.whole())? {
+            let delay_ms = delay_ms(source, seconds, &sums);
             added += (delay_ms * sums.count as f64).min(sums.sum);
         }
     }
     Ok(added)
 }
 
-/// By how many milliseconds stalls can have delayed each value of a second, which are times.
-pub(super) fn delay_ms(source: &MeasureSource<'_>, second: u32, sums: &MetricSums) -> f64 {
+/// By how many milliseconds stalls can have delayed each value of an interval, which are times.
+pub(super) fn delay_ms(source: &MeasureSource<'_>, seconds: Seconds, sums: &MetricSums) -> f64 {
     let longest_us = (sums.max.max(0.0) * 1e3) as u64;
-    source.disturbed.effect(second, longest_us).delay_us as f64 / 1e3
+    source.disturbed.effect(seconds, longest_us).delay_us as f64 / 1e3
 }

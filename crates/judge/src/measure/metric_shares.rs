@@ -3,7 +3,7 @@
 
 use evidence::metric::{MetricId, MetricSums};
 use evidence::run::{ReadError, select};
-use evidence::{Key, Metric, Outcome, Widening, WideningCause};
+use evidence::{Key, Metric, Outcome, Seconds, Widening, WideningCause};
 use figures::RowKey;
 use stats::Proportion;
 use workload::{Comparison, MetricMeasure, MetricStatistic, Objective};
@@ -167,7 +167,7 @@ impl<'a> Sorted<'a> {
         id: MetricId,
     ) -> Result<(), ReadError> {
         let bound = self.asked.cuts[0].time;
-        for (second, sums) in source.run.metric_by_second(id, source.run.whole())? {
+        for (interval, sums) in source.run.metric_intervals(id, source.run.whole())? {
             let (beyond, at) = sides(&sums, self.asked, bound);
             self.all += sums.count;
             self.beyond += beyond;
@@ -175,7 +175,7 @@ impl<'a> Sorted<'a> {
             for (cut, seconds) in self.asked.cuts.iter().zip(&mut self.seconds) {
                 let (beyond, at) = sides(&sums, self.asked, cut.time);
                 let last = seconds.len() - 1;
-                let of_second = &mut seconds[(second as usize).min(last)];
+                let of_second = &mut seconds[(interval.start as usize).min(last)];
                 of_second.part += match self.asked.wrong_side {
                     WrongSide::Beyond | WrongSide::Failed => beyond + at,
                     WrongSide::Within | WrongSide::Succeeded => sums.count - beyond,
@@ -183,7 +183,7 @@ impl<'a> Sorted<'a> {
                 of_second.whole += sums.count;
             }
             if measure.is_of_times() {
-                self.add_despite_stalls(source, second, &sums);
+                self.add_despite_stalls(source, interval, &sums);
             }
         }
         // The same requests are in every part of the metric.
@@ -191,13 +191,13 @@ impl<'a> Sorted<'a> {
         Ok(())
     }
 
-    fn add_despite_stalls(&mut self, source: &MeasureSource<'_>, second: u32, sums: &MetricSums) {
-        let delay_ms = delay_ms(source, second, sums);
+    fn add_despite_stalls(&mut self, source: &MeasureSource<'_>, interval: Seconds, sums: &MetricSums) {
+        let delay_ms = delay_ms(source, interval.clone(), sums);
         let (beyond, _) = sides(sums, self.asked, self.asked.cuts[0].time + delay_ms);
         self.beyond_despite_stalls += beyond;
         if delay_ms > 0.0 && beyond > 0 {
-            self.moved += source.disturbed.moved(second.max(self.moved_until)..second + 1);
-            self.moved_until = second + 1;
+            self.moved += source.disturbed.moved(interval.start.max(self.moved_until)..interval.end);
+            self.moved_until = interval.end;
         }
     }
 

@@ -100,17 +100,16 @@ impl DisturbedTime {
         }
     }
 
-    /// What stalls may have done to requests that ended in `second` and took `longest_us` at most.
+    /// What stalls may have done to requests that ended in `ended` and took `longest_us` at most.
     ///
     /// A stall's effect ends when as many requests are in flight as before it, at most ten lengths of the stall later. What a
     /// target had begun before then, it would have ended that much earlier at most; what it does later is as if there
     /// had been no stall.
-    pub(super) fn effect(&self, second: u32, longest_us: u64) -> StallEffect {
-        let last = second as usize;
-        let due = last.saturating_sub(whole_seconds(longest_us));
+    pub(super) fn effect(&self, ended: Seconds, longest_us: u64) -> StallEffect {
+        let due = (ended.start as usize).saturating_sub(whole_seconds(longest_us));
         let first = due.saturating_sub(self.longest_reach_s);
-        let mut effect = StallEffect { delay_us: 0, since: second };
-        for (at, stalled) in self.seconds.iter().enumerate().take(last + 1).skip(first) {
+        let mut effect = StallEffect { delay_us: 0, since: ended.start };
+        for (at, stalled) in self.seconds.iter().enumerate().take(ended.end as usize).skip(first) {
             if at + stalled.reach_s() >= due {
                 effect.delay_us += stalled.stalled_us * REACH;
                 effect.since = effect.since.min(at as u32);
@@ -185,7 +184,7 @@ mod tests {
         let time = DisturbedTime::of(&test_run.run, &test_run.workload).unwrap();
         let high = |us| evidence::Histogram::bucket_of(us).1;
         let effect = |second, longest_us| {
-            let StallEffect { delay_us, since } = time.effect(second, longest_us);
+            let StallEffect { delay_us, since } = time.effect(second..second + 1, longest_us);
             (delay_us, since)
         };
         let [short, long] = [8_000, 250_000].map(|us| 11 * high(us));

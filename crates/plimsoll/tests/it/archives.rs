@@ -22,7 +22,7 @@ fn a_run_file_of_a_newer_version_is_refused_with_both_versions() {
     let ran = folder.plimsoll(&["report", "run.plimsoll"]);
     ran.exits_with(2).stderr_contains(&[
         "run.plimsoll has schema version 99",
-        "reads up to 6",
+        "reads up to 7",
         "use a newer plimsoll",
     ]);
     assert!(ran.stdout.is_empty());

@@ -9,7 +9,7 @@ use super::super::shown::{Expected, Numbers, difference};
 use super::Answered;
 
 /// Each query by a part of its text, and what it is compared with.
-const QUERIES: [(&str, Compare); 22] = [
+const QUERIES: [(&str, Compare); 23] = [
     ("SELECT endpoint, outcome, total, p95_us FROM rollups", short_rollups),
     ("SELECT name, substr(value, 1, 80) FROM manifest", manifest),
     ("WHERE name = 'environment'", environment),
@@ -19,6 +19,7 @@ const QUERIES: [(&str, Compare); 22] = [
     ("AS ticks, 1 + max(second)", ticks),
     ("FROM ticks JOIN instances", instances),
     ("FROM metric_values JOIN metrics", metrics),
+    ("FROM parsed JOIN metrics", values_of_trends),
     ("sum(count) AS answers", answers),
     ("sum(value) AS arrivals", arrivals),
     ("FROM samples JOIN series", samples),
@@ -188,6 +189,14 @@ fn metrics(of: &Comparison<'_>, pairs: &mut Pairs) {
     let phases = |metric: &Value| metric["phases"].as_array().map_or(0, Vec::len).max(1);
     let reported: usize = of.run.report["metrics"].as_array().map_or(0, |all| all.iter().map(phases).sum());
     pairs.number("metrics", of.rows.len() as f64, &Value::from(reported));
+}
+
+fn values_of_trends(of: &Comparison<'_>, pairs: &mut Pairs) {
+    let found: f64 = of.rows.iter().map(|row| number(&row[4])).sum();
+    let metrics = of.run.report["metrics"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let trends = metrics.iter().filter(|metric| metric["kind"] == "trend");
+    let reported: f64 = trends.map(|metric| metric["count"].as_f64().unwrap_or_default()).sum();
+    pairs.number("values of trends", found, &Value::from(reported));
 }
 
 fn answers(of: &Comparison<'_>, pairs: &mut Pairs) {
