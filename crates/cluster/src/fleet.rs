@@ -2,6 +2,7 @@
 //! the recorder as those of loops of this process would.
 
 mod absent;
+mod drift;
 mod pump;
 
 use std::collections::BTreeMap;

@@ -170,6 +170,21 @@ impl Tick {
         self.latest[at] = index;
     }
 
+    /// Move what it counted back by so many seconds, and each instant to where `corrected` says.
+    pub fn move_back(&mut self, seconds: i32, corrected: impl Fn(Instant) -> Instant) {
+        let back = |second: u32| second.saturating_add_signed(seconds.saturating_neg());
+        self.second = back(self.second);
+        for count in &mut self.counts {
+            count.second = back(count.second);
+        }
+        self.latest.fill(NO_COUNT);
+        self.places.clear();
+        self.metrics.correct_instants(&corrected);
+        for exemplar in &mut self.exemplars {
+            exemplar.due = corrected(exemplar.due);
+        }
+    }
+
     /// The histograms of this tick that hold something.
     pub fn histograms(&self) -> impl Iterator<Item = (KeyId, &Histogram)> {
         self.used.iter().filter_map(|key| Some((*key, self.histograms[key.0 as usize].as_deref()?)))

@@ -10,6 +10,7 @@ use evidence::tick_channel::{Offer, TickSender};
 use evidence::{Instance, Instant, Notice, NoticeKind, Observed, Sample, SeriesKey, Tick};
 
 use super::absent::{LostLoop, Others, record_absence};
+use super::drift::Drift;
 use super::{Member, ask_for_clock, exchange};
 use crate::ClusterError;
 use crate::clock::{Exchange, OffsetEstimate};
@@ -89,6 +90,7 @@ pub(super) struct Pump {
     command: Command,
     asked_ns: u64,
     exchanges: Vec<Exchange>,
+    drift: Drift,
 }
 
 impl Pump {
@@ -111,6 +113,7 @@ impl Pump {
             command: Command::Run,
             asked_ns: 0,
             exchanges: Vec::new(),
+            drift: Drift::default(),
         }
     }
 
@@ -200,6 +203,7 @@ impl Pump {
             && let Some(estimate) = OffsetEstimate::of(&std::mem::take(&mut self.exchanges))
         {
             self.record_clock(now, estimate);
+            self.drift.measured(&self.member.facts.clock, &estimate);
         }
         ask_for_clock(&mut self.member.link)
     }
@@ -233,7 +237,8 @@ impl Pump {
         match frame.kind {
             FrameKind::Tick => self.receive_part(&frame.content)?,
             FrameKind::Observed => {
-                let seen = observed::read(&frame.content, self.group.place)?;
+                let mut seen = observed::read(&frame.content, self.group.place)?;
+                self.drift.correct_observed(&mut seen);
                 let _ = self.observed.send(seen);
             }
             FrameKind::Pong => self.exchanges.push(exchange(&frame.content)?),
@@ -255,6 +260,7 @@ impl Pump {
         }
         let mut tick = std::mem::take(&mut own.arriving);
         self.names.fold(&mut tick);
+        self.drift.correct_tick(&mut tick);
         own.next_second = tick.second.saturating_add(1);
         own.state = tick.state;
         if tick.state.covered_ns > 0 {
