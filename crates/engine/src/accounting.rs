@@ -1,5 +1,6 @@
 //! The accounting of one loop: every arrival, request and check is counted once, under its key, in its second.
 
+mod by_tag;
 mod results;
 
 use std::collections::HashMap;
@@ -9,9 +10,7 @@ use std::time::Duration;
 use evidence::tick::{LoopState, ScenarioState};
 use evidence::{Exemplar, Instance, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
 
-use crate::exchange::{
-    Attempts, CheckResult, ConnectionSetup, Exchange, HeldBack, PlaceLimit, RequestPhases,
-};
+use crate::exchange::{Attempts, CheckResult, ConnectionSetup, Exchange, RequestPhases};
 use crate::exemplars::{KeptExchange, redacted};
 use crate::index::{
     CheckIndex, CheckNameIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex,
@@ -20,6 +19,7 @@ use crate::index::{
 use crate::operation::Operation;
 use crate::program::{Program, Shape};
 use crate::window::LoadWindow;
+use by_tag::ByTag;
 pub(crate) use results::Ending;
 use results::{RequestResult, Results};
 
@@ -112,8 +112,7 @@ pub(crate) struct Accounting {
     iteration_checks: Vec<u32>,
     /// Key numbers of connection times, by origin: connecting, TLS handshaking.
     connection_times: Vec<[u32; 2]>,
-    /// Key numbers of waits for a place on a connection, by limit, then row.
-    place_waits: [Vec<u32>; PlaceLimit::COUNT],
+    by_tag: ByTag,
     /// How requests ended, by row.
     results: Results,
     /// What iterations threw, by row.
@@ -137,7 +136,7 @@ impl Accounting {
             grids: [const { Vec::new() }; Metric::ALL.len()],
             moved: Vec::new(),
             connection_times: Vec::new(),
-            place_waits: [const { Vec::new() }; PlaceLimit::COUNT],
+            by_tag: ByTag::default(),
             results: Results::default(),
             thrown: Results::default(),
             stalls: [None; 2],
@@ -228,6 +227,9 @@ impl Accounting {
         if let Some(held_back) = exchange.held_back {
             self.held_back(row, held_back);
         }
+        if !exchange.deviations.is_empty() {
+            self.deviated(row, exchange.deviations);
+        }
         if exchange.attempts == Attempts::SentAgain {
             self.count(Metric::Retried, row, 1);
         }
@@ -278,21 +280,6 @@ impl Accounting {
         let id = self.announce(key);
         self.results.add(row.position, result, id);
         id
-    }
-
-    /// A request waited because no connection could take it.
-    fn held_back(&mut self, row: PlacedRow, held_back: HeldBack) {
-        let limit = held_back.limit;
-        let key = match *grown(&mut self.place_waits[limit as usize], row.position, NO_KEY) {
-            NO_KEY => {
-                let key = self.describe(Metric::PlaceWait, row.row, None).tag("limit", limit.name());
-                let id = self.announce(key);
-                self.place_waits[limit as usize][row.position] = id.0;
-                id
-            }
-            known => KeyId(known),
-        };
-        self.tick.record_ns(key, held_back.ns);
     }
 
     fn messages_exchanged(&mut self, row: PlacedRow, exchange: &Exchange) {

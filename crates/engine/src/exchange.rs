@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use evidence::exemplar::EXEMPLAR_BODY_BYTES;
 use evidence::{GrpcCode, Instant, Outcome};
-use wire::{HeaderView, Headers};
+use wire::{Deviations, HeaderView, Headers};
 
 use crate::body::Body;
 use crate::body_budget::BodyLease;
@@ -369,6 +369,8 @@ pub(crate) struct Exchange {
     pub(crate) attempts: Attempts,
     /// None when no complete response was received.
     pub(crate) phases: Option<RequestPhases>,
+    /// How the response departs from the standards of HTTP.
+    pub(crate) deviations: Deviations,
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
 use wire::grpc::{Deframer, MessageError};
-use wire::{RequestBytes, StreamId};
+use wire::{Deviations, RequestBytes, StreamId};
 
 use crate::body_budget::{BodyBudget, BodyLease, UNCOUNTED_BYTES};
 use crate::exchange::{
@@ -112,6 +112,8 @@ pub(crate) struct Operation {
     pub(crate) is_lost_in_flight: bool,
     /// How the peer ended the connection that was lost.
     pub(crate) peer_end: Option<PeerEnd>,
+    /// How the heads of its responses depart from the standards of HTTP.
+    pub(crate) deviations: Deviations,
     pub(crate) bytes_out: u64,
     pub(crate) bytes_in: u64,
     /// The HTTP/2 stream of a request that sends further messages.
@@ -147,6 +149,7 @@ impl Operation {
             transport_error: None,
             is_lost_in_flight: false,
             peer_end: None,
+            deviations: Deviations::default(),
             bytes_out: 0,
             bytes_in: 0,
             stream: None,
@@ -228,6 +231,7 @@ impl Operation {
             held_back: self.held_back,
             attempts: if self.is_repeated || self.moves > 0 { Attempts::SentAgain } else { Attempts::One },
             phases: self.phases(now).filter(|_| outcome.is_answer()),
+            deviations: self.deviations,
         }
     }
 
@@ -301,6 +305,7 @@ impl Operation {
         self.transport_error = None;
         self.is_lost_in_flight = false;
         self.peer_end = None;
+        self.deviations = Deviations::default();
         self.bytes_out = 0;
         self.bytes_in = 0;
         self.draft.method.clear();

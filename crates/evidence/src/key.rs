@@ -82,6 +82,9 @@ pub enum Metric {
     Results,
     /// Counter: requests that were sent again because the peer had not processed them.
     Retried,
+    /// Counter: responses that departed from the standards of HTTP in a way that clients understand, by the tag
+    /// [`Key::DEVIATION`].
+    Deviations,
     /// Counter: bytes received, framing included, in the second the request completed.
     BytesIn,
     /// Counter: bytes sent, framing included, in the second the request completed.
@@ -129,7 +132,7 @@ pub enum Shape {
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Metric; 42] = [
+    pub const ALL: [Metric; 43] = [
         Metric::ResponseTime,
         Metric::ServiceTime,
         Metric::IterationTime,
@@ -157,6 +160,7 @@ impl Metric {
         Metric::PlaceWait,
         Metric::Results,
         Metric::Retried,
+        Metric::Deviations,
         Metric::BytesIn,
         Metric::BytesOut,
         Metric::FirstMessageTime,
@@ -204,6 +208,7 @@ impl Metric {
             Metric::PlaceWait => "place_wait",
             Metric::Results => "results",
             Metric::Retried => "retried",
+            Metric::Deviations => "deviations",
             Metric::BytesIn => "bytes_in",
             Metric::BytesOut => "bytes_out",
             Metric::FirstMessageTime => "first_message_time",
@@ -306,6 +311,8 @@ impl Key {
     /// The tag that names the phase in whose window something began or ended that was due in another one; empty after the
     /// last phase, and after the load was stopped.
     pub const WINDOW: &str = "window";
+    /// The tag that names a departure from a standard.
+    pub const DEVIATION: &str = "deviation";
     /// The tag that names a check.
     pub const CHECK: &str = "check";
     /// The phase of the run's setup, before the load.

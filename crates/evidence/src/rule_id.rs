@@ -85,6 +85,8 @@ pub enum RuleId {
     T6,
     /// `backlog`
     T7,
+    /// `malformed-http`
+    T8,
     /// `observation-gap`
     O1,
     /// `leak-claim`

@@ -256,6 +256,9 @@ impl Fold {
         match key.metric {
             Metric::Results => self.row(key).results.add(key, sum),
             Metric::Retried => self.row(key).retried += sum,
+            Metric::Deviations => {
+                *self.row(key).deviations.entry(tag(key, Key::DEVIATION)).or_default() += sum;
+            }
             Metric::MessagesIn => self.row(key).messages_in += sum,
             Metric::MessagesOut => self.row(key).messages_out += sum,
             Metric::BytesIn => {

@@ -33,6 +33,8 @@ pub struct Row {
     pub requests: Option<u64>,
     /// Of these, sent again.
     pub retried: u64,
+    /// Responses that departed from the standards of HTTP, by how.
+    pub deviations: BTreeMap<Name, u64>,
     /// Responses by outcome, cancelled ones included; those of unknown outcome count as successes.
     pub outcomes: BTreeMap<Outcome, u64>,
     /// The same by status and reason; empty where that was not counted.

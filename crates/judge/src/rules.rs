@@ -24,6 +24,7 @@ pub(crate) mod iterations_threw;
 mod leak_claim;
 mod little_mismatch;
 mod load_shape_mismatch;
+mod malformed_http;
 pub(crate) mod noisy_host;
 mod not_measured_is_not_zero;
 pub(crate) mod not_one_change;
@@ -60,7 +61,7 @@ use crate::rule::{Check, Rule};
 pub const RULES_VERSION: u32 = 12;
 
 /// Every rule, in the order in which findings of one severity are shown.
-pub const RULES: [&Rule; 43] = [
+pub const RULES: [&Rule; 44] = [
     &evidence_changed::RULE,
     &offered_load_not_reached::RULE,
     &dropped_or_late::RULE,
@@ -100,6 +101,7 @@ pub const RULES: [&Rule; 43] = [
     &carry_over::RULE,
     &iterations_threw::RULE,
     &backlog::RULE,
+    &malformed_http::RULE,
     &observation_gap::RULE,
     &leak_claim::RULE,
     &prediction_as_result::RULE,

@@ -1,5 +1,6 @@
 //! What goes into a connection and what comes out of it.
 
+use crate::deviation::Deviations;
 use crate::error::WireError;
 use crate::headers::{HeaderView, Headers};
 use crate::recent_head::RecentHead;
@@ -93,10 +94,12 @@ pub struct Request<'a> {
 /// Status and headers of a final (not 1xx) response.
 #[derive(Debug, Clone, Copy)]
 pub struct ResponseHead<'a> {
-    /// 200 to 999.
+    /// 101, or 200 to 999.
     pub status: u16,
     /// In the order received, without pseudo-headers.
     pub headers: HeaderView<'a>,
+    /// How it departs from the standards, where it is understood all the same.
+    pub deviations: Deviations,
 }
 
 /// Something learnt about a request. Slices live only during the call.

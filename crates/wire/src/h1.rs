@@ -5,6 +5,8 @@
 
 mod chunked;
 mod head;
+mod irregular;
+mod long_heads;
 mod render;
 
 use crate::Connection as _;
@@ -16,10 +18,13 @@ use crate::outgoing::Outgoing;
 pub use crate::recent_head::RecentHead;
 use crate::recent_head::{Framing, HeadMeaning, Persistence, RequestKind};
 use crate::request_rules;
-use head::{Fields, Head};
+use head::{Fields, Head, MAX_FIELDS, Parsed};
+use long_heads::LongHead;
 
 /// The longest response head taken, status line and all headers.
-const MAX_HEAD_BYTES: usize = 64 << 10;
+const MAX_HEAD_BYTES: usize = 1 << 20;
+/// Longer heads are gathered only as far as [`long_heads`] lets them.
+const USUAL_HEAD_BYTES: usize = 64 << 10;
 /// Says that a request is the last of its connection.
 const CLOSE: &[u8] = b"connection: close\r\n";
 
@@ -40,6 +45,8 @@ pub struct Connection {
     /// `partial` is parsed again once it ends a head or is twice as long as this, so that a head that comes
     /// byte by byte costs linear time.
     parsed_bytes: usize,
+    /// While `partial` is longer than usual.
+    long_head: Option<LongHead>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Connection, is_spent) < 128);
@@ -146,21 +153,56 @@ impl Connection {
         }
         let mut fields = Fields::new();
         match head::parse(input, &mut fields)? {
-            Some(head) => {
+            Parsed::Head(head) => {
                 let meaning = self.take_head(open, &head, Surplus(input.len() - head.bytes), events)?;
                 if let (Some(recent), Some(meaning)) = (recent, meaning) {
                     let fields = head.headers.iter().map(|field| (field.name.as_bytes(), field.value));
                     recent.remember(&input[..head.bytes], fields, (open.kind, meaning));
                 }
-                Ok(head.bytes)
+                return Ok(head.bytes);
             }
-            None if input.len() > MAX_HEAD_BYTES => Err(WireError::HeadTooLarge),
-            None => {
-                self.partial.extend_from_slice(input);
-                self.parsed_bytes = input.len();
-                Ok(input.len())
+            Parsed::Irregular(_) => {
+                if let Some(used) = self.read_irregular_head(open, input, Surplus(input.len()), events)? {
+                    return Ok(used);
+                }
             }
+            Parsed::Incomplete => {}
         }
+        self.gather(input)?;
+        self.parsed_bytes = input.len();
+        Ok(input.len())
+    }
+
+    /// Keep a part of a head.
+    fn gather(&mut self, part: &[u8]) -> Result<(), WireError> {
+        let length = self.partial.len() + part.len();
+        if length > USUAL_HEAD_BYTES && self.long_head.is_none() {
+            self.long_head = Some(LongHead::begin().ok_or(WireError::HeadTooLarge)?);
+            self.partial.reserve_exact(MAX_HEAD_BYTES + 1 - self.partial.len());
+        }
+        if length > MAX_HEAD_BYTES {
+            return Err(WireError::HeadTooLarge);
+        }
+        self.partial.extend_from_slice(part);
+        Ok(())
+    }
+
+    /// Read a head that is not in the form of the standard, if all of it is there; say how long it is. `rest` is what would follow
+    /// an empty one.
+    #[cold]
+    fn read_irregular_head(
+        &mut self,
+        open: Open,
+        input: &[u8],
+        rest: Surplus,
+        events: &mut dyn Events,
+    ) -> Result<Option<usize>, WireError> {
+        let Some(bytes) = irregular::end_of(input) else { return Ok(None) };
+        let regular = irregular::regular(&input[..bytes]);
+        let mut fields = vec![httparse::EMPTY_HEADER; MAX_FIELDS];
+        let head = head::parse_regular(&regular, bytes, &mut fields)?;
+        self.take_head(open, &head, Surplus(rest.0 - bytes), events)?;
+        Ok(Some(bytes))
     }
 
     fn read_cut_head(
@@ -171,25 +213,34 @@ impl Connection {
     ) -> Result<usize, WireError> {
         let before = self.partial.len();
         // One byte past the limit is enough to see that it is exceeded.
-        let taken = input.len().min(MAX_HEAD_BYTES + 1 - before);
-        self.partial.extend_from_slice(&input[..taken]);
+        let taken = input.len().min(MAX_HEAD_BYTES - before);
+        if taken == 0 {
+            return Err(WireError::HeadTooLarge);
+        }
+        self.gather(&input[..taken])?;
         let ended = head::may_end(&self.partial, before);
-        if !ended && self.partial.len() < self.parsed_bytes * 2 && self.partial.len() <= MAX_HEAD_BYTES {
+        if !ended && self.partial.len() < self.parsed_bytes * 2 {
             return Ok(taken);
         }
         self.parsed_bytes = self.partial.len();
-        let mut fields = Fields::new();
         let partial = std::mem::take(&mut self.partial);
-        let Some(head) = head::parse(&partial, &mut fields)? else {
-            self.partial = partial;
-            let fits = self.partial.len() <= MAX_HEAD_BYTES;
-            return if fits { Ok(taken) } else { Err(WireError::HeadTooLarge) };
+        let rest = Surplus(before + input.len());
+        let mut fields = Fields::new();
+        let bytes = match head::parse(&partial, &mut fields)? {
+            Parsed::Head(head) => {
+                self.take_head(open, &head, Surplus(rest.0 - head.bytes), events)?;
+                Some(head.bytes)
+            }
+            Parsed::Irregular(_) => self.read_irregular_head(open, &partial, rest, events)?,
+            Parsed::Incomplete => None,
         };
-        let used = head.bytes - before;
-        self.take_head(open, &head, Surplus(input.len() - used), events)?;
         self.partial = partial;
+        let Some(bytes) = bytes else { return Ok(taken) };
         self.partial.clear();
-        Ok(used)
+        if self.long_head.take().is_some() {
+            self.partial = Vec::new();
+        }
+        Ok(bytes - before)
     }
 
     /// Take a head that was parsed; what a final one means.
@@ -203,18 +254,14 @@ impl Connection {
         if head.bytes > MAX_HEAD_BYTES {
             return Err(WireError::HeadTooLarge);
         }
-        if head.status == 101 {
-            return Err(WireError::Malformed("a protocol switch that was not requested"));
-        }
-        if head.status < 200 {
+        if head.status < 200 && head.status != 101 {
             if open.interim == MAX_INTERIM {
                 return Err(WireError::Malformed("too many interim responses"));
             }
             self.open = Some(Open { interim: open.interim + 1, ..open });
             return Ok(None);
         }
-        let (framing, persistence) = head.framing(open.kind)?;
-        let meaning = HeadMeaning { status: head.status, framing, persistence };
+        let meaning = head.meaning(open.kind)?;
         let headers = HeaderView::parsed(head.headers);
         self.begin_response(open, ReceivedHead { meaning, headers, surplus }, events);
         Ok(Some(meaning))
@@ -223,7 +270,7 @@ impl Connection {
     fn begin_response(&mut self, open: Open, received: ReceivedHead<'_>, events: &mut dyn Events) {
         let ReceivedHead { meaning, headers, surplus } = received;
         self.open = Some(Open { persistence: meaning.persistence, ..open });
-        let head = ResponseHead { status: meaning.status, headers };
+        let head = ResponseHead { status: meaning.status, headers, deviations: meaning.deviations };
         events.event(Event::Head { token: open.token, head });
         match meaning.framing {
             Framing::Length(0) => self.finish(surplus, events),
@@ -338,8 +385,10 @@ impl crate::Connection for Connection {
             Reading::Head if self.partial.is_empty() => Err(WireError::ClosedBeforeResponse),
             Reading::Head => {
                 // What came may be no HTTP at all, which says more than that it is too short.
-                head::parse(&self.partial, &mut Fields::new())?;
-                Err(WireError::UnexpectedEof)
+                match head::parse(&self.partial, &mut Fields::new())? {
+                    Parsed::Irregular(error) => Err(error),
+                    Parsed::Head(_) | Parsed::Incomplete => Err(WireError::UnexpectedEof),
+                }
             }
             _ => Err(WireError::UnexpectedEof),
         }

@@ -16,12 +16,21 @@
 //! panic. In steady state a request and its response allocate nothing: buffers are reused and header
 //! values are slices of the input or of the decoder's buffer.
 //!
+//! # How the end of an HTTP/1.1 response is found
+//!
+//! By one rule, whatever else a head contains (RFC 9112, section 6.3): no body follows a response to `HEAD` and the statuses 101, 204 and
+//! 304; `transfer-encoding: chunked` comes before `content-length`; several lengths must agree; without either the body
+//! ends with the connection. Where another reader might apply another rule (both fields, a coding in HTTP/1.0, either of them in a
+//! form that the standard forbids), the connection carries no further request: no byte after such a response is ever read as
+//! part of another one. What is not in the form of the standard is named by [`Deviation`].
+//!
 //! Start reading at [`connection`] and [`event`], then [`h1`]; [`h2`] has the same outside and its own framing
 //! and HPACK inside; [`grpc`] sits on top of `h2`'s events and holds no state but a message in progress.
 
 pub mod coding;
 pub mod connection;
 mod decimal;
+pub mod deviation;
 pub mod error;
 pub mod event;
 pub mod grpc;
@@ -35,6 +44,7 @@ mod recorded;
 mod request_rules;
 
 pub use connection::{Connection, StreamId, WireProtocol};
+pub use deviation::{Deviation, Deviations};
 pub use error::{StartError, WireError};
 pub use event::{Event, Events, OpenRequest, Processing, Request, RequestBytes, ResponseHead, Scheme, Token};
 pub use headers::{HeaderView, Headers};

@@ -1,6 +1,7 @@
 //! The last response head to requests of one kind. Most servers answer with the same bytes again, but for a date that
 //! changes once a second; a head that was seen twice in a row is not parsed a third time.
 
+use crate::deviation::Deviations;
 use crate::headers::Headers;
 
 /// Longer heads are not remembered.
@@ -36,6 +37,7 @@ pub(crate) struct HeadMeaning {
     pub(crate) status: u16,
     pub(crate) framing: Framing,
     pub(crate) persistence: Persistence,
+    pub(crate) deviations: Deviations,
 }
 
 /// The last head of a final response; empty at first.

@@ -25,7 +25,11 @@ impl Events for Recorded {
         }
         self.open_body = None;
         self.lines.push(match event {
-            Event::Head { token, head } => format!("{token} head {}{}", head.status, fields(head.headers)),
+            Event::Head { token, head } => {
+                let deviations: String =
+                    head.deviations.iter().map(|one| format!(" ({})", one.name())).collect();
+                format!("{token} head {}{}{deviations}", head.status, fields(head.headers))
+            }
             Event::Trailers { token, headers } => format!("{token} trailers{}", fields(headers)),
             Event::Done { token, .. } => format!("{token} done"),
             Event::Failed { request, error } => format!("{} failed: {error}", request.token),

@@ -70,6 +70,7 @@ impl Events for ResponseSink<'_> {
                 if let Some(operation) = self.operations.find(OperationToken(token)) {
                     operation.answered_at = self.at;
                     operation.response.status = head.status;
+                    operation.deviations = head.deviations;
                     operation.response.add_head(head.headers);
                 }
             }
@@ -87,6 +88,11 @@ impl Events for ResponseSink<'_> {
                     _ => Repetition::Forbidden,
                 };
                 let (operation, transport) = (OperationToken(request.token), Some(error.outcome()));
+                if let Some(operation) =
+                    self.operations.find(operation).filter(|_| transport == Some(Outcome::Protocol))
+                {
+                    operation.transport_error = Some(error.to_string().into());
+                }
                 self.end(EndedOperation { operation, transport, repetition }, request.bytes);
             }
         }

@@ -384,7 +384,7 @@ impl Connection {
         if self.session.is_some() {
             return self.decrypt(input, sink);
         }
-        self.wire.receive(input, sink).map_err(|e| ConnectionLoss::from(e.outcome()))?;
+        self.wire.receive(input, sink).map_err(ConnectionLoss::from)?;
         Ok(input.len())
     }
 
@@ -407,8 +407,8 @@ impl Connection {
         if self.session.as_mut().is_some_and(|s| !is_closed_by_peer(s)) {
             return ConnectionLoss::from(Outcome::Reset).closed_by_peer();
         }
-        let outcome = self.wire.closed(sink).map_or_else(|error| error.outcome(), |()| Outcome::Reset);
-        ConnectionLoss::from(outcome).closed_by_peer()
+        let ended = self.wire.closed(sink);
+        ended.map_or_else(ConnectionLoss::from, |()| Outcome::Reset.into()).closed_by_peer()
     }
 
     /// End the operations that it carries, and the one that it was opened for, with the same loss.

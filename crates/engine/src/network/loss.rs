@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use evidence::Outcome;
+use wire::WireError;
 
 use super::exhausted::outcome_of;
 use super::{EndedOperation, Repetition};
@@ -60,6 +61,17 @@ impl ConnectionLoss {
 impl From<Outcome> for ConnectionLoss {
     fn from(outcome: Outcome) -> ConnectionLoss {
         ConnectionLoss { outcome, reason: None, peer_end: None, repetition: Repetition::Forbidden }
+    }
+}
+
+impl From<WireError> for ConnectionLoss {
+    #[cold]
+    fn from(error: WireError) -> ConnectionLoss {
+        match error.outcome() {
+            // What the peer said that cannot be understood.
+            Outcome::Protocol => ConnectionLoss::because(Outcome::Protocol, error.to_string()),
+            outcome => outcome.into(),
+        }
     }
 }
 

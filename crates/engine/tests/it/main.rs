@@ -23,6 +23,7 @@ mod headers;
 mod http2_outcomes;
 mod http_outcomes;
 mod loops;
+mod malformed;
 mod metrics;
 mod nginx;
 mod opening;

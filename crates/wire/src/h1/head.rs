@@ -5,19 +5,23 @@ use std::mem::MaybeUninit;
 
 use httparse::{Header, ParserConfig, Response, Status};
 
+use super::irregular::RegularHead;
 use crate::decimal;
+use crate::deviation::{Deviation, Deviations};
 use crate::error::WireError;
-use crate::recent_head::{Framing, Persistence, RequestKind};
+use crate::recent_head::{Framing, HeadMeaning, Persistence, RequestKind};
 
+/// Heads with more header fields are parsed apart.
+const USUAL_FIELDS: usize = 128;
 /// The most header fields taken in one head.
-const MAX_FIELDS: usize = 128;
+pub(super) const MAX_FIELDS: usize = 1024;
 
 /// Space for the parsed fields, on the stack and not cleared.
-pub(super) struct Fields<'a>([MaybeUninit<Header<'a>>; MAX_FIELDS]);
+pub(super) struct Fields<'a>([MaybeUninit<Header<'a>>; USUAL_FIELDS]);
 
 impl Fields<'_> {
     pub(super) fn new() -> Self {
-        Fields([const { MaybeUninit::uninit() }; MAX_FIELDS])
+        Fields([const { MaybeUninit::uninit() }; USUAL_FIELDS])
     }
 }
 
@@ -27,25 +31,61 @@ pub(super) struct Head<'a> {
     pub(super) headers: &'a [Header<'a>],
     /// Length of the whole head.
     pub(super) bytes: usize,
+    pub(super) deviations: Deviations,
+    is_ambiguous: bool,
 }
 
-/// Parse a head at the start of `input`; `None` when it is not complete yet.
-pub(super) fn parse<'a>(input: &'a [u8], fields: &'a mut Fields<'a>) -> Result<Option<Head<'a>>, WireError> {
+/// What is at the start of the input.
+pub(super) enum Parsed<'a> {
+    /// A head in the form of the standard.
+    Head(Head<'a>),
+    /// The beginning of one.
+    Incomplete,
+    /// What a strict parser refuses for this reason; it may be a head that clients understand.
+    Irregular(WireError),
+}
+
+/// Parse a head at the start of `input`.
+pub(super) fn parse<'a>(input: &'a [u8], fields: &'a mut Fields<'a>) -> Result<Parsed<'a>, WireError> {
+    use httparse::Error;
     let mut response = Response::new(&mut []);
     let parsed =
         ParserConfig::default().parse_response_with_uninit_headers(&mut response, input, &mut fields.0);
-    let bytes = match parsed {
-        Ok(Status::Complete(bytes)) => bytes,
-        Ok(Status::Partial) => return Ok(None),
+    match parsed {
+        Ok(Status::Complete(bytes)) => head_of(response, bytes).map(Parsed::Head),
+        Ok(Status::Partial) => Ok(Parsed::Incomplete),
+        Err(error @ (Error::HeaderName | Error::HeaderValue | Error::NewLine | Error::TooManyHeaders)) => {
+            Ok(Parsed::Irregular(explain(error)))
+        }
+        Err(error) => Err(explain(error)),
+    }
+}
+
+/// Parse a whole head that is irregular no more, and represents one of so many bytes.
+pub(super) fn parse_regular<'a>(
+    regular: &'a RegularHead,
+    bytes: usize,
+    fields: &'a mut [Header<'a>],
+) -> Result<Head<'a>, WireError> {
+    let mut response = Response::new(fields);
+    match response.parse(&regular.bytes) {
+        Ok(Status::Complete(_)) => {}
+        Ok(Status::Partial) => return Err(WireError::Malformed("an invalid line end in the response head")),
         Err(error) => return Err(explain(error)),
-    };
+    }
+    let head = head_of(response, bytes)?;
+    Ok(Head { deviations: regular.deviations, is_ambiguous: regular.is_ambiguous, ..head })
+}
+
+fn head_of<'a>(response: Response<'a, 'a>, bytes: usize) -> Result<Head<'a>, WireError> {
     let (Some(status), Some(minor_version)) = (response.code, response.version) else {
         return Err(WireError::Malformed("a response without a status"));
     };
     if status < 100 {
         return Err(WireError::Malformed("a status below 100"));
     }
-    Ok(Some(Head { status, minor_version, headers: response.headers, bytes }))
+    let (deviations, is_ambiguous) = (Deviations::default(), false);
+    Ok(Head { status, minor_version, headers: response.headers, bytes, deviations, is_ambiguous })
 }
 
 fn explain(error: httparse::Error) -> WireError {
@@ -71,35 +111,40 @@ pub(super) fn may_end(gathered: &[u8], fresh: usize) -> bool {
 }
 
 impl Head<'_> {
-    /// How the body ends and whether the connection lives on.
-    pub(super) fn framing(&self, kind: RequestKind) -> Result<(Framing, Persistence), WireError> {
+    /// What the head of a final response means: how the body ends, and whether the connection lives on.
+    pub(super) fn meaning(&self, kind: RequestKind) -> Result<HeadMeaning, WireError> {
+        let (status, mut deviations) = (self.status, self.deviations);
+        if status == 101 {
+            // What follows is not HTTP.
+            deviations.add(Deviation::SwitchUnasked);
+            let (framing, persistence) = (Framing::Length(0), Persistence::Close);
+            return Ok(HeadMeaning { status, framing, persistence, deviations });
+        }
         let mut said = Said { length: None, chunked: false, close: false, keep_alive: false };
         for field in self.headers {
             said.hear(field.name.as_bytes(), field.value)?;
         }
-        let framing = if kind == RequestKind::Head || matches!(self.status, 204 | 304) {
-            Framing::Length(0)
-        } else {
-            self.body_framing(&said)?
+        if said.chunked && said.length.is_some() {
+            deviations.add(Deviation::LengthAndChunked);
+        }
+        if said.chunked && self.minor_version == 0 {
+            deviations.add(Deviation::ChunkedInHttp10);
+        }
+        let is_ambiguous =
+            self.is_ambiguous || said.chunked && (said.length.is_some() || self.minor_version == 0);
+        let framing = match said {
+            _ if kind == RequestKind::Head || matches!(status, 204 | 304) => Framing::Length(0),
+            Said { chunked: true, .. } => Framing::Chunked,
+            Said { length: Some(length), .. } => Framing::Length(length),
+            _ => Framing::UntilClose,
         };
         let lives = match self.minor_version {
             0 => said.keep_alive && !said.close,
             _ => !said.close,
         };
-        let keeps = lives && framing != Framing::UntilClose;
-        Ok((framing, if keeps { Persistence::KeepAlive } else { Persistence::Close }))
-    }
-
-    fn body_framing(&self, said: &Said) -> Result<Framing, WireError> {
-        match (said.chunked, said.length) {
-            (true, Some(_)) => Err(WireError::Malformed("both content-length and transfer-encoding")),
-            (true, None) if self.minor_version == 0 => {
-                Err(WireError::Malformed("transfer-encoding in HTTP/1.0"))
-            }
-            (true, None) => Ok(Framing::Chunked),
-            (false, Some(length)) => Ok(Framing::Length(length)),
-            (false, None) => Ok(Framing::UntilClose),
-        }
+        let keeps = lives && framing != Framing::UntilClose && !is_ambiguous;
+        let persistence = if keeps { Persistence::KeepAlive } else { Persistence::Close };
+        Ok(HeadMeaning { status, framing, persistence, deviations })
     }
 }
 

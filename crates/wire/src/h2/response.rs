@@ -1,6 +1,7 @@
 //! What a response's header fields must be like (RFC 9113, section 8; no control characters in values: RFC 9110, 5.5).
 
 use crate::decimal;
+use crate::deviation::{Deviation, Deviations};
 use crate::headers::Headers;
 
 /// What the connection needs to know of a head.
@@ -8,6 +9,7 @@ use crate::headers::Headers;
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) content_length: Option<u64>,
+    pub(super) deviations: Deviations,
 }
 
 /// Check a head: `:status` first and alone, then regular fields.
@@ -17,18 +19,21 @@ pub(super) fn head(headers: &Headers) -> Result<Head, &'static str> {
         Some((b":status", value)) => status(value)?,
         _ => return Err("a response without a status"),
     };
-    let mut content_length = None;
+    let (mut content_length, mut deviations) = (None, Deviations::default());
     for (name, value) in fields {
         check_field(name, value)?;
+        if has_outer_blanks(name, value) {
+            deviations.add(Deviation::BlankAroundValue);
+        }
         if name.len() == 14 && name == b"content-length" {
-            let length = decimal::parse(value).ok_or("an invalid content-length")?;
+            let length = decimal::parse(value.trim_ascii()).ok_or("an invalid content-length")?;
             if content_length.is_some_and(|known| known != length) {
                 return Err("conflicting content-lengths");
             }
             content_length = Some(length);
         }
     }
-    Ok(Head { status, content_length })
+    Ok(Head { status, content_length, deviations })
 }
 
 /// Check trailers: regular fields alone.
@@ -56,12 +61,13 @@ fn check_field(name: &[u8], value: &[u8]) -> Result<(), &'static str> {
     if value.iter().fold(false, |bad, &b| bad | (b < b' ' && b != b'\t') | (b == 0x7f)) {
         return Err("a control character in a header value");
     }
+    if is_connection_specific(name) { Err("a header that HTTP/2 forbids") } else { Ok(()) }
+}
+
+fn has_outer_blanks(name: &[u8], value: &[u8]) -> bool {
     let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     // The specification of gRPC leaves the blanks around a message as they are.
-    if (is_blank(value.first()) || is_blank(value.last())) && name != b"grpc-message" {
-        return Err("a header value with blanks around it");
-    }
-    if is_connection_specific(name) { Err("a header that HTTP/2 forbids") } else { Ok(()) }
+    (is_blank(value.first()) || is_blank(value.last())) && name != b"grpc-message"
 }
 
 fn is_connection_specific(name: &[u8]) -> bool {
@@ -104,7 +110,14 @@ mod tests {
             check(&[(":status", "200"), ("a", value)], Err("a control character in a header value"));
         }
         for value in [" b", "b ", "\tb", "b\t", " "] {
-            check(&[(":status", "200"), ("a", value)], Err("a header value with blanks around it"));
+            let mut headers = Headers::new();
+            [(":status", "200"), ("a", value), ("content-length", " 7")]
+                .iter()
+                .for_each(|(name, value)| headers.push(name.as_bytes(), value.as_bytes()));
+            let head = head(&headers).unwrap();
+            assert!(
+                head.deviations.iter().eq([Deviation::BlankAroundValue]) && head.content_length == Some(7)
+            );
         }
         check(&[(":status", "200"), ("a", "b\tc d \u{e9}"), ("grpc-message", "why: ")], Ok((200, None)));
         check(&[(":status", "200"), ("connection", "close")], Err("a header that HTTP/2 forbids"));

@@ -71,7 +71,7 @@ impl Connection {
             if n == 0 {
                 return Ok(());
             }
-            self.wire.receive(chunk, sink).map_err(|e| ConnectionLoss::from(e.outcome()))?;
+            self.wire.receive(chunk, sink).map_err(ConnectionLoss::from)?;
             reader.consume(n);
         }
     }

@@ -124,7 +124,10 @@ impl Connection {
             return Err(WireError::BodyLength);
         }
         let headers = self.blocks.head().view_from(1);
-        events.event(Event::Head { token, head: ResponseHead { status: head.status, headers } });
+        events.event(Event::Head {
+            token,
+            head: ResponseHead { status: head.status, headers, deviations: head.deviations },
+        });
         if ends {
             if headers.get(b"grpc-status").is_some() {
                 events.event(Event::Trailers { token, headers });
