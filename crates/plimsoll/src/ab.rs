@@ -3,6 +3,7 @@
 
 mod bisect;
 
+use ::report::Detail;
 use ::report::experiment::ExperimentSummary;
 use evidence::{ExperimentJudgement, Verdict};
 use workload::experiment::Experiment;
@@ -47,7 +48,7 @@ fn reported(arguments: &AbArguments) -> CommandResult<Option<ExperimentJudgement
         }
         (made(arguments, experiment)?, PreopenedReports::default())
     };
-    outputs::write_reported(&summary, &session.outputs.files, &reports)?;
+    outputs::write(&summary, &session.outputs.files, Detail::Full, &reports)?;
     Ok(Some(summary.judgement))
 }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use ::report::Detail;
 use ::report::experiment::{CalibrationSummary, VisibleChanges};
 use evidence::ExperimentEnd;
 use judge::experiment::{KnownDeviation, pairs_in};
@@ -50,7 +51,7 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> CommandResult<u8> {
         visible: visible.collect(),
         unknown: &unknown,
     };
-    outputs::write_reported(&summary, &arguments.reports, &PreopenedReports::default())?;
+    outputs::write(&summary, &arguments.reports, Detail::Full, &PreopenedReports::default())?;
     note(format_args!("`plimsoll ab` uses it from now on; it is kept in {}", path.display()));
     Ok(0)
 }

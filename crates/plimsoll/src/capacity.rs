@@ -15,6 +15,7 @@ use crate::experiment::session::{self, SessionOptions};
 use crate::failure::CommandResult;
 use crate::outputs::{self, PreopenedReports};
 use crate::signals::Listener;
+use ::report::Detail;
 use search::Search;
 
 pub(crate) fn capacity(arguments: &CapacityArguments) -> CommandResult<u8> {
@@ -31,6 +32,6 @@ pub(crate) fn capacity(arguments: &CapacityArguments) -> CommandResult<u8> {
         let made = session::run::<Search>(&listener, &search, &SessionOptions::of(asked))?;
         (made.summary(), PreopenedReports::default())
     };
-    outputs::write_reported(&summary, &asked.outputs.files, &reports)?;
+    outputs::write(&summary, &asked.outputs.files, Detail::Full, &reports)?;
     Ok(outputs::exit_code(summary.judgement.verdict, asked.outputs.inconclusive))
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ::report::Detail;
 use ::report::summary::{self, Comparison, MAX_SIDES};
 use anyhow::anyhow;
 use archive::Stored;
@@ -32,7 +33,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
     let judgement = judge::compare(&sides, &arguments.expect).map_err(Failure::own)?;
     let shown: Vec<summary::Side<'_>> = opened.iter().map(shown_side).collect();
     let comparison = Comparison::of(&shown, &judgement).map_err(Failure::own)?;
-    outputs::write_reported(&comparison, &arguments.reports, &opened_reports)?;
+    outputs::write(&comparison, &arguments.reports, Detail::Full, &opened_reports)?;
     Ok(judge::exit_code(judgement.verdict))
 }
 

@@ -74,7 +74,12 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     let judged = judged::judge_file(file.path())?;
     judged.append_to(file.path())?;
     let name = file.path().display().to_string();
-    outputs::write(&judged.summary.with_files(&[("evidence", &name)]), &arguments.outputs, &opened)?;
+    outputs::write(
+        &judged.summary.with_files(&[("evidence", &name)]),
+        &arguments.outputs.reports.files,
+        arguments.outputs.detail(),
+        &opened,
+    )?;
     Ok(outputs::exit_code(judged.judgement.verdict, arguments.outputs.reports.inconclusive))
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use ::report::Detail;
 use ::report::leaks::{LeakLine, LeaksSummary};
 use anyhow::anyhow;
 use archive::Stored;
@@ -59,7 +60,7 @@ fn answer(run: Stored, arguments: &LeaksArguments, opened: &PreopenedReports) ->
         answers: answers.iter().map(line).collect(),
         note: answers.iter().any(is_undetermined).then(|| note.to_owned()),
     };
-    outputs::write_reported(&summary, &arguments.reports, opened)?;
+    outputs::write(&summary, &arguments.reports, Detail::Full, opened)?;
     Ok(invalid.unwrap_or(match gravest.answer {
         Leak::Leak => LEAKING,
         Leak::Growing | Leak::Undetermined => UNDECIDED,

@@ -4,10 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use ::report::{Detail, Reported, Style, Summary, document};
+use ::report::{Detail, Reported, Style, document};
 use evidence::{TerminalText, Verdict};
 
-use crate::arguments::{OnInconclusive, OutputArguments, ReportFileArguments};
+use crate::arguments::{OnInconclusive, ReportFileArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::screen::{self, Stream};
 
@@ -16,40 +16,43 @@ pub(crate) use crate::screen::note;
 /// The line between a script's summary and its report, for who reads both from a pod.
 pub(crate) const REPORT_BEGINS: &str = "plimsoll-report";
 
-/// Lays a summary out.
-type Render = fn(&Summary) -> String;
-
-/// Write every report that was asked for, and the summary for the terminal unless standard output is taken.
+/// Write every report that was asked for, and the one for the terminal unless standard output is taken.
 pub(crate) fn write(
-    summary: &Summary,
-    outputs: &OutputArguments,
+    reported: &impl Reported,
+    asked: &ReportFileArguments,
+    detail: Detail,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    show(summary, outputs)?;
-    write_files(summary, outputs, opened)
+    show(reported, asked, detail)?;
+    write_files(reported, asked, opened)
 }
 
-/// The summary on standard output, unless that is taken.
-pub(crate) fn show(summary: &Summary, outputs: &OutputArguments) -> CommandResult<()> {
-    if outputs.named().contains(&Some(Path::new("-"))) {
+/// The report on standard output, unless that is taken.
+pub(crate) fn show(
+    reported: &impl Reported,
+    asked: &ReportFileArguments,
+    detail: Detail,
+) -> CommandResult<()> {
+    if asked.named().contains(&Some(Path::new("-"))) {
         return Ok(());
     }
     let (style, width) = terminal();
-    let detail = if outputs.verbose { Detail::Full } else { Detail::Brief };
-    print(&::report::terminal(summary, style, width, detail))
+    print(&document::terminal(&reported.document(), style, width, detail))
 }
 
 /// Write every report that was asked for. One that cannot be written keeps no other from being written.
 pub(crate) fn write_files(
-    summary: &Summary,
-    outputs: &OutputArguments,
+    reported: &impl Reported,
+    asked: &ReportFileArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    let ReportFileArguments { html, md, json, junit } = &outputs.reports.files;
-    let asked: [(&Option<_>, Render); 4] =
-        [(html, ::report::html), (md, ::report::markdown), (json, ::report::json), (junit, ::report::junit)];
-    let asked = asked.into_iter().filter_map(|(path, render)| Some((path.as_ref()?, render)));
-    let written: Vec<_> = asked.map(|(path, render)| opened.put(path, &render(summary))).collect();
+    let document = reported.document();
+    let forms: [&dyn Fn() -> String; 4] =
+        [&|| document::html(&document), &|| document::markdown(&document), &|| reported.json(), &|| {
+            document::junit(&document)
+        }];
+    let asked = asked.named().into_iter().zip(forms).filter_map(|(path, form)| Some((path?, form)));
+    let written: Vec<_> = asked.map(|(path, form)| opened.put(path, &form())).collect();
     let mut failures = written.into_iter().filter_map(Result::err);
     let first = failures.next();
     failures.for_each(|failure| note(failure.text().trim_end()));
@@ -65,29 +68,6 @@ pub(crate) fn exit_code(verdict: Verdict, on_inconclusive: OnInconclusive) -> u8
         }
         _ => judge::exit_code(verdict),
     }
-}
-
-/// The same of what is not a run: every report that was asked for, and the one for the terminal.
-pub(crate) fn write_reported(
-    reported: &impl Reported,
-    asked: &ReportFileArguments,
-    opened: &PreopenedReports,
-) -> CommandResult<()> {
-    let document = reported.document();
-    if !asked.named().contains(&Some(Path::new("-"))) {
-        let (style, width) = terminal();
-        print(&document::terminal(&document, style, width))?;
-    }
-    let forms: [&dyn Fn() -> String; 4] =
-        [&|| document::html(&document), &|| document::markdown(&document), &|| reported.json(), &|| {
-            document::junit(&document)
-        }];
-    for (path, form) in asked.named().iter().zip(forms) {
-        if let Some(path) = path {
-            opened.put(path, &form())?;
-        }
-    }
-    Ok(())
 }
 
 /// How text for standard output is laid out: colours on terminals alone, and its width.

@@ -7,6 +7,7 @@ mod health;
 use std::path::Path;
 use std::time::Duration;
 
+use ::report::Detail;
 use ::report::quick::{QuickCheck, QuickSummary};
 use anyhow::anyhow;
 use archive::Stored;
@@ -58,7 +59,7 @@ pub(crate) fn quick(arguments: &QuickArguments) -> CommandResult<u8> {
 /// Writes every report that was asked for.
 fn report(arguments: &QuickArguments, checks: Vec<QuickCheck>) -> CommandResult<QuickSummary> {
     let summary = QuickSummary { target: arguments.target.clone(), checks };
-    outputs::write_reported(&summary, &arguments.reports, &PreopenedReports::default())?;
+    outputs::write(&summary, &arguments.reports, Detail::Full, &PreopenedReports::default())?;
     Ok(summary)
 }
 

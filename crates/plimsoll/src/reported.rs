@@ -17,6 +17,6 @@ pub(crate) fn report(path: &Path, asked: &OutputArguments) -> CommandResult<u8> 
     let judged = judged::judge(received.read_one()?)?;
     let file = path.display().to_string();
     let summary = judged.summary.with_files(&[("evidence", &file)]);
-    outputs::write(&summary, asked, &opened)?;
+    outputs::write(&summary, &asked.reports.files, asked.detail(), &opened)?;
     Ok(outputs::exit_code(judged.judgement.verdict, asked.reports.inconclusive))
 }

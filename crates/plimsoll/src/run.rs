@@ -110,7 +110,12 @@ impl RunKind for PlanRun<'_> {
 
     fn report(self, mut sealed: SealedRun, judged: Judged, _: &Listener) -> CommandResult<u8> {
         let summary = judged.summary.with_files(&self.outputs.files(sealed.kept()));
-        outputs::write(&summary, self.outputs, &PreopenedReports::default())?;
+        outputs::write(
+            &summary,
+            &self.outputs.reports.files,
+            self.outputs.detail(),
+            &PreopenedReports::default(),
+        )?;
         sealed.completed()?;
         Ok(outputs::exit_code(judged.judgement.verdict, self.outputs.reports.inconclusive))
     }

@@ -133,11 +133,11 @@ impl RunKind for ScriptRun<'_> {
         self.log.end();
         let outputs = &self.arguments.outputs;
         let summary = judged.summary.with_files(&outputs.files(sealed.kept()));
-        outputs::write_files(&summary, outputs, &outputs::PreopenedReports::default())?;
+        outputs::write_files(&summary, &outputs.reports.files, &outputs::PreopenedReports::default())?;
         if self.arguments.mark_report {
             outputs::print_document(&format!("{}\n", outputs::REPORT_BEGINS))?;
         }
-        outputs::show(&outcome::without_own_metrics(summary), outputs)?;
+        outputs::show(&outcome::without_own_metrics(summary), &outputs.reports.files, outputs.detail())?;
         sealed.completed()?;
         self.torn_down?;
         policy::note_violated(&judged.judgement);

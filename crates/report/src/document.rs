@@ -1,20 +1,26 @@
-//! What a report says, apart from its form: blocks of five kinds in sections. Each kind of result makes one document, and each
-//! form has one writer: a [terminal](terminal), [HTML](html), [Markdown](markdown), [JUnit](junit).
+//! What a report says, apart from its form: blocks in sections. Each kind of result makes one document, and each form has
+//! one writer: a [terminal](terminal), [HTML](html), [Markdown](markdown), [JUnit](junit).
 
+mod blocks;
 mod html;
 mod junit;
 mod markdown;
-mod terminal;
+pub(crate) mod terminal;
+
+use std::time::Duration;
 
 use evidence::{ExperimentFinding, Verdict};
 
-use crate::html::charts::Chart;
-use crate::html::view::verdict_class;
+use crate::card::FindingCard;
 
+pub(crate) use blocks::{
+    Block, Cell, ChartBlock, ClaimBlock, Claims, Column, Exchange, FactLayout, Facts, Findings, Mark,
+    Paragraph, ParagraphKind, Row, Table,
+};
 pub use html::html;
 pub use junit::junit;
-pub use markdown::markdown;
-pub use terminal::terminal;
+pub use markdown::{MAX_BYTES, markdown};
+pub use terminal::{Detail, Style, terminal};
 
 /// A result that has a report in every form.
 pub trait Reported {
@@ -26,17 +32,24 @@ pub trait Reported {
 }
 
 /// A report.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Document {
     /// The name of the run or experiment.
     pub(crate) name: String,
     /// Its title on a page.
     pub(crate) title: String,
+    /// What was judged, in a line, where the report is long: it begins with this line, a terminal ends with the verdict's
+    /// sentence and the results, and `facts` are on a page alone.
+    pub(crate) subject: Option<String>,
     /// The verdict, or another word where there is none.
     pub(crate) verdict: VerdictBlock,
     /// What was compared or searched, and the basis of the result.
     pub(crate) facts: Vec<Paragraph>,
+    /// The numbers at the top of a page.
+    pub(crate) tiles: Vec<Tile>,
     pub(crate) sections: Vec<Section>,
+    /// How long it took, in JUnit.
+    pub(crate) length: Option<Duration>,
     /// Properties of the test suite in JUnit.
     pub(crate) properties: Vec<(&'static str, String)>,
     /// Test cases in JUnit besides that of the whole.
@@ -46,7 +59,7 @@ pub struct Document {
 }
 
 /// The verdict.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct VerdictBlock {
     /// None where nothing was to be decided.
     pub(crate) verdict: Option<Verdict>,
@@ -59,6 +72,15 @@ pub(crate) struct VerdictBlock {
     pub(crate) case: &'static str,
 }
 
+/// A number at the top of a page.
+#[derive(Debug)]
+pub(crate) struct Tile {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) note: String,
+    pub(crate) is_bad: bool,
+}
+
 /// Blocks with a heading.
 #[derive(Debug)]
 pub(crate) struct Section {
@@ -67,193 +89,22 @@ pub(crate) struct Section {
     pub(crate) heading: String,
     /// What follows the heading.
     pub(crate) note: String,
-    /// Whether only a page shows its heading.
+    /// Whether only a page shows its heading. The captions of its tables are headings then.
     pub(crate) is_unheaded: bool,
+    pub(crate) forms: Forms,
+    /// Whether it is a result: where a report is long, a terminal shows it last.
+    pub(crate) is_result: bool,
     pub(crate) blocks: Vec<Block>,
 }
 
-/// A part of a section.
-#[derive(Debug)]
-pub(crate) enum Block {
-    Paragraph(Paragraph),
-    Table(DocumentTable),
-    Findings(Findings),
-    /// Only on a page.
-    Chart(ChartBlock),
-}
-
-/// Text.
-#[derive(Debug)]
-pub(crate) struct Paragraph {
-    pub(crate) label: String,
-    pub(crate) text: String,
-    pub(crate) kind: ParagraphKind,
-}
-
-/// The role of a paragraph.
+/// The forms that have a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ParagraphKind {
-    /// Part of the result.
-    Plain,
-    /// The basis of the result.
-    Basis,
-    /// A restriction of the result.
-    Notice,
-    /// An explanation, only on a page.
-    Hint,
-    /// An item of a list.
-    Item,
-    /// Preformatted lines.
-    Code,
-}
-
-impl Block {
-    pub(crate) fn text(kind: ParagraphKind, text: impl Into<String>) -> Block {
-        Block::Paragraph(Paragraph::new(kind, text))
-    }
-}
-
-impl Paragraph {
-    pub(crate) fn new(kind: ParagraphKind, text: impl Into<String>) -> Paragraph {
-        Paragraph { label: String::new(), text: text.into(), kind }
-    }
-
-    pub(crate) fn labelled(label: impl Into<String>, text: impl Into<String>) -> Paragraph {
-        Paragraph { label: label.into(), text: text.into(), kind: ParagraphKind::Plain }
-    }
-
-    fn is_code(&self) -> bool {
-        self.kind == ParagraphKind::Code
-    }
-
-    pub(crate) fn of(self, kind: ParagraphKind) -> Paragraph {
-        Paragraph { kind, ..self }
-    }
-}
-
-impl ParagraphKind {
-    /// Its class on a page.
-    fn class(self) -> &'static str {
-        match self {
-            ParagraphKind::Plain | ParagraphKind::Item | ParagraphKind::Code => "plain",
-            ParagraphKind::Basis | ParagraphKind::Hint => "hint",
-            ParagraphKind::Notice => "notice",
-        }
-    }
-}
-
-/// A table.
-#[derive(Debug)]
-pub(crate) struct DocumentTable {
-    /// The head of the column of labels.
-    pub(crate) label: &'static str,
-    pub(crate) columns: Vec<DocumentColumn>,
-    pub(crate) rows: Vec<DocumentRow>,
-    /// What it shows, where the section has several.
-    pub(crate) caption: String,
-    /// Without it a table is in every form; with it on a page alone, below this line.
-    pub(crate) folded: Option<String>,
-    /// What a page says where it has no rows.
-    pub(crate) none: &'static str,
-}
-
-/// A column of cells.
-#[derive(Debug)]
-pub(crate) struct DocumentColumn {
-    pub(crate) head: String,
-    /// The column with the highest rank is dropped first where space is scarce; rank 0 never.
-    pub(crate) rank: u8,
-}
-
-/// A row.
-#[derive(Debug)]
-pub(crate) struct DocumentRow {
-    pub(crate) label: String,
-    /// Below the label, on a page.
-    pub(crate) note: String,
-    pub(crate) cells: Vec<DocumentCell>,
-}
-
-/// A cell.
-#[derive(Debug)]
-pub(crate) struct DocumentCell {
-    pub(crate) text: String,
-    /// Whether it is good, for those that say so.
-    pub(crate) verdict: Option<Verdict>,
-}
-
-impl DocumentCell {
-    /// The class of its badge on a page, if it has one.
-    fn badge(&self) -> Option<&'static str> {
-        self.verdict.map(verdict_class)
-    }
-}
-
-impl Section {
-    pub(crate) fn new(id: impl Into<String>, heading: impl Into<String>, blocks: Vec<Block>) -> Section {
-        let (id, heading) = (id.into(), heading.into());
-        Section { id, heading, note: String::new(), is_unheaded: false, blocks }
-    }
-
-    /// What limits a result, or on a page that nothing does.
-    pub(crate) fn findings(findings: &[ExperimentFinding], none: &'static str) -> Section {
-        let findings = Findings { findings: findings.to_vec(), none };
-        Section::new("findings", "Findings", vec![Block::Findings(findings)])
-    }
-
-    /// A section that has its heading on a page alone.
-    pub(crate) fn unheaded(id: &'static str, heading: &'static str, blocks: Vec<Block>) -> Section {
-        Section { is_unheaded: true, ..Section::new(id, heading, blocks) }
-    }
-}
-
-impl DocumentTable {
-    /// A table of all forms, with the heads of its cells and the ranks of these.
-    pub(crate) fn new<S: Into<String>>(
-        label: &'static str,
-        heads: impl IntoIterator<Item = (S, u8)>,
-        rows: impl IntoIterator<Item = DocumentRow>,
-    ) -> DocumentTable {
-        let columns = heads.into_iter().map(|(head, rank)| DocumentColumn { head: head.into(), rank });
-        let (columns, rows) = (columns.collect(), rows.into_iter().collect());
-        DocumentTable { label, columns, rows, caption: String::new(), folded: None, none: "" }
-    }
-}
-
-impl DocumentRow {
-    pub(crate) fn new(label: impl Into<String>, cells: impl IntoIterator<Item = String>) -> DocumentRow {
-        let cells = cells.into_iter().map(|text| DocumentCell { text, verdict: None });
-        DocumentRow { label: label.into(), note: String::new(), cells: cells.collect() }
-    }
-
-    /// The same, whose first cell is a verdict.
-    pub(crate) fn judged(
-        label: impl Into<String>,
-        verdict: DocumentCell,
-        cells: impl IntoIterator<Item = String>,
-    ) -> DocumentRow {
-        let mut row = DocumentRow::new(label, cells);
-        row.cells.insert(0, verdict);
-        row
-    }
-}
-
-/// What limits a result.
-#[derive(Debug)]
-pub(crate) struct Findings {
-    pub(crate) findings: Vec<ExperimentFinding>,
-    /// What a page says where there are none.
-    pub(crate) none: &'static str,
-}
-
-/// Plots, side by side.
-#[derive(Debug)]
-pub(crate) struct ChartBlock {
-    pub(crate) charts: Vec<Chart>,
-    /// Whether each takes the page's width.
-    pub(crate) is_wide: bool,
-    /// What a page says where there are none.
-    pub(crate) none: &'static str,
+pub(crate) enum Forms {
+    All,
+    /// A page alone.
+    Page,
+    /// A terminal and Markdown.
+    Text,
 }
 
 /// A case of a test suite.
@@ -264,5 +115,46 @@ pub(crate) struct Case {
     /// The verdict in words.
     pub(crate) word: String,
     pub(crate) message: String,
-    pub(crate) because: String,
+    pub(crate) because: Vec<String>,
+}
+
+impl Section {
+    pub(crate) fn new(id: impl Into<String>, heading: impl Into<String>, blocks: Vec<Block>) -> Section {
+        Section {
+            id: id.into(),
+            heading: heading.into(),
+            note: String::new(),
+            is_unheaded: false,
+            forms: Forms::All,
+            is_result: false,
+            blocks,
+        }
+    }
+
+    /// What limits a result, or on a page that nothing does.
+    pub(crate) fn findings(findings: &[ExperimentFinding], none: &'static str) -> Section {
+        Section::cards(findings.iter().map(FindingCard::from).collect(), none)
+    }
+
+    /// The same, by rule.
+    pub(crate) fn cards(cards: Vec<FindingCard>, none: &'static str) -> Section {
+        Section::new("findings", "Findings", vec![Block::Findings(Findings { cards, none })])
+    }
+
+    /// A section that has its heading on a page alone.
+    pub(crate) fn unheaded(id: &'static str, heading: &'static str, blocks: Vec<Block>) -> Section {
+        Section { is_unheaded: true, ..Section::new(id, heading, blocks) }
+    }
+
+    pub(crate) fn with_note(self, note: impl Into<String>) -> Section {
+        Section { note: note.into(), ..self }
+    }
+
+    pub(crate) fn only(self, forms: Forms) -> Section {
+        Section { forms, ..self }
+    }
+
+    pub(crate) fn into_result(self) -> Section {
+        Section { is_result: true, ..self }
+    }
 }

@@ -11,7 +11,7 @@ use crate::summary::{
 };
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
-pub const SCHEMA: &str = "plimsoll.report/2";
+pub(crate) const SCHEMA: &str = "plimsoll.report/2";
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -58,7 +58,7 @@ struct Accounting<'a> {
 }
 
 /// The report as indented JSON, without a trailing newline.
-pub fn json(summary: &Summary) -> String {
+pub(crate) fn json(summary: &Summary) -> String {
     let outcomes = &summary.outcomes;
     let document = Document {
         schema: SCHEMA,

@@ -46,7 +46,7 @@ impl Reported for LeaksSummary {
             verdict: *verdict,
             word: answer.clone(),
             message: because.clone(),
-            because: String::new(),
+            because: Vec::new(),
         });
         Document {
             name: self.name.clone(),
@@ -58,11 +58,10 @@ impl Reported for LeaksSummary {
                 because: format!("The gravest of the answers on {} series.", self.answers.len()),
                 case: "leaks",
             },
-            facts: Vec::new(),
             sections: vec![Section::unheaded("series", "Series", blocks)],
-            properties: Vec::new(),
             cases: cases.collect(),
             footer: "Made by Plimsoll from a run's archive; the same archive always gives the same report.",
+            ..Document::default()
         }
     }
 

@@ -11,9 +11,9 @@ use evidence::{Exemplar, Observed, Outcome, RunEnd, TerminalText, Tick};
 use figures::live::{Iteration, LiveFigures, LiveNumbers};
 use workload::Workload;
 
+use crate::document::terminal::Style;
+use crate::document::terminal::line::{TextLine, Tone, rendered};
 use crate::number;
-use crate::terminal::Style;
-use crate::terminal::line::{TextLine, Tone, rendered};
 use history::HISTORY_S;
 pub use watch::WatchView;
 

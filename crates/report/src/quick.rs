@@ -84,7 +84,7 @@ impl Reported for QuickSummary {
             verdict: check.state.verdict(),
             word: check.state.to_string(),
             message: check.what.clone(),
-            because: String::new(),
+            because: Vec::new(),
         };
         Document {
             name: self.target.clone(),
@@ -101,10 +101,9 @@ impl Reported for QuickSummary {
                 case: "quick",
             },
             facts: self.checks.iter().map(line).collect(),
-            sections: Vec::new(),
-            properties: Vec::new(),
             cases: self.checks.iter().map(case).collect(),
             footer: "Made by Plimsoll from two short runs.",
+            ..Document::default()
         }
     }
 

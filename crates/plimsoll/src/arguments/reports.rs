@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ::report::Detail;
 use clap::Args;
 
 /// Reports besides the summary on the terminal; `-` is standard output.
@@ -71,5 +72,10 @@ impl OutputArguments {
     /// The files that are named.
     pub(crate) fn named(&self) -> [Option<&Path>; 4] {
         self.reports.files.named()
+    }
+
+    /// How much a terminal says of findings.
+    pub(crate) fn detail(&self) -> Detail {
+        if self.verbose { Detail::Full } else { Detail::Brief }
     }
 }

@@ -124,7 +124,7 @@ fn why_requests_failed_is_said_in_every_report() {
         .map(|part| ran.stdout.find(part).unwrap());
     assert!(numbers < why && why < verdict && verdict < findings, "{}", ran.stdout);
     assert!(folder.read("run.md").contains("status 503, expected 200 to 399 · out of cheese"));
-    assert!(folder.read("run.html").contains("<td>status 503, expected 200 to 399 · out of cheese</td>"));
+    assert!(folder.read("run.html").contains(">status 503, expected 200 to 399 · out of cheese</td>"));
     let failure = &folder.json("run.json")["failures"][0];
     assert_eq!((&failure["count"], &failure["example"]["status"]), (&7.into(), &503.into()), "{failure}");
     let full = folder.plimsoll(&[&url, "-n", "7", "--quiet", "-v", "--no-precheck"]);

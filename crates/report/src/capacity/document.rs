@@ -4,11 +4,11 @@ use evidence::Verdict;
 use evidence::capacity::{CapacityLevel, LevelVerdict, Recovery, shown_level};
 
 use super::{CapacitySummary, format};
+use crate::charts;
 use crate::document::{
-    Block, Case, ChartBlock, Document, DocumentCell, DocumentRow, DocumentTable, Paragraph, ParagraphKind,
-    Section, VerdictBlock,
+    Block, Case, Cell, ChartBlock, Document, Mark, Paragraph, ParagraphKind, Row, Section, Table,
+    VerdictBlock,
 };
-use crate::html::charts;
 use crate::number;
 
 pub(super) fn of(search: &CapacitySummary) -> Document {
@@ -35,6 +35,7 @@ pub(super) fn of(search: &CapacitySummary) -> Document {
         properties: vec![("answer", answer)],
         cases: cases(search),
         footer: "Made by Plimsoll from the runs of one search; the same runs always give the same report.",
+        ..Document::default()
     }
 }
 
@@ -55,13 +56,13 @@ fn facts(search: &CapacitySummary) -> Vec<Paragraph> {
 fn plots(search: &CapacitySummary) -> Section {
     let mut all = charts::by_load(&search.judgement);
     let others = all.split_off(all.len().min(1));
-    let first = ChartBlock { charts: all, is_wide: true, none: "There is nothing to draw." };
+    let first = ChartBlock { is_wide: true, none: "There is nothing to draw.", ..ChartBlock::new(all) };
     let hint = Block::text(
         ParagraphKind::Hint,
         "Lines join the medians of each load, dots are single probes. A probe that was ended early because its target was far \
          beyond the bound has the value that it had until then.",
     );
-    let others = ChartBlock { charts: others, is_wide: false, none: "" };
+    let others = ChartBlock::new(others);
     let blocks = vec![Block::Chart(first), Block::Chart(others), hint];
     Section::new("plots", "Load against response time", blocks)
 }
@@ -77,13 +78,13 @@ fn levels(search: &CapacitySummary) -> Section {
         let values = judgement.slos.iter().zip(&level.medians);
         let values = values.map(|(slo, value)| format::of_slo(slo, *value));
         let last = [format::margin(level), number::rate(level.goodput), level.probes.to_string()];
-        let verdict = DocumentCell { text: format::verdict(level).to_owned(), verdict: Some(verdict) };
-        DocumentRow::judged(shown_level(level.level, &judgement.unit), verdict, values.chain(last))
+        let verdict = Cell::marked(format::verdict(level), Mark::Verdict(verdict));
+        Row::judged(shown_level(level.level, &judgement.unit), verdict, values.chain(last))
     };
     let heads = heads(search, [("", 0)], [("within the bound by", 1), ("goodput", 2), ("probes", 3)]);
-    let table = DocumentTable {
+    let table = Table {
         none: "No level was probed repeatedly.",
-        ..DocumentTable::new("level", heads, judgement.levels.iter().map(row))
+        ..Table::new("level", heads, judgement.levels.iter().map(row))
     };
     let hint = Block::text(
         ParagraphKind::Hint,
@@ -115,9 +116,9 @@ fn overload(search: &CapacitySummary) -> Section {
     let [label, heads @ ..] = format::OVERLOAD_HEADS;
     let rows = overload.parts.iter().map(|part| {
         let [label, cells @ ..] = format::overload_cells(part);
-        DocumentRow::new(label, cells)
+        Row::new(label, cells)
     });
-    let table = DocumentTable::new(label, heads.into_iter().zip([0, 0, 1, 3, 2, 1, 4]), rows);
+    let table = Table::new(label, heads.into_iter().zip([0, 0, 1, 3, 2, 1, 4]), rows);
     let hint = Block::text(
         ParagraphKind::Hint,
         "One run, in this order. “Kept”: correct answers a second, of those at the capacity. “In time”: of the correct \
@@ -127,18 +128,18 @@ fn overload(search: &CapacitySummary) -> Section {
     section(vec![Block::Table(table), hint])
 }
 
-fn probes(search: &CapacitySummary) -> DocumentTable {
+fn probes(search: &CapacitySummary) -> Table {
     let judgement = &search.judgement;
     let rows = judgement.probes.iter().zip(&search.runs).map(|(probe, run)| {
         let values = judgement.slos.iter().zip(&probe.values);
         let first = [format!("{:?}", probe.stage).to_lowercase(), shown_level(probe.level, "")];
         let values = values.map(|(slo, value)| format::of_slo(slo, *value));
         let last = [number::rate(probe.goodput), number::percent(probe.failed, 1.0), run.file.clone()];
-        DocumentRow::new(probe.number.to_string(), first.into_iter().chain(values).chain(last))
+        Row::new(probe.number.to_string(), first.into_iter().chain(values).chain(last))
     });
     let heads = heads(search, [("stage", 0), ("level", 0)], [("goodput", 0), ("failed", 0), ("run file", 0)]);
     let folded = format!("All {} probes in the order in which they were made", judgement.probes.len());
-    DocumentTable { folded: Some(folded), ..DocumentTable::new("probe", heads, rows) }
+    Table { folded: Some(folded), ..Table::new("probe", heads, rows) }
 }
 
 fn cases(search: &CapacitySummary) -> Vec<Case> {
@@ -148,7 +149,7 @@ fn cases(search: &CapacitySummary) -> Vec<Case> {
         verdict,
         word: verdict.to_string(),
         message,
-        because: String::new(),
+        because: Vec::new(),
     };
     let hold = judgement.hold.as_ref().zip(format::hold(judgement));
     let overload = judgement.overload.as_ref().zip(format::recovery(judgement));

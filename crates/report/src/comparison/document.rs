@@ -1,13 +1,12 @@
 //! What the report of a comparison says.
 
-use evidence::{ExperimentFinding, Verdict};
+use evidence::Verdict;
 
 use super::format;
-use crate::card::FindingCard;
+use crate::charts;
 use crate::document::{
-    Block, ChartBlock, Document, DocumentRow, DocumentTable, Paragraph, ParagraphKind, Section, VerdictBlock,
+    Block, ChartBlock, Document, Mark, Paragraph, ParagraphKind, Row, Section, Table, VerdictBlock,
 };
-use crate::html::charts;
 use crate::number;
 use crate::summary::{Comparison, EndpointTable, Measure, PhaseTable, SeriesPair, TargetSeries};
 
@@ -22,7 +21,7 @@ pub(super) fn of(comparison: &Comparison) -> Document {
     let unmatched = comparison.unmatched.iter();
     let unmatched = unmatched.map(|sentence| Paragraph::new(ParagraphKind::Notice, sentence));
     let phases = comparison.phases.iter().enumerate().map(|(at, of)| phase(at, of, comparison.sides.len()));
-    let mut sections = vec![Section::findings(&findings(comparison), "None."), plots(comparison)];
+    let mut sections = vec![Section::cards(format::cards(&comparison.judgement), "None."), plots(comparison)];
     sections.extend(phases);
     sections.extend(profiles(comparison));
     sections.push(differences(comparison));
@@ -42,26 +41,9 @@ pub(super) fn of(comparison: &Comparison) -> Document {
         },
         facts: sides.chain(unmatched).collect(),
         sections,
-        properties: Vec::new(),
-        cases: Vec::new(),
         footer: "Made by Plimsoll from the runs' archives; the same archives always give the same report.",
+        ..Document::default()
     }
-}
-
-/// One for each rule, with every place, and why it matters.
-fn findings(comparison: &Comparison) -> Vec<ExperimentFinding> {
-    let finding = |card: &FindingCard<'_>| {
-        let places = card.places.iter().map(|place| format!("{}: {}", place.name, place.finding.what));
-        let what: Vec<String> = places.chain([card.why.to_owned()]).collect();
-        ExperimentFinding {
-            name: format!("{} {}", card.rule, card.title),
-            severity: card.severity,
-            pairs: Vec::new(),
-            what: what.join(" "),
-            next: card.next.to_owned(),
-        }
-    };
-    format::cards(&comparison.judgement).iter().map(finding).collect()
 }
 
 fn plots(comparison: &Comparison) -> Section {
@@ -71,7 +53,7 @@ fn plots(comparison: &Comparison) -> Section {
         "Every run from its own start; response times of successes, logarithmic. Where a table refuses a difference, do not \
          read one off a plot either.",
     );
-    let charts = ChartBlock { charts, is_wide: false, none: "There is nothing to draw." };
+    let charts = ChartBlock { none: "There is nothing to draw.", ..ChartBlock::new(charts) };
     Section::new("plots", "Over time", vec![Block::Chart(charts), hint])
 }
 
@@ -112,12 +94,12 @@ fn series(target: &TargetSeries, sides: usize) -> Vec<Block> {
     let moved_most =
         (!moved.is_empty()).then(|| table(&title, moved.into_iter().map(|pair| &pair.mean), sides));
     let named = |measure: &Measure, statistic: &str| {
-        DocumentRow::new(format!("{} {statistic}", measure.name), row(measure, sides).1)
+        Row::new(format!("{} {statistic}", measure.name), row(measure, sides).1)
     };
     let both = |pair: &SeriesPair| [named(&pair.mean, "mean"), named(&pair.max, "highest")];
-    let all = DocumentTable {
+    let all = Table {
         folded: Some(format!("All observed series of {}", target.target)),
-        ..DocumentTable::new("", heads(sides), target.series.iter().flat_map(both))
+        ..Table::new("", heads(sides), target.series.iter().flat_map(both))
     };
     moved_most.into_iter().chain([Block::Table(all)]).collect()
 }
@@ -125,12 +107,12 @@ fn series(target: &TargetSeries, sides: usize) -> Vec<Block> {
 fn table<'m>(caption: &str, measures: impl Iterator<Item = &'m Measure>, sides: usize) -> Block {
     let rows = measures.map(|measure| {
         let (refused, cells) = row(measure, sides);
-        let mut row = DocumentRow::new(&measure.name, cells);
-        refused.into_iter().for_each(|at| row.cells[at].verdict = Some(Verdict::Inconclusive));
+        let mut row = Row::new(&measure.name, cells);
+        refused.into_iter().for_each(|at| row.cells[at].mark = Mark::Verdict(Verdict::Inconclusive));
         row
     });
-    let table = DocumentTable::new("", heads(sides), rows);
-    Block::Table(DocumentTable { caption: caption.to_owned(), ..table })
+    let table = Table::new("", heads(sides), rows);
+    Block::Table(Table { caption: caption.to_owned(), ..table })
 }
 
 fn heads(sides: usize) -> impl Iterator<Item = (String, u8)> {

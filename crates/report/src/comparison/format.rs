@@ -2,7 +2,7 @@
 
 use evidence::{ComparisonJudgement, SidedFinding, TerminalText};
 
-use crate::card::{self, FindingCard, FindingPlace};
+use crate::card::{self, FindingCard};
 use crate::number;
 use crate::profiles;
 use crate::summary::{
@@ -26,13 +26,11 @@ pub(super) fn letters(sides: &[usize]) -> String {
 }
 
 /// The findings by rule; their places begin with the letters of their runs.
-pub(super) fn cards(judgement: &ComparisonJudgement) -> Vec<FindingCard<'_>> {
+pub(super) fn cards(judgement: &ComparisonJudgement) -> Vec<FindingCard> {
     let place = |found: &SidedFinding| -> String {
         format!("{} · {}", letters(&found.sides), card::scope(&found.finding.scope))
     };
-    card::cards(
-        judgement.findings.iter().map(|found| FindingPlace { name: place(found), finding: &found.finding }),
-    )
+    card::cards(judgement.findings.iter().map(|found| (place(found), &found.finding)))
 }
 
 /// The heads of the columns of a table: each side, then for each side but A the difference and the ratio.

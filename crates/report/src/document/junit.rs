@@ -1,10 +1,12 @@
 //! A document as JUnit XML: one case for the whole, and one for each part that has a verdict.
 //!
-//! FAIL is a `failure`; INCONCLUSIVE and INVALID are an `error`: the test has no result.
+//! FAIL is a `failure`; INCONCLUSIVE and INVALID are an `error`: the test has no result. Both fail a CI job. The whole has
+//! a case of its own because it can be invalid without any part.
 
-use evidence::{ExperimentFinding, Verdict, visible};
+use evidence::{Verdict, visible};
 
 use super::{Block, Case, Document, VerdictBlock};
+use crate::card::FindingCard;
 use crate::test_suite::{Mishap, TestCase, TestSuite};
 
 /// The document as JUnit XML.
@@ -16,11 +18,10 @@ pub fn junit(document: &Document) -> String {
     };
     let findings =
         document.sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
-            Block::Findings(of) => Some(&of.findings),
+            Block::Findings(of) => Some(&of.cards),
             _ => None,
         });
-    let line = |found: &ExperimentFinding| format!("{} {}: {}", found.severity, found.name, found.what);
-    let lines: Vec<String> = findings.flatten().map(line).collect();
+    let lines: Vec<String> = findings.flatten().flat_map(lines).collect();
     let whole = TestCase {
         name: (*case).to_owned(),
         mishap: Mishap::of(verdict.unwrap_or(Verdict::Measured), word, &message, &lines),
@@ -30,17 +31,21 @@ pub fn junit(document: &Document) -> String {
     properties.extend(document.properties.iter().map(|(name, of)| (*name, visible(of).into_owned())));
     let suite = TestSuite {
         name: visible(&document.name).into_owned(),
-        time: None,
+        time: document.length,
         properties,
         cases: std::iter::once(whole).chain(document.cases.iter().map(of)).collect(),
     };
     suite.xml()
 }
 
+fn lines(card: &FindingCard) -> impl Iterator<Item = String> {
+    card.places.iter().map(|place| format!("{} {}: {}", place.severity, card.name(), place.what))
+}
+
 fn of(Case { name, verdict, word, message, because }: &Case) -> TestCase {
     TestCase {
         name: visible(name).into_owned(),
-        mishap: Mishap::of(*verdict, word, message, std::slice::from_ref(because)),
+        mishap: Mishap::of(*verdict, word, message, because),
         output: Some(visible(&format!("{word}: {message}")).into_owned()),
     }
 }

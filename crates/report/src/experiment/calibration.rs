@@ -3,7 +3,7 @@
 use evidence::{Calibration, EffectScale, MetricNoise};
 
 use crate::document::{
-    Block, Document, DocumentRow, DocumentTable, Paragraph, ParagraphKind, Reported, Section, VerdictBlock,
+    Block, Document, Paragraph, ParagraphKind, Reported, Row, Section, Table, VerdictBlock,
 };
 use crate::number;
 
@@ -67,8 +67,8 @@ impl Reported for CalibrationSummary<'_> {
                 },
             ],
             properties: vec![("pairs", found.pairs.to_string())],
-            cases: Vec::new(),
             footer: "Made by Plimsoll from pairs of A against A.",
+            ..Document::default()
         }
     }
 
@@ -110,7 +110,7 @@ fn host(found: &Calibration) -> String {
     )
 }
 
-fn noise(metrics: &[MetricNoise]) -> DocumentTable {
+fn noise(metrics: &[MetricNoise]) -> Table {
     let heads =
         [("median", 4), ("within pairs", 0), ("within a run", 1), ("between starts", 2), ("session", 3)];
     let row = |metric: &MetricNoise| {
@@ -127,22 +127,22 @@ fn noise(metrics: &[MetricNoise]) -> DocumentTable {
             deviation(metric.between_starts),
             deviation(Some(metric.between_pairs)),
         ];
-        DocumentRow::new(&metric.name, cells)
+        Row::new(&metric.name, cells)
     };
-    DocumentTable::new("standard deviation", heads, metrics.iter().map(row))
+    Table::new("standard deviation", heads, metrics.iter().map(row))
 }
 
-fn smallest(summary: &CalibrationSummary<'_>) -> DocumentTable {
+fn smallest(summary: &CalibrationSummary<'_>) -> Table {
     let minutes = summary.minutes.iter().zip([3, 2, 0, 1]);
     let heads = minutes.map(|(minutes, rank)| (format!("{minutes} min"), rank));
     let of_metric = |(noise, visible): (&MetricNoise, &VisibleChanges)| {
         let shown = |change| number::or_not_measured(change, |change| percent(change, noise.scale));
-        DocumentRow::new(&noise.name, visible.smallest.into_iter().chain([Some(visible.margin)]).map(shown))
+        Row::new(&noise.name, visible.smallest.into_iter().chain([Some(visible.margin)]).map(shown))
     };
     let pairs = summary.pairs.map(|pairs| pairs.to_string()).into_iter().chain([String::new()]);
     let metrics = summary.calibration.metrics.iter().zip(&summary.visible).map(of_metric);
-    let rows = std::iter::once(DocumentRow::new("pairs", pairs)).chain(metrics);
-    DocumentTable::new("metric", heads.chain([("margin".to_owned(), 4)]), rows)
+    let rows = std::iter::once(Row::new("pairs", pairs)).chain(metrics);
+    Table::new("metric", heads.chain([("margin".to_owned(), 4)]), rows)
 }
 
 fn percent(value: f64, scale: EffectScale) -> String {

@@ -3,11 +3,11 @@
 use evidence::{MetricAnswer, PairOrder};
 
 use super::{ExperimentSummary, PairOfRuns, costs, dots, format};
+use crate::charts::Chart;
 use crate::document::{
-    Block, Case, ChartBlock, Document, DocumentCell, DocumentRow, DocumentTable, Paragraph, ParagraphKind,
-    Section, VerdictBlock,
+    Block, Case, Cell, ChartBlock, Document, Mark, Paragraph, ParagraphKind, Row, Section, Table,
+    VerdictBlock,
 };
-use crate::html::charts::Chart;
 use crate::number;
 
 pub(super) fn of(experiment: &ExperimentSummary) -> Document {
@@ -36,6 +36,7 @@ pub(super) fn of(experiment: &ExperimentSummary) -> Document {
         properties: vec![("pairs", judgement.pairs.to_string())],
         cases: judgement.metrics.iter().map(case).collect(),
         footer: "Made by Plimsoll from the runs' archives; the same archives always give the same report.",
+        ..Document::default()
     }
 }
 
@@ -62,11 +63,10 @@ fn metrics(all: &[MetricAnswer]) -> Section {
             format::deviation(metric),
             format::smallest_visible(metric),
         ];
-        let verdict =
-            DocumentCell { text: metric.verdict.to_string(), verdict: Some(metric.verdict.verdict()) };
-        DocumentRow { note: metric.of.clone(), ..DocumentRow::judged(&metric.name, verdict, cells) }
+        let verdict = Cell::marked(metric.verdict.to_string(), Mark::Verdict(metric.verdict.verdict()));
+        Row { note: metric.of.clone(), ..Row::judged(&metric.name, verdict, cells) }
     };
-    let table = DocumentTable::new("metric", heads, all.iter().map(row));
+    let table = Table::new("metric", heads, all.iter().map(row));
     let reasons = all.iter().filter(|metric| !metric.because.is_empty());
     let reasons =
         reasons.map(|metric| Paragraph::labelled(&metric.name, &metric.because).of(ParagraphKind::Basis));
@@ -93,11 +93,8 @@ fn pairs(all: &[MetricAnswer]) -> Section {
             svg: dots::svg(metric)?,
         })
     };
-    let charts = ChartBlock {
-        charts: all.iter().filter_map(chart).collect(),
-        is_wide: false,
-        none: "There is nothing to draw.",
-    };
+    let charts = ChartBlock::new(all.iter().filter_map(chart).collect());
+    let charts = ChartBlock { none: "There is nothing to draw.", ..charts };
     let hint = Block::text(
         ParagraphKind::Hint,
         "A dot is a pair, in the order in which they were made; the shaded band is the margin; at the right the mean with the \
@@ -126,7 +123,7 @@ fn lines(texts: Vec<String>) -> Vec<Block> {
     texts.into_iter().map(|text| Block::text(ParagraphKind::Plain, text)).collect()
 }
 
-fn runs(experiment: &ExperimentSummary) -> DocumentTable {
+fn runs(experiment: &ExperimentSummary) -> Table {
     let metrics = &experiment.judgement.metrics;
     let by_metric: Vec<(&MetricAnswer, Vec<Option<f64>>)> =
         metrics.iter().map(|metric| (metric, dots::changes(metric))).collect();
@@ -137,14 +134,14 @@ fn runs(experiment: &ExperimentSummary) -> DocumentTable {
         });
         let order = if pair.order == PairOrder::Ab { "A, B" } else { "B, A" };
         let cells = std::iter::once(order.to_owned()).chain(changes).chain(pair.files.clone());
-        DocumentRow::new(pair.number.to_string(), cells)
+        Row::new(pair.number.to_string(), cells)
     };
     let names = metrics.iter().map(|metric| metric.name.clone());
     let heads = std::iter::once("order".to_owned()).chain(names).chain(["A".to_owned(), "B".to_owned()]);
     let rows = experiment.runs.iter().enumerate().map(row);
     let folded = format!("{} pairs, with the change of each metric and the run files", experiment.runs.len());
-    let table = DocumentTable::new("pair", heads.map(|head| (head, 0)), rows);
-    DocumentTable { folded: Some(folded), ..table }
+    let table = Table::new("pair", heads.map(|head| (head, 0)), rows);
+    Table { folded: Some(folded), ..table }
 }
 
 fn case(metric: &MetricAnswer) -> Case {
@@ -160,6 +157,6 @@ fn case(metric: &MetricAnswer) -> Case {
             format::margin(metric),
             metric.pairs
         ),
-        because: metric.because.clone(),
+        because: vec![metric.because.clone()],
     }
 }

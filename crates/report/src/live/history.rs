@@ -3,8 +3,8 @@
 use figures::live::{LiveFigures, LiveSecond};
 
 use super::lines::{LEVELS, titled};
+use crate::document::terminal::line::{TextLine, Tone};
 use crate::number;
-use crate::terminal::line::{TextLine, Tone};
 
 /// How many seconds are shown, where the terminal is wide enough.
 pub(super) const HISTORY_S: u32 = 60;

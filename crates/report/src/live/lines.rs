@@ -1,6 +1,6 @@
 //! What lines of the panel begin with and draw columns of.
 
-use crate::terminal::line::{TextLine, Tone};
+use crate::document::terminal::line::{TextLine, Tone};
 
 /// The heights of a column of a plot, the lowest first.
 pub(super) const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

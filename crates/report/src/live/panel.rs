@@ -6,9 +6,9 @@ use figures::live::LiveNumbers;
 
 use super::lines::{LEVELS, titled};
 use super::{LiveView, failure_tone, failures, history, loads, progress, remaining};
+use crate::document::terminal::Style;
+use crate::document::terminal::line::{TextLine, Tone, rendered};
 use crate::number;
-use crate::terminal::Style;
-use crate::terminal::line::{TextLine, Tone, rendered};
 
 /// Columns of the progress bar.
 const BAR: usize = 24;

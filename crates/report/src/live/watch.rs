@@ -6,9 +6,9 @@ use std::time::Duration;
 use evidence::{Observed, SeriesKey, TerminalText};
 
 use super::lines::LEVELS;
+use crate::document::terminal::Style;
+use crate::document::terminal::line::{TextLine, Tone, rendered};
 use crate::number;
-use crate::terminal::Style;
-use crate::terminal::line::{TextLine, Tone, rendered};
 
 /// The most values of a series that are drawn.
 const MAX_DRAWN: usize = 30;

@@ -11,7 +11,7 @@ use report::summary::{Arrivals, Row, RunEndState, Times};
 use report::{Detail, Style, Summary};
 use workload::{Flow, Step};
 
-use crate::sample_run;
+use crate::{forms, sample_run};
 
 fn key(metric: Metric) -> Key {
     Key::of(metric).scenario("play").phase("gameplay")
@@ -54,7 +54,7 @@ fn a_sequence_counts_arrivals_for_whole_iterations_and_requests_by_step() {
     assert_eq!((claim.arrivals, claim.outcomes.completed(), claim.outcomes.cancelled()), (None, 7, Some(1)));
     assert_eq!(whole.arrivals, Some(Arrivals { scheduled: 10, started: 8, dropped_cap: 0, dropped_late: 2 }));
     assert_eq!((whole.outcomes.requests, whole.iteration_time.count), (None, 8));
-    assert!(report::terminal(&summary, Style::Plain, 100, Detail::Full).contains("(whole iteration)"));
+    assert!(forms::terminal(&summary, Style::Plain, 100, Detail::Full).contains("(whole iteration)"));
 }
 
 /// Iterations that are one request and nothing else: a row of their own would repeat that of the request.
@@ -106,7 +106,7 @@ fn failures_are_listed_by_status_and_counted_by_reason() {
         kinds.collect::<Vec<_>>(),
         [("404", 7, vec![("not there", 5), ("never was", 2)]), ("410", 1, vec![("gone", 1)])]
     );
-    let terminal = report::terminal(&summary, Style::Plain, 100, Detail::Brief).to_string();
+    let terminal = forms::terminal(&summary, Style::Plain, 100, Detail::Brief);
     for line in [
         "7  status 404  not there",
         "5 × not there",
@@ -116,7 +116,7 @@ fn failures_are_listed_by_status_and_counted_by_reason() {
     ] {
         assert!(terminal.contains(line), "{line} in {terminal}");
     }
-    let html = report::html(&summary);
+    let html = forms::html(&summary);
     assert!(html.contains("Requests by the status") && html.contains("5 × not there"));
 }
 
@@ -200,22 +200,20 @@ fn every_report_has_the_requests_that_were_sent_again_and_json_the_waits_for_a_c
     run.record(&of(Metric::PlaceWait).tag("limit", "streams"), 41, 7_000, 5);
     run.record(&of(Metric::PlaceWait).tag("limit", "unread"), 41, 9_000, 1);
     let with = summary(&run);
-    let json: serde_json::Value = serde_json::from_str(&report::json(&with)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&forms::json(&with)).unwrap();
     assert_eq!(
         (&json["accounting"]["retried"], &json["endpoints"][0]["retried"]),
         (&1_234.into(), &1_234.into())
     );
     assert_eq!(json["endpoints"][0]["place_wait"]["count"], 6);
-    for text in [
-        report::terminal(&with, Style::Plain, 100, Detail::Full).to_string(),
-        report::markdown(&with),
-        report::html(&with),
-    ] {
+    for text in
+        [forms::terminal(&with, Style::Plain, 100, Detail::Full), forms::markdown(&with), forms::html(&with)]
+    {
         assert!(text.contains("1,234 sent again"), "{text}");
     }
     let without = summary(&sample_run::run(105, None));
     for name in ["retried", "place_wait", "sent again"] {
-        assert!(!report::json(&without).contains(name) && !report::html(&without).contains(name), "{name}");
+        assert!(!forms::json(&without).contains(name) && !forms::html(&without).contains(name), "{name}");
     }
 }
 
@@ -235,19 +233,17 @@ fn every_report_of_a_run_with_streams_has_their_messages() {
     assert_eq!((streams.messages_sent, streams.messages_received), (3, 1_234));
     let first = &streams.first_message_time;
     assert!(first.count == 3 && first.max_ms.is_some_and(|ms| (ms - 7.0).abs() < 0.01), "{first:?}");
-    let json: serde_json::Value = serde_json::from_str(&report::json(&with)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&forms::json(&with)).unwrap();
     assert_eq!(json["endpoints"][0]["streams"]["messages_received"], 1_234);
-    for text in [
-        report::terminal(&with, Style::Plain, 100, Detail::Full).to_string(),
-        report::markdown(&with),
-        report::html(&with),
-    ] {
+    for text in
+        [forms::terminal(&with, Style::Plain, 100, Detail::Full), forms::markdown(&with), forms::html(&with)]
+    {
         assert!(text.contains("1,234") && text.contains("7.00 ms"), "{text}");
     }
     let without = summary(&sample_run::run(105, None));
     assert!(without.rows.iter().all(|row| row.streams.is_none()));
-    assert!(!report::json(&without).contains("\"streams\""));
-    assert!(!report::html(&without).contains("Messages of streams"));
+    assert!(!forms::json(&without).contains("\"streams\""));
+    assert!(!forms::html(&without).contains("Messages of streams"));
 }
 
 #[test]
@@ -274,10 +270,10 @@ fn a_claim_that_passes_shows_the_share_that_decided_it() {
     });
     let run = sample_run::run(12, None);
     let summary = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read");
-    let terminal = report::terminal(&summary, Style::Plain, 200, Detail::Full).to_string();
+    let terminal = forms::terminal(&summary, Style::Plain, 200, Detail::Full);
     assert!(terminal.contains(sentence), "{terminal}");
-    assert!(report::markdown(&summary).contains(sentence));
-    let json: serde_json::Value = serde_json::from_str(&report::json(&summary)).expect("JSON");
+    assert!(forms::markdown(&summary).contains(sentence));
+    let json: serde_json::Value = serde_json::from_str(&forms::json(&summary)).expect("JSON");
     let claims = json["claims"].as_array().expect("claims");
     let share = claims.iter().find_map(|claim| claim.get("share")).expect("a share");
     assert_eq!(share["widened_by"], serde_json::json!([{ "cause": "perturbed", "arrivals": 1 }]));

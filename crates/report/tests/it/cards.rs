@@ -3,7 +3,7 @@
 use evidence::{ClaimShare, Effect, Ending, Finding, Judgement, Reason, Scope, Severity, Verdict};
 use report::{Detail, Style, Summary};
 
-use crate::sample_run;
+use crate::{forms, sample_run};
 
 /// The sample's second finding at `places` endpoints, the gravest at the first.
 fn judgement(places: usize) -> Judgement {
@@ -28,8 +28,8 @@ fn findings_of_a_rule_are_one_card_with_their_places() {
     let judgement = judgement(8);
     let summary = summary(&judgement);
     let why = judgement.findings[0].why.as_str();
-    let terminal = report::terminal(&summary, Style::Plain, 100_000, Detail::Full).to_string();
-    for page in [&terminal, &report::markdown(&summary), &report::html(&summary)] {
+    let terminal = forms::terminal(&summary, Style::Plain, 100_000, Detail::Full);
+    for page in [&terminal, &forms::markdown(&summary), &forms::html(&summary)] {
         assert_eq!(page.matches("closed-loop-or-capped").count(), 1, "{page}");
         assert_eq!(page.matches(why).count(), 1, "{page}");
         assert_eq!(page.matches("Numbers of place 4.").count(), 1, "{page}");
@@ -54,13 +54,9 @@ fn findings_of_a_rule_are_one_card_with_their_places() {
 fn figures_come_before_findings() {
     let summary = summary(&sample_run::judgement());
     let pages = [
-        (
-            report::terminal(&summary, Style::Plain, 80, Detail::Full).to_string(),
-            "\nrequests ",
-            "\nFindings\n",
-        ),
-        (report::markdown(&summary), "### Response time", "### Findings"),
-        (report::html(&summary), "<section id=\"failures\">", "<section id=\"findings\">"),
+        (forms::terminal(&summary, Style::Plain, 80, Detail::Full), "\nrequests ", "\nFindings\n"),
+        (forms::markdown(&summary), "**Phase ramp**", "### Findings"),
+        (forms::html(&summary), "<section id=\"failures\">", "<section id=\"findings\">"),
     ];
     for (page, figures, findings) in pages {
         let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text:?} in:\n{page}"));
@@ -99,8 +95,8 @@ fn a_claim_names_the_rules_that_decided_it_and_says_nothing_twice() {
     ];
     judgement.claims.truncate(1);
     let summary = summary(&judgement);
-    let terminal = report::terminal(&summary, Style::Plain, 100_000, Detail::Full).to_string();
-    for page in [&terminal, &report::markdown(&summary), &report::html(&summary)] {
+    let terminal = forms::terminal(&summary, Style::Plain, 100_000, Detail::Full);
+    for page in [&terminal, &forms::markdown(&summary), &forms::html(&summary)] {
         assert_eq!(page.matches("0.3 % failed").count(), 1, "{page}");
         assert_eq!(page.matches("because of L4, below").count(), 1, "{page}");
         assert_eq!(page.matches("Numbers of place 0.").count(), 1, "{page}");

@@ -6,9 +6,9 @@ use evidence::{
     Sink, Verdict,
 };
 use report::summary::{Comparison, Side};
-use report::{Reported as _, Style, document};
+use report::{Detail, Reported as _, Style, document};
 
-use crate::{profiles, sample_run};
+use crate::{forms, profiles, sample_run};
 
 pub(crate) fn run(parse_samples: i64) -> MemoryRun {
     let mut run = sample_run::run(105, Some(Ending::Completed));
@@ -55,7 +55,7 @@ fn the_difference_of_two_profiles_is_reported_per_request_of_their_windows() {
     let moved = pair.moved.as_ref().expect("both have samples");
     assert_eq!((pair.side, moved.movers[0].name.as_str()), (1, "parse"), "{}", pair.note);
     for page in [
-        document::terminal(&comparison.document(), Style::Plain, 100).to_string(),
+        forms::terminal(&comparison, Style::Plain, 100, Detail::Full),
         document::markdown(&comparison.document()),
         document::html(&comparison.document()),
     ] {
@@ -67,10 +67,11 @@ fn the_difference_of_two_profiles_is_reported_per_request_of_their_windows() {
 #[test]
 fn a_refused_difference_is_left_out_only_in_the_refused_phase() {
     let scope = Scope { phase: Some("gameplay".to_owned()), ..Scope::default() };
-    let page = document::terminal(
-        &compared(vec![Refusal { side: 1, rule: RuleId::C1, scope }]).document(),
+    let page = forms::terminal(
+        &compared(vec![Refusal { side: 1, rule: RuleId::C1, scope }]),
         Style::Plain,
         100,
+        Detail::Full,
     );
     let (before, after) = page.split_at(page.find("Phase gameplay").expect("it has the phase"));
     assert!(!before.contains("refused") && after.contains("refused"), "{page}");

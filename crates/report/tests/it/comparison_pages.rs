@@ -8,9 +8,9 @@ use evidence::{
     SidedFinding, Verdict,
 };
 use report::summary::{Comparison, Side};
-use report::{Reported as _, Style, document};
+use report::{Detail, Reported as _, Style, document};
 
-use crate::sample_run;
+use crate::{forms, sample_run};
 
 /// `claim` of `play` ten times per second, with response times of `us` and so many failures per second.
 fn run(us: u64, failures_per_s: u64) -> MemoryRun {
@@ -85,16 +85,16 @@ fn between<'p>(page: &'p str, from: &str, to: &str) -> &'p str {
 
 #[test]
 fn the_terminal_lays_two_runs_side_by_side() {
-    insta::assert_snapshot!(document::terminal(&small(Differences::Refused).document(), Style::Plain, 100), @r"
+    insta::assert_snapshot!(forms::terminal(&small(Differences::Refused), Style::Plain, 100, Detail::Full), @r"
     MEASURED  Two runs side by side: a description.
     A  a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
     B  b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
 
     Findings
-      invalid C1 error-rates-differ
-        A, B · phase ramp: `claim` in `ramp`: 0 % of 100 failed against 10 % of 100. Survivors look
-        faster.
-        → Fix the failures.
+    invalid  C1 error-rates-differ
+      –   A, B · phase ramp: `claim` in `ramp`: 0 % of 100 failed against 10 % of 100.
+    why   Survivors look faster.
+    next  Fix the failures.
 
     Phase ramp  10 s
     claim of play
@@ -131,7 +131,7 @@ fn the_terminal_lays_two_runs_side_by_side() {
 
 #[test]
 fn differences_that_no_rule_refuses_are_computed() {
-    let page = document::terminal(&small(Differences::Allowed).document(), Style::Plain, 100);
+    let page = forms::terminal(&small(Differences::Allowed), Style::Plain, 100, Detail::Full);
     insta::assert_snapshot!(between(&page, "Phase ramp", "Differences"), @r"
     Phase ramp  10 s
     claim of play
@@ -162,7 +162,13 @@ fn markdown_lays_two_runs_side_by_side() {
 
     ### Findings
 
-    **invalid C1 error-rates-differ**: A, B · phase ramp: \`claim\` in \`ramp\`: 0 % of 100 failed against 10 % of 100. Survivors look faster. Fix the failures.
+    **invalid C1 error-rates-differ**
+
+    | where | what |
+    | --- | --- |
+    | A, B · phase ramp | \`claim\` in \`ramp\`: 0 % of 100 failed against 10 % of 100. |
+
+    Survivors look faster. _Next:_ Fix the failures.
 
     ### Phase ramp (10 s)
 
@@ -211,10 +217,14 @@ fn html_has_findings_and_numbers() {
     <section id="findings">
     <h2>Findings</h2>
 
-
-    <div class="cards"><article class="card invalid">
-    <h3><span class="badge invalid">invalid</span> C1 error-rates-differ</h3>
-    <p>A, B · phase ramp: `claim` in `ramp`: 0 % of 100 failed against 10 % of 100. Survivors look faster.</p><p><b>What to do next.</b> Fix the failures.</p>
+    <div class="cards">
+    <article class="card invalid">
+    <h3><span class="badge invalid">invalid</span> <span class="rule">C1</span> error-rates-differ</h3>
+    <table class="places"><tbody>
+    <tr><th scope="row">A, B · phase ramp</th><td><span class="what">`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.</span><dl class="figures"><div><dt>failed</dt><dd>10.0 %</dd></div></dl></td></tr>
+    </tbody></table>
+    <p><b>Why it matters.</b> Survivors look faster.</p>
+    <p><b>What to do next.</b> Fix the failures.</p>
     </article></div>
 
     </section>
@@ -222,7 +232,7 @@ fn html_has_findings_and_numbers() {
     let phase = between(&page, "<section id=\"phase-1\">", "<section id=\"differences\">");
     for part in [
         "<h2>Phase ramp</h2>",
-        "<caption>claim of play</caption>",
+        "<caption><b>claim of play</b> </caption>",
         "<th scope=\"col\" class=\"n\">B − A</th>",
         "<th scope=\"row\">failed</th><td class=\"n\">0 %</td><td class=\"n\">10.0 %</td><td class=\"n\">+10.0 pp</td>",
         "<td class=\"n\"><span class=\"badge inconclusive\">refused</span></td><td class=\"n\">C1</td>",

@@ -100,7 +100,7 @@ fn the_page_draws_every_pair_that_has_a_change_and_escapes_names() {
 fn what_moved_most_is_in_every_report_for_readers() {
     let experiment = experiment();
     let document = experiment.document();
-    let shown = document::terminal(&document, report::Style::Plain, 100).to_string();
+    let shown = document::terminal(&document, report::Style::Plain, 100, report::Detail::Full).to_string();
     assert!(shown.contains("What moved most"), "{shown}");
     let line = "statement SELECT 1: −1.50 ms a request, from 2.00 ms to 500 µs (p <0.0001, 3 pairs)";
     assert!(shown.contains(line), "{shown}");

@@ -6,7 +6,7 @@ use evidence::{Exemplar, ExemplarKind, Instant, Judgement, Key, Metric, Outcome}
 use proptest::prelude::*;
 use report::{Detail, Style, Summary};
 
-use crate::{sample_run, well_formed};
+use crate::{forms, sample_run, well_formed};
 
 fn summary(name: &str, micros: u64) -> Summary {
     let mut manifest = sample_run::manifest();
@@ -65,10 +65,10 @@ fn judgement(name: &str) -> Judgement {
 
 #[test]
 fn markup_in_names_and_bodies_stays_text() {
-    let html = report::html(&summary("</pre></script><img src=x onerror=alert(1)>\"'&<!--", 9_000));
+    let html = forms::html(&summary("</pre></script><img src=x onerror=alert(1)>\"'&<!--", 9_000));
     assert!(!html.contains("<img") && !html.contains("<!--"));
     well_formed::check(&html).expect("balanced");
-    let markdown = report::markdown(&summary("x | y <img src=x> [a](b) `c` @all", 9_000));
+    let markdown = forms::markdown(&summary("x | y <img src=x> [a](b) `c` @all", 9_000));
     assert!(!markdown.contains("<img") && !markdown.contains("[a](") && !markdown.contains("@all"));
 }
 
@@ -77,16 +77,15 @@ fn what_is_not_visible_in_names_is_escaped_in_every_report() {
     let summary = summary("evil\u{1b}[31m\u{7}\u{9b}\u{202e}\u{e0041}\u{200b}\u{2028}\n PASS  name", 9_000);
     let colours =
         ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[36m"];
-    let coloured = report::terminal(&summary, Style::Colour, 80, Detail::Full).to_string();
+    let coloured = forms::terminal(&summary, Style::Colour, 80, Detail::Full);
     let coloured = colours.iter().fold(coloured, |text, colour| text.replace(colour, ""));
-    let plain = report::terminal(&summary, Style::Plain, 80, Detail::Full).to_string();
+    let plain = forms::terminal(&summary, Style::Plain, 80, Detail::Full);
     assert_eq!(coloured, plain, "no colour but the report's own");
-    let (markdown, junit, json) =
-        (report::markdown(&summary), report::junit(&summary), report::json(&summary));
+    let (markdown, junit, json) = (forms::markdown(&summary), forms::junit(&summary), forms::json(&summary));
     for text in [&plain, &markdown, &junit, &json] {
         assert!(text.lines().all(|line| !line.starts_with(" PASS")), "{text}");
     }
-    for page in [plain, markdown, junit, json, report::html(&summary)] {
+    for page in [plain, markdown, junit, json, forms::html(&summary)] {
         let found: Vec<char> = page.chars().filter(|c| *c != '\n' && is_invisible(*c)).collect();
         assert!(found.is_empty(), "{found:?} in {page}");
     }
@@ -100,7 +99,7 @@ fn markdown_fits_a_job_summary_with_any_content() {
     summary.claims = vec![claim; 500];
     summary.judgement.findings = vec![finding; 500];
     summary.rows = vec![row; 500];
-    assert!(report::markdown(&summary).len() < 64 * 1_024);
+    assert!(forms::markdown(&summary).len() < 64 * 1_024);
 }
 
 /// The columns of a line without its escape codes.
@@ -125,7 +124,7 @@ proptest! {
     fn no_line_is_wider_than_requested(name in "\\PC{0,60}|[a-z界é ]{0,200}", width in 20usize..200, micros in 1u64..4_000_000_000) {
         let summary = summary(&name, micros);
         for style in [Style::Plain, Style::Colour] {
-            for line in report::terminal(&summary, style, width, Detail::Full).lines() {
+            for line in forms::terminal(&summary, style, width, Detail::Full).lines() {
                 prop_assert!(columns(line) <= width, "{} > {width}: {line:?}", columns(line));
             }
         }
@@ -133,7 +132,7 @@ proptest! {
 
     #[test]
     fn with_any_name_every_start_tag_has_its_end_tag(name in "\\PC{0,40}|[<>&\"'/!a-z\\x00-\\x1f-]{0,40}") {
-        let html = report::html(&summary(&name, 1_000));
+        let html = forms::html(&summary(&name, 1_000));
         prop_assert!(well_formed::check(&html).is_ok(), "{:?}", well_formed::check(&html));
     }
 }

@@ -3,9 +3,9 @@
 use evidence::memory::MemoryRun;
 use evidence::{Key, Metric, Missing, Outcome, Source};
 use report::summary::{SideValue, Summary};
-use report::{Detail, Reported as _, Style, document};
+use report::{Detail, Style};
 
-use crate::{judgements, sample_run};
+use crate::{forms, judgements, sample_run};
 
 fn summary(run: &MemoryRun) -> Summary {
     Summary::of(run, &sample_run::workload(), &judgements::measured()).expect("memory")
@@ -47,9 +47,9 @@ fn sequence() -> MemoryRun {
 fn unknown_outcomes_are_not_failures_of_zero_per_cent() {
     let summary = imported();
     for page in [
-        report::terminal(&summary, Style::Plain, 120, Detail::Full).to_string(),
-        report::markdown(&summary),
-        report::html(&summary),
+        forms::terminal(&summary, Style::Plain, 120, Detail::Full),
+        forms::markdown(&summary),
+        forms::html(&summary),
     ] {
         assert!(page.contains("not known"), "{page}");
         for zero in [
@@ -64,7 +64,7 @@ fn unknown_outcomes_are_not_failures_of_zero_per_cent() {
             assert!(!page.contains(zero), "{zero} in {page}");
         }
     }
-    let json: serde_json::Value = serde_json::from_str(&report::json(&summary)).expect("JSON");
+    let json: serde_json::Value = serde_json::from_str(&forms::json(&summary)).expect("JSON");
     let accounting = &json["accounting"];
     for field in ["ok", "failed", "cancelled", "by_outcome"] {
         assert!(accounting[field].is_null(), "{field}: {}", accounting[field]);
@@ -79,8 +79,8 @@ fn unknown_outcomes_are_not_failures_of_zero_per_cent() {
 
 #[test]
 fn arrivals_that_were_not_counted_are_not_drawn() {
-    let page = report::html(&imported());
-    assert!(!page.contains("offered (arrivals due)") && !page.contains("failures</"), "{page}");
+    let page = forms::html(&imported());
+    assert!(!page.contains("offered (arrivals due)") && !page.contains("failures</li>"), "{page}");
 }
 
 #[test]
@@ -107,5 +107,5 @@ fn a_comparison_does_not_count_what_one_side_does_not_know() {
     assert_eq!(values("claim", "failed"), [SideValue::Missing, SideValue::Finite(20.0)]);
     assert_eq!(values("claim", "p95, failures as ∞"), [SideValue::Missing, SideValue::Infinite]);
     assert_eq!(values("", "throughput"), [SideValue::Missing, SideValue::Finite(25.0)]);
-    assert!(document::terminal(&compared.document(), Style::Plain, 100).contains("timeout: A –, B 50"));
+    assert!(forms::terminal(&compared, Style::Plain, 100, Detail::Full).contains("timeout: A –, B 50"));
 }

@@ -9,7 +9,7 @@ use profile::CallTree;
 use report::{Reported as _, Summary, document, profiles};
 use sha2::{Digest as _, Sha256};
 
-use crate::{comparison, profiles as sample_profiles, sample_run};
+use crate::{comparison, forms, profiles as sample_profiles, sample_run};
 
 /// The texts of all elements of a name.
 fn texts<'p>(page: &'p str, element: &str) -> Vec<&'p str> {
@@ -52,7 +52,7 @@ fn check(page: &str) {
 fn a_report_runs_and_shows_only_what_is_its_own() {
     let workload = sample_run::workload();
     let page = |run| {
-        report::html(&Summary::of(run, &workload, &sample_run::judgement()).expect("memory can be read"))
+        forms::html(&Summary::of(run, &workload, &sample_run::judgement()).expect("memory can be read"))
     };
     let plain = sample_run::run(20, None);
     check(&page(&plain));

@@ -9,7 +9,7 @@ use evidence::{Instant, Key, Metric, Tick};
 use report::summary::Summary;
 use report::{Detail, Style};
 
-use crate::{judgements, sample_run};
+use crate::{forms, judgements, sample_run};
 
 fn summary(run: &MemoryRun) -> Summary {
     Summary::of(run, &sample_run::workload(), &judgements::measured()).expect("memory")
@@ -36,24 +36,26 @@ fn run() -> MemoryRun {
 #[test]
 fn every_report_has_a_table_of_the_metrics() {
     let summary = summary(&run());
-    let page = report::html(&summary);
-    let row = "<td>&#60;hits&#62;|{page=a}</td><td>counter</td><td class=\"n\">3</td><td>sum 6.00</td>";
+    let page = forms::html(&summary);
+    let row = "&#60;hits&#62;|{page=a}</th><td class=\"w\">counter</td><td class=\"n\">3</td><td class=\"w\">sum 6.00</td>";
     assert!(page.contains(row) && page.contains("href=\"#metrics\""), "{page}");
-    assert!(page.contains("<td>wait{page=a}</td><td>trend</td>"), "{page}");
-    let markdown = report::markdown(&summary);
+    assert!(page.contains("wait{page=a}</th><td class=\"w\">trend</td>"), "{page}");
+    let markdown = forms::markdown(&summary);
     assert!(markdown.contains("| &lt;hits&gt;\\|{page=a} | counter | 3 | sum 6.00 |"), "{markdown}");
-    for label in ["wait{page=a}</td><td>trend</td><td class=\"n\">6", "wait{page=a} in gameplay</td>"] {
+    for label in
+        ["wait{page=a}</th><td class=\"w\">trend</td><td class=\"n\">6", "wait{page=a} in gameplay</th>"]
+    {
         assert!(page.contains(label), "{page}");
     }
     assert!(markdown.contains("| wait{page=a} in ramp | trend | 3 |"), "{markdown}");
-    assert!(!page.contains("{page=a} in ramp</td><td>counter"), "one phase is the whole: {page}");
-    let terminal = report::terminal(&summary, Style::Plain, 100, Detail::Full);
+    assert!(!page.contains("{page=a} in ramp</th><td class=\"w\">counter"), "one phase is the whole: {page}");
+    let terminal = forms::terminal(&summary, Style::Plain, 100, Detail::Full);
     assert!(terminal.contains("<hits>|{page=a}"), "{terminal}");
 }
 
 #[test]
 fn json_has_the_whole_and_each_phase() {
-    let json: serde_json::Value = serde_json::from_str(&report::json(&summary(&run()))).expect("JSON");
+    let json: serde_json::Value = serde_json::from_str(&forms::json(&summary(&run()))).expect("JSON");
     let metric = &json["metrics"][1];
     assert_eq!((metric["name"].as_str(), metric["count"].as_u64()), (Some("wait"), Some(6)));
     let phases: Vec<_> =
@@ -65,13 +67,13 @@ fn json_has_the_whole_and_each_phase() {
 fn checks_of_iterations_are_beside_those_of_endpoints() {
     let mut run = run();
     run.add(&Key::of(Metric::CheckPassed).scenario("play").phase("ramp").tag("check", "basket"), 0, 3);
-    let page = report::html(&summary(&run));
-    assert!(page.contains("<td>(whole iteration)</td><td>basket</td>"), "{page}");
+    let page = forms::html(&summary(&run));
+    assert!(page.contains("(whole iteration)</th><td class=\"w\">basket</td>"), "{page}");
 }
 
 #[test]
 fn a_run_without_a_script_has_no_such_table() {
     let summary = summary(&MemoryRun::new(sample_run::manifest()));
-    assert!(!report::html(&summary).contains("Metrics of the script"));
-    assert!(!report::markdown(&summary).contains("Metrics of the script"));
+    assert!(!forms::html(&summary).contains("Metrics of the script"));
+    assert!(!forms::markdown(&summary).contains("Metrics of the script"));
 }

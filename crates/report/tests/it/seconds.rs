@@ -8,7 +8,7 @@ use report::summary::Summary;
 use report::{Detail, Reported as _, Style, document};
 use workload::{Phase, Workload};
 
-use crate::{judgements, sample_run};
+use crate::{forms, judgements, sample_run};
 
 /// How long after the second its samples are dated.
 const LATE_NS: u64 = 142_000;
@@ -128,16 +128,16 @@ fn every_report_names_the_seconds_of_a_cost() {
         let from = page.find("CPU-s per 1,000").unwrap_or_else(|| panic!("{page}"));
         page[from..].replace("\n           ", " ")
     };
-    assert!(cpu(report::terminal(&summary, Style::Plain, 100, Detail::Full).to_string()).contains(seconds));
-    assert!(cpu(report::markdown(&summary)).contains(seconds));
-    assert!(cpu(report::html(&summary)).contains(seconds));
-    let json: serde_json::Value = serde_json::from_str(&report::json(&summary)).expect("JSON");
+    assert!(cpu(forms::terminal(&summary, Style::Plain, 100, Detail::Full)).contains(seconds));
+    assert!(cpu(forms::markdown(&summary)).contains(seconds));
+    assert!(cpu(forms::html(&summary)).contains(seconds));
+    let json: serde_json::Value = serde_json::from_str(&forms::json(&summary)).expect("JSON");
     let cpu = json["cpu"].as_array().expect("a list").iter().find(|cpu| cpu["target"] == "challenge");
     let cpu = cpu.expect("observed");
     assert_eq!((cpu["seconds"].to_string(), cpu["requests"].as_u64()), ("[[0,17]]".to_owned(), Some(710)));
     let comparison = judgements::compared([&run, &run], &workload());
     for page in [
-        document::terminal(&comparison.document(), Style::Plain, 100).to_string(),
+        forms::terminal(&comparison, Style::Plain, 100, Detail::Full),
         document::markdown(&comparison.document()),
         document::html(&comparison.document()),
     ] {

@@ -3,7 +3,7 @@
 use evidence::Ending;
 use report::{Detail, Style, Summary};
 
-use crate::sample_run;
+use crate::{forms, sample_run};
 
 /// The digest of the sample's evidence.
 const DIGEST: &str = "3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36";
@@ -19,7 +19,7 @@ fn demo() -> Summary {
 
 /// The terminal's page up to the totals of the whole run, and the totals.
 fn terminal() -> (String, String) {
-    let page = report::terminal(&demo(), Style::Plain, 80, Detail::Full);
+    let page = forms::terminal(&demo(), Style::Plain, 80, Detail::Full);
     let (tables, totals) =
         page.split_at(page.find("\narrivals ").expect("the totals begin with arrivals") + 1);
     (tables.to_owned(), totals.to_owned())
@@ -121,7 +121,7 @@ fn the_terminal_ends_with_the_totals_the_verdict_and_the_findings() {
 
 #[test]
 fn findings_are_a_line_each_unless_they_are_asked_for_in_full() {
-    let page = report::terminal(&demo(), Style::Plain, 80, Detail::Brief).to_string();
+    let page = forms::terminal(&demo(), Style::Plain, 80, Detail::Brief);
     let (_, end) = page.split_once("\nFindings").expect("it has findings");
     insta::assert_snapshot!(end, @r"
       -v: in full, with why and what next
@@ -140,12 +140,13 @@ fn findings_are_a_line_each_unless_they_are_asked_for_in_full() {
 
 #[test]
 fn markdown_has_verdict_claims_findings_and_endpoints() {
-    insta::assert_snapshot!(report::markdown(&demo()), @r#"
-    ## ❌ FAIL: demo
+    insta::assert_snapshot!(forms::markdown(&demo()), @r#"
+    ## ❌ FAIL: demo · 2026-11-21T10:40:19Z · 1 min 45 s · completed
 
     1 of 5 objectives was violated: the error rate of few\_errors was 0.187 %, the limit is below 0.1 %.
 
-    2026-11-21T10:40:19Z · 1 min 45 s · completed
+
+    ### Claims
 
     | | claim | observed | limit | interval | n |
     | --- | --- | ---: | ---: | ---: | ---: |
@@ -155,34 +156,40 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
     | ✅ PASS | **goodput** goodput(phase = gameplay, within = 50ms) &gt;= 780/s | 787.4/s | ≥ 780/s | 784.9/s to 789.8/s | 15,750 |
     | ✅ PASS | **cpu** mean(cpu, target = challenge) &lt; 0.85 | 0.621 cores | &lt; 0.85 cores | – | 15,750 |
 
-    ### Response time of successes, by phase
+    **Phase ramp** 0 to 10 s
 
-    | phase | endpoint | dropped | requests | throughput | failed | p50 | p95 | p99 | max |
-    | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | ramp | list challenges | 0 | 1,051 | 105.1/s | 0 % | 2.48 ms | 4.66 ms | ~6.11 ms | 17.8 ms |
-    | ramp | set active | 0 | 226 | 22.60/s | 0 % | 5.16 ms | ~11.7 ms | ~15.5 ms | 31.7 ms |
-    | ramp | initialize | 0 | 148 | 14.80/s | **1** (0.676 %) | 8.99 ms | ~17.9 ms | ~24.1 ms | 67.6 ms |
-    | ramp | claim | 0 | 75 | 7.500/s | 0 % | 6.65 ms | ~15.5 ms | ~49.3 ms | 49.3 ms |
-    | initialize | initialize | 0 | 6,000 | 300.0/s | **1** (0.0167 %) | 9.08 ms | 17.3 ms | 23.7 ms | 142 ms |
-    | gameplay | list challenges | 20 | 15,730 | 209.7/s | **50** (0.318 %) | 2.50 ms | 5.23 ms | 366 ms | 666 ms |
-    | gameplay | set active | 4 | 3,371 | 44.95/s | **4** (0.119 %) | 5.29 ms | 11.7 ms | 395 ms | 664 ms |
-    | gameplay | initialize | 2 | 2,248 | 29.97/s | **11** (0.489 %) | 9.41 ms | 19.8 ms | 362 ms | 660 ms |
-    | gameplay | claim | 0 | 1,125 | 15.00/s | **3** (0.267 %) | 7.00 ms | 14.7 ms | ~427 ms | 662 ms |
-    | gameplay | stat event | 0 | 30,000 | 400.0/s | **41** (0.137 %) | 975 µs | 2.04 ms | 423 ms | 700 ms |
-    | gameplay | login event | 0 | 7,500 | 100.0/s | **9** (0.120 %) | 1.38 ms | 2.89 ms | 428 ms | 694 ms |
+    | endpoint | dropped | requests | throughput | failures | failed | p50 | p95 | p99 | max |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | list challenges | 0 | 1,051 | 105.1/s | 0 | 0 % | 2.48 ms | 4.66 ms | \~6.11 ms | 17.8 ms |
+    | set active | 0 | 226 | 22.60/s | 0 | 0 % | 5.16 ms | \~11.7 ms | \~15.5 ms | 31.7 ms |
+    | initialize | 0 | 148 | 14.80/s | **1** | **0.676 %** | 8.99 ms | \~17.9 ms | \~24.1 ms | 67.6 ms |
+    | claim | 0 | 75 | 7.500/s | 0 | 0 % | 6.65 ms | \~15.5 ms | \~49.3 ms | 49.3 ms |
 
-    ~ marks a quantile with fewer than 20 samples above it.
+    **Phase initialize** 10 to 30 s
 
-    Statuses: OK × 37,450 · 200 × 29,904 · UNAVAILABLE × 50 · 503 × 43 · 500 × 14 · no response × 13
+    | endpoint | dropped | requests | throughput | failures | failed | p50 | p95 | p99 | max |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | initialize | 0 | 6,000 | 300.0/s | **1** | **0.0167 %** | 9.08 ms | 17.3 ms | 23.7 ms | 142 ms |
 
-    ### Failures
+    **Phase gameplay** 30 to 105 s
 
-    | outcome | requests | share | example |
-    | --- | ---: | ---: | --- |
-    | status UNAVAILABLE | 50 | 0.0741 % | gRPC status UNAVAILABLE: draining |
-    | status 503 | 43 | 0.0637 % | list challenges: status 503, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
-    | status 500 | 14 | 0.0207 % | claim: status 500, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
-    | timeout | 13 | 0.0193 % | list challenges: no complete response within 10 s · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"} |
+    | endpoint | dropped | requests | throughput | failures | failed | p50 | p95 | p99 | max |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | list challenges | **20** | 15,730 | 209.7/s | **50** | **0.318 %** | 2.50 ms | 5.23 ms | 366 ms | 666 ms |
+    | set active | **4** | 3,371 | 44.95/s | **4** | **0.119 %** | 5.29 ms | 11.7 ms | 395 ms | 664 ms |
+    | initialize | **2** | 2,248 | 29.97/s | **11** | **0.489 %** | 9.41 ms | 19.8 ms | 362 ms | 660 ms |
+    | claim | 0 | 1,125 | 15.00/s | **3** | **0.267 %** | 7.00 ms | 14.7 ms | \~427 ms | 662 ms |
+    | stat event | 0 | 30,000 | 400.0/s | **41** | **0.137 %** | 975 µs | 2.04 ms | 423 ms | 700 ms |
+    | login event | 0 | 7,500 | 100.0/s | **9** | **0.120 %** | 1.38 ms | 2.89 ms | 428 ms | 694 ms |
+
+    Response times of successes, from the instant a request was due to its last byte. \~ marks a quantile with fewer than 20 samples above it.
+
+    ### Failures (0.178 % of 67,474 requests)
+
+    - **50 status UNAVAILABLE** gRPC status UNAVAILABLE: draining
+    - **43 status 503** list challenges: status 503, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"}
+    - **14 status 500** claim: status 500, expected 200 · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"}
+    - **13 timeout** list challenges: no complete response within 10 s · {"errorCode": 20008, "message": "too busy: &lt;write queue&gt; is full"}
 
     ### Findings
 
@@ -202,49 +209,53 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
 
     While arrivals are dropped at the VU limit, the load is not the planned load, and the longest waits are missing. _Next:_ Raise max\_vus to at least rate × timeout, or find what stalled the target at 1:11.
 
-    CPU: generator 0.187 CPU-s per 1,000 requests (whole run); challenge 0.926 CPU-s per 1,000 requests (whole run)
+    - **arrivals** 67,500 due, 67,474 started, 26 dropped: VU limit 26, generator late 0
+    - **play** 30,000 due, 29,974 started, 26 dropped: VU limit 26, generator late 0
+    - **events** 37,500 due, 37,500 started, 0 dropped: VU limit 0, generator late 0
+    - **users** play needed about 3.5 virtual users (Little's law), used at most 10 of 200 allowed
+    - **requests** 67,474 ended, 120 failed · grpc:UNAVAILABLE 50 · http\_503 43 · http\_5xx 14 · timeout 13
+    - **statuses** OK × 37,450 · 200 × 29,904 · UNAVAILABLE × 50 · 503 × 43 · 500 × 14 · no response × 13
+    - **CPU** generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests, whole run); challenge 62.5 CPU-s (0.926 CPU-s per 1,000 requests, whole run)
+    - **start lag** p50 55 µs, p99 141 µs, max 1.11 ms
 
-    play: needed about 3.5 virtual users (Little's law), used at most 10 of 200 allowed
-
-    Start lag p99 141 µs; workload `9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d`; evidence `3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36`
+    - **exchanges** 3 failed and 3 of the slowest, in full in the HTML report
+    - **evidence** demo.plimsoll
+    - **digest** 3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
     "#);
 }
 
 #[test]
 fn junit_has_a_failure_for_a_violated_claim_and_an_error_for_an_undecided_one() {
-    insta::assert_snapshot!(report::junit(&demo()), @r#"
+    insta::assert_snapshot!(forms::junit(&demo()), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="plimsoll" tests="6" skipped="0" failures="2" errors="1" time="105.000">
         <testsuite name="demo" tests="6" skipped="0" errors="1" failures="2" time="105.000">
             <properties>
+                <property name="verdict" value="FAIL"/>
                 <property name="workload_digest" value="9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d"/>
                 <property name="started_at" value="2026-11-21T10:40:19Z"/>
-                <property name="verdict" value="FAIL"/>
             </properties>
             <testcase name="(the whole run)" classname="demo">
                 <failure message="1 of 5 objectives was violated: the error rate of few_errors was 0.187 %, the limit is below 0.1 %." type="FAIL">fail O1 objective-missed: 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.
     caution L4 closed-loop-or-capped: For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.</failure>
+                <system-out>1 of 5 objectives was violated: the error rate of few_errors was 0.187 %, the limit is below 0.1 %.</system-out>
             </testcase>
             <testcase name="list_fast" classname="demo">
-                <system-out>p95(list challenges, phase = gameplay) &lt; 50ms: observed 6.32 ms, limit &lt; 50 ms, between 6.21 ms to 6.44 ms, each end at 95 %, n = 15,750</system-out>
+                <system-out>PASS: p95(list challenges, phase = gameplay) &lt; 50ms: observed 6.32 ms, limit &lt; 50 ms, between 6.21 ms to 6.44 ms, each end at 95 %, n = 15,750</system-out>
             </testcase>
             <testcase name="set_fast" classname="demo">
-                <error message="observed 19.997 ms, limit &lt; 20 ms, between 18.200 ms to 21.900 ms, each end at 95 %, n = 15,750" type="INCONCLUSIVE">p95(set active, phase = gameplay) &lt; 20ms
-    observed 19.997 ms, limit &lt; 20 ms, between 18.200 ms to 21.900 ms, each end at 95 %, n = 15,750
-    The interval contains the limit: a longer run would decide.</error>
-                <system-out>p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, between 18.200 ms to 21.900 ms, each end at 95 %, n = 15,750</system-out>
+                <error message="p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, between 18.200 ms to 21.900 ms, each end at 95 %, n = 15,750" type="INCONCLUSIVE">The interval contains the limit: a longer run would decide.</error>
+                <system-out>INCONCLUSIVE: p95(set active, phase = gameplay) &lt; 20ms: observed 19.997 ms, limit &lt; 20 ms, between 18.200 ms to 21.900 ms, each end at 95 %, n = 15,750</system-out>
             </testcase>
             <testcase name="few_errors" classname="demo">
-                <failure message="observed 0.187 %, limit &lt; 0.1 %, between 0.161 % to 0.216 %, each end at 95 %, n = 15,750" type="FAIL">error_rate(all) &lt; 0.1%
-    observed 0.187 %, limit &lt; 0.1 %, between 0.161 % to 0.216 %, each end at 95 %, n = 15,750
-    147 of 78,431 arrivals failed or were dropped.</failure>
-                <system-out>error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, between 0.161 % to 0.216 %, each end at 95 %, n = 15,750</system-out>
+                <failure message="error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, between 0.161 % to 0.216 %, each end at 95 %, n = 15,750" type="FAIL">147 of 78,431 arrivals failed or were dropped.</failure>
+                <system-out>FAIL: error_rate(all) &lt; 0.1%: observed 0.187 %, limit &lt; 0.1 %, between 0.161 % to 0.216 %, each end at 95 %, n = 15,750</system-out>
             </testcase>
             <testcase name="goodput" classname="demo">
-                <system-out>goodput(phase = gameplay, within = 50ms) &gt;= 780/s: observed 787.4/s, limit ≥ 780/s, between 784.9/s to 789.8/s, each end at 95 %, n = 15,750</system-out>
+                <system-out>PASS: goodput(phase = gameplay, within = 50ms) &gt;= 780/s: observed 787.4/s, limit ≥ 780/s, between 784.9/s to 789.8/s, each end at 95 %, n = 15,750</system-out>
             </testcase>
             <testcase name="cpu" classname="demo">
-                <system-out>mean(cpu, target = challenge) &lt; 0.85: observed 0.621 cores, limit &lt; 0.85 cores, n = 15,750</system-out>
+                <system-out>PASS: mean(cpu, target = challenge) &lt; 0.85: observed 0.621 cores, limit &lt; 0.85 cores, n = 15,750</system-out>
             </testcase>
         </testsuite>
     </testsuites>
@@ -253,7 +264,7 @@ fn junit_has_a_failure_for_a_violated_claim_and_an_error_for_an_undecided_one() 
 
 #[test]
 fn json_has_its_schema_and_the_documented_fields() {
-    let json: serde_json::Value = serde_json::from_str(&report::json(&demo())).expect("it is JSON");
+    let json: serde_json::Value = serde_json::from_str(&forms::json(&demo())).expect("it is JSON");
     let keys: Vec<&String> = json.as_object().expect("an object").keys().collect();
     insta::assert_debug_snapshot!(keys, @r#"
     [

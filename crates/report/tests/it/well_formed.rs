@@ -4,7 +4,7 @@ use evidence::memory::MemoryRun;
 use evidence::{Ending, Judgement, Key, Metric, Outcome, Verdict};
 use report::Summary;
 
-use crate::sample_run;
+use crate::{forms, sample_run};
 
 /// Elements without an end tag.
 const WITHOUT_END_TAG: [&str; 2] = ["meta", "br"];
@@ -46,7 +46,7 @@ pub(crate) fn check(html: &str) -> Result<usize, String> {
 
 fn page(run: &MemoryRun) -> String {
     let summary = Summary::of(run, &sample_run::workload(), &sample_run::judgement());
-    report::html(&summary.expect("memory can be read"))
+    forms::html(&summary.expect("memory can be read"))
 }
 
 #[test]
@@ -82,8 +82,8 @@ fn an_empty_run_is_rendered() {
     };
     let run = MemoryRun::new(sample_run::manifest());
     let summary = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read");
-    check(&report::html(&summary)).expect("balanced");
-    for text in [report::markdown(&summary), report::json(&summary), report::junit(&summary)] {
+    check(&forms::html(&summary)).expect("balanced");
+    for text in [forms::markdown(&summary), forms::json(&summary), forms::junit(&summary)] {
         assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
     }
 }

@@ -1,8 +1,6 @@
 //! What each form of a report shows, with what it is about. A form that shows a number which is not known here fails.
 
 pub(super) mod html;
-pub(super) mod junit;
-pub(super) mod markdown;
 pub(crate) mod terminal;
 
 /// How much a finding weighs.
@@ -55,10 +53,12 @@ fn cell(head: &str, text: &str) -> Vec<(String, String)> {
     ];
     let one = |name: &str| vec![(name.to_owned(), text.to_owned())];
     match head {
-        "dropped" | "requests" | "throughput" | "failed" | "failed share" | "due" | "avg" | "p50" | "p90"
-        | "p95" | "p99" | "max" | "svc p50" | "svc p95" => one(head),
+        "failures" => one("failed"),
+        "failed" => one("failed share"),
+        "dropped" | "requests" | "throughput" | "due" | "avg" | "p50" | "p90" | "p95" | "p99" | "max"
+        | "svc p50" | "svc p95" => one(head),
         _ => {
-            let named = PHASES.iter().find(|(of, _)| *of == head.to_lowercase().replace(" handshaking", ""));
+            let named = PHASES.iter().find(|(of, _)| *of == head.to_lowercase());
             let Some((_, name)) = named else {
                 panic!("the column `{head}` is not known to this test: {text}")
             };
@@ -74,6 +74,22 @@ fn cell(head: &str, text: &str) -> Vec<(String, String)> {
             ]
         }
     }
+}
+
+/// How a run ended; nothing where it completed.
+fn end(form: &mut Form, text: &str) {
+    if text == "completed" {
+        return;
+    }
+    let (name, at, of) = match captured("{} at {} s of {} s", text) {
+        Some(found) => ("run/stopped at", found[1], found[2]),
+        None => {
+            let [_, second, of] = parts("{} at second {} of {}", text);
+            ("run/seconds", second, of)
+        }
+    };
+    form.show(name, at);
+    form.show("run/planned seconds", of);
 }
 
 /// What became of the requests of a phase: `60 requests begun = 50 completed + 0 cancelled + 10 more in flight`.

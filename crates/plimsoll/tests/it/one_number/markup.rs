@@ -57,6 +57,11 @@ impl Node {
         node
     }
 
+    /// The elements and texts in it.
+    pub(super) fn children(&self) -> &[Node] {
+        &self.children
+    }
+
     /// The value of an attribute; empty without it.
     pub(super) fn attribute(&self, name: &str) -> &str {
         self.attributes.iter().find(|(of, _)| of == name).map_or("", |(_, value)| value)

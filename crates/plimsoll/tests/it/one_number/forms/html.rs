@@ -4,22 +4,15 @@ mod exchanges;
 mod tables;
 
 use super::super::markup::Node;
-use super::{Form, captured, claim, finding, must_be_known, parts, phase_requests, reason};
+use super::{Form, captured, claim, finding, must_be_known, parts, reason};
 
 /// Texts with numbers that are the same in every report.
-const KNOWN: [&str; 4] = [
-    "Response time runs from the instant a request was due, service time from its first byte sent. Of whole iterations the \
-     times of all, successful or not. “~” marks a quantile with fewer than 20 samples above it; “–”: not measured.",
-    "Response time runs from the instant a request was due, service time from its first byte sent. “~” marks a quantile \
-     with fewer than 20 samples above it; “–”: not measured.",
-    "p50",
-    "p95",
-];
+const KNOWN: [&str; 2] = ["p50", "p95"];
 
 pub(in super::super) fn form(text: &str) -> Form {
     let mut form = Form::default();
     let mut document = Node::parse(text);
-    for drawing in ["style", "script", "svg", "pre", "title", "h1"] {
+    for drawing in ["style", "script", "svg", "pre", "title", "h1", "nav"] {
         document.take(drawing);
     }
     facts(&mut form, &document.take("dl.facts"));
@@ -29,7 +22,7 @@ pub(in super::super) fn form(text: &str) -> Form {
     for notice in document.take("p.notice") {
         let notice = notice.text();
         let [end] = parts("The run was {}. This report covers the time until then.", &notice);
-        super::markdown::end(&mut form, end);
+        super::end(&mut form, end);
     }
     document
         .take("ul.tiles")
@@ -48,10 +41,7 @@ pub(in super::super) fn form(text: &str) -> Form {
     exchanges::all(&mut form, &mut document);
     environment(&mut form, &document.take("section#environment"));
     for text in document.texts().iter().filter(|text| !is_known(text)) {
-        match super::markdown::identity(text) {
-            Some((phase, requests)) => phase_requests(&mut form, phase, requests),
-            None => must_be_known(text, &KNOWN),
-        }
+        must_be_known(text, &KNOWN);
     }
     form
 }
@@ -61,7 +51,9 @@ fn is_known(text: &str) -> bool {
     if let Some(found) = captured("Observed series ({})", text) {
         return found[0].parse::<u32>().is_ok();
     }
+    let rough = " ~ marks a quantile with fewer than 20 samples above it.";
     text == "p99"
+        || text.starts_with("Response times of ") && text.ends_with(rough)
         || text.ends_with(" endpoints with fewer requests are only in the tables.")
         || captured("{} more are in the archive.", text).is_some()
 }
@@ -77,7 +69,7 @@ fn facts(form: &mut Form, lists: &[Node]) {
     for (name, value) in pairs(lists) {
         match name.as_str() {
             "started" | "elapsed" | "rules" => form.show(format!("run/{name}"), &value),
-            "ended" => super::markdown::end(form, &value),
+            "ended" => super::end(form, &value),
             "evidence" | "HTML" | "Markdown" | "JSON" | "JUnit" => {}
             _ => panic!("the fact `{name}` is not known to this test: {value}"),
         }

@@ -7,8 +7,6 @@ use super::{
 const VERDICTS: [&str; 5] = ["PASS", "FAIL", "INCONCLUSIVE", "INVALID", "MEASURED"];
 /// The column where the text of the last lines begins.
 const FOOT: usize = 11;
-/// The column where the text of an imported run's source begins.
-const SOURCE: usize = 28;
 
 /// What the terminal shows, in a width in which nothing is wrapped; `scenarios` are the names of the run's scenarios.
 pub(crate) fn form(text: &str, scenarios: &[&str]) -> Form {
@@ -52,8 +50,8 @@ fn head<'a>(form: &mut Form, section: &'a str) -> &'a str {
     form.show("run/started", about[1]);
     form.show("run/elapsed", about[2]);
     for line in &lines[1..] {
-        let [end] = parts("The run was {}.", line);
-        super::markdown::end(form, end);
+        let [end] = parts("The run was {}. This report covers the time until then.", line);
+        super::end(form, end);
     }
     word
 }
@@ -126,9 +124,8 @@ fn findings(form: &mut Form, body: &[&str]) {
 
 fn source(form: &mut Form, body: &[&str]) {
     for line in body {
-        let label: String = line.chars().take(SOURCE).collect();
-        let text: String = line.chars().skip(SOURCE).collect();
-        form.source.push((label.trim().to_owned(), text));
+        let (label, text) = line.split_once("  ").unwrap();
+        form.source.push((label.to_owned(), text.trim_start().to_owned()));
     }
 }
 
@@ -173,7 +170,7 @@ fn phase(form: &mut Form, heading: &str, body: &[&str]) {
     body.iter().filter(|line| is_identity(line)).for_each(|line| phase_requests(form, name, line));
     let table = table(body);
     for row in &table.rows {
-        let heads = table.heads.iter().map(|head| if head == "failed" { "failed share" } else { head });
+        let heads = table.heads.iter().map(String::as_str);
         let cells: Vec<(&str, &str)> = heads.zip(row.iter().map(String::as_str)).skip(1).collect();
         form.row(&format!("row/{name}/{}", row[0]), &cells);
     }

@@ -4,14 +4,11 @@ use super::super::super::markup::Node;
 use super::super::{Form, parts};
 
 pub(super) fn all(form: &mut Form, document: &mut Node) {
-    for section in document.take("section#exchanges") {
-        let mut counts = std::collections::BTreeMap::<&str, usize>::new();
-        for exchange in section.all("details.exchange") {
-            let is_failed = exchange.first("span.fail").is_some();
-            let kind = if is_failed { "failed" } else { "slowest" };
-            let index = counts.entry(kind).or_default();
-            one(form, &format!("exchange/{kind}/{index}"), exchange);
-            *index += 1;
+    for kind in ["failed", "slowest"] {
+        for section in document.take(&format!("section#{kind}-exchanges")) {
+            for (index, exchange) in section.all("details.exchange").into_iter().enumerate() {
+                one(form, &format!("exchange/{kind}/{index}"), exchange);
+            }
         }
     }
 }

@@ -2,26 +2,36 @@
 
 use super::super::super::markup::Node;
 use super::super::super::report::kind;
-use super::super::{Form, Table, captured, parts, virtual_users};
+use super::super::{Form, Table, captured, parts, phase_requests, virtual_users};
 
 pub(super) fn all(form: &mut Form, document: &mut Node) {
+    for section in document.take("section#endpoints") {
+        // What became of the requests of a phase is below its table.
+        let mut phase = String::new();
+        for region in section.children() {
+            let text = region.text();
+            match region.attribute("aria-label") {
+                "" if text.contains(" requests begun = ") => phase_requests(form, &phase, &text),
+                "" => {}
+                "Parts of a request" => request_phases(form, &table(region)),
+                label => {
+                    phase = label.strip_prefix("Phase ").expect("a phase").to_owned();
+                    endpoints(form, region, &phase, &table(region));
+                }
+            }
+        }
+    }
     for region in document.take("div.scroll") {
         let table = table(&region);
-        let label = region.attribute("aria-label");
-        if let Some(phase) = label.strip_prefix("Endpoints in phase ") {
-            endpoints(form, &region, phase, &table);
-            continue;
-        }
-        match label {
+        match region.attribute("aria-label") {
             "Claims" => {}
-            "Phases of requests" => request_phases(form, &table),
             "Scenarios" => scenarios(form, &table),
-            "Failures" => failures(form, &table),
-            "Requests by status" => statuses(form, &table),
+            "Failures" => failures(form, &region, &table),
+            "Requests by the status of their response" => statuses(form, &table),
             "Checks" => checks(form, &table),
-            "CPU" => cpu(form, &table),
-            "Observed series" => series(form, &table),
-            _ => panic!("the table `{label}` is not known to this test"),
+            "Generator and targets" if table.heads[0] == "CPU of" => cpu(form, &table),
+            "Generator and targets" => series(form, &table),
+            label => panic!("the table `{label}` is not known to this test"),
         }
     }
 }
@@ -46,55 +56,32 @@ fn expect_heads(table: &Table, heads: &[&str]) {
 
 fn endpoints(form: &mut Form, region: &Node, phase: &str, table: &Table) {
     let caption = region.first("caption").unwrap().text();
-    let [when] = parts(&format!("{phase} {{}}"), &caption);
+    let [when] = parts(&format!("Phase {phase} {{}}"), &caption);
     form.show(format!("phase/{phase}/when"), when);
-    let heads = [
-        "due",
-        "dropped",
-        "started",
-        "throughput",
-        "failed",
-        "share",
-        "avg",
-        "p50",
-        "p90",
-        "p95",
-        "p99",
-        "max",
-        "p50",
-        "p95",
-    ];
-    assert_eq!(table.heads, heads, "heads that are not known to this test");
-    let names = [
-        "due",
-        "dropped",
-        "requests",
-        "throughput",
-        "failed",
-        "failed share",
-        "avg",
-        "p50",
-        "p90",
-        "p95",
-        "p99",
-        "max",
-        "svc p50",
-        "svc p95",
-    ];
-    let rows = region.first("tbody").unwrap().all("tr");
-    for (row, cells) in rows.into_iter().zip(&table.rows) {
-        let head = row.first("th").unwrap();
-        let scenario = head.first("small").unwrap().text();
-        let label = head.text().strip_suffix(&scenario).unwrap().to_owned();
-        let cells: Vec<(&str, &str)> = names.into_iter().zip(cells[1..].iter().map(String::as_str)).collect();
-        assert_eq!(cells.len(), names.len());
+    for (label, _, cells) in rows_with_notes(region, table) {
+        // The head of the labels is in the row above.
+        let cells: Vec<(&str, &str)> =
+            table.heads.iter().map(String::as_str).zip(cells.iter().map(String::as_str)).collect();
+        assert_eq!(cells.len(), 14);
         form.row(&format!("row/{phase}/{label}"), &cells);
     }
 }
 
+/// Each row as its label, what is below that, and its cells.
+fn rows_with_notes<'t>(region: &Node, table: &'t Table) -> Vec<(String, String, &'t [String])> {
+    let rows = region.first("tbody").unwrap().all("tr");
+    let split = |(row, cells): (&Node, &'t Vec<String>)| {
+        let head = row.first("th").unwrap();
+        let note = head.first("small").map(Node::text).unwrap_or_default();
+        (head.text().strip_suffix(&note).unwrap().to_owned(), note, &cells[1..])
+    };
+    rows.into_iter().zip(&table.rows).map(split).collect()
+}
+
 fn request_phases(form: &mut Form, table: &Table) {
     for row in &table.rows {
-        let (label, phase) = row[0].rsplit_once(" in ").unwrap();
+        // A run of one phase does not name it.
+        let (label, phase) = row[0].rsplit_once(" in ").unwrap_or((&row[0], "run"));
         let heads = table.heads.iter().map(String::as_str);
         let cells: Vec<(&str, &str)> = heads.zip(row.iter().map(String::as_str)).skip(1).collect();
         form.row(&format!("row/{phase}/{label}"), &cells);
@@ -111,9 +98,9 @@ fn scenarios(form: &mut Form, table: &Table) {
         "iterations cancelled",
     ];
     let heads =
-        ["Due", "Started", "Dropped: VU limit", "Dropped: generator late", "Iterations done", "Cancelled"];
+        ["due", "started", "dropped: VU limit", "dropped: generator late", "iterations done", "cancelled"];
     assert_eq!(table.heads[1..7], heads);
-    assert_eq!(table.heads[7..], ["Virtual users", "Requests ended", "Failed"]);
+    assert_eq!(table.heads[7..], ["virtual users", "requests ended", "failed"]);
     for row in &table.rows {
         let what = format!("scenario/{}", row[0]);
         names.iter().zip(&row[1..]).for_each(|(name, text)| form.show(format!("{what}/{name}"), text));
@@ -131,17 +118,17 @@ fn scenarios(form: &mut Form, table: &Table) {
     }
 }
 
-fn failures(form: &mut Form, table: &Table) {
-    expect_heads(table, &["Phase", "Endpoint", "Outcome", "Requests", "Share of ended", "Example"]);
-    for row in &table.rows {
-        let what = format!("row/{}/{}/kind {}", row[0], row[1], row[2]);
-        form.show(what.clone(), &row[3]);
-        form.show(format!("{what} share"), &row[4]);
+fn failures(form: &mut Form, region: &Node, table: &Table) {
+    expect_heads(table, &["endpoint", "outcome", "requests", "share of ended", "example"]);
+    for (label, phase, cells) in rows_with_notes(region, table) {
+        let what = format!("row/{phase}/{label}/kind {}", cells[0]);
+        form.show(what.clone(), &cells[1]);
+        form.show(format!("{what} share"), &cells[2]);
     }
 }
 
 fn statuses(form: &mut Form, table: &Table) {
-    expect_heads(table, &["Status", "Outcome", "Requests", "Share"]);
+    expect_heads(table, &["status", "outcome", "requests", "share"]);
     for row in &table.rows {
         let status = Some(row[0].as_str()).filter(|text| !["other", "no response"].contains(text));
         form.show(format!("all/kind {}", kind(&row[1], status)), &row[2]);
@@ -149,7 +136,7 @@ fn statuses(form: &mut Form, table: &Table) {
 }
 
 fn checks(form: &mut Form, table: &Table) {
-    expect_heads(table, &["Endpoint", "Check", "Passed", "Failed", "Passed, share"]);
+    expect_heads(table, &["endpoint", "check", "passed", "failed", "passed, share"]);
     for row in &table.rows {
         for (name, text) in ["passed", "failed", "share"].iter().zip(&row[2..]) {
             form.show(format!("check/{}/{}/{name}", row[0], row[1]), text);
@@ -158,7 +145,7 @@ fn checks(form: &mut Form, table: &Table) {
 }
 
 fn cpu(form: &mut Form, table: &Table) {
-    expect_heads(table, &["CPU of", "CPU-seconds", "Cores, mean", "Per 1,000 requests", "Of", "Note"]);
+    expect_heads(table, &["CPU of", "CPU-seconds", "cores, mean", "per 1,000 requests", "of", "note"]);
     let names = ["CPU-seconds", "mean cores", "per 1,000 requests", "of", "note"];
     for row in &table.rows {
         names
@@ -169,14 +156,14 @@ fn cpu(form: &mut Form, table: &Table) {
 }
 
 fn series(form: &mut Form, table: &Table) {
-    expect_heads(table, &["Target", "Series", "Mean", "Lowest", "Highest", "Last", "Samples"]);
+    expect_heads(table, &["target", "series", "mean", "lowest", "highest", "last", "samples"]);
     for row in &table.rows {
         let what = format!("series/{}/{}", row[0], row[1]);
         for (name, text) in ["mean", "min", "max", "last", "samples"].iter().zip(&row[2..]) {
             form.show(format!("{what}/{name}"), text);
         }
         for (head, text) in table.heads.iter().zip(row).skip(7) {
-            let phase = head.strip_prefix("In ").unwrap();
+            let phase = head.strip_prefix("in ").unwrap();
             let found = captured("{} (max {})", text).unwrap_or_else(|| vec![text, text]);
             form.show(format!("{what}/mean in {phase}"), found[0]);
             form.show(format!("{what}/max in {phase}"), found[1]);

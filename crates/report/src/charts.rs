@@ -2,14 +2,16 @@
 
 mod load;
 mod overlaid;
+mod plot;
+mod ticks;
 
-use super::plot::{Axis, Band, Bar, Fill, Plot, Trace, Unit};
-use super::ticks::Scale;
 use crate::number;
 use crate::summary::{
     ArrivalRates, BinnedSeries, DistributionCurve, EndpointTimeline, Outcomes, PhaseCoverage,
     PhaseDistribution, Summary, Timeline,
 };
+use plot::{Axis, Band, Bar, Fill, Plot, Trace, Unit};
+use ticks::Scale;
 
 pub(crate) use load::of as by_load;
 pub(crate) use overlaid::of as overlaid;
@@ -120,7 +122,7 @@ fn linear(high: f64, unit: Unit) -> Axis {
 
 /// Offered load and throughput, and requests in flight: separate plots, because their units differ. So do those of arrivals
 /// and requests where an arrival is not one request.
-pub(super) fn load(summary: &Summary) -> Vec<Chart> {
+pub(crate) fn load(summary: &Summary) -> Vec<Chart> {
     let canvas = Canvas::of(summary);
     let timeline = canvas.timeline;
     let arrivals: Vec<Trace> = timeline.arrivals.iter().flat_map(|of| arrivals(&canvas, of)).collect();
@@ -181,7 +183,7 @@ fn arrivals(canvas: &Canvas, rates: &ArrivalRates) -> Vec<Trace> {
 }
 
 /// Response times over time, one plot for each endpoint, all on the same scale.
-pub(super) fn response_times(summary: &Summary) -> Vec<Chart> {
+pub(crate) fn response_times(summary: &Summary) -> Vec<Chart> {
     let canvas = Canvas::of(summary);
     let lines = &canvas.timeline.endpoints;
     let values = lines.iter().flat_map(|l| l.p50_ms.iter().chain(&l.p99_ms)).flatten().copied();
@@ -234,7 +236,7 @@ fn time_axis(scale: Scale) -> Axis {
 }
 
 /// Response times by share of requests, one plot for each phase.
-pub(super) fn distributions(summary: &Summary) -> Vec<Chart> {
+pub(crate) fn distributions(summary: &Summary) -> Vec<Chart> {
     let all = summary.distributions.iter().flat_map(|d| &d.curves).flat_map(|c| &c.points);
     let scale = Scale::log(all.map(|(_, ms)| *ms));
     summary.distributions.iter().map(|d| distribution(d, summary, &scale)).collect()
@@ -283,7 +285,7 @@ fn distribution(phase: &PhaseDistribution, summary: &Summary, scale: &Scale) -> 
 }
 
 /// CPU and memory by target.
-pub(super) fn resources(summary: &Summary) -> Vec<Chart> {
+pub(crate) fn resources(summary: &Summary) -> Vec<Chart> {
     const MIB: f64 = 1_048_576.0;
     let canvas = Canvas::of(summary);
     let timeline = canvas.timeline;

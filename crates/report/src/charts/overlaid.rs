@@ -1,8 +1,8 @@
 //! Several runs in one plot: p50, p95 and rate of each endpoint, and CPU of each target.
 
 use super::{Canvas, Chart, ChartTitle, HEADROOM, RunTimeAxis, class, highest, linear, time_axis, trace};
-use crate::html::plot::Unit;
-use crate::html::ticks::Scale;
+use crate::charts::plot::Unit;
+use crate::charts::ticks::Scale;
 use crate::summary::{Comparison, EndpointTimeline, SideSummary};
 
 /// A quantile per bin of an endpoint.

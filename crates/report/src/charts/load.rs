@@ -3,8 +3,8 @@
 use evidence::capacity::{CapacityJudgement, CapacityProbe, ProbeStage};
 
 use super::{Chart, HEADROOM, TICKS, class, linear, time_axis, trace};
-use crate::html::plot::{Axis, Band, Plot, Trace, Unit};
-use crate::html::ticks::Scale;
+use crate::charts::plot::{Axis, Band, Plot, Trace, Unit};
+use crate::charts::ticks::Scale;
 use crate::number;
 
 /// What is at this height of a plot of shares, in percent.

@@ -1,10 +1,11 @@
 //! A page of text: headings, paragraphs and tables of a given width.
 
 use evidence::TerminalText;
+use unicode_width::UnicodeWidthStr;
 
 use super::Style;
 use super::line::{MIN_WIDTH, TextLine, Tone, rendered};
-use super::table::Table;
+use crate::document::Table;
 use crate::text::wrap;
 
 /// What precedes a paragraph, and the column where the paragraph's text begins.
@@ -38,12 +39,14 @@ impl Page {
         Page { width: width.max(MIN_WIDTH), lines: Vec::new() }
     }
 
-    pub(crate) fn width(&self) -> usize {
-        self.width
-    }
-
-    pub(crate) fn push(&mut self, line: &TextLine) {
-        self.lines.push(line.clone());
+    /// Text behind a head where it fits there, and otherwise below it.
+    pub(crate) fn headed(&mut self, mut head: TextLine, indent: usize, tone: Tone, text: &str) {
+        let is_on_head = head.width() + text.width() <= self.width;
+        head.add(tone, if is_on_head { text } else { "" });
+        self.lines.push(head);
+        if !is_on_head {
+            self.paragraph(Label::indent(indent), tone, text);
+        }
     }
 
     pub(crate) fn line(&mut self, pieces: &[(Tone, &str)]) {
@@ -78,8 +81,8 @@ impl Page {
         }
     }
 
-    pub(crate) fn table(&mut self, table: &Table<'_>) {
-        self.lines.extend(table.lines(self.width));
+    pub(crate) fn table(&mut self, table: &Table) {
+        self.lines.extend(super::table::lines(table, self.width));
     }
 
     /// As text, one line each.

@@ -1,0 +1,202 @@
+//! What the report of a run says.
+
+mod endpoints;
+mod exchanges;
+mod failures;
+mod head;
+mod machine;
+mod profiles;
+mod totals;
+
+use std::time::Duration;
+
+use evidence::Reason;
+
+use crate::charts;
+use crate::document::{
+    Block, Case, ChartBlock, ClaimBlock, Claims, Column, Document, FactLayout, Facts, Forms, Paragraph,
+    ParagraphKind, Reported, Row, Section, Table, VerdictBlock,
+};
+use crate::summary::{BesideK6, ClaimSummary, MetricNumbers, ScriptMetric, Summary};
+use crate::{card, number, source};
+
+impl Reported for Summary {
+    fn document(&self) -> Document {
+        let judgement = &self.judgement;
+        Document {
+            name: self.header.name.clone(),
+            title: self.header.name.clone(),
+            subject: Some(head::subject(self)),
+            verdict: VerdictBlock {
+                verdict: Some(judgement.verdict),
+                word: judgement.verdict.to_string(),
+                answer: None,
+                because: judgement.because.clone(),
+                case: "(the whole run)",
+            },
+            facts: head::facts(self),
+            tiles: head::tiles(self),
+            sections: sections(self),
+            length: Some(Duration::from_secs(u64::from(self.header.seconds))),
+            properties: vec![
+                ("workload_digest", self.header.workload_digest.clone()),
+                ("started_at", self.header.started_at.clone()),
+            ],
+            cases: self.claims.iter().map(case).collect(),
+            footer: "Made by Plimsoll from the run's archive; the same archive always gives the same report.",
+        }
+    }
+
+    fn json(&self) -> String {
+        crate::json::json(self)
+    }
+}
+
+/// In the order of a page.
+fn sections(summary: &Summary) -> Vec<Section> {
+    let mut sections = vec![claims(summary)];
+    sections.extend(imported(summary));
+    sections.push(endpoints::section(summary));
+    sections.extend(failures::sections(summary));
+    sections.push(
+        Section::cards(card::of_run(&summary.judgement.findings), "No rule reported a finding.")
+            .into_result(),
+    );
+    sections.extend(plots(summary));
+    sections.extend(beside_k6(summary));
+    sections.extend(metrics(summary));
+    sections.push(totals::section(summary));
+    sections.extend(machine::sections(summary));
+    sections.extend(profiles::sections(summary));
+    sections.extend(exchanges::sections(summary));
+    sections.push(totals::files(summary));
+    sections.push(head::environment(summary));
+    sections
+}
+
+fn claims(summary: &Summary) -> Section {
+    let claims: Vec<ClaimBlock> = summary.claims.iter().map(claim).collect();
+    let hint = (!claims.is_empty()).then(|| {
+        Block::text(
+            ParagraphKind::Hint,
+            "Each end of an interval holds at 95 %, or at the confidence of the claim, for this run only; another run may \
+             differ by more.",
+        )
+    });
+    let claims = Claims { claims, none: "The run has no objectives: it was measured, not judged." };
+    Section::new("claims", "Claims", std::iter::once(Block::Claims(claims)).chain(hint).collect())
+        .into_result()
+}
+
+fn claim(shown: &ClaimSummary) -> ClaimBlock {
+    let claim = &shown.claim;
+    ClaimBlock {
+        verdict: claim.verdict,
+        name: claim.name.clone(),
+        text: shown.text().to_owned(),
+        described: shown.described(),
+        observed: shown.observed(),
+        bound: shown.bound(),
+        interval: shown.interval(),
+        samples: number::count(claim.samples),
+        figures: shown.figures(),
+        reasons: shown.reasons(),
+    }
+}
+
+fn case(shown: &ClaimSummary) -> Case {
+    let claim = &shown.claim;
+    let mut message = format!("{}: observed {}, limit {}", claim.text, shown.observed(), shown.bound());
+    if let Some(interval) = shown.interval() {
+        message.push_str(&format!(", between {interval}, each end at 95 %"));
+    }
+    message.push_str(&format!(", n = {}", number::count(claim.samples)));
+    if let Some(holds) = claim.holds_in_k6 {
+        message.push_str(if holds { ", met in k6" } else { ", not met in k6" });
+    }
+    let share = claim.share.iter().map(|share| share.sentence.clone());
+    Case {
+        name: claim.name.clone(),
+        verdict: claim.verdict,
+        word: claim.verdict.to_string(),
+        message,
+        because: share.chain(claim.reasons.iter().map(Reason::to_string)).collect(),
+    }
+}
+
+/// The source of an imported run.
+fn imported(summary: &Summary) -> Option<Section> {
+    let of = summary.header.source.as_ref()?;
+    let lines = source::lines(of).into_iter().map(|(label, text)| Paragraph::labelled(label, text));
+    let facts = Facts::new(FactLayout::Sentences, lines.collect());
+    Some(Section::new("source", source::title(of), vec![Block::Facts(facts)]))
+}
+
+/// The run over time, and the distributions of its times.
+fn plots(summary: &Summary) -> Vec<Section> {
+    let timeline = &summary.timeline;
+    let each = if timeline.bin_s > 1 { format!("{} seconds", timeline.bin_s) } else { "second".to_owned() };
+    let mut load = charts::load(summary);
+    load.extend(charts::resources(summary));
+    let load = ChartBlock {
+        none: "There is no evidence to draw: the run has not one whole second.",
+        ..ChartBlock::new(if timeline.seconds == 0 { Vec::new() } else { load })
+    };
+    let mut blocks = vec![Block::Chart(load)];
+    if timeline.bin_s > 1 {
+        blocks.push(Block::text(ParagraphKind::Hint, format!("Each point covers {each}.")));
+    }
+    let mut sections = vec![Section::new("plots", "Load and capacity", blocks)];
+    let (mut times, mut distributions) = (charts::response_times(summary), charts::distributions(summary));
+    let is_one_pair = times.len() == 1 && distributions.len() == 1;
+    if is_one_pair {
+        times.append(&mut distributions);
+    }
+    let hint = |text: String| Block::text(ParagraphKind::Hint, text);
+    let distribution = "The share of requests that completed within a time. Failures and dropped arrivals count as infinitely \
+                        slow, so a curve ends where they begin.";
+    if !times.is_empty() {
+        let key: &[(&str, &str)] =
+            &[("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("bad-bar", "share that failed")];
+        let of = if summary.outcomes.unknown.is_some() { "responses, failed or not" } else { "successes" };
+        let left_out = match timeline.endpoints_left_out {
+            0 => String::new(),
+            n => format!(" {n} endpoints with fewer requests are only in the tables."),
+        };
+        let basis = format!(
+            "Response times of {of}, from due instant to last byte; one point per {each}; logarithmic, the same scale for \
+             all.{left_out}"
+        );
+        let mut blocks = vec![Block::Chart(ChartBlock { key, ..ChartBlock::new(times) }), hint(basis)];
+        blocks.extend(is_one_pair.then(|| hint(distribution.to_owned())));
+        sections.push(Section::new("response-times", "Response times", blocks));
+    }
+    if !distributions.is_empty() {
+        let blocks = vec![Block::Chart(ChartBlock::new(distributions)), hint(distribution.to_owned())];
+        sections.push(Section::new("distributions", "Distributions", blocks));
+    }
+    sections.into_iter().map(|section| section.only(Forms::Page)).collect()
+}
+
+fn beside_k6(summary: &Summary) -> Option<Section> {
+    let beside = summary.beside_k6.as_ref()?;
+    let heads = ["n", "p50", "p90", "p95", "p99", "max"].map(|head| (head, 0));
+    let rows = beside.rows().into_iter().map(|(label, cells)| Row::new(label, cells));
+    let table = Block::Table(Table::new("", heads, rows));
+    let sentences = beside.sentences().into_iter().map(|text| Block::text(ParagraphKind::Plain, text));
+    Some(Section::new("beside-k6", BesideK6::HEADING, std::iter::once(table).chain(sentences).collect()))
+}
+
+fn metrics(summary: &Summary) -> Option<Section> {
+    let rows = |metric: &ScriptMetric| {
+        let kind = metric.kind;
+        let row = |(label, numbers): (String, &MetricNumbers)| {
+            Row::new(label, [kind.to_string(), number::count(numbers.count), numbers.in_words()])
+        };
+        metric.rows().into_iter().map(row).collect::<Vec<_>>()
+    };
+    let columns = [Column::words("kind", 0), Column::new("values", 0), Column::words("numbers", 0)];
+    let table = Table::of_columns("metric", columns, summary.metrics.iter().flat_map(rows));
+    let section = Section::new("metrics", "Metrics of the script", vec![Block::Table(table)]);
+    (!summary.metrics.is_empty()).then(|| section.with_note("over the whole run"))
+}

@@ -1,0 +1,149 @@
+//! The tables of the endpoints: of each phase, of the parts of their requests, and of their streams.
+
+use crate::document::{Block, Cell, Column, Mark, ParagraphKind, Row, Section, Table};
+use crate::number;
+use crate::summary::{self, RequestPhase, Streams, Summary, quantile_text, time_cells};
+
+/// The columns of a phase's table: group, head and rank.
+const COLUMNS: [(&str, &str, u8); 14] = [
+    ("Arrivals", "due", 13),
+    ("Arrivals", "dropped", 5),
+    ("Requests", "requests", 0),
+    ("Requests", "throughput", 3),
+    ("Requests", "failures", 6),
+    ("Requests", "failed", 0),
+    ("Response time of successes", "avg", 9),
+    ("Response time of successes", "p50", 2),
+    ("Response time of successes", "p90", 8),
+    ("Response time of successes", "p95", 0),
+    ("Response time of successes", "p99", 1),
+    ("Response time of successes", "max", 4),
+    ("Service time", "svc p50", 11),
+    ("Service time", "svc p95", 10),
+];
+/// The column of dropped arrivals.
+const DROPPED: usize = 1;
+
+/// The names of the phases of requests, and the heads and ranks of their columns.
+const REQUEST_PHASES: [(&str, &str, u8); 7] = [
+    ("blocked", "blocked", 1),
+    ("resolving", "resolving", 6),
+    ("connecting", "connecting", 3),
+    ("tls_handshaking", "TLS", 4),
+    ("sending", "sending", 5),
+    ("waiting", "waiting", 0),
+    ("receiving", "receiving", 2),
+];
+
+/// A smaller share of a request's time matters less.
+const SMALL_SHARE: f64 = 0.01;
+
+/// The ranks of the columns, in the order of [`Streams::COLUMNS`].
+const STREAM_RANKS: [u8; 6] = [0, 0, 1, 2, 4, 3];
+
+pub(super) fn section(summary: &Summary) -> Section {
+    let mut blocks: Vec<Block> =
+        summary.phases_with_rows().into_iter().flat_map(|name| phase(summary, name)).collect();
+    match blocks.is_empty() {
+        true => blocks.push(Block::text(ParagraphKind::Hint, "No request was made.")),
+        false => blocks.extend(legend(summary)),
+    }
+    blocks.push(Block::Table(request_phases(summary)));
+    blocks.push(Block::Table(streams(summary)));
+    Section::unheaded("endpoints", "Endpoints", blocks)
+}
+
+/// The endpoints of one phase, and what became of its requests.
+fn phase(summary: &Summary, name: &str) -> Vec<Block> {
+    let planned = summary.phases.iter().find(|p| p.name == name);
+    let when = planned.map(|phase| phase.when()).unwrap_or_default();
+    let caption = format!("Phase {}", if name.is_empty() { "(no phase)" } else { name });
+    let rows = summary.rows_of(name);
+    let has_dropped = rows.clone().any(|row| row.arrivals.is_some_and(|arrivals| arrivals.dropped() > 0));
+    let column = |(at, (group, head, rank)): (usize, (&'static str, &str, u8))| {
+        // What was dropped is never left out.
+        let rank = if at == DROPPED && has_dropped { 0 } else { rank };
+        Column { group, ..Column::new(head, rank) }
+    };
+    let columns = COLUMNS.into_iter().enumerate().map(column);
+    let table = Table::of_columns("endpoint", columns, rows.map(endpoint)).captioned(caption, when);
+    let requests = planned.and_then(|phase| phase.requests);
+    let requests = requests.map(|requests| Block::text(ParagraphKind::Basis, requests.in_words()));
+    std::iter::once(Block::Table(table)).chain(requests).collect()
+}
+
+fn endpoint(row: &summary::Row) -> Row {
+    let outcomes = &row.outcomes;
+    let dropped = row.arrivals.map(|a| a.dropped());
+    let has_failures = outcomes.known_failures() > 0;
+    let mut cells = vec![
+        Cell::new(number::count_or_none(row.arrivals.map(|a| a.scheduled))),
+        Cell::bad_if(number::count_or_none(dropped), dropped.unwrap_or(0) > 0),
+        Cell::new(number::count_or_none(outcomes.requests)),
+        Cell::new(number::or_not_measured(row.throughput_per_s, number::rate)),
+        Cell::bad_if(outcomes.count_text(outcomes.failed()), has_failures),
+        Cell::bad_if(outcomes.failed_share(), has_failures),
+    ];
+    cells.extend(time_cells(row.times()).map(Cell::new));
+    let service = &row.service_time;
+    let service = [number::time_or_none(service.p50_ms), quantile_text(service, 0.95, service.p95_ms)];
+    cells.extend(service.map(|time| Cell::marked(time, Mark::Dim)));
+    Row { note: row.scenario.clone(), ..Row::of_cells(&row.label, cells) }
+}
+
+fn legend(summary: &Summary) -> [Block; 2] {
+    let of = if summary.outcomes.unknown.is_some() { "responses, failed or not" } else { "successes" };
+    let mut text = match &summary.header.source {
+        None => format!("Response times of {of}, from the instant a request was due to its last byte."),
+        Some(source) => {
+            format!("Response times of {of} as {} measured them, from when a request was sent.", source.tool)
+        }
+    };
+    if summary.has_iterations() {
+        text.push_str(" Of whole iterations the times of all, successful or not.");
+    }
+    let is_rough = |row: &summary::Row| [0.9, 0.95, 0.99].into_iter().any(|q| row.response_time.is_rough(q));
+    if summary.rows.iter().any(is_rough) {
+        text.push_str(" ~ marks a quantile with fewer than 20 samples above it.");
+    }
+    [
+        Block::text(ParagraphKind::Basis, text),
+        Block::text(
+            ParagraphKind::Hint,
+            "Service time (svc) runs from a request's first byte sent; “–”: not measured.",
+        ),
+    ]
+}
+
+/// The label of a row; with its phase if the run has several.
+fn label(summary: &Summary, row: &summary::Row) -> String {
+    match summary.phases_with_rows().len() {
+        0 | 1 => row.label.clone(),
+        _ => format!("{} in {}", row.label, row.phase),
+    }
+}
+
+/// Where the time of requests goes.
+fn request_phases(summary: &Summary) -> Table {
+    let shown: Vec<_> =
+        REQUEST_PHASES.into_iter().filter(|(name, ..)| summary.has_request_phase(name)).collect();
+    let cell = |phase: Option<&RequestPhase>| {
+        let is_small = phase.is_none_or(|phase| phase.share < SMALL_SHARE);
+        Cell::marked(RequestPhase::text_of(phase), if is_small { Mark::Dim } else { Mark::None })
+    };
+    let row = |row: &summary::Row| {
+        let cells = shown.iter().map(|(name, ..)| cell(row.request_phase(name)));
+        Row::of_cells(label(summary, row), cells)
+    };
+    let rows = summary.rows.iter().filter(|row| !row.request_phases.is_empty()).map(row);
+    let table = Table::new("endpoint", shown.iter().map(|(_, head, rank)| (*head, *rank)), rows);
+    table.captioned("Parts of a request", "mean time, share of the whole")
+}
+
+/// gRPC streams.
+fn streams(summary: &Summary) -> Table {
+    let row = |row: &summary::Row| Some(Row::new(label(summary, row), row.streams.as_ref()?.in_words()));
+    let heads = Streams::COLUMNS.into_iter().zip(STREAM_RANKS);
+    let table = Table::new("endpoint", heads, summary.rows.iter().filter_map(row));
+    table.captioned("Streams", "messages, and the time until the first one")
+}
