@@ -1,19 +1,16 @@
 //! Converts a target's TLS settings to a configuration of rustls.
 
 mod identities;
+mod trust;
 
 use std::sync::{Arc, OnceLock};
 
 pub use rustls::ClientConfig;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::version::{TLS12, TLS13};
-use rustls::{
-    ALL_VERSIONS, DigitallySignedStruct, RootCertStore, SignatureScheme, SupportedCipherSuite,
-    SupportedProtocolVersion,
-};
+use rustls::{ALL_VERSIONS, RootCertStore, SupportedCipherSuite, SupportedProtocolVersion};
 use wire::WireProtocol;
 use workload::TlsFiles;
 use workload::connection::{Resumption, TlsSettings};
@@ -21,6 +18,7 @@ use workload::connection::{Resumption, TlsSettings};
 use super::error::CompileError;
 use crate::tls_offer::{TlsOffer, TlsVersion, suite_name};
 use identities::Identities;
+use trust::Trust;
 
 /// The TLS settings for a peer.
 #[derive(Debug, Clone)]
@@ -91,9 +89,14 @@ pub(super) fn client_config(
     let identities = Identities::new(&offer.identities, &provider)?;
     let builder = ClientConfig::builder_with_provider(provider.clone());
     let builder = builder.with_protocol_versions(&offer.versions()).map_err(|e| e.to_string())?;
-    let builder = match settings.insecure {
-        true => builder.dangerous().with_custom_certificate_verifier(Arc::new(TrustAnyCertificate(provider))),
-        false => builder.with_root_certificates(authorities(settings, files)?),
+    let builder = match (settings.insecure, &files.ca) {
+        (true, _) => builder.dangerous().with_custom_certificate_verifier(Arc::new(Trust::any(provider))),
+        (false, Some(pem)) => {
+            let path = settings.ca.as_deref().unwrap_or("ca");
+            let trust = Trust::in_certificates(certificates(pem, path)?, path, provider)?;
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(trust))
+        }
+        (false, None) => builder.with_root_certificates(system_authorities()?),
     };
     let mut config = match client_identity(settings, files)? {
         None => builder.with_client_cert_resolver(Arc::new(identities)),
@@ -119,18 +122,6 @@ fn client_identity(settings: &TlsSettings, files: &TlsFiles) -> Result<Option<Cl
 
 type ClientIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-fn authorities(settings: &TlsSettings, files: &TlsFiles) -> Result<RootCertStore, String> {
-    let Some(pem) = &files.ca else { return system_authorities() };
-    let path = settings.ca.as_deref().unwrap_or("ca");
-    let mut store = RootCertStore::empty();
-    for certificate in certificates(pem, path)? {
-        store
-            .add(certificate)
-            .map_err(|e| format!("{path} contains a certificate that cannot be used: {e}"))?;
-    }
-    Ok(store)
-}
-
 /// The system's authorities, or those of the file that `SSL_CERT_FILE` names.
 fn system_authorities() -> Result<RootCertStore, String> {
     static SYSTEM: OnceLock<RootCertStore> = OnceLock::new();
@@ -153,44 +144,4 @@ fn certificates(pem: &[u8], path: &str) -> Result<Vec<CertificateDer<'static>>, 
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let all = all.map_err(|e| format!("{path} is not a file of PEM certificates: {e}"))?;
     if all.is_empty() { Err(format!("{path} contains no certificate")) } else { Ok(all) }
-}
-
-/// Accepts any certificate, for `insecure`. Signatures are still checked, as TLS requires: the peer must have the
-/// key of the certificate that it shows.
-#[derive(Debug)]
-struct TrustAnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for TrustAnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, cert, dss, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }

@@ -96,6 +96,33 @@ fn certificates_are_trusted_as_the_options_say() {
 }
 
 #[test]
+fn a_self_signed_certificate_is_named_and_can_be_trusted_itself() {
+    let target = web();
+    let identity = Authority::self_signed(&["127.0.0.1"]);
+    let folder = TestFolder::new("");
+    folder.write("own.pem", identity.pem().0);
+    folder.write("other.pem", Authority::self_signed(&["127.0.0.1"]).pem().0);
+    let front = Front::new(identity).protocol("http/1.1", target.addr()).start().unwrap();
+    let url = format!("https://{}/", front.addr());
+    let said = ["the certificate is self-signed; trust it with", "--cacert", "--insecure"];
+    folder.plimsoll(&line(&["http", &url])).exits_with(3).stdout_contains(&said);
+    folder
+        .plimsoll(&line(&["http", &url, "--cacert", "other.pem"]))
+        .exits_with(3)
+        .stdout_contains(&["tls 6"]);
+    assert_eq!(target.requests(), 0);
+    folder
+        .plimsoll(&line(&["http", &url, "--cacert", "own.pem"]))
+        .exits_with(0)
+        .stdout_contains(&["6 ended, 0 failed"]);
+    // It must be valid for the name.
+    let to = front.addr().to_string();
+    let strange = ["http", "https://other.test/", "--connect-to", &to, "--cacert", "own.pem"];
+    folder.plimsoll(&line(&strange)).exits_with(3).stdout_contains(&["6 failed", "tls 6"]);
+    assert_eq!(target.requests(), 6);
+}
+
+#[test]
 fn the_client_certificate_of_the_options_is_sent() {
     let (web, rpc) = (web(), testbed::grpc(GrpcBehaviour::Echo).unwrap());
     let (authority, clients) = (Authority::new(), Authority::new());

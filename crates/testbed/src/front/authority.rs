@@ -61,6 +61,20 @@ impl Authority {
         self.certificate.der().clone()
     }
 
+    /// An authority that is itself the identity of a server, as `openssl req -x509` makes them.
+    pub fn self_signed(names: &[&str]) -> Identity {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut params = CertificateParams::new(names).expect("names of tests are sound");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("the machine has randomness");
+        let certificate = params.self_signed(&key).expect("the parameters are sound");
+        Identity {
+            chain: vec![certificate.der().clone()],
+            key: PrivatePkcs8KeyDer::from(key.serialize_der()),
+            pem: (certificate.pem(), key.serialize_pem()),
+        }
+    }
+
     /// An identity for these names and addresses.
     pub fn vouch_for(&self, names: &[&str], validity: Validity) -> Identity {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();

@@ -98,9 +98,7 @@ impl Connection {
 impl From<&Error> for ConnectionLoss {
     fn from(error: &Error) -> ConnectionLoss {
         let reason = match error {
-            Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
-                "the certificate's issuer is unknown; trust it with `tls = { ca = \"FILE\" }`".to_owned()
-            }
+            Error::InvalidCertificate(wrong) => wrong_certificate(wrong),
             Error::InvalidMessage(_) => format!("what the peer sends is not TLS ({error})"),
             other => format!("TLS failed: {other}"),
         };
@@ -109,6 +107,28 @@ impl From<&Error> for ConnectionLoss {
             loss.peer_end = Some(PeerEnd::TlsAlert((*alert).into()));
         }
         loss
+    }
+}
+
+/// How a certificate is trusted that is not.
+const TRUST: &str = "trust it with `tls = { ca = \"FILE\" }` or --cacert FILE, or accept any certificate with \
+                     `tls = { insecure = true }` or --insecure";
+
+/// Why a certificate is not accepted, and what to do.
+fn wrong_certificate(wrong: &CertificateError) -> String {
+    match wrong {
+        CertificateError::UnknownIssuer => format!("the certificate's issuer is unknown; {TRUST}"),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "the certificate has expired".to_owned()
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "the certificate is not valid yet".to_owned()
+        }
+        // The verifier's only name for it; what `openssl req -x509` makes is an authority.
+        CertificateError::Other(_) if format!("{wrong:?}").contains("CaUsedAsEndEntity") => {
+            format!("the certificate is self-signed; {TRUST}")
+        }
+        other => format!("TLS failed: {}", Error::InvalidCertificate(other.clone())),
     }
 }
 
