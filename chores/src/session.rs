@@ -29,7 +29,7 @@ exit code. The target is the [challenge service](../services/challenge/README.md
 const COMMANDS: [(&str, &[i32]); 9] = [
     ("plimsoll http://127.0.0.1:8000/challenge/healthz", &[0]),
     (
-        "plimsoll http://127.0.0.1:8000/challenge/healthz -r 200 -z 20s --ask 'p95(all) < 50ms' --ask 'error_rate(all) < 1%'",
+        "plimsoll http://127.0.0.1:8000/challenge/healthz -r 200 -z 20s --objective 'p95(all) < 50ms' --objective 'error_rate(all) < 1%'",
         JUDGED,
     ),
     ("curl -sO http://127.0.0.1:8000/challenge/openapi.json", &[0]),

@@ -169,7 +169,7 @@ impl Runs<'_> {
         let thresholds = report["claims"].as_array().context("no thresholds")?;
         let do_hold = thresholds.iter().all(|threshold| threshold["holds_in_k6"] == true);
         ensure!(thresholds.len() == 2 && do_hold, "not what all pods counted: {thresholds:?}");
-        let reports = ended.output.matches("\nClaims\n").count();
+        let reports = ended.output.matches("\nObjectives\n").count();
         ensure!(reports == 1, "the report is shown {reports} times");
         self.is_nothing_left()
     }

@@ -21,7 +21,7 @@ const HEAD: &str = "\
 #   plimsoll check FILE         what it would offer, second by second; sends nothing
 #   plimsoll run FILE --once    each step once, every exchange shown
 #   plimsoll run FILE           the load, and a verdict
-# Every key is described in docs/plan.md. Load only what is yours, or what you may load.
+# Every key is described by `plimsoll help plan`. Load only what is yours, or what you may load.
 
 version = 1
 ";

@@ -29,7 +29,7 @@ mod tests;
 mod texts;
 
 /// The name of the target of an ad-hoc run.
-const TARGET: &str = "target";
+pub const TARGET: &str = "target";
 
 /// What is wrong with the options of an ad-hoc run, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -14,7 +14,7 @@ use workload::executor::MOST_DEFAULT_VUS;
 use workload::model::{Flow, Phase, Scenario, Weighted, Workload};
 use workload::{Files, LoadedPlan};
 
-pub use capacity::{load_capacity, searched_in, slos_for};
+pub use capacity::{load_capacity, searched_in, slos_for, slos_of};
 pub use errors::{PlanError, PlanErrors};
 pub use experiment::{ArmsAsked, ExperimentOverrides, load_experiment, metrics_for, metrics_for_measured};
 pub use objectives::asked;

@@ -1,5 +1,6 @@
 //! What `plimsoll http` and `plimsoll grpc` have in common: from their options to a workload, and to a run of it.
 
+use judge::expected_observations;
 use plans::adhoc::{AdhocError, Pace, Sources};
 use plans::asked;
 use workload::LoadedPlan;
@@ -9,10 +10,10 @@ use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::plan::Disk;
-use crate::run;
 use crate::run_file::Keep;
 use crate::signals::Listener;
 use crate::workers::ResolvedRun;
+use crate::{check, outputs, run};
 
 /// This machine's files and environment.
 pub(crate) const SOURCES: Sources<'static> = Sources { files: &Disk, env: &environment };
@@ -50,6 +51,7 @@ pub(crate) fn conduct(
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
     let request = run::request(keep, arguments.quiet, &arguments.options);
     let mut plan = plan.map_err(Failure::usage)?;
-    plan.workload.objectives = asked(&plan.workload, &arguments.asks).map_err(Failure::usage)?;
+    plan.workload.objectives = asked(&plan.workload, &arguments.objectives).map_err(Failure::usage)?;
+    check::warnings(&expected_observations(&plan.workload)).for_each(outputs::note);
     run::conduct_plan(listener, ResolvedRun { plan, workers: None }, &arguments.options, &request)
 }

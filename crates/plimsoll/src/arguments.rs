@@ -13,6 +13,7 @@ mod connect;
 mod foreign;
 #[cfg(feature = "full")]
 mod generate;
+mod groups;
 #[cfg(feature = "full")]
 mod import;
 #[cfg(feature = "scripts")]
@@ -36,6 +37,7 @@ mod script;
 mod script_manifest;
 mod selftest;
 mod session;
+mod topics;
 mod watching;
 mod workers;
 
@@ -96,7 +98,7 @@ An interrupt before the load ends the command by that signal (130 in a shell), w
 const FIRST_COMMANDS: &str = "\
 First commands:
   plimsoll http://127.0.0.1:8000/                 200 requests, 50 at a time
-  plimsoll http://127.0.0.1:8000/ -r 300 -z 30s --ask 'p95(all) < 50ms'
+  plimsoll http://127.0.0.1:8000/ -r 300 -z 30s --objective 'p95 < 50ms'
   plimsoll new openapi.yaml                       a plan to begin with; then `check`, `run`
   plimsoll run script.js                          a k6 script, unmodified";
 
@@ -350,6 +352,9 @@ pub(crate) struct CheckArguments {
 pub(crate) struct ReportArguments {
     /// The run file
     pub(crate) file: PathBuf,
+    /// An objective to judge the run by, besides its own, such as 'p95 < 50ms'; repeatable
+    #[arg(long = "objective", alias = "ask", value_name = "OBJECTIVE")]
+    pub(crate) objectives: Vec<String>,
     #[command(flatten)]
     pub(crate) outputs: OutputArguments,
 }

@@ -51,10 +51,8 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
         let name = visible(&objective.name);
         text.line(format_args!("  {name:<width$}  {}", observations(objective)));
     }
-    let too_few: Vec<&ExpectedObservations> =
-        expected.iter().filter(|objective| objective.are_too_few()).collect();
-    for objective in too_few {
-        text.line("").line(format_args!("warning: `{}` {}", visible(&objective.name), warning(objective)));
+    for warning in warnings(&expected) {
+        text.line("").line(warning);
     }
     for (objective, offered) in expected.iter().filter_map(|o| Some((o, o.offered_below?))) {
         text.line("").line(format_args!(
@@ -63,6 +61,12 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
             number::rate(offered)
         ));
     }
+}
+
+/// Which objectives get too few requests to be decided, and why.
+pub(crate) fn warnings(expected: &[ExpectedObservations]) -> impl Iterator<Item = String> {
+    let too_few = expected.iter().filter(|objective| objective.are_too_few());
+    too_few.map(|objective| format!("warning: `{}` {}", visible(&objective.name), warning(objective)))
 }
 
 /// `900, needs 590: 40 s at this rate`.

@@ -14,6 +14,9 @@ use crate::arguments::{HttpArguments, RequestArguments};
 use crate::failure::{CommandResult, Failure};
 use crate::signals::Listener;
 
+/// How many redirects `-L` follows.
+const FOLLOWED: u32 = 10;
+
 pub(crate) fn http(arguments: &HttpArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
     let requests = match &arguments.targets {
@@ -29,7 +32,7 @@ pub(crate) fn http(arguments: &HttpArguments) -> CommandResult<u8> {
         headers: headers(request),
         basic_auth: request.basic_auth.clone(),
         body: body(request)?,
-        redirects: request.redirects,
+        redirects: if request.location { FOLLOWED } else { request.redirects },
         connecting: connecting(arguments),
         timeout: request.timeout,
         seed: arguments.pace.seed,
@@ -77,7 +80,8 @@ fn read_list(path: &Path) -> CommandResult<RequestList> {
 /// Every header that an option asks for.
 fn headers(request: &RequestArguments) -> Vec<(String, String)> {
     let mut headers = request.headers.clone();
-    let named = [("content-type", &request.content_type), ("accept", &request.accept)];
+    let named =
+        [("content-type", &request.content_type), ("accept", &request.accept), ("cookie", &request.cookies)];
     headers.extend(named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))));
     headers
 }

@@ -48,7 +48,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
         keep.refuse_existing()?;
     }
     let intent = arguments.intent.as_deref().map(Intent::read).transpose()?;
-    let objectives = objectives(&arguments.asks)?;
+    let objectives = objectives(&arguments.objectives)?;
     let opened = PreopenedReports::all(arguments.outputs.named())?;
     let read = arguments.files.iter().map(PathBuf::as_path).chain(arguments.output.as_deref());
     read.fold(Reach::default(), |reach, path| reach.file(path)).run_files_in(keep.folder()).confine();
@@ -83,12 +83,12 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     Ok(outputs::exit_code(judged.judgement.verdict, arguments.outputs.reports.inconclusive))
 }
 
-fn objectives(asks: &[String]) -> CommandResult<Vec<Objective>> {
+fn objectives(texts: &[String]) -> CommandResult<Vec<Objective>> {
     let parse = |(at, text): (usize, &String)| {
-        let parsed = workload::objective::parse(&format!("asked-{}", at + 1), text);
-        parsed.with_context(|| format!("--ask '{text}'")).map_err(Failure::usage)
+        let parsed = workload::objective::parse(&format!("objective-{}", at + 1), text);
+        parsed.with_context(|| format!("--objective '{text}'")).map_err(Failure::usage)
     };
-    asks.iter().enumerate().map(parse).collect()
+    texts.iter().enumerate().map(parse).collect()
 }
 
 fn survey(path: &Path, format: Option<Format>) -> CommandResult<Surveyed> {

@@ -43,7 +43,14 @@ pub(crate) fn judge_file(path: &Path) -> CommandResult<Judged> {
 
 /// Judge this run file.
 pub(crate) fn judge(run: Stored) -> CommandResult<Judged> {
-    let StoredRun { run, workload, provenance } = StoredRun::of(run)?;
+    judge_by(run, &[])
+}
+
+/// Judge this run file by its objectives and these.
+pub(crate) fn judge_by(run: Stored, objectives: &[String]) -> CommandResult<Judged> {
+    let StoredRun { run, mut workload, provenance } = StoredRun::of(run)?;
+    let more = plans::asked(&workload, objectives).map_err(Failure::usage)?;
+    workload.objectives.extend(more);
     let judgement = ::judge::judge(&run, &workload, provenance).map_err(Failure::own)?;
     let summary = Summary::of(&run, &workload, &judgement).map_err(Failure::own)?;
     let has_no_success = judgement.verdict == Verdict::Fail

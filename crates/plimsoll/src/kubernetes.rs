@@ -182,7 +182,7 @@ fn print_manifest(objects: &RunObjects) -> CommandResult<u8> {
 
 /// The report of the file that was fetched, as `plimsoll report` renders it: it was written elsewhere.
 fn judge(path: &Path, run: &Followed, outputs: &OutputArguments) -> CommandResult<u8> {
-    let code = reported::report(path, outputs)?;
+    let code = reported::report(path, &[], outputs)?;
     // A run that was broken off says so by its exit code, here as there; a script has k6's.
     Ok(if run.exit == 1 || run.file.of == RunOf::Script { run.exit } else { code })
 }

@@ -2,7 +2,7 @@
 //! few checks.
 
 mod checks;
-mod health;
+pub(crate) mod health;
 
 use std::path::Path;
 use std::time::Duration;
@@ -80,7 +80,7 @@ fn report_unreachable(
 fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> CommandResult<SealedRun> {
     let mut plan = match &arguments.plan {
         Some(path) => from_plan(path, &arguments.target, probe)?,
-        None => from_address(&arguments.target, probe)?,
+        None => from_address(arguments, probe)?,
     };
     for target in plan.workload.targets.values_mut() {
         watch_if_local(target);
@@ -95,7 +95,8 @@ fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Com
     Ok(sealed)
 }
 
-fn from_address(target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
+fn from_address(arguments: &QuickArguments, probe: Probe) -> CommandResult<LoadedPlan> {
+    let QuickArguments { target, headers, .. } = arguments;
     let pace = Pace {
         rate: Some(probe.rate),
         users: None,
@@ -105,11 +106,11 @@ fn from_address(target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
         arrivals: Arrivals::Even,
     };
     if target.starts_with("grpc://") || target.starts_with("grpcs://") {
-        return from_grpc_address(target, pace);
+        return from_grpc_address(target, headers, pace);
     }
     let request = AdhocHttp {
         requests: AdhocRequests::One(UrlRequest { url: target.to_owned(), method: None }),
-        headers: Vec::new(),
+        headers: headers.clone(),
         basic_auth: None,
         body: None,
         redirects: 0,
@@ -123,7 +124,7 @@ fn from_address(target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
 
 /// `grpc://HOST:PORT` by its health service; `grpc://HOST:PORT/SERVICE/METHOD` by a call with an empty
 /// message; `grpcs://` under TLS.
-fn from_grpc_address(target: &str, pace: Pace) -> CommandResult<LoadedPlan> {
+fn from_grpc_address(target: &str, metadata: &[(String, String)], pace: Pace) -> CommandResult<LoadedPlan> {
     let (is_secure, rest) = match (target.strip_prefix("grpc://"), target.strip_prefix("grpcs://")) {
         (_, Some(rest)) => (true, rest),
         (rest, None) => (false, rest.unwrap_or(target)),
@@ -135,7 +136,7 @@ fn from_grpc_address(target: &str, pace: Pace) -> CommandResult<LoadedPlan> {
         method: if is_health { health::CHECK.to_owned() } else { method.to_owned() },
         messages: Vec::new(),
         stream: AdhocStream::default(),
-        metadata: Vec::new(),
+        metadata: metadata.to_vec(),
         // The health service is described here, for servers without reflection.
         proto: if is_health { vec![health::FILE.into()] } else { Vec::new() },
         connecting: Connecting::default(),

@@ -1,6 +1,5 @@
 //! Before the load: gRPC services that no `.proto` file describes are described by the target's server reflection.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
@@ -10,6 +9,7 @@ use plans::descriptions;
 use wire::grpc::{Deframer, frame_message};
 use workload::LoadedPlan;
 use workload::message::reflection::{PATHS, ReflectionSession};
+use workload::message::{Method, Schemas};
 use workload::model::{GrpcOrigin, Target};
 
 use crate::failure::{CommandResult, Failure, Unreachable};
@@ -32,24 +32,36 @@ pub(crate) fn describe(plan: &mut LoadedPlan) -> CommandResult<()> {
     for (name, services) in undescribed {
         let Some(target) = plan.workload.targets.get(&name) else { continue };
         let prober = Prober { connecting: &target.connecting, tls: tls.get(&name), env: &plan.env };
-        let set = fetch_descriptors(&prober, target, services);
+        let set = fetch_descriptors(&prober, target, &|| ReflectionSession::new(services.clone()));
         let described = set.and_then(|set| Ok(descriptions::add_set(&mut plan.schemas, &name, &set)?));
         described.with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
     }
     Ok(())
 }
 
+/// Every method that the target of this name lists.
+pub(crate) fn methods(plan: &LoadedPlan, name: &str) -> CommandResult<Vec<Method>> {
+    let tls = Program::tls_of(plan).map_err(Failure::usage)?;
+    let Some(target) = plan.workload.targets.get(name) else { return Ok(Vec::new()) };
+    let prober = Prober { connecting: &target.connecting, tls: tls.get(name), env: &plan.env };
+    let mut schemas = Schemas::default();
+    let set = fetch_descriptors(&prober, target, &ReflectionSession::of_all);
+    let described = set.and_then(|set| Ok(descriptions::add_set(&mut schemas, name, &set)?));
+    described.with_context(|| format!("target `{name}`")).map_err(Failure::usage)?;
+    Ok(schemas.methods(name))
+}
+
 fn fetch_descriptors(
     prober: &Prober<'_>,
     target: &Target,
-    services: BTreeSet<String>,
+    session: &dyn Fn() -> ReflectionSession,
 ) -> anyhow::Result<Vec<u8>> {
     if let Some(wait) = &target.wait_ready {
         prober.wait_for(wait)?;
     }
     let grpc = target.grpc.as_ref().ok_or_else(|| anyhow!("it is not a gRPC target"))?;
     for path in PATHS {
-        if let Some(set) = query(prober, grpc, path, services.clone())? {
+        if let Some(set) = query(prober, grpc, path, session())? {
             return Ok(set);
         }
     }
@@ -61,9 +73,8 @@ fn query(
     prober: &Prober<'_>,
     grpc: &GrpcOrigin,
     path: &str,
-    services: BTreeSet<String>,
+    mut session: ReflectionSession,
 ) -> anyhow::Result<Option<Vec<u8>>> {
-    let mut session = ReflectionSession::new(services);
     let authority = grpc.authority();
     for _ in 0..MAX_ROUNDS {
         let requests = session.requests();

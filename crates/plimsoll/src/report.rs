@@ -6,5 +6,5 @@ use crate::failure::CommandResult;
 use crate::reported;
 
 pub(crate) fn report(arguments: &ReportArguments) -> CommandResult<u8> {
-    reported::report(&arguments.file, &arguments.outputs)
+    reported::report(&arguments.file, &arguments.objectives, &arguments.outputs)
 }

@@ -8,13 +8,13 @@ use crate::outputs::PreopenedReports;
 use crate::received::Received;
 use crate::{judged, outputs};
 
-/// Judge it again, with the rules of today, and write its reports; the verdict's exit code.
-pub(crate) fn report(path: &Path, asked: &OutputArguments) -> CommandResult<u8> {
+/// Judge it again, with the rules of today and by these objectives too, and write its reports; the verdict's exit code.
+pub(crate) fn report(path: &Path, objectives: &[String], asked: &OutputArguments) -> CommandResult<u8> {
     Received::check([path])?;
     let opened = PreopenedReports::all(asked.named())?;
     let received = Received::at([path])?;
     received.reach().confine();
-    let judged = judged::judge(received.read_one()?)?;
+    let judged = judged::judge_by(received.read_one()?, objectives)?;
     let file = path.display().to_string();
     let summary = judged.summary.with_files(&[("evidence", &file)]);
     outputs::write(&summary, &asked.reports.files, asked.detail(), &opened)?;

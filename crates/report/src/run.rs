@@ -10,7 +10,7 @@ mod totals;
 
 use std::time::Duration;
 
-use evidence::Reason;
+use evidence::{Reason, Verdict};
 
 use crate::charts;
 use crate::document::{
@@ -75,7 +75,8 @@ fn sections(summary: &Summary) -> Vec<Section> {
 }
 
 fn claims(summary: &Summary) -> Section {
-    let claims: Vec<ClaimBlock> = summary.claims.iter().map(claim).collect();
+    let mut claims: Vec<ClaimBlock> = summary.claims.iter().map(claim).collect();
+    claims.sort_by_key(|claim| urgency(claim.verdict));
     let hint = (!claims.is_empty()).then(|| {
         Block::text(
             ParagraphKind::Hint,
@@ -84,8 +85,18 @@ fn claims(summary: &Summary) -> Section {
         )
     });
     let claims = Claims { claims, none: "The run has no objectives: it was measured, not judged." };
-    Section::new("claims", "Claims", std::iter::once(Block::Claims(claims)).chain(hint).collect())
+    Section::new("objectives", "Objectives", std::iter::once(Block::Claims(claims)).chain(hint).collect())
         .into_result()
+}
+
+/// What a reader must act on comes first.
+fn urgency(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Fail => 0,
+        Verdict::Invalid => 1,
+        Verdict::Inconclusive => 2,
+        Verdict::Pass | Verdict::Measured => 3,
+    }
 }
 
 fn claim(shown: &ClaimSummary) -> ClaimBlock {
@@ -114,13 +125,15 @@ fn case(shown: &ClaimSummary) -> Case {
     if let Some(holds) = claim.holds_in_k6 {
         message.push_str(if holds { ", met in k6" } else { ", not met in k6" });
     }
-    let share = claim.share.iter().map(|share| share.sentence.clone());
+    if let Some(share) = &claim.share {
+        message.push_str(&format!("; {}", share.sentence));
+    }
     Case {
         name: claim.name.clone(),
         verdict: claim.verdict,
         word: claim.verdict.to_string(),
         message,
-        because: share.chain(claim.reasons.iter().map(Reason::to_string)).collect(),
+        because: claim.reasons.iter().map(Reason::to_string).collect(),
     }
 }
 

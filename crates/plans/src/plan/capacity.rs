@@ -79,6 +79,17 @@ pub fn slos_for(workload: &Workload, texts: &[String]) -> Result<Vec<Objective>,
     of_one_phase(workload, slos)
 }
 
+/// The plan's own objectives that a search can hold: those on times, failures and checks, of the phase that is measured.
+/// Rates follow the load, and what is observed has no bound that a higher load must reach.
+pub fn slos_of(workload: &Workload) -> Vec<Objective> {
+    let known = KnownNames::with_endpoints(workload);
+    let is_held = |of: &&Objective| of.measure.watched().is_some() && wrong(of, &known).is_empty();
+    let held: Vec<Objective> = workload.objectives.iter().filter(is_held).cloned().collect();
+    let measured = workload.measured_phase(&held).map(|phase| phase.name.clone());
+    let of_phase = held.into_iter().filter(|of| of.filter.phase.is_none() || of.filter.phase == measured);
+    of_one_phase(workload, of_phase.collect()).unwrap_or_default()
+}
+
 fn has_placeholder(arm: &Arm) -> bool {
     arm.start.iter().chain(arm.env.values()).any(|text| text.contains(PLACEHOLDER))
 }

@@ -39,19 +39,21 @@ pub(super) fn read_of_script(root: &Section<'_>, workload: &Workload) -> Vec<Obj
     read_among(root, &KnownNames::of(workload))
 }
 
-/// The objectives that the options `--ask` of an ad-hoc run give; its steps are known.
+/// The objectives that options `--objective` give, about a workload whose steps are known; those of scripts and imports are
+/// not.
 ///
 /// # Errors
 /// [`PlanErrors`]: what is wrong with them, each with its place.
 pub fn asked(workload: &Workload, asks: &[String]) -> Result<Vec<Objective>, PlanErrors> {
-    let endpoints = workload.steps().map(|step| step.name.clone()).collect();
-    let known = KnownNames { endpoints: Some(endpoints), ..KnownNames::of(workload) };
+    let endpoints: BTreeSet<String> = workload.steps().map(|step| step.name.clone()).collect();
+    let endpoints = Some(endpoints).filter(|endpoints| !endpoints.is_empty());
+    let known = KnownNames { endpoints, ..KnownNames::of(workload) };
     let mut objectives = Vec::new();
-    for (at, text) in asks.iter().enumerate() {
-        let issues = Issues::new("--ask", text);
+    for (at, text) in (workload.objectives.len() + 1..).zip(asks) {
+        let issues = Issues::new("--objective", text);
         let span = 0..text.len();
         let is_endpoint = |name: &str| workload.steps().any(|step| step.name == name);
-        let parsed = objective::parse_among(&format!("asked-{}", at + 1), text, &is_endpoint);
+        let parsed = objective::parse_among(&format!("objective-{at}"), text, &is_endpoint);
         if let Some(objective) = issues.check_lines(&span, parsed) {
             known.check(&objective, &issues, &span);
             objectives.push(objective);

@@ -48,7 +48,7 @@ pub(crate) struct AbArguments {
     /// Seed of the order within pairs and of the load
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// What decides, such as `p95(list)` or `cpu_per_request(target = api)`; may be given again
+    /// What decides, such as `p95(list)` or `cpu_per_request(target = api)`; repeatable
     #[arg(long, value_name = "MEASURE")]
     pub(crate) gate: Vec<String>,
     /// Answer `git bisect run`: exit code 0 good, 1 bad, 125 skip; more pairs than otherwise
@@ -96,7 +96,7 @@ pub(crate) struct CalibrateArguments {
     /// Seed of the order within pairs and of the load
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// What is calibrated, such as `p95(list)`; may be given again [default: what `ab` decides by]
+    /// What is calibrated, such as `p95(list)`; repeatable [default: what `ab` decides by]
     #[arg(long, value_name = "MEASURE")]
     pub(crate) gate: Vec<String>,
     /// The folder for the run files and their list [default: the name with the time, `.ab`]

@@ -61,10 +61,9 @@ pub(crate) struct KeepArguments {
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// An objective to judge the run by, such as 'p95(all) < 50ms'; may be given again [default: none, the verdict is
-    /// MEASURED]
-    #[arg(long = "ask", value_name = "OBJECTIVE")]
-    pub(crate) asks: Vec<String>,
+    /// An objective to judge the run by, such as 'p95 < 50ms'; repeatable [default: none, the verdict is MEASURED]
+    #[arg(long = "objective", alias = "ask", value_name = "OBJECTIVE")]
+    pub(crate) objectives: Vec<String>,
     #[command(flatten)]
     pub(crate) options: RunOptionArguments,
 }
@@ -110,7 +109,7 @@ pub(crate) struct RequestArguments {
     /// The method [default: GET, or POST with a body]
     #[arg(short, long, visible_short_alias = 'X', value_name = "METHOD")]
     pub(crate) method: Option<String>,
-    /// A header, such as 'x-id: 7'; may be given again
+    /// A header, such as 'x-id: 7'; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
     /// The body
@@ -126,12 +125,18 @@ pub(crate) struct RequestArguments {
     #[arg(short = 'A', long, value_name = "TYPE")]
     pub(crate) accept: Option<String>,
     /// Basic authentication, best as 'user:${env.PASSWORD}': everyone on the machine can see command lines
-    #[arg(short = 'a', long, value_name = "USER:PASSWORD")]
+    #[arg(short = 'u', short_alias = 'a', long, value_name = "USER:PASSWORD")]
     pub(crate) basic_auth: Option<String>,
+    /// Cookies, such as 'session=7; theme=dark'
+    #[arg(short = 'b', long = "cookie", value_name = "COOKIES")]
+    pub(crate) cookies: Option<String>,
     /// Follow up to this many redirects on the URL's host, as one request [default: the redirect is the response]
     #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true,
         value_parser = clap::value_parser!(u32).range(0..=MAX_REDIRECTS as i64))]
     pub(crate) redirects: u32,
+    /// Follow redirects: as --redirects 10
+    #[arg(short = 'L', long, conflicts_with = "redirects")]
+    pub(crate) location: bool,
     /// Time limit of a response, from the instant its request was due
     #[arg(short, long, value_name = "DURATION", default_value = "30s", value_parser = limit)]
     pub(crate) timeout: Duration,
@@ -141,8 +146,8 @@ pub(crate) struct RequestArguments {
 pub(crate) struct GrpcArguments {
     /// The address: HOST:PORT, or https://HOST:PORT for TLS
     pub(crate) address: String,
-    /// The method: package.Service/Method
-    pub(crate) method: String,
+    /// The method: package.Service/Method [without one the methods of the server are listed]
+    pub(crate) method: Option<String>,
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
     /// Calls under way at once: a closed model; with -r the most there may be [default: 50; with -r as many as the
@@ -175,10 +180,10 @@ pub(crate) struct CallArguments {
     /// Cancel a server stream, which is no failure: after this many messages, or this long after the call was due
     #[arg(long, value_name = "NUMBER|DURATION", value_parser = cancel_after)]
     pub(crate) cancel_after: Option<CancelAfter>,
-    /// Metadata, such as 'x-id: 7'; may be given again
+    /// Metadata, such as 'x-id: 7'; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,
-    /// A file that describes the service; may be given again: a .proto file, whose imports are searched in the folders
+    /// A file that describes the service; repeatable: a .proto file, whose imports are searched in the folders
     /// above it [default: ask the target by server reflection]
     #[arg(long, value_name = "FILE")]
     pub(crate) proto: Vec<PathBuf>,
@@ -233,7 +238,7 @@ fn limit(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn header(text: &str) -> Result<(String, String), String> {
+pub(super) fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("write it as 'name: value'")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

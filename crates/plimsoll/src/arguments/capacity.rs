@@ -11,10 +11,10 @@ use super::session::longer_than_0;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   plimsoll capacity experiment.toml
-  plimsoll capacity plan.toml --start ./service --slo 'p95(list) < 50ms'
-  plimsoll capacity plan.toml --running --slo 'p95(list) < 50ms' --slo 'error_rate(all) < 0.1%'
-  plimsoll capacity plan.toml --start './service --threads ${level}' --slo 'p95(list) < 50ms' --better higher --to 32
-  plimsoll capacity plan.toml --start ./service --slo 'p95(list) < 50ms' --at-least 300/s --junit capacity.xml
+  plimsoll capacity plan.toml --start ./service --objective 'p95(list) < 50ms'
+  plimsoll capacity plan.toml --running --objective 'p95(list) < 50ms' --objective 'error_rate(all) < 0.1%'
+  plimsoll capacity plan.toml --start './service --threads ${level}' --objective 'p95(list) < 50ms' --better higher --to 32
+  plimsoll capacity plan.toml --start ./service --objective 'p95(list) < 50ms' --at-least 300/s --junit capacity.xml
   plimsoll capacity experiment.toml --step 20s --hold 0s --overload 10s --budget 20m
   plimsoll capacity experiment.toml --resume experiment-2026-03-01T10-00-00Z.capacity
   plimsoll capacity --judge experiment-2026-03-01T10-00-00Z.capacity --html capacity.html";
@@ -25,9 +25,9 @@ pub(crate) struct CapacityArguments {
     /// The experiment; with --start or --running the plan
     #[arg(required_unless_present = "judge", conflicts_with = "judge")]
     pub(crate) file: Option<PathBuf>,
-    /// What must hold, such as `p95(list) < 50ms`; may be given again
-    #[arg(long, value_name = "OBJECTIVE")]
-    pub(crate) slo: Vec<String>,
+    /// What must hold, such as `p95(list) < 50ms`; repeatable [default: the file's `[slo]`, or the plan's objectives]
+    #[arg(long = "objective", alias = "slo", value_name = "OBJECTIVE")]
+    pub(crate) objectives: Vec<String>,
     /// The command that starts the target, with a plan; run by sh. `${level}` in it is a number that is searched
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["running", "judge"])]
     pub(crate) start: Option<String>,

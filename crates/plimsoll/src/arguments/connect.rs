@@ -17,7 +17,7 @@ use crate::environment::{Environment, environment};
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ConnectArguments {
     /// Accept any certificate
-    #[arg(long)]
+    #[arg(short = 'k', long)]
     pub(crate) insecure: bool,
     /// Trust the authorities in this PEM file instead of the system's
     #[arg(long, value_name = "FILE")]

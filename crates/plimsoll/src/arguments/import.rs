@@ -10,12 +10,12 @@ use super::OutputArguments;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   plimsoll import k6.ndjson                       the output of `k6 run --out json=k6.ndjson`
-  plimsoll import k6.csv --ask 'p95(list) < 50ms' --ask 'error_rate(all) < 0.1%'
+  plimsoll import k6.csv --objective 'p95(list) < 50ms' --objective 'error_rate(all) < 0.1%'
   plimsoll import ghz.json -o yesterday.plimsoll --html yesterday.html
   plimsoll import results.jtl                     JMeter: `jmeter -n -l results.jtl`, CSV or XML
   plimsoll import simulation.log                  Gatling up to 3.12.0
   plimsoll import run_stats.csv run_stats_history.csv run_failures.csv     Locust: `locust --csv run`
-  plimsoll import oha.json --ask 'error_rate(all) < 1%'                    `oha --output-format json`
+  plimsoll import oha.json --objective 'error_rate(all) < 1%'                    `oha --output-format json`
   plimsoll import k6.ndjson --intent plan.toml    with what was asked of k6, as a plan
   plimsoll import results.bin                     what `vegeta attack` writes
   plimsoll import run-1.hlog run-2.hlog           one run in several files";
@@ -31,9 +31,9 @@ pub(crate) struct ImportArguments {
     /// The files' format [default: recognised from their content]
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) format: Option<Format>,
-    /// An objective to judge the run by, in the language of plans; may be given again
-    #[arg(long = "ask", value_name = "OBJECTIVE")]
-    pub(crate) asks: Vec<String>,
+    /// An objective to judge the run by, such as 'p95 < 50ms'; repeatable
+    #[arg(long = "objective", alias = "ask", value_name = "OBJECTIVE")]
+    pub(crate) objectives: Vec<String>,
     /// The plan that the tool was to carry out: its rates, VU limits, time limits, phases and objectives apply
     #[arg(long, value_name = "PLAN")]
     pub(crate) intent: Option<PathBuf>,

@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory as _, FromArgMatches as _};
 use evidence::visible;
 use workload::redact::{REDACTED, shown_address};
+use workload::units;
 
-use super::Arguments;
+use super::{Arguments, groups, topics};
 use crate::screen;
 
 /// The command line. Help, or what is wrong, is printed, and ends the process.
@@ -18,7 +19,12 @@ pub(crate) fn parse() -> Arguments {
         screen::note(format_args!("plimsoll: {hint}"));
         std::process::exit(USAGE);
     }
-    let error = match Arguments::try_parse_from(given()) {
+    if let Some(page) = asked_topic(&given()) {
+        // That standard output was closed is no failure.
+        let _ = screen::write_document(page);
+        std::process::exit(0);
+    }
+    let error = match parsed(given()) {
         Ok(arguments) => return arguments,
         Err(error) => error,
     };
@@ -27,7 +33,7 @@ pub(crate) fn parse() -> Arguments {
     }
     // The message quotes the arguments: it is printed as that of their visible forms, which are refused as well.
     let shown = given().into_iter().map(|argument| visible(&argument.to_string_lossy()).into_owned());
-    match Arguments::try_parse_from(shown) {
+    match parsed(shown.map(OsString::from).collect()) {
         Err(error) if is_script_verb(&given()) => {
             // That standard error was closed changes no exit code.
             let _ = without_secrets(error).print();
@@ -41,21 +47,29 @@ pub(crate) fn parse() -> Arguments {
     }
 }
 
+fn parsed(given: Vec<OsString>) -> Result<Arguments, clap::Error> {
+    let matches = groups::grouped(Arguments::command()).try_get_matches_from(given)?;
+    Arguments::from_arg_matches(&matches)
+}
+
+/// The page that `plimsoll help TOPIC` asks for.
+fn asked_topic(arguments: &[OsString]) -> Option<&'static str> {
+    match arguments {
+        [_, help, name] if help == "help" => topics::topic(name.to_str()?),
+        _ => None,
+    }
+}
+
 /// The exit code of a command line that cannot be used.
 const USAGE: i32 = 2;
 
 /// What to write instead of a command line that means something else than its writer expects.
 fn refused(arguments: &[OsString]) -> Option<String> {
     let verb = arguments.get(1)?.to_str()?;
-    let rate = arguments.windows(2).find(|pair| {
-        pair[0] == "-q" && pair[1].to_str().is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()))
-    });
-    match rate {
-        Some(pair) if verb == "http" || verb == "grpc" => {
-            let rate = pair[1].to_string_lossy();
-            return Some(format!("`-q` is --quiet, as in every command; a rate is `-r {}`", visible(&rate)));
-        }
-        _ => {}
+    if (verb == "http" || verb == "grpc")
+        && let Some(hint) = arguments.windows(2).find_map(meant_elsewhere)
+    {
+        return Some(hint);
     }
     let path = Path::new(verb);
     let is_plan = path.extension().is_some_and(|ending| ending == "toml" || ending == "js" || ending == "ts");
@@ -63,10 +77,32 @@ fn refused(arguments: &[OsString]) -> Option<String> {
         .then(|| format!("a plan or script is run by `plimsoll run {}`", visible(verb)))
 }
 
+/// What to write for an option that other load generators have with another meaning.
+fn meant_elsewhere(pair: &[OsString]) -> Option<String> {
+    let [option, value] = pair else { return None };
+    let (option, value) = (option.to_str()?, value.to_str()?);
+    let is_number = value.starts_with(|c: char| c.is_ascii_digit());
+    match option {
+        "-q" if is_number => {
+            Some(format!("`-q` is --quiet, as in every command; a rate is `-r {}`", visible(value)))
+        }
+        "-d" if units::duration(value).is_ok() => Some(format!(
+            "`-d` is the body of the request; a duration is `-z {value}`. If it is the body: `--body {value}`, or \
+             `--data {value}` of a gRPC call"
+        )),
+        "--latency" => {
+            Some("`--latency` is not needed: every report has the distribution of latency".to_owned())
+        }
+        _ => None,
+    }
+}
+
 /// The verb that `run` is with a script: it has k6's flags.
 pub(super) const SCRIPT_VERB: &str = "run-script";
 /// The verb that `manifest` is with a script.
 pub(super) const SCRIPT_MANIFEST_VERB: &str = "manifest-script";
+/// The verb of what runs inside pods.
+const POD_VERB: &str = "pod";
 /// What the names of scripts end with.
 const SCRIPT_ENDINGS: [&str; 5] = ["js", "mjs", "cjs", "tar", "ts"];
 /// The exit code of k6 for flags that cannot be read.
@@ -135,8 +171,23 @@ fn is_script_verb(arguments: &[OsString]) -> bool {
     arguments.get(1).is_some_and(|verb| verb == SCRIPT_VERB)
 }
 
+/// The error about a verb, without suggestions of verbs that are not typed.
+fn of_typed_verbs(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {
+        let is_typed =
+            |name: &&String| ![SCRIPT_VERB, SCRIPT_MANIFEST_VERB, POD_VERB].contains(&name.as_str());
+        let typed: Vec<String> = names.iter().filter(is_typed).cloned().collect();
+        match typed.is_empty() {
+            true => drop(error.remove(ContextKind::SuggestedSubcommand)),
+            false => drop(error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(typed))),
+        }
+    }
+    error
+}
+
 /// The error about an argument, which quotes its value: an address may have a password, a header is one.
-fn without_secrets(mut error: clap::Error) -> clap::Error {
+fn without_secrets(error: clap::Error) -> clap::Error {
+    let mut error = of_typed_verbs(error);
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,

@@ -32,7 +32,7 @@ pub(crate) struct SlotArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) loops: u16,
     /// Show no progress
-    #[arg(long)]
+    #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 

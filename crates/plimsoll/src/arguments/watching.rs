@@ -8,6 +8,7 @@ use judge::leaks::LeakMargin;
 use workload::{Workload, units};
 
 use super::ReportFileArguments;
+use super::adhoc::header;
 
 pub(crate) const MONITOR_EXAMPLES: &str = "\
 Examples:
@@ -43,6 +44,9 @@ pub(crate) struct QuickArguments {
     /// Send the requests of this plan
     #[arg(long, value_name = "PLAN")]
     pub(crate) plan: Option<PathBuf>,
+    /// A header, or metadata of a gRPC call, such as 'authorization: Bearer …'; repeatable
+    #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header, conflicts_with = "plan")]
+    pub(crate) headers: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) reports: ReportFileArguments,
 }

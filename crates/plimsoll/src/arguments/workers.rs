@@ -17,7 +17,7 @@ pub(crate) struct WorkersArguments {
     /// Offer the load from this many worker processes on this machine, each with --loops loops
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "addresses")]
     pub(crate) workers: Option<u16>,
-    /// Offer the load from the worker at this address, with --loops loops; may be given again
+    /// Offer the load from the worker at this address, with --loops loops; repeatable
     #[arg(long = "worker", value_name = "HOST:PORT")]
     pub(crate) addresses: Vec<String>,
     /// The keys of workers on other machines, as `plimsoll worker --make-keys` writes them

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use plans::{load_capacity, searched_in, slos_for};
+use plans::{load_capacity, searched_in, slos_for, slos_of};
 use workload::capacity::{CapacityExperiment, PLACEHOLDER, Search, Searched};
 use workload::experiment::Arm;
 
@@ -23,10 +23,10 @@ pub(super) fn read(arguments: &CapacityArguments) -> CommandResult<CapacityExper
             load_capacity(file, &Disk, &environment).map_err(Failure::usage)?
         }
     };
-    if !arguments.slo.is_empty() {
+    if !arguments.objectives.is_empty() {
         let workload = plan::resolve(&experiment.plan, &OverrideArguments::default())?.workload;
-        experiment.slos =
-            slos_for(&workload, &arguments.slo).map_err(|wrong| Failure::usage(anyhow!("--slo {wrong}")))?;
+        experiment.slos = slos_for(&workload, &arguments.objectives)
+            .map_err(|wrong| Failure::usage(anyhow!("--objective {wrong}")))?;
     }
     override_search(&mut experiment.search, &arguments.search);
     check(&experiment)?;
@@ -43,7 +43,8 @@ fn of_plan(file: &Path, arguments: &CapacityArguments) -> CommandResult<Capacity
     };
     let search = Search { searched: searched_in(&workload, &arm), ..Search::default() };
     let (plan, folder) = (file.to_owned(), ".".into());
-    Ok(CapacityExperiment { name: workload.name, plan, folder, arm, search, slos: Vec::new() })
+    let slos = slos_of(&workload);
+    Ok(CapacityExperiment { name: workload.name, plan, folder, arm, search, slos })
 }
 
 fn override_search(search: &mut Search, given: &SearchArguments) {
@@ -65,7 +66,7 @@ fn check(experiment: &CapacityExperiment) -> CommandResult<()> {
     let refused = |what: String| Err(Failure::usage(anyhow!(what)));
     let search = &experiment.search;
     if experiment.slos.is_empty() {
-        return refused("name what must hold: --slo 'p95(list) < 50ms', or `[slo]` in the file".to_owned());
+        return refused("name what must hold: --objective 'p95(list) < 50ms', `[slo]` in the file, or objectives in the plan".to_owned());
     }
     if let (Some(from), Some(to)) = (search.from, search.to)
         && from >= to

@@ -8,11 +8,11 @@ use workload::Files;
 use crate::plan::Disk;
 
 /// The method.
-pub(super) const CHECK: &str = "grpc.health.v1.Health/Check";
+pub(crate) const CHECK: &str = "grpc.health.v1.Health/Check";
 /// The answer of a server that is ready.
 pub(super) const SERVING: &str = "SERVING";
 /// The virtual file that describes it.
-pub(super) const FILE: &str = "grpc/health/v1/health.proto";
+pub(crate) const FILE: &str = "grpc/health/v1/health.proto";
 
 const TEXT: &str = r#"syntax = "proto3";
 package grpc.health.v1;
@@ -25,7 +25,7 @@ message HealthCheckResponse {
 "#;
 
 /// This machine's files, and the virtual one.
-pub(super) struct WithHealth;
+pub(crate) struct WithHealth;
 
 impl Files for WithHealth {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {

@@ -302,6 +302,13 @@ fn a_target_with_reflection_needs_no_proto_file() {
     plimsoll(&folder, &[&line[..], &["-n", "5", "--quiet"]].concat())
         .exits_with(0)
         .stdout_contains(&["MEASURED", "5 ended, 0 failed"]);
+    plimsoll(&folder, &["grpc", &address])
+        .exits_with(0)
+        .stdout_contains(&[
+            "grpc.health.v1.Health/Check  unary\n",
+            "grpc.health.v1.Health/Watch  server stream\n",
+        ])
+        .stderr_contains(&["call one of them: plimsoll grpc 127.0.0.1:"]);
     let silent = start(Reflects::Nothing);
     let ran = plimsoll(&folder, &["grpc", &silent.address.to_string(), "demo.Echo/Say"]);
     ran.exits_with(2).stderr_contains(&["offers no reflection"]);

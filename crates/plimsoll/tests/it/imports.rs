@@ -132,7 +132,7 @@ fn unusable_files_are_refused_with_the_reason_and_no_run_file_is_left() {
         (vec!["missing.json"], "cannot read missing.json"),
         (vec!["k6.csv", "ghz.txt"], "by different tools (ghz, k6)"),
         (vec!["k6.csv", "--format", "hdr-log"], "holds nothing that could be read as HdrHistogram log"),
-        (vec!["k6.csv", "--ask", "p95 of list"], "--ask"),
+        (vec!["k6.csv", "--ask", "p95 of list"], "--objective"),
     ] {
         let arguments: Vec<&str> =
             ["import"].into_iter().chain(files).chain(["-o", "run.plimsoll"]).collect();

@@ -163,7 +163,7 @@ fn a_pod_runs_the_script_that_was_read_here() {
     let printed = pod.plimsoll(&in_pod).stdout;
     let (summary, report) =
         printed.split_once("\nplimsoll-report\n").expect("the report has a line before it");
-    assert!(summary.contains("iterations") && report.contains("Claims"), "{printed}");
+    assert!(summary.contains("iterations") && report.contains("Objectives"), "{printed}");
     let asked = requests(&here);
     assert_eq!(asked.len(), 8);
     assert_eq!(asked[0].0, "from the configuration");

@@ -1,7 +1,7 @@
 //! What newcomers try: short addresses, familiar options, objectives without a plan. Where it cannot work, the message
 //! says what to write.
 
-use testbed::Behaviour;
+use testbed::{Behaviour, CannedResponse, Served, Site};
 
 use crate::command::TestFolder;
 
@@ -27,13 +27,17 @@ fn an_ad_hoc_run_is_judged_by_the_objectives_it_is_asked() {
     let url = format!("http://{}/x", target.addr());
     let fixed = ["http", &url, "-n", "200", "-q", "--no-precheck"];
     let ask = |objective: &str| folder.plimsoll(&[&fixed[..], &["--ask", objective]].concat());
-    ask("error_rate(all) < 1%").exits_with(3).stdout_contains(&["FAIL", "asked-1", "error_rate(all) < 1%"]);
+    ask("error_rate(all) < 1%").exits_with(3).stdout_contains(&[
+        "FAIL",
+        "objective-1",
+        "error_rate(all) < 1%",
+    ]);
     ask("error_rate(all) <= 100%").exits_with(3);
     let ok = testbed::http(Behaviour::ok()).unwrap();
     let url = format!("http://{}/x", ok.addr());
     let line =
         ["http", &url, "-n", "2k", "-q", "--ask", "error_rate(\"GET /x\") <= 0%", "--ask", "p50(all) < 20s"];
-    folder.plimsoll(&line).exits_with(0).stdout_contains(&["PASS", "asked-2"]);
+    folder.plimsoll(&line).exits_with(0).stdout_contains(&["PASS", "objective-2"]);
 }
 
 #[test]
@@ -41,13 +45,85 @@ fn what_is_wrong_with_an_objective_is_said_before_anything_is_sent() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = TestFolder::new("");
     let url = format!("http://{}/x", target.addr());
-    for (objective, part) in
-        [("p95 < 50ms", "p95"), ("p95(list) < 50ms", "list"), ("p95(all, phase = steady) < 50ms", "steady")]
-    {
+    for (objective, part) in [
+        ("errors < 50%", "did you mean `error_rate`?"),
+        ("p95(list) < 50ms", "list"),
+        ("p95(all, phase = steady) < 50ms", "steady"),
+    ] {
         let ran = folder.plimsoll(&["http", &url, "--ask", objective]);
-        ran.exits_with(2).stderr_contains(&["--ask", part]);
+        ran.exits_with(2).stderr_contains(&["--objective", part]);
     }
     assert_eq!(target.requests(), 0);
+}
+
+#[test]
+fn options_of_curl_are_understood() {
+    let site = Site::new()
+        .at("/old", CannedResponse::new(302).header("location", "/new").into())
+        .otherwise(Behaviour::ok());
+    let target = testbed::http(site).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/old", target.addr());
+    let line = [&url, "-n", "3", "-q", "--no-precheck", "-k", "-L", "-u", "me:secret", "-b", "a=1; b=2"];
+    folder.plimsoll(&line).exits_with(0).stdout_contains(&["3 ended, 0 failed"]);
+    let followed: Vec<Served> = target.log().into_iter().filter(|served| served.path == "/new").collect();
+    assert_eq!(followed.len(), 3);
+    for served in &followed {
+        assert_eq!(served.header("authorization"), Some("Basic bWU6c2VjcmV0"));
+        assert_eq!(served.header("cookie"), Some("a=1; b=2"));
+    }
+}
+
+#[test]
+fn an_objective_without_parentheses_is_about_all_requests() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/x", target.addr());
+    let line = [&url, "-n", "2k", "-q", "--objective", "p(50) < 20s", "-o", "run.plimsoll"];
+    folder.plimsoll(&line).exits_with(0).stdout_contains(&["PASS  objective-1  p(50) < 20s"]);
+    let again = ["report", "run.plimsoll", "--objective", "p50 < 1us", "--json", "again.json"];
+    folder.plimsoll(&again).exits_with(3).stdout_contains(&["FAIL  objective-2  p50 < 1us"]);
+    let claims = &folder.json("again.json")["claims"];
+    assert_eq!((&claims[0]["verdict"], &claims[1]["verdict"]), (&"PASS".into(), &"FAIL".into()), "{claims}");
+    // Nothing is written to the file.
+    folder.plimsoll(&["report", "run.plimsoll"]).exits_with(0);
+}
+
+#[test]
+fn a_run_that_is_too_short_for_an_objective_is_warned_of_before_it() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/x", target.addr());
+    let line = |requests: &str, objective: &str| {
+        folder.plimsoll(&["http", &url, "-q", "-n", requests, "--objective", objective])
+    };
+    let warned = line("100", "p99 < 20s");
+    warned.exits_with(4).stderr_contains(&["warning: `objective-1` cannot be shown by 100 requests"]);
+    let enough = line("20k", "p50 < 20s");
+    assert!(!enough.exits_with(0).stderr.contains("warning"), "{}", enough.stderr);
+}
+
+#[test]
+fn quick_sends_the_headers_it_is_given() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/x", target.addr());
+    folder.plimsoll(&["quick", &url, "-H", "authorization: Bearer t"]).exits_with(0);
+    assert!(target.log().iter().all(|served| served.header("authorization") == Some("Bearer t")));
+}
+
+#[test]
+fn verbs_are_listed_in_groups_and_topics_are_pages() {
+    let folder = TestFolder::new("");
+    let help = folder.plimsoll(&["--help"]);
+    help.exits_with(0).stdout_contains(&["\nTest:\n  run ", "\nExperiment:\n  ab ", "\nTools:\n  worker "]);
+    folder.plimsoll(&["help", "plan"]).exits_with(0).stdout_contains(&["# Plan files"]);
+    folder.plimsoll(&["help", "objectives"]).exits_with(0).stdout_contains(&["## Objectives", "error_rate"]);
+    folder.plimsoll(&["help", "script"]).exits_with(0).stdout_contains(&["handleSummary"]);
+    folder.plimsoll(&["help", "run"]).exits_with(0).stdout_contains(&["Usage: plimsoll run"]);
+    let misspelt = folder.plimsoll(&["rn", "x"]);
+    misspelt.exits_with(2).stderr_contains(&["unrecognized subcommand 'rn'"]);
+    assert!(!misspelt.stderr.contains("run-script"), "{}", misspelt.stderr);
 }
 
 #[test]
@@ -56,6 +132,8 @@ fn options_that_mean_something_else_elsewhere_get_a_hint() {
     for (line, parts) in [
         (vec!["http", "http://127.0.0.1:1/", "-q", "300"], vec!["`-q` is --quiet", "`-r 300`"]),
         (vec!["http://127.0.0.1:1/", "-q", "300/s"], vec!["`-r 300/s`"]),
+        (vec!["http://127.0.0.1:1/", "-d", "5s"], vec!["a duration is `-z 5s`", "`--body 5s`"]),
+        (vec!["http://127.0.0.1:1/", "--latency", "-n", "1"], vec!["every report has the distribution"]),
         (vec!["plan.toml"], vec!["plimsoll run plan.toml"]),
         (vec!["run", "plan.toml", "-o", "json"], vec!["--json FILE"]),
         (vec!["http", "127.0.0.1:1", "-o", "json"], vec!["--json FILE"]),

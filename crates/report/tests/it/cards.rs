@@ -101,7 +101,7 @@ fn a_claim_names_the_rules_that_decided_it_and_says_nothing_twice() {
         assert_eq!(page.matches("because of L4, below").count(), 1, "{page}");
         assert_eq!(page.matches("Numbers of place 0.").count(), 1, "{page}");
     }
-    let (_, claims) = terminal.split_once("\nClaims\n").expect("it has claims");
+    let (_, claims) = terminal.split_once("\nObjectives\n").expect("it has claims");
     let (claim, _) = claims.split_once("\n\n").expect("they end");
     insta::assert_snapshot!(claim, @r"
 INVALID  list_fast  p95(list challenges, phase = gameplay) < 50ms

@@ -84,15 +84,15 @@ fn the_terminal_ends_with_the_totals_the_verdict_and_the_findings() {
     FAIL  1 of 5 objectives was violated: the error rate of few_errors was 0.187 %,
           the limit is below 0.1 %.
 
-    Claims
-    PASS  list_fast  p95(list challenges, phase = gameplay) < 50ms
-          6.32 ms · limit < 50 ms · interval 6.21 ms to 6.44 ms · n = 15,750
-    INCONCLUSIVE  set_fast  p95(set active, phase = gameplay) < 20ms
-          19.997 ms · limit < 20 ms · interval 18.200 ms to 21.900 ms · n = 15,750
-          The interval contains the limit: a longer run would decide.
+    Objectives
     FAIL  few_errors  error_rate(all) < 0.1%
           0.187 % · limit < 0.1 % · interval 0.161 % to 0.216 % · n = 15,750
           147 of 78,431 arrivals failed or were dropped.
+    INCONCLUSIVE  set_fast  p95(set active, phase = gameplay) < 20ms
+          19.997 ms · limit < 20 ms · interval 18.200 ms to 21.900 ms · n = 15,750
+          The interval contains the limit: a longer run would decide.
+    PASS  list_fast  p95(list challenges, phase = gameplay) < 50ms
+          6.32 ms · limit < 50 ms · interval 6.21 ms to 6.44 ms · n = 15,750
     PASS  goodput  goodput(phase = gameplay, within = 50ms) >= 780/s
           787.4/s · limit ≥ 780/s · interval 784.9/s to 789.8/s · n = 15,750
     PASS  cpu  mean(cpu, target = challenge) < 0.85
@@ -146,13 +146,13 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
     1 of 5 objectives was violated: the error rate of few\_errors was 0.187 %, the limit is below 0.1 %.
 
 
-    ### Claims
+    ### Objectives
 
     | | claim | observed | limit | interval | n |
     | --- | --- | ---: | ---: | ---: | ---: |
-    | ✅ PASS | **list\_fast** p95(list challenges, phase = gameplay) &lt; 50ms | 6.32 ms | &lt; 50 ms | 6.21 ms to 6.44 ms | 15,750 |
-    | ❔ INCONCLUSIVE | **set\_fast** p95(set active, phase = gameplay) &lt; 20ms<br>The interval contains the limit: a longer run would decide. | 19.997 ms | &lt; 20 ms | 18.200 ms to 21.900 ms | 15,750 |
     | ❌ FAIL | **few\_errors** error\_rate(all) &lt; 0.1%<br>147 of 78,431 arrivals failed or were dropped. | 0.187 % | &lt; 0.1 % | 0.161 % to 0.216 % | 15,750 |
+    | ❔ INCONCLUSIVE | **set\_fast** p95(set active, phase = gameplay) &lt; 20ms<br>The interval contains the limit: a longer run would decide. | 19.997 ms | &lt; 20 ms | 18.200 ms to 21.900 ms | 15,750 |
+    | ✅ PASS | **list\_fast** p95(list challenges, phase = gameplay) &lt; 50ms | 6.32 ms | &lt; 50 ms | 6.21 ms to 6.44 ms | 15,750 |
     | ✅ PASS | **goodput** goodput(phase = gameplay, within = 50ms) &gt;= 780/s | 787.4/s | ≥ 780/s | 784.9/s to 789.8/s | 15,750 |
     | ✅ PASS | **cpu** mean(cpu, target = challenge) &lt; 0.85 | 0.621 cores | &lt; 0.85 cores | – | 15,750 |
 

@@ -167,10 +167,12 @@ impl<'a> Cursor<'a> {
 
     fn objective(mut self, name: &str, is_endpoint: &dyn Fn(&str) -> bool) -> Result<Objective, SyntaxError> {
         let function = self.word(&['(', '<', '>'])?;
-        if !self.eat("(") {
-            return Err(SyntaxError::new(self.at, format!("a `(` is missing; {FORM}")));
-        }
-        let mut arguments = self.arguments()?;
+        let mut arguments = match self.eat("(") {
+            true => self.arguments()?,
+            // `p95 < 50ms` is about all requests.
+            false if !function.text.is_empty() => Arguments::default(),
+            false => return Err(SyntaxError::new(self.at, format!("an objective is missing; {FORM}"))),
+        };
         let measure = measure(&function, &mut arguments, is_endpoint)?;
         let filter = filter(&measure, &mut arguments)?;
         if let Some((key, _)) = arguments.named.first() {
@@ -316,6 +318,7 @@ fn measure(
         return Ok(Measure::IterationTime(statistic));
     }
     let statistic = statistic(function.text)
+        .or_else(|| k6_quantile(function.text, arguments))
         .ok_or_else(|| SyntaxError::new(function.at, unknown_measure(function.text)))?;
     let target = arguments.take_name("target");
     match &arguments.subject {
@@ -329,7 +332,36 @@ fn measure(
     }
 }
 
+/// `p(95)`, as k6 writes it: a quantile of all.
+fn k6_quantile(function: &str, arguments: &mut Arguments<'_>) -> Option<Statistic> {
+    let percent = arguments.subject.as_ref().filter(|_| function == "p")?;
+    let found = statistic(&format!("p{}", percent.text))?;
+    arguments.subject = None;
+    Some(found)
+}
+
+/// What other load generators call a measure, and its name here.
+const NAMES_ELSEWHERE: [(&str, &str); 14] = [
+    ("errors", "error_rate"),
+    ("error", "error_rate"),
+    ("failures", "error_rate"),
+    ("failed", "error_rate"),
+    ("http_req_failed", "error_rate"),
+    ("rps", "throughput"),
+    ("qps", "throughput"),
+    ("rate", "throughput"),
+    ("requests", "throughput"),
+    ("http_reqs", "throughput"),
+    ("checks", "check_rate"),
+    ("latency", "p95"),
+    ("response_time", "p95"),
+    ("http_req_duration", "p95"),
+];
+
 fn unknown_measure(text: &str) -> String {
+    if let Some((_, name)) = NAMES_ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == text) {
+        return format!("there is no measure `{text}`; did you mean `{name}`?");
+    }
     let known = [
         "avg",
         "mean",

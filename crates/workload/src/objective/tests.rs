@@ -80,6 +80,37 @@ fn a_name_of_endpoint_and_series_means_the_endpoint() {
     assert!(matches!(read("max(cpu, target = x) < 5"), Measure::Series { .. }));
 }
 
+#[test]
+fn an_objective_without_parentheses_is_about_all() {
+    check("p95 < 50ms", Measure::ResponseTime(P95), Filter::default(), 50.0);
+    check("p(95) < 50ms", Measure::ResponseTime(P95), Filter::default(), 50.0);
+    check(
+        "p(95, phase = steady) < 50ms",
+        Measure::ResponseTime(P95),
+        filter(None, None, Some("steady")),
+        50.0,
+    );
+    check("error_rate<1%", Measure::ErrorRate, Filter::default(), 0.01);
+}
+
+#[test]
+fn names_of_other_load_generators_are_answered_with_the_measure() {
+    assert_snapshot!(wrong(&["errors < 1%", "rps > 200", "http_req_duration(all) < 5ms", "p(all) < 5ms"]), @r"
+    there is no measure `errors`; did you mean `error_rate`?
+        errors < 1%
+        ^
+    there is no measure `rps`; did you mean `throughput`?
+        rps > 200
+        ^
+    there is no measure `http_req_duration`; did you mean `p95`?
+        http_req_duration(all) < 5ms
+        ^
+    there is no measure `p`; did you mean `p99`?
+        p(all) < 5ms
+        ^
+    ");
+}
+
 fn wrong(texts: &[&str]) -> String {
     let shown = texts.iter().map(|text| parse("o", text).expect_err(text).to_string());
     shown.collect::<Vec<_>>().join("\n")
@@ -90,10 +121,10 @@ fn syntax_errors_are_shown_with_a_caret() {
     let forms =
         ["", "p95", "p95(list < 5ms", "p95(list) 5ms", "p95(\"a) < 5ms", "p95(,) < 5ms", "p95(a, b) < 5ms"];
     assert_snapshot!(wrong(&forms), @r#"
-    a `(` is missing; write it like `p95(list, phase = gameplay) < 50ms`
+    an objective is missing; write it like `p95(list, phase = gameplay) < 50ms`
         
         ^
-    a `(` is missing; write it like `p95(list, phase = gameplay) < 50ms`
+    `<`, `<=`, `>` or `>=` and a bound are missing
         p95
            ^
     `,` or `)` is missing; write it like `p95(list, phase = gameplay) < 50ms`

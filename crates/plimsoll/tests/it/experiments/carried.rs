@@ -90,7 +90,7 @@ fn a_state_that_grows_with_every_run_is_reported_and_favours_no_arm() {
 #[test]
 fn an_arm_that_leaves_something_to_the_next_run_is_named() {
     let (made, report) = eight_pairs(|ran| if ran.chars().rev().nth(1) == Some('b') { 120.0 } else { 30.0 });
-    made.exits_with(4).stdout_contains(&["inconclusive carry-over", "What ran before matters"]);
+    made.exits_with(4).stdout_contains(&["inconclusive  carry-over", "What ran before matters"]);
     let what = finding(&report, "carry-over").unwrap();
     assert!(what.contains("p50: a run differs by +") && what.contains("where B ran before it"), "{what}");
     assert!(what.ends_with("One arm leaves something to the next run."), "{what}");

@@ -29,7 +29,7 @@ pub(in super::super) fn form(text: &str) -> Form {
         .iter()
         .flat_map(|tiles| tiles.all("li"))
         .for_each(|tile| self::tile(&mut form, tile));
-    claims(&mut form, &document.take("section#claims"));
+    claims(&mut form, &document.take("section#objectives"));
     document.take("article").iter().for_each(|card| self::card(&mut form, card));
     for source in document.take("section#source") {
         let of = |tag: &str| source.all(tag).into_iter().map(Node::text);

@@ -23,7 +23,7 @@ pub(crate) fn form(text: &str, scenarios: &[&str]) -> Form {
             form.sentences.push(because.to_owned());
         } else if heading.starts_with("Failures  ") {
             failures(&mut form, heading, body);
-        } else if *heading == "Claims" {
+        } else if *heading == "Objectives" {
             claims(&mut form, body);
         } else if *heading == "Findings" {
             findings(&mut form, body);

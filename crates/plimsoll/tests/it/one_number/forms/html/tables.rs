@@ -24,7 +24,7 @@ pub(super) fn all(form: &mut Form, document: &mut Node) {
     for region in document.take("div.scroll") {
         let table = table(&region);
         match region.attribute("aria-label") {
-            "Claims" => {}
+            "Objectives" => {}
             "Scenarios" => scenarios(form, &table),
             "Failures" => failures(form, &region, &table),
             "Requests by the status of their response" => statuses(form, &table),

@@ -1,0 +1,61 @@
+//! The verbs in groups, as the help of `plimsoll` lists them.
+
+use clap::Command;
+
+/// Heading and verbs of each group.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Test", &["run", "http", "grpc", "new", "check", "quick"]),
+    ("Judge", &["report", "compare", "leaks", "explain"]),
+    ("Experiment", &["ab", "capacity", "calibrate"]),
+    ("Data", &["import", "export", "profile", "monitor"]),
+    ("Tools", &["worker", "manifest", "fetch", "selftest", "completions", "man", "help"]),
+];
+
+/// Blanks between the longest verb and its description.
+const GAP: usize = 2;
+
+/// The command line, whose help lists its verbs in groups.
+pub(super) fn grouped(command: Command) -> Command {
+    let verbs = listed(&command);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}Options:\n{{options}}{{after-help}}"
+    ))
+}
+
+/// Every verb that is not hidden, with what it does.
+fn listed(command: &Command) -> String {
+    let widest = GROUPS.iter().flat_map(|(_, verbs)| *verbs).map(|verb| verb.len()).max().unwrap_or_default();
+    let line = |verb: &&str| {
+        let about = match command.find_subcommand(verb) {
+            Some(found) if found.is_hide_set() => return None,
+            Some(found) => found.get_about().map(ToString::to_string).unwrap_or_default(),
+            None => "Print the help of a verb, or of a topic: `plan`, `objectives`, `script`".to_owned(),
+        };
+        Some(format!("  {verb:<width$}{about}\n", width = widest + GAP))
+    };
+    let group = |(heading, verbs): &(&str, &[&str])| {
+        let lines: String = verbs.iter().filter_map(line).collect();
+        if lines.is_empty() { lines } else { format!("{heading}:\n{lines}\n") }
+    };
+    GROUPS.iter().map(group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::arguments::Arguments;
+
+    #[test]
+    fn every_verb_is_in_one_group() {
+        let command = Arguments::command();
+        let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name);
+        let mut verbs: Vec<&str> = verbs.chain(["help"]).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        grouped.retain(|name| command.find_subcommand(name).is_none_or(|verb| !verb.is_hide_set()));
+        verbs.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(verbs, grouped);
+    }
+}
