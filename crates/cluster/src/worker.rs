@@ -1,5 +1,6 @@
 //! The worker's side: it waits for one coordinator, is handed its part of a run, and hands its ticks on.
 
+mod admission;
 mod relay;
 
 use std::collections::BTreeMap;
@@ -70,24 +71,18 @@ impl Listening {
         self.listener.local_addr()
     }
 
-    /// Wait for the one coordinator, and for its assignment. A peer that does not prove to be it is reported to `refused`, and
-    /// the wait goes on.
+    /// Wait for the one coordinator, and for its assignment. Peers prove who they are beside each other; one that does not prove to be it
+    /// is reported to `refused`, and the wait goes on.
     ///
     /// # Errors
     /// [`ClusterError`] when the coordinator is there and its assignment cannot be received.
     pub fn accept(
         self,
         identity: &WorkerIdentity,
-        mut refused: impl FnMut(SocketAddr, &ClusterError),
+        refused: impl FnMut(SocketAddr, &ClusterError),
     ) -> Result<Session, ClusterError> {
-        let link = loop {
-            let (stream, from) = self.listener.accept()?;
-            let link = Link::over(stream, &self.secret, Role::Accepts);
-            match link.and_then(|link| self.prove(link)) {
-                Ok(link) => break link,
-                Err(error) => refused(from, &error),
-            }
-        };
+        let prove = |stream| self.prove(Link::over(stream, &self.secret, Role::Accepts)?);
+        let link = admission::coordinator(&self.listener, prove, refused)?;
         // No one else is listened to from here on.
         drop(self.listener);
         Session::receive(link, identity)

@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::mpsc::channel;
 use std::thread;
 
 use cluster::{ClusterError, Fleet, Listening, RunKeys, Secret, Token};
@@ -28,6 +29,26 @@ fn garbage_on_the_port_is_refused_and_the_coordinator_still_served() {
     fleet.make_ready(&job(1), &[]).unwrap();
     fleet.dismiss();
     assert_eq!(worker.join().unwrap(), 4);
+}
+
+/// They keep their connections until the coordinator was accepted: waiting for one after the other takes longer than the coordinator does.
+#[test]
+fn peers_that_say_nothing_keep_no_coordinator_out() {
+    let (listening, address) = listening(token());
+    let (report, refused) = channel();
+    let worker = thread::spawn(move || {
+        let refused = |_, error: &ClusterError| report.send(error.to_string()).unwrap();
+        listening.accept(&cluster::WorkerIdentity::default(), refused).map(drop)
+    });
+    let mut silent: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let fleet = Fleet::gather(&[address], &token(), &own("1.0"), LIMITS).unwrap();
+    // More than 64 are never kept: the oldest were dropped for further ones.
+    assert!(refused.iter().take(200 - 64).count() >= 200 - 64);
+    for stream in &mut silent {
+        assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0, "all are closed once the coordinator is there");
+    }
+    fleet.dismiss();
+    assert!(matches!(worker.join().unwrap(), Err(ClusterError::Refused(_))));
 }
 
 #[test]
