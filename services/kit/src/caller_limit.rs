@@ -38,14 +38,14 @@ impl<C: Hash + Eq> CallerLimit<C> {
     pub fn enter<Q>(&self, caller: &Q) -> Option<CallerPlace<C>>
     where
         C: Borrow<Q>,
-        Q: ToOwned<Owned = C> + ?Sized,
+        Q: ToOwned<Owned = C> + Hash + Eq + ?Sized,
     {
         let mut requests = self.lock();
-        let count = requests.entry(caller.to_owned()).or_default();
-        if *count >= self.max {
+        let count = requests.get(caller).copied().unwrap_or_default();
+        if count >= self.max {
             return None;
         }
-        *count += 1;
+        requests.insert(caller.to_owned(), count + 1);
         let place = CallerSlot { limit: self.clone(), caller: caller.to_owned() };
         Some(CallerPlace { place: Arc::new(place) })
     }
@@ -104,5 +104,7 @@ mod tests {
         drop((outlives, second));
         assert!(limit.enter("ann").is_some());
         assert!(limit.lock().is_empty());
+        let none = CallerLimit::<String>::new(0);
+        assert!(none.enter("ann").is_none() && none.lock().is_empty());
     }
 }
