@@ -23,7 +23,8 @@ use post::Poster;
 const QUEUE: usize = 30;
 /// How often the last state is sent until it is delivered.
 const LAST_ATTEMPTS: usize = 3;
-/// Headers of every request, such as `authorization=Bearer …`; OpenTelemetry's variable is read as well.
+/// Headers of every request, such as `authorization=Bearer …`; OpenTelemetry's variable is read as well. They are for one receiver: with
+/// a number behind the name, for that one of several.
 const HEADERS_VARIABLE: &str = "PLIMSOLL_OUT_HEADERS";
 const OTLP_HEADERS_VARIABLE: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
@@ -58,22 +59,48 @@ pub(crate) struct Destination {
 
 /// The places of the command line, checked before anything is sent.
 pub(crate) fn destinations(asked: &[OutTarget]) -> CommandResult<Vec<Destination>> {
-    asked.iter().map(Destination::new).collect()
+    let named = |(target, number): (&OutTarget, usize)| {
+        let own = headers_of(&format!("{HEADERS_VARIABLE}_{number}"))?;
+        let shared = shared_headers(target, asked)?;
+        Ok(Destination::new(target, shared.into_iter().chain(own)))
+    };
+    asked.iter().zip(1..).map(named).collect()
+}
+
+/// The headers of the variables that name no receiver, for this one of them.
+fn shared_headers(target: &OutTarget, all: &[OutTarget]) -> CommandResult<Vec<(String, String)>> {
+    let mut shared = Vec::new();
+    for variable in [OTLP_HEADERS_VARIABLE, HEADERS_VARIABLE] {
+        let is_read_by =
+            |target: &&OutTarget| variable == HEADERS_VARIABLE || target.protocol == Protocol::Otlp;
+        let headers = headers_of(variable)?;
+        if headers.is_empty() || !is_read_by(&target) {
+            continue;
+        }
+        if all.iter().filter(is_read_by).any(|other| origin(&other.url) != origin(&target.url)) {
+            return Err(Failure::usage(anyhow!(
+                "{variable} would be sent to receivers of different origins: set {HEADERS_VARIABLE}_1 for the first --out, \
+                 {HEADERS_VARIABLE}_2 for the second, instead"
+            )));
+        }
+        shared.extend(headers);
+    }
+    Ok(shared)
+}
+
+/// Scheme and server of a URL.
+fn origin(url: &str) -> String {
+    let server = url.find("://").map_or(0, |at| at + 3);
+    let end = url[server..].find(['/', '?', '#']).map_or(url.len(), |at| server + at);
+    url[..end].to_ascii_lowercase()
 }
 
 impl Destination {
-    fn new(target: &OutTarget) -> CommandResult<Destination> {
-        let variables = match target.protocol {
-            Protocol::RemoteWrite => &[HEADERS_VARIABLE][..],
-            Protocol::Otlp => &[OTLP_HEADERS_VARIABLE, HEADERS_VARIABLE][..],
-        };
+    fn new(target: &OutTarget, given: impl Iterator<Item = (String, String)>) -> Destination {
         let fixed = target.protocol.headers().iter();
-        let mut headers: Vec<_> =
-            fixed.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        for variable in variables {
-            headers.extend(headers_of(variable)?);
-        }
-        Ok(Destination { protocol: target.protocol, poster: Poster::new(target.url.clone(), headers) })
+        let fixed = fixed.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let poster = Poster::new(target.url.clone(), fixed.chain(given).collect());
+        Destination { protocol: target.protocol, poster }
     }
 }
 

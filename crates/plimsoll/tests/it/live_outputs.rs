@@ -232,3 +232,36 @@ fn a_place_that_cannot_be_used_is_reported_before_anything_is_sent() {
     out("statsd=http://x").exits_with(2).stderr_contains(&["prometheus-remote-write=URL", "otlp=URL"]);
     out("otlp=collector:4318").exits_with(2).stderr_contains(&["http://", "https://"]);
 }
+
+#[test]
+fn each_receiver_gets_its_own_headers_alone() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let receivers = [Receiver::answering("204 No Content"), Receiver::answering("200 OK")];
+    let [first, second] = &receivers;
+    let outs = [
+        format!("prometheus-remote-write=http://{}/api/v1/write", first.address),
+        format!("otlp=http://{}", second.address),
+    ];
+    let folder = TestFolder::new(&open(target.addr(), 1));
+    let asked = [
+        "run",
+        "plan.toml",
+        "--quiet",
+        "--force",
+        "-o",
+        "run.plimsoll",
+        "--out",
+        &outs[0],
+        "--out",
+        &outs[1],
+    ];
+    let shared = "export PLIMSOLL_OUT_HEADERS='authorization=Bearer 5ecret'";
+    folder.plimsoll_after(shared, &asked).exits_with(2).stderr_contains(&["PLIMSOLL_OUT_HEADERS_1"]);
+    assert!(receivers.iter().all(|receiver| receiver.received.lock().unwrap().is_empty()));
+    let own = "export PLIMSOLL_OUT_HEADERS_1='x-own=one' PLIMSOLL_OUT_HEADERS_2='x-own=two' OTEL_EXPORTER_OTLP_HEADERS='x-otlp=three'";
+    folder.plimsoll_after(own, &asked).exits_with(0);
+    let headers = receivers.map(|receiver| receiver.received.lock().unwrap()[0].headers.clone());
+    let has = |number: usize, header: &str| headers[number].contains(header);
+    assert!(has(0, "x-own: one") && !has(0, "x-own: two") && !has(0, "x-otlp"), "{headers:?}");
+    assert!(has(1, "x-own: two") && !has(1, "x-own: one") && has(1, "x-otlp: three"), "{headers:?}");
+}
