@@ -83,7 +83,11 @@ impl ProcessGroup {
             return;
         }
         for (signal, within) in [(Signal::TERM, within), (Signal::KILL, AFTER_KILL)] {
-            // A group that is gone cannot be signalled.
+            // The number of a group that is gone may soon be another one's.
+            if !self.is_alive() {
+                break;
+            }
+            // It may have ended just now.
             let _ = kill_process_group(self.group, signal);
             let began = Instant::now();
             while self.is_alive() && began.elapsed() < within {
