@@ -106,6 +106,12 @@ fn outcome(what: &str, limit_mib: u64, ran: &super::Ran) -> Expectation {
 
 /// So many zeros, compressed by gzip.
 fn gzip_of_zeros(bytes: u64) -> Result<Vec<u8>> {
+    let zeros = vec![0; 1 << 20];
+    gzip((0..bytes >> 20).map(move |_| zeros.clone()))
+}
+
+/// These bytes, compressed by gzip.
+pub(super) fn gzip(parts: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Result<Vec<u8>> {
     let mut gzip = Command::new("gzip")
         .arg("-1")
         .stdin(Stdio::piped())
@@ -113,8 +119,8 @@ fn gzip_of_zeros(bytes: u64) -> Result<Vec<u8>> {
         .spawn()
         .context("cannot start gzip")?;
     let mut input = gzip.stdin.take().context("gzip has an input")?;
-    let zeros = vec![0; 1 << 20];
-    let writer = std::thread::spawn(move || (0..bytes >> 20).try_for_each(|_| input.write_all(&zeros)));
+    let mut parts = parts;
+    let writer = std::thread::spawn(move || parts.try_for_each(|part| input.write_all(&part)));
     let output = gzip.wait_with_output().context("cannot read from gzip")?;
     ensure!(output.status.success() && writer.join().is_ok_and(|written| written.is_ok()), "gzip failed");
     Ok(output.stdout)
