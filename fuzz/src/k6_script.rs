@@ -38,6 +38,7 @@ pub(crate) const URL: Target = Target {
         b"http://user:p%40ss@host:8080/a/b?q=1#f\n../c?d",
         b"https://[::1]:1/\n//other/x",
         b"http://h\nhttp://other/\xc3\xa4 b",
+        b"http://h/\nHTTPS://u:p@H:443/x",
     ],
     words: &[b"://", b"%zz", b"%2F", b"..", b"//", b"@", b"[", b"]", b":99999", b"\\"],
     run: |input| {
@@ -48,10 +49,28 @@ pub(crate) const URL: Target = Target {
         assert!(path.starts_with('/') && path.bytes().all(is_sendable), "a path that no request can have");
         let again = received::redirect(&url, "").expect("a URL that was shown is a URL");
         assert_eq!(again.1, path, "shown and read again, a URL has another path");
+        let (next, names) = received::redirected(base, location).expect("both are URLs");
+        let (from, to) = (server_of(base), server_of(&next));
+        let clear = from.strip_prefix("http://").and_then(|server| server.strip_suffix(":80"));
+        let is_upgrade = clear.is_some_and(|server| to == format!("https://{server}:443"));
+        if from != to && !is_upgrade {
+            assert_eq!(names, ["X-Harmless"], "a secret goes from {from} to {to}");
+        }
         true
     },
     ..Target::BASE
 };
+
+/// Scheme, host and port of a URL with a server.
+fn server_of(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").expect("a URL has a scheme");
+    let server = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let server = server.rsplit('@').next().unwrap_or_default().trim_end_matches(':');
+    let has_port = server.rfind(':') > server.rfind(']');
+    let usual = if scheme.eq_ignore_ascii_case("https") { "443" } else { "80" };
+    let port = if has_port { String::new() } else { format!(":{usual}") };
+    format!("{scheme}://{server}{port}").to_ascii_lowercase()
+}
 
 /// A line `Set-Cookie`.
 pub(crate) const COOKIE: Target = Target {

@@ -11,7 +11,7 @@ pub(crate) const UNCOUNTED_BYTES: usize = 64 << 10;
 
 /// The bytes that are left of a run's budget.
 #[derive(Debug)]
-pub(crate) struct BodyBudget {
+pub struct BodyBudget {
     total: usize,
     left: AtomicUsize,
     /// How often a body or value was cut because nothing was left.
@@ -19,7 +19,8 @@ pub(crate) struct BodyBudget {
 }
 
 impl BodyBudget {
-    pub(crate) fn new(total: usize) -> Arc<BodyBudget> {
+    /// Of so many bytes.
+    pub fn new(total: usize) -> Arc<BodyBudget> {
         Arc::new(BodyBudget { total, left: AtomicUsize::new(total), refusals: AtomicU64::new(0) })
     }
 
@@ -46,6 +47,56 @@ impl BodyBudget {
 
     fn give_back(&self, bytes: usize) {
         self.left.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// That nothing is left of a budget.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BudgetError(String);
+
+/// The part of the budget that something takes which outlives its response, such as a body that a script holds. All of its bytes
+/// count, and are given back when it is dropped.
+#[derive(Debug)]
+pub struct HeldBytes {
+    budget: Arc<BodyBudget>,
+    bytes: usize,
+}
+
+impl HeldBytes {
+    /// Nothing yet.
+    pub fn of(budget: &Arc<BodyBudget>) -> HeldBytes {
+        HeldBytes { budget: budget.clone(), bytes: 0 }
+    }
+
+    /// Take so many more.
+    ///
+    /// # Errors
+    /// [`BudgetError`] when there are not so many left; what was taken before stays.
+    pub fn grow(&mut self, by: usize) -> Result<(), BudgetError> {
+        if !self.budget.take(by) {
+            return Err(BudgetError(self.budget.explain()));
+        }
+        self.bytes += by;
+        Ok(())
+    }
+
+    /// Give back all but so many.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        let surplus = self.bytes.saturating_sub(bytes);
+        self.budget.give_back(surplus);
+        self.bytes -= surplus;
+    }
+
+    /// How many it has taken.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        self.budget.give_back(self.bytes);
     }
 }
 
@@ -112,6 +163,24 @@ impl Drop for BodyLease {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_held_counts_to_the_byte_until_it_is_dropped() {
+        let budget = BodyBudget::new(100);
+        let mut held = HeldBytes::of(&budget);
+        held.grow(60).unwrap();
+        held.grow(40).unwrap();
+        assert!(held.grow(1).is_err() && HeldBytes::of(&budget).grow(1).is_err());
+        assert_eq!((held.bytes(), budget.refusals()), (100, 2));
+        held.shrink_to(30);
+        held.shrink_to(50);
+        let mut other = HeldBytes::of(&budget);
+        other.grow(70).unwrap();
+        drop(held);
+        other.grow(30).unwrap();
+        drop(other);
+        assert_eq!(budget.left.load(Ordering::Relaxed), 100);
+    }
 
     #[test]
     fn small_bodies_are_not_counted_and_large_ones_share_the_budget() {

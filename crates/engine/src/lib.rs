@@ -42,7 +42,7 @@ use evidence::Instant;
 use evidence::tick_channel::TickSender;
 
 pub use absent::AbsentLoop;
-pub use body_budget::BODY_BUDGET_BYTES;
+pub use body_budget::{BODY_BUDGET_BYTES, BodyBudget, BudgetError, HeldBytes};
 pub use clock::Clock;
 pub use control::{Command, Control};
 pub use dry_run::{DryRun, DryRunError, LeftOut};

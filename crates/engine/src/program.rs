@@ -237,10 +237,10 @@ impl Program {
         &self.workload
     }
 
-    /// The same with another [`crate::BODY_BUDGET_BYTES`].
+    /// The same with another budget than one of [`crate::BODY_BUDGET_BYTES`].
     #[must_use]
-    pub fn with_body_budget(self, bytes: usize) -> Program {
-        Program { body_budget: BodyBudget::new(bytes), ..self }
+    pub fn with_body_budget(self, body_budget: Arc<BodyBudget>) -> Program {
+        Program { body_budget, ..self }
     }
 
     /// The same, where origins that are no targets are connected to by these rules.

@@ -19,7 +19,7 @@ use workload::message::Method;
 use crate::js::Shared;
 use crate::metrics::Tags;
 
-pub(crate) use catalogue::{Catalogue, Description, HEALTH_CHECK};
+pub(crate) use catalogue::{Catalogue, Description, HEALTH_CHECK, ReflectedSet};
 pub(crate) use reply::GrpcReply;
 
 /// How long it may take to connect unless a script says otherwise, as in k6.
@@ -36,7 +36,10 @@ const PREFIXES_BYTES: usize = 10;
 /// A client of a script.
 #[derive(Debug, Default)]
 pub(crate) struct GrpcClient {
+    /// What was loaded while modules were evaluated.
     pub(crate) descriptions: RefCell<Vec<Arc<Description>>>,
+    /// What the server that it was connected to last says of itself.
+    pub(crate) reflected: RefCell<Option<Arc<Description>>>,
     pub(crate) connection: RefCell<Option<Rc<GrpcConnection>>>,
 }
 
@@ -47,7 +50,9 @@ impl Shared for GrpcClient {
 impl GrpcClient {
     /// The method of this path; none where nothing that was loaded describes it.
     pub(crate) fn method(&self, path: &str) -> Option<Method> {
-        self.descriptions.borrow().iter().rev().find_map(|description| description.method(path)).cloned()
+        let (loaded, reflected) = (self.descriptions.borrow(), self.reflected.borrow());
+        let newest_first = reflected.iter().chain(loaded.iter().rev());
+        newest_first.flat_map(|description| description.method(path)).next().cloned()
     }
 }
 

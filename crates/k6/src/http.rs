@@ -21,6 +21,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use engine::HeldBytes;
 use engine::exchange::TlsFacts;
 use wire::Headers;
 
@@ -32,8 +33,7 @@ pub(crate) use failure::Failure;
 pub(crate) use forms::{FieldContent, FormField, FormFile, as_pairs, as_parts, boundary};
 pub(crate) use known_url::{KnownUrl, KnownUrls};
 pub(crate) use operation::{HopEnd, HopTags, HttpOperation, NextHop, protocol, timings};
-pub use received_body::BODY_BUDGET_BYTES;
-pub(crate) use redirect::Withheld;
+pub(crate) use redirect::{Redirect, Withheld};
 pub(crate) use request::{Authentication, HttpRequest, shown_name};
 pub(crate) use selector::{is_unknown as is_unknown_selector, select};
 pub(crate) use set_cookie::{SetCookie, date_ms};
@@ -129,6 +129,8 @@ pub(crate) struct HttpResponse {
     pub(crate) headers: Headers,
     /// None where there was none, or it was not kept.
     pub(crate) body: Option<Vec<u8>>,
+    /// What headers and body take of the run's budget, as long as the script holds this.
+    pub(crate) _held: Option<HeldBytes>,
     pub(crate) timings: Timings,
     /// The server's address; none where nothing was sent.
     pub(crate) remote: Option<SocketAddr>,

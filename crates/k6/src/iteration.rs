@@ -15,6 +15,7 @@ use crate::js::fiber::{Fiber, Stacks};
 use crate::js::{self, Exception, Kept, PromiseState, Scope, Thrown, Value};
 use crate::loading::Group;
 use crate::metrics::Builtin;
+use crate::response_memory::ResponseMemory;
 use crate::script::{Counted, Level, LogLine};
 use crate::vu::{Ended, Operation, OperationSlot, Resumed, Stage, Vu, Wait, Waiter};
 
@@ -36,6 +37,15 @@ struct Completion<'a> {
     name: OperationName,
     response: &'a Response,
     transport: Option<Outcome>,
+    /// Frees what only refers to itself.
+    collect: &'a dyn Fn(),
+}
+
+impl Completion<'_> {
+    /// The memory for what the virtual user gets of it.
+    fn memory<'a>(&'a self, vu: &'a Vu) -> ResponseMemory<'a> {
+        ResponseMemory { budget: vu.shared.script.budget(), collect: self.collect }
+    }
 }
 
 /// What became of a function that is called once.
@@ -214,7 +224,9 @@ impl Iteration for ScriptIteration {
         let verdict = match event {
             Event::Begin(arrival) => return self.begin(arrival, context),
             Event::Completed { name, response, transport } => {
-                completed::request(&self.vu, context, &Completion { name, response, transport })
+                let collect = || self.group.runtime.collect();
+                let completion = Completion { name, response, transport, collect: &collect };
+                completed::request(&self.vu, context, &completion)
             }
             Event::TimerFired(DEADLINE) => return self.time_out(),
             Event::TimerFired(REST) => return Progress::Done(Verdict::Accepted),

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
+use engine::BodyBudget;
 use workload::Files;
 
 use crate::grpc::Catalogue;
@@ -14,6 +15,7 @@ use crate::http::Url;
 use crate::js::{Context, Language, Limits, Loader, ModuleSource, NoHeap, Runtime, Slice, Thrown, Value};
 use crate::metrics::Registry;
 use crate::modules;
+use crate::response_memory::BODY_BUDGET_BYTES;
 use crate::script::{
     Evaluated, Inner, InstanceCounts, Lifecycle, LogSink, Script, ScriptError, TestRequests,
 };
@@ -37,6 +39,8 @@ pub struct ScriptSource {
     pub import_cache: Option<PathBuf>,
     /// `__ENV`.
     pub env: BTreeMap<String, String>,
+    /// Names of variables that `__ENV` has in the process that hands the script on, and not here: reading one throws.
+    pub withheld_env: Vec<String>,
     /// The elements of each `SharedArray` that another process has made, as JSON, by its name.
     pub shared_arrays: BTreeMap<String, Arc<[String]>>,
 }
@@ -99,12 +103,14 @@ impl Script {
             sources: Sources::new(source.files, source.files_under, source.import_cache)
                 .with_shared_arrays(source.shared_arrays),
             env: source.env,
+            withheld_env: source.withheld_env,
             evaluated: OnceLock::new(),
             resolved: OnceLock::new(),
             requests: TestRequests::default(),
             counts: InstanceCounts::default(),
             has_warned_of_redirects: AtomicBool::new(false),
             grpc: Catalogue::default(),
+            budget: BodyBudget::new(BODY_BUDGET_BYTES),
         }));
         let group = new_group(&script)?;
         let registry = Rc::new(RefCell::new(Registry::new("", Rc::new([]))));

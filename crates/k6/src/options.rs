@@ -36,7 +36,7 @@ pub use error::{OptionsError, Source};
 use fields::{Ignored, fields};
 pub use flags::Flags;
 pub use hosts::{HostAddress, HostPattern, Hosts, IpNetwork};
-pub use layer::Layer;
+pub use layer::{Layer, is_option_variable};
 pub use local_addresses::LocalAddresses;
 pub use part::{InstancePart, Numbering, Stripes};
 pub use requirements::Requirements;

@@ -1,6 +1,8 @@
 //! What becomes of texts that servers send, without a script: for tests with hostile ones.
 
-use crate::http::{CookieJar, Sending, Url, answer_challenge, select};
+use std::rc::Rc;
+
+use crate::http::{CookieJar, HttpRequest, Redirect, Sending, Url, answer_challenge, select};
 
 /// The URL that a response to a request for `base` leads to by its `location`, and the path of the request that follows; none
 /// where one of them is no URL.
@@ -9,6 +11,21 @@ pub fn redirect(base: &str, location: &str) -> Option<(String, String)> {
     let base = Url::parse(base).ok().filter(is_usable)?;
     let url = base.join(location).ok().filter(is_usable)?;
     Some((url.to_string(), url.path))
+}
+
+/// The URL and the names of the headers of the request that follows a redirect of one for `base`, which has headers with and
+/// without secret names; none where one of the URLs is none.
+pub fn redirected(base: &str, location: &str) -> Option<(String, Vec<String>)> {
+    let url = Url::parse(base).ok().filter(|url| url.refusal().is_none())?;
+    let mut first = HttpRequest::new("GET".into(), Rc::new(url.into()));
+    first.redirects = 1;
+    for name in ["Authorization", "X-Api-Key", "Cookie", "X-Harmless"] {
+        first.set_header(name, "value".to_owned());
+    }
+    let redirect = Redirect::of(&first, 302, location).ok()?;
+    let mut next = first.clone();
+    redirect.apply(&mut next, &first);
+    Some((next.url.to_string(), next.headers.into_iter().map(|(name, _)| name).collect()))
 }
 
 /// The header `Cookie` of a request for `url` after a response for `from` with this `Set-Cookie`, at the start of 1970; empty
@@ -31,6 +48,5 @@ pub fn authorization(url: &str, challenge: &str) -> Option<String> {
 /// # Errors
 /// Why the text is no JSON.
 pub fn selected(json: &str, selector: &str) -> Result<Option<String>, serde_json::Error> {
-    let json: serde_json::Value = serde_json::from_str(json)?;
-    Ok(select(&json, selector).map(|value| value.to_string()))
+    select(json, selector, &mut |_| true)
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use engine::BodyBudget;
 use evidence::metric::MetricKind;
 
 use crate::added_values::ValueOutput;
@@ -87,6 +88,8 @@ pub(crate) struct Inner {
     pub(crate) main: String,
     pub(crate) sources: Sources,
     pub(crate) env: BTreeMap<String, String>,
+    /// Names of variables that `__ENV` has elsewhere.
+    pub(crate) withheld_env: Vec<String>,
     /// What is known after the first evaluation.
     pub(crate) evaluated: OnceLock<Evaluated>,
     /// What options add to it.
@@ -96,6 +99,8 @@ pub(crate) struct Inner {
     /// Whether the log says that redirects are followed without secrets.
     pub(crate) has_warned_of_redirects: AtomicBool,
     pub(crate) grpc: Catalogue,
+    /// What responses take that virtual users receive and hold.
+    pub(crate) budget: Arc<BodyBudget>,
 }
 
 /// What the first evaluation found.
@@ -294,6 +299,11 @@ impl Script {
         &self.0.counts
     }
 
+    /// The memory for what virtual users receive and hold, which the program that runs it shares.
+    pub fn budget(&self) -> &Arc<BodyBudget> {
+        &self.0.budget
+    }
+
     /// What its files say of gRPC services.
     pub(crate) fn grpc(&self) -> &Catalogue {
         &self.0.grpc
@@ -317,6 +327,10 @@ impl Script {
 
     pub(crate) fn env(&self) -> &BTreeMap<String, String> {
         &self.0.env
+    }
+
+    pub(crate) fn withheld_env(&self) -> &[String] {
+        &self.0.withheld_env
     }
 
     pub(crate) fn tags(&self) -> &BTreeMap<String, String> {

@@ -303,6 +303,14 @@ impl Vu {
         Ok(())
     }
 
+    /// Do `then`, which needs more stack than a fiber has.
+    pub(crate) fn on_thread_stack<R>(&self, then: impl FnOnce() -> R + Send) -> R {
+        match self.suspender.borrow().clone() {
+            Some(suspender) => suspender.on_thread_stack(then),
+            None => then(),
+        }
+    }
+
     /// The script has run for a while: let others do what is due. False where its iteration was cancelled.
     pub(crate) fn yield_turn(&self) -> bool {
         let suspender = self.suspender.borrow().clone();

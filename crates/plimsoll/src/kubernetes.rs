@@ -12,6 +12,7 @@ mod progress;
 mod retrieve;
 #[cfg(feature = "scripts")]
 mod script;
+mod secret_files;
 
 use std::path::Path;
 

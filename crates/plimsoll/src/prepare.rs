@@ -58,7 +58,8 @@ pub(crate) fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> Command
     let watchers = Watchers::new(&plan.workload, &plan.env)?;
     let mut program = Program::compile(plan).map_err(Failure::usage)?;
     if let Some(rules) = &request.script_rules {
-        program = program.with_origin_rules(rules.origins.clone()).with_body_budget(rules.body_budget);
+        program =
+            program.with_origin_rules(rules.origins.clone()).with_body_budget(rules.body_budget.clone());
     }
     if request.workers == 0 {
         require_descriptors(&program, request.loops)?;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use archive::Overwrite;
+use engine::BodyBudget;
 use engine::program::OriginRules;
 
 use crate::arguments::OutTarget;
@@ -43,8 +44,8 @@ pub(crate) enum Precheck {
 pub(crate) struct ScriptRules {
     /// How origins are connected to that are not targets.
     pub(crate) origins: Arc<dyn OriginRules>,
-    /// Bytes of bodies that are kept at once, since scripts keep what they receive.
-    pub(crate) body_budget: usize,
+    /// What bodies may take at once, since scripts keep what they receive.
+    pub(crate) body_budget: Arc<BodyBudget>,
 }
 
 impl<'a> RunRequest<'a> {

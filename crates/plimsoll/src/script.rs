@@ -1,6 +1,7 @@
 //! `plimsoll run SCRIPT`: a k6 script as a kind of run. `setup` is called before the archive begins, `teardown` between the load
 //! and the seal; k6's summary and thresholds come before the verdict.
 
+mod beneath;
 mod coloured;
 mod command_line;
 mod for_pods;
@@ -79,7 +80,7 @@ fn request<'a>(
         reports: reports.flatten().collect(),
         script_rules: Some(ScriptRules {
             origins: loaded.network.clone(),
-            body_budget: k6::BODY_BUDGET_BYTES,
+            body_budget: loaded.script.budget().clone(),
         }),
         ..RunRequest::new(keep, Progress::unless(arguments.quiet))
     }
@@ -158,7 +159,7 @@ fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved
     let disk = standard_input::files(&arguments.script, &inputs.path)?;
     let read = |files, value_targets| {
         let shared_arrays = BTreeMap::new();
-        let process = ReadingProcess { files, shared_arrays, processes: 1, value_targets };
+        let process = ReadingProcess { files, has_disk: true, shared_arrays, processes: 1, value_targets };
         let loaded = load(inputs, process, log)?;
         loaded.options.notes.iter().for_each(outputs::note);
         Ok::<_, Failure>(loaded)
@@ -174,8 +175,8 @@ fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved
     let noted = Arc::new(NotedFiles::over(disk));
     let loaded = read(noted.clone(), value_targets)?;
     // What a policy is read from is noted too.
-    plan(&loaded)?;
-    let hand_over = served::hand_over(&loaded, &noted)?;
+    let policy = plan(&loaded)?.env;
+    let hand_over = served::hand_over(&loaded, &policy, &noted)?;
     let workers = ConnectedWorkers::connect(&arguments.workers, hand_over)?;
     Ok(Resolved { loaded, workers: Some(workers) })
 }

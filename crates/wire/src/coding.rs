@@ -10,6 +10,11 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 /// The most codings that one body is expected to be in, one inside another.
 const MAX_NESTED: usize = 3;
 
+/// How much memory is taken first.
+const FIRST_BYTES: usize = 8 << 10;
+/// More than this is decoded twice.
+const LONG_BYTES: usize = 8 << 20;
+
 /// The largest window that a sender of `zstd` may count on (RFC 9659).
 const MAX_ZSTD_WINDOW_BYTES: u64 = 8 << 20;
 
@@ -25,6 +30,9 @@ pub enum CodingError {
     /// Longer than the caller's limit.
     #[error("it is longer than {0} bytes when it is decoded")]
     TooLong(usize),
+    /// No memory is left for it.
+    #[error("there is no memory left to decode it in")]
+    NoMemory,
     /// Not what its header says.
     #[error("it is not the {coding} that its header says: {source}")]
     Broken {
@@ -35,52 +43,85 @@ pub enum CodingError {
     },
 }
 
-/// Undo the codings that a `content-encoding` (or `grpc-encoding`) header lists: `gzip`, `deflate`, `br`, `zstd`.
+/// Undo the codings of a body, as [`decode`] does. `may_grow` is asked before so many more bytes of memory are taken; what is
+/// held for several codings at once counts until the end.
 ///
 /// # Errors
-/// [`CodingError`] when one is not known, the body is not in it, or comes to more than `limit_bytes`.
-pub fn decode(codings: &[u8], body: &[u8], limit_bytes: usize) -> Result<Vec<u8>, CodingError> {
+/// The same, and [`CodingError::NoMemory`] when it says no.
+pub fn decode_within(
+    codings: &[u8],
+    body: &[u8],
+    limit_bytes: usize,
+    may_grow: &mut dyn FnMut(usize) -> bool,
+) -> Result<Vec<u8>, CodingError> {
     let codings = String::from_utf8_lossy(codings);
     let names: Vec<&str> = codings.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     if names.len() > MAX_NESTED {
         return Err(CodingError::Nested);
     }
+    let mut bounds = Bounds { limit: limit_bytes, may_grow };
     let mut decoded = None;
     for name in names.into_iter().rev() {
         let input = decoded.as_deref().unwrap_or(body);
-        if let Some(output) = decode_one(name, input, limit_bytes)? {
+        if let Some(output) = decode_one(name, input, &mut bounds)? {
             decoded = Some(output);
         }
     }
-    Ok(decoded.unwrap_or_else(|| body.to_vec()))
+    match decoded {
+        Some(decoded) => Ok(decoded),
+        None => bounds.grow(body.len()).map(|()| body.to_vec()),
+    }
+}
+
+/// How much memory a body may take while it is decoded.
+struct Bounds<'a> {
+    /// Bytes of the decoded body.
+    limit: usize,
+    may_grow: &'a mut dyn FnMut(usize) -> bool,
+}
+
+impl Bounds<'_> {
+    fn grow(&mut self, by: usize) -> Result<(), CodingError> {
+        if (self.may_grow)(by) { Ok(()) } else { Err(CodingError::NoMemory) }
+    }
+}
+
+/// Undo the codings that a `content-encoding` (or `grpc-encoding`) header lists: `gzip`, `deflate`, `br`, `zstd`.
+///
+/// # Errors
+/// [`CodingError`] when one is not known, the body is not in it, or comes to more than `limit_bytes`.
+pub fn decode(codings: &[u8], body: &[u8], limit_bytes: usize) -> Result<Vec<u8>, CodingError> {
+    decode_within(codings, body, limit_bytes, &mut |_| true)
 }
 
 /// None where the coding changes nothing.
-fn decode_one(name: &str, input: &[u8], limit: usize) -> Result<Option<Vec<u8>>, CodingError> {
+fn decode_one(name: &str, input: &[u8], bounds: &mut Bounds<'_>) -> Result<Option<Vec<u8>>, CodingError> {
     let is = |known: &str| name.eq_ignore_ascii_case(known);
     let decoded = if is("identity") {
         return Ok(None);
     } else if is("gzip") || is("x-gzip") {
-        read("gzip", MultiGzDecoder::new(input), limit)
+        read("gzip", bounds, || Ok(MultiGzDecoder::new(input)))
     } else if is("deflate") {
         // The name means zlib's format, but some senders leave its header out.
-        match read("deflate", ZlibDecoder::new(input), limit) {
-            Err(CodingError::Broken { .. }) => read("deflate", DeflateDecoder::new(input), limit),
+        match read("deflate", bounds, || Ok(ZlibDecoder::new(input))) {
+            Err(CodingError::Broken { .. }) => read("deflate", bounds, || Ok(DeflateDecoder::new(input))),
             result => result,
         }
     } else if is("br") {
-        read("br", brotli_decompressor::Decompressor::new(input, 4096), limit)
+        read("br", bounds, || Ok(brotli_decompressor::Decompressor::new(input, 4096)))
     } else if is("zstd") {
-        let broken = |error: ruzstd::decoding::errors::FrameDecoderError| CodingError::Broken {
-            coding: "zstd",
-            source: io::Error::other(error.to_string()),
-        };
-        if zstd_window_bytes(input).is_some_and(|window| window > MAX_ZSTD_WINDOW_BYTES.max(limit as u64)) {
-            return Err(CodingError::TooLong(limit));
+        let window = zstd_window_bytes(input).unwrap_or_default();
+        if window > MAX_ZSTD_WINDOW_BYTES.max(bounds.limit as u64) {
+            return Err(CodingError::TooLong(bounds.limit));
         }
-        let mut input = input;
-        let decoder = ruzstd::decoding::StreamingDecoder::new(&mut input).map_err(broken)?;
-        read("zstd", decoder, limit)
+        // A smaller one is part of what every decoder takes.
+        if window > MAX_ZSTD_WINDOW_BYTES {
+            bounds.grow(window as usize)?;
+        }
+        read("zstd", bounds, || {
+            ruzstd::decoding::StreamingDecoder::new(input)
+                .map_err(|error| io::Error::other(error.to_string()))
+        })
     } else {
         return Err(CodingError::Unknown(name.chars().take(40).collect()));
     };
@@ -111,11 +152,39 @@ fn zstd_window_bytes(frame: &[u8]) -> Option<u64> {
     }
 }
 
-fn read(coding: &'static str, decoder: impl Read, limit: usize) -> Result<Vec<u8>, CodingError> {
-    let mut output = Vec::new();
-    let read = decoder.take(limit as u64 + 1).read_to_end(&mut output);
-    read.map_err(|source| CodingError::Broken { coding, source })?;
-    if output.len() > limit { Err(CodingError::TooLong(limit)) } else { Ok(output) }
+/// Read what `open` decodes. What comes to more than [`LONG_BYTES`] is decoded twice: after its length is known it is read into as
+/// much memory as it needs, where an allocator would keep the blocks that it outgrew.
+fn read<R: Read>(
+    coding: &'static str,
+    bounds: &mut Bounds<'_>,
+    open: impl Fn() -> io::Result<R>,
+) -> Result<Vec<u8>, CodingError> {
+    let broken = |source| CodingError::Broken { coding, source };
+    let most = bounds.limit.saturating_add(1);
+    let mut decoder = open().map_err(broken)?;
+    let mut output: Vec<u8> = Vec::new();
+    while output.len() < most.min(LONG_BYTES) {
+        if output.len() == output.capacity() {
+            let further = output.len().max(FIRST_BYTES).min(most - output.len());
+            bounds.grow(further)?;
+            output.reserve_exact(further);
+        }
+        // No more than there is space for, so that nothing is taken that was not asked for.
+        let space = output.capacity() - output.len();
+        if decoder.by_ref().take(space as u64).read_to_end(&mut output).map_err(broken)? < space {
+            return Ok(output);
+        }
+    }
+    let rest = (most - output.len()) as u64;
+    let length = output.len() + io::copy(&mut decoder.take(rest), &mut io::sink()).map_err(broken)? as usize;
+    if length > bounds.limit {
+        return Err(CodingError::TooLong(bounds.limit));
+    }
+    bounds.grow(length - output.len())?;
+    drop(output);
+    let mut output = Vec::with_capacity(length);
+    open().map_err(broken)?.take(length as u64).read_to_end(&mut output).map_err(broken)?;
+    Ok(output)
 }
 
 /// `input` in one of the codings that are written here: `gzip`, `deflate`, `zstd`; none of another one.
@@ -178,6 +247,47 @@ mod tests {
         assert_eq!(decode(b"", b"hello", LIMIT).unwrap(), b"hello");
         assert!(matches!(decode(b"gzip, gzip, gzip, gzip", &twice, LIMIT), Err(CodingError::Nested)));
         assert!(matches!(decode(b"compress", b"", LIMIT), Err(CodingError::Unknown(_))));
+    }
+
+    #[test]
+    fn memory_is_asked_for_before_it_is_taken() {
+        let plain: Vec<u8> = (0..100_000_u32).flat_map(u32::to_le_bytes).collect();
+        let twice = zipped(&zipped(&plain));
+        for most in [0, 8 << 10, 300_000, usize::MAX] {
+            let mut taken = 0;
+            let mut may_grow = |by: usize| {
+                let is_allowed = taken + by <= most;
+                taken += if is_allowed { by } else { 0 };
+                is_allowed
+            };
+            match decode_within(b"gzip, gzip", &twice, LIMIT, &mut may_grow) {
+                Ok(decoded) => assert!(most == usize::MAX && decoded == plain && taken >= decoded.capacity()),
+                Err(error) => {
+                    assert!(most < plain.len() && matches!(error, CodingError::NoMemory), "{error}")
+                }
+            }
+        }
+        let none = decode_within(b"identity", b"x", 1, &mut |_| false);
+        assert!(matches!(none, Err(CodingError::NoMemory)));
+    }
+
+    #[test]
+    fn a_long_body_takes_as_much_memory_as_it_is_long() {
+        let plain: Vec<u8> = (0..5_000_000_u32).flat_map(u32::to_le_bytes).collect();
+        for coding in ["gzip", "deflate", "zstd"] {
+            let coded = encode(coding, &plain).unwrap();
+            let mut taken = 0;
+            let mut may_grow = |by: usize| {
+                taken += by;
+                true
+            };
+            let decoded = decode_within(coding.as_bytes(), &coded, 32 << 20, &mut may_grow).unwrap();
+            assert!(decoded == plain && decoded.capacity() == plain.len(), "{coding}");
+            assert!(taken <= plain.len() + FIRST_BYTES, "{coding}: {taken}");
+            let mut never_more = |by: usize| by < 16 << 20;
+            let long = decode_within(coding.as_bytes(), &coded, plain.len() - 1, &mut never_more);
+            assert!(matches!(long, Err(CodingError::TooLong(_))), "{coding}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Bodies and values that a run keeps at once share one budget, whatever the targets send.
 
-use engine::DryRun;
+use engine::{BodyBudget, DryRun};
 use evidence::{Outcome, Run as _};
 use testbed::{Behaviour, CannedResponse, Site};
 use workload::{Executor, Step, Template};
@@ -16,7 +16,7 @@ fn run(step: Step, executor: Executor, budget: usize) -> (Vec<(Outcome, u64)>, V
     let body = format!("{{\"a\": \"{}needle\"}}", "x".repeat(MIB - 100));
     let target = testbed::http(Behaviour::Fixed(CannedResponse::new(200).body(body))).unwrap();
     let plan = Plan::of(target.addr()).scenario(scenario("s", executor, sequence([step])));
-    let ran = drive(plan.compile().with_body_budget(budget));
+    let ran = drive(plan.compile().with_body_budget(BodyBudget::new(budget)));
     let run = ran.assert_sound();
     let details = run.exemplars().unwrap().iter().map(|exemplar| exemplar.detail.clone()).collect();
     (run.outcomes("body").into_iter().collect(), details)
@@ -68,7 +68,8 @@ fn virtual_users_share_the_values_of_the_runs_setup() {
         .setup(vec![get("large", "/large").take("shared", "$.a")])
         .scenario(scenario("s", closed(10, ms(250)), sequence([step])));
     // Enough for the setup, and not for a copy of its value for each user.
-    let program = DryRun::new(plan.compile().with_body_budget(MIB)).set_up().unwrap().into_program();
+    let program =
+        DryRun::new(plan.compile().with_body_budget(BodyBudget::new(MIB))).set_up().unwrap().into_program();
     let ran = drive(program);
     let outcomes: Vec<_> = ran.assert_sound().outcomes("small").into_iter().collect();
     assert!(matches!(outcomes[..], [(Outcome::Ok, _)]), "{outcomes:?}");

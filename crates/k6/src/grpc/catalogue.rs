@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use engine::{BodyBudget, HeldBytes};
 use plans::descriptions;
+use sha2::{Digest as _, Sha256};
 use workload::message::{Method, SchemaError};
 use workload::{Files, Schemas};
 
 use crate::sources::Sources;
 
-/// How many descriptions that servers gave of themselves are kept.
-const MOST_SETS: usize = 64;
 /// The path of a health check.
 pub(crate) const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
 /// The standard service, whose status is read as a number.
@@ -30,14 +30,23 @@ pub(crate) struct Description {
     pub(crate) methods: Vec<Method>,
     /// Their positions, by path.
     by_path: BTreeMap<String, usize>,
+    /// What a server's description of itself takes of the run's budget.
+    _held: Option<HeldBytes>,
+}
+
+/// A server's description of itself: an encoded descriptor set.
+pub(crate) struct ReflectedSet {
+    pub(crate) set: Vec<u8>,
+    /// What it takes decoded.
+    pub(crate) decoded_bytes: usize,
 }
 
 impl Description {
-    fn of(schemas: &Schemas) -> Description {
+    fn of(schemas: &Schemas, held: Option<HeldBytes>) -> Description {
         let methods = schemas.methods(ONLY);
         let by_path =
             methods.iter().enumerate().map(|(position, method)| (method.path(), position)).collect();
-        Description { methods, by_path }
+        Description { methods, by_path, _held: held }
     }
 
     /// The method of this path.
@@ -51,8 +60,8 @@ impl Description {
 enum Origin {
     /// Files, with folders in which they are searched.
     Files { files: Vec<PathBuf>, folders: Vec<PathBuf> },
-    /// A descriptor set.
-    Set(Vec<u8>),
+    /// A descriptor set with this digest.
+    Set([u8; 32]),
     /// What is built in.
     Health,
 }
@@ -61,6 +70,8 @@ enum Origin {
 #[derive(Debug, Default)]
 pub(crate) struct Catalogue {
     known: Mutex<BTreeMap<Origin, Arc<Description>>>,
+    /// What servers say of themselves, by its digest, as long as a virtual user holds it.
+    reflected: Mutex<BTreeMap<[u8; 32], Weak<Description>>>,
 }
 
 impl Catalogue {
@@ -88,12 +99,35 @@ impl Catalogue {
     /// # Errors
     /// Why it cannot be read.
     pub(crate) fn set(&self, set: Vec<u8>) -> Result<Arc<Description>, SchemaError> {
-        let origin = Origin::Set(set.clone());
-        self.known_or(origin, || {
+        self.known_or(Origin::Set(Sha256::digest(&set).into()), || {
             let mut schemas = Schemas::default();
             descriptions::add_set(&mut schemas, ONLY, &set)?;
             Ok(schemas)
         })
+    }
+
+    /// What a server's description of itself describes: the same for all virtual users that it gave the same.
+    ///
+    /// # Errors
+    /// Why it cannot be read, or that there is no memory for another one.
+    pub(crate) fn reflected(
+        &self,
+        described: &ReflectedSet,
+        budget: &Arc<BodyBudget>,
+    ) -> Result<Arc<Description>, SchemaError> {
+        let digest = Sha256::digest(&described.set).into();
+        let mut reflected = self.reflected.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(description) = reflected.get(&digest).and_then(Weak::upgrade) {
+            return Ok(description);
+        }
+        reflected.retain(|_, description| description.strong_count() > 0);
+        let mut held = HeldBytes::of(budget);
+        held.grow(described.decoded_bytes).map_err(|error| SchemaError(error.to_string()))?;
+        let mut schemas = Schemas::default();
+        descriptions::add_set(&mut schemas, ONLY, &described.set)?;
+        let description = Arc::new(Description::of(&schemas, Some(held)));
+        reflected.insert(digest, Arc::downgrade(&description));
+        Ok(description)
     }
 
     /// The standard health service.
@@ -115,10 +149,8 @@ impl Catalogue {
         if let Some(description) = known.get(&origin) {
             return Ok(description.clone());
         }
-        let description = Arc::new(Description::of(&make()?));
-        if !matches!(origin, Origin::Set(_)) || known.len() < MOST_SETS {
-            known.insert(origin, description.clone());
-        }
+        let description = Arc::new(Description::of(&make()?, None));
+        known.insert(origin, description.clone());
         Ok(description)
     }
 }

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use base64::Engine as _;
+use engine::HeldBytes;
 use engine::exchange::Response;
 use evidence::{GrpcCode, Outcome};
 use wire::grpc::{Framed, MessageError, Status};
 use wire::headers::Headers;
 
 use super::{GrpcCall, GrpcConnection, Reading};
+use crate::response_memory::{ResponseMemory, fields_bytes};
 
 /// Codes that a client gives itself.
 const DEADLINE_EXCEEDED: u32 = 4;
@@ -41,6 +43,8 @@ pub(crate) struct GrpcReply {
     headers: Range<usize>,
     /// Which of the fields are trailers.
     trailers: Range<usize>,
+    /// What it takes of the run's budget, as long as the script holds it.
+    held: Option<HeldBytes>,
 }
 
 impl GrpcReply {
@@ -96,6 +100,7 @@ impl GrpcReply {
             fields: Headers::new(),
             headers: 0..0,
             trailers: 0..0,
+            held: None,
         }
     }
 
@@ -139,6 +144,23 @@ impl GrpcReply {
             });
         }
         if reply.message == NO_MESSAGE { reply.with_default_message(call) } else { reply }
+    }
+
+    /// The same with its part of the run's budget; what there is no part for has failed.
+    pub(crate) fn held_by(mut self, memory: ResponseMemory<'_>) -> GrpcReply {
+        let details = self.details.as_ref().map_or(0, String::len);
+        let raw: usize = self.raw.iter().map(Vec::len).sum();
+        let mut held = HeldBytes::of(memory.budget);
+        let bytes = self.message.len() + self.text.len() + details + raw;
+        let grown =
+            memory.grow(&mut held, bytes).and_then(|()| memory.grow(&mut held, fields_bytes(&self.fields)));
+        match grown {
+            Ok(()) => {
+                self.held = Some(held);
+                self
+            }
+            Err(error) => GrpcReply::failed(RESOURCE_EXHAUSTED, error.to_string()),
+        }
     }
 
     /// Read what the body holds.

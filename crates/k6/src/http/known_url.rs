@@ -11,6 +11,8 @@ use super::url::{Url, UrlError};
 
 /// How many URLs are remembered. Scripts that write a number into each URL soon have more: all are forgotten then.
 const REMEMBERED: usize = 1_024;
+/// A longer one is not remembered: servers may give it, and another one each time.
+const LONGEST_REMEMBERED: usize = 4 << 10;
 
 /// A URL with what it is in a run, for the virtual users of one scenario on one loop.
 #[derive(Debug)]
@@ -70,10 +72,30 @@ impl KnownUrls {
             return Ok(known.clone());
         }
         let url = Rc::new(KnownUrl::from(Url::parse(text)?));
+        if text.len() > LONGEST_REMEMBERED {
+            return Ok(url);
+        }
         if self.0.len() >= REMEMBERED {
             self.0.clear();
         }
         self.0.insert(text.to_owned(), url.clone());
         Ok(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_urls_are_not_remembered() {
+        let mut known = KnownUrls::default();
+        for (length, is_remembered) in
+            [(100, true), (LONGEST_REMEMBERED, true), (LONGEST_REMEMBERED + 1, false)]
+        {
+            let url = format!("http://h/{}", "x".repeat(length - "http://h/".len()));
+            let first = known.url(&url).unwrap();
+            assert_eq!(Rc::ptr_eq(&first, &known.url(&url).unwrap()), is_remembered, "{length}");
+        }
     }
 }

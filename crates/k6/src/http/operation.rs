@@ -5,13 +5,15 @@ use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use engine::HeldBytes;
 use engine::exchange::{CompletedTimes, RequestDraft, Response};
 use evidence::{Instant, Outcome};
 
-use super::received_body::{MOST_BODY_BYTES, decoded};
+use super::received_body::{MOST_BODY_BYTES, body, hold_headers};
 use super::redirect::Redirect;
 use super::{BodyForm, Failure, HttpRequest, HttpResponse, Sending, Timings, Withheld, answer_challenge};
 use crate::metrics::Tags;
+use crate::response_memory::ResponseMemory;
 use crate::script::RedirectSecrets;
 
 /// A request under way.
@@ -50,6 +52,7 @@ pub(crate) struct HopEnd<'a> {
     pub(crate) times: &'a CompletedTimes,
     /// Milliseconds since 1970.
     pub(crate) now_ms: f64,
+    pub(crate) memory: ResponseMemory<'a>,
 }
 
 /// How one hop ended, as the tags of its values say it.
@@ -171,16 +174,20 @@ impl HttpOperation {
                 self.next(end.response)
             }
         };
+        let mut held = HeldBytes::of(end.memory.budget);
         let body = match followed {
             Ok(Next::Hop) => return NextHop::Follow,
-            Ok(Next::None) => self.body(end.response),
+            Ok(Next::None) => self.body(end, &mut held),
             Err(failure) => Err(failure),
         };
         NextHop::Done(Rc::new(match body {
             Err(failure) => {
+                let received = &end.response.body;
+                held.shrink_to(0);
                 let is_cut = end.transport.is_some() && end.response.status > 0;
-                let body = is_cut.then(|| end.response.body.to_vec());
-                HttpResponse { timings: timings(end.times), body, ..self.refused(failure) }
+                let is_kept = is_cut && end.memory.grow(&mut held, received.len()).is_ok();
+                let body = is_kept.then(|| received.to_vec());
+                HttpResponse { timings: timings(end.times), body, _held: Some(held), ..self.refused(failure) }
             }
             Ok(body) => HttpResponse {
                 url: match self.was_challenged {
@@ -191,6 +198,7 @@ impl HttpOperation {
                 protocol: protocol(end.times.is_http2),
                 headers: end.response.headers.clone(),
                 body,
+                _held: Some(held),
                 timings: timings(end.times),
                 remote: end.times.remote,
                 tls: end.times.tls,
@@ -213,12 +221,13 @@ impl HttpOperation {
         }
     }
 
-    /// The body for the script; none where it is not kept.
-    fn body(&self, response: &Response) -> Result<Option<Vec<u8>>, Failure> {
-        if self.request.form == BodyForm::Discarded || matches!(response.status, 204 | 304) {
+    /// The body for the script; none where it is not kept. What it takes with the headers is held.
+    fn body(&self, end: &HopEnd<'_>, held: &mut HeldBytes) -> Result<Option<Vec<u8>>, Failure> {
+        hold_headers(end.memory, held, &end.response.headers)?;
+        if self.request.form == BodyForm::Discarded || matches!(end.response.status, 204 | 304) {
             return Ok(None);
         }
-        decoded(response, MOST_BODY_BYTES).map(Some)
+        body(end.memory, held, end.response, MOST_BODY_BYTES).map(Some)
     }
 
     /// Make the request that follows from a response to the current one.

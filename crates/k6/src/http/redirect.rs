@@ -30,7 +30,7 @@ impl Withheld {
 }
 
 /// Where a redirect leads to.
-pub(super) struct Redirect {
+pub(crate) struct Redirect {
     url: Url,
     is_absolute: bool,
     keeps_method: bool,
@@ -40,7 +40,7 @@ pub(super) struct Redirect {
 
 impl Redirect {
     /// What a response of this status to `request` asks for.
-    pub(super) fn of(request: &HttpRequest, status: u16, location: &str) -> Result<Redirect, Failure> {
+    pub(crate) fn of(request: &HttpRequest, status: u16, location: &str) -> Result<Redirect, Failure> {
         let url = request.url.join(location).map_err(|error| {
             Failure::new(1000, format!("failed to parse Location header {location:?}: {error}"))
         })?;
@@ -65,7 +65,7 @@ impl Redirect {
 
     /// Make `request` the one that follows it, after a script has asked for `first`. Returns the names of the headers that it
     /// loses because they are secret.
-    pub(super) fn apply(self, request: &mut HttpRequest, first: &HttpRequest) -> Vec<String> {
+    pub(crate) fn apply(self, request: &mut HttpRequest, first: &HttpRequest) -> Vec<String> {
         let mut withheld = Vec::new();
         request.redirects -= 1;
         if self.leaves {

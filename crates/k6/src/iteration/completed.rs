@@ -16,6 +16,9 @@ use crate::metrics::Builtin;
 use crate::script::{Level, LogLine};
 use crate::vu::{AskedFor, Ended, Operation, OperationSlot, Vu};
 
+/// The longest name of a row, in bytes; further ones of the same beginning are the same row.
+const LONGEST_NAME: usize = 4 << 10;
+
 /// Pass on what the script asks for.
 ///
 /// # Errors
@@ -103,8 +106,8 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
     match usable {
         Ok(origin) => {
             let endpoint = match &operation.request.name {
-                Some(name) => context.endpoint(name),
-                None => url.endpoint_by(|url| context.endpoint(url)),
+                Some(name) => context.endpoint(shortened(name)),
+                None => url.endpoint_by(|url| context.endpoint(shortened(url))),
             };
             let draft = context.request(name);
             (draft.origin, draft.endpoint) = (origin, endpoint);
@@ -117,6 +120,11 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
             operations.end(name, Ended::Http(response));
         }
     }
+}
+
+/// As much of a name as a row of the report has.
+fn shortened(name: &str) -> &str {
+    &name[..name.floor_char_boundary(LONGEST_NAME)]
 }
 
 /// A request has ended: count it, and note it for the script, or follow its redirect.
@@ -139,6 +147,7 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
         transport: completion.transport,
         times: &times,
         now_ms: vu.unix_ms(),
+        memory: completion.memory(vu),
     };
     let next = operation.ended(&end);
     warn_of_redirect(vu, operation.withheld.as_ref());

@@ -59,7 +59,8 @@ pub(super) fn ended(
     };
     let reply = match completion.transport {
         Some(outcome) => failed(outcome).with_default_message(call),
-        None => GrpcReply::of_response(call, completion.response, connection.most_received),
+        None => GrpcReply::of_response(call, completion.response, connection.most_received)
+            .held_by(completion.memory(vu)),
     };
     let tags = CallTags { call, address: &connection.address, status: reply.code };
     let took_ns = times.sending_ns + times.waiting_ns + times.receiving_ns;

@@ -122,4 +122,14 @@ impl<In, Out> Suspender<In, Out> {
         self.0.set(Some(yielder));
         resumed
     }
+
+    /// Do `then` on the stack of the thread, which is longer than that of the fiber.
+    ///
+    /// # Panics
+    /// Where the fiber does not run now.
+    pub(crate) fn on_thread_stack<R>(&self, then: impl FnOnce() -> R + Send) -> R {
+        let yielder = self.0.get().expect("the fiber runs");
+        // SAFETY: as for `suspend`; the fiber does not go on before `then` has returned.
+        unsafe { (*yielder).on_parent_stack(then) }
+    }
 }

@@ -339,6 +339,34 @@ fn recursion_ends_at_the_end_of_the_stack() {
     fiber.recycle(&stacks);
 }
 
+/// Where something on the stack is that runs this.
+fn stack_address() -> usize {
+    let here = 0_u8;
+    std::hint::black_box(&raw const here).addr()
+}
+
+#[test]
+fn what_needs_much_stack_runs_on_that_of_the_thread() {
+    const NEAR: usize = 256 << 10;
+    let (runtime, stacks) = (runtime(Vec::new()), Stacks::default());
+    let (outside, finished) = (stack_address(), Rc::new(Cell::new(0)));
+    let counted = finished.clone();
+    let mut fiber = Fiber::new(&runtime, stacks.take().unwrap(), move |suspender, _: f64| {
+        for round in 0..3 {
+            let on_thread = suspender.on_thread_stack(stack_address);
+            assert!(stack_address().abs_diff(outside) > NEAR && on_thread.abs_diff(outside) < NEAR);
+            counted.set(round + 1);
+            suspender.suspend(0.0);
+        }
+    });
+    for round in 1..=3 {
+        assert_eq!(fiber.resume(0.0), Some(0.0));
+        assert_eq!(finished.get(), round);
+    }
+    assert_eq!(fiber.resume(0.0), None);
+    fiber.recycle(&stacks);
+}
+
 #[test]
 fn a_loop_without_end_is_suspended_and_then_ended() {
     let runtime = runtime(Vec::new());

@@ -16,6 +16,7 @@ pub(super) fn set(scope: Scope<'_>) -> Result<(), Thrown> {
     for (name, value) in vu.shared.script.env().iter().chain(&vu.scenario.env) {
         env.set(name, &scope.string(value))?;
     }
+    withhold(&env, vu.shared.script.withheld_env())?;
     globals.set("__ENV", &env)?;
     globals.set("__VU", &scope.number(vu.number.get().into()))?;
     globals.set("__ITER", &scope.number(0.0))?;
@@ -24,6 +25,29 @@ pub(super) fn set(scope: Scope<'_>) -> Result<(), Thrown> {
     add(&globals, "clearTimeout", 1, clear_timer)?;
     add(&globals, "setInterval", 2, set_interval)?;
     add(&globals, "clearInterval", 1, clear_timer)
+}
+
+/// Let `__ENV` throw where a variable is read that was not handed to this process: without a value the script would do
+/// something else here.
+fn withhold(env: &Value<'_>, names: &[String]) -> Result<(), Thrown> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let define = "(env, name) => {
+        if (Object.hasOwn(env, name)) return;
+        const set = (value) => Object.defineProperty(env, name, { value, writable: true, enumerable: true, configurable: true });
+        const get = () => {
+            throw new Error(`workers do not get the environment variable ${name}, since no file of the script names it: `
+                + `write __ENV.${name}, or give it with -e`);
+        };
+        Object.defineProperty(env, name, { get, set, enumerable: false, configurable: true });
+    }";
+    let scope = env.scope();
+    let define = scope.run(define, "k6")?;
+    for name in names {
+        define.call(&scope.undefined(), &[env.clone(), scope.string(name)])?;
+    }
+    Ok(())
 }
 
 /// `open(path, mode)`: a file's text, or its bytes where the mode is `b`.

@@ -169,8 +169,10 @@ fn connect<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
         return Err(scope.throw(&reply.text));
     }
     if let Some(metadata) = params.reflecting {
+        // What another server said of itself is not needed any more.
+        *client.reflected.borrow_mut() = None;
         let described = reflecting::describe(scope, &connection, &metadata)?;
-        client.descriptions.borrow_mut().push(described);
+        *client.reflected.borrow_mut() = Some(described);
     }
     *client.connection.borrow_mut() = Some(connection);
     Ok(scope.boolean(true))

@@ -62,6 +62,7 @@ fn load(imports: &str, script: &str, lines: &Lines) -> Result<Script, ScriptErro
         files_under: None,
         import_cache: Some(PathBuf::from("/cache")),
         env: BTreeMap::new(),
+        withheld_env: Vec::new(),
         shared_arrays: BTreeMap::new(),
     };
     Script::load(source, lines.sink())

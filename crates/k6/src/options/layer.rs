@@ -11,6 +11,11 @@ use super::fields::{FieldName, Fields};
 /// Options that the script cannot set.
 const NOT_OF_SCRIPTS: [&str; 4] = ["linger", "noUsageReport", "noThresholds", "localIPs"];
 
+/// Whether an environment variable of this name sets an option.
+pub fn is_option_variable(name: &str) -> bool {
+    Options::VARIABLES.contains(&name)
+}
+
 /// The options of one source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {

@@ -143,7 +143,7 @@ pub(crate) struct ScriptArguments {
     /// Write every value to a file, such as json=values.json or csv=values.csv.gz
     #[arg(short = 'o', long, value_name = "OUTPUT")]
     pub(crate) out: Vec<String>,
-    /// Read files below this folder only
+    /// Let the script read files below this folder only, links included; what handleSummary() writes is not restricted
     #[arg(long, value_name = "DIR")]
     pub(crate) files_under: Option<PathBuf>,
     /// Further objectives, phases and targets that are watched, as TOML

@@ -12,6 +12,7 @@ use cluster::kubernetes::{
 use cluster::{RunKeys, Token};
 use workload::LoadedPlan;
 
+use super::secret_files::is_secret;
 use crate::arguments::{FilesPlace, ManifestArguments, OverrideArguments, PodsArguments, RunArguments};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
@@ -124,9 +125,8 @@ impl ReadPlan {
         let workload = &self.plan.workload;
         let run_limit = load_end(workload) + BESIDES_THE_LOAD;
         let reached = Reached::all_of(&self.plan);
-        let keys: Vec<&Vec<u8>> = self.plan.tls.values().filter_map(|files| files.key.as_ref()).collect();
-        let files =
-            files_from(asked, self.layout.files, |content| keys.iter().any(|key| key.as_slice() == content));
+        let keys = self.plan.tls.values().filter_map(|files| files.key.as_deref());
+        let files = files_from(asked, self.layout.files, keys, &self.environment);
         Ok(RunObjects {
             name,
             namespace: None,
@@ -145,17 +145,24 @@ impl ReadPlan {
     }
 }
 
-/// Where pods have these files from.
-pub(super) fn files_from(
+/// Where pods have these files from. `keys` are the run's private keys, and `environment` is in its Secret.
+pub(super) fn files_from<'a>(
     asked: &PodsArguments,
     files: BTreeMap<String, Arc<[u8]>>,
-    is_secret: impl Fn(&[u8]) -> bool,
+    keys: impl IntoIterator<Item = &'a [u8]>,
+    environment: &BTreeMap<String, String>,
 ) -> FilesFrom {
     match &asked.files_in {
         Some(FilesPlace::Image(folder)) => FilesFrom::Image(folder.clone()),
         Some(FilesPlace::Claim(name)) => FilesFrom::Claim(name.clone()),
         None => {
-            let (secret, open) = files.into_iter().partition(|(_, content)| is_secret(content));
+            let values = environment.values().map(|value| value.as_bytes());
+            let contents: Vec<&[u8]> = files.values().map(|content| &**content).chain(values).collect();
+            let is_secret = is_secret(keys, &contents);
+            let (secret, open) = files
+                .iter()
+                .map(|(path, content)| (path.clone(), content.clone()))
+                .partition(|(_, content)| is_secret(content));
             FilesFrom::Objects { open, secret }
         }
     }

@@ -60,9 +60,9 @@ fn objects(
         script.files.clone(),
     )
     .map_err(Failure::usage)?;
-    let keys: Vec<&Vec<u8>> = script.plan.tls.values().filter_map(|files| files.key.as_ref()).collect();
-    let is_secret = |content: &[u8]| keys.iter().any(|key| key.as_slice() == content);
-    let files = files_from(asked, layout.files.clone(), is_secret);
+    let of_policy = script.plan.tls.values().filter_map(|files| files.key.as_deref());
+    let keys = of_policy.chain(script.keys.iter().map(String::as_bytes));
+    let files = files_from(asked, layout.files.clone(), keys, &script.environment);
     let there = |path: &Path| in_pod(&files, &layout.place(&here, path));
     let content =
         layout.files.iter().map(|(path, content)| (in_pod(&files, Path::new(path)), content.clone()));

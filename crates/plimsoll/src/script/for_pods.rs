@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use k6::LogSink;
+use k6::options::is_option_variable;
 use workload::Files;
 use workload::LoadedPlan;
 
@@ -26,10 +27,6 @@ use crate::workers::NotedFiles;
 
 /// Before the name of a variable of `-e`, in the environment of a pod.
 const VARIABLE: &str = "SCRIPT_ENV_";
-/// What the names of variables with options begin with.
-const OPTION: &str = "K6_";
-/// Variables with options that name files here: they are flags there.
-const OF_FILES: [&str; 2] = ["K6_CONFIG", "K6_SUMMARY_EXPORT"];
 
 /// A script that was read here.
 pub(crate) struct ScriptForPods {
@@ -39,6 +36,8 @@ pub(crate) struct ScriptForPods {
     pub(crate) files: Vec<(String, Arc<[u8]>)>,
     /// What a pod's environment must have: the values of `-e`, and options.
     pub(crate) environment: BTreeMap<String, String>,
+    /// The private keys of its options.
+    pub(crate) keys: Vec<String>,
     /// How long `setup` and `teardown` may take.
     pub(crate) besides_the_load: Duration,
     inputs: ScriptInputs,
@@ -62,7 +61,7 @@ pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPo
     }
     let noted = Arc::new(NotedFiles::over(Arc::new(Disk)));
     let log = ScriptLog::start()?;
-    let loaded = loaded(inputs.clone(), noted.clone(), &log.sink())?;
+    let loaded = loaded(inputs.clone(), noted.clone(), true, &log.sink())?;
     loaded.options.notes.iter().for_each(outputs::note);
     let plan = plan(&loaded)?;
     log.end();
@@ -71,6 +70,7 @@ pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPo
         plan,
         files: noted.content()?,
         environment: environment(&inputs)?,
+        keys: options.tls_auth.iter().flatten().filter_map(|auth| auth.key.clone()).collect(),
         besides_the_load: options.setup_timeout() + options.teardown_timeout(),
         inputs,
     })
@@ -79,18 +79,18 @@ pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPo
 fn loaded(
     inputs: ScriptInputs,
     files: Arc<dyn Files + Send + Sync>,
+    has_disk: bool,
     log: &LogSink,
 ) -> CommandResult<LoadedScript> {
     let (shared_arrays, value_targets) = (BTreeMap::new(), Vec::new());
-    load(inputs, ReadingProcess { files, shared_arrays, processes: 1, value_targets }, log)
+    load(inputs, ReadingProcess { files, has_disk, shared_arrays, processes: 1, value_targets }, log)
 }
 
 /// Values of `-e` may be secret, as those of options: they are in no command line.
 fn environment(inputs: &ScriptInputs) -> CommandResult<BTreeMap<String, String>> {
     let given = inputs.flags.variables().map_err(unusable)?;
     let given = given.into_iter().map(|(name, value)| (format!("{VARIABLE}{name}"), value));
-    let is_option = |name: &str| name.starts_with(OPTION) && !OF_FILES.contains(&name);
-    let options = inputs.variables.iter().filter(|(name, _)| is_option(name));
+    let options = inputs.variables.iter().filter(|(name, _)| is_option_variable(name));
     Ok(given.chain(options.map(|(name, value)| (name.clone(), value.clone()))).collect())
 }
 
@@ -143,7 +143,7 @@ impl ScriptForPods {
     ) -> CommandResult<()> {
         // What it writes was printed when it was read here.
         let silent: LogSink = Arc::new(|_| {});
-        loaded(in_pod, Arc::new(PodFiles(content)), &silent).map(drop).map_err(|failure| {
+        loaded(in_pod, Arc::new(PodFiles(content)), false, &silent).map(drop).map_err(|failure| {
             Failure::usage(anyhow!(
                 "the script cannot be read in a pod: it may read a file by an absolute path, which pods do not have: {}",
                 failure.text().trim_end()

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use k6::options::Flags;
+use k6::options::{Flags, is_option_variable};
 use serde::{Deserialize, Serialize};
+use workload::Files;
 
+use super::beneath::FilesBeneath;
 use crate::arguments::ScriptArguments;
 use crate::failure::{CommandResult, Failure};
 use crate::workers::TOKEN_VARIABLE;
@@ -19,6 +22,8 @@ pub(super) struct ScriptInputs {
     pub(super) flags: Flags,
     /// Environment variables.
     pub(super) variables: BTreeMap<String, String>,
+    /// The names of those that workers do not get.
+    pub(super) withheld_variables: Vec<String>,
     /// Whether `__ENV` has them.
     pub(super) has_system_variables: bool,
     pub(super) files_under: Option<PathBuf>,
@@ -38,6 +43,7 @@ impl ScriptInputs {
             path: std::path::absolute(&arguments.script).map_err(Failure::usage)?,
             flags: flags(arguments),
             variables: std::env::vars().filter(|(name, _)| !own(name)).collect(),
+            withheld_variables: Vec::new(),
             has_system_variables: arguments.include_system_env_vars != Some(false),
             files_under: files_under.map_err(Failure::usage)?,
             has_k6_redirects: arguments.k6_redirects,
@@ -47,10 +53,41 @@ impl ScriptInputs {
         })
     }
 
+    /// These files of this machine as far as the script may read them.
+    pub(super) fn restrict(&self, files: Arc<dyn Files + Send + Sync>) -> Arc<dyn Files + Send + Sync> {
+        let Some(folder) = self.files_under.clone() else { return files };
+        let exempt = std::iter::once(self.path.clone()).chain(self.import_cache.clone()).collect();
+        Arc::new(FilesBeneath { files, folder, exempt })
+    }
+
+    /// The same for workers, which get of this machine's environment what sets options, what the policy reads, and where `__ENV`
+    /// has them the variables that a text of the script names.
+    pub(super) fn for_workers(&self, of_policy: &BTreeMap<String, String>, texts: &[String]) -> ScriptInputs {
+        let is_named = |name: &str| texts.iter().any(|text| has_word(text, name));
+        let goes_on = |name: &str| {
+            is_option_variable(name)
+                || of_policy.contains_key(name)
+                || self.has_system_variables && is_named(name)
+        };
+        let all = self.variables.clone().into_iter();
+        let (variables, withheld): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            all.partition(|(name, _)| goes_on(name));
+        let withheld_variables =
+            if self.has_system_variables { withheld.into_keys().collect() } else { Vec::new() };
+        ScriptInputs { variables, withheld_variables, ..self.clone() }
+    }
+
     /// The value of an environment variable.
     pub(super) fn variable(&self, name: &str) -> Option<String> {
         self.variables.get(name).cloned()
     }
+}
+
+/// Whether a text has this word, with nothing before or after it that a name could have.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_of_name = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$');
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(is_of_name) && !text[at + word.len()..].starts_with(is_of_name))
 }
 
 /// Modules that are imported by URL, in the user's cache.

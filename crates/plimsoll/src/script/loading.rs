@@ -27,6 +27,8 @@ use crate::failure::{CommandResult, Failure};
 pub(super) struct ReadingProcess {
     /// The content of its files.
     pub(super) files: Arc<dyn Files + Send + Sync>,
+    /// Whether they are this machine's, where links may lead anywhere.
+    pub(super) has_disk: bool,
     /// The elements of each `SharedArray` that another process has made.
     pub(super) shared_arrays: BTreeMap<String, Arc<[String]>>,
     /// How many processes offer the load.
@@ -41,12 +43,21 @@ pub(super) fn load(
     process: ReadingProcess,
     log: &LogSink,
 ) -> CommandResult<LoadedScript> {
-    let ReadingProcess { files, shared_arrays, processes, value_targets } = process;
+    let ReadingProcess { files, has_disk, shared_arrays, processes, value_targets } = process;
     let ScriptInputs { path, flags, variables, files_under, import_cache, config, .. } = inputs.clone();
     let from_environment = Layer::of_environment(&variables).map_err(unusable)?;
     let mut env = if inputs.has_system_variables { variables } else { BTreeMap::new() };
     env.extend(flags.variables().map_err(unusable)?);
-    let source = ScriptSource { path, files: files.clone(), files_under, import_cache, env, shared_arrays };
+    let withheld_env = inputs.withheld_variables.clone();
+    let source = ScriptSource {
+        path,
+        files: if has_disk { inputs.restrict(files.clone()) } else { files.clone() },
+        files_under,
+        import_cache,
+        env,
+        withheld_env,
+        shared_arrays,
+    };
     let script = Script::load(source, log.clone()).map_err(|error| threw(&error))?;
     let mut layers = vec![Layer::of_script(script.options()).map_err(unusable)?, from_environment];
     layers.push(flags.layer().map_err(unusable)?);

@@ -1,7 +1,7 @@
 //! The log of a script: printed by a thread of its own, so that no loop waits for a terminal.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
@@ -11,42 +11,70 @@ use k6::{Level, LogLine, LogSink};
 use crate::failure::{CommandResult, Failure};
 use crate::screen;
 
+/// Begins the second and further lines of one text.
+const FURTHER: &str = "  | ";
 /// How many lines may wait; what comes beyond is counted and left out.
 const WAITING_LINES: usize = 10_000;
+/// How many bytes of text may wait before another line does: lines may be whole responses.
+const WAITING_BYTES: usize = 16 << 20;
 
 /// Prints the lines of a script.
 pub(super) struct ScriptLog {
     lines: SyncSender<LogLine>,
-    left_out: Arc<AtomicU64>,
+    waiting: Arc<Waiting>,
     printer: JoinHandle<()>,
+}
+
+/// What is known of the lines that wait.
+#[derive(Default)]
+struct Waiting {
+    bytes: AtomicUsize,
+    /// Lines for which there was no space.
+    left_out: AtomicU64,
+}
+
+impl Waiting {
+    /// Take this line where there is space for it.
+    fn send(&self, lines: &SyncSender<LogLine>, line: LogLine) {
+        let bytes = bytes_of(&line);
+        let has_space = self.bytes.fetch_add(bytes, Ordering::Relaxed) <= WAITING_BYTES;
+        let is_left_out = !has_space || matches!(lines.try_send(line), Err(TrySendError::Full(_)));
+        if is_left_out {
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn bytes_of(line: &LogLine) -> usize {
+    line.text.len() + line.fields.iter().map(|(_, value)| value.len()).sum::<usize>()
 }
 
 impl ScriptLog {
     pub(super) fn start() -> CommandResult<ScriptLog> {
         let (lines, printed) = sync_channel(WAITING_LINES);
-        let printer =
-            std::thread::Builder::new().name("script-log".to_owned()).spawn(move || print_all(&printed));
-        Ok(ScriptLog { lines, left_out: Arc::default(), printer: printer.map_err(Failure::own)? })
+        let waiting = Arc::<Waiting>::default();
+        let known = waiting.clone();
+        let thread = std::thread::Builder::new().name("script-log".to_owned());
+        let printer = thread.spawn(move || print_all(&printed, &known)).map_err(Failure::own)?;
+        Ok(ScriptLog { lines, waiting, printer })
     }
 
     /// Takes lines without waiting.
     pub(super) fn sink(&self) -> LogSink {
-        let (lines, left_out) = (self.lines.clone(), self.left_out.clone());
-        Arc::new(move |line| {
-            if let Err(TrySendError::Full(_)) = lines.try_send(line) {
-                left_out.fetch_add(1, Ordering::Relaxed);
-            }
-        })
+        let (lines, waiting) = (self.lines.clone(), self.waiting.clone());
+        Arc::new(move |line| waiting.send(&lines, line))
     }
 
     /// Print what waits. Lines that are written later are left out.
     pub(super) fn end(self) {
-        let ScriptLog { lines, left_out, printer } = self;
-        let left_out = left_out.load(Ordering::Relaxed);
+        let ScriptLog { lines, waiting, printer } = self;
+        let left_out = waiting.left_out.load(Ordering::Relaxed);
         if left_out > 0 {
             let text = format!(
                 "{left_out} lines of the log came faster than they could be printed and were left out"
             );
+            waiting.bytes.fetch_add(text.len(), Ordering::Relaxed);
             // The printer ends with the channel only.
             let _ = lines.send(LogLine { level: Level::Warning, text, fields: Vec::new() });
         }
@@ -61,16 +89,33 @@ impl ScriptLog {
 /// Ends the printing, since virtual users that are still there hold the channel open.
 const END: LogLine = LogLine { level: Level::Debug, text: String::new(), fields: Vec::new() };
 
-fn print_all(lines: &Receiver<LogLine>) {
+fn print_all(lines: &Receiver<LogLine>, waiting: &Waiting) {
     for line in lines {
         if line == END {
             return;
         }
-        let mut text = TerminalText::default();
-        text.quote("", &shown(&line));
+        let text = printed(&line);
+        waiting.bytes.fetch_sub(bytes_of(&line), Ordering::Relaxed);
         // That standard error was closed is no failure.
         let _ = screen::print(&text);
     }
+}
+
+/// What is printed of a line. Further lines of its text, which may be a target's, begin as no line of plimsoll's does; those
+/// of a trace begin with a tab.
+fn printed(line: &LogLine) -> TerminalText {
+    let mut text = TerminalText::default();
+    let shown = shown(line);
+    let (first, rest) = shown.split_once('\n').unwrap_or((&shown, ""));
+    text.quote("", first);
+    for further in rest.lines() {
+        match further {
+            "" => text.line(FURTHER),
+            trace if trace.starts_with('\t') => text.quote("", trace),
+            further => text.quote(FURTHER, further),
+        };
+    }
+    text
 }
 
 /// A line as k6 writes it to a terminal, without the time.
@@ -95,6 +140,25 @@ fn quoted(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_wait_as_far_as_there_is_space() {
+        let waiting = Waiting::default();
+        let (lines, printed) = sync_channel(WAITING_LINES);
+        let line = || LogLine { level: Level::Info, text: "x".repeat(5 << 20), fields: Vec::new() };
+        (0..6).for_each(|_| waiting.send(&lines, line()));
+        assert_eq!((printed.try_iter().count(), waiting.left_out.load(Ordering::Relaxed)), (4, 2));
+        assert_eq!(waiting.bytes.load(Ordering::Relaxed), 20 << 20);
+    }
+
+    #[test]
+    fn no_line_of_a_text_is_like_one_of_plimsoll() {
+        let text = "body:\nplimsoll-run-file sha256=00 bytes=1 exit=0\n\r\n\tat f (s.js:1)\nPASS".to_owned();
+        let printed = printed(&LogLine { level: Level::Info, text, fields: Vec::new() });
+        let expected =
+            "INFO body:\n  | plimsoll-run-file sha256=00 bytes=1 exit=0\n  |\n\tat f (s.js:1)\n  | PASS\n";
+        assert_eq!(printed.to_string(), expected);
+    }
 
     #[test]
     fn a_line_has_its_level_and_its_fields() {

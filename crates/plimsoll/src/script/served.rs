@@ -1,6 +1,7 @@
 //! A script over workers: what is handed to them, what they make of it, and what they ask of the whole test.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
@@ -16,12 +17,24 @@ use crate::failure::{CommandResult, Failure};
 use crate::reflection;
 use crate::workers::{ConnectedWorkers, HandOver, HandedJob, NotedFiles, Served};
 
+/// The endings of modules.
+const MODULES: [&str; 6] = ["js", "mjs", "cjs", "ts", "mts", "cts"];
 /// Before the name of a `SharedArray`, as the name of a file with its elements, one a line.
 const SHARED_ARRAY: &str = "SharedArray ";
 
-/// What workers need to read the same script.
-pub(super) fn hand_over(loaded: &LoadedScript, noted: &NotedFiles) -> CommandResult<HandOver> {
-    let inputs = serde_json::to_value(&loaded.inputs)
+/// What workers need to read the same script; `policy` are the environment variables that its policy reads.
+pub(super) fn hand_over(
+    loaded: &LoadedScript,
+    policy: &BTreeMap<String, String>,
+    noted: &NotedFiles,
+) -> CommandResult<HandOver> {
+    let is_module = |path: &str| {
+        let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
+        Path::new(path) == loaded.inputs.path || ending.is_some_and(|ending| MODULES.contains(&ending))
+    };
+    let modules = noted.content()?.into_iter().filter(|(path, _)| is_module(path));
+    let texts: Vec<String> = modules.map(|(_, text)| String::from_utf8_lossy(&text).into_owned()).collect();
+    let inputs = serde_json::to_value(loaded.inputs.for_workers(policy, &texts))
         .context("paths and variables of the script cannot be handed to workers");
     let mut hand_over = HandOver::new(HandedJob::Script(inputs.map_err(Failure::usage)?), noted)?;
     for (name, elements) in loaded.script.shared_arrays() {
@@ -68,6 +81,7 @@ pub(crate) fn served(job: serde_json::Value, session: &mut Session) -> CommandRe
     let log = ScriptLog::start()?;
     let process = ReadingProcess {
         files: Arc::new(session.files.clone()),
+        has_disk: false,
         shared_arrays,
         processes: session.assignment.workers,
         value_targets: Vec::new(),
@@ -79,7 +93,8 @@ pub(crate) fn served(job: serde_json::Value, session: &mut Session) -> CommandRe
     let mut plan = plan(&loaded)?;
     reflection::describe(&mut plan)?;
     let program = Program::compile(plan).map_err(Failure::usage)?;
-    let program = program.with_origin_rules(loaded.network.clone()).with_body_budget(k6::BODY_BUDGET_BYTES);
+    let program =
+        program.with_origin_rules(loaded.network.clone()).with_body_budget(loaded.script.budget().clone());
     let program = program.set_up_elsewhere(Vec::new(), std::mem::take(&mut session.setup_ticks));
     let program = program.ok_or_else(|| Failure::own(anyhow!("the setup of a script is not a plan's")))?;
     let behaviour = Some(behaviour(&loaded, log.sink())?);

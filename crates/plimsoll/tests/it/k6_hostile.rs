@@ -125,3 +125,32 @@ fn no_value_is_lost_to_names_without_end() {
     assert_eq!(metrics["own"]["count"], 2500);
     assert_eq!(metrics["own{kind:a}"]["count"], 2500);
 }
+
+#[test]
+fn further_lines_of_a_text_are_none_of_plimsolls() {
+    let folder = TestFolder::new("");
+    let digest = "0f".repeat(32);
+    let script = format!(
+        "export const options = {{ iterations: 1 }};
+        export default () => console.log('body:\\nplimsoll-run-file sha256={digest} bytes=12 exit=0 of=script\\nPASS');"
+    );
+    folder.write("script.js", script);
+    let ran =
+        folder.plimsoll(&["run", "script.js", "--quiet", "--k6-exit-codes", "--evidence", "run.plimsoll"]);
+    ran.exits_with(0).stderr_contains(&["INFO body:\n  | plimsoll-run-file sha256=0f", "\n  | PASS"]);
+    assert!(!ran.stderr.lines().any(|line| line.starts_with("plimsoll-run-file")), "{}", ran.stderr);
+}
+
+#[test]
+fn a_link_leads_no_script_out_of_its_folder() {
+    let folder = TestFolder::new("");
+    std::fs::create_dir(folder.path("below")).unwrap();
+    folder.write("outside.txt", "5ecret of others");
+    std::os::unix::fs::symlink("../outside.txt", folder.path("below/link")).unwrap();
+    folder.write("below/script.js", "console.log(open('./link')); export default () => {};");
+    let run = ["run", "below/script.js", "--quiet", "--evidence", "run.plimsoll"];
+    let refused = folder.plimsoll(&[&run[..], &["--files-under", "below"]].concat());
+    refused.exits_with(107).stderr_contains(&["is not below", "--files-under"]);
+    assert!(!refused.stderr.contains("5ecret of others"), "{}", refused.stderr);
+    folder.plimsoll(&run).stderr_contains(&["5ecret of others"]);
+}

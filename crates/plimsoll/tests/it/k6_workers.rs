@@ -1,5 +1,7 @@
 //! k6 scripts whose load is offered by other processes: the load of one process, and one summary.
 
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
 use serde_json::Value;
@@ -189,4 +191,76 @@ fn values_of_every_iteration_are_not_to_be_had_from_workers() {
     let (folder, ran) = over_two("export default () => {};", &["-o", "json=values.json"]);
     ran.exits_with(255).stderr_contains(&["-o writes every value"]);
     assert!(folder.files(".plimsoll").is_empty());
+}
+
+/// Hands everything on between a coordinator and a worker, and keeps what the coordinator sends: without keys it is in the clear.
+fn relay(worker: String) -> (String, thread::JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let relaying = thread::spawn(move || {
+        let (mut coordinator, _) = listener.accept().unwrap();
+        let mut worker = TcpStream::connect(worker).unwrap();
+        let (mut back, mut from) = (coordinator.try_clone().unwrap(), worker.try_clone().unwrap());
+        let answers = thread::spawn(move || std::io::copy(&mut from, &mut back));
+        let (mut sent, mut part) = (Vec::new(), vec![0; 1 << 16]);
+        while let Ok(read @ 1..) = coordinator.read(&mut part) {
+            sent.extend_from_slice(&part[..read]);
+            worker.write_all(&part[..read]).unwrap();
+        }
+        let _ = worker.shutdown(Shutdown::Write);
+        let _ = answers.join();
+        sent
+    });
+    (address, relaying)
+}
+
+/// What a coordinator with these variables sends to its worker, and how the run ended.
+fn sent_to_worker(script: &str, flags: &[&str]) -> (String, CommandOutput) {
+    let folder = TestFolder::new("");
+    folder.write("token", "the token of these tests\n");
+    folder.write("script.js", script);
+    let mut worker = folder.start(&["worker", "--listen", "127.0.0.1:0", "--token-file", "token"]);
+    worker.until("it listens", || folder.read("stdout.txt").contains('\n'));
+    let address = folder.read("stdout.txt").trim().trim_start_matches("listening on ").to_owned();
+    let coordinator = TestFolder::new("");
+    coordinator.write("token", "the token of these tests\n");
+    coordinator.write("script.js", script);
+    let (relayed, sent) = relay(address);
+    let variables = "export UNNAMED_SECRET=unnamed-5ecret K6_CLOUD_TOKEN=cloud-5ecret K6_USER_AGENT=own/1.0";
+    let run =
+        ["run", "script.js", "-i", "1", "--quiet", "--worker", &relayed, "--worker-token-file", "token"];
+    let ran = coordinator.plimsoll_after(variables, &[&run[..], flags].concat());
+    let sent = String::from_utf8_lossy(&sent.join().unwrap()).into_owned();
+    assert!(sent.contains("K6_USER_AGENT") && sent.contains("own/1.0"), "{sent}");
+    (sent, ran)
+}
+
+#[test]
+fn workers_get_the_variables_that_a_script_names_and_no_others() {
+    let names = "export default () => console.log('named', __ENV.TOKEN);";
+    let (sent, ran) = sent_to_worker(names, &[]);
+    ran.exits_with(0);
+    assert!(sent.contains("env-5ecret-value") && sent.contains("UNNAMED_SECRET"), "{sent}");
+    assert!(!sent.contains("unnamed-5ecret") && !sent.contains("cloud-5ecret"), "{sent}");
+
+    let (sent, ran) = sent_to_worker(names, &["--include-system-env-vars=false", "-e", "OTHER=given-value"]);
+    ran.exits_with(0);
+    assert!(sent.contains("given-value"), "{sent}");
+    for absent in ["env-5ecret-value", "unnamed-5ecret", "cloud-5ecret", "UNNAMED_SECRET"] {
+        assert!(!sent.contains(absent), "{absent}: {sent}");
+    }
+}
+
+#[test]
+fn a_variable_that_workers_do_not_get_throws_where_it_is_read() {
+    let hidden = "export default () => { throw new Error(['UNNAMED', 'SECRET'].map((a, n, all) => __ENV[all.join('_')]).join()); };";
+    let folder = TestFolder::new("");
+    folder.write("script.js", hidden);
+    let run = ["run", "script.js", "-i", "1", "--quiet", "--workers", "1", "--evidence", "run.plimsoll"];
+    let ran = folder.plimsoll_after("export UNNAMED_SECRET=unnamed-5ecret", &run);
+    ran.stderr_contains(&[
+        "workers do not get the environment variable UNNAMED_SECRET",
+        "__ENV.UNNAMED_SECRET",
+    ]);
+    assert!(!ran.stderr.contains("unnamed-5ecret"), "{}", ran.stderr);
 }

@@ -69,6 +69,66 @@ fn a_repository_gets_a_script_with_its_files_and_no_value_of_a_variable() {
     }
 }
 
+/// A script that has its private key in this way, in a folder with a certificate and its key.
+fn with_key(name: &str, options: &str) -> TestFolder {
+    let folder = script_folder();
+    folder.plimsoll(&["worker", "--make-keys", "all.pem"]).exits_with(0);
+    let all = folder.read("all.pem");
+    let (certificates, key) = all.split_at(all.find("-----BEGIN PRIVATE").unwrap());
+    let certificate = certificates.split_inclusive("-----END CERTIFICATE-----\n").last().unwrap();
+    folder.write("scripts/cert.pem", certificate);
+    folder.write("scripts/key.pem", key);
+    folder.write("scripts/parts.json", serde_json::json!(key.lines().collect::<Vec<_>>()).to_string());
+    folder.write("scripts/tls.json", serde_json::json!({ "key": key }).to_string());
+    let options = options.replace("KEY", &serde_json::json!(key).to_string());
+    let script = format!(
+        "import http from 'k6/http';
+        const cert = open('./cert.pem');
+        {options}
+        export default () => http.get('https://x.test/');"
+    );
+    folder.write(name, script);
+    folder
+}
+
+#[test]
+fn private_keys_of_a_script_are_in_its_secret_alone() {
+    let auth = "export const options = { iterations: 1, tlsAuth: [{ domains: ['x.test'], cert, key }] };";
+    for (case, options, secret) in [
+        ("a file", format!("const key = open('./key.pem');{auth}"), "key.pem"),
+        ("a literal", format!("const key = KEY;{auth}"), "load.js"),
+        ("JSON", format!("const {{ key }} = JSON.parse(open('./tls.json'));{auth}"), "tls.json"),
+        ("parts", format!("const key = JSON.parse(open('./parts.json')).join('\\n');{auth}"), "parts.json"),
+        (
+            "what options do not have",
+            "const key = open('./key.pem'); export const options = { iterations: 1 };".to_owned(),
+            "key.pem",
+        ),
+    ] {
+        let folder = with_key("scripts/load.js", &options);
+        let key = folder.read("scripts/key.pem");
+        let content = key.lines().nth(1).unwrap();
+        let manifest = ["manifest", "scripts/load.js", "--name", "nightly"];
+        let printed = folder.plimsoll(&[&manifest[..], &IN_CLUSTER].concat());
+        printed.exits_with(0).stdout_contains(&[&format!("path: {secret}")]);
+        for absent in ["PRIVATE KEY", content] {
+            assert!(!printed.stdout.contains(absent), "{case}: {absent} is printed:\n{}", printed.stdout);
+        }
+        with_kubectl(&folder, "create) cat > made-$(ls | grep -c ^made-); echo an-identity;;\nversion) ;;");
+        let run = ["run", "scripts/load.js"];
+        reached(&folder, &[&run[..], &IN_CLUSTER, &["--detach"]].concat()).exits_with(0);
+        let others = folder.json("made-1");
+        for item in others["items"].as_array().unwrap() {
+            let is_secret = item["kind"] == "Secret";
+            assert!(is_secret || !item.to_string().contains(content), "{case}: {item}");
+            if is_secret {
+                let files = item["data"].as_object().unwrap();
+                assert!(files.keys().any(|name| name.ends_with(secret)), "{case}: {:?}", files.keys());
+            }
+        }
+    }
+}
+
 #[test]
 fn what_pods_cannot_do_is_refused_before_anything_is_made() {
     let folder = script_folder();

@@ -5,6 +5,7 @@ mod databases;
 mod http;
 mod http2;
 mod reflection;
+mod scripts;
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -40,6 +41,19 @@ fn run_within(mib: u64, plan: &str, texts: &[&str]) {
     for text in texts {
         assert!(report.contains(text) || page.contains(text), "no {text:?} in:\n{}\n{report}", ran.stderr);
     }
+}
+
+/// Runs a k6 script with so much memory beyond the command's own; its log must contain each of `texts`.
+#[track_caller]
+fn run_script_within(mib: u64, script: &str, texts: &[&str]) {
+    let folder = TestFolder::new("");
+    folder.write("script.js", script);
+    // The allocator reserves a gigabyte at once where it may, which the kernel counts as if it were used.
+    let limit = format!("export MIMALLOC_ARENA_EAGER_COMMIT=0; ulimit -d {}", (BASE_MIB + mib) * 1024);
+    let arguments = ["run", "script.js", "--quiet", "--k6-exit-codes", "--evidence", "run.plimsoll"];
+    let ran = folder.plimsoll_after(&limit, &arguments);
+    eprintln!("{texts:?}: at most {} MiB, bound {mib} + {BASE_MIB} MiB", ran.peak_mib);
+    ran.exits_with(0).stderr_contains(texts);
 }
 
 /// A load for as long as observers need to query a few times, on a target beside those that `targets` describes.

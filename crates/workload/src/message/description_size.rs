@@ -26,6 +26,11 @@ impl Default for DescriptionBudget {
 }
 
 impl DescriptionBudget {
+    /// What the files so far take decoded, as estimated from their fields.
+    pub(super) fn taken_bytes(&self) -> usize {
+        self.messages.taken_bytes()
+    }
+
     /// Reads a file of the description.
     ///
     /// # Errors

@@ -217,6 +217,11 @@ impl ReflectionSession {
         Ok(())
     }
 
+    /// What the files so far take decoded, as estimated from their fields.
+    pub fn decoded_bytes(&self) -> usize {
+        self.budget.taken_bytes()
+    }
+
     /// The description: an encoded `google.protobuf.FileDescriptorSet`.
     ///
     /// # Errors

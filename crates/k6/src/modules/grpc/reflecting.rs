@@ -3,12 +3,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use engine::HeldBytes;
 use evidence::GrpcCode;
 use workload::message::reflection::{PATHS, ReflectionSession};
 
 use super::{CODES, Request, wait_for};
 use crate::grpc::{
-    CALL_TIMEOUT, Description, GrpcCall, GrpcConnection, GrpcContent, GrpcReply, Reading, Tagging,
+    CALL_TIMEOUT, Description, GrpcCall, GrpcConnection, GrpcContent, GrpcReply, Reading, ReflectedSet,
+    Tagging,
 };
 use crate::js::{Scope, Thrown};
 use crate::vu::Vu;
@@ -30,7 +32,9 @@ pub(super) fn describe(
     for path in PATHS {
         match reflection.session(path)? {
             Described::As(set) => {
-                let described = Vu::of(scope).shared.script.grpc().set(set);
+                let (vu, script) = (Vu::of(scope), &Vu::of(scope).shared.script);
+                // What links descriptions may recurse as deep as they are nested.
+                let described = vu.on_thread_stack(|| script.grpc().reflected(&set, script.budget()));
                 return described.map_err(|error| scope.throw(&error.to_string()));
             }
             Described::NotAtAll(why) => refusal = why,
@@ -41,8 +45,7 @@ pub(super) fn describe(
 
 /// What a server makes of one version of reflection.
 enum Described {
-    /// An encoded descriptor set.
-    As(Vec<u8>),
+    As(ReflectedSet),
     /// It does not have it.
     NotAtAll(String),
 }
@@ -60,15 +63,19 @@ impl Reflection<'_, '_> {
         let scope = self.scope;
         let wrong = |why: String| scope.throw(&format!("can't list services: {why}"));
         let mut session = ReflectionSession::of_all();
+        let mut held = HeldBytes::of(Vu::of(scope).shared.script.budget());
         for _ in 0..MAX_ROUNDS {
             let requests = session.requests();
             if requests.is_empty() {
-                return session.finish().map(Described::As).map_err(|error| wrong(error.to_string()));
+                let decoded_bytes = session.decoded_bytes();
+                let set = session.finish().map_err(|error| wrong(error.to_string()))?;
+                return Ok(Described::As(ReflectedSet { set, decoded_bytes }));
             }
             let reply = self.round(path, &requests)?;
-            let received =
-                reply.raw.iter().take(requests.len()).try_for_each(|message| session.receive(message));
-            received.map_err(|error| wrong(error.to_string()))?;
+            for message in reply.raw.iter().take(requests.len()) {
+                held.grow(message.len()).map_err(|error| wrong(error.to_string()))?;
+                session.receive(message).map_err(|error| wrong(error.to_string()))?;
+            }
             let code = CODES[usize::from(reply.code.number())];
             let why = format!("rpc error: code = {code} desc = {}", reply.text);
             match reply.code {

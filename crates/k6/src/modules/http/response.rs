@@ -1,7 +1,10 @@
 //! Responses, as objects whose properties are made when they are read.
 
+use std::borrow::Cow;
 use std::rc::Rc;
+use std::str::Utf8Chunk;
 
+use engine::HeldBytes;
 use engine::tls_offer::TlsVersion;
 
 use crate::http::{BodyForm, HttpResponse, SetCookie, is_unknown_selector, select, shown_name, status_text};
@@ -77,7 +80,7 @@ fn body<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>, T
     Ok(match &response.body {
         None => scope.null(),
         Some(body) if request.form == BodyForm::Binary => scope.array_buffer(body),
-        Some(body) => scope.string_of(body),
+        Some(body) => scope.string(&MeanwhileMemory::of(scope).text(body)?),
     })
 }
 
@@ -185,23 +188,73 @@ fn json<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     let scope = call.scope();
     let response = this(call)?;
     let selector = call.argument(0);
-    let text = String::from_utf8_lossy(response.body.as_deref().unwrap_or_default());
+    let mut memory = MeanwhileMemory::of(scope);
+    let body = response.body.as_deref().unwrap_or_default();
+    let text = memory.text(body)?;
     if selector.is_nullish() {
+        memory.take(text.len())?;
         return scope.parse_json(&text, "response.json()");
     }
     if response.body.is_none() {
         return Err(scope.throw("the response has no body that could be read as JSON"));
     }
-    // As in k6, a selector finds nothing in what is no JSON.
-    let parsed: Option<serde_json::Value> = serde_json::from_str(&text).ok();
     let selector = selector.text()?.to_string();
     if is_unknown_selector(&selector) {
         let reason = "only names, numbers, # and #.name";
         return Err(scope.throw(&format!("the selector '{selector}' is not supported: {reason}")));
     }
-    match parsed.and_then(|parsed| select(&parsed, &selector)) {
-        Some(value) => scope.parse_json(&value.to_string(), "response.json()"),
+    // How deep the text is nested is noted, and texts with escapes are decoded.
+    memory.take(2 * text.len())?;
+    let mut refusal = None;
+    let selected = select(&text, &selector, &mut |by| {
+        refusal = memory.held.grow(by).err();
+        refusal.is_none()
+    });
+    if let Some(error) = refusal {
+        return Err(scope.throw(&format!("the response cannot be read as JSON: {error}")));
+    }
+    // As in k6, a selector finds nothing in what is no JSON.
+    match selected.ok().flatten() {
+        Some(value) => scope.parse_json(&value, "response.json()"),
         None => Ok(scope.undefined()),
+    }
+}
+
+/// What a body takes besides itself while something is made of it.
+struct MeanwhileMemory<'js> {
+    scope: Scope<'js>,
+    held: HeldBytes,
+}
+
+impl<'js> MeanwhileMemory<'js> {
+    fn of(scope: Scope<'js>) -> MeanwhileMemory<'js> {
+        MeanwhileMemory { scope, held: HeldBytes::of(Vu::of(scope).shared.script.budget()) }
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), Thrown> {
+        let taken = self.held.grow(bytes);
+        taken.map_err(|error| self.scope.throw(&format!("the body of a response cannot be read: {error}")))
+    }
+
+    /// These bytes as text: what is not UTF-8 becomes U+FFFD, which is longer.
+    fn text<'b>(&mut self, bytes: &'b [u8]) -> Result<Cow<'b, str>, Thrown> {
+        if let Ok(text) = str::from_utf8(bytes) {
+            return Ok(Cow::Borrowed(text));
+        }
+        let replaced = |chunk: Utf8Chunk<'_>| {
+            chunk.valid().len()
+                + if chunk.invalid().is_empty() { 0 } else { char::REPLACEMENT_CHARACTER.len_utf8() }
+        };
+        let length: usize = bytes.utf8_chunks().map(replaced).sum();
+        self.take(length)?;
+        let mut text = String::with_capacity(length);
+        for chunk in bytes.utf8_chunks() {
+            text.push_str(chunk.valid());
+            if !chunk.invalid().is_empty() {
+                text.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        Ok(Cow::Owned(text))
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) fn load(files: &[(&'static str, &'static str)]) -> (Result<Script, Sc
         files_under: None,
         import_cache: Some(PathBuf::from("/cache")),
         env: BTreeMap::new(),
+        withheld_env: Vec::new(),
         shared_arrays: BTreeMap::new(),
     };
     (Script::load(source, lines.sink()), lines.take())

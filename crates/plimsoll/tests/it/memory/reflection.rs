@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use prost::Message as _;
 use prost_types::{DescriptorProto, FileDescriptorProto, MethodDescriptorProto, ServiceDescriptorProto};
@@ -13,14 +15,21 @@ use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 use tonic_reflection::pb::v1::server_reflection_server::{ServerReflection, ServerReflectionServer};
 use tonic_reflection::pb::v1::{FileDescriptorResponse, ServerReflectionRequest, ServerReflectionResponse};
 
-use super::BASE_MIB;
+use super::{BASE_MIB, run_script_within};
 use crate::command::TestFolder;
 
-/// Answers every query with these files, again and again if it is `endless`.
+/// Answers every query with these files, so many times.
 #[derive(Clone)]
 struct Hostile {
-    files: Vec<Vec<u8>>,
+    files: Files,
     repeats: usize,
+}
+
+/// The files of one answer.
+type Files = Arc<dyn Fn() -> Vec<Vec<u8>> + Send + Sync>;
+
+fn same(files: Vec<Vec<u8>>) -> Files {
+    Arc::new(move || files.clone())
 }
 
 #[tonic::async_trait]
@@ -32,7 +41,7 @@ impl ServerReflection for Hostile {
         &self,
         request: Request<Streaming<ServerReflectionRequest>>,
     ) -> Result<Response<Self::ServerReflectionInfoStream>, Status> {
-        let files = FileDescriptorResponse { file_descriptor_proto: self.files.clone() };
+        let files = FileDescriptorResponse { file_descriptor_proto: (self.files)() };
         let one = ServerReflectionResponse {
             message_response: Some(MessageResponse::FileDescriptorResponse(files)),
             ..ServerReflectionResponse::default()
@@ -139,7 +148,7 @@ fn a_description_takes_no_more_than_stated() {
     // Each message is two bytes, and takes hundreds.
     let mut empty_messages = file(Vec::new()).encode_to_vec();
     empty_messages.extend_from_slice(&b"\x22\0".repeat(3 << 20));
-    check(Hostile { files: vec![empty_messages], repeats: 1 }, &["target `peer`", "more than"]);
+    check(Hostile { files: same(vec![empty_messages]), repeats: 1 }, &["target `peer`", "more than"]);
 
     // Every message's full name repeats the names of those around it.
     let mut nested =
@@ -148,22 +157,44 @@ fn a_description_takes_no_more_than_stated() {
         nested = DescriptorProto { nested_type: vec![nested], ..named(&"N".repeat(60_000)) };
     }
     check(
-        Hostile { files: vec![file(vec![nested]).encode_to_vec()], repeats: 1 },
+        Hostile { files: same(vec![file(vec![nested]).encode_to_vec()]), repeats: 1 },
         &["target `peer`", "more than"],
     );
 
     let many = file((0..20_000).map(|n| named(&format!("A{n}"))).collect()).encode_to_vec();
-    check(Hostile { files: vec![many; 100], repeats: 1 }, &["target `peer`"]);
+    check(Hostile { files: same(vec![many; 100]), repeats: 1 }, &["target `peer`"]);
 
     let small = file(Vec::new()).encode_to_vec();
-    check(Hostile { files: vec![small], repeats: 1_000_000 }, &["target `peer`"]);
+    check(Hostile { files: same(vec![small]), repeats: 1_000_000 }, &["target `peer`"]);
 
     let mut deep = named("A");
     for _ in 0..120 {
         deep = DescriptorProto { nested_type: vec![deep], ..named("A") };
     }
     check(
-        Hostile { files: vec![file(vec![deep]).encode_to_vec()], repeats: 1 },
+        Hostile { files: same(vec![file(vec![deep]).encode_to_vec()]), repeats: 1 },
         &["target `peer`", "nested"],
     );
+}
+
+#[test]
+fn a_script_holds_the_last_description_of_each_client_only() {
+    let count = AtomicUsize::new(0);
+    let files = move || {
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        vec![file((0..5_000).map(|n| named(&format!("A{number}_{n}"))).collect()).encode_to_vec()]
+    };
+    let (address, _runtime) = serve(Hostile { files: Arc::new(files), repeats: 1 });
+    let script = format!(
+        "import grpc from 'k6/net/grpc';
+        export const options = {{ vus: 1, iterations: 100, duration: '110s' }};
+        const client = new grpc.Client();
+        let count = 0;
+        export default function () {{
+            count += client.connect('{address}', {{ plaintext: true, reflect: true }}) ? 1 : 0;
+            client.close();
+            if (count === 100) console.log('connected', count);
+        }}"
+    );
+    run_script_within(256, &script, &["connected 100"]);
 }
