@@ -319,8 +319,12 @@ impl Network {
         until: ReadUntil,
         operations: &mut Operations,
     ) -> Result<(), Exhausted> {
+        let serial = self.connection(index).serial;
         for _ in 0..READS_A_TURN {
-            let Some(connection) = self.connections.get_mut(index.0) else { return Ok(()) };
+            // Another one may have taken its place.
+            let connection =
+                self.connections.get_mut(index.0).filter(|connection| connection.serial == serial);
+            let Some(connection) = connection else { return Ok(()) };
             let state = connection.state;
             let (ended, heads) = (&mut self.ended, &mut self.heads);
             let mut sink = ResponseSink { operations, ended, heads, at: self.woke };

@@ -38,6 +38,7 @@ use crate::body_budget::BodyBudget;
 use crate::index::{EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
 pub(crate) use call::CallProgram;
 use directory::Endpoint;
+use directory::MAX_ORIGINS;
 pub use directory::UnusableOrigin;
 pub(crate) use directory::{Directory, MetNames, OTHERS, OriginName};
 pub use error::CompileError;
@@ -254,6 +255,13 @@ impl Program {
     pub fn cut_bodies(&self) -> Option<(u64, String)> {
         let refusals = self.body_budget.refusals();
         (refusals > 0).then(|| (refusals, self.body_budget.explain()))
+    }
+
+    /// How many requests were not sent because iterations met too many origins, and why; none where that did not happen.
+    pub fn unsent_for_origins(&self) -> Option<(u64, String)> {
+        let count = self.directory.refused_origins();
+        let why = || format!("a run sends to {MAX_ORIGINS} servers at most, beside those of its plan");
+        (count > 0).then(|| (count, why()))
     }
 
     /// How many names of endpoints were folded into others while running, because there are too many for a row each.

@@ -129,21 +129,23 @@ impl Recording {
         &self.observed
     }
 
-    /// Records how many names of endpoints were folded, how addresses of targets changed, and that checks failed for lack of memory:
-    /// nothing else shows that
-    /// the generator was the reason.
+    /// Records how many names of endpoints were folded, how addresses of targets changed, and that checks failed for lack of memory
+    /// or requests were not sent: nothing else shows that the generator was the reason.
     pub(crate) fn note_limits(&mut self, program: &Program, folded_endpoints: u64) {
         self.folded_endpoints = folded_endpoints;
         report_address_changes(program, &self.observed);
-        let Some((count, why)) = program.cut_bodies() else { return };
-        let notice = Notice {
-            at: self.clock.now(),
-            observer: "generator".to_owned(),
-            instance: None,
-            kind: NoticeKind::Unreadable,
-            text: format!("{count} bodies or extracted values were cut, and checks of them failed: {why}"),
-        };
-        self.note(notice);
+        let cut = program.cut_bodies().map(|(count, why)| {
+            format!("{count} bodies or extracted values were cut, and checks of them failed: {why}")
+        });
+        let unsent = program.unsent_for_origins().map(|(count, why)| {
+            format!(
+                "{count} requests were not sent, and are in no number: {why}, which is a limit of plimsoll's"
+            )
+        });
+        for text in cut.into_iter().chain(unsent) {
+            let (at, observer) = (self.clock.now(), "generator".to_owned());
+            self.note(Notice { at, observer, instance: None, kind: NoticeKind::Unreadable, text });
+        }
     }
 
     /// Record when a run was stopped before its planned end, and why: `interrupted` where nothing here asked for it.

@@ -11,6 +11,9 @@ use super::{ConnectionLoss, ConnectionState, Exhausted, Network, OpenedConnectio
 use crate::index::{ConnectionIndex, OperationIndex, PoolIndex};
 use crate::operation::{OperationPlace, Operations};
 
+/// One in so many of the connections without a request is closed where no file descriptor is left.
+const EVICTED_SHARE: usize = 8;
+
 impl Network {
     /// Begin to open a connection, for this request or for any that waits. False when that has failed at once.
     pub(super) fn connect(
@@ -34,7 +37,13 @@ impl Network {
         let mut connection = match Connection::open(target, registration, now) {
             Ok(connection) => connection,
             Err(error) => {
-                check_exhausted(&error)?;
+                if let Err(exhausted) = check_exhausted(&error) {
+                    return if exhausted == Exhausted::Descriptors && self.close_idle() {
+                        self.connect(pool, first, operations)
+                    } else {
+                        Err(exhausted)
+                    };
+                }
                 if is_port_shortage(&error) {
                     if let Some(operation) = first {
                         self.enqueue(pool, operation, operations);
@@ -64,6 +73,21 @@ impl Network {
         }
         vacant.insert(connection);
         Ok(true)
+    }
+
+    /// Close some of the connections that no request is on, those that were opened first. False where there is none.
+    #[cold]
+    fn close_idle(&mut self) -> bool {
+        let is_idle = |one: &Connection| {
+            one.state == ConnectionState::Open && one.queued.is_none() && one.wire.open_requests() == 0
+        };
+        let idle = self.connections.iter().filter(|(_, one)| is_idle(one));
+        let mut idle: Vec<(u32, usize)> = idle.map(|(index, one)| (one.serial, index)).collect();
+        idle.sort_unstable();
+        for (_, index) in idle.iter().take(idle.len().div_ceil(EVICTED_SHARE)) {
+            self.close(ConnectionIndex(*index));
+        }
+        !idle.is_empty()
     }
 
     /// The socket is connected, and a handshake, a tunnel or the protocol itself was begun on it.

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use evidence::Name;
@@ -22,7 +23,7 @@ use crate::index::{CheckNameIndex, EndpointIndex, OriginIndex, ScenarioIndex};
 /// The most endpoints with a name of their own, unless the plan itself has more.
 const MAX_NAMES: usize = 256;
 /// The most origins that are met while running.
-const MAX_ORIGINS: usize = 256;
+pub(super) const MAX_ORIGINS: usize = 4_096;
 /// The name of the endpoints that all further names of a scenario are counted for.
 pub(crate) const OTHERS: &str = "all other names";
 /// How many folded names are counted at most.
@@ -47,7 +48,7 @@ pub enum UnusableOrigin {
     /// Its TLS cannot be used.
     #[error("{0}")]
     Tls(String),
-    /// There are too many.
+    /// There are too many, which is a limit of the generator.
     #[error("more than {MAX_ORIGINS} servers (scheme, host and port) in one run; `{0}` is not one of them")]
     TooMany(String),
 }
@@ -60,6 +61,8 @@ pub(crate) struct Directory {
     /// The names of checks of iterations.
     checks: Table<Name>,
     growth: Mutex<Growth>,
+    /// How often an origin was not added because there are too many.
+    refused_origins: AtomicU64,
     targets: BTreeMap<String, Target>,
     /// The TLS configurations of targets that use TLS, by their names.
     tls: BTreeMap<String, Arc<ClientConfig>>,
@@ -115,6 +118,7 @@ impl Directory {
             endpoints: Table::filled(endpoints, most_endpoints),
             checks: Table::filled(Vec::new(), MAX_NAMES + 1),
             growth: Mutex::new(growth),
+            refused_origins: AtomicU64::new(0),
             targets: workload.targets.clone(),
             tls,
             default_tls: OnceLock::new(),
@@ -219,6 +223,7 @@ impl Directory {
             return Ok(known);
         }
         if !self.origins.has_space_at(growth.origins) {
+            self.refused_origins.fetch_add(1, Ordering::Relaxed);
             return Err(UnusableOrigin::TooMany(origin.target));
         }
         self.origins.set(growth.origins, origin);
@@ -237,6 +242,11 @@ impl Directory {
 
     pub(crate) fn origin(&self, index: OriginIndex) -> &Origin {
         self.origins.get(index.0)
+    }
+
+    /// How many requests were not sent because there are too many origins.
+    pub(super) fn refused_origins(&self) -> u64 {
+        self.refused_origins.load(Ordering::Relaxed)
     }
 
     pub(crate) fn endpoint(&self, index: EndpointIndex) -> &Endpoint {
@@ -533,9 +543,10 @@ mod tests {
         assert_eq!(origin("http://127.0.0.1:80/"), Ok(first));
         assert_ne!(origin("https://127.0.0.1:80"), Ok(first));
         assert!(matches!(origin("ftp://127.0.0.1"), Err(UnusableOrigin::Malformed(_))));
-        let too_many = (1..400).find_map(|port| origin(&format!("http://127.0.0.1:{}", 1_000 + port)).err());
+        let too_many =
+            (1..5_000).find_map(|port| origin(&format!("http://127.0.0.1:{}", 1_000 + port)).err());
         let too_many = too_many.unwrap().to_string();
-        assert!(too_many.contains("more than 256 servers"), "{too_many}");
-        assert_eq!(directory.origins.iter().count(), MAX_ORIGINS);
+        assert!(too_many.contains("more than 4096 servers"), "{too_many}");
+        assert_eq!((directory.origins.iter().count(), directory.refused_origins()), (MAX_ORIGINS, 1));
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use engine::exchange::{CompletedTimes, OperationName};
 use engine::iteration::{Context, Verdict};
+use engine::program::UnusableOrigin;
 use evidence::{Instant, Outcome};
 
 use super::{Completion, rejected};
@@ -99,8 +100,10 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
         Operation::Timer(_) => return,
     };
     let url = &operation.request.url;
+    let mut is_our_limit = false;
     let usable = operation.request.refusal().map_or(Ok(()), Err).and_then(|()| {
         let origin = url.origin_by(|origin| context.origin(origin));
+        is_our_limit = matches!(origin, Err(UnusableOrigin::TooMany(_)));
         origin.map_err(|error| Failure::new(1000, error.to_string()))
     });
     match usable {
@@ -116,7 +119,10 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
         Err(failure) => {
             let response = Rc::new(operation.refused(failure));
             let hop = Hop { request: &operation.request, response: Some(&response), status: 0 };
-            sample(vu, &hop, &CompletedTimes::default());
+            // What the generator does not send is no failure of the target.
+            if !is_our_limit {
+                sample(vu, &hop, &CompletedTimes::default());
+            }
             operations.end(name, Ended::Http(response));
         }
     }

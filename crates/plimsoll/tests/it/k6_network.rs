@@ -254,3 +254,19 @@ fn a_script_with_more_virtual_users_than_files_can_be_opened_is_refused() {
     let ran = folder.plimsoll_after("ulimit -n 100", &["run", "script.js", "--quiet"]);
     ran.exits_with(2).stderr_contains(&["200 connections", "264 open files"]);
 }
+
+#[test]
+fn requests_past_the_limit_on_servers_are_the_generators_and_no_failures_of_the_target() {
+    let target = web();
+    let options = json!({ "vus": 1, "iterations": 1, "noConnectionReuse": true,
+        "hosts": { "*.shops.test": target.addr().to_string() } });
+    let body =
+        "for (let n = 0; n < 4100; n++) { http.get(`http://h${n}.shops.test/`, { tags: { name: 'all' } }); }";
+    let (folder, ran) = run(body, &options, "");
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let summary: serde_json::Value = serde_json::from_str(&folder.read("summary.json")).unwrap();
+    assert_eq!((&summary["metrics"]["http_reqs"]["count"], target.requests()), (&json!(4096), 4096));
+    assert_eq!(summary["metrics"]["http_req_failed"]["passes"], 0);
+    let report = folder.plimsoll(&["report", "run.plimsoll"]).stdout;
+    assert!(report.contains("4 requests were not sent") && report.contains("4096 servers"), "{report}");
+}
