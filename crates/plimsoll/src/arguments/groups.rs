@@ -11,8 +11,11 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Tools", &["worker", "manifest", "fetch", "selftest", "completions", "man", "help"]),
 ];
 
-/// Blanks between the longest verb and its description.
+/// Blanks before a verb, and between the longest one and its description.
+const MARGIN: usize = 2;
 const GAP: usize = 2;
+/// The columns of a line.
+const WIDTH: usize = 80;
 
 /// The command line, whose help lists its verbs in groups.
 pub(super) fn grouped(command: Command) -> Command {
@@ -31,13 +34,28 @@ fn listed(command: &Command) -> String {
             Some(found) => found.get_about().map(ToString::to_string).unwrap_or_default(),
             None => "Print the help of a verb, or of a topic: `plan`, `objectives`, `script`".to_owned(),
         };
-        Some(format!("  {verb:<width$}{about}\n", width = widest + GAP))
+        let indent = MARGIN + widest + GAP;
+        let lines = wrapped(&about, WIDTH - indent).join(&format!("\n{:indent$}", ""));
+        Some(format!("{:MARGIN$}{verb:<width$}{lines}\n", "", width = widest + GAP))
     };
     let group = |(heading, verbs): &(&str, &[&str])| {
         let lines: String = verbs.iter().filter_map(line).collect();
         if lines.is_empty() { lines } else { format!("{heading}:\n{lines}\n") }
     };
     GROUPS.iter().map(group).collect()
+}
+
+/// A text in lines of at most so many columns.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut().filter(|line| line.is_empty() || line.len() + 1 + word.len() <= columns) {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

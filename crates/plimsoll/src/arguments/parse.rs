@@ -1,5 +1,6 @@
 //! Reads the command line. What clap says about it quotes arguments: in their visible form, and without secrets.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -101,8 +102,6 @@ fn meant_elsewhere(pair: &[OsString]) -> Option<String> {
 pub(super) const SCRIPT_VERB: &str = "run-script";
 /// The verb that `manifest` is with a script.
 pub(super) const SCRIPT_MANIFEST_VERB: &str = "manifest-script";
-/// The verb of what runs inside pods.
-const POD_VERB: &str = "pod";
 /// What the names of scripts end with.
 const SCRIPT_ENDINGS: [&str; 5] = ["js", "mjs", "cjs", "tar", "ts"];
 /// The exit code of k6 for flags that cannot be read.
@@ -171,16 +170,17 @@ fn is_script_verb(arguments: &[OsString]) -> bool {
     arguments.get(1).is_some_and(|verb| verb == SCRIPT_VERB)
 }
 
-/// The error about a verb, without suggestions of verbs that are not typed.
+/// The error about a verb, with suggestions of verbs as they are typed.
 fn of_typed_verbs(mut error: clap::Error) -> clap::Error {
     if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {
-        let is_typed =
-            |name: &&String| ![SCRIPT_VERB, SCRIPT_MANIFEST_VERB, POD_VERB].contains(&name.as_str());
-        let typed: Vec<String> = names.iter().filter(is_typed).cloned().collect();
-        match typed.is_empty() {
-            true => drop(error.remove(ContextKind::SuggestedSubcommand)),
-            false => drop(error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(typed))),
-        }
+        let typed = |name: &String| match name.as_str() {
+            SCRIPT_VERB => "run".to_owned(),
+            SCRIPT_MANIFEST_VERB => "manifest".to_owned(),
+            name => name.to_owned(),
+        };
+        let typed: BTreeSet<String> = names.iter().map(typed).collect();
+        let typed = ContextValue::Strings(typed.into_iter().collect());
+        error.insert(ContextKind::SuggestedSubcommand, typed);
     }
     error
 }

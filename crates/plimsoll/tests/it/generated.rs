@@ -74,6 +74,7 @@ fn every_verb_has_a_manual_page_that_names_its_options() {
     names.sort();
     let verbs = folder.plimsoll(&["--help"]).stdout;
     let verbs = verbs.split_once("\nTest:\n").unwrap().1.split_once("\nOptions:\n").unwrap().0;
+    // Lines that continue a description are indented further.
     let verbs = verbs.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let verbs = verbs.map(|line| line.split_whitespace().next().unwrap()).filter(|verb| *verb != "help");
     let mut expect: Vec<String> = verbs.map(|verb| format!("plimsoll-{verb}.1")).collect();
