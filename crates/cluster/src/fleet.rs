@@ -60,7 +60,7 @@ pub struct Coordinator {
 pub struct Job {
     /// What is run, in a form that only the command knows.
     pub job: serde_json::Value,
-    /// How many loops each worker has.
+    /// How many loops a worker of weight 1 has.
     pub loops: u16,
     /// The files that belong to it, with their content.
     pub files: Vec<(HandedFile, Arc<[u8]>)>,
@@ -70,11 +70,29 @@ pub struct Job {
     pub setup_variables: Vec<Arc<[u8]>>,
 }
 
+/// Where a worker is, and how much of the load it offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerAddress {
+    /// Its host and port.
+    pub address: String,
+    /// It has so many times the loops of one of weight 1, and so offers that many times its load.
+    pub weight: u16,
+}
+
+impl WorkerAddress {
+    /// A worker that offers as much as most.
+    pub fn of(address: impl Into<String>) -> WorkerAddress {
+        WorkerAddress { address: address.into(), weight: 1 }
+    }
+}
+
 /// What is known of a worker before the load.
 #[derive(Debug, Clone)]
 pub struct WorkerFacts {
     /// Its address.
     pub address: String,
+    /// How many loops it has; none before it is ready.
+    pub loops: u16,
     /// Its machine and process, as evidence names them; the coordinator is process 0 of machine 0.
     pub place: Instance,
     /// Which process it is.
@@ -101,7 +119,6 @@ pub struct FleetEnd {
 pub struct Fleet {
     members: Vec<Member>,
     limits: Limits,
-    loops: u16,
 }
 
 /// One worker.
@@ -109,6 +126,7 @@ pub struct Fleet {
 struct Member {
     link: Link,
     facts: WorkerFacts,
+    weight: u16,
 }
 
 impl Fleet {
@@ -117,13 +135,13 @@ impl Fleet {
     /// # Errors
     /// [`ClusterError::Worker`] for the first that cannot be used.
     pub fn gather(
-        addresses: &[String],
+        addresses: &[WorkerAddress],
         secret: &Secret,
         own: &Coordinator,
         limits: Limits,
     ) -> Result<Fleet, ClusterError> {
-        let connect = |address: &str| greet(address, secret, &own.version, limits.connect);
-        let mut members = each(addresses.to_vec(), String::clone, |address| connect(&address))?;
+        let connect = |worker: WorkerAddress| greet(&worker, secret, &own.version, limits.connect);
+        let mut members = each(addresses.to_vec(), |worker| worker.address.clone(), connect)?;
         let mut machines = vec![own.boot.clone()];
         for (index, member) in members.iter_mut().enumerate() {
             let boot = &member.facts.identity.boot;
@@ -135,12 +153,18 @@ impl Fleet {
             member.facts.place =
                 Instance { machine: narrow(machine), process: narrow(index + 1), loop_index: 0 };
         }
-        Ok(Fleet { members, limits, loops: 0 })
+        Ok(Fleet { members, limits })
     }
 
-    /// How many workers there are.
-    pub fn workers(&self) -> usize {
-        self.members.len()
+    /// The weights of all workers together.
+    pub fn weight(&self) -> usize {
+        self.members.iter().map(|member| usize::from(member.weight)).sum()
+    }
+
+    /// Which loops of the run each worker has.
+    fn groups(&self) -> Vec<LoopGroup> {
+        let own = |member: &Member| (member.facts.loops, member.facts.place);
+        LoopGroup::several(&self.members.iter().map(own).collect::<Vec<_>>())
     }
 
     /// Hand the run over and wait until every worker could begin; then measure their clocks. `setup_ticks` is what the run's
@@ -149,20 +173,16 @@ impl Fleet {
     /// # Errors
     /// [`ClusterError::Worker`] for the first that cannot be used.
     pub fn make_ready(&mut self, job: &Job, setup_ticks: &[Tick]) -> Result<(), ClusterError> {
-        self.loops = job.loops;
-        let (workers, limit) = (self.members.len() as u32, self.limits.ready);
-        let ready = |(index, member): (usize, &mut Member)| {
-            let group = LoopGroup {
-                index: index as u32,
-                groups: workers,
-                loops: job.loops,
-                place: member.facts.place,
-            };
+        for member in &mut self.members {
+            member.facts.loops = job.loops.saturating_mul(member.weight);
+        }
+        let (groups, limit) = (self.groups(), self.limits.ready);
+        let ready = |(group, member): (LoopGroup, &mut Member)| {
             // The setup is counted once, by the loop that would count it in a run of one process.
-            let ticks = if index == 0 { setup_ticks } else { &[] };
+            let ticks = if group.index == 0 { setup_ticks } else { &[] };
             member.make_ready(job, group, ticks, limit)
         };
-        let members = self.members.iter_mut().enumerate().collect();
+        let members = groups.into_iter().zip(&mut self.members).collect();
         each(members, |(_, member)| member.facts.address.clone(), ready).map(drop)
     }
 
@@ -188,11 +208,10 @@ impl Fleet {
         let others = Others::of(self.members.len());
         let names = Arc::new(MergedNames::of(options.program.clone()));
         let mut outlets = outlets.into_iter();
-        let (loops, silence) = (self.loops, self.limits.silence);
+        let (groups, silence) = (self.groups(), self.limits.silence);
         let mut pumps = Vec::new();
-        for (index, member) in self.members.into_iter().enumerate() {
-            let group = LoopGroup { index: index as u32, groups: workers, loops, place: member.facts.place };
-            let outlets: Vec<TickSender> = outlets.by_ref().take(usize::from(loops)).collect();
+        for (group, member) in groups.into_iter().zip(self.members) {
+            let outlets: Vec<TickSender> = outlets.by_ref().take(usize::from(group.loops)).collect();
             let taker = Taker { outlets, observed: observed.clone(), names: names.clone() };
             pumps.push(Pump::new(member, group, taker));
         }
@@ -251,9 +270,14 @@ fn each<T: Send, R: Send>(
 }
 
 /// Connect to a worker, prove to be its coordinator, and have it proved.
-fn greet(address: &str, secret: &Secret, version: &str, limit: Duration) -> Result<Member, ClusterError> {
+fn greet(
+    worker: &WorkerAddress,
+    secret: &Secret,
+    version: &str,
+    limit: Duration,
+) -> Result<Member, ClusterError> {
     let until = within(limit);
-    let mut link = Link::connect(address, secret, limit)?;
+    let mut link = Link::connect(&worker.address, secret, limit)?;
     let own = Hello { protocol: PROTOCOL, version: version.to_owned(), nonce: nonce()? };
     link.say(&ToWorker::Hello(own.clone()))?;
     let ToCoordinator::Hello(theirs, proof) = link.hear(until)? else {
@@ -276,14 +300,15 @@ fn greet(address: &str, secret: &Secret, version: &str, limit: Duration) -> Resu
         return Err(ClusterError::malformed("its identity was expected"));
     };
     let facts = WorkerFacts {
-        address: address.to_owned(),
+        address: worker.address.clone(),
+        loops: 0,
         place: Instance::default(),
         identity,
         version: theirs.version,
         workload_digest: String::new(),
         clock: OffsetEstimate { offset_ns: 0, error_ns: u64::MAX },
     };
-    Ok(Member { link, facts })
+    Ok(Member { link, facts, weight: worker.weight })
 }
 
 impl Member {
@@ -297,8 +322,9 @@ impl Member {
         let until = within(limit);
         let assignment = Assignment {
             worker: group.index,
-            workers: group.groups,
             loops: group.loops,
+            first_loop: group.first_loop,
+            all_loops: group.all_loops,
             place: group.place,
             job: job.job.clone(),
             files: job.files.iter().map(|(file, _)| file.clone()).collect(),

@@ -75,10 +75,12 @@ pub struct WorkerIdentity {
 pub struct Assignment {
     /// Its position among the workers, from 0.
     pub worker: u32,
-    /// How many workers there are.
-    pub workers: u32,
-    /// How many loops each has.
+    /// How many loops it has.
     pub loops: u16,
+    /// How many loops those before it have.
+    pub first_loop: u32,
+    /// How many loops all workers have.
+    pub all_loops: u32,
     /// Its machine and process, as evidence names them.
     pub place: Instance,
     /// What is run, in a form that only the command knows.
@@ -90,7 +92,13 @@ pub struct Assignment {
 impl Assignment {
     /// Which loops of the run are the worker's.
     pub fn group(&self) -> LoopGroup {
-        LoopGroup { index: self.worker, groups: self.workers, loops: self.loops, place: self.place }
+        LoopGroup {
+            index: self.worker,
+            loops: self.loops,
+            first_loop: self.first_loop,
+            all_loops: self.all_loops,
+            place: self.place,
+        }
     }
 }
 

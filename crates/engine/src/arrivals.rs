@@ -8,6 +8,7 @@ use workload::timetable::{ArrivalSpacing, Timetable};
 
 use crate::index::{ScenarioIndex, VuSlotIndex};
 use crate::program::{ONCE, Program};
+use crate::shared_iterations::SharedIterations;
 use crate::vu_slots::{BegunIterations, ScenarioShare, ScheduledArrival, VuSlots};
 
 /// The arrivals of one scenario that this loop starts.
@@ -51,7 +52,7 @@ impl ArrivalSource {
 
     /// The open scenarios of a load, with the arrivals that belong to this segment.
     pub(crate) fn open_in(program: &Program, segment: Segment) -> Vec<(ScenarioIndex, ArrivalSource)> {
-        let share = ScenarioShare { segment, begun: BegunIterations::of(Segment::WHOLE) };
+        let share = ScenarioShare { segment, begun: BegunIterations::of(SharedIterations::WHOLE) };
         let is_open = |index: &ScenarioIndex| program.scenario(*index).executor.is_open();
         let source = |index| (index, ArrivalSource::new(program, index, &share));
         program.shape.load().filter(is_open).map(source).collect()

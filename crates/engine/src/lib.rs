@@ -29,6 +29,7 @@ mod network;
 mod operation;
 pub mod program;
 mod script_cpu;
+mod shared_iterations;
 mod steps;
 mod teardown;
 pub mod tls_offer;

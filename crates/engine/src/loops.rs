@@ -12,6 +12,7 @@ use workload::schedule::Segment;
 
 use crate::event_loop::{EventLoop, LoopLinks, LoopLoad, LoopShare, LoopTotals, Shared, early_users};
 use crate::iteration::Behaviour;
+use crate::shared_iterations::SharedIterations;
 use crate::vu_slots::BegunIterations;
 use crate::{Control, EngineError, Program, RunOptions, Totals};
 
@@ -20,10 +21,12 @@ use crate::{Control, EngineError, Program, RunOptions, Totals};
 pub struct LoopGroup {
     /// The group's position among the groups of the run, from 0.
     pub index: u32,
-    /// How many groups there are; all have equally many loops.
-    pub groups: u32,
-    /// How many loops are in each.
+    /// How many loops are in it.
     pub loops: u16,
+    /// How many loops are in the groups before it.
+    pub first_loop: u32,
+    /// How many loops are in all groups.
+    pub all_loops: u32,
     /// The machine and process by which evidence names this one.
     pub place: Instance,
 }
@@ -31,16 +34,24 @@ pub struct LoopGroup {
 impl LoopGroup {
     /// All loops of a run of one process.
     pub fn whole(loops: u16) -> LoopGroup {
-        LoopGroup { index: 0, groups: 1, loops, place: Instance::default() }
+        LoopGroup { index: 0, loops, first_loop: 0, all_loops: loops.into(), place: Instance::default() }
+    }
+
+    /// Groups of so many loops, with the places by which evidence names them.
+    pub fn several(groups: &[(u16, Instance)]) -> Vec<LoopGroup> {
+        let all_loops = groups.iter().map(|(loops, _)| u32::from(*loops)).sum();
+        let mut first_loop = 0;
+        let group = |(index, (loops, place)): (u32, &(u16, Instance))| {
+            let group = LoopGroup { index, loops: *loops, first_loop, all_loops, place: *place };
+            first_loop += u32::from(*loops);
+            group
+        };
+        (0..).zip(groups).map(group).collect()
     }
 
     /// The share of the load that a loop of the group has, by its number in the group.
     pub fn segment(&self, loop_index: u16) -> Segment {
-        let loops = u32::from(self.loops);
-        Segment {
-            index: self.index.saturating_mul(loops) + u32::from(loop_index),
-            count: self.groups.saturating_mul(loops),
-        }
+        Segment { index: self.first_loop + u32::from(loop_index), count: self.all_loops }
     }
 
     /// How evidence names a loop of the group.
@@ -48,13 +59,12 @@ impl LoopGroup {
         Instance { loop_index, ..self.place }
     }
 
-    /// Which of the iterations that all virtual users share this group makes, where there are so many users: a group
-    /// without any makes none.
-    pub(crate) fn of_shared(&self, users: u32) -> Segment {
-        let with_users = users.div_ceil(u32::from(self.loops).max(1)).min(self.groups);
-        Segment { index: self.index, count: self.groups }
-            .among_first(with_users)
-            .unwrap_or(Segment { index: self.index, count: self.index.saturating_add(1) })
+    /// Which of the iterations that all virtual users share this group makes, where there are so many users: those of its loops
+    /// that have any.
+    pub(crate) fn of_shared(&self, users: u32) -> SharedIterations {
+        let count = self.all_loops.min(users);
+        let end = (self.first_loop + u32::from(self.loops)).min(count);
+        SharedIterations::of(self.first_loop..end, count)
     }
 }
 
@@ -194,28 +204,35 @@ mod tests {
 
     use super::*;
 
-    fn groups(count: u32, loops: u16) -> impl Iterator<Item = LoopGroup> {
-        let place = |index| Instance { machine: 0, process: index as u16, loop_index: 0 };
-        (0..count).map(move |index| LoopGroup { index, groups: count, loops, place: place(index) })
+    /// Processes with so many loops each.
+    fn groups(loops: &[u16]) -> Vec<LoopGroup> {
+        let place = |index| Instance { machine: 0, process: index, loop_index: 0 };
+        LoopGroup::several(&(0..).zip(loops).map(|(index, loops)| (*loops, place(index))).collect::<Vec<_>>())
     }
 
-    fn segments(count: u32, loops: u16) -> Vec<Segment> {
-        groups(count, loops).flat_map(|group| (0..loops).map(move |index| group.segment(index))).collect()
+    fn segments(loops: &[u16]) -> Vec<Segment> {
+        let of_group = |group: LoopGroup| (0..group.loops).map(move |index| group.segment(index));
+        groups(loops).into_iter().flat_map(of_group).collect()
+    }
+
+    /// The loops of each of several processes.
+    fn uneven(processes: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u16>> {
+        prop::collection::vec(1_u16..9, processes)
     }
 
     proptest! {
         /// Whichever process a loop is in, it has the share of the loop with its number in one process.
         #[test]
-        fn loops_of_several_processes_are_those_of_one(count in 1_u32..200, loops in 1_u16..9) {
-            let whole = LoopGroup::whole(u16::try_from(count).unwrap() * loops);
+        fn loops_of_several_processes_are_those_of_one(loops in uneven(1..200)) {
+            let whole = LoopGroup::whole(loops.iter().sum());
             let of_one: Vec<Segment> = (0..whole.loops).map(|index| whole.segment(index)).collect();
-            prop_assert_eq!(segments(count, loops), of_one);
+            prop_assert_eq!(segments(&loops), of_one);
         }
 
         /// The same numbers are due at the same instants, each once, in any number of processes and loops.
         #[test]
         fn open_arrivals_are_due_at_the_same_instants_however_they_are_divided(
-            (count, loops) in (1_u32..7, 1_u16..5),
+            loops in uneven(1..7),
             (from, to, over_ms) in (0.0_f64..80.0, 0.0_f64..80.0, 1_u64..3_000),
             seed in any::<u64>(),
             is_random in any::<bool>(),
@@ -227,26 +244,25 @@ mod tests {
             let spacing = ArrivalSpacing { arrivals, seed, scenario: 1_usize.into() };
             let due = |segment| Timetable::along(schedule.clone(), spacing, segment).collect::<Vec<_>>();
             let whole = due(Segment::WHOLE);
-            let mut divided: Vec<_> = segments(count, loops).into_iter().flat_map(due).collect();
+            let mut divided: Vec<_> = segments(&loops).into_iter().flat_map(due).collect();
             divided.sort_unstable();
             prop_assert_eq!(divided, whole);
         }
 
         /// Iterations that all virtual users share are made once each, by processes that have virtual users.
         #[test]
-        fn shared_iterations_are_divided_over_the_processes_with_virtual_users(
-            (count, loops) in (1_u32..12, 1_u16..5),
+        fn shared_iterations_are_divided_over_the_loops_with_virtual_users(
+            loops in uneven(1..12),
             (users, iterations) in (1_u32..40, 0_u64..200),
         ) {
             let mut made = BTreeSet::new();
-            for group in groups(count, loops) {
+            for group in groups(&loops) {
                 let own = group.of_shared(users);
-                let has_users = (0..loops).any(|index| group.segment(index).share(users.into()) > 0);
+                let with_users = (0..group.loops).filter(|index| group.segment(*index).share(users.into()) > 0).count();
                 let share = own.share(iterations);
-                if !has_users {
-                    prop_assert!(own.nth(0) >= u64::from(group.index));
-                    continue;
-                }
+                // Of each loop with users as many as of any other, or one more.
+                let least = iterations / u64::from(users.min(group.all_loops)) * with_users as u64;
+                prop_assert!((least..=least + with_users as u64).contains(&share), "{share}");
                 for number in (0..share).map(|number| own.nth(number)) {
                     prop_assert!(number < iterations && made.insert(number), "{number}");
                 }

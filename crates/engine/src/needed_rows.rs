@@ -52,11 +52,14 @@ impl LoopGroup {
     /// Look at the number of each arrival of a scenario that these loops may make, of so many in all.
     fn each_number(&self, scenario: &Scenario, arrivals: u64, mut look: impl FnMut(u64)) {
         let of_loops = || (0..self.loops).map(|index| self.segment(index));
-        let mut of_segment = |segment: Segment| {
+        let of_segment = |segment: Segment| {
             (0..).map(|k| segment.nth(k)).take_while(|number| *number < arrivals).for_each(&mut look);
         };
         match &scenario.executor {
-            Executor::SharedIterations { .. } => of_segment(self.of_shared(scenario.max_vus)),
+            Executor::SharedIterations { .. } => {
+                let own = self.of_shared(scenario.max_vus);
+                (0..own.share(arrivals)).for_each(|k| look(own.nth(k)));
+            }
             // The k-th iterations of all virtual users have consecutive numbers.
             Executor::PerVuIterations { vus, iterations, .. } => {
                 let vus = u64::from(*vus);

@@ -13,6 +13,7 @@ use workload::schedule::Segment;
 use workload::vu_ramp::{ChangeKind, VuRamp};
 
 use crate::index::VuSlotIndex;
+use crate::shared_iterations::SharedIterations;
 
 /// One arrival of a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,11 +66,11 @@ enum IterationQuota {
 pub(crate) struct BegunIterations {
     count: Arc<AtomicU64>,
     /// Which of the shared iterations this process makes.
-    process: Segment,
+    process: SharedIterations,
 }
 
 impl BegunIterations {
-    pub(crate) fn of(process: Segment) -> Self {
+    pub(crate) fn of(process: SharedIterations) -> Self {
         BegunIterations { count: Arc::default(), process }
     }
 
@@ -94,7 +95,7 @@ pub(crate) struct ScenarioShare {
 impl ScenarioShare {
     /// All of a scenario, in one loop.
     pub(crate) fn whole() -> ScenarioShare {
-        ScenarioShare { segment: Segment::WHOLE, begun: BegunIterations::of(Segment::WHOLE) }
+        ScenarioShare { segment: Segment::WHOLE, begun: BegunIterations::of(SharedIterations::WHOLE) }
     }
 }
 

@@ -12,9 +12,10 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// So many requests a second, one or more, of this many processes together, each of which has an equal part.
-    pub fn per_second(requests: u64, processes: u32) -> RateLimit {
-        let interval_ns = 1_000_000_000 * u64::from(processes.max(1)) / requests.max(1);
+    /// So many requests a second, one or more, of all loops of a run together, of which this process has `own` of `all`.
+    pub fn per_second(requests: u64, own: u32, all: u32) -> RateLimit {
+        let requests_ns = requests.max(1) * u64::from(own.max(1));
+        let interval_ns = 1_000_000_000 * u64::from(all.max(1)) / requests_ns;
         RateLimit { interval_ns, next_ns: AtomicU64::new(0) }
     }
 
@@ -32,12 +33,12 @@ mod tests {
 
     #[test]
     fn requests_begin_an_interval_apart_and_none_is_made_up_for() {
-        let limit = RateLimit::per_second(10, 1);
+        let limit = RateLimit::per_second(10, 1, 1);
         let begin = 1_000_000_000_000;
         let waits = |now_ms: u64| limit.wait(begin + now_ms * 1_000_000).as_millis();
         assert_eq!([waits(0), waits(0), waits(0)], [0, 100, 200]);
         assert_eq!([waits(150), waits(1_000), waits(1_000)], [150, 0, 100]);
-        let of_three = RateLimit::per_second(10, 3);
+        let of_three = RateLimit::per_second(10, 2, 6);
         assert_eq!([of_three.wait(begin), of_three.wait(begin)].map(|wait| wait.as_millis()), [0, 300]);
     }
 }

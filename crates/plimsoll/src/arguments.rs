@@ -69,7 +69,7 @@ pub(crate) use selftest::{
 };
 pub(crate) use session::{SessionArguments, SlotArguments};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
-pub(crate) use workers::{WorkerArguments, WorkersArguments};
+pub(crate) use workers::{AskedWorker, WorkerArguments, WorkersArguments};
 
 /// What `--version` prints after the name.
 const VERSION: &str = match (cfg!(feature = "scripts"), FULL) {

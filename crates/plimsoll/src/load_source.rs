@@ -57,10 +57,10 @@ impl LoadSource {
     }
 
     /// What the run file says of the workers.
-    pub(crate) fn described(&self, loops: u16) -> Vec<Worker> {
+    pub(crate) fn described(&self) -> Vec<Worker> {
         match self {
             LoadSource::Local(_) => Vec::new(),
-            LoadSource::Workers(workers) => workers.described(loops),
+            LoadSource::Workers(workers) => workers.described(),
         }
     }
 

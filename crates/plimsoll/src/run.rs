@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
     let resolved = workers::resolve(arguments)?; // 1
     let keep = arguments.output.as_deref().map_or(Keep::ByName, Keep::At);
     let request = RunRequest {
-        workers: resolved.workers.as_ref().map_or(0, ConnectedWorkers::count),
+        workers: resolved.workers.as_ref().map_or(0, ConnectedWorkers::weight),
         address_hint: |name| format!(", or give its address: --target {name}=ADDRESS"),
         ..request(keep, arguments.quiet, &arguments.options)
     };
@@ -150,7 +150,7 @@ pub(crate) fn offer(
     // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
     let control = listener.control_run();
     let stop_watch = StopWatch::new(workload, loops, control.clone());
-    let described = source.described(request.loops);
+    let described = source.described();
     let recorded = RecordedRun { program: &program, identities: &identities, workers: &described };
     let mut recording = Recording::begin(&recorded, request, TickReaders { live, stop_watch, more })?; // 3
     let options = RunOptions { program, clock: recording.clock(), control, behaviour };

@@ -17,9 +17,9 @@ pub(crate) struct RunRequest<'a> {
     pub(crate) keep: Keep<'a>,
     pub(crate) overwrite: Overwrite,
     pub(crate) progress: Progress,
-    /// How many loops offer the load in each process.
+    /// How many loops offer the load in each process of weight 1.
     pub(crate) loops: u16,
-    /// How many other processes offer the load; 0: this one does.
+    /// How many other processes offer the load, each as often as its weight says; 0: this one does.
     pub(crate) workers: u16,
     pub(crate) precheck: Precheck,
     /// The other systems that receive series of the run.

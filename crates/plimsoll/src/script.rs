@@ -76,7 +76,7 @@ fn request<'a>(
     RunRequest {
         overwrite: overwrite(arguments.force),
         loops: arguments.loops,
-        workers: workers.map_or(0, ConnectedWorkers::count),
+        workers: workers.map_or(0, ConnectedWorkers::weight),
         reports: reports.flatten().collect(),
         script_rules: Some(ScriptRules {
             origins: loaded.network.clone(),
@@ -159,7 +159,7 @@ fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved
     let disk = standard_input::files(&arguments.script, &inputs.path)?;
     let read = |files, value_targets| {
         let shared_arrays = BTreeMap::new();
-        let process = ReadingProcess { files, has_disk: true, shared_arrays, processes: 1, value_targets };
+        let process = ReadingProcess { files, has_disk: true, shared_arrays, loops: (1, 1), value_targets };
         let loaded = load(inputs, process, log)?;
         loaded.options.notes.iter().for_each(outputs::note);
         Ok::<_, Failure>(loaded)

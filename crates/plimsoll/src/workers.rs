@@ -10,7 +10,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use cluster::{Coordinator, Fleet, Job, Limits, RunKeys, Secret, Token, WorkerFacts};
+use cluster::{Coordinator, Fleet, Job, Limits, RunKeys, Secret, Token, WorkerAddress, WorkerFacts};
 use engine::iteration::Behaviour;
 use engine::{EngineError, Program, RunOptions, Totals};
 use evidence::Observed;
@@ -18,7 +18,7 @@ use evidence::manifest::Worker;
 use evidence::tick_channel::TickSender;
 use workload::LoadedPlan;
 
-use crate::arguments::{RunArguments, WorkersArguments};
+use crate::arguments::{AskedWorker, RunArguments, WorkersArguments};
 use crate::environment::environment;
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::workload_digest;
@@ -94,15 +94,21 @@ impl ConnectedWorkers {
     pub(crate) fn connect(asked: &WorkersArguments, hand_over: HandOver) -> CommandResult<ConnectedWorkers> {
         let patience = Duration::from_secs(asked.worker_timeout.into());
         let limits = Limits { connect: patience, ready: patience, silence: SILENCE };
-        let (addresses, secret, local) = match asked.workers {
+        let (addresses, secret, local): (Vec<WorkerAddress>, _, _) = match asked.workers {
             Some(count) => {
                 let token = Token::drawn().map_err(Failure::own)?;
                 let local = LocalWorkers::start(count, &token, patience)?;
-                (local.addresses(), Secret::Token(token), Some(local))
+                let addresses = local.addresses().into_iter().map(WorkerAddress::of).collect();
+                (addresses, Secret::Token(token), Some(local))
             }
             None => {
                 let secret = secret(asked.worker_keys.as_deref(), asked.worker_token_file.as_deref())?;
-                (asked.addresses.clone(), secret, None)
+                let asked = asked.addresses.iter();
+                let address = |worker: &AskedWorker| WorkerAddress {
+                    address: worker.address.clone(),
+                    weight: worker.weight,
+                };
+                (asked.map(address).collect(), secret, None)
             }
         };
         let own = Coordinator { boot: observe::boot_id(), version: VERSION.to_owned() };
@@ -110,9 +116,9 @@ impl ConnectedWorkers {
         Ok(ConnectedWorkers { fleet, hand_over, setup_data: None, outcome_reader: None, local })
     }
 
-    /// How many there are.
-    pub(crate) fn count(&self) -> u16 {
-        u16::try_from(self.fleet.workers()).unwrap_or(u16::MAX)
+    /// How many there are, each as often as its weight says.
+    pub(crate) fn weight(&self) -> u16 {
+        u16::try_from(self.fleet.weight()).unwrap_or(u16::MAX)
     }
 
     /// What the setup of a script returned.
@@ -156,11 +162,11 @@ impl ReadyWorkers {
     }
 
     /// What the run file says of each.
-    pub(crate) fn described(&self, loops: u16) -> Vec<Worker> {
+    pub(crate) fn described(&self) -> Vec<Worker> {
         let described = |facts: WorkerFacts| Worker {
             place: facts.place,
             address: facts.address,
-            loops,
+            loops: facts.loops,
             version: facts.version,
             workload_digest: facts.workload_digest,
             environment: facts.identity.environment,

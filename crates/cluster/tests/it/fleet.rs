@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use cluster::message::{Ended, WorkerOver, WorkerTotals};
-use cluster::{Fleet, Limits};
+use cluster::{Fleet, Limits, WorkerAddress};
 use engine::{Clock, Control, EngineError, RunOptions, Totals};
 use evidence::tick_channel::{TickReceiver, tick_channel};
 use evidence::{Key, KeyId, Metric, NoticeKind, Observed, Tick};
@@ -29,10 +29,19 @@ fn run(
     plan: &str,
     recorder: impl FnOnce(&[TickReceiver]) -> Sums + Send,
 ) -> (Result<Totals, EngineError>, Sums, Vec<Observed>) {
+    let workers: Vec<_> = addresses.iter().map(WorkerAddress::of).collect();
+    run_over(&workers, plan, recorder)
+}
+
+fn run_over(
+    workers: &[WorkerAddress],
+    plan: &str,
+    recorder: impl FnOnce(&[TickReceiver]) -> Sums + Send,
+) -> (Result<Totals, EngineError>, Sums, Vec<Observed>) {
     let loops = 2;
-    let mut fleet = Fleet::gather(addresses, &token(), &own("1.0"), LIMITS).unwrap();
+    let mut fleet = Fleet::gather(workers, &token(), &own("1.0"), LIMITS).unwrap();
     fleet.make_ready(&job(loops), &[]).unwrap();
-    let count = addresses.len() * usize::from(loops);
+    let count = fleet.weight() * usize::from(loops);
     let (outlets, inlets): (Vec<_>, Vec<_>) = (0..count).map(|_| tick_channel()).unzip();
     let (observers, observed) = channel();
     let options = options(plan);
@@ -73,6 +82,28 @@ fn three_workers_of_two_loops_count_what_six_loops_here_do() {
     let clocks =
         observed.iter().flat_map(|seen| &seen.samples).filter(|(key, _)| &*key.name == "clock_drift");
     assert_eq!(clocks.count(), 6, "each clock is measured before the load and after it");
+}
+
+#[test]
+fn a_worker_of_weight_two_offers_twice_what_the_other_does() {
+    let weights = [1, 2];
+    let workers: Vec<_> = started(PLAN, 2)
+        .into_iter()
+        .zip(weights)
+        .map(|(address, weight)| WorkerAddress { address, weight })
+        .collect();
+    let (ended, there, observed) = run_over(&workers, PLAN, record);
+    ended.unwrap();
+    assert_eq!(total(&there, "scheduled"), 2 * SCHEDULED_A_SECOND);
+    // What each of the loops has begun in each second.
+    let of_worker = |process: u16| -> f64 {
+        let samples = observed.iter().flat_map(|seen| &seen.samples);
+        let offered = samples.filter(|(key, _)| &*key.name == "offered");
+        let own = offered.filter(|(key, _)| key.instance.is_some_and(|place| place.process == process));
+        own.map(|(_, sample)| sample.value).sum()
+    };
+    let (one, two) = (of_worker(1), of_worker(2));
+    assert!(one > 0.0 && (two / one - 2.0).abs() < 0.1, "{one} and {two}");
 }
 
 const LONG: &str = r#"version = 1
@@ -233,7 +264,7 @@ fn a_worker_that_is_slow_to_start_is_waited_for_as_long_as_is_asked() {
             session.wait_to_begin("digest").map(drop)
         });
         let limits = Limits { ready: Duration::from_secs(1), ..LIMITS };
-        let mut fleet = Fleet::gather(&[address], &token(), &own("1.0"), limits).unwrap();
+        let mut fleet = Fleet::gather(&[WorkerAddress::of(address)], &token(), &own("1.0"), limits).unwrap();
         let ready = fleet.make_ready(&job(1), &[]).map_err(|error| error.to_string());
         fleet.dismiss();
         ready

@@ -33,7 +33,8 @@ fn plan(executor: &str, pick: &str) -> LoadedPlan {
 }
 
 fn groups(groups: u32, loops: u16) -> impl Iterator<Item = LoopGroup> {
-    (0..groups).map(move |index| LoopGroup { index, groups, loops, place: Instance::default() })
+    let places = vec![(loops, Instance::default()); groups as usize];
+    LoopGroup::several(&places).into_iter()
 }
 
 /// The numbers of the arrivals that the loops of a group make, as they make them.

@@ -27,9 +27,18 @@ pub(crate) const LEAST_OFFERED: f64 = 0.95;
 /// More than so many times what the others have is unlike them.
 pub(crate) const MANY_TIMES: f64 = 2.0;
 
+/// How what another worker has is compared.
+#[derive(Clone, Copy)]
+enum Counts {
+    AsIs,
+    /// One with more loops has more of it.
+    ByLoop,
+}
+
 /// Something of which less is better, and from where on it matters.
 struct Cost {
     name: &'static str,
+    counts: Counts,
     matters: f64,
     of: fn(&WorkerLoad) -> Option<f64>,
     shown: fn(f64) -> String,
@@ -39,6 +48,7 @@ struct Cost {
 const COSTS: [Cost; 3] = [
     Cost {
         name: "start lag (p99)",
+        counts: Counts::AsIs,
         matters: 10.0,
         of: |load| load.start_lag_p99_ms,
         shown: brief::ms,
@@ -46,6 +56,7 @@ const COSTS: [Cost; 3] = [
     },
     Cost {
         name: "time stalled",
+        counts: Counts::AsIs,
         matters: 0.01,
         of: |load| load.stalled,
         shown: brief::percent,
@@ -53,6 +64,7 @@ const COSTS: [Cost; 3] = [
     },
     Cost {
         name: "CPU",
+        counts: Counts::ByLoop,
         matters: 0.5,
         of: |load| load.cpu_cores,
         shown: |cores| format!("{} cores", brief::significant(cores)),
@@ -63,14 +75,22 @@ const COSTS: [Cost; 3] = [
 fn check(facts: &Facts<'_>) -> Vec<Finding> {
     let stayed: Vec<&WorkerState> = facts.workers.all.iter().filter(|w| w.vanished.is_none()).collect();
     let of_worker = |index: usize| {
-        let others = |of: fn(&WorkerLoad) -> Option<f64>| {
-            let others = stayed.iter().enumerate().filter(|(other, _)| *other != index);
-            stats::quantile(&others.filter_map(|(_, other)| of(&other.load)).collect::<Vec<_>>(), 0.5)
-        };
         let worker = stayed[index];
-        let costs =
-            COSTS.iter().filter_map(|cost| costly(worker, cost, others(cost.of)?)).collect::<Vec<_>>();
-        let begun_by_others = others(|load| load.offered_per_s).filter(|_| has_equal_shares(facts));
+        let loops = |worker: &WorkerState| f64::from(worker.worker.loops.max(1));
+        let of_others = |of: fn(&WorkerLoad) -> Option<f64>, counts: Counts| {
+            let others = stayed.iter().enumerate().filter(|(other, _)| *other != index);
+            let scaled = others.filter_map(|(_, other)| {
+                Some(match counts {
+                    Counts::AsIs => of(&other.load)?,
+                    Counts::ByLoop => of(&other.load)? * loops(worker) / loops(other),
+                })
+            });
+            stats::quantile(&scaled.collect::<Vec<_>>(), 0.5)
+        };
+        let cost = |cost: &Cost| costly(worker, cost, of_others(cost.of, cost.counts)?);
+        let costs = COSTS.iter().filter_map(cost).collect::<Vec<_>>();
+        let begun_by_others =
+            of_others(|load| load.offered_per_s, Counts::ByLoop).filter(|_| has_equal_shares(facts));
         idle(facts, worker, begun_by_others).into_iter().chain(costs).collect::<Vec<_>>()
     };
     (0..stayed.len()).flat_map(of_worker).collect()
@@ -89,7 +109,7 @@ fn costly(worker: &WorkerState, cost: &Cost, others: f64) -> Option<Finding> {
     Some(finding(what, [(cost.name, own * scale, unit), ("of the others", others * scale, unit)]))
 }
 
-/// Whether every worker is to begin as many arrivals as any other, but for the last one of each loop.
+/// Whether every loop is to begin as many arrivals as any other, but for its last one.
 fn has_equal_shares(facts: &Facts<'_>) -> bool {
     let loops: u32 = facts.workers.all.iter().map(|worker| u32::from(worker.worker.loops)).sum();
     facts.workload.scenarios.iter().all(|scenario| scenario.executor.is_open() && scenario.max_vus >= loops)

@@ -233,9 +233,8 @@ mod tests {
             for index in 0..lengths.len() {
                 let part = Stripes::of(&lengths, index);
                 let share = part.share(total);
-                for worker in 0..workers {
-                    let place = evidence::Instance::default();
-                    let group = engine::LoopGroup { index: worker, groups: workers, loops, place };
+                let groups = vec![(loops, evidence::Instance::default()); workers as usize];
+                for group in engine::LoopGroup::several(&groups) {
                     for segment in (0..loops).map(|index| group.segment(index)) {
                         made.extend((0..segment.share(share)).map(|number| part.nth(segment.nth(number))));
                     }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Context as _, bail};
 use clap::Args;
 
 pub(super) const WORKER_EXAMPLES: &str = "\
@@ -9,7 +10,7 @@ Examples:
   plimsoll run plan.toml --workers 3              three worker processes on this machine, started by the run
   plimsoll worker --make-keys run.pem             keys for one run; copy the file to each machine
   plimsoll worker --listen 0.0.0.0:7400 --keys run.pem
-  plimsoll run plan.toml --worker a:7400 --worker b:7400 --worker-keys run.pem";
+  plimsoll run plan.toml --worker a:7400 --worker b:7400,weight=2 --worker-keys run.pem";
 
 /// Other processes that offer the load.
 #[derive(Debug, Default, Args)]
@@ -17,9 +18,9 @@ pub(crate) struct WorkersArguments {
     /// Offer the load from this many worker processes on this machine, each with --loops loops
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "addresses")]
     pub(crate) workers: Option<u16>,
-    /// Offer the load from the worker at this address, with --loops loops; repeatable
-    #[arg(long = "worker", value_name = "HOST:PORT")]
-    pub(crate) addresses: Vec<String>,
+    /// Offer the load from the worker at this address, with --loops loops, or with `,weight=2` with twice as many; repeatable
+    #[arg(long = "worker", value_name = "HOST:PORT[,weight=N]", value_parser = asked_worker)]
+    pub(crate) addresses: Vec<AskedWorker>,
     /// The keys of workers on other machines, as `plimsoll worker --make-keys` writes them
     #[arg(long, value_name = "FILE", requires = "addresses")]
     pub(crate) worker_keys: Option<PathBuf>,
@@ -36,6 +37,27 @@ impl WorkersArguments {
     pub(crate) fn are_asked_for(&self) -> bool {
         self.workers.is_some() || !self.addresses.is_empty()
     }
+}
+
+/// The most times that a worker offers what others do.
+const MOST_WEIGHT: u16 = 64;
+
+/// A worker by its address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AskedWorker {
+    pub(crate) address: String,
+    /// It offers so many times what one without a weight does.
+    pub(crate) weight: u16,
+}
+
+fn asked_worker(text: &str) -> anyhow::Result<AskedWorker> {
+    let (address, option) = text.split_once(',').unwrap_or((text, "weight=1"));
+    let Some(weight) = option.strip_prefix("weight=") else {
+        bail!("`{option}` is not known: the address is followed by `,weight=N` at most");
+    };
+    let weight = weight.parse().ok().filter(|weight| (1..=MOST_WEIGHT).contains(weight));
+    let weight = weight.with_context(|| format!("a weight is a whole number from 1 to {MOST_WEIGHT}"))?;
+    Ok(AskedWorker { address: address.to_owned(), weight })
 }
 
 #[derive(Debug, Args)]
@@ -55,4 +77,25 @@ pub(crate) struct WorkerArguments {
     /// End with the process that started this one
     #[arg(long, hide = true)]
     pub(crate) with_parent: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_has_an_address_and_may_have_a_weight() {
+        let of = |address: &str, weight| AskedWorker { address: address.to_owned(), weight };
+        assert_eq!(asked_worker("a:7400").unwrap(), of("a:7400", 1));
+        assert_eq!(asked_worker("[::1]:7400,weight=3").unwrap(), of("[::1]:7400", 3));
+        for wrong in ["a:7400,weight=0", "a:7400,weight=65", "a:7400,weight=1.5", "a:7400,weight="] {
+            assert!(
+                asked_worker(wrong).unwrap_err().to_string().contains("whole number from 1 to 64"),
+                "{wrong}"
+            );
+        }
+        assert!(
+            asked_worker("a:7400,share=2").unwrap_err().to_string().starts_with("`share=2` is not known")
+        );
+    }
 }

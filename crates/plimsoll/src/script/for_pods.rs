@@ -83,7 +83,7 @@ fn loaded(
     log: &LogSink,
 ) -> CommandResult<LoadedScript> {
     let (shared_arrays, value_targets) = (BTreeMap::new(), Vec::new());
-    load(inputs, ReadingProcess { files, has_disk, shared_arrays, processes: 1, value_targets }, log)
+    load(inputs, ReadingProcess { files, has_disk, shared_arrays, loops: (1, 1), value_targets }, log)
 }
 
 /// Values of `-e` may be secret, as those of options: they are in no command line.

@@ -31,8 +31,8 @@ pub(super) struct ReadingProcess {
     pub(super) has_disk: bool,
     /// The elements of each `SharedArray` that another process has made.
     pub(super) shared_arrays: BTreeMap<String, Arc<[String]>>,
-    /// How many processes offer the load.
-    pub(super) processes: u32,
+    /// How many loops of the run this process has, and how many there are.
+    pub(super) loops: (u32, u32),
     /// Where values are written to by this one.
     pub(super) value_targets: Vec<ValueTarget>,
 }
@@ -43,7 +43,7 @@ pub(super) fn load(
     process: ReadingProcess,
     log: &LogSink,
 ) -> CommandResult<LoadedScript> {
-    let ReadingProcess { files, has_disk, shared_arrays, processes, value_targets } = process;
+    let ReadingProcess { files, has_disk, shared_arrays, loops: (own, all), value_targets } = process;
     let ScriptInputs { path, flags, variables, files_under, import_cache, config, .. } = inputs.clone();
     let from_environment = Layer::of_environment(&variables).map_err(unusable)?;
     let mut env = if inputs.has_system_variables { variables } else { BTreeMap::new() };
@@ -79,7 +79,7 @@ pub(super) fn load(
     let network = Arc::new(NetworkRules::of(&options.options).map_err(unusable)?);
     let values = value_files(&value_targets, &script, (&options.options, &thresholds))?;
     let output = values.as_ref().map(ValueFiles::output);
-    let rate_limit = options.options.rps().map(|rps| Arc::new(RateLimit::per_second(rps, processes)));
+    let rate_limit = options.options.rps().map(|rps| Arc::new(RateLimit::per_second(rps, own, all)));
     let settings = settings(&options.options, &thresholds, &inputs);
     script.resolve(RunSettings { values: output, rate_limit, ..settings });
     let threshold_stop = ThresholdStop::default();

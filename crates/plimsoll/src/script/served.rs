@@ -83,7 +83,7 @@ pub(crate) fn served(job: serde_json::Value, session: &mut Session) -> CommandRe
         files: Arc::new(session.files.clone()),
         has_disk: false,
         shared_arrays,
-        processes: session.assignment.workers,
+        loops: (session.assignment.loops.into(), session.assignment.all_loops),
         value_targets: Vec::new(),
     };
     let loaded = load(inputs, process, &log.sink())?;
