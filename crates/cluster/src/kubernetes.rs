@@ -35,6 +35,10 @@ pub const WORKER_PORT: u16 = 7400;
 pub const WORKER_EXIT: u8 = 10;
 /// The folder in a pod to which the run file is written.
 pub const DATA_FOLDER: &str = "/data";
+/// The folder in a pod at which the volume for run files is, if there is one.
+pub const RUN_FILES_FOLDER: &str = "/run-files";
+/// The variable in a pod with the path of the run file, where it is not in the data folder.
+pub const RUN_FILE_VARIABLE: &str = "PLIMSOLL_POD_RUN_FILE";
 /// The keys of the run in a pod.
 pub const KEYS_FILE: &str = "/run/plimsoll/keys/run.pem";
 /// The name of the keys in the Secret.

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::run::RunObjects;
-use super::{CONTAINER, DATA_FOLDER, KEYS_ENTRY, KEYS_FILE, RUN_LABEL, WORKER_PORT};
+use super::{
+    CONTAINER, DATA_FOLDER, KEYS_ENTRY, KEYS_FILE, RUN_FILE_VARIABLE, RUN_FILES_FOLDER, RUN_LABEL,
+    WORKER_PORT,
+};
 
 /// The unprivileged user of the image.
 const USER: u32 = 65532;
@@ -44,6 +47,11 @@ fn pod(run: &RunObjects) -> Value {
     }});
     let mut volumes = vec![keys, json!({"name": "data", "emptyDir": {}})];
     volumes.extend(run.files.volume(&run.name, run.secret.name(&run.name)).map(|(volume, _)| volume));
+    volumes.extend(
+        run.run_file_claim
+            .iter()
+            .map(|claim| json!({"name": "run-files", "persistentVolumeClaim": {"claimName": claim}})),
+    );
     json!({
         "subdomain": run.name,
         "restartPolicy": "Never",
@@ -83,12 +91,19 @@ fn container(run: &RunObjects) -> Value {
         |name: &&str| json!({"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": name}}});
     let mut environment: Vec<Value> = run.secret.variables().iter().map(of_secret).collect();
     environment.push(json!({"name": "TMPDIR", "value": DATA_FOLDER}));
+    if run.run_file_claim.is_some() {
+        let path = format!("{RUN_FILES_FOLDER}/{}.plimsoll", run.name);
+        environment.push(json!({"name": RUN_FILE_VARIABLE, "value": path}));
+    }
     let keys_folder = KEYS_FILE.trim_end_matches(KEYS_ENTRY).trim_end_matches('/');
     let mut mounts = vec![
         json!({"name": "keys", "mountPath": keys_folder, "readOnly": true}),
         json!({"name": "data", "mountPath": DATA_FOLDER}),
     ];
     mounts.extend(run.files.volume(&run.name, run.secret.name(&run.name)).map(|(_, mount)| mount));
+    if run.run_file_claim.is_some() {
+        mounts.push(json!({"name": "run-files", "mountPath": RUN_FILES_FOLDER}));
+    }
     json!({
         "name": CONTAINER,
         "image": run.image,

@@ -27,6 +27,8 @@ pub struct RunObjects {
     pub plan: String,
     /// Where they come from.
     pub files: FilesFrom,
+    /// The PersistentVolumeClaim that the run file is written to, under the name of the run; without one it goes with pod 0.
+    pub run_file_claim: Option<String>,
     /// Further arguments of `plimsoll run`, after the plan.
     pub arguments: Vec<String>,
     /// The keys of the run and the values of `${env.…}`.

@@ -22,6 +22,7 @@ fn run() -> RunObjects {
         memory: "512Mi".to_owned(),
         plan: "plan.toml".to_owned(),
         files: FilesFrom::Objects { open, secret },
+        run_file_claim: None,
         arguments: vec!["--load".to_owned(), "0.5".to_owned()],
         secret: SecretFrom::Existing {
             name: "checkout-secret".to_owned(),
@@ -53,6 +54,11 @@ fn script() -> RunObjects {
     };
     let arguments = vec!["--vus=3".to_owned(), "--env=TOKEN=$(SCRIPT_ENV_TOKEN)".to_owned()];
     RunObjects { plan: "s/script.js".to_owned(), arguments, secret, reached: None, ..run() }
+}
+
+/// A run whose file is to outlive pod 0.
+fn with_run_file_claim() -> RunObjects {
+    RunObjects { run_file_claim: Some("runs".to_owned()), ..run() }
 }
 
 fn all(run: &RunObjects) -> Vec<Object> {
@@ -103,11 +109,29 @@ fn the_api_knows_every_field_and_what_is_printed_is_what_was_made() {
     let schema = Schema::of_the_api();
     let image = RunObjects { files: FilesFrom::Image("/plans/".to_owned()), ..run() };
     let claim = RunObjects { files: FilesFrom::Claim("plans".to_owned()), ..made() };
-    for Object(object) in [run(), made(), image, claim, script()].iter().flat_map(all) {
+    for Object(object) in [run(), made(), image, claim, script(), with_run_file_claim()].iter().flat_map(all)
+    {
         let read = document(&to_yaml(&object));
         assert_eq!(read, object);
         assert_eq!(schema.complaints(&read), Vec::<String>::new());
     }
+}
+
+#[test]
+fn the_run_file_is_on_its_claim_under_the_name_of_the_run() {
+    let Object(job) = with_run_file_claim().job().unwrap();
+    let pod = &job["spec"]["template"]["spec"];
+    let container = &pod["containers"][0];
+    let has = |list: &Value, entry: Value| list.as_array().unwrap().contains(&entry);
+    assert!(has(
+        &pod["volumes"],
+        json!({"name": "run-files", "persistentVolumeClaim": {"claimName": "runs"}})
+    ));
+    assert!(has(&container["volumeMounts"], json!({"name": "run-files", "mountPath": "/run-files"})));
+    let path = json!({"name": "PLIMSOLL_POD_RUN_FILE", "value": "/run-files/checkout.plimsoll"});
+    assert!(has(&container["env"], path));
+    let Object(without) = run().job().unwrap();
+    assert!(!without.to_string().contains("run-files"));
 }
 
 #[test]

@@ -47,6 +47,9 @@ pub(crate) struct PodsArguments {
     /// PersistentVolumeClaim; at the same paths below it as here below their common folder
     #[arg(long, value_name = "PLACE", value_parser = files_place)]
     pub(crate) files_in: Option<FilesPlace>,
+    /// Write the run file of --kubernetes to this PersistentVolumeClaim, where it outlives the pod that coordinates
+    #[arg(long, value_name = "CLAIM")]
+    pub(crate) run_file_claim: Option<String>,
     /// How many seconds pods have to be started and ready
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub(crate) start_timeout: u32,

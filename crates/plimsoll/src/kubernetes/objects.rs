@@ -136,6 +136,7 @@ impl ReadPlan {
             memory: asked.memory.clone(),
             plan: self.layout.plan,
             files,
+            run_file_claim: asked.run_file_claim.clone(),
             arguments: Vec::new(),
             secret,
             reached: Some(reached),

@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
-use cluster::kubernetes::{DATA_FOLDER, WORKER_EXIT, WORKER_PORT};
+use cluster::kubernetes::{DATA_FOLDER, RUN_FILE_VARIABLE, WORKER_EXIT, WORKER_PORT};
 use evidence::TerminalText;
 use rustix::process::{Pid, Signal, kill_process};
 use sha2::{Digest as _, Sha256};
@@ -35,8 +35,13 @@ const RUN_FILE: &str = "run.plimsoll";
 const REPORT: &str = "report.txt";
 const FETCHED: &str = "fetched";
 
-fn data(name: &str) -> std::path::PathBuf {
+fn data(name: &str) -> PathBuf {
     Path::new(DATA_FOLDER).join(name)
+}
+
+/// The run file: on a volume of its own where the pod was given one.
+fn run_file() -> PathBuf {
+    environment(RUN_FILE_VARIABLE).map_or_else(|| data(RUN_FILE), PathBuf::from)
 }
 
 /// `plimsoll pod …`.
@@ -44,7 +49,7 @@ pub(crate) fn pod(part: &PodPart) -> CommandResult<u8> {
     match part {
         PodPart::Offer(arguments) => offer(arguments),
         PodPart::Send => {
-            let mut file = File::open(data(RUN_FILE)).map_err(Failure::own)?;
+            let mut file = File::open(run_file()).map_err(Failure::own)?;
             screen::write_stream(&mut file).map_err(Failure::own)?;
             Ok(0)
         }
@@ -118,7 +123,7 @@ fn coordinate(arguments: &PodArguments, local: String, signals: &mut HandedOn) -
         .arg("run")
         .args(&arguments.run)
         .args(evidence)
-        .arg(data(RUN_FILE))
+        .arg(run_file())
         .arg("--worker-keys")
         .arg(&arguments.keys);
     command.args(["--worker-timeout", &arguments.start_limit.min(3_600).to_string()]);
@@ -177,8 +182,10 @@ fn end(mut worker: Child) -> CommandResult<()> {
 
 /// The run file, if there is one and it is whole: SQLite keeps a journal beside one that is not.
 fn sealed_file(arguments: &PodArguments, exit: u8) -> CommandResult<Option<RunFileLine>> {
-    let path = data(RUN_FILE);
-    if !path.exists() || data("run.plimsoll-wal").exists() {
+    let path = run_file();
+    let mut journal = path.clone().into_os_string();
+    journal.push("-wal");
+    if !path.exists() || Path::new(&journal).exists() {
         return Ok(None);
     }
     let digested = || -> io::Result<RunFileLine> {

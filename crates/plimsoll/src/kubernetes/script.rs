@@ -77,6 +77,7 @@ fn objects(
         memory: asked.memory.clone(),
         plan: layout.plan.clone(),
         files,
+        run_file_claim: asked.run_file_claim.clone(),
         arguments: flags,
         secret,
         // Whom a script asks is known when it does.
