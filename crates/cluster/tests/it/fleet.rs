@@ -6,6 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use cluster::frame::{Frame, FrameKind, FrameReader, MOST_BYTES, append};
 use cluster::message::{Ended, WorkerOver, WorkerTotals};
 use cluster::{Fleet, Limits, WorkerAddress};
 use engine::{Clock, Control, EngineError, RunOptions, Totals};
@@ -272,4 +273,71 @@ fn a_worker_that_is_slow_to_start_is_waited_for_as_long_as_is_asked() {
     slow(100).unwrap();
     let late = slow(3_000).unwrap_err();
     assert!(late.contains("worker 1") && late.ends_with("the run was not started"), "{late}");
+}
+
+/// A way to a worker whose clock, from the beginning of the load on, is ahead by so much of what it was before: of what the worker
+/// says only its answers to the question for the clock are changed.
+fn clock_ahead(ahead: Duration, address: String) -> String {
+    /// How often it is asked before the load.
+    const BEFORE: usize = 64;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        let (coordinator, _) = listener.accept().unwrap();
+        let worker = TcpStream::connect(address).unwrap();
+        let (mut from, mut to) = (coordinator.try_clone().unwrap(), worker.try_clone().unwrap());
+        thread::spawn(move || std::io::copy(&mut from, &mut to));
+        let (mut from, mut to) = (worker, coordinator);
+        let (mut frames, mut buffer, mut answers) = (FrameReader::new(MOST_BYTES), [0; 4096], 0);
+        while let Ok(read @ 1..) = from.read(&mut buffer) {
+            frames.push(&buffer[..read]);
+            let mut changed = Vec::new();
+            while let Some(Frame { kind, mut content }) = frames.take().unwrap() {
+                answers += usize::from(kind == FrameKind::Pong);
+                if kind == FrameKind::Pong && answers > BEFORE {
+                    let (_, clock) = content.split_last_chunk_mut::<8>().unwrap();
+                    *clock = (u64::from_be_bytes(*clock) + ahead.as_nanos() as u64).to_be_bytes();
+                }
+                append(&mut changed, kind, |to| to.extend_from_slice(&content)).unwrap();
+            }
+            if to.write_all(&changed).is_err() {
+                break;
+            }
+        }
+    });
+    own
+}
+
+const LONGER: &str = r#"version = 1
+[targets.api]
+url = "http://127.0.0.1:1"
+[[phases]]
+name = "all"
+duration = "15s"
+[[scenarios]]
+name = "open"
+executor = "constant-arrival-rate"
+rate = "90/s"
+max_vus = 90
+[[scenarios.steps]]
+name = "one"
+get = "${api.url}/one"
+"#;
+
+#[test]
+fn what_a_worker_counts_is_moved_to_the_seconds_of_the_run_when_its_clock_drifts() {
+    let addresses =
+        started(LONGER, 1).into_iter().map(|address| clock_ahead(Duration::from_secs(2), address));
+    let (ended, sums, observed) = run(&addresses.collect::<Vec<_>>(), LONGER, record);
+    ended.unwrap();
+    assert!(observed.iter().all(|seen| seen.notices.is_empty()), "{observed:?}");
+    assert_eq!(total(&sums, "scheduled"), 15 * SCHEDULED_A_SECOND);
+    // It is known after ten seconds. What the worker then counts in its seconds 13 and 14 was in the run's 11 and 12.
+    let in_second = |wanted: u32| -> u64 {
+        let scheduled =
+            sums.iter().filter(|((metric, _, second), _)| metric == "scheduled" && *second == wanted);
+        scheduled.map(|(_, count)| count).sum()
+    };
+    assert_eq!([5, 13, 14].map(in_second), [SCHEDULED_A_SECOND, 0, 0]);
+    assert_eq!([11, 12].map(in_second).iter().min(), Some(&SCHEDULED_A_SECOND));
 }
