@@ -1,51 +1,41 @@
 //! How messages are delimited: their length in four bytes, the highest first, one byte for their kind, then so many bytes
 //! less one.
 
+use serde::Deserialize;
+
 use crate::ClusterError;
 
 /// The version of the protocol. Both sides have the same one, or nothing is offered.
-pub const PROTOCOL: u16 = 6;
+pub const PROTOCOL: u16 = 7;
 /// The longest frame of a peer that has not proved who it is.
 pub const MOST_OF_STRANGERS: usize = 4 * 1024;
 /// The longest frame.
 pub const MOST_BYTES: usize = 64 << 20;
 
 /// What a frame contains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum FrameKind {
     /// A message in JSON: [`crate::message`].
-    Message = 1,
+    Message,
     /// A part of a second of one loop: [`crate::tick`].
-    Tick = 2,
+    Tick,
     /// Samples and notices of the worker's observers.
-    Observed = 3,
+    Observed,
     /// The next bytes of a file.
-    FilePart = 4,
+    FilePart,
     /// The coordinator asks for the worker's clock.
-    Ping = 5,
+    Ping,
     /// The worker's clock.
-    Pong = 6,
+    Pong,
     /// A value that the run's setup extracted.
-    SetupVariable = 7,
+    SetupVariable,
     /// A part of a second of the run's setup.
-    SetupTick = 8,
+    SetupTick,
 }
 
 impl FrameKind {
-    const ALL: [FrameKind; 8] = [
-        FrameKind::Message,
-        FrameKind::Tick,
-        FrameKind::Observed,
-        FrameKind::FilePart,
-        FrameKind::Ping,
-        FrameKind::Pong,
-        FrameKind::SetupVariable,
-        FrameKind::SetupTick,
-    ];
-
     fn of(byte: u8) -> Option<FrameKind> {
-        Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
+        postcard::from_bytes(&[byte]).ok()
     }
 }
 

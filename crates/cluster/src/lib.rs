@@ -6,7 +6,6 @@
 
 mod clock;
 mod error;
-mod fields;
 mod fleet;
 pub mod frame;
 mod handshake;

@@ -1,11 +1,16 @@
 //! A second of one loop as messages.
 //!
-//! A tick is a sequence of items, sent in parts: a recorder that lags makes it cover many seconds, and grow with them, but no
-//! part grows beyond [`PART_BYTES`] and one item. Keys and metrics are announced once, in the tick that first uses them, and are
-//! numbers from then on.
+//! A tick is a sequence of items in postcard's format, sent in parts: a recorder that lags makes it cover many seconds, and grow
+//! with them, but no part grows beyond [`PART_BYTES`] and one item. A part begins with the number of its loop. Keys and metrics are
+//! announced once, in the tick that first uses them, and are numbers from then on.
 
 mod read;
 mod write;
+
+use evidence::metric::MetricKey;
+use evidence::tick::{LoopState, ScenarioState};
+use evidence::{Exemplar, Instant, Key};
+use serde::{Deserialize, Serialize};
 
 pub use read::{TickReader, loop_of};
 pub use write::write;
@@ -13,46 +18,40 @@ pub use write::write;
 /// A part that is so long takes no further item.
 const PART_BYTES: usize = 1 << 20;
 
-/// What an item is; the first byte of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Item {
+#[derive(Debug, Serialize, Deserialize)]
+enum Item<'a> {
     /// The part ends, and another one continues the tick.
-    GoesOn = 0,
-    /// The tick ends: its second, whether it is the last one, and the state of the loop.
-    End = 1,
-    /// A key is announced.
-    Key = 2,
+    GoesOn,
+    /// The tick ends.
+    End { second: u32, is_last: bool, state: LoopState },
+    /// A key is announced by its number.
+    Key(u32, Key),
     /// The state of a scenario.
-    Scenario = 3,
-    /// The histogram of a key.
-    Histogram = 4,
+    Scenario(ScenarioState),
+    /// The histogram of a key, in HdrHistogram's V2 encoding.
+    Histogram(u32, #[serde(borrow)] &'a [u8]),
     /// The sum of a key in one second.
-    Count = 5,
-    /// A metric is announced.
-    Metric = 6,
+    Count { key: u32, second: u32, value: u64 },
+    /// A metric is announced by its number.
+    Metric(u32, MetricKey),
     /// What was added to a metric.
-    Sums = 7,
+    Sums(u32, #[serde(borrow)] Sums<'a>),
     /// An exchange worth keeping.
-    Exemplar = 8,
+    Exemplar(Exemplar),
 }
 
-impl Item {
-    const ALL: [Item; 9] = [
-        Item::GoesOn,
-        Item::End,
-        Item::Key,
-        Item::Scenario,
-        Item::Histogram,
-        Item::Count,
-        Item::Metric,
-        Item::Sums,
-        Item::Exemplar,
-    ];
-
-    fn of(byte: u8) -> Option<Item> {
-        Item::ALL.get(usize::from(byte)).copied()
-    }
+/// See [`evidence::metric::MetricSums`].
+#[derive(Debug, Serialize, Deserialize)]
+struct Sums<'a> {
+    count: u64,
+    nonzero: u64,
+    sum: f64,
+    min: f64,
+    max: f64,
+    last: f64,
+    last_at: Instant,
+    /// As [`evidence::metric::Buckets`] are bytes.
+    buckets: &'a [u8],
 }
 
 #[cfg(test)]

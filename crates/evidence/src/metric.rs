@@ -68,7 +68,7 @@ impl FromStr for MetricKind {
 pub struct MetricId(pub u32);
 
 /// What a script calls a metric.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MetricKey {
     /// How its values are read.
     pub kind: MetricKind,

@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::exemplar::Exemplar;
 use crate::histogram::Histogram;
 use crate::instance::Instance;
@@ -26,7 +28,7 @@ pub struct Count {
 }
 
 /// The state of one loop during one tick.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoopState {
     /// Time-averaged number of requests in flight (the integral divided by the time covered).
     pub in_flight_mean: f64,
@@ -70,7 +72,7 @@ impl LoopState {
 }
 
 /// The virtual users of one scenario, and their limit, during one tick.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScenarioState {
     /// The scenario's name.
     pub scenario: Name,

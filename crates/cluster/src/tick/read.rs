@@ -3,22 +3,17 @@
 //! Numbers of keys and metrics are those of the loop, so a [`TickReader`] belongs to one loop. It accepts only ticks that a recorder
 //! can record: numbers that were announced, each in the shape of its metric.
 
-use std::str::FromStr as _;
-
 use evidence::key::{KeyId, Shape};
-use evidence::metric::{Buckets, MetricId, MetricKey, MetricKind, MetricSums};
+use evidence::metric::{Buckets, MetricId, MetricKind, MetricSums};
 use evidence::tick::{LoopState, ScenarioState};
-use evidence::{Exemplar, Histogram, Instance, Instant, Key, Metric, Name, Tick};
-use serde::de::DeserializeOwned;
+use evidence::{Histogram, Instance, Metric, Tick};
+use serde::Deserialize;
 
-use super::Item;
+use super::{Item, Sums};
 use crate::ClusterError;
-use crate::fields::Fields;
 
 /// The most keys of one loop, and the most metrics.
 const MOST_KEYS: usize = 1 << 17;
-/// The most tags of one metric.
-const MOST_TAGS: usize = 1 << 14;
 /// The most values of one histogram or metric in one tick; so many ticks can be merged that no sum overflows.
 const MOST_VALUES: u64 = 1 << 48;
 /// The longest tick, over all its parts: that of 3,000 keys whose seconds were merged for three hours.
@@ -48,7 +43,7 @@ struct Partial {
 /// # Errors
 /// [`ClusterError::Malformed`] when it begins with no number of a loop.
 pub fn loop_of(part: &[u8]) -> Result<u16, ClusterError> {
-    Fields::of(part).narrow()
+    take(&mut &*part)
 }
 
 impl TickReader {
@@ -73,79 +68,66 @@ impl TickReader {
         if self.partial.bytes > MOST_BYTES {
             return Err(ClusterError::malformed("it is too long for a tick"));
         }
-        let mut fields = Fields::of(part);
-        tick.instance = Instance { loop_index: fields.narrow()?, ..worker };
-        loop {
-            let item = fields.byte()?;
-            let item = Item::of(item)
-                .ok_or_else(|| ClusterError::malformed(format!("{item} is not an item of a tick")))?;
-            match item {
-                Item::GoesOn => return fields.end().map(|()| false),
-                Item::End => break,
-                _ => self.read_item(item, &mut fields, tick)?,
+        let mut rest = part;
+        tick.instance = Instance { loop_index: take(&mut rest)?, ..worker };
+        let is_last_part = loop {
+            match take(&mut rest)? {
+                Item::GoesOn => break false,
+                Item::End { second, is_last, state } => {
+                    self.partial = Partial::default();
+                    (tick.second, tick.is_last, tick.state) = (second, is_last, checked(state)?);
+                    break true;
+                }
+                item => self.read_item(item, tick)?,
             }
-        }
-        self.partial = Partial::default();
-        tick.second = fields.narrow()?;
-        tick.is_last = match fields.byte()? {
-            flag @ (0 | 1) => flag == 1,
-            flag => return Err(ClusterError::malformed(format!("{flag} is not a flag"))),
         };
-        tick.state = state(&mut fields)?;
-        fields.end().map(|()| true)
+        match rest.is_empty() {
+            true => Ok(is_last_part),
+            false => Err(ClusterError::malformed("it is longer than its items")),
+        }
     }
 
-    fn read_item(
-        &mut self,
-        item: Item,
-        fields: &mut Fields<'_>,
-        tick: &mut Tick,
-    ) -> Result<(), ClusterError> {
+    fn read_item(&mut self, item: Item<'_>, tick: &mut Tick) -> Result<(), ClusterError> {
         match item {
-            Item::GoesOn | Item::End => {}
-            Item::Key => {
-                let id: u32 = fields.narrow()?;
-                let key: Key = json(fields)?;
+            Item::GoesOn | Item::End { .. } => {}
+            Item::Key(id, key) => {
                 announce(&mut self.keys, id, key.metric)?;
                 tick.new_keys.push((KeyId(id), key));
             }
-            Item::Scenario => tick.scenarios.push(scenario(fields)?),
-            Item::Histogram => self.read_histogram(fields, tick)?,
-            Item::Count => self.read_count(fields, tick)?,
-            Item::Metric => {
-                let id: u32 = fields.narrow()?;
-                let key = metric(fields)?;
+            Item::Scenario(scenario) => tick.scenarios.push(scenario_of(scenario)?),
+            Item::Histogram(key, bytes) => self.read_histogram(key, bytes, tick)?,
+            Item::Count { key, second, value } => {
+                let key = self.key(key, Shape::Counter)?;
+                self.partial.counted = self.partial.counted.checked_add(value).ok_or_else(too_many)?;
+                tick.add(key, second, value);
+            }
+            Item::Metric(id, key) => {
                 announce(&mut self.metrics, id, key.kind)?;
                 tick.metrics.new.push((MetricId(id), key));
             }
-            Item::Sums => {
-                let id: u32 = fields.narrow()?;
+            Item::Sums(id, sums) => {
                 if id < self.partial.next_metric || id as usize >= self.metrics.len() {
                     return Err(ClusterError::malformed("a metric was not announced, or is there twice"));
                 }
                 self.partial.next_metric = id + 1;
-                tick.metrics.merge(MetricId(id), &sums(fields)?);
+                tick.metrics.merge(MetricId(id), &sums_of(&sums)?);
             }
-            Item::Exemplar => {
-                let exemplar: Exemplar = json(fields)?;
-                tick.exemplars.push(exemplar);
-            }
+            Item::Exemplar(exemplar) => tick.exemplars.push(exemplar),
         }
         Ok(())
     }
 
-    fn key(&self, fields: &mut Fields<'_>, shape: Shape) -> Result<KeyId, ClusterError> {
-        let id: u32 = fields.narrow()?;
+    fn key(&self, id: u32, shape: Shape) -> Result<KeyId, ClusterError> {
         match self.keys.get(id as usize) {
             Some(known) if known.shape() == shape => Ok(KeyId(id)),
             _ => Err(ClusterError::malformed(format!("key {id} was not announced for this"))),
         }
     }
 
-    fn read_histogram(&mut self, fields: &mut Fields<'_>, tick: &mut Tick) -> Result<(), ClusterError> {
-        let key = self.key(fields, Shape::Histogram)?;
-        let histogram = Histogram::from_v2(fields.bytes()?)
-            .map_err(|error| ClusterError::malformed(error.to_string()))?;
+    fn read_histogram(&mut self, key: u32, bytes: &[u8], tick: &mut Tick) -> Result<(), ClusterError> {
+        let key = self.key(key, Shape::Histogram)?;
+        let histogram =
+            Histogram::from_v2(bytes).map_err(|error| ClusterError::malformed(error.to_string()))?;
         if histogram.count() > MOST_VALUES || key.0 < self.partial.next_key {
             return Err(too_many());
         }
@@ -153,22 +135,18 @@ impl TickReader {
         tick.merge(key, &histogram);
         Ok(())
     }
+}
 
-    fn read_count(&mut self, fields: &mut Fields<'_>, tick: &mut Tick) -> Result<(), ClusterError> {
-        let key = self.key(fields, Shape::Counter)?;
-        let (second, value) = (fields.narrow()?, fields.number()?);
-        self.partial.counted = self.partial.counted.checked_add(value).ok_or_else(too_many)?;
-        tick.add(key, second, value);
-        Ok(())
-    }
+/// The next value of a part.
+fn take<'a, T: Deserialize<'a>>(part: &mut &'a [u8]) -> Result<T, ClusterError> {
+    let taken = postcard::take_from_bytes(part);
+    let (value, rest) = taken.map_err(|error| ClusterError::malformed(error.to_string()))?;
+    *part = rest;
+    Ok(value)
 }
 
 fn too_many() -> ClusterError {
     ClusterError::malformed("it counts more than can be")
-}
-
-fn json<T: DeserializeOwned>(fields: &mut Fields<'_>) -> Result<T, ClusterError> {
-    serde_json::from_slice(fields.bytes()?).map_err(|error| ClusterError::malformed(error.to_string()))
 }
 
 /// The next number is announced, or one of those before it anew.
@@ -182,56 +160,27 @@ fn announce<T>(known: &mut Vec<T>, id: u32, what: T) -> Result<(), ClusterError>
     Ok(())
 }
 
-fn scenario(fields: &mut Fields<'_>) -> Result<ScenarioState, ClusterError> {
-    Ok(ScenarioState {
-        scenario: fields.text()?.into(),
-        active_mean: fields.real()?,
-        active_max: fields.narrow()?,
-        cap: fields.narrow()?,
-        at_cap: fields.real()?,
-    })
+fn finite(values: &[f64]) -> Result<(), ClusterError> {
+    match values.iter().all(|value| value.is_finite()) {
+        true => Ok(()),
+        false => Err(ClusterError::malformed("a number is not finite")),
+    }
 }
 
-fn metric(fields: &mut Fields<'_>) -> Result<MetricKey, ClusterError> {
-    let kind = MetricKind::from_str(fields.text()?);
-    let kind = kind.map_err(|error| ClusterError::malformed(error.to_string()))?;
-    let (name, phase) = (Name::from(fields.text()?), Name::from(fields.text()?));
-    let mut tags = std::collections::BTreeMap::new();
-    for _ in 0..fields.count(MOST_TAGS)? {
-        tags.insert(Name::from(fields.text()?), Name::from(fields.text()?));
-    }
-    Ok(MetricKey { kind, name, tags, phase })
+fn scenario_of(scenario: ScenarioState) -> Result<ScenarioState, ClusterError> {
+    finite(&[scenario.active_mean, scenario.at_cap]).map(|()| scenario)
 }
 
-fn state(fields: &mut Fields<'_>) -> Result<LoopState, ClusterError> {
-    Ok(LoopState {
-        in_flight_mean: fields.real()?,
-        in_flight: fields.narrow()?,
-        iterations: fields.narrow()?,
-        virtual_users: fields.narrow()?,
-        connections: fields.narrow()?,
-        cpu_ns: fields.number()?,
-        script_cpu_ns: fields.number()?.checked_sub(1),
-        covered_ns: fields.number()?,
-        folded: fields.narrow()?,
-    })
+fn checked(state: LoopState) -> Result<LoopState, ClusterError> {
+    finite(&[state.in_flight_mean]).map(|()| state)
 }
 
-fn sums(fields: &mut Fields<'_>) -> Result<MetricSums, ClusterError> {
-    let (count, nonzero) = (fields.number()?, fields.number()?);
-    let [sum, min, max, last] = [fields.real()?, fields.real()?, fields.real()?, fields.real()?];
-    let last_at = Instant::from_nanos(fields.number()?);
-    let mut counts = Vec::new();
-    for _ in 0..fields.count(MOST_KEYS)? {
-        let bucket: u32 = fields.narrow()?;
-        counts.push((bucket.cast_signed(), fields.number()?));
+fn sums_of(sums: &Sums<'_>) -> Result<MetricSums, ClusterError> {
+    let Sums { count, nonzero, sum, min, max, last, last_at, buckets } = *sums;
+    finite(&[sum, min, max, last])?;
+    let buckets = Buckets::from_bytes(buckets).map_err(|error| ClusterError::malformed(error.to_string()))?;
+    if count > MOST_VALUES || nonzero > count || buckets.count() > MOST_VALUES {
+        return Err(ClusterError::malformed("the values of a metric contradict each other"));
     }
-    let total = counts.iter().try_fold(0_u64, |total, (_, count)| total.checked_add(*count));
-    let buckets = Buckets::of(counts).filter(|_| total.is_some_and(|total| total <= MOST_VALUES));
-    match buckets {
-        Some(buckets) if count <= MOST_VALUES && nonzero <= count => {
-            Ok(MetricSums { count, nonzero, sum, min, max, last, last_at, buckets })
-        }
-        _ => Err(ClusterError::malformed("the values of a metric contradict each other")),
-    }
+    Ok(MetricSums { count, nonzero, sum, min, max, last, last_at, buckets })
 }

@@ -185,7 +185,7 @@ fn folded_tick(endpoints: u32, counters: u32, seconds: u32) -> Tick {
     }
     for second in 0..seconds {
         keys.clone().for_each(|id| tick.add(id, second, 1));
-        tick.exemplars.extend((0..1_000).map(|_| exemplar()));
+        tick.exemplars.extend((0..2_000).map(|_| exemplar()));
     }
     tick
 }
@@ -216,7 +216,7 @@ fn a_histogram_that_comes_twice_is_refused_also_in_another_part() {
     // The first part now ends where its tick did.
     let end = whole(&Tick::default()).len() - 1;
     first.truncate(first.len() - end);
-    first.push(Item::GoesOn as u8);
+    first.extend(postcard::to_stdvec(&Item::GoesOn).unwrap());
     let (mut reader, mut received) = (TickReader::default(), Tick::default());
     assert!(!reader.read(&first, Instance::default(), &mut received).unwrap());
     assert!(reader.read(&second, Instance::default(), &mut received).is_err());

@@ -1,56 +1,35 @@
 //! A tick from a loop, in the parts in which it is sent.
 
 use evidence::Tick;
-use evidence::metric::{MetricKey, MetricSums};
-use evidence::tick::{LoopState, ScenarioState};
-use serde::Serialize;
+use evidence::metric::MetricSums;
 
-use super::{Item, PART_BYTES};
-use crate::fields::Put;
+use super::{Item, PART_BYTES, Sums};
 
 /// Hand the parts of `tick` to `send`, in order.
 ///
 /// # Errors
 /// Those of `send`.
 pub fn write<E>(tick: &Tick, send: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-    let mut parts = Parts::of(tick, send);
-    for (id, key) in &tick.new_keys {
-        parts.item(Item::Key, |to| {
-            to.number(id.0.into());
-            put_json(to, key);
-        })?;
-    }
-    for scenario in &tick.scenarios {
-        parts.item(Item::Scenario, |to| put_scenario(to, scenario))?;
-    }
+    let mut parts = Parts { loop_index: tick.instance.loop_index, part: Vec::new(), send };
+    parts.begin();
+    tick.new_keys.iter().try_for_each(|(id, key)| parts.add(&Item::Key(id.0, key.clone())))?;
+    tick.scenarios.iter().try_for_each(|scenario| parts.add(&Item::Scenario(scenario.clone())))?;
     let mut histograms: Vec<_> = tick.histograms().collect();
     histograms.sort_unstable_by_key(|(key, _)| *key);
     for (key, histogram) in histograms {
-        parts.item(Item::Histogram, |to| {
-            to.number(key.0.into());
-            to.bytes(&histogram.to_v2());
-        })?;
+        parts.add(&Item::Histogram(key.0, &histogram.to_v2()))?;
     }
     for count in tick.counts() {
-        let numbers = [count.key.0.into(), count.second.into(), count.value];
-        parts.item(Item::Count, |to| numbers.into_iter().for_each(|number| to.number(number)))?;
+        parts.add(&Item::Count { key: count.key.0, second: count.second, value: count.value })?;
     }
-    for (id, key) in &tick.metrics.new {
-        parts.item(Item::Metric, |to| {
-            to.number(id.0.into());
-            put_metric(to, key);
-        })?;
-    }
+    tick.metrics.new.iter().try_for_each(|(id, key)| parts.add(&Item::Metric(id.0, key.clone())))?;
     for (id, sums) in tick.metrics.sums() {
-        parts.item(Item::Sums, |to| {
-            to.number(id.0.into());
-            put_sums(to, sums);
-        })?;
+        let buckets = sums.buckets.to_bytes();
+        parts.add(&Item::Sums(id.0, Sums::of(sums, &buckets)))?;
     }
-    for exemplar in &tick.exemplars {
-        parts.item(Item::Exemplar, |to| put_json(to, exemplar))?;
-    }
-    parts.end(tick)
+    tick.exemplars.iter().try_for_each(|exemplar| parts.add(&Item::Exemplar(exemplar.clone())))?;
+    parts.add(&Item::End { second: tick.second, is_last: tick.is_last, state: tick.state })?;
+    parts.send()
 }
 
 /// The part that is being written.
@@ -61,87 +40,35 @@ struct Parts<S> {
 }
 
 impl<E, S: FnMut(&[u8]) -> Result<(), E>> Parts<S> {
-    fn of(tick: &Tick, send: S) -> Parts<S> {
-        let mut parts = Parts { loop_index: tick.instance.loop_index, part: Vec::new(), send };
-        parts.begin();
-        parts
-    }
-
     fn begin(&mut self) {
         self.part.clear();
-        self.part.number(self.loop_index.into());
+        self.put(&self.loop_index.clone());
     }
 
-    /// Add an item, whose fields `put` appends.
-    fn item(&mut self, item: Item, put: impl FnOnce(&mut Vec<u8>)) -> Result<(), E> {
+    fn add(&mut self, item: &Item<'_>) -> Result<(), E> {
         if self.part.len() >= PART_BYTES {
-            self.part.push(Item::GoesOn as u8);
-            (self.send)(&self.part)?;
+            self.put(&Item::GoesOn);
+            self.send()?;
             self.begin();
         }
-        self.part.push(item as u8);
-        put(&mut self.part);
+        self.put(item);
         Ok(())
     }
 
-    fn end(mut self, tick: &Tick) -> Result<(), E> {
-        self.item(Item::End, |to| {
-            to.number(tick.second.into());
-            to.push(u8::from(tick.is_last));
-            put_state(to, &tick.state);
-        })?;
+    fn put(&mut self, value: &impl serde::Serialize) {
+        let part = std::mem::take(&mut self.part);
+        self.part =
+            postcard::to_extend(value, part).expect("items have known lengths, and memory takes them");
+    }
+
+    fn send(&mut self) -> Result<(), E> {
         (self.send)(&self.part)
     }
 }
 
-fn put_scenario(to: &mut Vec<u8>, scenario: &ScenarioState) {
-    to.text(&scenario.scenario);
-    to.real(scenario.active_mean);
-    to.number(scenario.active_max.into());
-    to.number(scenario.cap.into());
-    to.real(scenario.at_cap);
-}
-
-fn put_state(to: &mut Vec<u8>, state: &LoopState) {
-    to.real(state.in_flight_mean);
-    let of_script = state.script_cpu_ns.map_or(0, |ns| ns.saturating_add(1));
-    let numbers = [
-        u64::from(state.in_flight),
-        state.iterations.into(),
-        state.virtual_users.into(),
-        state.connections.into(),
-        state.cpu_ns,
-        of_script,
-        state.covered_ns,
-        state.folded.into(),
-    ];
-    numbers.into_iter().for_each(|number| to.number(number));
-}
-
-fn put_metric(to: &mut Vec<u8>, key: &MetricKey) {
-    to.text(&key.kind.to_string());
-    to.text(&key.name);
-    to.text(&key.phase);
-    to.number(key.tags.len() as u64);
-    for (name, value) in &key.tags {
-        to.text(name);
-        to.text(value);
+impl<'a> Sums<'a> {
+    fn of(sums: &MetricSums, buckets: &'a [u8]) -> Sums<'a> {
+        let MetricSums { count, nonzero, sum, min, max, last, last_at, buckets: _ } = *sums;
+        Sums { count, nonzero, sum, min, max, last, last_at, buckets }
     }
-}
-
-fn put_sums(to: &mut Vec<u8>, sums: &MetricSums) {
-    [sums.count, sums.nonzero].into_iter().for_each(|number| to.number(number));
-    [sums.sum, sums.min, sums.max, sums.last].into_iter().for_each(|value| to.real(value));
-    to.number(sums.last_at.as_nanos());
-    let buckets: Vec<(i32, u64)> = sums.buckets.iter().collect();
-    to.number(buckets.len() as u64);
-    for (bucket, count) in buckets {
-        to.number(bucket.cast_unsigned().into());
-        to.number(count);
-    }
-}
-
-fn put_json(to: &mut Vec<u8>, value: &impl Serialize) {
-    // Keys and exemplars are texts, numbers and lists of them: writing them does not fail.
-    to.bytes(&serde_json::to_vec(value).unwrap_or_default());
 }
