@@ -100,9 +100,7 @@ fn receives_as_much(from: &Url, to: &Url) -> bool {
     let (server, other) = (from.server().to_ascii_lowercase(), to.server().to_ascii_lowercase());
     let is_upgrade = to.is_https()
         && !from.is_https()
-        && from.host() == to.host()
-        && server.ends_with(":80")
-        && other.ends_with(":443");
+        && server.strip_suffix(":80").is_some_and(|host| other.strip_suffix(":443") == Some(host));
     from.is_https() == to.is_https() && server == other || is_upgrade
 }
 
@@ -140,6 +138,7 @@ mod tests {
             ("http://h:8080/", "https://h/"),
             ("http://h/", "https://h:8443/"),
             ("http://h/", "https://other/"),
+            ("http://h]/", "https://h/"),
             ("https://h/", "http://h/"),
             ("https://h/", "http://h:443/"),
             ("http://h:180/", "https://h/"),
