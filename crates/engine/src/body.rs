@@ -18,7 +18,7 @@ pub struct Body {
     /// All of a short body.
     short: Vec<u8>,
     /// All of a long one.
-    long: Option<LongBody>,
+    long: Option<Box<LongBody>>,
 }
 
 /// Bytes in pages that return to the system when it is dropped or grows.
@@ -49,7 +49,16 @@ impl Body {
     }
 
     /// Add `bytes` at the end. Where that needs more space, it gets space for `most` bytes at the most.
+    #[inline]
     pub(crate) fn extend(&mut self, bytes: &[u8], most: usize) {
+        if self.long.is_none() && bytes.len() <= self.short.capacity() - self.short.len() {
+            return self.short.extend_from_slice(bytes);
+        }
+        self.extend_beyond(bytes, most);
+    }
+
+    #[inline(never)]
+    fn extend_beyond(&mut self, bytes: &[u8], most: usize) {
         let length = self.len() + bytes.len();
         if length > self.capacity() {
             self.grow(length.next_power_of_two().min(most).max(length));
@@ -66,17 +75,27 @@ impl Body {
         }
         let mut longer = LongBody::with_capacity(capacity);
         longer.extend(self);
-        (self.short, self.long) = (Vec::new(), Some(longer));
+        (self.short, self.long) = (Vec::new(), Some(Box::new(longer)));
     }
 
     /// Forget the bytes, and keep the space of a short body.
     pub(crate) fn clear(&mut self) {
-        self.long = None;
+        if self.long.is_some() {
+            self.long = None;
+        }
         self.short.clear();
     }
 
     /// Keep the first bytes alone, as many as are kept without asking the budget, and no more space than that.
+    #[inline]
     pub(crate) fn shorten(&mut self) {
+        if self.long.is_some() || self.short.capacity() > UNCOUNTED_BYTES {
+            self.shorten_long();
+        }
+    }
+
+    #[inline(never)]
+    fn shorten_long(&mut self) {
         if let Some(long) = self.long.take() {
             self.short = long.pages[..long.length.min(UNCOUNTED_BYTES)].to_vec();
         }
