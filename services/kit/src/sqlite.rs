@@ -3,9 +3,10 @@
 
 mod readers;
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
@@ -60,6 +61,10 @@ pub enum OpenError {
     Sqlite(#[from] rusqlite::Error),
 }
 
+/// A process that has just ended, or a fork that has not become its program yet, may hold the lock for a moment.
+const LOCK_LIMIT: Duration = Duration::from_secs(1);
+const LOCK_INTERVAL: Duration = Duration::from_millis(20);
+
 /// The path of the database, locked against other processes.
 #[derive(Debug)]
 pub struct DatabaseFile {
@@ -88,12 +93,16 @@ impl DatabaseFile {
         lock_path.push(".lock");
         let lock = private_files::open_or_create(Path::new(&lock_path));
         let lock = lock.map_err(|e| file_error(Path::new(&lock_path), e))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { path, _lock: lock, _temporary: temporary }),
-            Err(std::fs::TryLockError::WouldBlock) => {
-                Err(OpenError::InUse { path: path.display().to_string() })
+        let deadline = Instant::now() + LOCK_LIMIT;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(Self { path, _lock: lock, _temporary: temporary }),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOCK_INTERVAL),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(OpenError::InUse { path: path.display().to_string() });
+                }
+                Err(TryLockError::Error(e)) => return Err(file_error(Path::new(&lock_path), e)),
             }
-            Err(std::fs::TryLockError::Error(e)) => Err(file_error(Path::new(&lock_path), e)),
         }
     }
 

@@ -22,6 +22,7 @@ const TIMED: &[Part] = &[
         modules: &[
             "capacity::trouble::a_full_disk_ends_the_search_with_an_error_and_it_can_be_judged_and_resumed",
             "capacity::trouble::a_number_of_which_a_higher_and_a_lower_one_break_is_no_capacity",
+            "capacity::trouble::what_a_start_command_leaves_behind_ends_with_its_probe",
             "exit_codes::verbs_that_experiment",
             "memory::",
             "selftest::",
