@@ -13,7 +13,7 @@ use crate::plan::Disk;
 use crate::run_file::Keep;
 use crate::signals::Listener;
 use crate::workers::ResolvedRun;
-use crate::{check, outputs, run};
+use crate::{outputs, run, too_few};
 
 /// This machine's files and environment.
 pub(crate) const SOURCES: Sources<'static> = Sources { files: &Disk, env: &environment };
@@ -52,6 +52,6 @@ pub(crate) fn conduct(
     let request = run::request(keep, arguments.quiet, &arguments.options);
     let mut plan = plan.map_err(Failure::usage)?;
     plan.workload.objectives = asked(&plan.workload, &arguments.objectives).map_err(Failure::usage)?;
-    check::warnings(&expected_observations(&plan.workload)).for_each(outputs::note);
+    too_few::warnings(&expected_observations(&plan.workload)).for_each(outputs::note);
     run::conduct_plan(listener, ResolvedRun { plan, workers: None }, &arguments.options, &request)
 }

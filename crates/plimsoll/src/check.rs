@@ -12,6 +12,7 @@ use workload::offer::{offer, think_paces};
 
 use crate::arguments::CheckArguments;
 use crate::failure::CommandResult;
+use crate::too_few::{self, duration};
 use crate::{outputs, plan};
 
 pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
@@ -51,7 +52,7 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
         let name = visible(&objective.name);
         text.line(format_args!("  {name:<width$}  {}", observations(objective)));
     }
-    for warning in warnings(&expected) {
+    for warning in too_few::warnings(&expected) {
         text.line("").line(warning);
     }
     for (objective, offered) in expected.iter().filter_map(|o| Some((o, o.offered_below?))) {
@@ -61,12 +62,6 @@ fn add_objectives(text: &mut TerminalText, workload: &Workload) {
             number::rate(offered)
         ));
     }
-}
-
-/// Which objectives get too few requests to be decided, and why.
-pub(crate) fn warnings(expected: &[ExpectedObservations]) -> impl Iterator<Item = String> {
-    let too_few = expected.iter().filter(|objective| objective.are_too_few());
-    too_few.map(|objective| format!("warning: `{}` {}", visible(&objective.name), warning(objective)))
 }
 
 /// `900, needs 590: 40 s at this rate`.
@@ -84,34 +79,4 @@ fn observations(objective: &ExpectedObservations) -> String {
         (None, _) if objective.allows_none => format!("{expected}, none of which may be beyond its bound"),
         (None, _) => expected,
     }
-}
-
-/// Why an objective is not decided, or may not be.
-fn warning(objective: &ExpectedObservations) -> String {
-    let (expected, least) = (objective.expected.unwrap_or(0), objective.least.unwrap_or(0));
-    let needed = number::count(objective.needed.unwrap_or(0));
-    let count = number::count(expected);
-    let together = format!("{} requests", number::count(objective.assumed_effect.round() as u64));
-    let longer = match (objective.time_needed, expected) {
-        (Some(time), _) => format!("plan {} at this rate, or a higher rate", duration(time)),
-        (None, 0) => "none of the plan's steps makes any: check its endpoint, scenario and phase".to_owned(),
-        (None, _) => "plan more iterations".to_owned(),
-    };
-    if expected < least {
-        format!(
-            "cannot be shown by {count} requests: even if none is beyond its bound it needs {}, or {needed} where {together} \
-             count as one, as they do until a run shows how they vary; {longer}",
-            number::count(least)
-        )
-    } else {
-        format!(
-            "may stay undecided: it gets {count} requests and needs {needed}, even if none is beyond its bound: {together} count \
-             as one until a run shows how they vary; {longer}"
-        )
-    }
-}
-
-/// In whole seconds, rounded up.
-fn duration(time: Duration) -> String {
-    number::duration(time.as_secs() + u64::from(time.subsec_nanos() > 0))
 }

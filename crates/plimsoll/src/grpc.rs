@@ -8,7 +8,7 @@ use workload::redact::shown_address;
 
 use crate::arguments::GrpcArguments;
 use crate::failure::{CommandResult, Failure};
-use crate::quick::health::{self, WithHealth};
+use crate::health_service::{self, WithHealth};
 use crate::signals::Listener;
 use crate::{adhoc, outputs, reflection};
 
@@ -48,7 +48,8 @@ fn request(arguments: &GrpcArguments, method: &str) -> AdhocGrpc {
 /// The methods that the server lists, for who does not name one.
 fn list(arguments: &GrpcArguments) -> CommandResult<u8> {
     // What is described here is not asked for.
-    let health = AdhocGrpc { proto: vec![health::FILE.into()], ..request(arguments, health::CHECK) };
+    let health =
+        AdhocGrpc { proto: vec![health_service::FILE.into()], ..request(arguments, health_service::CHECK) };
     let plan = plan_of(&health, Sources { files: &WithHealth, ..adhoc::SOURCES }).map_err(Failure::usage)?;
     let mut text = TerminalText::default();
     for method in reflection::methods(&plan, TARGET)? {

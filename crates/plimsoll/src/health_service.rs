@@ -10,7 +10,7 @@ use crate::plan::Disk;
 /// The method.
 pub(crate) const CHECK: &str = "grpc.health.v1.Health/Check";
 /// The answer of a server that is ready.
-pub(super) const SERVING: &str = "SERVING";
+pub(crate) const SERVING: &str = "SERVING";
 /// The virtual file that describes it.
 pub(crate) const FILE: &str = "grpc/health/v1/health.proto";
 

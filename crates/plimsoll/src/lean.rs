@@ -55,45 +55,16 @@ pub(crate) mod kubernetes {
 }
 
 pub(crate) mod live_output {
-    use engine::Clock;
-    use evidence::sink::{Sink, SinkError};
-    use evidence::{Observed, RunEnd, Tick};
-
     use crate::arguments::OutTarget;
     use crate::failure::CommandResult;
+    use crate::tick_readers::MakeReaders;
 
-    /// A place that series are sent to: there is none.
-    pub(crate) enum Destination {}
-
-    pub(crate) fn destinations(_: &[OutTarget]) -> CommandResult<Vec<Destination>> {
-        super::refused("live outputs (--out)")
-    }
-
-    /// Sends the series of a run to one place: there is none.
-    pub(crate) enum LiveOutput {}
-
-    impl LiveOutput {
-        pub(crate) fn start(destination: Destination, _run: &str, _: Clock) -> std::io::Result<LiveOutput> {
-            match destination {}
-        }
-    }
-
-    impl Sink for LiveOutput {
-        fn tick(&mut self, _: &Tick) -> Result<(), SinkError> {
-            match *self {}
-        }
-
-        fn observed(&mut self, _: &Observed) -> Result<(), SinkError> {
-            match *self {}
-        }
-
-        fn flush(&mut self) -> Result<(), SinkError> {
-            match *self {}
-        }
-
-        fn end(&mut self, _: &RunEnd) -> Result<(), SinkError> {
-            match *self {}
-        }
+    pub(crate) fn with_readers(
+        others: Option<MakeReaders>,
+        outs: &[OutTarget],
+        _run: &str,
+    ) -> CommandResult<Option<MakeReaders>> {
+        if outs.is_empty() { Ok(others) } else { super::refused("live outputs (--out)") }
     }
 }
 

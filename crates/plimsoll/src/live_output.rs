@@ -17,6 +17,7 @@ use export::live::{Batch, Totals};
 use crate::arguments::OutTarget;
 use crate::failure::{CommandResult, Failure};
 use crate::outputs::note;
+use crate::tick_readers::MakeReaders;
 use post::Poster;
 
 /// How many seconds may wait to be sent.
@@ -29,7 +30,7 @@ const HEADERS_VARIABLE: &str = "PLIMSOLL_OUT_HEADERS";
 const OTLP_HEADERS_VARIABLE: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
 /// Sends the series of a run to one place.
-pub(crate) struct LiveOutput {
+struct LiveOutput {
     totals: Totals,
     clock: Clock,
     sent_s: u32,
@@ -51,14 +52,36 @@ struct Delivery {
     is_complete: bool,
 }
 
+/// The readers that there are already, and those that send series to these places.
+pub(crate) fn with_readers(
+    others: Option<MakeReaders>,
+    outs: &[OutTarget],
+    run: &str,
+) -> CommandResult<Option<MakeReaders>> {
+    if outs.is_empty() {
+        return Ok(others);
+    }
+    let (destinations, run) = (destinations(outs)?, run.to_owned());
+    Ok(Some(Box::new(move |handles| {
+        let mut readers = others.map(|make| make(handles)).unwrap_or_default();
+        for destination in destinations {
+            match LiveOutput::start(destination, &run, handles.clock) {
+                Ok(output) => readers.push(Box::new(output)),
+                Err(error) => note(format_args!("--out: nothing is sent: {error}")),
+            }
+        }
+        readers
+    })))
+}
+
 /// A place whose address and headers are usable.
-pub(crate) struct Destination {
+struct Destination {
     protocol: Protocol,
     poster: Poster,
 }
 
 /// The places of the command line, checked before anything is sent.
-pub(crate) fn destinations(asked: &[OutTarget]) -> CommandResult<Vec<Destination>> {
+fn destinations(asked: &[OutTarget]) -> CommandResult<Vec<Destination>> {
     let named = |(target, number): (&OutTarget, usize)| {
         let own = headers_of(&format!("{HEADERS_VARIABLE}_{number}"))?;
         let shared = shared_headers(target, asked)?;
@@ -119,7 +142,7 @@ fn headers_of(variable: &str) -> CommandResult<Vec<(String, String)>> {
 
 impl LiveOutput {
     /// Begin to send the series of the run of this name.
-    pub(crate) fn start(destination: Destination, run: &str, clock: Clock) -> std::io::Result<LiveOutput> {
+    fn start(destination: Destination, run: &str, clock: Clock) -> std::io::Result<LiveOutput> {
         let (queue, batches) = sync_channel(QUEUE);
         let name = destination.protocol.name();
         let thread = std::thread::Builder::new().name("live-output".to_owned());

@@ -25,6 +25,7 @@ mod failure;
 mod file_kind;
 mod generator;
 mod grpc;
+mod health_service;
 mod http;
 #[cfg(feature = "full")]
 mod import;
@@ -72,6 +73,7 @@ mod setup_watch;
 mod signals;
 mod stop_watch;
 mod tick_readers;
+mod too_few;
 mod watched;
 mod watching;
 #[cfg(feature = "full")]

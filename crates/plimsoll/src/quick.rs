@@ -2,7 +2,6 @@
 //! few checks.
 
 mod checks;
-pub(crate) mod health;
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,7 +25,7 @@ use crate::run;
 use crate::run_file::Keep;
 use crate::run_request::{Precheck, Progress, RunRequest};
 use crate::signals::Listener;
-use crate::{adhoc, plan, writable};
+use crate::{adhoc, health_service, plan, writable};
 
 /// A check failed.
 const FAILED: u8 = 3;
@@ -133,22 +132,22 @@ fn from_grpc_address(target: &str, metadata: &[(String, String)], pace: Pace) ->
     let is_health = method.is_empty();
     let call = AdhocGrpc {
         address: if is_secure { format!("https://{authority}") } else { authority.to_owned() },
-        method: if is_health { health::CHECK.to_owned() } else { method.to_owned() },
+        method: if is_health { health_service::CHECK.to_owned() } else { method.to_owned() },
         messages: Vec::new(),
         stream: AdhocStream::default(),
         metadata: metadata.to_vec(),
         // The health service is described here, for servers without reflection.
-        proto: if is_health { vec![health::FILE.into()] } else { Vec::new() },
+        proto: if is_health { vec![health_service::FILE.into()] } else { Vec::new() },
         connecting: Connecting::default(),
         timeout: TIMEOUT,
         seed: 1,
         pace,
     };
-    let sources = Sources { files: &health::WithHealth, ..adhoc::SOURCES };
+    let sources = Sources { files: &health_service::WithHealth, ..adhoc::SOURCES };
     let mut plan = grpc(&call, sources).map_err(Failure::usage)?;
     if is_health {
         let steps = plan.workload.scenarios.iter_mut().flat_map(|scenario| scenario.flow.steps_mut());
-        steps.for_each(|step| step.expect.json.push(("$.status".to_owned(), health::SERVING.into())));
+        steps.for_each(|step| step.expect.json.push(("$.status".to_owned(), health_service::SERVING.into())));
     }
     Ok(plan)
 }

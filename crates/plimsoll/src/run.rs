@@ -12,7 +12,7 @@ use crate::arguments::{OutputArguments, RunArguments, RunOptionArguments};
 use crate::failure::CommandResult;
 use crate::judged::{self, Judged};
 use crate::live::Live;
-use crate::live_output::{self, LiveOutput};
+use crate::live_output;
 use crate::load_source::LoadSource;
 use crate::once;
 use crate::outputs::{self, PreopenedReports};
@@ -22,7 +22,6 @@ use crate::run_file::Keep;
 use crate::run_request::{Precheck, Progress, RunRequest, overwrite};
 use crate::signals::Listener;
 use crate::stop_watch::StopWatch;
-use crate::tick_readers::MakeReaders;
 use crate::workers::{self, ConnectedWorkers, ResolvedRun};
 
 pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
@@ -141,10 +140,10 @@ pub(crate) fn offer(
     let PreparedRun { program, watchers, identities, additions } = prepared;
     let Additions { behaviour, readers, workers } = additions;
     let source = match workers {
-        Some(workers) => LoadSource::workers(workers, &program, request)?,
         None => LoadSource::local(&program, behaviour.as_ref(), request)?,
+        Some(workers) => LoadSource::workers(workers, &program, request)?,
     };
-    let more = with_live_outputs(readers, &program, request)?;
+    let more = live_output::with_readers(readers, request.outs, &program.workload().name)?;
     let (workload, loops) = (program.workload(), request.all_loops());
     let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops));
     // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
@@ -159,27 +158,4 @@ pub(crate) fn offer(
     recording.note_limits(&options.program, offered.folded_endpoints);
     watchers.stop(); // 6
     Ok(recording.end_load(offered.totals, listener.interrupted()))
-}
-
-/// Makes the readers that there are already, and those that send series elsewhere.
-fn with_live_outputs(
-    others: Option<MakeReaders>,
-    program: &Program,
-    request: &RunRequest<'_>,
-) -> CommandResult<Option<MakeReaders>> {
-    if request.outs.is_empty() {
-        return Ok(others);
-    }
-    let destinations = live_output::destinations(request.outs)?;
-    let name = program.workload().name.clone();
-    Ok(Some(Box::new(move |handles| {
-        let mut readers = others.map(|make| make(handles)).unwrap_or_default();
-        for destination in destinations {
-            match LiveOutput::start(destination, &name, handles.clock) {
-                Ok(output) => readers.push(Box::new(output)),
-                Err(error) => outputs::note(format_args!("--out: nothing is sent: {error}")),
-            }
-        }
-        readers
-    })))
 }

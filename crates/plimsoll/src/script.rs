@@ -18,10 +18,12 @@ mod threshold_watch;
 mod values;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::anyhow;
 use engine::{DryRun, Program};
+use evidence::TerminalText;
 use k6::options::OptionsError;
 use k6::{LifecycleError, LogSink, Once, ScriptError};
 
@@ -36,7 +38,7 @@ use crate::run_file::Keep;
 use crate::run_request::{Progress, RunRequest, ScriptRules, overwrite};
 use crate::signals::Listener;
 use crate::workers::{ConnectedWorkers, NotedFiles};
-use command_line::{accept, refused, show_header};
+use command_line::{accept, refused};
 pub(crate) use for_pods::{ScriptForPods, read as read_for_pods};
 use inputs::ScriptInputs;
 use loaded::{LoadedScript, sub_metrics};
@@ -64,6 +66,25 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     let plan = plan(&loaded)?;
     let script = ScriptRun { arguments: &arguments, loaded, log, workers, torn_down: Ok(()) };
     run::conduct(&listener, plan, script, &request)
+}
+
+/// What k6 shows of the load before it begins, unless standard output is for something else.
+fn show_header(arguments: &ScriptArguments, loaded: &LoadedScript) -> CommandResult<()> {
+    if arguments.quiet || arguments.outputs.named().contains(&Some(Path::new("-"))) {
+        return Ok(());
+    }
+    let mut text = TerminalText::default();
+    let outputs = k6::outputs::described(&loaded.value_targets);
+    let script = arguments.script.display();
+    let execution = match (&arguments.workers.workers, arguments.workers.addresses.len()) {
+        (Some(count), _) => format!("{count} workers of this machine"),
+        (None, 0) => "local".to_owned(),
+        (None, count) => format!("{count} workers"),
+    };
+    let head =
+        format!("     execution: {execution}\n        script: {script}\n        output: {outputs}\n\n");
+    text.quote("", &format!("\n{head}{}\n", loaded.options.header().join("\n")));
+    outputs::print(&text)
 }
 
 fn request<'a>(
@@ -157,7 +178,7 @@ fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved
     let inputs = ScriptInputs::of(arguments)?;
     let value_targets = values::targets(&arguments.out, &inputs.variables)?;
     let disk = standard_input::files(&arguments.script, &inputs.path)?;
-    let read = |files, value_targets| {
+    let load_from = |files, value_targets| {
         let shared_arrays = BTreeMap::new();
         let process = ReadingProcess { files, has_disk: true, shared_arrays, loops: (1, 1), value_targets };
         let loaded = load(inputs, process, log)?;
@@ -165,7 +186,7 @@ fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved
         Ok::<_, Failure>(loaded)
     };
     if !arguments.workers.are_asked_for() {
-        return Ok(Resolved { loaded: read(disk, value_targets)?, workers: None });
+        return Ok(Resolved { loaded: load_from(disk, value_targets)?, workers: None });
     }
     if !value_targets.is_empty() {
         return Err(refused(
@@ -173,7 +194,7 @@ fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved
         ));
     }
     let noted = Arc::new(NotedFiles::over(disk));
-    let loaded = read(noted.clone(), value_targets)?;
+    let loaded = load_from(noted.clone(), value_targets)?;
     // What a policy is read from is noted too.
     let policy = plan(&loaded)?.env;
     let hand_over = served::hand_over(&loaded, &policy, &noted)?;

@@ -33,7 +33,7 @@ pub(crate) fn resolve(arguments: &RunArguments) -> CommandResult<ResolvedRun> {
 }
 
 impl ConnectedWorkers {
-    pub(crate) fn count(&self) -> u16 {
+    pub(crate) fn weight(&self) -> u16 {
         match *self {}
     }
 
@@ -43,7 +43,7 @@ impl ConnectedWorkers {
 }
 
 impl ReadyWorkers {
-    pub(crate) fn described(&self, _loops: u16) -> Vec<Worker> {
+    pub(crate) fn described(&self) -> Vec<Worker> {
         match *self {}
     }
 

@@ -8,6 +8,7 @@ use figures::Figures;
 use report::number;
 use report::quick::{QuickCheck, QuickState};
 
+use crate::health_service;
 use crate::judged::StoredRun;
 
 fn check(name: &'static str, state: QuickState, what: impl Into<String>) -> QuickCheck {
@@ -78,7 +79,7 @@ impl Seen {
 /// Whether the run's requests are health checks themselves: calls of gRPC's health service.
 fn asks_for_health(run: &dyn Run) -> bool {
     let scenarios = run.manifest().workload["scenarios"].to_string();
-    scenarios.contains(super::health::CHECK)
+    scenarios.contains(health_service::CHECK)
 }
 
 /// A run begins after the readiness check has passed, where there is one.
