@@ -2,8 +2,6 @@
 
 mod ports;
 
-use std::time::Duration;
-
 use evidence::{TerminalText, visible};
 use judge::{ExpectedObservations, expected_observations};
 use report::number;

@@ -63,7 +63,7 @@ mod tests {
     fn keys_are_found_in_files_in_texts_and_in_what_is_made_of_files() {
         let script = format!("const key = `{KEY}`;");
         let json = serde_json::json!({ "key": KEY }).to_string();
-        let spoilt = "x = '-----BEGIN ' + 'PRIVATE KEY-----' + 'MHcCAQEEIAAAAAAAAAAAAAAA'";
+        let spoilt = "x = '-----BEGIN PRIVATE' + ' KEY-----' + 'MHcCAQEEIAAAAAAAAAAAAAAA'";
         let contents =
             [KEY, &script, &json, spoilt, "-----BEGIN CERTIFICATE-----", "plain"].map(str::as_bytes);
         let found = |keys: &[&[u8]], contents: &[&[u8]]| -> Vec<bool> {
