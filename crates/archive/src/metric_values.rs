@@ -269,7 +269,7 @@ fn interval(row: &Row<'_>, seconds: u32) -> Result<(Seconds, MetricSums), Fault>
 
 fn sums(row: &Row<'_>) -> Result<MetricSums, Fault> {
     let finite = |value: f64| {
-        value.is_finite().then_some(value).ok_or_else(|| damaged("a value of a metric is no number"))
+        value.is_finite().then_some(value).ok_or_else(|| damaged("a value of a metric is not a number"))
     };
     let (count, nonzero) = (positive(row, 1)?, positive(row, 2)?);
     let (min, max) = (finite(row.get(4)?)?, finite(row.get(5)?)?);

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use ::report::{Detail, Reported, Style, document};
+use ::report::{Detail, Document, Reported, Style, document};
 use evidence::{TerminalText, Verdict};
 
 use crate::arguments::{OnInconclusive, ReportFileArguments};
@@ -23,21 +23,18 @@ pub(crate) fn write(
     detail: Detail,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    show(reported, asked, detail)?;
-    write_files(reported, asked, opened)
+    let document = reported.document();
+    show(&document, asked, detail)?;
+    write_forms(reported, &document, asked, opened)
 }
 
 /// The report on standard output, unless that is taken.
-pub(crate) fn show(
-    reported: &impl Reported,
-    asked: &ReportFileArguments,
-    detail: Detail,
-) -> CommandResult<()> {
+pub(crate) fn show(document: &Document, asked: &ReportFileArguments, detail: Detail) -> CommandResult<()> {
     if asked.named().contains(&Some(Path::new("-"))) {
         return Ok(());
     }
     let (style, width) = terminal();
-    print(&document::terminal(&reported.document(), style, width, detail))
+    print(&document::terminal(document, style, width, detail))
 }
 
 /// Write every report that was asked for. One that cannot be written keeps no other from being written.
@@ -46,10 +43,18 @@ pub(crate) fn write_files(
     asked: &ReportFileArguments,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    let document = reported.document();
+    write_forms(reported, &reported.document(), asked, opened)
+}
+
+fn write_forms(
+    reported: &impl Reported,
+    document: &Document,
+    asked: &ReportFileArguments,
+    opened: &PreopenedReports,
+) -> CommandResult<()> {
     let forms: [&dyn Fn() -> String; 4] =
-        [&|| document::html(&document), &|| document::markdown(&document), &|| reported.json(), &|| {
-            document::junit(&document)
+        [&|| document::html(document), &|| document::markdown(document), &|| reported.json(), &|| {
+            document::junit(document)
         }];
     let asked = asked.named().into_iter().zip(forms).filter_map(|(path, form)| Some((path?, form)));
     let written: Vec<_> = asked.map(|(path, form)| opened.put(path, &form())).collect();

@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use ::report::Reported as _;
 use anyhow::anyhow;
 use engine::{DryRun, Program};
 use evidence::TerminalText;
@@ -159,7 +160,11 @@ impl RunKind for ScriptRun<'_> {
         if self.arguments.mark_report {
             outputs::print_document(&format!("{}\n", outputs::REPORT_BEGINS))?;
         }
-        outputs::show(&outcome::without_own_metrics(summary), &outputs.reports.files, outputs.detail())?;
+        outputs::show(
+            &outcome::without_own_metrics(summary).document(),
+            &outputs.reports.files,
+            outputs.detail(),
+        )?;
         sealed.completed()?;
         self.torn_down?;
         policy::note_violated(&judged.judgement);

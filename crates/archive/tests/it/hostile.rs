@@ -39,7 +39,7 @@ fn rows_that_make_no_sense_are_named() {
         ("UPDATE metric_values SET seconds = 1 << 31", "of no interval"),
         ("UPDATE metric_values SET place = place + (1 << 60)", "of no second"),
         ("UPDATE metric_values SET place = place - (1 << 40)", "of no second"),
-        ("UPDATE metric_values SET sum = 9e999", "is no number"),
+        ("UPDATE metric_values SET sum = 9e999", "is not a number"),
         ("UPDATE manifest SET value = '{' WHERE name = 'name'", "is no JSON"),
         ("UPDATE manifest SET value = '1' WHERE name = 'name'", "its manifest"),
         ("DELETE FROM manifest WHERE name = 'seed'", "missing field `seed`"),

@@ -109,7 +109,7 @@ impl Catalogue {
     /// What a server's description of itself describes: the same for all virtual users that it gave the same.
     ///
     /// # Errors
-    /// Why it cannot be read, or that there is no memory for another one.
+    /// It cannot be read, for this reason, or no memory is left for another one.
     pub(crate) fn reflected(
         &self,
         described: &ReflectedSet,

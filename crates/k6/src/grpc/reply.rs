@@ -146,7 +146,7 @@ impl GrpcReply {
         if reply.message == NO_MESSAGE { reply.with_default_message(call) } else { reply }
     }
 
-    /// The same with its part of the run's budget; what there is no part for has failed.
+    /// The same with its part of the run's budget; where the budget has no part left, the call has failed.
     pub(crate) fn held_by(mut self, memory: ResponseMemory<'_>) -> GrpcReply {
         let details = self.details.as_ref().map_or(0, String::len);
         let raw: usize = self.raw.iter().map(Vec::len).sum();

@@ -119,7 +119,7 @@ fn submit(vu: &Vu, name: OperationName, context: &mut Context<'_>) {
         Err(failure) => {
             let response = Rc::new(operation.refused(failure));
             let hop = Hop { request: &operation.request, response: Some(&response), status: 0 };
-            // What the generator does not send is no failure of the target.
+            // What the generator does not send is not a failure of the target.
             if !is_our_limit {
                 sample(vu, &hop, &CompletedTimes::default());
             }

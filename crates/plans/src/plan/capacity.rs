@@ -80,7 +80,7 @@ pub fn slos_for(workload: &Workload, texts: &[String]) -> Result<Vec<Objective>,
 }
 
 /// The plan's own objectives that a search can hold: those on times, failures and checks, of the phase that is measured.
-/// Rates follow the load, and what is observed has no bound that a higher load must reach.
+/// Rates rise with the load that is searched, and observed series are not about requests.
 pub fn slos_of(workload: &Workload) -> Vec<Objective> {
     let known = KnownNames::with_endpoints(workload);
     let is_held = |of: &&Objective| of.measure.watched().is_some() && wrong(of, &known).is_empty();

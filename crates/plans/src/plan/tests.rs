@@ -11,6 +11,7 @@ use workload::connection::Scheme;
 use workload::model::{ExtractFrom, HttpOrigin, Pick, ProcessRef, ReadyProbe, Request};
 use workload::think::Think;
 
+mod capacity;
 mod connecting;
 mod errors;
 mod executors;

@@ -1,4 +1,4 @@
-//! What `plimsoll help` says of topics that are no verbs: pages of the documentation, for who has the program alone.
+//! The topics of `plimsoll help` besides the verbs: pages of the documentation, for users who have only the program.
 
 const PLAN: &str = include_str!("../../../../docs/plan.md");
 const SCRIPT: &str = include_str!("../../../../docs/k6.md");
@@ -6,7 +6,7 @@ const SCRIPT: &str = include_str!("../../../../docs/k6.md");
 /// The part of the page on plans that is about objectives.
 const OBJECTIVES: &str = "## Objectives\n";
 
-/// The page of a topic; none where there is no such topic.
+/// The page of a topic; none of an unknown one.
 pub(super) fn topic(name: &str) -> Option<&'static str> {
     match name {
         "plan" => Some(PLAN),

@@ -130,6 +130,15 @@ fn verbs_are_listed_in_groups_and_topics_are_pages() {
 }
 
 #[test]
+fn every_verb_that_shows_progress_can_be_quiet() {
+    let folder = TestFolder::new("");
+    for verb in ["run", "ab", "capacity", "calibrate"] {
+        let ran = folder.plimsoll(&[verb, "-q", "missing.toml"]);
+        ran.exits_with(2).stderr_contains(&["missing.toml"]);
+    }
+}
+
+#[test]
 fn options_that_mean_something_else_elsewhere_get_a_hint() {
     let folder = TestFolder::new("version = 1\n");
     for (line, parts) in [

@@ -78,6 +78,35 @@ fn numbers(text: &str) -> impl Iterator<Item = String> {
 }
 
 #[test]
+fn markdown_has_every_endpoint_and_objective_and_junit_a_case_for_each_objective() {
+    for run in runs::all() {
+        let markdown: std::collections::BTreeSet<String> = numbers(&run.markdown).collect();
+        let scenarios = scenarios(&run.report);
+        let form = terminal::form(&run.terminal, &scenarios);
+        let shown = form.shown.iter().filter(|(what, text)| is_in_markdown(what) && !text.contains(' '));
+        for (what, text) in shown.filter(|(_, text)| text.contains(|c: char| c.is_ascii_digit())) {
+            assert!(markdown.contains(text), "{}: {what}: {text} is missing in:\n{}", run.name, run.markdown);
+        }
+        let suite = markup::Node::parse(&run.junit);
+        let names: Vec<&str> = suite.all("testcase").iter().map(|case| case.attribute("name")).collect();
+        let claims = array(&run.report["claims"]).iter().map(|claim| text(&claim["name"]));
+        assert_eq!(
+            names,
+            std::iter::once("(the whole run)").chain(claims).collect::<Vec<_>>(),
+            "{}",
+            run.name
+        );
+    }
+}
+
+/// Counts of endpoints and objectives, which no form leaves out.
+fn is_in_markdown(what: &str) -> bool {
+    let is_count = |end: &str| what.ends_with(end);
+    what.starts_with("row/") && (is_count("/requests") || is_count("/failed"))
+        || what.starts_with("claim/") && is_count("/n")
+}
+
+#[test]
 fn markdown_and_junit_show_no_number_that_the_terminal_and_the_page_do_not() {
     let mut found = Vec::new();
     for run in runs::all() {

@@ -7,7 +7,7 @@
 
 use super::{Buckets, LAST_BUCKET};
 
-/// Bytes that are no buckets.
+/// Bytes that are not buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenBuckets {
     /// They end within a number.
