@@ -7,6 +7,7 @@
 #[cfg_attr(not(feature = "full"), path = "client/without_tls.rs")]
 pub(crate) mod connector;
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -110,6 +111,16 @@ impl Client {
         Ok(Self { inner, destination, bounds })
     }
 
+    /// Whether calls leave this machine in clear text, so that whoever is on the way can read and change them. A host name
+    /// other than `localhost` counts as another machine.
+    #[must_use]
+    pub fn is_in_clear_text(&self) -> bool {
+        let host = self.destination.host().unwrap_or_default();
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        let is_here = host == "localhost" || address.is_ok_and(|ip| ip.to_canonical().is_loopback());
+        self.destination.scheme_str() == Some("http") && !is_here
+    }
+
     /// Sends a `GET`.
     ///
     /// # Errors
@@ -192,6 +203,23 @@ mod tests {
 
     fn reply(status: &str, body: &str) -> Option<String> {
         Some(format!("HTTP/1.1 {status}\r\nretry-after: 7\r\ncontent-length: {}\r\n\r\n{body}", body.len()))
+    }
+
+    #[test]
+    fn calls_to_this_machine_and_by_tls_are_not_in_clear_text() {
+        for (destination, expect) in [
+            ("http://keys.example/jwks", true),
+            ("http://10.0.0.7:8080/", true),
+            ("http://[2001:db8::1]/", true),
+            ("http://localhost.example/", true),
+            ("http://localhost:80/", false),
+            ("http://127.0.0.1:1/", false),
+            ("http://[::1]:1/", false),
+            ("http://[::ffff:127.0.0.1]:1/", false),
+            ("https://keys.example/jwks", false),
+        ] {
+            assert_eq!(Client::to(destination, BOUNDS).unwrap().is_in_clear_text(), expect, "{destination}");
+        }
     }
 
     #[tokio::test]

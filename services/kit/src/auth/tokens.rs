@@ -73,6 +73,11 @@ impl Verifier {
     /// Begins to fetch the keys; [`Verifier::ready`] returns when there are some. Must be called inside a runtime.
     #[must_use]
     pub fn start(settings: Settings, metrics: &Metrics) -> Self {
+        if settings.source.is_in_clear_text() {
+            tracing::warn!(
+                "AUTH_JWKS_URL is http: whoever can change traffic to the key server can sign tokens; use https or file"
+            );
+        }
         let outcomes = Family::<OutcomeLabel, Counter>::default();
         let fetches = Family::<OutcomeLabel, Counter>::default();
         metrics.register(|registry| {

@@ -31,6 +31,11 @@ impl Source {
         }
     }
 
+    /// Whether somebody between this machine and the key server can put other keys in place of its own.
+    pub(super) fn is_in_clear_text(&self) -> bool {
+        matches!(self, Self::Server(client) if client.is_in_clear_text())
+    }
+
     /// The current document. The error contains nothing of it.
     pub(super) async fn read(&self) -> Result<Bytes, String> {
         match self {
