@@ -4,13 +4,13 @@
 //! next is a function of those so far ([`next_probe`]); the grid of repeated levels is tested level by level ([`GridAnswer`]);
 //! the verdict is made here.
 
+mod bimodal;
 mod grid;
 mod limits;
 mod margin;
 mod overload;
 mod probe;
 mod search;
-mod states;
 #[cfg(test)]
 mod tests;
 mod verdict;

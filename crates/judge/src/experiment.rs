@@ -6,10 +6,9 @@
 //! verdict is made here. Nothing is left out for what happened after it began.
 
 mod blocks;
-mod carried;
+mod carry_over;
 mod conditions;
 mod costs;
-pub(crate) mod cut;
 pub mod decide;
 mod detectable;
 mod invalidating;
@@ -18,6 +17,7 @@ mod slot;
 #[cfg(test)]
 mod tests;
 mod verdict;
+pub(crate) mod warm_up;
 
 use evidence::run::ReadError;
 use evidence::{ExperimentEnd, ExperimentFinding, ExperimentJudgement, MetricAnswer, PairOrder, Severity};
@@ -86,7 +86,7 @@ pub fn judge_pair(
     sides: [&Side<'_>; 2],
 ) -> Result<JudgedPair, ReadError> {
     let PairPlace { number, order } = place;
-    let cuts = cut::cuts(sides)?;
+    let cuts = warm_up::cuts(sides)?;
     let [a, b] = sides.map(|side| slot::Slot::of(side, &cuts, metrics));
     let (a, b) = (a?, b?);
     let values = a.values.into_iter().zip(b.values).map(|(a, b)| [a, b]).collect();
@@ -96,7 +96,7 @@ pub fn judge_pair(
     });
     let costs = costs::paired(a.statements, b.statements);
     let mut findings = invalidating::findings(number, sides)?;
-    findings.extend(cut::finding(number, &cuts));
+    findings.extend(warm_up::finding(number, &cuts));
     Ok(JudgedPair {
         number,
         order,
@@ -121,7 +121,7 @@ pub fn judge_experiment(
     let values: Vec<Vec<[SlotValue; 2]>> = (0..rules.metrics.len()).map(of_metric).collect();
     let mut metrics = decide::answers(rules, &values);
     conditions::apply(pairs, &mut metrics, &mut findings);
-    carried::apply(pairs, &mut metrics, &mut findings);
+    carry_over::apply(pairs, &mut metrics, &mut findings);
     verdict::refuse_times_beside_errors(rules, &mut metrics, &mut findings);
     findings.sort_by_key(|finding| finding.severity);
     let (verdict, because) = verdict::whole(&metrics, &findings, &end);

@@ -59,20 +59,20 @@ impl BisectionKind {
     }
 
     /// So many bisections.
-    pub fn run(&self, many: Experiments) -> BisectionTally {
+    pub fn run(&self, experiments: Experiments) -> BisectionTally {
         let quantity = parse_quantity("p50(list)", &|_| true).expect("the text of a metric is a measure");
         let metric = GateMetric { margin: self.margin(), ..GateMetric::new("p50", "p50(list)", quantity) };
         let bounds = vec![Bounds::of(&metric)];
         let looks = Looks::new(&LOOKS).expect("there are constants for these looks");
         let design = SimulatedDesign { looks, levels: Levels { alarm: LEVEL, exclusion: EXCLUSION }, bounds };
         let mut tally = BisectionTally::default();
-        for number in 0..many.count {
-            self.one(&design, &mut Random::new(many.seed.wrapping_add(number)), &mut tally);
+        for number in 0..experiments.count {
+            self.simulate(&design, &mut Random::new(experiments.seed.wrapping_add(number)), &mut tally);
         }
         tally
     }
 
-    fn one(&self, design: &SimulatedDesign, random: &mut Random, tally: &mut BisectionTally) {
+    fn simulate(&self, design: &SimulatedDesign, random: &mut Random, tally: &mut BisectionTally) {
         let (mut is_wrong, mut is_skipped) = (false, false);
         for _ in 0..STEPS {
             let is_bad = random.uniform() < 0.5;
@@ -103,7 +103,7 @@ impl BisectionTally {
     }
 
     /// Whether as many as promised are right, as far as chance allows to say.
-    pub fn is_kept(&self) -> bool {
+    pub fn meets_target(&self) -> bool {
         stats::share_limits(self.right as f64, self.bisections as f64, 0.999).upper >= RIGHT_AT_LEAST
     }
 }
@@ -116,11 +116,11 @@ mod tests {
     fn seven_steps_are_right_as_often_as_promised() {
         for kind in bisections() {
             let tally = kind.run(Experiments { count: 200, seed: 1 });
-            assert!(tally.is_kept(), "{kind:?} {tally:?}");
+            assert!(tally.meets_target(), "{kind:?} {tally:?}");
             assert_eq!(tally.right + tally.wrong + tally.skipped, tally.bisections);
         }
         let noisy = BisectionKind { effect: 0.10, deviation: 0.20 };
         let tally = noisy.run(Experiments { count: 200, seed: 1 });
-        assert!(!tally.is_kept() && tally.wrong < 10, "what has no answer is not called: {tally:?}");
+        assert!(!tally.meets_target() && tally.wrong < 10, "what has no answer is not called: {tally:?}");
     }
 }

@@ -18,7 +18,7 @@ pub struct Freeze {
 impl Freeze {
     /// The earliest instant at or after `at_ns` at which the server is not frozen, both counted from the
     /// first request.
-    pub fn thaw_ns(self, at_ns: u64) -> u64 {
+    pub fn unfreeze_at_ns(self, at_ns: u64) -> u64 {
         let (period_ns, length_ns) = (nanos(self.period), nanos(self.length));
         if period_ns == 0 {
             return at_ns;
@@ -43,7 +43,7 @@ mod tests {
 
     fn check(at_ms: u64, thaws_at_ms: u64) {
         let freeze = Freeze { period: Duration::from_secs(10), length: Duration::from_secs(1) };
-        assert_eq!(freeze.thaw_ns(at_ms * 1_000_000), thaws_at_ms * 1_000_000, "at {at_ms} ms");
+        assert_eq!(freeze.unfreeze_at_ns(at_ms * 1_000_000), thaws_at_ms * 1_000_000, "at {at_ms} ms");
     }
 
     #[test]
@@ -59,6 +59,6 @@ mod tests {
     #[test]
     fn a_period_of_zero_never_freezes() {
         let freeze = Freeze { period: Duration::ZERO, length: Duration::from_secs(1) };
-        assert_eq!(freeze.thaw_ns(5), 5);
+        assert_eq!(freeze.unfreeze_at_ns(5), 5);
     }
 }

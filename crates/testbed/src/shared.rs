@@ -78,10 +78,10 @@ impl Shared {
 
     /// The instant at or after `at_ns` at which the target is not frozen. The first call of all, made for
     /// the first request, starts the clock of the freezes.
-    pub(crate) fn thaw_ns(&self, at_ns: u64) -> u64 {
+    pub(crate) fn unfreeze_at_ns(&self, at_ns: u64) -> u64 {
         let Some(freeze) = self.freeze else { return at_ns };
         let start_ns = *self.first_request_ns.get_or_init(|| at_ns);
-        start_ns.saturating_add(freeze.thaw_ns(at_ns.saturating_sub(start_ns)))
+        start_ns.saturating_add(freeze.unfreeze_at_ns(at_ns.saturating_sub(start_ns)))
     }
 
     /// Counts a connection and gives it its number.

@@ -4,8 +4,8 @@ use evidence::capacity::{CapacityLevel, CapacityProbe, LevelVerdict, ProbeStage}
 use stats::{Inversion, InversionRules};
 
 use super::CapacityRules;
+use super::bimodal::{self, Margins, ONE_SIDED};
 use super::margin::CLIP;
-use super::states::{self, Margins, ONE_SIDED};
 
 /// The confidence at which a grid that is not monotone is not called noise.
 const DISORDER: f64 = 0.99;
@@ -59,7 +59,7 @@ impl GridAnswer {
             .enumerate()
             .map(|(at, (level, probes))| answer(*level, probes, &of_level(&inversions, at)))
             .collect();
-        let two_states = states::in_two_states(&by_slo);
+        let two_states = bimodal::in_two_states(&by_slo);
         if two_states.is_some() {
             count(&grid, &by_slo, &mut levels);
         }
@@ -134,8 +134,8 @@ fn of_level(inversions: &[Option<Inversion>], at: usize) -> Vec<Option<(f64, f64
 
 /// Decides levels by counting their probes, and those of their neighbours.
 fn count(grid: &ProbesByLevel<'_>, by_slo: &[Margins], levels: &mut [CapacityLevel]) {
-    let limits: Vec<Vec<(f64, f64)>> = by_slo.iter().map(|levels| states::limits(levels)).collect();
-    let verdicts = states::counted(grid.iter().map(|(_, probes)| probes.as_slice()));
+    let limits: Vec<Vec<(f64, f64)>> = by_slo.iter().map(|levels| bimodal::limits(levels)).collect();
+    let verdicts = bimodal::counted(grid.iter().map(|(_, probes)| probes.as_slice()));
     for (at, level) in levels.iter_mut().enumerate() {
         level.verdict = if level.probes < 2 { LevelVerdict::Open } else { verdicts[at] };
         for ((_, lower, upper), limits) in level.margins.iter_mut().zip(&limits) {

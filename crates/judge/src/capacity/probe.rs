@@ -12,7 +12,7 @@ use super::limits;
 use super::margin::{CLIP, Measured};
 use crate::backlog;
 use crate::compare::Side;
-use crate::experiment::cut::{CutRun, Cuts};
+use crate::experiment::warm_up::{CutRun, Cuts};
 use crate::measure::{self, DisturbedTime, MeasureSource, Value};
 
 /// Rules on a single run that leave nothing of a probe: what it offered or counted is not what was asked for.
@@ -73,7 +73,7 @@ pub fn measure_probe(
         errors: Vec::new(),
         has_collapsed,
         is_doubtful: false,
-        unusable: spoilt(&judged, &figures),
+        unusable: why_unusable(&judged, &figures),
         goodput: 0.0,
         offered: offered(&workload, &phase),
         failed: 0.0,
@@ -178,7 +178,7 @@ fn asked(measure: Measure, filter: &Filter) -> Objective {
 }
 
 /// Why the run says nothing of its level.
-fn spoilt(judged: &Judgement, figures: &Figures) -> Option<String> {
+fn why_unusable(judged: &Judgement, figures: &Figures) -> Option<String> {
     let scheduled: u64 = figures.scenario_phases.iter().map(|row| row.scheduled).sum();
     let late: u64 = figures.scenario_phases.iter().map(|row| row.dropped_generator_late).sum();
     if late as f64 > MOST_LATE * scheduled as f64 {

@@ -109,9 +109,9 @@ pub(super) fn findings(
     found.extend(doubtful(answer, judgement));
     found.extend(short_step(rules, judgement));
     found.extend(not_held(rules, judgement));
-    found.extend(beyond(judgement));
+    found.extend(overload_findings(judgement));
     // What one probe more is, says nothing where probes are in one of two states.
-    found.extend(worse_again(judgement).filter(|_| answer.two_states.is_none()));
+    found.extend(hysteresis(judgement).filter(|_| answer.two_states.is_none()));
     found.sort_by_key(|finding| finding.severity);
     found
 }
@@ -144,7 +144,7 @@ fn two_states(answer: &GridAnswer, judgement: &CapacityJudgement) -> Option<Expe
     let of_level: Vec<&CapacityProbe> = judgement.probes.iter().filter(is_of_level).collect();
     let by_margin = |a: &&&CapacityProbe, b: &&&CapacityProbe| a.margins[at].total_cmp(&b.margins[at]);
     let [worst, best] = [of_level.iter().min_by(by_margin)?, of_level.iter().max_by(by_margin)?];
-    let value = |probe: &CapacityProbe| known(slo, probe.values.get(at));
+    let value = |probe: &CapacityProbe| format_value(slo, probe.values.get(at));
     Some(finding(
         "two-states",
         Severity::Caution,
@@ -161,7 +161,7 @@ fn two_states(answer: &GridAnswer, judgement: &CapacityJudgement) -> Option<Expe
     ))
 }
 
-fn known(slo: &CapacitySlo, value: Option<&Option<f64>>) -> String {
+fn format_value(slo: &CapacitySlo, value: Option<&Option<f64>>) -> String {
     match (value.copied().flatten(), slo.unit.as_str()) {
         (None, _) => "∞".to_owned(),
         (Some(share), "1") => brief::percent(share),
@@ -170,19 +170,19 @@ fn known(slo: &CapacitySlo, value: Option<&Option<f64>>) -> String {
 }
 
 fn unusable(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
-    let spoilt: Vec<_> = judgement
+    let excluded: Vec<_> = judgement
         .probes
         .iter()
         .filter(|probe| probe.stage != ProbeStage::Overload)
         .filter_map(|probe| Some((probe, probe.unusable.as_ref()?)))
         .collect();
-    let (first, why) = spoilt.first()?;
+    let (first, why) = excluded.first()?;
     Some(finding(
         "probes-left-out",
         Severity::Caution,
         format!(
             "{} of {} probes say nothing of their level; the first is probe {} at {}: {why}.",
-            spoilt.len(),
+            excluded.len(),
             judgement.probes.len(),
             first.number,
             shown(first.level, &judgement.unit)
@@ -260,7 +260,7 @@ fn not_held(rules: &CapacityRules<'_>, judgement: &CapacityJudgement) -> Option<
 }
 
 /// Whether the easiest level of the grid is worse at the end than it was before, beyond what probes of a level vary by.
-fn worse_again(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
+fn hysteresis(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
     let again = judgement.probes.iter().find(|probe| probe.stage == ProbeStage::Again)?;
     let before = judgement.levels.iter().find(|level| (level.level / again.level - 1.0).abs() < 1e-6)?;
     let least = |(mean, lower, _): &(f64, f64, f64)| {
@@ -278,8 +278,8 @@ fn worse_again(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
                 "`{}` at {} is {} at the end, and was {} before, beyond noise.",
                 slo.name,
                 shown(again.level, &judgement.unit),
-                known(slo, again.values.get(at)),
-                known(slo, before.medians.get(at))
+                format_value(slo, again.values.get(at)),
+                format_value(slo, before.medians.get(at))
             ),
             "Look for state that grows from probe to probe (give the arm a `reset`), or for what a high load leaves.",
         )
@@ -287,7 +287,7 @@ fn worse_again(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
 }
 
 /// What the overload shows.
-fn beyond(judgement: &CapacityJudgement) -> Vec<ExperimentFinding> {
+fn overload_findings(judgement: &CapacityJudgement) -> Vec<ExperimentFinding> {
     let Some(overload) = &judgement.overload else { return Vec::new() };
     let mut found = Vec::new();
     let over = overload.parts.iter().filter(|part| part.factor > 1.0);

@@ -7,8 +7,8 @@ use evidence::run::ReadError;
 use figures::Figures;
 use workload::experiment::GateMetric;
 
-use super::cut::Cuts;
 use super::slot::{SlotValue, cut_values};
+use super::warm_up::Cuts;
 use crate::compare::Side;
 
 /// Fewer parts say nothing about their variance.

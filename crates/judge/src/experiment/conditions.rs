@@ -9,7 +9,7 @@ use figures::Figures;
 use stats::Paired;
 
 use super::JudgedPair;
-use super::carried::differences;
+use super::carry_over::differences;
 use crate::compare::Side;
 use crate::facts::Host;
 

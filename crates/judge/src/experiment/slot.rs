@@ -10,7 +10,7 @@ use workload::experiment::GateMetric;
 use workload::{Comparison, CostKind, Filter, Measure, Objective, Quantity, Statistic, Workload};
 
 use super::conditions::Conditions;
-use super::cut::{CutRun, Cuts};
+use super::warm_up::{CutRun, Cuts};
 use crate::backlog;
 use crate::compare::Side;
 use crate::measure::{self, DisturbedTime, MeasureSource, Value};

@@ -9,7 +9,7 @@ use stats::{RateLimits, RateWindow};
 use workload::{Filter, Objective, Schedule};
 
 use super::bound::{Bound, TimeBound};
-use super::ranges::{AskedTimes, Ranges, is_cap_ample};
+use super::ranges::{Ranges, TimeQuery, is_cap_ample};
 use super::source::MeasureSource;
 use super::times::dropped_observations;
 use super::{Measurement, Value, rates};
@@ -220,9 +220,9 @@ fn kept_from_success(
 ) -> Result<u64, ReadError> {
     let limit = |limit: Duration| Bound::Time(TimeBound { us: limit.as_micros() as f64, is_strict: false });
     let bounds = [within.map_or(Bound::Failure, limit)];
-    let asked = AskedTimes { metric: Metric::ResponseTime, filter, bounds: &bounds };
+    let query = TimeQuery { metric: Metric::ResponseTime, filter, bounds: &bounds };
     let causes = [WideningCause::Perturbed, WideningCause::AtBound];
-    let widened = Ranges::of(source, &asked)?.widened_by();
+    let widened = Ranges::of(source, &query)?.widened_by();
     let its = widened.iter().filter(|widening| causes.contains(&widening.cause));
     let requests: u64 = its.map(|widening: &Widening| widening.arrivals).sum();
     Ok(requests + drops_at_cap(source, filter, bounds[0])?)

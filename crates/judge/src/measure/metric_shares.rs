@@ -26,37 +26,37 @@ pub(super) fn observe(
     measure: &MetricMeasure,
 ) -> Result<Option<ShareMeasurement>, ReadError> {
     let Some(comparison) = comparison_of_share(objective) else { return Ok(None) };
-    let asked = match measure.statistic {
-        MetricStatistic::NonzeroShare => AskedValues::of_rate(objective.bound, comparison),
+    let query = match measure.statistic {
+        MetricStatistic::NonzeroShare => ThresholdQuery::of_rate(objective.bound, comparison),
         MetricStatistic::Quantile(q) if is_compared(objective) => {
-            AskedValues::of_quantile(source, objective, measure, q)?
+            ThresholdQuery::of_quantile(source, objective, measure, q)?
         }
         _ => return Ok(None),
     };
     // No share is below 0 or above 1: such a threshold is violated by every value.
-    if !(0.0..=1.0).contains(&asked.allowed) || asked.is_never_met {
+    if !(0.0..=1.0).contains(&query.allowed) || query.is_never_met {
         return Ok(None);
     }
-    let mut sorted = Sorted::new(source, &asked);
+    let mut classified = ClassifiedValues::new(source, &query);
     for id in metrics(source.run, measure) {
-        sorted.add_metric(source, measure, id)?;
+        classified.add_metric(source, measure, id)?;
     }
-    if sorted.all == 0 {
+    if classified.all == 0 {
         return Ok(None);
     }
     let widening = Widenings {
-        excused: sorted.excused(source, measure)?,
-        never_made: sorted.never_made(source, objective)?,
+        attributable_to_generator: classified.attributable_to_generator(source, measure)?,
+        dropped_values: classified.dropped_values(source, objective)?,
     };
-    Ok(Some(sorted.measurement(source, widening)))
+    Ok(Some(classified.measurement(source, widening)))
 }
 
 fn is_compared(objective: &Objective) -> bool {
     !matches!(objective.comparison, Comparison::Equal | Comparison::NotEqual)
 }
 
-/// What is asked of each value.
-struct AskedValues {
+/// How values are classified for one threshold.
+struct ThresholdQuery {
     /// The bound, then other cuts; of a rate one that nothing but zero is within.
     cuts: Vec<CutTime>,
     is_rate: bool,
@@ -68,8 +68,8 @@ struct AskedValues {
     is_never_met: bool,
 }
 
-impl AskedValues {
-    fn of_rate(bound: f64, comparison: Comparison) -> AskedValues {
+impl ThresholdQuery {
+    fn of_rate(bound: f64, comparison: Comparison) -> ThresholdQuery {
         let is_upper = comparison.is_upper();
         let (wrong_side, allowed) = match is_upper {
             true => (WrongSide::Beyond, bound),
@@ -77,7 +77,7 @@ impl AskedValues {
         };
         let is_never_met = allowed <= 0.0 && matches!(comparison, Comparison::Below | Comparison::Above);
         let cuts = vec![CutTime { place: CutPlace::NearBound, time: 0.0 }];
-        AskedValues { cuts, is_rate: true, is_strict: false, wrong_side, allowed, is_never_met }
+        ThresholdQuery { cuts, is_rate: true, is_strict: false, wrong_side, allowed, is_never_met }
     }
 
     fn of_quantile(
@@ -85,7 +85,7 @@ impl AskedValues {
         objective: &Objective,
         measure: &MetricMeasure,
         q: f64,
-    ) -> Result<AskedValues, ReadError> {
+    ) -> Result<ThresholdQuery, ReadError> {
         let bound = objective.bound;
         let mut all = MetricSums::default();
         for id in metrics(source.run, measure) {
@@ -101,21 +101,21 @@ impl AskedValues {
             false => (WrongSide::Within, q),
         };
         let is_strict = matches!(objective.comparison, Comparison::Below | Comparison::AtLeast);
-        Ok(AskedValues { cuts, is_rate: false, is_strict, wrong_side, allowed, is_never_met: false })
+        Ok(ThresholdQuery { cuts, is_rate: false, is_strict, wrong_side, allowed, is_never_met: false })
     }
 }
 
 /// Values of which it is not known on which side of the bound they are.
 struct Widenings {
     /// Values beyond the bound that may be there because the generator stalled.
-    excused: u64,
+    attributable_to_generator: u64,
     /// Values that iterations would have added that were due and never begun, by why.
-    never_made: [(WideningCause, u64); 3],
+    dropped_values: [(WideningCause, u64); 3],
 }
 
 /// Values by their side of the bound.
-struct Sorted<'a> {
-    asked: &'a AskedValues,
+struct ClassifiedValues<'a> {
+    query: &'a ThresholdQuery,
     /// Beyond each cut, by second.
     seconds: Vec<Vec<Proportion>>,
     all: u64,
@@ -124,17 +124,17 @@ struct Sorted<'a> {
     at: u64,
     /// Those beyond the bound by more than stalls can have added, and those that none disturbed.
     beyond_despite_stalls: u64,
-    /// Requests that stalls moved, in the seconds that they disturbed.
-    moved: u64,
-    moved_until: u32,
+    /// Requests that stalls displaced, in the seconds that they disturbed.
+    displaced: u64,
+    displaced_until: u32,
 }
 
 /// Values of one second beyond a cut, and in the bucket that contains it.
-fn sides(sums: &MetricSums, asked: &AskedValues, cut: f64) -> (u64, u64) {
-    if asked.is_rate {
+fn sides(sums: &MetricSums, query: &ThresholdQuery, cut: f64) -> (u64, u64) {
+    if query.is_rate {
         return (sums.nonzero, 0);
     }
-    let is_beyond = |value: f64| if asked.is_strict { value >= cut } else { value > cut };
+    let is_beyond = |value: f64| if query.is_strict { value >= cut } else { value > cut };
     sums.buckets.ranges().fold((0, 0), |(beyond, at), (low, high, count)| {
         match (is_beyond(low.max(sums.min)), is_beyond(high.min(sums.max))) {
             (true, _) => (beyond + count, at),
@@ -144,19 +144,19 @@ fn sides(sums: &MetricSums, asked: &AskedValues, cut: f64) -> (u64, u64) {
     })
 }
 
-impl<'a> Sorted<'a> {
-    fn new(source: &MeasureSource<'_>, asked: &'a AskedValues) -> Sorted<'a> {
+impl<'a> ClassifiedValues<'a> {
+    fn new(source: &MeasureSource<'_>, query: &'a ThresholdQuery) -> ClassifiedValues<'a> {
         let none = Proportion { part: 0, whole: 0 };
         let length = source.window(&Default::default()).end.max(1) as usize;
-        Sorted {
-            asked,
-            seconds: vec![vec![none; length]; asked.cuts.len()],
+        ClassifiedValues {
+            query,
+            seconds: vec![vec![none; length]; query.cuts.len()],
             all: 0,
             beyond: 0,
             at: 0,
             beyond_despite_stalls: 0,
-            moved: 0,
-            moved_until: 0,
+            displaced: 0,
+            displaced_until: 0,
         }
     }
 
@@ -166,17 +166,17 @@ impl<'a> Sorted<'a> {
         measure: &MetricMeasure,
         id: MetricId,
     ) -> Result<(), ReadError> {
-        let bound = self.asked.cuts[0].time;
+        let bound = self.query.cuts[0].time;
         for (interval, sums) in source.run.metric_intervals(id, source.run.whole())? {
-            let (beyond, at) = sides(&sums, self.asked, bound);
+            let (beyond, at) = sides(&sums, self.query, bound);
             self.all += sums.count;
             self.beyond += beyond;
             self.at += at;
-            for (cut, seconds) in self.asked.cuts.iter().zip(&mut self.seconds) {
-                let (beyond, at) = sides(&sums, self.asked, cut.time);
+            for (cut, seconds) in self.query.cuts.iter().zip(&mut self.seconds) {
+                let (beyond, at) = sides(&sums, self.query, cut.time);
                 let last = seconds.len() - 1;
                 let of_second = &mut seconds[(interval.start as usize).min(last)];
-                of_second.part += match self.asked.wrong_side {
+                of_second.part += match self.query.wrong_side {
                     WrongSide::Beyond | WrongSide::Failed => beyond + at,
                     WrongSide::Within | WrongSide::Succeeded => sums.count - beyond,
                 };
@@ -187,23 +187,27 @@ impl<'a> Sorted<'a> {
             }
         }
         // The same requests are in every part of the metric.
-        self.moved_until = 0;
+        self.displaced_until = 0;
         Ok(())
     }
 
     fn add_despite_stalls(&mut self, source: &MeasureSource<'_>, interval: Seconds, sums: &MetricSums) {
         let delay_ms = delay_ms(source, interval.clone(), sums);
-        let (beyond, _) = sides(sums, self.asked, self.asked.cuts[0].time + delay_ms);
+        let (beyond, _) = sides(sums, self.query, self.query.cuts[0].time + delay_ms);
         self.beyond_despite_stalls += beyond;
         if delay_ms > 0.0 && beyond > 0 {
-            self.moved += source.disturbed.moved(interval.start.max(self.moved_until)..interval.end);
-            self.moved_until = interval.end;
+            self.displaced += source.disturbed.moved(interval.start.max(self.displaced_until)..interval.end);
+            self.displaced_until = interval.end;
         }
     }
 
     /// Of the values beyond the bound, how many may be there because the generator stalled: no more than requests were
     /// disturbed, and none that is beyond it by more than stalls can have added.
-    fn excused(&self, source: &MeasureSource<'_>, measure: &MetricMeasure) -> Result<u64, ReadError> {
+    fn attributable_to_generator(
+        &self,
+        source: &MeasureSource<'_>,
+        measure: &MetricMeasure,
+    ) -> Result<u64, ReadError> {
         let is_of_requests = measure.name.starts_with(OF_REQUESTS);
         if !measure.is_of_times() && !is_of_requests {
             return Ok(0);
@@ -220,7 +224,7 @@ impl<'a> Sorted<'a> {
             (false, _) => u64::MAX,
         };
         let by_delay = match measure.is_of_times() {
-            true => self.beyond.saturating_sub(self.beyond_despite_stalls.saturating_sub(self.moved)),
+            true => self.beyond.saturating_sub(self.beyond_despite_stalls.saturating_sub(self.displaced)),
             false => u64::MAX,
         };
         Ok(by_requests.min(by_delay).min(self.beyond))
@@ -228,7 +232,7 @@ impl<'a> Sorted<'a> {
 
     /// How many values the iterations would have added that were due and never begun, if each had added as many as those
     /// that were.
-    fn never_made(
+    fn dropped_values(
         &self,
         source: &MeasureSource<'_>,
         objective: &Objective,
@@ -249,13 +253,13 @@ impl<'a> Sorted<'a> {
     }
 
     fn measurement(self, source: &MeasureSource<'_>, widenings: Widenings) -> ShareMeasurement {
-        let Sorted { asked, seconds, all, beyond, at, .. } = self;
-        let Widenings { excused, never_made } = widenings;
-        let unknown: u64 = never_made.iter().map(|(_, values)| values).sum();
-        let counts = match asked.wrong_side {
+        let ClassifiedValues { query, seconds, all, beyond, at, .. } = self;
+        let Widenings { attributable_to_generator, dropped_values } = widenings;
+        let unknown: u64 = dropped_values.iter().map(|(_, values)| values).sum();
+        let counts = match query.wrong_side {
             WrongSide::Beyond | WrongSide::Failed => BeyondCounts {
                 arrivals: all + unknown,
-                least: beyond - excused,
+                least: beyond - attributable_to_generator,
                 most: beyond + at + unknown,
                 observed: Proportion { part: beyond + at, whole: all },
                 at_bound: at,
@@ -263,32 +267,32 @@ impl<'a> Sorted<'a> {
             WrongSide::Within | WrongSide::Succeeded => BeyondCounts {
                 arrivals: all + unknown,
                 least: all - beyond - at,
-                most: all - beyond + excused + unknown,
+                most: all - beyond + attributable_to_generator + unknown,
                 observed: Proportion { part: all - beyond, whole: all },
                 at_bound: at,
             },
         };
         let of_a_second = all as f64 / seconds.first().map_or(1, Vec::len) as f64;
-        let mut cuts = asked.cuts.iter().zip(seconds).map(|(cut, seconds)| Cut { place: cut.place, seconds });
+        let mut cuts = query.cuts.iter().zip(seconds).map(|(cut, seconds)| Cut { place: cut.place, seconds });
         let nothing = Cut { place: CutPlace::NearBound, seconds: Vec::new() };
         let question = ShareQuestion {
             counts,
             at_bound: cuts.next().unwrap_or(nothing),
             other_cuts: cuts.collect(),
-            allowed: asked.allowed,
+            allowed: query.allowed,
             confidence: source.confidence(),
-            assumed_effect: match asked.is_rate {
+            assumed_effect: match query.is_rate {
                 true => stats::UNKNOWN_DESIGN_EFFECT,
                 false => shares::assumed_effect(of_a_second),
             },
         };
-        let widened = [(WideningCause::Perturbed, excused), (WideningCause::AtBound, at)];
-        let widened = widened.into_iter().chain(never_made).filter(|(_, arrivals)| *arrivals > 0);
+        let widened = [(WideningCause::Perturbed, attributable_to_generator), (WideningCause::AtBound, at)];
+        let widened = widened.into_iter().chain(dropped_values).filter(|(_, arrivals)| *arrivals > 0);
         ShareMeasurement {
             decision: question.decide(),
             question,
-            wrong_side: asked.wrong_side,
-            perturbed: excused,
+            wrong_side: query.wrong_side,
+            perturbed: attributable_to_generator,
             is_perturbed_counted: true,
             widened_by: widened.map(|(cause, arrivals)| Widening { cause, arrivals }).collect(),
         }

@@ -16,8 +16,8 @@ use super::times::dropped_observations;
 use super::unread;
 use crate::shares::BeyondCounts;
 
-/// What is asked of each arrival.
-pub(super) struct AskedTimes<'a> {
+/// Which arrivals count for an objective on times, and by which bounds they are classified.
+pub(super) struct TimeQuery<'a> {
     /// Response, service or iteration time.
     pub(super) metric: Metric,
     pub(super) filter: &'a Filter,
@@ -41,22 +41,22 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// Sorts the arrivals of a run.
+    /// Classifies the arrivals of a run.
     ///
     /// # Errors
     /// [`ReadError`] when the evidence cannot be read.
-    pub(super) fn of(source: &MeasureSource<'_>, asked: &AskedTimes<'_>) -> Result<Ranges, ReadError> {
-        let window = source.window(asked.filter);
+    pub(super) fn of(source: &MeasureSource<'_>, query: &TimeQuery<'_>) -> Result<Ranges, ReadError> {
+        let window = source.window(query.filter);
         let none = Proportion { part: 0, whole: 0 };
-        let seconds = vec![vec![none; window.len().max(1)]; asked.bounds.len()];
+        let seconds = vec![vec![none; window.len().max(1)]; query.bounds.len()];
         let ranges = Ranges { seconds, ..Ranges::default() };
-        let mut sorting = Sorting { source, asked, window, ranges, perturbed_service: 0 };
+        let mut classifier = Classifier { source, query, window, ranges, perturbed_service: 0 };
         for (id, key) in source.run.keys() {
-            sorting.add(*id, key)?;
+            classifier.add(*id, key)?;
         }
-        sorting.under_way();
-        sorting.unread();
-        Ok(sorting.finished())
+        classifier.under_way();
+        classifier.unread();
+        Ok(classifier.finished())
     }
 
     /// The counts for a question about the share beyond the bound.
@@ -90,20 +90,20 @@ impl Ranges {
     }
 }
 
-/// Arrivals while they are sorted.
-struct Sorting<'a> {
+/// Arrivals while they are classified.
+struct Classifier<'a> {
     source: &'a MeasureSource<'a>,
-    asked: &'a AskedTimes<'a>,
+    query: &'a TimeQuery<'a>,
     window: Seconds,
     ranges: Ranges,
     /// Requests that a stall disturbed, whose service times are not counted apart.
     perturbed_service: u64,
 }
 
-impl Sorting<'_> {
+impl Classifier<'_> {
     fn add(&mut self, id: KeyId, key: &Key) -> Result<(), ReadError> {
         let run = self.source.run;
-        let AskedTimes { metric, filter, .. } = self.asked;
+        let TimeQuery { metric, filter, .. } = self.query;
         let is_iterations = *metric == Metric::IterationTime;
         let is_counted = RowKey::from(key).matches(filter);
         match key.metric {
@@ -126,7 +126,7 @@ impl Sorting<'_> {
                 let dropped = run.total(id)? * self.observations_of(key);
                 self.unknown(WideningCause::DroppedLate, dropped);
             }
-            // Which requests they would have made is not known either: each may have been one of those that are asked for.
+            // Which requests they would have made is not known either: each may have been one of those that the objective counts.
             Metric::Dropped if *metric != Metric::ServiceTime && may_be_counted(key, filter) => {
                 self.unknown(WideningCause::Dropped, run.total(id)?);
             }
@@ -143,9 +143,9 @@ impl Sorting<'_> {
 
     /// What has no end in a run that has none either: it was killed, or is still going on.
     fn under_way(&mut self) {
-        let (figures, filter) = (self.source.figures, self.asked.filter);
+        let (figures, filter) = (self.source.figures, self.query.filter);
         let is_in = |key: &RowKey| self.source.run.end().is_none() && key.matches(filter);
-        let open: u64 = match self.asked.metric {
+        let open: u64 = match self.query.metric {
             Metric::IterationTime => {
                 let counted = figures.scenario_phases.iter().filter(|row| is_in(&row.key));
                 counted.map(|row| row.started.saturating_sub(row.done + row.cancelled)).sum()
@@ -160,7 +160,7 @@ impl Sorting<'_> {
 
     /// What the source of an imported run leaves unknown.
     fn unread(&mut self) {
-        let unknown = unread::count(self.source, self.asked.metric, self.asked.filter);
+        let unknown = unread::count(self.source, self.query.metric, self.query.filter);
         self.unknown(WideningCause::Unread, unknown.more);
         let ranges = &mut self.ranges;
         let doubtful = unknown.doubtful.min(ranges.arrivals);
@@ -170,11 +170,11 @@ impl Sorting<'_> {
     }
 
     fn observations_of(&self, key: &Key) -> u64 {
-        dropped_observations(self.source, self.asked.metric, self.asked.filter, key)
+        dropped_observations(self.source, self.query.metric, self.query.filter, key)
     }
 
     fn bound(&self) -> Bound {
-        self.asked.bounds[0]
+        self.query.bounds[0]
     }
 
     /// Observations that ended in this second.
@@ -188,7 +188,7 @@ impl Sorting<'_> {
             _ => Sides { beyond: all, ..Sides::default() },
         };
         let index = second.saturating_sub(self.window.start) as usize;
-        for (bound, seconds) in self.asked.bounds.iter().zip(&mut self.ranges.seconds) {
+        for (bound, seconds) in self.query.bounds.iter().zip(&mut self.ranges.seconds) {
             let Sides { at, beyond, .. } = match outcome {
                 Outcome::Ok => bound.sides(times),
                 _ => sides,
@@ -217,7 +217,7 @@ impl Sorting<'_> {
     /// Requests or iterations that stalls disturbed, of one key.
     fn add_perturbed(&mut self, id: KeyId, key: &Key) -> Result<(), ReadError> {
         let run = self.source.run;
-        let beyond = match self.asked.metric {
+        let beyond = match self.query.metric {
             Metric::ResponseTime => despite_stalls::beyond(self.source, self.bound(), id, key)?,
             _ => 0,
         };
@@ -230,24 +230,24 @@ impl Sorting<'_> {
     /// the bound whatever it did.
     fn perturbed(&mut self, outcome: Outcome, times: &Histogram, beyond: u64) {
         let all = times.count();
-        let excused = match outcome {
+        let attributable = match outcome {
             Outcome::Cancelled => return,
             Outcome::Ok => self.bound().sides(times).beyond,
             outcome if outcome.may_follow_a_burst() => all,
             _ => 0,
         };
         self.ranges.perturbed += all;
-        if self.asked.metric == Metric::ServiceTime {
-            self.perturbed_service += if outcome == Outcome::Ok { all } else { excused };
+        if self.query.metric == Metric::ServiceTime {
+            self.perturbed_service += if outcome == Outcome::Ok { all } else { attributable };
             return;
         }
-        self.excuse(excused.saturating_sub(beyond));
+        self.attribute_to_generator(attributable.saturating_sub(beyond));
     }
 
     /// So many that are beyond the bound may have been within it.
-    fn excuse(&mut self, excused: u64) {
-        self.ranges.least = self.ranges.least.saturating_sub(excused);
-        *self.ranges.widened_by.entry(WideningCause::Perturbed).or_default() += excused;
+    fn attribute_to_generator(&mut self, attributable: u64) {
+        self.ranges.least = self.ranges.least.saturating_sub(attributable);
+        *self.ranges.widened_by.entry(WideningCause::Perturbed).or_default() += attributable;
     }
 
     /// Observations that have an age and no end.
@@ -286,7 +286,7 @@ impl Sorting<'_> {
             seconds[index.min(last)].part += dropped;
             seconds[index.min(last)].whole += dropped;
         }
-        let excused = match scenario {
+        let attributable = match scenario {
             Some(scenario) if !is_cap_ample(scenario, self.bound()) => dropped,
             _ => {
                 let of_key = RowKey::from(key).with_endpoint("");
@@ -296,13 +296,13 @@ impl Sorting<'_> {
                 dropped.min((due as f64 * self.source.disturbed.share(second)).ceil() as u64)
             }
         };
-        self.ranges.least -= excused;
-        *self.ranges.widened_by.entry(WideningCause::DroppedCap).or_default() += excused;
+        self.ranges.least -= attributable;
+        *self.ranges.widened_by.entry(WideningCause::DroppedCap).or_default() += attributable;
     }
 
     fn finished(mut self) -> Ranges {
         // Any of them may be among those beyond the bound.
-        self.excuse(self.perturbed_service.min(self.ranges.least));
+        self.attribute_to_generator(self.perturbed_service.min(self.ranges.least));
         self.ranges
     }
 }

@@ -7,7 +7,7 @@ use stats::Proportion;
 use workload::{Comparison, Measure, Objective, Statistic};
 
 use super::bound::{Bound, TimeBound};
-use super::ranges::{AskedTimes, Ranges};
+use super::ranges::{Ranges, TimeQuery};
 use super::source::MeasureSource;
 use super::times::Observations;
 use super::unread;
@@ -108,7 +108,7 @@ fn quantile(
     let mut bounds = vec![cut(us, is_strict)];
     bounds.extend(others.iter().map(|other| cut(other.time, false)));
     let asked_times =
-        AskedTimes { metric: metric_of(&objective.measure), filter: &objective.filter, bounds: &bounds };
+        TimeQuery { metric: metric_of(&objective.measure), filter: &objective.filter, bounds: &bounds };
     let mut ranges = Ranges::of(source, &asked_times)?;
     let mut seconds = std::mem::take(&mut ranges.seconds).into_iter();
     let at_bound = seconds.next().unwrap_or_default();
@@ -119,31 +119,31 @@ fn quantile(
         false => (WrongSide::Within, q),
     };
     let assumed_effect = shares::assumed_effect(ranges.arrivals as f64 / at_bound.len().max(1) as f64);
-    Ok(measured(source, &ranges, AskedShare { wrong_side, allowed, at_bound, other_cuts, assumed_effect }))
+    Ok(measured(source, &ranges, ShareQuery { wrong_side, allowed, at_bound, other_cuts, assumed_effect }))
 }
 
 /// Failed requests.
 fn errors(source: &MeasureSource<'_>, objective: &Objective) -> Result<ShareMeasurement, ReadError> {
-    let asked =
-        AskedTimes { metric: Metric::ResponseTime, filter: &objective.filter, bounds: &[Bound::Failure] };
-    let mut ranges = Ranges::of(source, &asked)?;
+    let query =
+        TimeQuery { metric: Metric::ResponseTime, filter: &objective.filter, bounds: &[Bound::Failure] };
+    let mut ranges = Ranges::of(source, &query)?;
     let at_bound = std::mem::take(&mut ranges.seconds).swap_remove(0);
     let (wrong_side, allowed) = match objective.comparison.is_upper() {
         true => (WrongSide::Failed, objective.bound),
         false => (WrongSide::Succeeded, 1.0 - objective.bound),
     };
-    let asked = AskedShare {
+    let query = ShareQuery {
         wrong_side,
         allowed,
         at_bound,
         other_cuts: Vec::new(),
         assumed_effect: stats::UNKNOWN_DESIGN_EFFECT,
     };
-    Ok(measured(source, &ranges, asked))
+    Ok(measured(source, &ranges, query))
 }
 
-/// What is asked of arrivals that were sorted.
-struct AskedShare {
+/// The share that an objective limits, of classified arrivals.
+struct ShareQuery {
     wrong_side: WrongSide,
     allowed: f64,
     at_bound: Vec<Proportion>,
@@ -151,8 +151,8 @@ struct AskedShare {
     assumed_effect: f64,
 }
 
-fn measured(source: &MeasureSource<'_>, ranges: &Ranges, asked: AskedShare) -> ShareMeasurement {
-    let AskedShare { wrong_side, allowed, at_bound, other_cuts, assumed_effect } = asked;
+fn measured(source: &MeasureSource<'_>, ranges: &Ranges, query: ShareQuery) -> ShareMeasurement {
+    let ShareQuery { wrong_side, allowed, at_bound, other_cuts, assumed_effect } = query;
     let counts = match wrong_side {
         WrongSide::Beyond | WrongSide::Failed => ranges.counts(),
         WrongSide::Within | WrongSide::Succeeded => ranges.counts_within(),

@@ -44,16 +44,16 @@ pub(super) fn observe(source: &Source, workload: &Workload, objective: &Objectiv
         _ => UnknownSubject::Requests,
     };
     let unread = source.unknown_records(of, &summary.scenario, &summary.endpoint);
-    let asked = match objective.measure {
+    let query = match objective.measure {
         Measure::ErrorRate => failures(summary, objective),
         Measure::CheckRate { .. } => checks(summary, objective),
         Measure::ResponseTime(Statistic::Quantile(q)) => beyond(summary, objective, q),
         _ => return maximum(summary, objective, &source.tool, unread),
     };
-    Some(match asked.filter(|asked| asked.all > 0).map(|asked| asked.with(unread)) {
-        Some(asked) => Measurement {
-            stated: Some(asked.answer(&source.tool, Clusters::of(summary, asked.all))),
-            ..Measurement::new(asked.value, unit, asked.all)
+    Some(match query.filter(|query| query.all > 0).map(|query| query.with(unread)) {
+        Some(query) => Measurement {
+            stated: Some(query.answer(&source.tool, Clusters::of(summary, query.all))),
+            ..Measurement::new(query.value, unit, query.all)
         },
         None => {
             let why = format!(
@@ -124,7 +124,7 @@ fn summary<'s>(
 }
 
 /// A share that an objective bounds, as far as it is known.
-struct AskedShare {
+struct ShareQuery {
     /// What is counted, as in `12 of 100 requests failed`.
     what: String,
     /// At least so many.
@@ -142,9 +142,9 @@ struct AskedShare {
     value: Value,
 }
 
-fn failures(summary: &RequestSummary, objective: &Objective) -> Option<AskedShare> {
+fn failures(summary: &RequestSummary, objective: &Objective) -> Option<ShareQuery> {
     let (requests, failed) = (summary.requests?, summary.failed?);
-    Some(AskedShare {
+    Some(ShareQuery {
         what: "requests failed".to_owned(),
         least: failed,
         most: failed + summary.dropped,
@@ -157,10 +157,10 @@ fn failures(summary: &RequestSummary, objective: &Objective) -> Option<AskedShar
     })
 }
 
-fn checks(summary: &RequestSummary, objective: &Objective) -> Option<AskedShare> {
+fn checks(summary: &RequestSummary, objective: &Objective) -> Option<ShareQuery> {
     let (passed, failed) = (summary.checks_passed?, summary.checks_failed?);
     let all = passed + failed;
-    Some(AskedShare {
+    Some(ShareQuery {
         what: "checks passed".to_owned(),
         least: passed,
         most: passed,
@@ -174,7 +174,7 @@ fn checks(summary: &RequestSummary, objective: &Objective) -> Option<AskedShare>
 }
 
 /// Requests that took longer than the bound. Failed ones count as infinitely slow, dropped ones may be.
-fn beyond(summary: &RequestSummary, objective: &Objective, q: f64) -> Option<AskedShare> {
+fn beyond(summary: &RequestSummary, objective: &Objective, q: f64) -> Option<ShareQuery> {
     let bound = TimeBound::of(objective)?;
     let requests = summary.requests?;
     let failed = summary.failed.unwrap_or(0);
@@ -198,7 +198,7 @@ fn beyond(summary: &RequestSummary, objective: &Objective, q: f64) -> Option<Ask
         Some(stated) => Value::Finite(stated.ms),
         None => Value::Missing("This quantile is not stated.".to_owned()),
     };
-    Some(AskedShare {
+    Some(ShareQuery {
         what: format!("requests failed or took {} or longer", brief::ms(objective.bound)),
         least: (failed + slow_successes).min(requests),
         most: most + summary.dropped,
@@ -259,11 +259,11 @@ fn times_above(count: u64, q: f64) -> u64 {
     above.max(u64::from(count > 0))
 }
 
-impl AskedShare {
+impl ShareQuery {
     /// With requests or checks that may be on either side.
-    fn with(self, unread: UnknownCount) -> AskedShare {
+    fn with(self, unread: UnknownCount) -> ShareQuery {
         let UnknownCount { more, doubtful } = unread;
-        AskedShare {
+        ShareQuery {
             least: self.least.saturating_sub(doubtful),
             most: self.most.saturating_add(doubtful).min(self.all).max(self.most).saturating_add(more),
             all: self.all.saturating_add(more),

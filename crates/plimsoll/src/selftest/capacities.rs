@@ -72,7 +72,7 @@ pub(super) fn json(rows: &[Row]) -> Value {
             "overstated": tally.overstated,
             "mean_width": tally.mean_width(),
             "probes": tally.probes,
-            "is_kept": tally.keeps(kind),
+            "meets_target": tally.keeps(kind),
         })
     };
     rows.iter().map(row).collect()

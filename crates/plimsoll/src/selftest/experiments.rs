@@ -45,7 +45,7 @@ struct Figure {
     /// What is promised; none where a host decides.
     limit: Option<String>,
     mean_pairs: f64,
-    is_kept: bool,
+    meets_target: bool,
 }
 
 pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8> {
@@ -86,8 +86,8 @@ pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8>
         });
         opened.put(path, &format!("{value:#}\n"))?;
     }
-    let is_kept = figures.iter().all(|figure| figure.is_kept) && capacities::are_kept(&searches);
-    Ok(if is_kept { 0 } else { BROKEN })
+    let meets_target = figures.iter().all(|figure| figure.meets_target) && capacities::are_kept(&searches);
+    Ok(if meets_target { 0 } else { BROKEN })
 }
 
 /// Pairs of A against A that were made on this host.
@@ -145,7 +145,7 @@ fn figure(what: [String; 2], promise: Promise, tally: &ExperimentTally) -> Figur
         upper,
         limit: Some(limit),
         mean_pairs: tally.pairs as f64 / tally.experiments.max(1) as f64,
-        is_kept: tally.keeps(promise),
+        meets_target: tally.keeps(promise),
     }
 }
 
@@ -173,7 +173,7 @@ fn of_bisection(kind: &BisectionKind, tally: &BisectionTally) -> Figure {
         upper,
         limit: Some(format!("≥ {:.1} %", RIGHT_AT_LEAST * 100.0)),
         mean_pairs: tally.pairs as f64 / bisections,
-        is_kept: tally.is_kept(),
+        meets_target: tally.meets_target(),
     }
 }
 
@@ -192,7 +192,7 @@ fn of_live(live: &Live, many: Experiments) -> Vec<Figure> {
             ];
             let found = figure(what, Promise::FoundAtLeast(0.0), &tally);
             // What a host allows is measured and not promised.
-            figures.push(Figure { limit: None, is_kept: true, ..found });
+            figures.push(Figure { limit: None, meets_target: true, ..found });
         }
     }
     figures
@@ -204,7 +204,7 @@ fn text(figures: &[Figure], arguments: &SelftestExperimentsArguments) -> Termina
     text.line(format_args!("Experiments whose truth is known, {experiments} of each kind from seed {seed}"));
     text.line("");
     for figure in figures {
-        let mark = if figure.is_kept { "" } else { "  BROKEN" };
+        let mark = if figure.meets_target { "" } else { "  BROKEN" };
         let limit = figure.limit.as_deref().map(|limit| format!(", {limit}")).unwrap_or_default();
         text.line(format_args!("{}: {}", figure.simulated, figure.description));
         text.line(format_args!(
@@ -216,7 +216,7 @@ fn text(figures: &[Figure], arguments: &SelftestExperimentsArguments) -> Termina
             figure.mean_pairs
         ));
     }
-    let broken = figures.iter().filter(|figure| !figure.is_kept).count();
+    let broken = figures.iter().filter(|figure| !figure.meets_target).count();
     text.line("").line(match broken {
         0 => format!("PASS: none of {} promises is broken by more than chance explains.", figures.len()),
         _ => format!("FAIL: {broken} of {} promises are broken.", figures.len()),

@@ -42,7 +42,7 @@ pub(super) async fn serve(call: Call, request: Request<RecvStream>, mut respond:
     let entry = shared.log.received(served(&head, &body, received_ns, call.connection));
     let behaviour = call.server.behaviour(head.uri.path());
     let delay = if let GrpcBehaviour::Fixed { delay, .. } = &behaviour { *delay } else { Duration::ZERO };
-    let due_ns = shared.thaw_ns(shared.thaw_ns(received_ns).saturating_add(nanos(delay)));
+    let due_ns = shared.unfreeze_at_ns(shared.unfreeze_at_ns(received_ns).saturating_add(nanos(delay)));
     let left = std::future::poll_fn(|cx| respond.poll_reset(cx));
     tokio::select! {
         () = wait_until(due_ns) => {}

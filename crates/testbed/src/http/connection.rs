@@ -81,10 +81,10 @@ impl Connection {
         };
         let received_ns = now_ns();
         let entry = self.shared.log.received(self.entry(&request, received_ns));
-        let at_ns = self.shared.thaw_ns(received_ns);
+        let at_ns = self.shared.unfreeze_at_ns(received_ns);
         let asked = ReceivedRequest { request: &request, at_ns, connection: self.number, nth };
         let reply = self.handlers.reply(asked);
-        self.shared.stop.wait_until(self.shared.thaw_ns(reply.due_ns))?;
+        self.shared.stop.wait_until(self.shared.unfreeze_at_ns(reply.due_ns))?;
         let reply = if is_request { reply } else { without_request(reply) };
         let closes = reply.last.or_else(|| request.closes().then_some(Farewell::Announced));
         match reply.act {
@@ -129,7 +129,7 @@ impl Connection {
         let mut due_ns = now_ns();
         for (index, byte) in encoded.body.iter().enumerate() {
             due_ns += nanos(interval);
-            self.shared.stop.wait_until(self.shared.thaw_ns(due_ns))?;
+            self.shared.stop.wait_until(self.shared.unfreeze_at_ns(due_ns))?;
             if index + 1 == encoded.body.len() {
                 self.shared.log.ending(entry, Some(answer.status), Fate::Answered);
             }

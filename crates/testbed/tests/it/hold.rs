@@ -70,7 +70,10 @@ fn a_frozen_server_answers_no_request_before_it_thaws() {
     for served in &log {
         let received_ns = served.received_ns - start_ns;
         let answered_ns = served.answered_ns.unwrap() - start_ns;
-        assert!(answered_ns >= freeze.thaw_ns(received_ns), "{received_ns} was answered at {answered_ns}");
+        assert!(
+            answered_ns >= freeze.unfreeze_at_ns(received_ns),
+            "{received_ns} was answered at {answered_ns}"
+        );
     }
 }
 
