@@ -329,10 +329,7 @@ impl EventLoop {
                 self.users.busy_in(scenario)
             } else {
                 let slots = std::iter::from_fn(|| source.take_overdue(now));
-                let users = slots.filter_map(|slot| self.users.assigned_to(scenario, slot));
-                let mut users: Vec<UserIndex> = users.collect();
-                users.sort_unstable();
-                users
+                slots.filter_map(|slot| self.users.assigned_to(scenario, slot)).collect()
             };
             if !busy.is_empty() {
                 self.cancel(scenario, busy, now)?;
@@ -342,16 +339,15 @@ impl EventLoop {
         if cancelled { self.flush() } else { Ok(()) }
     }
 
-    /// Cancel the iterations of these virtual users of a scenario, whose indexes ascend.
+    /// Cancel the iterations of these virtual users of a scenario.
     fn cancel(
         &mut self,
         scenario: ScenarioIndex,
         busy: Vec<UserIndex>,
         now: Instant,
     ) -> Result<(), EngineError> {
-        let is_affected = |owner: UserIndex| busy.binary_search(&owner).is_ok();
-        let open = self.operations.all_open().filter(|(_, o)| is_affected(o.owner));
-        let open: Vec<OperationIndex> = open.map(|(index, _)| index).collect();
+        let of_owner = |user: &UserIndex| self.operations.of_owner(*user);
+        let open: Vec<OperationIndex> = busy.iter().flat_map(of_owner).collect();
         for operation in open {
             self.network.abandon(operation, GivingUp::Cancelled, &mut self.operations)?;
             self.checks.clear();

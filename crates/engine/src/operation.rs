@@ -3,6 +3,8 @@
 //! Operations are kept in a pool and their buffers are reused, so that in steady state a request allocates
 //! nothing.
 
+mod of_owner;
+
 use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
@@ -17,6 +19,7 @@ use crate::exchange::{
 use crate::index::{
     ConnectionIndex, EndpointPhase, OperationIndex, PhaseIndex, PoolIndex, UserIndex, VuSlotIndex,
 };
+use of_owner::Neighbours;
 
 /// The position of a closed model's VU slot among those of its scenario in this loop.
 ///
@@ -78,6 +81,7 @@ pub(crate) struct Operation {
     pub(crate) is_open: bool,
     /// The virtual user that sends it.
     pub(crate) owner: UserIndex,
+    neighbours: Neighbours,
     /// The VU slot of its owner; none in an open model.
     pub(crate) vu_slot: Option<VuSlotPosition>,
     pub(crate) name: OperationName,
@@ -130,6 +134,7 @@ impl Operation {
             generation: 0,
             is_open: false,
             owner: UserIndex(0),
+            neighbours: Neighbours::default(),
             vu_slot: None,
             name: 0,
             draft: RequestDraft::default(),
@@ -350,13 +355,15 @@ impl Operation {
 pub(crate) struct Operations {
     all: Vec<Operation>,
     free: Vec<OperationIndex>,
+    /// By virtual user: the first of what it has under way.
+    first_of: Vec<Option<OperationIndex>>,
     budget: Arc<BodyBudget>,
 }
 
 impl Operations {
     /// No operations yet; what is kept of their responses counts against `budget`.
     pub(crate) fn new(budget: &Arc<BodyBudget>) -> Operations {
-        Operations { all: Vec::new(), free: Vec::new(), budget: budget.clone() }
+        Operations { all: Vec::new(), free: Vec::new(), first_of: Vec::new(), budget: budget.clone() }
     }
 
     pub(crate) fn open(&mut self, name: OperationName) -> OperationIndex {
@@ -379,6 +386,7 @@ impl Operations {
     }
 
     pub(crate) fn close(&mut self, index: OperationIndex) {
+        self.leave_owner(index);
         let operation = self.get_mut(index);
         debug_assert!(operation.is_open, "an operation is closed once");
         operation.is_open = false;

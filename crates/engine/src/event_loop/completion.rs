@@ -211,8 +211,7 @@ impl EventLoop {
     ) -> Result<(), EngineError> {
         let scenario = self.users.get(user).scenario;
         let slots = self.sources[scenario.0].slot_count();
-        let entry = self.operations.get_mut(operation);
-        entry.owner = user;
+        let entry = self.operations.begin(operation, user);
         entry.vu_slot = self.users.slot_of(user).map(|slot| VuSlotPosition { slot, slots });
         entry.begun_at = now;
         let (endpoint, due, is_too_late) = (entry.draft.endpoint, entry.draft.due, entry.had_no_time_left());
