@@ -1,10 +1,9 @@
 //! Whole drafts: each is a plan that can be read, and has what its source had.
 
-use std::io;
 use std::path::Path;
 
 use plans::{Overrides, load};
-use workload::{Files, LoadedPlan};
+use workload::{FilesInMemory, LoadedPlan};
 use workload::{Request, Step};
 
 use crate::Draft;
@@ -18,22 +17,10 @@ mod har;
 mod hostile;
 mod openapi;
 
-/// One file.
-struct OneFile<'a>(&'a str, &'a [u8]);
-
-impl Files for OneFile<'_> {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        match path == Path::new(self.0) {
-            true => Ok(self.1.to_vec()),
-            false => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
-}
-
 /// The plan that a draft is.
 #[track_caller]
 fn plan(draft: &Draft) -> LoadedPlan {
-    let file = OneFile("plan.toml", draft.text.as_bytes());
+    let file = FilesInMemory::one("plan.toml", draft.text.as_bytes());
     let env = |_: &str| Some("value".to_owned());
     match load(Path::new("plan.toml"), &file, &env, &Overrides::default()) {
         Ok(plan) => {

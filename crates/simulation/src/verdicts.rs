@@ -1,12 +1,11 @@
 //! Objectives of simulated runs, judged as any other run is.
 
-use std::io;
 use std::path::Path;
 
 use evidence::memory::MemoryRun;
 use evidence::{Claim, Instant, Provenance, Verdict};
 use plans::Overrides;
-use workload::{Files, Objective, Workload};
+use workload::{FilesInMemory, Objective, Workload};
 
 use crate::Simulation;
 use crate::episodes::{EpisodeLength, EpisodeShape, Episodes};
@@ -245,7 +244,12 @@ impl RunShape {
         for (number, objective) in objectives.iter().enumerate() {
             plan.push_str(&format!("objective_{number} = \"{objective}\"\n"));
         }
-        let loaded = plans::load(Path::new("simulated.toml"), &Plan(plan), &|_| None, &Overrides::default());
+        let loaded = plans::load(
+            Path::new("simulated.toml"),
+            &FilesInMemory::one("simulated.toml", plan),
+            &|_| None,
+            &Overrides::default(),
+        );
         loaded.expect("plans of simulations are valid").workload
     }
 }
@@ -288,15 +292,6 @@ fn looked_at(workload: &Workload, run: &MemoryRun) -> Vec<GivenVerdict> {
         _ => GivenVerdict::Pass,
     };
     workload.objectives.iter().map(answer).collect()
-}
-
-/// A plan without further files.
-struct Plan(String);
-
-impl Files for Plan {
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-        Ok(self.0.clone().into_bytes())
-    }
 }
 
 #[cfg(test)]

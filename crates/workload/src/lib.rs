@@ -44,7 +44,7 @@ pub use connection::{
 };
 pub use data::{RowSet, Table};
 pub use draw::Draw;
-pub use files::Files;
+pub use files::{Files, FilesInMemory};
 pub use http::HttpOptions;
 pub use index::ScenarioIndex;
 pub use loaded_plan::LoadedPlan;

@@ -1,7 +1,6 @@
 //! A plan, its program, workers on threads, and a recorder.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -13,7 +12,7 @@ use engine::{Control, Loops, Program, RunOptions};
 use evidence::tick_channel::{Received, TickReceiver};
 use evidence::{Instance, Key, KeyId, Tick};
 use plans::{Overrides, load};
-use workload::Files;
+use workload::FilesInMemory;
 
 pub(crate) const LIMITS: Limits = Limits {
     connect: Duration::from_secs(20),
@@ -43,16 +42,8 @@ weight = 1
 get = "${api.url}/other"
 "#;
 
-struct Given(String);
-
-impl Files for Given {
-    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
-        Ok(self.0.clone().into_bytes())
-    }
-}
-
 pub(crate) fn program(plan: &str) -> Arc<Program> {
-    let files = Given(plan.to_owned());
+    let files = FilesInMemory::one("plan.toml", plan);
     let plan = load(Path::new("plan.toml"), &files, &|_| None, &Overrides::default()).unwrap();
     Arc::new(Program::compile(plan).unwrap())
 }

@@ -1,16 +1,16 @@
 //! Commands as people and browsers write them.
 
-use super::{OneFile, header, plan, sent, steps};
+use super::{FilesInMemory, header, plan, sent, steps};
 use crate::{Draft, of_curl, of_curl_words};
 
 #[track_caller]
 fn draft(text: &str) -> Draft {
-    of_curl("commands", text, &OneFile("body.json", b"{\"a\":\n 1}")).unwrap()
+    of_curl("commands", text, &FilesInMemory::one("body.json", *b"{\"a\":\n 1}")).unwrap()
 }
 
 #[track_caller]
 fn problem(text: &str) -> String {
-    of_curl("commands", text, &OneFile("body.json", b"{}")).unwrap_err().to_string()
+    of_curl("commands", text, &FilesInMemory::one("body.json", *b"{}")).unwrap_err().to_string()
 }
 
 /// As Chrome's "copy as cURL (bash)" gives it.
@@ -96,7 +96,7 @@ fn options_about_connections_are_the_targets() {
 #[test]
 fn a_command_that_a_shell_has_split_is_read_too() {
     let words = ["curl", "-H", "x-id: a b", "http://h:1/x"].map(str::to_owned);
-    let draft = of_curl_words(&words, &OneFile("", b"")).unwrap();
+    let draft = of_curl_words(&words, &FilesInMemory::default()).unwrap();
     assert_eq!(header(&steps(&draft)[0], "x-id").as_deref(), Some("a b"));
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{OneFile, plan};
+use super::{FilesInMemory, plan};
 use crate::{OpenApiOptions, Selection, of_curl, of_har, of_openapi, recognise};
 
 /// Text that could end a string, a line or a template, or begin a table.
@@ -63,7 +63,7 @@ proptest! {
     fn no_text_of_a_command_breaks_out_of_the_plan(a in nasty(), b in nasty()) {
         let shell = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
         let text = format!("curl {} -d {} -H {}", shell(&format!("http://h/{a}")), shell(&b), shell(&format!("x-a: {a}")));
-        if let Ok(draft) = of_curl("a", &text, &OneFile("", b"")) {
+        if let Ok(draft) = of_curl("a", &text, &FilesInMemory::default()) {
             prop_assert_eq!(plan(&draft).workload.steps().count(), 1);
         }
     }
@@ -71,7 +71,7 @@ proptest! {
     #[test]
     fn any_text_is_read_without_a_panic(text in "\\PC{0,200}") {
         let _ = recognise("x", &text);
-        let _ = of_curl("x", &format!("curl {text}"), &OneFile("", b""));
+        let _ = of_curl("x", &format!("curl {text}"), &FilesInMemory::default());
     }
 }
 
@@ -103,7 +103,7 @@ fn references_in_a_circle_are_an_error() {
 fn a_command_that_repeats_much_is_an_error() {
     let command = |urls: usize, rest: &str| {
         let text = format!("curl {rest}{}", " http://h/".repeat(urls));
-        of_curl("x", &text, &OneFile("", b"")).map(|draft| draft.text.len())
+        of_curl("x", &text, &FilesInMemory::default()).map(|draft| draft.text.len())
     };
     let headers: String = (0..100).map(|n| format!("-H a{n}:1 ")).collect();
     assert!(command(900, "-H a:1").is_ok() && command(10, &headers).is_ok());

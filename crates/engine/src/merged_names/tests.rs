@@ -1,12 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::Path;
 
 use evidence::KeyId;
 use evidence::metric::{MetricId, MetricKind};
 use plans::{Overrides, load};
 use proptest::prelude::*;
-use workload::Files;
+use workload::FilesInMemory;
 
 use super::*;
 use crate::program::MetNames;
@@ -16,22 +15,15 @@ const TAKEN: usize = 4;
 const MOST: usize = 256;
 const SCENARIOS: [&str; 2] = ["one", "two"];
 
-struct Plan;
-
-impl Files for Plan {
-    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
-        let scenario = |name| {
-            format!(
-                "[[scenarios]]\nname = \"{name}\"\nexecutor = \"constant-vus\"\nvus = 1\nduration = \"1s\"\n\
-                 [[scenarios.steps]]\nname = \"planned\"\nget = \"http://127.0.0.1:1/\"\n"
-            )
-        };
-        Ok(format!("version = 1\n{}", SCENARIOS.map(scenario).concat()).into_bytes())
-    }
-}
-
 fn program() -> Arc<Program> {
-    let plan = load(Path::new("plan.toml"), &Plan, &|_| None, &Overrides::default()).unwrap();
+    let scenario = |name| {
+        format!(
+            "[[scenarios]]\nname = \"{name}\"\nexecutor = \"constant-vus\"\nvus = 1\nduration = \"1s\"\n\
+             [[scenarios.steps]]\nname = \"planned\"\nget = \"http://127.0.0.1:1/\"\n"
+        )
+    };
+    let files = FilesInMemory::one("plan.toml", format!("version = 1\n{}", SCENARIOS.map(scenario).concat()));
+    let plan = load(Path::new("plan.toml"), &files, &|_| None, &Overrides::default()).unwrap();
     Arc::new(Program::compile(plan).unwrap())
 }
 

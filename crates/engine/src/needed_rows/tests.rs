@@ -1,12 +1,11 @@
 use std::collections::BTreeSet;
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use evidence::{Instance, Instant};
 use plans::{Overrides, load};
 use proptest::prelude::*;
-use workload::Files;
+use workload::FilesInMemory;
 use workload::Timetable;
 
 use super::*;
@@ -14,22 +13,14 @@ use crate::vu_slots::{BegunIterations, ScenarioShare, VuSlots};
 
 const ROWS: u64 = 500;
 
-struct Plan(String);
-
-impl Files for Plan {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let rows: String = (0..ROWS).map(|row| format!("user-{row},{row}\n")).collect();
-        let is_plan = path.to_str() == Some("plan.toml");
-        Ok(if is_plan { self.0.clone() } else { format!("id,number\n{rows}") }.into_bytes())
-    }
-}
-
 fn plan(executor: &str, pick: &str) -> LoadedPlan {
     let text = format!(
         "version = 1\n[data.users]\nfile = \"users.csv\"\npick = \"{pick}\"\n[[scenarios]]\nname = \"load\"\n{executor}\n\
          [[scenarios.steps]]\nname = \"get\"\nget = \"http://127.0.0.1:1/${{users.id}}\"\n"
     );
-    load(Path::new("plan.toml"), &Plan(text), &|_| None, &Overrides::default()).unwrap()
+    let rows: String = (0..ROWS).map(|row| format!("user-{row},{row}\n")).collect();
+    let files = FilesInMemory::from_iter([("plan.toml", text), ("users.csv", format!("id,number\n{rows}"))]);
+    load(Path::new("plan.toml"), &files, &|_| None, &Overrides::default()).unwrap()
 }
 
 fn groups(groups: u32, loops: u16) -> impl Iterator<Item = LoopGroup> {

@@ -1,9 +1,8 @@
 //! A builder of workloads for tests.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::Program;
@@ -13,7 +12,7 @@ use workload::{
     HttpOrigin, Phase, Pick, Request, Scenario, Schemas, Scheme, Stage, Step, Table, Target, Template,
     TlsFiles, Weighted, Workload,
 };
-use workload::{Files, LoadedPlan};
+use workload::{FilesInMemory, LoadedPlan};
 
 /// The target of [`get`] and [`post`].
 pub(crate) const WEB: &str = "web";
@@ -88,7 +87,7 @@ impl Plan {
             proto: vec!["bed.proto".to_owned()],
         };
         let connecting = Connecting { connections: Some(1), ..Connecting::default() };
-        plans::descriptions::load(&mut self.schemas, name, &[PathBuf::from("bed.proto")], &[], &Proto)
+        plans::descriptions::load(&mut self.schemas, name, &[PathBuf::from("bed.proto")], &[], &bed_proto())
             .unwrap();
         self.workload
             .targets
@@ -163,21 +162,14 @@ impl Plan {
     }
 }
 
-/// Serves `bed.proto` from memory.
-struct Proto;
-
-impl Files for Proto {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        if path != Path::new("bed.proto") {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        let methods: String = METHODS.iter().map(|m| format!("rpc {m}(Text) returns (Text);")).collect();
-        let text = format!(
-            "syntax = \"proto3\"; package bed; message Text {{ string text = 1; int32 number = 2; }} \
-             service Bed {{ {methods} {STREAMS} }}"
-        );
-        Ok(text.into_bytes())
-    }
+/// `bed.proto`, with the methods of the testbed.
+fn bed_proto() -> FilesInMemory {
+    let methods: String = METHODS.iter().map(|m| format!("rpc {m}(Text) returns (Text);")).collect();
+    let text = format!(
+        "syntax = \"proto3\"; package bed; message Text {{ string text = 1; int32 number = 2; }} \
+         service Bed {{ {methods} {STREAMS} }}"
+    );
+    FilesInMemory::one("bed.proto", text)
 }
 
 /// A scenario of an executor and a flow, with at most 500 virtual users and a graceful stop of 10 s.

@@ -7,26 +7,13 @@ mod heaps;
 mod library;
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use workload::Files;
+use workload::FilesInMemory;
 
 use crate::loading::ScriptSource;
 use crate::script::{LogSink, Script, ScriptError};
-
-/// One file.
-struct OneFile(String);
-
-impl Files for OneFile {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        match path == Path::new("test.js") {
-            true => Ok(self.0.clone().into_bytes()),
-            false => Err(io::ErrorKind::NotFound.into()),
-        }
-    }
-}
 
 /// `show(f)` logs what `f` returns, as JSON or as bytes; or `!` and what it throws.
 const SHOW: &str = "
@@ -58,7 +45,7 @@ impl Lines {
 fn load(imports: &str, script: &str, lines: &Lines) -> Result<Script, ScriptError> {
     let source = ScriptSource {
         path: PathBuf::from("test.js"),
-        files: Arc::new(OneFile(format!("{imports}\n{SHOW}\n{script}"))),
+        files: Arc::new(FilesInMemory::one("test.js", format!("{imports}\n{SHOW}\n{script}"))),
         files_under: None,
         import_cache: Some(PathBuf::from("/cache")),
         env: BTreeMap::new(),

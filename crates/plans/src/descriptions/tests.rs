@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -9,16 +8,8 @@ use prost_reflect::{DynamicMessage, MessageDescriptor};
 use serde_json::{Value as Json, json};
 
 use super::*;
-use workload::files::Files;
+use workload::FilesInMemory;
 use workload::{Method, Template};
-
-struct InMemory(BTreeMap<PathBuf, String>);
-
-impl Files for InMemory {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.0.get(path).map(|text| text.clone().into_bytes()).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-}
 
 const PROTO: &str = r#"
 syntax = "proto3";
@@ -49,8 +40,7 @@ fn method() -> Method {
 }
 
 fn load_method() -> Method {
-    let files = [("a/t/all.proto", PROTO), ("a/other/color.proto", COLOR)];
-    let files = InMemory(files.map(|(path, text)| (path.into(), text.to_owned())).into());
+    let files = FilesInMemory::from_iter([("a/t/all.proto", PROTO), ("a/other/color.proto", COLOR)]);
     let mut schemas = Schemas::default();
     // The first imports the second under a shorter name: it is the same file.
     let protos = ["b/../a/t/all.proto", "a/other/color.proto"].map(PathBuf::from);
@@ -244,11 +234,11 @@ proptest! {
 fn files_of_the_same_name_in_different_folders_are_distinct() {
     let proto = |package: &str| format!("syntax = \"proto3\"; package {package}; message M {{}}");
     let paths = ["/plans/../proto/t.proto", "../proto/t.proto", "../../proto/t.proto", "../proto/t.proto"];
-    let files = InMemory(BTreeMap::from([
-        ("/proto/t.proto".into(), proto("a")),
-        ("../proto/t.proto".into(), proto("b")),
-        ("../../proto/t.proto".into(), proto("c")),
-    ]));
+    let files = FilesInMemory::from_iter([
+        ("/proto/t.proto", proto("a")),
+        ("../proto/t.proto", proto("b")),
+        ("../../proto/t.proto", proto("c")),
+    ]);
     assert_eq!(load(&mut Schemas::default(), "target", &paths.map(Into::into), &[], &files), Ok(()));
 }
 

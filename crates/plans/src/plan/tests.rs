@@ -1,12 +1,12 @@
 //! Tests of [`load`], with plans in memory.
 
 use std::io;
-use std::path::PathBuf;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::*;
+use workload::FilesInMemory;
 use workload::connection::Scheme;
 use workload::model::{ExtractFrom, HttpOrigin, Pick, ProcessRef, ReadyProbe, Request};
 use workload::think::Think;
@@ -22,17 +22,6 @@ mod stop_rules;
 mod stored;
 mod think;
 mod until_decided;
-
-/// Files in memory.
-struct InMemory {
-    files: BTreeMap<PathBuf, Vec<u8>>,
-}
-
-impl Files for InMemory {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.files.get(path).cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
-    }
-}
 
 /// Files of the repository, by paths relative to its root.
 struct Repository;
@@ -51,9 +40,8 @@ message Order { string user_id = 1; int32 amount = 2; }
 message Receipt { string id = 1; }
 "#;
 
-fn with(plan: &str, others: &[(&str, &str)]) -> InMemory {
-    let files = [("plan.toml", plan)].into_iter().chain(others.iter().copied());
-    InMemory { files: files.map(|(path, text)| (path.into(), text.into())).collect() }
+fn with(plan: &str, others: &[(&str, &str)]) -> FilesInMemory {
+    [("plan.toml", plan)].into_iter().chain(others.iter().copied()).collect()
 }
 
 fn env(name: &str) -> Option<String> {

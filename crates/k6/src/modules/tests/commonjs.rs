@@ -1,33 +1,24 @@
 //! CommonJS modules. What is expected was recorded from k6.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use workload::Files;
+use workload::FilesInMemory;
 
 use super::Lines;
 use crate::loading::ScriptSource;
 use crate::script::{Script, ScriptError};
 
-/// Files by name.
-struct Folder(BTreeMap<&'static str, &'static str>);
-
-impl Files for Folder {
-    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let name = path.to_str().and_then(|path| path.strip_prefix("/t/").or(path.strip_prefix("/cache/")));
-        let text = name.and_then(|name| self.0.get(name)).ok_or(io::ErrorKind::NotFound)?;
-        Ok(text.as_bytes().to_vec())
-    }
-}
-
 /// Load the first of these files, and return it with what it logs.
 pub(super) fn load(files: &[(&'static str, &'static str)]) -> (Result<Script, ScriptError>, Vec<String>) {
     let lines = Lines::default();
+    let paths = |(name, text): &(&str, &'static str)| {
+        [(format!("/t/{name}"), *text), (format!("/cache/{name}"), *text)]
+    };
     let source = ScriptSource {
         path: PathBuf::from("/t").join(files[0].0),
-        files: Arc::new(Folder(files.iter().copied().collect())),
+        files: Arc::new(files.iter().flat_map(paths).collect::<FilesInMemory>()),
         files_under: None,
         import_cache: Some(PathBuf::from("/cache")),
         env: BTreeMap::new(),

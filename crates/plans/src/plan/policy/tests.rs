@@ -1,20 +1,11 @@
 //! Tests of [`load_policy`], with policies in memory.
 
-use std::io;
-
 use insta::assert_snapshot;
 
 use super::*;
+use workload::FilesInMemory;
 use workload::executor::Executor;
 use workload::model::{Flow, ProcessRef, Scenario};
-
-struct OneFile(String);
-
-impl Files for OneFile {
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-        Ok(self.0.clone().into_bytes())
-    }
-}
 
 /// The workload of a script: one scenario, 60 s.
 fn script() -> Workload {
@@ -35,7 +26,8 @@ fn script() -> Workload {
 }
 
 fn read(policy: &str) -> Result<Policy, PlanErrors> {
-    load_policy(Path::new("policy.toml"), &OneFile(format!("version = 1\n{policy}")), &|_| None, script())
+    let file = FilesInMemory::one("policy.toml", format!("version = 1\n{policy}"));
+    load_policy(Path::new("policy.toml"), &file, &|_| None, script())
 }
 
 fn errors(policy: &str) -> String {

@@ -4,15 +4,6 @@ use workload::Redactor;
 
 use super::*;
 
-/// Every file has this content.
-struct EveryFile(&'static str);
-
-impl Files for EveryFile {
-    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
-        Ok(self.0.as_bytes().to_vec())
-    }
-}
-
 #[test]
 fn literal_secrets_of_a_plan_are_not_stored() {
     let plan = r#"
@@ -42,7 +33,7 @@ post = "${shop.url}/y"
 body = 'card=${choice("a", "plain-h")}'
 "#;
     let env = |name: &str| Some(format!("value-of-{name}"));
-    let loaded = load("p.toml".as_ref(), &EveryFile(plan), &env, &Overrides::default());
+    let loaded = load("p.toml".as_ref(), &FilesInMemory::one("p.toml", plan), &env, &Overrides::default());
     let loaded = loaded.unwrap_or_else(|errors| panic!("{errors}"));
     let redactor = Redactor::new(&loaded.workload, &loaded.env);
     let stored = serde_json::to_value(redactor.stored(&loaded.workload)).unwrap();

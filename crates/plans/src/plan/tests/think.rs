@@ -11,7 +11,7 @@ fn plan(think: &str) -> String {
 }
 
 fn read(think: &str) -> Result<LoadedPlan, PlanErrors> {
-    let files = InMemory { files: BTreeMap::from([(PathBuf::from("plan.toml"), plan(think).into_bytes())]) };
+    let files = FilesInMemory::one("plan.toml", plan(think));
     load(Path::new("plan.toml"), &files, &|_| None, &Overrides::default())
 }
 
