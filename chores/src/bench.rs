@@ -1,22 +1,15 @@
 //! Benchmarks: figures to look at, printed with the commands that gave them. Nothing is asserted of a speed.
 
-mod cgroup;
-mod challenge;
 mod engine;
 mod experiments;
-mod gateway;
-mod highest_load;
 mod k6;
 mod lag;
-mod listings;
 mod machine;
 mod neighbours;
-mod nginx;
 mod options;
-mod overload;
 mod proc;
-mod row;
 mod run_report;
+mod services;
 mod stall;
 mod steady;
 mod table;
@@ -32,11 +25,8 @@ use anyhow::{Context as _, Result, bail};
 use xtask::workspace::Workspace;
 
 /// What may follow the verb.
-pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--store sqlite|postgres|both] [--only NAME,…] \
-                                [--seconds N] [--quick] [--write] | gateway [--only NAME,…] [--seconds N] \
-                                [--quick] [--write] | listings [--store sqlite|postgres|both] [--only NAME,…] \
-                                [--seconds N] [--quick] [--write] | engine [--only NAME,…] [--rounds N] \
-                                [--seconds N] [--baseline PROGRAM] [--write] | lag [--rounds N] [--seconds N] \
+pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | services [--only NAME,…] [--seconds N] [--write] | engine [--only NAME,…] \
+                                [--rounds N] [--seconds N] [--baseline PROGRAM] [--write] | lag [--rounds N] [--seconds N] \
                                 [--baseline PROGRAM] [--write] | steady [--minutes N] [--rate N] [--write] | \
                                 k6 [--k6 PROGRAM] [--only NAME,…] [--rounds N] [--seconds N] [--write] | \
                                 verdicts [--runs N] [--write] | experiments [--experiments N] [--searches N] \
@@ -45,9 +35,7 @@ pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | challenge [--sto
 /// What the verb is for.
 pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
     stall: a server that freezes 1 s in every 10, measured by an open and by a closed model, and by other tools\n    \
-    challenge: the challenge service's work per CPU-second, latency, memory and overload\n    \
-    gateway: the telemetry gateway's work per CPU-second by form and number of workers, and overload\n    \
-    listings: the listings service's work per CPU-second and the rates that it sustains, on 100,000 listings\n    \
+    services: the work of the services per CPU-second, in both stores\n    \
     engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and other tools that are installed\n    \
     lag: how much later than due requests start, beside a bare timer loop\n    \
     steady: the generator's memory over many minutes, with errors and a million URLs\n    \
@@ -57,8 +45,8 @@ pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
     experiments drawn from live pairs of the challenge service against itself; fails where a promise is broken\n    \
     neighbours: verdicts on real runs beside neighbours that take half of each processor, of targets that are fast, slow, \
     failing or frozen for a while; fails where one is not as expected\n    \
-    --write puts the tables into docs/challenge-bench.md, docs/gateway-bench.md, docs/listings-bench.md, \
-    docs/error-rates.md, docs/k6-benchmarks.md or docs/benchmarks.md";
+    --write puts the tables into docs/service-benchmarks.md, docs/error-rates.md, docs/k6-benchmarks.md or \
+    docs/benchmarks.md";
 
 /// Runs the benchmark that is named.
 ///
@@ -67,9 +55,7 @@ pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     match arguments.split_first() {
         Some((name, rest)) if name == "stall" => stall::run(workspace, rest),
-        Some((name, rest)) if name == "challenge" => challenge::run(workspace, rest),
-        Some((name, rest)) if name == "gateway" => gateway::run(workspace, rest),
-        Some((name, rest)) if name == "listings" => listings::run(workspace, rest),
+        Some((name, rest)) if name == "services" => services::run(workspace, rest),
         Some((name, rest)) if name == "engine" => engine::run(workspace, rest),
         Some((name, rest)) if name == "lag" => lag::run(workspace, rest),
         Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
@@ -88,28 +74,23 @@ fn print_command(command: &Command) {
     println!("$ {}", words.join(" "));
 }
 
-/// Which processors a program may use, so that the generator and the service do not compete for one.
+/// The processor that a program may use, so that the generator and the service do not compete for one.
 #[derive(Clone, Copy)]
-enum CpuPlacement {
-    Anywhere,
-    Processor(usize),
-}
+struct CpuPlacement(usize);
 
 impl CpuPlacement {
-    const SERVER: CpuPlacement = CpuPlacement::Processor(0);
-    const GENERATOR: CpuPlacement = CpuPlacement::Processor(1);
+    const SERVER: CpuPlacement = CpuPlacement(0);
+    const GENERATOR: CpuPlacement = CpuPlacement(1);
 
-    /// A command for `program` on these processors; on any if the machine has only one, or cannot bind to one.
+    /// A command for `program` on this processor; on any if the machine has only one, or cannot bind to one.
     fn command(self, program: &Path) -> Command {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        match self {
-            CpuPlacement::Processor(number) if processors > 1 && find_program("taskset").is_some() => {
-                let mut command = Command::new("taskset");
-                command.args(["--cpu-list", &number.to_string()]).arg(program);
-                command
-            }
-            _ => Command::new(program),
+        if processors < 2 || find_program("taskset").is_none() {
+            return Command::new(program);
         }
+        let mut command = Command::new("taskset");
+        command.args(["--cpu-list", &self.0.to_string()]).arg(program);
+        command
     }
 }
 

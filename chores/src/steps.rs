@@ -31,6 +31,17 @@ pub(crate) fn run(mut command: Command) -> Result<()> {
     Ok(())
 }
 
+/// What a command prints on standard output.
+///
+/// # Errors
+/// When it cannot start, ends with anything but 0, which is said with its errors, or prints no text.
+pub(crate) fn printed(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} ended with {}: {}", output.status, errors.trim());
+    String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed no text"))
+}
+
 /// How many tests passed and failed, over every test binary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {

@@ -27,7 +27,7 @@ pub const LARGE_BYTES: usize = 5 << 20;
 /// A running server. Dropping it ends it and removes its folder; if this process ends without that, a guard does.
 pub struct Nginx {
     child: Child,
-    ports: [u16; 3],
+    ports: Vec<u16>,
     _guard: Guard,
     folder: TempDir,
 }
@@ -51,18 +51,20 @@ impl Nginx {
         Self::start_in(folder, configuration)
     }
 
-    /// Starts it with a configuration of your own, of a folder for its files and three free ports. It must name
+    /// Starts it with a configuration of your own, of a folder for its files and some free ports. It must name
     /// `nginx.pid` there as the file of the process id, and set neither the user nor whether nginx is a daemon.
     ///
     /// # Errors
     /// When it is missing or does not start; with the end of its log.
-    pub fn start_configured(configuration: impl Fn(&Path, [u16; 3]) -> String) -> Result<Self, PeerError> {
+    pub fn start_configured<const PORTS: usize>(
+        configuration: impl Fn(&Path, [u16; PORTS]) -> String,
+    ) -> Result<Self, PeerError> {
         Self::start_in(temporary_folder()?, configuration)
     }
 
-    fn start_in(
+    fn start_in<const PORTS: usize>(
         folder: TempDir,
-        configuration: impl Fn(&Path, [u16; 3]) -> String,
+        configuration: impl Fn(&Path, [u16; PORTS]) -> String,
     ) -> Result<Self, PeerError> {
         let program = find().ok_or_else(|| PeerError::Missing {
             program: "nginx",
@@ -79,7 +81,7 @@ impl Nginx {
             let text = format!("{user}daemon off;\n{}", configuration(folder.path(), ports));
             write(&folder, "nginx.conf", text.as_bytes())?;
             match run(&program, folder.path()) {
-                Ok(child) => return Ok(Nginx { child, ports, _guard: guard, folder }),
+                Ok(child) => return Ok(Nginx { child, ports: ports.into(), _guard: guard, folder }),
                 Err(error) if attempts == START_ATTEMPTS => return Err(error),
                 Err(_) => attempts += 1,
             }
@@ -99,6 +101,11 @@ impl Nginx {
     /// The port of TLS, where HTTP/2 and HTTP/1.1 can be agreed on.
     pub fn tls_port(&self) -> u16 {
         self.ports[2]
+    }
+
+    /// The port with this index among those of a configuration of your own.
+    pub fn port(&self, index: usize) -> u16 {
+        self.ports[index]
     }
 
     /// The Unix socket of HTTP/1.1 in cleartext.
@@ -130,8 +137,8 @@ fn find() -> Option<PathBuf> {
     PLACES.iter().map(|place| Path::new(place).join("nginx")).find(|path| path.exists())
 }
 
-fn free_ports() -> Result<[u16; 3], PeerError> {
-    let mut ports = [0; 3];
+fn free_ports<const COUNT: usize>() -> Result<[u16; COUNT], PeerError> {
+    let mut ports = [0; COUNT];
     for port in &mut ports {
         *port = port::free().ok_or_else(|| PeerError::System {
             what: "find a free port".to_owned(),

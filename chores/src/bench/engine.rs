@@ -89,7 +89,6 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
             Err(error) => failures.push(format!("{error:#}")),
         }
     }
-    target.stop()?;
     println!();
     texts.iter().for_each(|(name, text)| println!("## {name}\n\n{text}"));
     if options.is_written {

@@ -132,7 +132,6 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     if options.only.includes(POPULATION.name) {
         texts.insert(POPULATION.name, steps::step(POPULATION.name, || bench.memory())?.render());
     }
-    target.stop()?;
     println!();
     texts.iter().for_each(|(name, text)| println!("## {name}\n\n{text}"));
     if options.is_written {

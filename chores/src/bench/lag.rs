@@ -76,7 +76,6 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
             starter.rounds.push(lag);
         }
     }
-    target.stop()?;
     let mut table = table(&starters);
     table
         .notes

@@ -1,4 +1,4 @@
-//! The machine, the versions and the command of a benchmark.
+//! The day, the machine, the versions and the command of a benchmark.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use super::table::Table;
 use xtask::workspace::Workspace;
 
-/// The machine, the versions and the command, as remarks.
+/// The day, the machine, the versions and the command, as remarks.
 pub(super) fn describe(workspace: &Workspace, bench: &str, arguments: &[String]) -> Table {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -14,6 +14,7 @@ pub(super) fn describe(workspace: &Workspace, bench: &str, arguments: &[String])
     let load = read("/proc/loadavg").split(' ').take(3).collect::<Vec<_>>().join(" ");
     let profile = workspace.profile().first().map_or("the development profile", |_| "--release");
     let notes = vec![
+        format!("date: {}", output(Command::new("date").args(["--utc", "+%F"]))),
         format!("machine: {cores} cores ({model}), Linux {}", read("/proc/sys/kernel/osrelease").trim()),
         format!("load of the machine when it began: {load}"),
         format!("versions: {}, commit {}", version(workspace), commit(workspace)),

@@ -31,23 +31,10 @@ pub(super) fn reaped_cpu_s() -> Result<f64> {
 /// # Errors
 /// When there is no such process.
 pub(super) fn peak_resident_mb(pid: u32) -> Result<f64> {
-    memory_mb(pid, "VmHWM:")
-}
-
-/// Resident memory of `pid` in megabytes of a million bytes, as the plans count them.
-///
-/// # Errors
-/// When there is no such process.
-pub(super) fn resident_mb(pid: u32) -> Result<f64> {
-    memory_mb(pid, "VmRSS:")
-}
-
-fn memory_mb(pid: u32, field: &str) -> Result<f64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))
         .with_context(|| format!("cannot read process {pid} in /proc"))?;
-    kib(&status, field)
-        .map(|kib| kib * 1024.0 / 1e6)
-        .with_context(|| format!("/proc has no {field} of the process"))
+    let peak_kib = kib(&status, "VmHWM:").context("/proc has no peak of the process's memory")?;
+    Ok(peak_kib * 1024.0 / 1e6)
 }
 
 fn kib(status: &str, field: &str) -> Option<f64> {
@@ -103,10 +90,9 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_both() {
+    fn this_process_has_time_and_memory() {
         assert!(family_cpu_s(std::process::id()).expect("it runs") >= 0.0);
-        let resident_mb = resident_mb(std::process::id()).expect("it runs");
-        assert!(resident_mb > 0.0 && peak_resident_mb(std::process::id()).expect("it runs") >= resident_mb);
+        assert!(peak_resident_mb(std::process::id()).expect("it runs") > 0.0);
         assert!(reaped_cpu_s().expect("it runs") >= 0.0);
     }
 }

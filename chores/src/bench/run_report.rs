@@ -6,8 +6,6 @@ use serde_json::Value;
 /// The JSON report of one run.
 pub(in crate::bench) struct RunReport {
     report: Value,
-    /// CPU-seconds of the database's processes while it ran.
-    pub(in crate::bench) database_cpu_s: Option<f64>,
 }
 
 /// Quantiles in milliseconds; what was not measured is absent.
@@ -49,24 +47,19 @@ impl RunReport {
     ///
     /// # Errors
     /// When it is no such report.
-    pub(in crate::bench) fn new(report: Value, database_cpu_s: Option<f64>) -> Result<Self> {
+    pub(in crate::bench) fn new(report: Value) -> Result<Self> {
         ensure!(report["schema"] == "plimsoll.report/2", "the report is of another version");
         let how = report["run"]["end"]["how"].as_str().unwrap_or("unknown");
         ensure!(how == "completed", "the run did not complete, it was {how}");
         let findings = report["findings"].as_array().context("the report has no findings")?;
         let unbalanced = findings.iter().find(|one| one["rule"] == "L6" && one["severity"] == "invalid");
         ensure!(unbalanced.is_none(), "the run's counts do not add up");
-        Ok(Self { report, database_cpu_s })
+        Ok(Self { report })
     }
 
     /// The verdict on the whole run.
     pub(in crate::bench) fn verdict(&self) -> &str {
         self.report["verdict"].as_str().unwrap_or("")
-    }
-
-    /// Requests that succeeded.
-    pub(in crate::bench) fn ok(&self) -> u64 {
-        self.report["accounting"]["ok"].as_u64().unwrap_or(0)
     }
 
     /// Failed requests and arrivals that were never started.
@@ -80,11 +73,6 @@ impl RunReport {
         ["dropped_cap", "dropped_late"].iter().filter_map(|kind| arrivals[kind].as_u64()).sum()
     }
 
-    /// The kinds of failures with their counts, for a message.
-    pub(in crate::bench) fn outcomes(&self) -> String {
-        self.report["accounting"]["by_outcome"].to_string()
-    }
-
     /// Seconds with evidence.
     pub(in crate::bench) fn seconds(&self) -> f64 {
         self.report["run"]["seconds"].as_f64().unwrap_or(0.0)
@@ -94,15 +82,6 @@ impl RunReport {
     pub(in crate::bench) fn endpoints(&self) -> impl Iterator<Item = EndpointRow<'_>> {
         let rows = self.report["endpoints"].as_array().into_iter().flatten();
         rows.map(EndpointRow).filter(|row| !row.name().is_empty())
-    }
-
-    /// One endpoint in one phase.
-    ///
-    /// # Errors
-    /// When there is no such row.
-    pub(in crate::bench) fn endpoint(&self, phase: &str, name: &str) -> Result<EndpointRow<'_>> {
-        let found = self.endpoints().find(|row| row.name() == name && row.phase() == phase);
-        found.with_context(|| format!("the report has no row of `{name}` in phase `{phase}`"))
     }
 
     /// Completed requests a second of all endpoints: meaningful for plans with one phase.
@@ -116,30 +95,12 @@ impl RunReport {
         rows.iter().find(|row| row["target"] == target)?["mean_cores"].as_f64()
     }
 
-    /// Mean cores that the database's processes were busy on.
-    pub(in crate::bench) fn database_cores(&self) -> Option<f64> {
-        (self.seconds() > 0.0).then(|| self.database_cpu_s.map(|cpu_s| cpu_s / self.seconds()))?
-    }
-
     /// The highest value of a target's series, such as `rss` in bytes.
     pub(in crate::bench) fn series_max(&self, target: &str, series: &str) -> Option<f64> {
         let rows = self.report["series"].as_array()?.iter();
         rows.filter(|row| row["target"] == target && row["name"] == series)
             .filter_map(|row| row["max"].as_f64())
             .reduce(f64::max)
-    }
-
-    /// When a phase ended, in seconds of the run.
-    pub(in crate::bench) fn phase_end_s(&self, phase: &str) -> Option<f64> {
-        let phases = self.report["phases"].as_array()?;
-        phases.iter().find(|row| row["name"] == phase)?["end_s"].as_f64()
-    }
-
-    /// How long a phase lasted, in seconds.
-    pub(in crate::bench) fn phase_s(&self, phase: &str) -> Option<f64> {
-        let phases = self.report["phases"].as_array()?;
-        let row = phases.iter().find(|row| row["name"] == phase)?;
-        Some(row["end_s"].as_f64()? - row["start_s"].as_f64()?)
     }
 
     /// The plan's objectives.
@@ -157,15 +118,6 @@ impl RunReport {
         };
         self.report["claims"].as_array().into_iter().flatten().map(claim).collect()
     }
-
-    /// What was observed of the objective of this name.
-    ///
-    /// # Errors
-    /// When the plan has none of this name, or nothing was observed of it.
-    pub(in crate::bench) fn observed(&self, claim: &str) -> Result<f64> {
-        let found = self.claims().into_iter().find(|one| one.name == claim).and_then(|one| one.observed);
-        found.with_context(|| format!("the report has no figure for the objective `{claim}`"))
-    }
 }
 
 impl EndpointRow<'_> {
@@ -173,37 +125,13 @@ impl EndpointRow<'_> {
         self.0["endpoint"].as_str().unwrap_or("")
     }
 
-    pub(in crate::bench) fn scenario(&self) -> &str {
-        self.0["scenario"].as_str().unwrap_or("")
-    }
-
-    pub(in crate::bench) fn phase(&self) -> &str {
-        self.0["phase"].as_str().unwrap_or("")
-    }
-
     pub(in crate::bench) fn throughput_per_s(&self) -> f64 {
         self.0["throughput_per_s"].as_f64().unwrap_or(0.0)
-    }
-
-    /// How many requests ended in one outcome.
-    pub(in crate::bench) fn outcome(&self, name: &str) -> u64 {
-        self.0["by_outcome"][name].as_u64().unwrap_or(0)
-    }
-
-    /// How many requests ended, successful or not.
-    pub(in crate::bench) fn ended(&self) -> u64 {
-        let outcomes = self.0["by_outcome"].as_object();
-        outcomes.into_iter().flatten().filter_map(|(_, count)| count.as_u64()).sum()
     }
 
     /// From the instant a request was due, of successes.
     pub(in crate::bench) fn response_time(&self) -> TimeQuantiles {
         times(&self.0["response_time"])
-    }
-
-    /// From the first byte sent, of successes.
-    pub(in crate::bench) fn service_time(&self) -> TimeQuantiles {
-        times(&self.0["service_time"])
     }
 }
 
@@ -231,8 +159,7 @@ pub(in crate::bench) mod tests {
             "endpoints": [
                 { "phase": "steady", "endpoint": "list", "throughput_per_s": 1000.0,
                   "by_outcome": { "ok": 4990, "http_503": 10 },
-                  "response_time": { "p50_ms": 1.0, "p95_ms": 2.5, "p99_ms": null },
-                  "service_time": { "p50_ms": 0.5, "p95_ms": 2.0, "p99_ms": 3.0 } },
+                  "response_time": { "p50_ms": 1.0, "p95_ms": 2.5, "p99_ms": null } },
                 { "phase": "steady", "endpoint": "", "throughput_per_s": 0.0, "by_outcome": {} },
             ],
             "cpu": [{ "target": "challenge", "mean_cores": 0.25 }, { "target": "generator", "mean_cores": null }],
@@ -243,21 +170,18 @@ pub(in crate::bench) mod tests {
 
     #[test]
     fn figures_are_read_from_the_report() {
-        let report = RunReport::new(report(), Some(2.0)).expect("a sound report");
-        assert_eq!((report.ok(), report.errors()), (4990, 11));
+        let report = RunReport::new(report()).expect("a sound report");
+        assert_eq!(report.errors(), 11);
         assert_eq!(report.cores("challenge"), Some(0.25));
         assert_eq!((report.cores("generator"), report.cores("events")), (None, None));
-        assert_eq!(report.database_cores(), Some(0.4));
         assert_eq!(report.series_max("challenge", "rss"), Some(25e6));
-        assert_eq!(report.observed("fast").expect("it is there"), 2.5);
-        let list = report.endpoint("steady", "list").expect("it is there");
+        assert_eq!(report.claims()[0].observed, Some(2.5));
+        let list = report.endpoints().next().expect("it is there");
         assert_eq!(
             list.response_time(),
             TimeQuantiles { p50_ms: Some(1.0), p95_ms: Some(2.5), p99_ms: None }
         );
-        assert_eq!((list.ended(), list.outcome("http_503"), list.outcome("timeout")), (5000, 10, 0));
         assert_eq!(report.endpoints().count(), 1, "whole iterations are no endpoint");
-        assert!(report.endpoint("steady", "claim").is_err());
     }
 
     #[test]
@@ -265,7 +189,7 @@ pub(in crate::bench) mod tests {
         let refused = |at: &str, value: Value| {
             let mut report = report();
             *report.pointer_mut(at).expect("it is there") = value;
-            RunReport::new(report, None).map(drop).map_err(|error| error.to_string())
+            RunReport::new(report).map(drop).map_err(|error| error.to_string())
         };
         let version = refused("/schema", json!("plimsoll.report/1"));
         assert_eq!(version, Err("the report is of another version".to_owned()));

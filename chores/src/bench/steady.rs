@@ -44,7 +44,6 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let folder = workspace.scratch("bench-steady")?;
     let target = Target::start(&folder)?;
     offer(workspace, &options, &target, &folder)?;
-    target.stop()?;
     let mut table = table(&query(&folder)?)?;
     table.notes = machine::describe(workspace, "steady", arguments).notes;
     let text = table.render();
@@ -111,9 +110,8 @@ const QUERY: &str = "\
 fn query(folder: &Path) -> Result<Value> {
     let mut sqlite = Command::new("sqlite3");
     sqlite.current_dir(folder).args(["-json", "-readonly", ARCHIVE, QUERY]);
-    let output = sqlite.output().context("cannot run `sqlite3`")?;
-    ensure!(output.status.success(), "sqlite3: {}", String::from_utf8_lossy(&output.stderr).trim());
-    let rows: Value = serde_json::from_slice(&output.stdout).context("sqlite3 printed no JSON")?;
+    let rows: Value =
+        serde_json::from_str(&steps::printed(&mut sqlite)?).context("sqlite3 printed no JSON")?;
     rows.get(0).cloned().context("sqlite3 printed no row")
 }
 

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use crate::bench::CpuPlacement;
-use crate::bench::nginx::Nginx;
+use peers::nginx::Nginx;
 
 /// As long as the responses that the figures of other machines were measured with: 23 bytes.
 const ANSWER: &str = "hello from the target!\n";
@@ -27,7 +26,7 @@ pub(in crate::bench) enum Protocol {
 }
 
 /// Its servers, in the order of [`Protocol`], then the one that answers with JSON, then the one that fails for some paths.
-const SERVERS: [fn(u16) -> String; 5] = [http1, http2, grpc, json, failing];
+const SERVERS: [fn(u16, &Path) -> String; 5] = [http1, http2, grpc, json, failing];
 
 /// The running nginx.
 pub(in crate::bench) struct Target {
@@ -35,7 +34,7 @@ pub(in crate::bench) struct Target {
 }
 
 impl Target {
-    /// Starts nginx in `folder`.
+    /// Starts nginx, whose responses are in `folder`.
     ///
     /// # Errors
     /// When it is not installed or does not start.
@@ -43,7 +42,11 @@ impl Target {
         fs::create_dir_all(folder.join("bench.Echo")).context("cannot make the folder of the response")?;
         fs::write(folder.join("bench.Echo/Say"), MESSAGE).context("cannot write the response")?;
         fs::write(folder.join("echo.proto"), PROTO).context("cannot write the description")?;
-        Ok(Self { nginx: Nginx::start(folder, CpuPlacement::SERVER, &SERVERS)? })
+        let blocks = |ports: [u16; SERVERS.len()]| {
+            SERVERS.iter().zip(ports).map(|(server, port)| server(port, folder)).collect::<String>()
+        };
+        let nginx = Nginx::start_configured(|own, ports| configuration(own, &blocks(ports)));
+        Ok(Self { nginx: nginx.context("the target")? })
     }
 
     /// Where a protocol is served, as `HOST:PORT`.
@@ -60,34 +63,46 @@ impl Target {
     pub(in crate::bench) fn failing_authority(&self) -> String {
         format!("127.0.0.1:{}", self.nginx.port(SERVERS.len() - 1))
     }
+}
 
-    /// Ends it.
-    pub(in crate::bench) fn stop(self) -> Result<()> {
-        self.nginx.stop()
-    }
+/// One worker, on the first of several processors: the generator has the other.
+fn configuration(own: &Path, servers: &str) -> String {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let affinity = if processors > 1 { "worker_cpu_affinity 01;\n" } else { "" };
+    let own = own.display();
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("  {kind}_temp_path {own}/{kind};\n"))
+        .concat();
+    format!(
+        "worker_processes 1;\n{affinity}pid {own}/nginx.pid;\nerror_log {own}/error.log crit;\n\
+         events {{ worker_connections 16000; }}\n\
+         http {{\n  access_log off;\n  sendfile on;\n  tcp_nopush on;\n  keepalive_requests 1000000000;\n  \
+         keepalive_timeout 600s;\n  open_file_cache max=10;\n{temporary}{servers}}}\n"
+    )
 }
 
 fn fixed() -> String {
     format!("location / {{ default_type text/plain; return 200 '{ANSWER}'; }}")
 }
 
-fn http1(port: u16) -> String {
+fn http1(port: u16, _: &Path) -> String {
     format!("server {{ listen 127.0.0.1:{port} backlog=16000; {} }}\n", fixed())
 }
 
-fn http2(port: u16) -> String {
+fn http2(port: u16, _: &Path) -> String {
     format!("server {{ listen 127.0.0.1:{port} http2 backlog=16000; {} }}\n", fixed())
 }
 
 /// nginx serves no file for a POST, hence the detour over 405.
-fn grpc(port: u16) -> String {
+fn grpc(port: u16, folder: &Path) -> String {
+    let root = folder.display();
     format!(
-        "server {{ listen 127.0.0.1:{port} http2 backlog=16000; root .; error_page 405 =200 $uri;\n\
+        "server {{ listen 127.0.0.1:{port} http2 backlog=16000; root {root}; error_page 405 =200 $uri;\n\
          location / {{ default_type application/grpc; add_trailer grpc-status 0; }} }}\n"
     )
 }
 
-fn json(port: u16) -> String {
+fn json(port: u16, _: &Path) -> String {
     let object = r#"{"id":7,"name":"anna"}"#;
     format!(
         "server {{ listen 127.0.0.1:{port} backlog=16000;\n\
@@ -95,7 +110,7 @@ fn json(port: u16) -> String {
     )
 }
 
-fn failing(port: u16) -> String {
+fn failing(port: u16, _: &Path) -> String {
     format!(
         "server {{ listen 127.0.0.1:{port} backlog=16000; {}\nlocation ~ [02468]0$ {{ return 503; }} }}\n",
         fixed()
@@ -110,5 +125,16 @@ mod tests {
     fn the_fixed_responses_have_the_documented_lengths() {
         assert_eq!(ANSWER.len(), 23);
         assert_eq!(usize::from(MESSAGE[4]), MESSAGE.len() - 5);
+    }
+
+    #[test]
+    fn every_server_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = Target::start(folder.path()).unwrap();
+        let get = |authority: String, path: &str| peers::go::get(authority.parse().unwrap(), path);
+        assert_eq!(get(target.authority(Protocol::Http1), "/").unwrap(), ANSWER.as_bytes());
+        assert_eq!(get(target.json_authority(), "/").unwrap(), br#"{"id":7,"name":"anna"}"#);
+        assert_eq!(get(target.failing_authority(), "/21").unwrap(), ANSWER.as_bytes());
+        assert!(get(target.failing_authority(), "/20").is_err());
     }
 }

@@ -179,7 +179,7 @@ mod tests {
             json!({ "name": name, "verdict": verdict, "observed": { "value": 1.0, "unit": unit } })
         };
         report["claims"] = json!([claim("fast", "ms", claims[0]), claim("few_errors", "1", claims[1])]);
-        expected.is_met_by(&RunReport::new(report, None).expect("a sound report"))
+        expected.is_met_by(&RunReport::new(report).expect("a sound report"))
     }
 
     #[test]

@@ -151,7 +151,7 @@ mod tests {
         report["verdict"] = verdict.into();
         report["claims"] = json!([{ "name": "fast", "verdict": verdict, "bound": { "value": 50.0, "unit": "ms" },
             "observed": { "value": observed_ms, "unit": "ms" }, "share": { "arrivals": 200, "perturbed": 50 } }]);
-        Ok(LiveResult { report: RunReport::new(report, None)?, taken: vec![0.498] })
+        Ok(LiveResult { report: RunReport::new(report)?, taken: vec![0.498] })
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn nginx_works_over_every_protocol() {
 fn each_request_to_a_server_that_ends_connections_after_two_requests_is_answered_and_processed_once() {
     const ITERATIONS: u64 = 400;
     let folder = RefCell::new(PathBuf::new());
-    let nginx = Nginx::start_configured(|its_folder, ports| {
+    let nginx = Nginx::start_configured(|its_folder, ports: [u16; 3]| {
         *folder.borrow_mut() = its_folder.to_owned();
         format!(
             "pid nginx.pid;\nevents {{}}\nhttp {{\n  access_log access.log;\n  keepalive_requests 2;\n  \

@@ -26,7 +26,7 @@ type Tls = StreamOwned<ClientConnection, TcpStream>;
 /// nginx as a file of `deploy/` configures it, with this port for every upstream.
 fn proxy(file: &str, service: &str, upstream: SocketAddr) -> Nginx {
     let text = yaml::text(file);
-    Nginx::start_configured(|folder, [port, ..]| adapted(&text, service, folder, Ports { port, upstream }))
+    Nginx::start_configured(|folder, [port]| adapted(&text, service, folder, Ports { port, upstream }))
         .unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
