@@ -35,11 +35,12 @@ const fn example(plan: &'static str, time_scale: &'static str, load: &'static st
 }
 
 /// Against the challenge service.
-const CHALLENGE: [ExampleRun; 4] = [
+const CHALLENGE: [ExampleRun; 5] = [
     example("new-players-300", "0.05", "1"),
     example("new-players-600", "0.05", "1"),
     example("new-players-ramp", "0.02", "1"),
     example("combined", "0.005", "1"),
+    example("profiled", "0.25", "1"),
 ];
 /// Against the listings service.
 const LISTINGS: [ExampleRun; 1] = [example("grpc-bursts", "0.02", "0.1")];
@@ -72,21 +73,25 @@ fn build(workspace: &Workspace) -> Result<()> {
 pub(crate) fn all(workspace: &Workspace) -> Result<()> {
     signals::catch();
     let folder = workspace.scratch("examples")?;
-    let service = Service::start(workspace, Ports::Free)?;
+    let service = Service::start_with(workspace, Ports::Free, &[("PROFILING", "on")])?;
     let mut targets = service.targets()?;
-    let ran = CHALLENGE.iter().try_for_each(|example| example.run(workspace, &folder, &targets));
+    // Read by `profiled.toml`.
+    let environment = [("CHALLENGE_ADMIN", service.admin()?.to_owned())];
+    let examples = Examples { workspace, folder: &folder, environment: &environment };
+    let ran = CHALLENGE.iter().try_for_each(|example| examples.run(example, &targets));
     let stopped = service.stop();
     ran?;
     stopped?;
+    let examples = Examples { environment: &[], ..examples };
     let listings = listings(workspace, &folder)?;
     targets = vec![format!("service={}", listings.address("grpc")?)];
-    let ran = LISTINGS.iter().try_for_each(|example| example.run(workspace, &folder, &targets));
+    let ran = LISTINGS.iter().try_for_each(|example| examples.run(example, &targets));
     let stopped = listings.stop();
     ran?;
     stopped?;
     let gateway = gateway(workspace, &folder)?;
     targets = vec![format!("gateway=http://{}", gateway.address("http")?)];
-    let ran = GATEWAY.iter().try_for_each(|example| example.run(workspace, &folder, &targets));
+    let ran = GATEWAY.iter().try_for_each(|example| examples.run(example, &targets));
     let stopped = gateway.stop();
     ran?;
     stopped
@@ -122,11 +127,21 @@ fn listings(workspace: &Workspace, folder: &Path) -> Result<ServiceProcess> {
     ServiceProcess::start(serve, folder.join("listings.log"))
 }
 
-impl ExampleRun {
-    fn run(&self, workspace: &Workspace, folder: &Path, targets: &[String]) -> Result<()> {
-        let archive = folder.join(format!("{}.plimsoll", self.plan));
-        let file = format!("examples/{}.toml", self.plan);
+/// Where examples are run.
+#[derive(Clone, Copy)]
+struct Examples<'a> {
+    workspace: &'a Workspace,
+    folder: &'a Path,
+    environment: &'a [(&'static str, String)],
+}
+
+impl Examples<'_> {
+    fn run(&self, example: &ExampleRun, targets: &[String]) -> Result<()> {
+        let Examples { workspace, folder, environment } = *self;
+        let archive = folder.join(format!("{}.plimsoll", example.plan));
+        let file = format!("examples/{}.toml", example.plan);
         let mut command = Command::new(workspace.binary("plimsoll"));
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
         command.current_dir(workspace.root()).stdin(Stdio::null()).stdout(Stdio::null());
         command.args([
             "run",
@@ -134,9 +149,9 @@ impl ExampleRun {
             "--quiet",
             "--force",
             "--time-scale",
-            self.time_scale,
+            example.time_scale,
             "--load",
-            self.load,
+            example.load,
         ]);
         command.arg("-o").arg(&archive);
         for target in targets.iter().filter(|target| is_named(workspace, &file, target)) {
@@ -165,8 +180,8 @@ mod tests {
     #[test]
     fn every_plan_of_the_folder_is_run() {
         let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-        // The demo and the profiles have checks of their own, and one shows the shapes of loads that `check` prints.
-        let others = ["demo", "load-shapes", "profiled"];
+        // The demo has a check of its own, and one shows the shapes of loads that `check` prints.
+        let others = ["demo", "load-shapes"];
         let files = std::fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path());
         let mut plans: Vec<String> = files
             .filter(|path| path.extension().is_some_and(|end| end == "toml"))

@@ -4,7 +4,6 @@
 //! Start reading at `VERBS`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command prints on its terminal")]
 
-mod attacks;
 mod bench;
 mod cluster;
 mod demo_check;
@@ -14,7 +13,6 @@ mod examples;
 mod features;
 mod instructions;
 mod needs;
-mod profiled;
 mod protobuf;
 mod receivers;
 mod sanitizer;
@@ -41,7 +39,6 @@ struct Verb {
 const VERBS: &[Verb] = &[
     Verb { name: "demo", usage: xtask::demo::USAGE, about: demo_check::ABOUT, run: demo_check::run },
     Verb { name: "examples", usage: examples::USAGE, about: examples::ABOUT, run: examples::run },
-    Verb { name: "profiles", usage: "", about: profiled::ABOUT, run: profiled::run },
     Verb { name: "session", usage: session::USAGE, about: session::ABOUT, run: session::run },
     Verb { name: "test", usage: "", about: test::ABOUT, run: test::run },
     Verb { name: "lint", usage: "", about: test::ABOUT_LINT, run: test::run_lint },
@@ -52,7 +49,6 @@ const VERBS: &[Verb] = &[
     Verb { name: "dist", usage: dist::USAGE, about: dist::ABOUT, run: dist::run },
     Verb { name: "bench", usage: bench::USAGE, about: bench::ABOUT, run: bench::run },
     Verb { name: "receivers", usage: "", about: receivers::ABOUT, run: receivers::run },
-    Verb { name: "attacks", usage: "", about: attacks::ABOUT, run: attacks::run },
     Verb { name: "cluster", usage: cluster::USAGE, about: cluster::ABOUT, run: cluster::run },
     Verb { name: "sanitizer", usage: sanitizer::USAGE, about: sanitizer::ABOUT, run: sanitizer::run },
     Verb {

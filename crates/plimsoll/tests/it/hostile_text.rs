@@ -83,6 +83,20 @@ fn a_failed_precheck_shows_the_exchange_in_the_same_way() {
 }
 
 #[test]
+fn failures_under_load_are_shown_without_control_characters() {
+    let not_http =
+        testbed::http(testbed::Behaviour::raw(format!("HTTP/1.1 {HOSTILE}\r\n\r\n"), After::Close));
+    for target in [http_target(500), not_http.unwrap()] {
+        let folder = TestFolder::new("");
+        let url = format!("http://{}/", target.addr());
+        let ran =
+            folder.plimsoll(&["http", &url, "-n", "20", "-c", "1", "--no-precheck", "-o", "run.plimsoll"]);
+        ran.exits_with(3).is_harmless();
+        folder.plimsoll(&["report", "run.plimsoll"]).exits_with(3).is_harmless();
+    }
+}
+
+#[test]
 fn the_message_of_a_grpc_status_is_shown_on_one_line() {
     let mut message = String::new();
     HOSTILE.bytes().for_each(|byte| message.push_str(&format!("%{byte:02x}")));

@@ -68,6 +68,18 @@ fn an_endless_page_of_metrics_is_not_read_to_its_end() {
     run_within(128, &plan, &["larger than 8388608 bytes"]);
 }
 
+#[test]
+fn a_head_of_metrics_without_end_is_not_read_to_its_end() {
+    let address = serve(|mut stream| {
+        let mut request = [0; 1024];
+        let _length = stream.read(&mut request)?;
+        stream.write_all(b"HTTP/1.1 200 OK\r\nx: ")?;
+        endless(&mut stream, b"y")
+    });
+    let plan = quiet_load(&format!("[targets.shop.observe]\nprometheus = \"http://{address}/metrics\"\n"));
+    run_within(64, &plan, &["cannot be read"]);
+}
+
 fn profiled(address: std::net::SocketAddr) -> String {
     let plan = quiet_load(&format!("[targets.shop.observe]\npprof = \"http://{address}/debug/pprof\"\n"));
     let profile = "[[profiles]]\nat = \"in phase steady\"\nlength = \"1s\"\nkinds = [\"cpu\", \"heap\"]\n";
