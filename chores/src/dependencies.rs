@@ -65,11 +65,7 @@ fn packages(workspace: &Workspace) -> Result<Vec<Package>> {
     let mut command = workspace.cargo();
     command.args(["tree", "--workspace", "--all-features", "--locked", "--edges", "normal,build,dev"]);
     command.args(["--prefix", "none", "--format", package::FORMAT]);
-    let output = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-    if !output.status.success() {
-        bail!("cargo tree ended with {}", output.status);
-    }
-    package::parse(&String::from_utf8_lossy(&output.stdout))
+    package::parse(&steps::printed(command.stderr(Stdio::inherit()))?)
 }
 
 /// What violates the policy, and what the policy contains in vain.

@@ -3,7 +3,6 @@
 
 mod check;
 mod debian;
-mod elf;
 pub(crate) mod image;
 mod materials;
 mod options;
@@ -16,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
 
 use crate::steps;
@@ -100,8 +99,9 @@ fn release(workspace: &Workspace, folder: &Path, platform: Platform) -> Result<R
     let text = |name: &str| {
         fs::read_to_string(workspace.root().join(name)).with_context(|| format!("cannot read {name}"))
     };
-    let completions = |shell: &str| printed(&program, &["completions", shell]);
-    let version = printed(&program, &["--version"])?;
+    let printed = |arguments: &[&str]| steps::printed(Command::new(&program).args(arguments));
+    let completions = |shell: &str| printed(&["completions", shell]);
+    let version = printed(&["--version"])?;
     Ok(Release {
         version: version.trim().trim_start_matches("plimsoll ").to_owned(),
         platform,
@@ -138,12 +138,6 @@ fn pages(workspace: &Workspace, program: &Path) -> Result<Vec<(String, String)>>
     paths.iter().map(page).collect()
 }
 
-fn printed(program: &Path, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(program).args(arguments).output().context("cannot start the program")?;
-    ensure!(output.status.success(), "plimsoll {} ended with {}", arguments.join(" "), output.status);
-    String::from_utf8(output.stdout).context("it printed no text")
-}
-
 /// Services run in images that have a C library. The tool runs anywhere, so it contains its own.
 fn ship_binary(workspace: &Workspace, name: &str, platform: Platform, to: &Path) -> Result<()> {
     let mut build = workspace.cargo();
@@ -155,9 +149,7 @@ fn ship_binary(workspace: &Workspace, name: &str, platform: Platform, to: &Path)
     } else {
         build.arg("--release");
     }
-    let output = build.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-    ensure!(output.status.success(), "cargo build ended with {}", output.status);
-    let built = executable(&String::from_utf8_lossy(&output.stdout), name)
+    let built = executable(&steps::printed(build.stderr(Stdio::inherit()))?, name)
         .with_context(|| format!("cargo built no binary `{name}`"))?;
     let mut install = Command::new("install");
     install.args(["--strip", "--mode=755"]).arg(&built).arg(to);
@@ -181,17 +173,17 @@ fn bill_of_materials(workspace: &Workspace, name: &str) -> Result<String> {
     let mut tree = workspace.cargo();
     tree.args(["tree", "--locked", "--package", name, "--edges", "normal,build", "--prefix", "depth"]);
     tree.args(["--format", materials::FORMAT]);
-    let output = tree.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-    ensure!(output.status.success(), "cargo tree ended with {}", output.status);
+    let tree = steps::printed(tree.stderr(Stdio::inherit()))?;
     let lock = fs::read_to_string(workspace.root().join("Cargo.lock")).context("cannot read Cargo.lock")?;
-    materials::cyclonedx(&String::from_utf8_lossy(&output.stdout), &lock)
+    materials::cyclonedx(&tree, &lock)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Digits of base 16.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

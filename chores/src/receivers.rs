@@ -7,12 +7,12 @@ mod prometheus;
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use peers::nginx::Nginx;
 
-use crate::steps;
+use crate::steps::{self, printed};
 use collector::Collector;
 use counts::Counts;
 use prometheus::Prometheus;
@@ -71,8 +71,8 @@ fn compare(name: &str, received: &Counts, expected: &Counts) -> Result<()> {
     Ok(())
 }
 
-fn configuration(folder: &Path, ports: [u16; 3]) -> String {
-    let (port, folder) = (ports[0], folder.display());
+fn configuration(folder: &Path, [port]: [u16; 1]) -> String {
+    let folder = folder.display();
     format!(
         "pid {folder}/nginx.pid;\nerror_log {folder}/error.log;\nevents {{}}\nhttp {{\n  access_log off;\n  \
          server {{ listen 127.0.0.1:{port}; location / {{ return 200 hello; }} location /missing {{ return 404; }} }}\n}}\n"
@@ -101,14 +101,6 @@ impl Tool {
         let mut command = Command::new(&self.program);
         printed(command.args(arguments).current_dir(&self.folder))
     }
-}
-
-/// What a command prints on standard output; anything on standard error is shown.
-fn printed(command: &mut Command) -> Result<String> {
-    let output =
-        command.stderr(Stdio::inherit()).output().with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(output.status.success(), "{command:?} ended with {}", output.status);
-    String::from_utf8(output.stdout).context("it printed no text")
 }
 
 /// A port that is free now.

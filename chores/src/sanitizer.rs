@@ -70,8 +70,7 @@ fn cases(arguments: &[String]) -> Result<u64> {
 
 /// The machine that the compiler is for: instrumented code is kept apart from that of build scripts only where one is named.
 fn host() -> Result<String> {
-    let output = Command::new("rustc").arg("-vV").output().context("cannot start rustc")?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = steps::printed(Command::new("rustc").arg("-vV"))?;
     let host = text.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("rustc does not say which machine it is for")
 }

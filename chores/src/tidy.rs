@@ -7,14 +7,12 @@ mod calls;
 mod circles;
 mod complaint;
 mod doctests;
-mod functions;
 mod images;
 mod imports;
 mod lexer;
 mod limits;
 mod manifest;
 mod modules;
-mod parameters;
 mod programs;
 mod retired;
 mod shell;
@@ -30,7 +28,7 @@ use tree::Tree;
 use xtask::workspace::Workspace;
 
 /// What the verb is for.
-pub(crate) const ABOUT: &str = "imports, circles of files, sizes, parameters, errors that are texts, clock calls and words that the tree does not allow";
+pub(crate) const ABOUT: &str = "imports, circles of files, sizes, errors that are texts, clock calls and words that the tree does not allow";
 
 /// Reads the tree and prints every complaint.
 ///
@@ -58,7 +56,6 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     complaints.extend(calls::check(tree));
     complaints.extend(words::check(tree));
     complaints.extend(retired::check(tree));
-    complaints.extend(parameters::check(tree));
     complaints.extend(circles::check(tree));
     complaints.extend(images::check(tree));
     complaints.extend(doctests::check(tree));

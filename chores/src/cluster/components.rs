@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use peers::go::Toolchain;
 use sha2::{Digest as _, Sha256};
 
+use crate::dist::hex;
 use crate::steps;
 use xtask::workspace::Workspace;
 
@@ -32,7 +33,7 @@ impl Components {
         let source = Path::new(peers::kubernetes::MODULE);
         let folder = workspace.kept("cluster/bin")?;
         let sums = fs::read(source.join("go.sum")).context("cannot read the module's digests")?;
-        let stamp: String = Sha256::digest(sums).iter().map(|byte| format!("{byte:02x}")).collect();
+        let stamp = hex(&Sha256::digest(sums));
         if fs::read_to_string(folder.join(STAMP)).ok().as_deref() != Some(stamp.as_str()) {
             build_all(source, &folder)?;
             fs::write(folder.join(STAMP), stamp).context("cannot note what was built")?;

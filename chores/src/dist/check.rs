@@ -11,9 +11,8 @@ use anyhow::{Context as _, Result, ensure};
 use peers::nginx::Nginx;
 use tempfile::TempDir;
 
-use super::elf::{self, Needs};
 use super::options::TOOL;
-use crate::steps;
+use crate::steps::{self, printed};
 use roots::Root;
 
 /// Of the program on disk. It has 24.2 MB; a limit that it is known to exceed would say nothing.
@@ -66,8 +65,8 @@ pub(super) fn all(folder: &Path, files: &[String]) -> Result<()> {
     })
 }
 
-fn configuration(folder: &Path, ports: [u16; 3]) -> String {
-    let (port, folder) = (ports[0], folder.display());
+fn configuration(folder: &Path, [port]: [u16; 1]) -> String {
+    let folder = folder.display();
     format!(
         "pid {folder}/nginx.pid;\nerror_log {folder}/error.log;\nevents {{}}\nhttp {{\n  access_log off;\n  \
          server {{ listen 127.0.0.1:{port}; location / {{ return 200 hello; }} }}\n}}\n"
@@ -75,12 +74,9 @@ fn configuration(folder: &Path, ports: [u16; 3]) -> String {
 }
 
 fn program(path: &Path) -> Result<()> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let size = bytes.len() as u64;
+    let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
     println!("plimsoll: {:.1} MB", size as f64 / 1e6);
     ensure!(size <= MOST_BYTES, "the program has {size} bytes, more than {MOST_BYTES}");
-    let needs = elf::needs(&bytes)?;
-    ensure!(needs == Needs { loader: false, libraries: 0 }, "the program is not static: {needs:?}");
     Ok(())
 }
 
@@ -95,14 +91,6 @@ fn use_tool(root: &Root, url: &str) -> Result<()> {
     ensure!(counts["ok"] == REQUESTS, "{REQUESTS} requests were due: {counts}");
     println!("{}: {REQUESTS} requests, {}", version.trim(), report["verdict"]);
     Ok(())
-}
-
-/// What it prints on standard output.
-fn printed(command: &mut Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?} ended with {}: {complaint}", output.status);
-    String::from_utf8(output.stdout).context("it printed no text")
 }
 
 /// `man` formats the pages, and shells read their completions.

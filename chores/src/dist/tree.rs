@@ -2,7 +2,10 @@
 //! root and dated alike, so that the same files give the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, Permissions};
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use flate2::{Compression, GzBuilder};
@@ -60,6 +63,25 @@ impl FileTree {
     pub(super) fn files(&self) -> impl Iterator<Item = (&str, u32, &[u8])> {
         let files = self.0.iter().filter(|(_, node)| node.kind == EntryType::Regular);
         files.map(|(path, node)| (path.as_str(), node.mode, node.bytes.as_slice()))
+    }
+
+    /// Writes the files below a folder that is not there yet.
+    ///
+    /// # Errors
+    /// When one cannot be written.
+    pub(super) fn write(&self, root: &Path) -> Result<()> {
+        // Whatever the umask is.
+        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode));
+        let folders: BTreeSet<&str> = self.0.keys().flat_map(|path| ancestors(path)).collect();
+        for folder in [""].into_iter().chain(folders) {
+            let folder = root.join(folder);
+            fs::create_dir(&folder).and_then(|()| set(&folder, 0o755)).context("cannot make a folder")?;
+        }
+        for (path, mode, bytes) in self.files() {
+            let path = root.join(path);
+            fs::write(&path, bytes).and_then(|()| set(&path, mode)).context("cannot write a file")?;
+        }
+        Ok(())
     }
 
     /// As a tar archive (POSIX ustar), with the folders above each path.

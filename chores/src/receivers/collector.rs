@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 
 use super::counts::Counts;
-use super::{free_port, printed};
+use super::free_port;
+use crate::steps::printed;
 use xtask::child::Running;
 
 const METRIC: &str = "plimsoll_response_time_seconds";

@@ -9,7 +9,8 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::counts::Counts;
-use super::{free_port, printed};
+use super::free_port;
+use crate::steps::printed;
 use xtask::child::Running;
 
 const SERVER: &str = "prometheus";

@@ -8,7 +8,7 @@ use super::tree::{Source, Tree};
 use crate::needs::NEEDS;
 
 /// In packages that Debian marks as required, so that every installation has them.
-const REQUIRED: &str = "apt-get bash cat chmod cp dpkg dpkg-deb env grep gzip head install ldd ln ls mkdir mkfifo mount \
+const REQUIRED: &str = "apt-get bash cat chmod cp date dpkg dpkg-deb env grep gzip head install ldd ln ls mkdir mkfifo mount \
                         mv nsenter perl prlimit rm sed seq setsid sh sha256sum sleep sort tail tar taskset touch true \
                         unshare wc";
 
@@ -26,7 +26,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     // These chores name its package.
     ("prometheus", "chores/src/receivers/"),
     ("promtool", "chores/src/receivers/"),
-    ("strace", "chores/src/attacks/"),
     // What is asked only where it is installed: the test of wheels, those of manual pages, profiles of targets.
     ("python3", "chores/src/dist/"),
     ("man", "chores/src/dist/check.rs"),

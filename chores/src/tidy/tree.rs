@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::Result;
 
 use super::lexer::Code;
+use crate::steps;
 
 /// How files begin that `cargo xtask protobuf` writes.
 const GENERATED: &str = "// This file is @generated";
@@ -38,17 +39,9 @@ pub(crate) struct Tree {
 impl Tree {
     /// Lists with git, so that ignored files are no business of ours and new ones are before they are added.
     pub(crate) fn read(root: &Path) -> Result<Self> {
-        let listing = Command::new("git")
-            .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-            .current_dir(root)
-            .output()
-            .context("cannot run git, which lists the files to look at")?;
-        ensure!(
-            listing.status.success(),
-            "git ls-files: {}",
-            String::from_utf8_lossy(&listing.stderr).trim()
-        );
-        let listing = String::from_utf8(listing.stdout).context("a file name is not UTF-8")?;
+        let mut git = Command::new("git");
+        git.args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+        let listing = steps::printed(git.current_dir(root))?;
         let mut sources = Vec::new();
         for path in listing.split('\0').filter(|path| !path.is_empty()) {
             // Deleted but still in git's index, or a link to nowhere: nothing to look at.

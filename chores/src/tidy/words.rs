@@ -1,4 +1,4 @@
-//! Words and names that no tracked file may contain.
+//! Words that no tracked file may contain. Unfinished code is found by lints of clippy (`todo`, `unimplemented`, `dbg_macro`).
 
 use super::complaint::Complaint;
 use super::tree::{Source, Tree};
@@ -18,14 +18,10 @@ struct Word {
     instead: &'static str,
 }
 
-const UNFINISHED: &str = "finish it, or leave the feature out";
 const MACHINE: &str = "write it relative to the root, or make a temporary folder";
 
 // The paths are put together so that this file does not contain them.
 const WORDS: &[Word] = &[
-    Word { text: "todo!", place: In::Code, wrong: "unfinished work", instead: UNFINISHED },
-    Word { text: "unimplemented!", place: In::Code, wrong: "unfinished work", instead: UNFINISHED },
-    Word { text: "dbg!", place: In::Code, wrong: "left from debugging", instead: "delete it" },
     Word {
         text: "#[ignore",
         place: In::Code,
@@ -37,15 +33,9 @@ const WORDS: &[Word] = &[
     Word { text: concat!("/ho", "me/"), place: In::Path, wrong: "a path of one machine", instead: MACHINE },
 ];
 
-/// Every forbidden word, and every module file of the old name.
+/// Every forbidden word.
 pub(super) fn check(tree: &Tree) -> Vec<Complaint> {
-    let mut complaints: Vec<Complaint> = tree
-        .sources
-        .iter()
-        .flat_map(|source| WORDS.iter().flat_map(|word| occurrences(source, word)))
-        .collect();
-    complaints.extend(tree.sources.iter().filter_map(old_module));
-    complaints
+    tree.sources.iter().flat_map(|source| WORDS.iter().flat_map(|word| occurrences(source, word))).collect()
 }
 
 fn occurrences(source: &Source, word: &Word) -> Vec<Complaint> {
@@ -70,16 +60,6 @@ fn occurrences(source: &Source, word: &Word) -> Vec<Complaint> {
         .collect()
 }
 
-fn old_module(source: &Source) -> Option<Complaint> {
-    let folder = source.path.strip_suffix("/mod.rs")?;
-    Some(Complaint {
-        path: source.path.clone(),
-        line: 1,
-        wrong: "a module file named `mod.rs`".to_owned(),
-        instead: format!("call it {folder}.rs"),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::complaint::printed;
@@ -90,22 +70,19 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_code_is_caught() {
+    fn a_test_that_is_never_run_is_caught() {
         check_one(
             "crates/wire/src/a.rs",
-            "fn f() {\n    todo!();\n    dbg!(unimplemented!())\n}\n#[ignore = \"slow\"]\nfn g() {}\n",
-            "crates/wire/src/a.rs:2: `todo!` is unfinished work; finish it, or leave the feature out\n\
-             crates/wire/src/a.rs:3: `unimplemented!` is unfinished work; finish it, or leave the feature out\n\
-             crates/wire/src/a.rs:3: `dbg!` is left from debugging; delete it\n\
-             crates/wire/src/a.rs:5: `#[ignore` is a test that is never run; make it fast and sure, or put the \
+            "#[ignore = \"slow\"]\nfn g() {}\n",
+            "crates/wire/src/a.rs:1: `#[ignore` is a test that is never run; make it fast and sure, or put the \
              long form behind `cargo xtask soak`\n",
         );
     }
 
     #[test]
     fn words_in_prose_and_strings_pass() {
-        check_one("docs/style.md", "Never `todo!` or `dbg!`.", "");
-        check_one("crates/wire/src/a.rs", "// no todo!()\nconst S: &str = \"dbg!\"; fn my_todo() {}", "");
+        check_one("docs/style.md", "Never `#[ignore]`.", "");
+        check_one("crates/wire/src/a.rs", "// no #[ignore]\nconst S: &str = \"#[ignore]\";", "");
         check_one("docs/kube.md", concat!("see https://example.com/ho", "me/page and ./wo", "rk/x"), "");
     }
 
@@ -119,15 +96,5 @@ mod tests {
                 "me/` is a path of one machine; write it relative to the root, or make a temporary folder\n"
             ),
         );
-    }
-
-    #[test]
-    fn module_files_have_the_name_of_their_module() {
-        check_one(
-            "crates/wire/src/h2/mod.rs",
-            "",
-            "crates/wire/src/h2/mod.rs:1: a module file named `mod.rs`; call it crates/wire/src/h2.rs\n",
-        );
-        check_one("crates/wire/src/h2.rs", "", "");
     }
 }

@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use crate::dist::image::USER;
+use crate::steps::printed;
 
 /// Where a package was installed.
 pub(super) struct Root {
@@ -138,5 +139,5 @@ fn json(path: &Path) -> Result<Value> {
 }
 
 fn quietly(command: &mut Command) -> Result<()> {
-    super::printed(command).map(drop)
+    printed(command).map(drop)
 }
