@@ -44,6 +44,7 @@ const CALLS: &[Call] = &[
         tokens: &["Instant::now", "clock_gettime"],
         home: Home::Under(&[
             "crates/engine/src/clock.rs",
+            "crates/conduct/",
             "crates/observe/",
             "crates/plimsoll/src/",
             "crates/testbed/",
@@ -75,6 +76,7 @@ const CALLS: &[Call] = &[
         tokens: &["thread::sleep", "time::sleep", "time::sleep_until"],
         home: Home::Under(&[
             "crates/engine/src/clock.rs",
+            "crates/conduct/",
             "crates/observe/",
             "crates/plimsoll/src/",
             "crates/testbed/",
@@ -90,7 +92,7 @@ const CALLS: &[Call] = &[
     Call {
         tokens: &["stdout()", "stderr()", "print!", "println!", "eprint!", "eprintln!"],
         home: Home::Under(&[
-            "crates/plimsoll/src/screen.rs",
+            "crates/conduct/src/screen.rs",
             "crates/testbed/",
             "fuzz/",
             "peers/",
@@ -100,7 +102,7 @@ const CALLS: &[Call] = &[
         ]),
         in_tests: InTests::Free,
         wrong: "uses a standard stream outside its home",
-        instead: "give the text to crates/plimsoll/src/screen.rs, whose lines are visible whatever they quote",
+        instead: "give the text to crates/conduct/src/screen.rs, whose lines are visible whatever they quote",
     },
     Call {
         tokens: &["std::fs", "std::net", "std::process", "std::thread", "std::env"],
@@ -178,7 +180,7 @@ mod tests {
     #[test]
     fn homes_and_comments_are_left_alone() {
         check_one("crates/engine/src/clock.rs", "fn now() { Instant::now() }", "");
-        check_one("crates/plimsoll/src/live.rs", "fn now() { Instant::now() }", "");
+        check_one("crates/conduct/src/live.rs", "fn now() { Instant::now() }", "");
         check_one("services/kit/src/serve.rs", "fn now() { Instant::now(); tokio::time::sleep(d) }", "");
         check_one("crates/wire/src/lib.rs", "//! Never `Instant::now`.\nconst S: &str = \"rand::\";", "");
         check_one("docs/engine.md", "Instant::now", "");
@@ -194,11 +196,11 @@ mod tests {
         ] {
             let text = format!("fn f() {{ let _ = {call}; }}");
             let complaint = format!(
-                "crates/plimsoll/src/live.rs:1: `{token}` uses a standard stream outside its home; give the text to \
-                 crates/plimsoll/src/screen.rs, whose lines are visible whatever they quote\n"
+                "crates/conduct/src/live.rs:1: `{token}` uses a standard stream outside its home; give the text to \
+                 crates/conduct/src/screen.rs, whose lines are visible whatever they quote\n"
             );
-            check_one("crates/plimsoll/src/live.rs", &text, &complaint);
-            check_one("crates/plimsoll/src/screen.rs", &text, "");
+            check_one("crates/conduct/src/live.rs", &text, &complaint);
+            check_one("crates/conduct/src/screen.rs", &text, "");
             check_one("crates/plimsoll/tests/it/main.rs", &text, "");
         }
         check_one("crates/observe/src/perf.rs", "fn f() { command.stdout(Stdio::null()); }", "");

@@ -57,9 +57,18 @@ const CRATES: &[CrateRule] = &[
     tool_crate("simulation", Nature::Pure, &["evidence", "workload", "plans", "stats", "judge"]),
     tool_crate("report", Nature::Pure, &["evidence", "workload", "figures", "stats", "profile"]),
     tool_crate(
+        "conduct",
+        Nature::Free,
+        &[
+            "evidence", "workload", "plans", "profile", "draft", "import", "wire", "engine", "cluster",
+            "observe", "archive", "export", "figures", "judge", "report",
+        ],
+    ),
+    tool_crate(
         "plimsoll",
         Nature::Free,
         &[
+            "conduct",
             "evidence",
             "workload",
             "plans",

@@ -5,6 +5,9 @@ mod bisect;
 
 use ::report::Detail;
 use ::report::experiment::ExperimentSummary;
+use conduct::failure::CommandResult;
+use conduct::screen::note;
+use conduct::signals::Listener;
 use evidence::{ExperimentJudgement, Verdict};
 use workload::experiment::Experiment;
 
@@ -14,9 +17,7 @@ use crate::experiment::pairs::{PairedArms, Pairs};
 use crate::experiment::record::Record;
 use crate::experiment::session::{self, SessionOptions};
 use crate::experiment::{calibration, definition, detectable};
-use crate::failure::CommandResult;
-use crate::outputs::{self, PreopenedReports, note};
-use crate::signals::Listener;
+use crate::outputs::{self, PreopenedReports};
 
 pub(crate) fn ab(arguments: &AbArguments) -> CommandResult<u8> {
     let judgement = reported(arguments);

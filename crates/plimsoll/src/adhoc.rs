@@ -1,5 +1,12 @@
 //! What `plimsoll http` and `plimsoll grpc` have in common: from their options to a workload, and to a run of it.
 
+use conduct::environment::environment;
+use conduct::failure::{CommandResult, Failure};
+use conduct::plan::Disk;
+use conduct::run_file::Keep;
+use conduct::screen;
+use conduct::signals::Listener;
+use conduct::workers::ResolvedRun;
 use judge::expected_observations;
 use plans::adhoc::{AdhocError, Pace, Sources};
 use plans::asked;
@@ -7,13 +14,7 @@ use workload::LoadedPlan;
 use workload::connection::{Connecting, IpVersion, TlsSettings};
 
 use crate::arguments::{ConnectArguments, KeepArguments, PaceArguments};
-use crate::environment::environment;
-use crate::failure::{CommandResult, Failure};
-use crate::plan::Disk;
-use crate::run_file::Keep;
-use crate::signals::Listener;
-use crate::workers::ResolvedRun;
-use crate::{outputs, run, too_few};
+use crate::{run, too_few};
 
 /// This machine's files and environment.
 pub(crate) const SOURCES: Sources<'static> = Sources { files: &Disk, env: &environment };
@@ -52,6 +53,6 @@ pub(crate) fn conduct(
     let request = run::request(keep, arguments.quiet, &arguments.options);
     let mut plan = plan.map_err(Failure::usage)?;
     plan.workload.objectives = asked(&plan.workload, &arguments.objectives).map_err(Failure::usage)?;
-    too_few::warnings(&expected_observations(&plan.workload)).for_each(outputs::note);
+    too_few::warnings(&expected_observations(&plan.workload)).for_each(screen::note);
     run::conduct_plan(listener, ResolvedRun { plan, workers: None }, &arguments.options, &request)
 }

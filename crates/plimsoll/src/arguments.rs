@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use conduct::run_request::OutTarget;
+use plans::Overrides;
 
 mod ab;
 mod adhoc;
@@ -57,7 +59,6 @@ pub(crate) use kubernetes::{
 #[cfg(not(feature = "full"))]
 use lean::{generate, import};
 pub(crate) use new::NewArguments;
-pub(crate) use out::OutTarget;
 pub(crate) use parse::{is_script, parse};
 pub(crate) use profile::{ProfileArguments, SortBy};
 pub(crate) use reports::{OnInconclusive, OutputArguments, ReportFileArguments, VerdictOutputArguments};
@@ -69,7 +70,7 @@ pub(crate) use selftest::{
 };
 pub(crate) use session::{SessionArguments, SlotArguments};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
-pub(crate) use workers::{AskedWorker, WorkerArguments, WorkersArguments};
+pub(crate) use workers::{WorkerArguments, WorkersArguments};
 
 /// What `--version` prints after the name.
 const VERSION: &str = match (cfg!(feature = "scripts"), FULL) {
@@ -275,6 +276,20 @@ pub(crate) struct OverrideArguments {
     /// `abort_on = "fail"` does in a plan
     #[arg(long)]
     pub(crate) abort_on_fail: bool,
+}
+
+impl OverrideArguments {
+    /// The changes as reading a plan takes them.
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides {
+            targets: self.targets.iter().cloned().collect(),
+            time_scale: self.time_scale,
+            load: self.load,
+            seed: self.seed,
+            until_decided: self.until_decided,
+            abort_on_fail: self.abort_on_fail,
+        }
+    }
 }
 
 /// Which parts of a run file are written where.

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use ::report::Detail;
 use ::report::experiment::{CalibrationSummary, VisibleChanges};
+use conduct::failure::CommandResult;
+use conduct::screen::note;
+use conduct::signals::Listener;
 use evidence::ExperimentEnd;
 use judge::experiment::{KnownDeviation, pairs_in};
 
@@ -12,9 +15,7 @@ use crate::arguments::CalibrateArguments;
 use crate::experiment::pairs::{PairedArms, Pairs};
 use crate::experiment::session::{self, SessionOptions};
 use crate::experiment::{calibration, definition, detectable};
-use crate::failure::CommandResult;
-use crate::outputs::{self, PreopenedReports, note};
-use crate::signals::Listener;
+use crate::outputs::{self, PreopenedReports};
 
 /// The pairs were not made.
 const INTERRUPTED: u8 = 4;

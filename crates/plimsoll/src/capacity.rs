@@ -9,12 +9,13 @@ mod probe;
 mod range;
 mod search;
 
+use conduct::failure::CommandResult;
+use conduct::signals::Listener;
+
 use crate::arguments::CapacityArguments;
 use crate::experiment::record::Record;
 use crate::experiment::session::{self, SessionOptions};
-use crate::failure::CommandResult;
 use crate::outputs::{self, PreopenedReports};
-use crate::signals::Listener;
 use ::report::Detail;
 use search::Search;
 

@@ -2,6 +2,8 @@
 
 mod ports;
 
+use conduct::failure::CommandResult;
+use conduct::{plan, standard_output};
 use evidence::{TerminalText, visible};
 use judge::{ExpectedObservations, expected_observations};
 use report::number;
@@ -9,12 +11,10 @@ use workload::Workload;
 use workload::offer::{offer, think_paces};
 
 use crate::arguments::CheckArguments;
-use crate::failure::CommandResult;
 use crate::too_few::{self, duration};
-use crate::{outputs, plan};
 
 pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
-    let plan = plan::resolve(&arguments.plan, &arguments.overrides)?;
+    let plan = plan::resolve(&arguments.plan, &arguments.overrides.overrides())?;
     let mut text = offer(&plan.workload).render();
     for pace in think_paces(&plan.workload) {
         text.line("").line(format_args!(
@@ -31,7 +31,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
     }
     ports::add_ports(&mut text, &plan.workload);
     add_objectives(&mut text, &plan.workload);
-    outputs::print(&text)?;
+    standard_output::print(&text)?;
     Ok(0)
 }
 

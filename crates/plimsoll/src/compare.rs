@@ -6,10 +6,10 @@ use ::report::Detail;
 use ::report::summary::{self, Comparison, MAX_SIDES};
 use anyhow::anyhow;
 use archive::Stored;
+use conduct::failure::{CommandResult, Failure};
+use conduct::judged::StoredRun;
 
 use crate::arguments::CompareArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::judged::StoredRun;
 use crate::outputs;
 use crate::received::Received;
 

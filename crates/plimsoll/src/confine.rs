@@ -6,12 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
+use conduct::screen;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, RestrictionStatus, Ruleset,
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope,
 };
-
-use crate::outputs;
 
 /// The newest kernel interface whose restrictions are requested; an older kernel enforces those it has.
 const NEWEST: ABI = ABI::V10;
@@ -59,7 +58,7 @@ impl Reach {
     /// From here on the process can do nothing else.
     pub(crate) fn confine(self) {
         if let Err(error) = self.restrict() {
-            outputs::note(format_args!("plimsoll: continues without confinement: {error}"));
+            screen::note(format_args!("plimsoll: continues without confinement: {error}"));
         }
     }
 

@@ -1,11 +1,11 @@
 //! `plimsoll explain`: what a validity rule tests, why it matters, what to do.
 
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::standard_output;
 use evidence::TerminalText;
 
 use crate::arguments::ExplainArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs;
 
 pub(crate) fn explain(arguments: &ExplainArguments) -> CommandResult<u8> {
     let mut text = TerminalText::default();
@@ -17,7 +17,7 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> CommandResult<u8> {
             text.quote("", &judge::explain(name).ok_or_else(|| unknown(name))?.to_string());
         }
     }
-    outputs::print(&text)?;
+    standard_output::print(&text)?;
     Ok(0)
 }
 

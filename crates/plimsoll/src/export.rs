@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use ::export::{CSV_FILES, RunStart};
 use anyhow::Context as _;
 use archive::Stored;
+use conduct::failure::{CommandResult, Failure};
+use conduct::{integrity, screen};
 use evidence::run::Run as _;
 use jiff::Timestamp;
 
 use crate::arguments::ExportArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::integrity;
-use crate::outputs::{self, PreopenedReports};
+use crate::outputs::PreopenedReports;
 use crate::received::Received;
 
 pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
@@ -68,7 +68,7 @@ fn write(run: &Stored, arguments: &ExportArguments, opened: &PreopenedReports) -
 fn put(opened: &PreopenedReports, path: &Path, text: &str) -> CommandResult<()> {
     opened.put(path, text)?;
     if path != Path::new("-") {
-        outputs::note(path.display());
+        screen::note(path.display());
     }
     Ok(())
 }

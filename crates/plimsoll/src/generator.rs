@@ -5,7 +5,7 @@ mod target;
 
 use std::time::Duration;
 
-use crate::failure::{CommandResult, Failure};
+use conduct::failure::{CommandResult, Failure};
 
 pub(crate) use stage::{Load, REACHED_WITHIN, Stage, offer};
 

@@ -1,16 +1,17 @@
 //! `plimsoll grpc`: an ad-hoc run of one gRPC method.
 
 use anyhow::Context;
+use conduct::failure::{CommandResult, Failure};
+use conduct::signals::Listener;
+use conduct::{reflection, screen, standard_output};
 use evidence::{TerminalText, visible};
 use plans::adhoc::{AdhocGrpc, AdhocStream, Sources, TARGET, grpc as plan_of};
 use workload::Connecting;
 use workload::redact::shown_address;
 
+use crate::adhoc;
 use crate::arguments::GrpcArguments;
-use crate::failure::{CommandResult, Failure};
 use crate::health_service::{self, WithHealth};
-use crate::signals::Listener;
-use crate::{adhoc, outputs, reflection};
 
 pub(crate) fn grpc(arguments: &GrpcArguments) -> CommandResult<u8> {
     let Some(method) = &arguments.method else { return list(arguments) };
@@ -61,9 +62,9 @@ fn list(arguments: &GrpcArguments) -> CommandResult<u8> {
         };
         text.line(format_args!("{}  {}", visible(method.path().trim_start_matches("/")), kind));
     }
-    outputs::print(&text)?;
+    standard_output::print(&text)?;
     let address = shown_address(&arguments.address);
-    outputs::note(format_args!("call one of them: plimsoll grpc {address} SERVICE/METHOD -d '{{}}'"));
+    screen::note(format_args!("call one of them: plimsoll grpc {address} SERVICE/METHOD -d '{{}}'"));
     Ok(0)
 }
 

@@ -3,9 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use conduct::plan::Disk;
 use workload::Files;
-
-use crate::plan::Disk;
 
 /// The method.
 pub(crate) const CHECK: &str = "grpc.health.v1.Health/Check";

@@ -5,14 +5,14 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
+use conduct::failure::{CommandResult, Failure};
+use conduct::signals::Listener;
 use plans::adhoc::{AdhocHttp, AdhocRequests, Body, DEFAULT_USERS, RequestList, UrlRequest, http as plan_of};
 use plans::target_list::MAX_BYTES;
 use workload::{Connecting, HttpVersion, Reuse};
 
 use crate::adhoc;
 use crate::arguments::{HttpArguments, RequestArguments};
-use crate::failure::{CommandResult, Failure};
-use crate::signals::Listener;
 
 /// How many redirects `-L` follows.
 const FOLLOWED: u32 = 10;

@@ -13,6 +13,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, ensure};
 use archive::Writer;
+use conduct::failure::{CommandResult, Failure};
+use conduct::file_kind::{self, FileKind};
+use conduct::run_file::Keep;
+use conduct::run_request::overwrite;
+use conduct::{clock, judged, manifest};
 use evidence::manifest::SCHEMA_VERSION;
 use evidence::{Ending, Manifest, RunEnd, Sink as _, Source};
 use import::{Filler, Format, HEAD_BYTES, ImportError, Reading, RunSpan, Survey};
@@ -21,12 +26,7 @@ use workload::{Objective, Phase, Workload};
 
 use crate::arguments::ImportArguments;
 use crate::confine::Reach;
-use crate::failure::{CommandResult, Failure};
-use crate::file_kind::{self, FileKind};
-use crate::outputs::PreopenedReports;
-use crate::run_file::Keep;
-use crate::run_request::overwrite;
-use crate::{clock, judged, manifest, outputs};
+use crate::outputs::{self, PreopenedReports};
 use intent::Intent;
 
 /// The longest run that a run file can hold, in seconds.

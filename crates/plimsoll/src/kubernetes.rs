@@ -18,17 +18,18 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use cluster::kubernetes::{OWNER, OWNER_LABEL, RunObjects, to_yaml};
+use conduct::failure::{CommandResult, Failure};
+use conduct::run_file::Keep;
+use conduct::run_request::Progress;
+use conduct::screen::note;
+use conduct::signals::Listener;
+use conduct::{standard_output, writable};
 use evidence::{TerminalText, visible};
 
 use crate::arguments::{
     FetchArguments, KubernetesArguments, ManifestArguments, OutputArguments, RunArguments,
 };
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::{self, note};
-use crate::run_file::Keep;
-use crate::run_request::Progress;
-use crate::signals::Listener;
-use crate::{reported, writable};
+use crate::reported;
 use follow::{Followed, Follower, Patience};
 use kubectl::Kubectl;
 use log::RunOf;
@@ -85,7 +86,7 @@ impl AskedRun<'_> {
         }
         let fetch = format!("`plimsoll fetch {job}{}`", kubectl.flags_text());
         if self.kubernetes.detach {
-            outputs::print(TerminalText::default().line(job))?;
+            standard_output::print(TerminalText::default().line(job))?;
             note(format_args!("the run goes on in the cluster: {fetch}"));
             return Ok(0);
         }
@@ -123,7 +124,7 @@ fn show_summary(kubectl: &Kubectl, run: &Followed) {
             let mut text = TerminalText::default();
             text.quote("", log::script_summary(&log));
             // A failure to draw is none of the run.
-            let _ = outputs::print(&text);
+            let _ = standard_output::print(&text);
         }
         Err(error) => note(format_args!("the summary of the script is not shown: {error:#}")),
     }
@@ -177,7 +178,7 @@ fn print_manifest(objects: &RunObjects) -> CommandResult<u8> {
     let mut documents = vec![to_yaml(&objects.job().map_err(Failure::usage)?.0)];
     documents.extend(objects.belongings().map_err(Failure::usage)?.iter().map(|object| to_yaml(&object.0)));
     let text = format!("{}{}", objects::heading(objects), documents.join("---\n"));
-    outputs::print_document(&text)?;
+    standard_output::print_document(&text)?;
     Ok(0)
 }
 

@@ -7,16 +7,16 @@ use ::report::Detail;
 use ::report::leaks::{LeakLine, LeaksSummary};
 use anyhow::anyhow;
 use archive::Stored;
+use conduct::failure::{CommandResult, Failure};
+use conduct::judged::StoredRun;
+use conduct::run_file::Keep;
+use conduct::{integrity, watched};
 use evidence::Verdict;
 use judge::leaks::{Leak, LeakAnswer};
 
 use crate::arguments::LeaksArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::judged::StoredRun;
-use crate::outputs::PreopenedReports;
+use crate::outputs::{self, PreopenedReports};
 use crate::received::Received;
-use crate::run_file::Keep;
-use crate::{integrity, outputs, watched};
 
 /// A series leaks.
 const LEAKING: u8 = 3;

@@ -1,6 +1,6 @@
 //! `plimsoll`: offers a known load to a service, records what happens, and judges it.
 //!
-//! Each verb is one file. Start reading at [`run`], which lists the stations of a run. Errors end here:
+//! Each verb is one file. The stations of a run are in the crate `conduct`. Errors end here:
 //! exit code 1 for our own failures, 2 for input that cannot be used. 3 to 5 are verdicts; 3 is also a failed `--once`.
 #![cfg_attr(not(feature = "scripts"), allow(dead_code, reason = "only scripts use it"))]
 #![cfg_attr(not(feature = "full"), allow(unused_imports, reason = "only verbs that are left out use them"))]
@@ -11,82 +11,53 @@ mod arguments;
 mod calibrate;
 mod capacity;
 mod check;
-mod clock;
 mod compare;
 #[cfg(feature = "full")]
 mod completions;
 mod confine;
-mod decider;
-mod environment;
 mod experiment;
 mod explain;
 mod export;
-mod failure;
-mod file_kind;
 mod generator;
 mod grpc;
 mod health_service;
 mod http;
 #[cfg(feature = "full")]
 mod import;
-mod integrity;
-mod judged;
 #[cfg(feature = "full")]
 mod kubernetes;
 mod leaks;
 #[cfg(not(feature = "full"))]
 mod lean;
-mod live;
-#[cfg(feature = "full")]
-mod live_output;
-mod load_source;
 #[cfg(feature = "full")]
 mod man;
-mod manifest;
 mod monitor;
 mod name_service;
 #[cfg(feature = "full")]
 mod new;
-mod once;
 mod outputs;
-mod plan;
-mod prepare;
 mod profile;
 mod quick;
-mod ready;
 mod received;
-mod recording;
-mod reflection;
 mod report;
 mod reported;
 mod run;
-mod run_file;
-mod run_request;
-mod screen;
 #[cfg(feature = "scripts")]
 mod script;
 #[cfg(not(feature = "scripts"))]
 #[path = "without_scripts.rs"]
 mod script;
 mod selftest;
-mod setup_watch;
-mod signals;
-mod stop_watch;
-mod tick_readers;
 mod too_few;
-mod watched;
-mod watching;
 #[cfg(feature = "full")]
 mod worker;
-#[cfg(feature = "full")]
-mod workers;
-mod writable;
 
 use std::process::ExitCode;
 
 use arguments::{SelftestPart, Verb};
+use conduct::screen;
 #[cfg(not(feature = "full"))]
-use lean::{completions, import, kubernetes, live_output, man, new, worker, workers};
+use lean::{completions, import, kubernetes, man, new, worker};
 
 /// For C as well: QuickJS and SQLite take their memory from it.
 #[global_allocator]

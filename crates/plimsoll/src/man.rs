@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use clap::Command;
 use clap_mangen::Man;
+use conduct::failure::{CommandResult, Failure};
+use conduct::standard_output;
 
 use crate::arguments::{self, ManArguments};
-use crate::failure::{CommandResult, Failure};
-use crate::outputs;
 
 const MANUAL: &str = "Plimsoll Manual";
 
@@ -18,7 +18,9 @@ pub(crate) fn man(arguments: &ManArguments) -> CommandResult<u8> {
     command.build();
     match &arguments.dir {
         Some(folder) => write_all(&command, folder).map_err(Failure::usage)?,
-        None => outputs::print_document(&page(find(&command, &arguments.verb)?).map_err(Failure::own)?)?,
+        None => {
+            standard_output::print_document(&page(find(&command, &arguments.verb)?).map_err(Failure::own)?)?
+        }
     }
     Ok(0)
 }

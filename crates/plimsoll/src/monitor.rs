@@ -1,10 +1,11 @@
 //! `plimsoll monitor`: processes or a plan's targets, watched without any load.
 
+use conduct::failure::CommandResult;
+use conduct::run_file::Keep;
+use conduct::screen;
+use conduct::watched::{watch, watched};
+
 use crate::arguments::MonitorArguments;
-use crate::failure::CommandResult;
-use crate::outputs;
-use crate::run_file::Keep;
-use crate::watched::{watch, watched};
 
 pub(crate) fn monitor(arguments: &MonitorArguments) -> CommandResult<u8> {
     let watched = watched(&arguments.subjects, arguments.plan.as_deref())?;
@@ -12,7 +13,7 @@ pub(crate) fn monitor(arguments: &MonitorArguments) -> CommandResult<u8> {
     let file = watch(watched, arguments.length, keep)?;
     if let Some(path) = file.kept() {
         let path = path.display();
-        outputs::note(format_args!("the samples are in {path}; see `plimsoll report {path}`"));
+        screen::note(format_args!("the samples are in {path}; see `plimsoll report {path}`"));
     }
     Ok(0)
 }

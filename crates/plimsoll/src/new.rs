@@ -9,15 +9,15 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use conduct::failure::{CommandResult, Failure};
+use conduct::plan::Disk;
+use conduct::{screen, standard_output};
 use draft::{Avoided, Draft};
 use evidence::{TerminalText, visible};
 use plans::{Overrides, load};
 use workload::Files;
 
 use crate::arguments::NewArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::plan::Disk;
-use crate::{outputs, screen};
 
 pub(crate) fn new(arguments: &NewArguments) -> CommandResult<u8> {
     let is_stdout = arguments.output == Path::new("-");
@@ -32,12 +32,12 @@ pub(crate) fn new(arguments: &NewArguments) -> CommandResult<u8> {
         screen::write_document(&draft.text).map_err(Failure::own)?;
     } else {
         write(&arguments.output, arguments.force, &draft.text)?;
-        outputs::print(&what_next(&draft, &arguments.output))?;
+        standard_output::print(&what_next(&draft, &arguments.output))?;
     }
     for file in &draft.files {
-        outputs::note(format_args!("plimsoll: note: the file {} is part of the plan now", visible(file)));
+        screen::note(format_args!("plimsoll: note: the file {} is part of the plan now", visible(file)));
     }
-    draft.notes.iter().for_each(|note| outputs::note(format_args!("plimsoll: note: {}", visible(note))));
+    draft.notes.iter().for_each(|note| screen::note(format_args!("plimsoll: note: {}", visible(note))));
     Ok(verified::exit_code(outcome))
 }
 

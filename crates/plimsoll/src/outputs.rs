@@ -1,17 +1,16 @@
 //! Station 9: writes the reports that were asked for.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use ::report::{Detail, Document, Reported, Style, document};
-use evidence::{TerminalText, Verdict};
+use ::report::{Detail, Document, Reported, document};
+use conduct::failure::{CommandResult, Failure};
+use conduct::screen::note;
+use conduct::standard_output::{print, print_document, terminal};
+use evidence::Verdict;
 
 use crate::arguments::{OnInconclusive, ReportFileArguments};
-use crate::failure::{CommandResult, Failure};
-use crate::screen::{self, Stream};
-
-pub(crate) use crate::screen::note;
 
 /// The line between a script's summary and its report, for who reads both from a pod.
 pub(crate) const REPORT_BEGINS: &str = "plimsoll-report";
@@ -72,31 +71,6 @@ pub(crate) fn exit_code(verdict: Verdict, on_inconclusive: OnInconclusive) -> u8
             0
         }
         _ => judge::exit_code(verdict),
-    }
-}
-
-/// How text for standard output is laid out: colours on terminals alone, and its width.
-pub(crate) fn terminal() -> (Style, usize) {
-    let is_coloured = Stream::Output.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    (if is_coloured { Style::Colour } else { Style::Plain }, Stream::Output.width())
-}
-
-/// Text on standard output. That the reader closed it is no failure.
-pub(crate) fn print(text: &TerminalText) -> CommandResult<()> {
-    written(screen::write(text))
-}
-
-/// Prints a text that a program reads on standard output.
-pub(crate) fn print_document(text: &str) -> CommandResult<()> {
-    written(screen::write_document(text))
-}
-
-fn written(result: std::io::Result<()>) -> CommandResult<()> {
-    match result {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::own(anyhow::Error::new(error).context("cannot write to standard output")))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -10,12 +10,12 @@ use ::profile::{
 };
 use ::report::profiles::{self, FlameBaseline};
 use anyhow::{Context, anyhow};
+use conduct::failure::{CommandResult, Failure};
+use conduct::{file_kind, standard_output};
 
 use crate::arguments::{ProfileArguments, SortBy};
 use crate::confine::Reach;
-use crate::failure::{CommandResult, Failure};
-use crate::file_kind;
-use crate::outputs::{self, PreopenedReports};
+use crate::outputs::PreopenedReports;
 
 /// Calls below this share of the whole are counted in the tree and not shown.
 const LEAST_SHARE: f64 = 0.005;
@@ -39,7 +39,7 @@ pub(crate) fn profile(arguments: &ProfileArguments) -> CommandResult<u8> {
     let is_taken =
         [&arguments.json, &arguments.flame].into_iter().flatten().any(|path| path == Path::new("-"));
     if !is_taken {
-        outputs::print(&match &comparison {
+        standard_output::print(&match &comparison {
             Some(comparison) => profiles::comparison(comparison, most),
             None if arguments.tree => profiles::tree(&tree, LEAST_SHARE),
             None => profiles::top(&listed),

@@ -10,22 +10,23 @@ use ::report::Detail;
 use ::report::quick::{QuickCheck, QuickSummary};
 use anyhow::anyhow;
 use archive::Stored;
+use conduct::failure::{CommandResult, Failure, Unreachable};
+use conduct::judged::StoredRun;
+use conduct::recording::SealedRun;
+use conduct::run_file::Keep;
+use conduct::run_request::{Precheck, Progress, RunRequest};
+use conduct::signals::Listener;
+use conduct::{plan, record, writable};
 use evidence::Verdict;
+use plans::Overrides;
 use plans::adhoc::{AdhocGrpc, AdhocHttp, AdhocRequests, AdhocStream, Pace, Sources, UrlRequest, grpc, http};
 use workload::LoadedPlan;
 use workload::model::{ProcessRef, Workload};
 use workload::{Arrivals, Connecting, Executor, Phase};
 
-use crate::arguments::{OverrideArguments, QuickArguments};
-use crate::failure::{CommandResult, Failure, Unreachable};
-use crate::judged::StoredRun;
+use crate::arguments::QuickArguments;
 use crate::outputs::{self, PreopenedReports};
-use crate::recording::SealedRun;
-use crate::run;
-use crate::run_file::Keep;
-use crate::run_request::{Precheck, Progress, RunRequest};
-use crate::signals::Listener;
-use crate::{adhoc, health_service, plan, writable};
+use crate::{adhoc, health_service};
 
 /// A check failed.
 const FAILED: u8 = 3;
@@ -86,7 +87,7 @@ fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Com
     }
     let request =
         RunRequest { precheck: Precheck::Skipped, ..RunRequest::new(Keep::Nothing, Progress::Quiet) };
-    let mut sealed = run::record(listener, plan, &request)?;
+    let mut sealed = record(listener, plan, &request)?;
     sealed.completed()?;
     if listener.interrupted() {
         return Err(Failure::own(anyhow!("interrupted")));
@@ -154,8 +155,7 @@ fn from_grpc_address(target: &str, metadata: &[(String, String)], pace: Pace) ->
 
 /// The scenarios of a plan that send to `target` alone, which share the rate.
 fn from_plan(path: &Path, target: &str, probe: Probe) -> CommandResult<LoadedPlan> {
-    let none = OverrideArguments::default();
-    let mut plan = plan::resolve(path, &none)?;
+    let mut plan = plan::resolve(path, &Overrides::default())?;
     let workload = &mut plan.workload;
     if !workload.targets.contains_key(target) {
         let known: Vec<&str> = workload.targets.keys().map(String::as_str).collect();

@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use archive::{Readable, Stored};
+use conduct::failure::{CommandResult, Failure};
+use conduct::file_kind::{self, FileKind};
+use conduct::signals::HeldSignals;
 
 use crate::confine::Reach;
-use crate::failure::{CommandResult, Failure};
-use crate::file_kind::{self, FileKind};
-use crate::signals::HeldSignals;
 
 /// Run files that are about to be read.
 pub(crate) struct Received {

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use conduct::failure::CommandResult;
+use conduct::judged;
+
 use crate::arguments::OutputArguments;
-use crate::failure::CommandResult;
-use crate::outputs::PreopenedReports;
+use crate::outputs::{self, PreopenedReports};
 use crate::received::Received;
-use crate::{judged, outputs};
 
 /// Judge it again, with the rules of today and by these objectives too, and write its reports; the verdict's exit code.
 pub(crate) fn report(path: &Path, objectives: &[String], asked: &OutputArguments) -> CommandResult<u8> {

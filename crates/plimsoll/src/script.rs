@@ -23,22 +23,23 @@ use std::sync::Arc;
 
 use ::report::Reported as _;
 use anyhow::anyhow;
+use conduct::asked_workers::WorkerPlaces;
+use conduct::failure::{CommandResult, Failure};
+use conduct::judged::Judged;
+use conduct::prepare::Additions;
+use conduct::recording::{SealedRun, UnsealedRun};
+use conduct::run_file::Keep;
+use conduct::run_request::{Progress, RunRequest, ScriptRules, overwrite};
+use conduct::signals::Listener;
+use conduct::workers::{ConnectedWorkers, NotedFiles};
+use conduct::{RunKind, conduct, screen, standard_output};
 use engine::{DryRun, Program};
 use evidence::TerminalText;
 use k6::options::OptionsError;
 use k6::{LifecycleError, LogSink, Once, ScriptError};
 
 use crate::arguments::ScriptArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::judged::Judged;
 use crate::outputs;
-use crate::prepare::Additions;
-use crate::recording::{SealedRun, UnsealedRun};
-use crate::run::{self, RunKind};
-use crate::run_file::Keep;
-use crate::run_request::{Progress, RunRequest, ScriptRules, overwrite};
-use crate::signals::Listener;
-use crate::workers::{ConnectedWorkers, NotedFiles};
 use command_line::{accept, refused};
 pub(crate) use for_pods::{ScriptForPods, read as read_for_pods};
 use inputs::ScriptInputs;
@@ -66,7 +67,7 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     let request = request(&arguments, &loaded, workers.as_ref());
     let plan = plan(&loaded)?;
     let script = ScriptRun { arguments: &arguments, loaded, log, workers, torn_down: Ok(()) };
-    run::conduct(&listener, plan, script, &request)
+    conduct(&listener, plan, script, &request)
 }
 
 /// What k6 shows of the load before it begins, unless standard output is for something else.
@@ -77,15 +78,15 @@ fn show_header(arguments: &ScriptArguments, loaded: &LoadedScript) -> CommandRes
     let mut text = TerminalText::default();
     let outputs = k6::outputs::described(&loaded.value_targets);
     let script = arguments.script.display();
-    let execution = match (&arguments.workers.workers, arguments.workers.addresses.len()) {
-        (Some(count), _) => format!("{count} workers of this machine"),
-        (None, 0) => "local".to_owned(),
-        (None, count) => format!("{count} workers"),
+    let execution = match arguments.workers.asked().map(|asked| asked.places) {
+        None => "local".to_owned(),
+        Some(WorkerPlaces::Here(count)) => format!("{count} workers of this machine"),
+        Some(WorkerPlaces::At { workers, .. }) => format!("{} workers", workers.len()),
     };
     let head =
         format!("     execution: {execution}\n        script: {script}\n        output: {outputs}\n\n");
     text.quote("", &format!("\n{head}{}\n", loaded.options.header().join("\n")));
-    outputs::print(&text)
+    standard_output::print(&text)
 }
 
 fn request<'a>(
@@ -158,7 +159,7 @@ impl RunKind for ScriptRun<'_> {
         let summary = judged.summary.with_files(&outputs.files(sealed.kept()));
         outputs::write_files(&summary, &outputs.reports.files, &outputs::PreopenedReports::default())?;
         if self.arguments.mark_report {
-            outputs::print_document(&format!("{}\n", outputs::REPORT_BEGINS))?;
+            standard_output::print_document(&format!("{}\n", outputs::REPORT_BEGINS))?;
         }
         outputs::show(
             &outcome::without_own_metrics(summary).document(),
@@ -187,12 +188,12 @@ fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved
         let shared_arrays = BTreeMap::new();
         let process = ReadingProcess { files, has_disk: true, shared_arrays, loops: (1, 1), value_targets };
         let loaded = load(inputs, process, log)?;
-        loaded.options.notes.iter().for_each(outputs::note);
+        loaded.options.notes.iter().for_each(screen::note);
         Ok::<_, Failure>(loaded)
     };
-    if !arguments.workers.are_asked_for() {
+    let Some(asked) = arguments.workers.asked() else {
         return Ok(Resolved { loaded: load_from(disk, value_targets)?, workers: None });
-    }
+    };
     if !value_targets.is_empty() {
         return Err(refused(
             "-o writes every value by itself, and workers hand on what each second came to: leave out one of them",
@@ -203,7 +204,7 @@ fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved
     // What a policy is read from is noted too.
     let policy = plan(&loaded)?.env;
     let hand_over = served::hand_over(&loaded, &policy, &noted)?;
-    let workers = ConnectedWorkers::connect(&arguments.workers, hand_over)?;
+    let workers = ConnectedWorkers::connect(&asked, hand_over)?;
     Ok(Resolved { loaded, workers: Some(workers) })
 }
 

@@ -14,9 +14,10 @@ mod verdicts;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::{screen, standard_output};
 
 use crate::arguments::SelftestEngineArguments;
-use crate::failure::{CommandResult, Failure};
 use crate::generator::{Load, Stage, offer};
 #[cfg(not(feature = "full"))]
 pub(crate) use crate::lean::simulation::{experiments, verdicts};
@@ -40,7 +41,7 @@ const KNOWN_DELAY_RATE: u32 = 500;
 pub(crate) fn engine(arguments: &SelftestEngineArguments) -> CommandResult<u8> {
     let seconds = arguments.seconds;
     let offered = |rate, delay| {
-        outputs::note(format_args!("offering {rate} arrivals/s for {seconds} s"));
+        screen::note(format_args!("offering {rate} arrivals/s for {seconds} s"));
         offer(Load { rate, delay, seconds, loops: 1 }).map_err(Failure::own)
     };
     let mut stages = Vec::new();
@@ -56,7 +57,7 @@ pub(crate) fn engine(arguments: &SelftestEngineArguments) -> CommandResult<u8> {
         )));
     }
     let selftest = Selftest { stages, known, delay: KNOWN_DELAY, seconds };
-    outputs::print(&selftest.text())?;
+    standard_output::print(&selftest.text())?;
     if let Some(path) = &arguments.json {
         outputs::put(path, &selftest.json())?;
     }

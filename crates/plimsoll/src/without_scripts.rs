@@ -1,9 +1,9 @@
 //! `plimsoll run SCRIPT` in a program that was built without scripts: what to build instead.
 
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
 
 use crate::arguments::ScriptArguments;
-use crate::failure::{CommandResult, Failure};
 
 pub(crate) fn script(_: ScriptArguments) -> CommandResult<u8> {
     Err(unavailable())
@@ -13,7 +13,7 @@ pub(crate) fn script(_: ScriptArguments) -> CommandResult<u8> {
 pub(crate) fn served(
     _: serde_json::Value,
     _: &mut cluster::Session,
-) -> CommandResult<crate::workers::Served> {
+) -> CommandResult<conduct::workers::Served> {
     Err(unavailable())
 }
 

@@ -4,26 +4,16 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::mpsc::channel;
-use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
-use cluster::{ClusterError, Listening, ReceivedFiles, RunKeys, Session, WorkerIdentity};
-use engine::{Control, Loops, Program, RunOptions};
-use evidence::TerminalText;
-use observe::{Host, Observer, OwnProcess, Watch};
+use anyhow::Context as _;
+use cluster::RunKeys;
+use conduct::failure::{CommandResult, Failure};
+use conduct::worker::serve;
+use conduct::workers::secret;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::arguments::WorkerArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::manifest::workload_digest;
-use crate::watching::report_address_changes;
-use crate::workers::{HandedJob, LISTENING, PlanJob, Served, VERSION, received, received_plan, secret};
-use crate::{outputs, prepare, reflection, screen, script};
-
-/// Between two looks at virtual users that are being made.
-const MADE_INTERVAL: Duration = Duration::from_secs(1);
+use crate::script;
 
 pub(crate) fn worker(arguments: &WorkerArguments) -> CommandResult<u8> {
     if let Some(path) = &arguments.make_keys {
@@ -33,89 +23,8 @@ pub(crate) fn worker(arguments: &WorkerArguments) -> CommandResult<u8> {
         set_parent_process_death_signal(Some(Signal::TERM)).map_err(Failure::own)?;
     }
     let secret = secret(arguments.keys.as_deref(), arguments.token_file.as_deref())?;
-    let listening = Listening::bind(&arguments.listen, secret, VERSION);
-    let listening = listening.with_context(|| arguments.listen.clone()).map_err(Failure::usage)?;
-    let address = listening.address().map_err(Failure::own)?;
-    screen::write(TerminalText::default().line(format_args!("{LISTENING}{address}")))
-        .map_err(Failure::own)?;
-    let refused = |from, error: &ClusterError| {
-        // A probe of the port says nothing and goes.
-        if matches!(error, ClusterError::Closed { in_mid_message: false }) {
-            return;
-        }
-        outputs::note(format_args!("worker {address}: {from} is refused: {error}"));
-    };
-    let session = listening.accept(&identity(), refused).map_err(gone)?;
-    serve(session)
-}
-
-fn serve(mut session: Session) -> CommandResult<u8> {
-    let ready = served(&mut session).and_then(|served| {
-        let program = &served.program;
-        prepare::require_descriptors(program, session.assignment.loops)?;
-        let digest = workload_digest(&program.redactor().stored(program.workload()))?;
-        let group = session.assignment.group();
-        let loops = Loops::make(program, served.behaviour.as_ref(), &group).map_err(Failure::own)?;
-        while !loops.wait(MADE_INTERVAL) {}
-        Ok((served, digest, loops))
-    });
-    let (Served { program, behaviour, finish }, digest, loops) = match ready {
-        Ok(ready) => ready,
-        Err(failure) => {
-            session.refuse(failure.text().trim_end());
-            return Err(failure);
-        }
-    };
-    let clock = session.wait_to_begin(&digest).map_err(gone)?;
-    let options = RunOptions { program, clock, control: Control::new(), behaviour };
-    let (observed, seen) = channel();
-    let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new())];
-    // The coordinator watches its own machine.
-    if session.assignment.place.machine != 0 {
-        observers.push(Box::new(Host::new()));
-    }
-    let watch =
-        Watch::start(observers, Arc::new(move || clock.now()), observed.clone()).map_err(Failure::own)?;
-    let program = options.program.clone();
-    let end = move || {
-        watch.stop();
-        report_address_changes(&program, &observed);
-        finish()
-    };
-    session.offer(loops, &options, seen, end).map_err(gone)?;
+    serve(&arguments.listen, secret, script::served)?;
     Ok(0)
-}
-
-fn served(session: &mut Session) -> CommandResult<Served> {
-    match received(session)? {
-        HandedJob::Plan(job) => {
-            let program = Arc::new(program(job, session)?);
-            Ok(Served { program, behaviour: None, finish: Box::new(|| serde_json::Value::Null) })
-        }
-        HandedJob::Script(job) => script::served(job, session),
-    }
-}
-
-/// The program of the plan that was handed over.
-fn program(job: PlanJob, session: &mut Session) -> CommandResult<Program> {
-    let mut plan = received_plan(job, session)?;
-    // Of data files those rows are left that this worker's part of the load takes, and not their text.
-    session.files = ReceivedFiles::default();
-    session.assignment.group().keep_needed_rows(&mut plan);
-    reflection::describe(&mut plan)?;
-    let program = Program::compile(plan).map_err(Failure::usage)?;
-    let (variables, ticks) =
-        (std::mem::take(&mut session.setup_variables), std::mem::take(&mut session.setup_ticks));
-    let other = || Failure::own(anyhow!("the values of the run's setup are those of another plan"));
-    program.set_up_elsewhere(variables, ticks).ok_or_else(other)
-}
-
-fn gone(error: ClusterError) -> Failure {
-    Failure::own(anyhow::Error::from(error).context("the coordinator"))
-}
-
-fn identity() -> WorkerIdentity {
-    WorkerIdentity { boot: observe::boot_id(), environment: observe::environment(), pid: std::process::id() }
 }
 
 fn make_keys(path: &Path) -> CommandResult<u8> {

@@ -5,12 +5,11 @@
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, anyhow};
+use conduct::failure::{CommandResult, Failure};
+use conduct::screen::{self, note};
 use evidence::{ExperimentEnd, ExperimentJudgement, Verdict};
 
 use crate::experiment::session::NotReady;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::note;
-use crate::screen;
 
 const GOOD: u8 = 0;
 const BAD: u8 = 1;

@@ -3,14 +3,13 @@
 use std::net::IpAddr;
 
 use clap::Args;
+use conduct::environment::{Environment, environment};
 use workload::Template;
 use workload::address::authority_of;
 use workload::observation::filled_address;
 use workload::proxy::Proxy;
 use workload::redact::env_value;
 use workload::template::Value;
-
-use crate::environment::{Environment, environment};
 
 /// How connections are made.
 #[derive(Debug, Clone, Args)]

@@ -1,14 +1,7 @@
 //! Where series of a run are sent while it goes on.
 
+use conduct::run_request::OutTarget;
 use export::Protocol;
-
-/// A place that series are sent to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OutTarget {
-    pub(crate) protocol: Protocol,
-    /// Whole, with its path.
-    pub(crate) url: String,
-}
 
 /// `NAME=URL`. The names that k6 has for the same are known too, and OpenTelemetry's path is added where there is none.
 pub(super) fn target(text: &str) -> Result<OutTarget, String> {

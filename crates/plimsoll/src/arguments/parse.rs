@@ -6,12 +6,12 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _};
+use conduct::screen;
 use evidence::visible;
 use workload::redact::{REDACTED, shown_address};
 use workload::units;
 
 use super::{Arguments, groups, topics};
-use crate::screen;
 
 /// The command line. Help, or what is wrong, is printed, and ends the process.
 pub(crate) fn parse() -> Arguments {

@@ -1,9 +1,11 @@
 //! Arguments of `run` about workers, and of `worker`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use conduct::asked_workers::{AskedWorker, AskedWorkers, WorkerPlaces};
 
 pub(super) const WORKER_EXAMPLES: &str = "\
 Examples:
@@ -33,22 +35,23 @@ pub(crate) struct WorkersArguments {
 }
 
 impl WorkersArguments {
-    /// Whether other processes are to offer the load.
-    pub(crate) fn are_asked_for(&self) -> bool {
-        self.workers.is_some() || !self.addresses.is_empty()
+    /// The processes that are to offer the load, if this one is not.
+    pub(crate) fn asked(&self) -> Option<AskedWorkers> {
+        let places = match (self.workers, &self.addresses[..]) {
+            (Some(count), _) => WorkerPlaces::Here(count),
+            (None, []) => return None,
+            (None, workers) => WorkerPlaces::At {
+                workers: workers.to_vec(),
+                keys: self.worker_keys.clone(),
+                token_file: self.worker_token_file.clone(),
+            },
+        };
+        Some(AskedWorkers { places, patience: Duration::from_secs(self.worker_timeout.into()) })
     }
 }
 
 /// The most times that a worker offers what others do.
 const MOST_WEIGHT: u16 = 64;
-
-/// A worker by its address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct AskedWorker {
-    pub(crate) address: String,
-    /// It offers so many times what one without a weight does.
-    pub(crate) weight: u16,
-}
 
 fn asked_worker(text: &str) -> anyhow::Result<AskedWorker> {
     let (address, option) = text.split_once(',').unwrap_or((text, "weight=1"));

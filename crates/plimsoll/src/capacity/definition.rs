@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use plans::{load_capacity, searched_in, slos_for, slos_of};
+use conduct::environment::environment;
+use conduct::failure::{CommandResult, Failure};
+use conduct::file_kind::{self, FileKind};
+use conduct::plan::{self, Disk};
+use plans::{Overrides, load_capacity, searched_in, slos_for, slos_of};
 use workload::capacity::{CapacityExperiment, PLACEHOLDER, Search, Searched};
 use workload::experiment::Arm;
 
-use crate::arguments::{BetterNumber, CapacityArguments, OverrideArguments, SearchArguments};
-use crate::environment::environment;
-use crate::failure::{CommandResult, Failure};
-use crate::file_kind::{self, FileKind};
-use crate::plan::{self, Disk};
+use crate::arguments::{BetterNumber, CapacityArguments, SearchArguments};
 
 /// The search that the arguments ask for.
 pub(super) fn read(arguments: &CapacityArguments) -> CommandResult<CapacityExperiment> {
@@ -24,7 +24,7 @@ pub(super) fn read(arguments: &CapacityArguments) -> CommandResult<CapacityExper
         }
     };
     if !arguments.objectives.is_empty() {
-        let workload = plan::resolve(&experiment.plan, &OverrideArguments::default())?.workload;
+        let workload = plan::resolve(&experiment.plan, &Overrides::default())?.workload;
         experiment.slos = slos_for(&workload, &arguments.objectives)
             .map_err(|wrong| Failure::usage(anyhow!("--objective {wrong}")))?;
     }
@@ -34,7 +34,7 @@ pub(super) fn read(arguments: &CapacityArguments) -> CommandResult<CapacityExper
 }
 
 fn of_plan(file: &Path, arguments: &CapacityArguments) -> CommandResult<CapacityExperiment> {
-    let workload = plan::resolve(file, &OverrideArguments::default())?.workload;
+    let workload = plan::resolve(file, &Overrides::default())?.workload;
     let arm = Arm {
         start: arguments.start.clone(),
         ready: arguments.ready.clone(),

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
+use conduct::failure::CommandResult;
+use conduct::screen::note;
 use workload::Objective;
 
-use crate::failure::CommandResult;
 use crate::generator::{self, Reach};
-use crate::outputs::note;
 
 /// More than a search asks for.
 const HIGHEST: u32 = 320_000;

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::screen::note;
 use evidence::capacity::ProbeStage;
 use workload::Workload;
 use workload::capacity::{CapacityExperiment, OverloadShape, Search, Searched, failures_take, step_needed};
 
 use crate::experiment::session::OVERHEAD;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::note;
 
 /// Probes of the bracket and of the bisection that a search has at least, and the one at its end.
 const SEARCHING: u32 = 6;

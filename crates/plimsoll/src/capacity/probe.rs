@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use conduct::failure::CommandResult;
+use conduct::plan;
 use evidence::capacity::{ProbeStage, shown_level};
+use plans::Overrides;
 use serde::{Deserialize, Serialize};
 use workload::LoadedPlan;
 use workload::capacity::{CapacityExperiment, PLACEHOLDER, Searched, collapse};
@@ -10,11 +13,8 @@ use workload::experiment::Arm;
 
 use super::lengths::{length, overload_shape};
 use super::range::Resolved;
-use crate::arguments::OverrideArguments;
 use crate::experiment::design::RunPlace;
 use crate::experiment::slot::{SlotPlan, load_seed, time_scale};
-use crate::failure::CommandResult;
-use crate::plan;
 
 /// A probe is not ended as collapsed before this share of it, or so much, has been measured.
 const COLLAPSES_AFTER: f64 = 0.2;
@@ -91,12 +91,12 @@ impl Probe<'_> {
             ProbeStage::Overload => Duration::from_secs_f64(resolved.step_s),
             stage => length(&experiment.search, resolved.step_s, stage),
         };
-        let overrides = OverrideArguments {
-            targets: experiment.arm.targets.clone().into_iter().collect(),
+        let overrides = Overrides {
+            targets: experiment.arm.targets.clone(),
             time_scale: time_scale(&experiment.plan, Some(length))?,
             load: resolved.plan_level.map(|plan| place.level / plan),
             seed: Some(load_seed(experiment.search.seed, place.number)),
-            ..OverrideArguments::default()
+            ..Overrides::default()
         };
         let mut plan = plan::resolve(&experiment.plan, &overrides)?;
         let workload = &mut plan.workload;

@@ -1,15 +1,15 @@
 //! Between which levels is searched: from the plan, what was asked for, and what the generator can do.
 
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::plan;
 use evidence::capacity::Ceiling;
+use plans::Overrides;
 use serde::{Deserialize, Serialize};
 use workload::Workload;
 use workload::capacity::{CapacityExperiment, Searched};
 
 use super::generator_limit::{AskedProof, allowed_lag, prove};
-use crate::arguments::OverrideArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::plan;
 
 /// The lowest level that is tried without being asked for, as a share of the plan's.
 const LOWEST: f64 = 0.05;
@@ -111,7 +111,7 @@ pub(super) fn resolve(
 fn runnable(experiment: &CapacityExperiment, highest: f64, plan_level: f64) -> CommandResult<f64> {
     let mut level = highest;
     loop {
-        let overrides = OverrideArguments { load: Some(level / plan_level), ..OverrideArguments::default() };
+        let overrides = Overrides { load: Some(level / plan_level), ..Overrides::default() };
         match plan::resolve(&experiment.plan, &overrides) {
             Ok(_) => return Ok(level),
             Err(failure) if level <= plan_level => return Err(failure),

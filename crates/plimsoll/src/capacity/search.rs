@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use ::report::capacity::{CapacityRun, CapacitySummary};
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::plan;
+use conduct::screen::note;
 use evidence::ExperimentEnd;
 use evidence::capacity::{CapacityJudgement, CapacityProbe, OverloadAnswer, ProbeStage};
 use judge::Side;
@@ -11,6 +14,7 @@ use judge::capacity::{
     CapacityRules, NextProbe, OverloadRun, PlannedProbe, ProbePlace, SearchRange, judge_capacity,
     measure_probe, next_probe,
 };
+use plans::Overrides;
 use serde::{Deserialize, Serialize};
 use workload::capacity::{self, CapacityExperiment};
 use workload::{Objective, Redactor};
@@ -18,17 +22,13 @@ use workload::{Objective, Redactor};
 use super::lengths::{OVERLOADS, UNDERLOAD, announce, length, rest, step_s};
 use super::probe::{Probe, ProbeRun};
 use super::range::{ProbesOf, Resolved, resolve};
-use crate::arguments::OverrideArguments;
 use crate::experiment::design::{Design, Next, Prepared, RecordedRun, Remaining, SoFar, Terms, definition};
 use crate::experiment::session::OVERHEAD;
 use crate::experiment::slot::SlotPlan;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::note;
-use crate::plan;
 
 /// The search, after it was said what it will take. A budget that is too short is refused.
 pub(super) fn prepared(experiment: CapacityExperiment) -> CommandResult<Prepared<CapacityExperiment>> {
-    let plan = plan::resolve(&experiment.plan, &OverrideArguments::default())?;
+    let plan = plan::resolve(&experiment.plan, &Overrides::default())?;
     // What it is compared with may be another as well.
     let search = capacity::Search { budget: None, at_least: None, ..experiment.search.clone() };
     let definition = definition(&(&experiment.arm, &search, &experiment.slos, &plan.workload))?;

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use conduct::failure::Failure;
+use conduct::signals::Listener;
 use evidence::visible;
 use workload::experiment::Arm;
 
 use super::group::{ProcessGroup, ShellCommand};
-use crate::failure::Failure;
-use crate::signals::Listener;
 
 /// How often it is asked whether an arm is ready.
 const POLL: Duration = Duration::from_millis(50);

@@ -6,21 +6,21 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use conduct::environment::environment;
+use conduct::failure::{CommandResult, Failure};
+use conduct::manifest::sha256_hex;
+use conduct::screen::note;
+use conduct::{clock, plan};
 use evidence::{Calibration, MetricNoise};
 use jiff::Timestamp;
 use judge::experiment::{RunBlocks, blocks, noise};
+use plans::Overrides;
 use workload::experiment::Experiment;
 
 use super::pairs::{PairedArms, Pairs};
 use super::record::stored;
 use super::session::Made;
 use super::slot::time_scale;
-use crate::arguments::OverrideArguments;
-use crate::environment::environment;
-use crate::failure::{CommandResult, Failure};
-use crate::manifest::sha256_hex;
-use crate::outputs::note;
-use crate::{clock, plan};
 
 /// Older ones are not used: machines and their neighbours change.
 const DAYS: i64 = 14;
@@ -134,9 +134,9 @@ fn is_old(calibration: &Calibration, now: Timestamp) -> bool {
 
 /// A digest of the load: the same for each seed.
 fn workload_digest(experiment: &Experiment) -> CommandResult<String> {
-    let overrides = OverrideArguments {
+    let overrides = Overrides {
         time_scale: time_scale(&experiment.plan, experiment.design.slot)?,
-        ..OverrideArguments::default()
+        ..Overrides::default()
     };
     let mut workload = plan::resolve(&experiment.plan, &overrides)?.workload;
     (workload.seed, workload.name) = (0, String::new());

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use conduct::environment::environment;
+use conduct::failure::{CommandResult, Failure};
+use conduct::file_kind::{self, FileKind};
+use conduct::plan::Disk;
 use judge::experiment::Looks;
 use plans::{ArmsAsked, ExperimentOverrides, Overrides, load, load_experiment, metrics_for};
 use workload::Workload;
 use workload::experiment::{Arm, Design, Experiment, GateMetric};
 
 use crate::arguments::{AbArguments, CalibrateArguments};
-use crate::environment::environment;
-use crate::failure::{CommandResult, Failure};
-use crate::file_kind::{self, FileKind};
-use crate::plan::Disk;
 
 /// The looks of a step of a bisection, unless others are asked for: seven answers in a row must be right.
 const BISECT_LOOKS: [u32; 6] = [8, 12, 16, 20, 30, 40];

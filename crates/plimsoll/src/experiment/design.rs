@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use conduct::failure::{CommandResult, Failure};
+use conduct::manifest::sha256_hex;
 use evidence::ExperimentEnd;
 use judge::Side;
 use serde::de::DeserializeOwned;
@@ -10,8 +12,6 @@ use serde::{Deserialize, Serialize};
 use workload::{LoadedPlan, Redactor};
 
 use super::slot::{MadeRun, SlotPlan};
-use crate::failure::{CommandResult, Failure};
-use crate::manifest::sha256_hex;
 
 /// One kind of experiment. The value is stored in the list of runs, and suffices to judge these again; making more of them also
 /// needs the subject.

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+use conduct::screen::note;
 use evidence::{Calibration, EffectScale, ExperimentJudgement};
 use figures::number;
 use judge::experiment::{KnownDeviation, Looks, pairs_in};
 use workload::experiment::Experiment;
-
-use crate::outputs::note;
 
 /// The lengths for which the smallest detectable change is shown.
 pub(crate) const MINUTES: [u32; 4] = [10, 20, 60, 90];

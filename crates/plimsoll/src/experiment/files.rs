@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::{Context as _, anyhow};
+use conduct::failure::{CommandResult, Failure};
+use conduct::judged::StoredRun;
 use evidence::run::completed;
 use evidence::{ExperimentEnd, ExperimentFinding, Name, PairOrder, Run, Severity, Verdict};
 use judge::experiment::{Levels, Looks, PairPlace, Rulebook, judge_experiment};
@@ -14,8 +16,6 @@ use workload::experiment::Design;
 
 use super::pairs::measured;
 use super::record::received_files;
-use crate::failure::{CommandResult, Failure};
-use crate::judged::StoredRun;
 
 /// Run files that were made elsewhere.
 pub(crate) struct ForeignPairs<'a> {

@@ -7,12 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use conduct::failure::{CommandResult, Failure};
 use rustix::process::{
     Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper,
     test_kill_process_group, wait,
 };
-
-use crate::failure::{CommandResult, Failure};
 
 /// How often it is looked whether a group is gone.
 const POLL: Duration = Duration::from_millis(20);

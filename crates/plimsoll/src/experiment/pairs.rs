@@ -4,12 +4,16 @@ use std::time::Duration;
 
 use ::report::experiment::{ExperimentSummary, PairOfRuns};
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::plan;
+use conduct::screen::note;
 use evidence::{Calibration, ExperimentEnd, ExperimentJudgement, PairOrder, Verdict};
 use judge::Side;
 use judge::experiment::{
     Futility, JudgedPair, Levels, Looks, PairPlace, Rulebook, SlotValue, futility, judge_experiment,
     judge_pair,
 };
+use plans::Overrides;
 use serde::{Deserialize, Serialize};
 use workload::Redactor;
 use workload::experiment::{self, Arm, Experiment, GateMetric};
@@ -19,10 +23,6 @@ use super::order::order;
 use super::session::OVERHEAD;
 use super::slot::{SlotPlan, length, load_seed, time_scale};
 use super::{detectable, sampled};
-use crate::arguments::OverrideArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::note;
-use crate::plan;
 
 /// An experiment, with what is known before it begins.
 pub(crate) struct PairedArms {
@@ -39,7 +39,7 @@ impl PairedArms {
         experiment: Experiment,
         calibration: Option<Calibration>,
     ) -> CommandResult<Prepared<PairedArms>> {
-        let plan = plan::resolve(&experiment.plan, &OverrideArguments::default())?;
+        let plan = plan::resolve(&experiment.plan, &Overrides::default())?;
         let slot = experiment.design.slot.unwrap_or_else(|| length(&plan.workload));
         let subject = PairedArms { experiment, calibration, slot };
         subject.announce()?;
@@ -161,11 +161,11 @@ impl Design for Pairs {
         let PairedRun { pair, arm: at, .. } = *place;
         let Experiment { plan: path, arms, design, .. } = &subject.experiment;
         let (arm, letter) = (&arms[at], ['a', 'b'][at]);
-        let overrides = OverrideArguments {
-            targets: arm.targets.clone().into_iter().collect(),
+        let overrides = Overrides {
+            targets: arm.targets.clone(),
             time_scale: time_scale(path, design.slot)?,
             seed: Some(load_seed(design.seed, pair)),
-            ..OverrideArguments::default()
+            ..Overrides::default()
         };
         let mut load = plan::resolve(path, &overrides)?;
         load.workload.profiles.extend(sampled::mark(design, &load.workload, pair));

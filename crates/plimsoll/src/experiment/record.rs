@@ -8,13 +8,13 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use archive::Stored;
+use conduct::failure::{CommandResult, Failure};
+use conduct::judged::StoredRun;
 use evidence::{ExperimentEnd, Run as _};
 use serde::{Deserialize, Serialize};
 
 use super::design::{Design, RecordedRun, RunPlace as _, Terms};
 use super::slot::MadeRun;
-use crate::failure::{CommandResult, Failure};
-use crate::judged::StoredRun;
 use crate::received::Received;
 
 /// The name of the list.

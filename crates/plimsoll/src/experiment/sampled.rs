@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use conduct::failure::{CommandResult, Failure};
 use evidence::run::completed;
 use evidence::{CostPlace, Profile, ProfileKind, Run};
 use judge::experiment::Cost;
@@ -10,8 +11,6 @@ use workload::Workload;
 use workload::draw::mix;
 use workload::experiment::Design;
 use workload::observation::{Mark, ProfileMark};
-
-use crate::failure::{CommandResult, Failure};
 
 /// The longest profile that is not asked for.
 const LONGEST: Duration = Duration::from_secs(30);

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use conduct::clock;
+use conduct::failure::{CommandResult, Failure};
+use conduct::screen::note;
+use conduct::signals::Listener;
 use evidence::ExperimentEnd;
 use workload::Redactor;
 
@@ -14,10 +18,6 @@ use super::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace as 
 use super::record::Record;
 use super::slot::Slot;
 use crate::arguments::{SessionArguments, SlotArguments};
-use crate::clock;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::note;
-use crate::signals::Listener;
 
 /// What a run takes besides its load, before any was made.
 pub(crate) const OVERHEAD: Duration = Duration::from_secs(2);

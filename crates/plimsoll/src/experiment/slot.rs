@@ -5,22 +5,23 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use archive::{Overwrite, Stored};
+use conduct::failure::{CommandResult, Failure};
+use conduct::offer;
+use conduct::plan;
+use conduct::prepare::{Additions, prepare};
+use conduct::run_file::Keep;
+use conduct::run_request::{Progress, RunRequest};
+use conduct::screen::note;
+use conduct::signals::Listener;
 use evidence::Run as _;
+use plans::Overrides;
 use serde::{Deserialize, Serialize};
 use workload::draw::mix;
 use workload::experiment::Arm;
 use workload::{LoadedPlan, Workload};
 
 use super::arm::{ArmPlace, NotBegun, addresses};
-use crate::arguments::{OverrideArguments, SlotArguments};
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::note;
-use crate::plan;
-use crate::prepare::{Additions, prepare};
-use crate::run::offer;
-use crate::run_file::Keep;
-use crate::run_request::{Progress, RunRequest};
-use crate::signals::Listener;
+use crate::arguments::SlotArguments;
 
 /// How often a run that could not be begun is tried.
 const ATTEMPTS: u32 = 3;
@@ -150,7 +151,7 @@ fn made(path: &Path) -> CommandResult<MadeRun> {
 /// How many times as long each duration of the plan becomes, so that a run is as long as its slot.
 pub(crate) fn time_scale(plan: &Path, slot: Option<Duration>) -> CommandResult<Option<f64>> {
     let Some(slot) = slot else { return Ok(None) };
-    let length = length(&plan::resolve(plan, &OverrideArguments::default())?.workload).as_secs_f64();
+    let length = length(&plan::resolve(plan, &Overrides::default())?.workload).as_secs_f64();
     Ok((length > 0.0).then(|| slot.as_secs_f64() / length))
 }
 

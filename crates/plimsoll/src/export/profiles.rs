@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use archive::Stored;
+use conduct::failure::{CommandResult, Failure};
+use conduct::standard_output;
 use evidence::run::{Run as _, completed};
 use evidence::{Profile, ProfileKind, Sampling, TerminalText};
-
-use crate::failure::{CommandResult, Failure};
-use crate::outputs;
 
 /// Write the profiles of a run, and list them.
 pub(super) fn write(run: &Stored, file: &Path, folder: &Path) -> CommandResult<()> {
@@ -20,7 +19,7 @@ pub(super) fn write(run: &Stored, file: &Path, folder: &Path) -> CommandResult<(
             "{file} has no profiles: ask for some with `[[profiles]]` in the plan"
         )));
     }
-    outputs::print(&write_profiles(run, &profiles, folder).map_err(Failure::usage)?)
+    standard_output::print(&write_profiles(run, &profiles, folder).map_err(Failure::usage)?)
 }
 
 /// Writes each profile as it was captured, and returns what it covers. The two of a window that accumulate are listed

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::ensure;
+use conduct::failure::CommandResult;
+use conduct::plan;
 use evidence::{Missing, Source};
 use import::PlannedRun;
+use plans::Overrides;
 use workload::LoadedPlan;
 use workload::{Redactor, Workload};
 
 use super::{Surveyed, source};
-use crate::arguments::OverrideArguments;
-use crate::failure::CommandResult;
-use crate::plan;
 
 /// A run that is this many times as long as its plan, or as short, was another one.
 const MOST_TIMES_AS_LONG: f64 = 2.0;
@@ -28,7 +28,7 @@ pub(super) struct Intent {
 impl Intent {
     /// Read the plan.
     pub(super) fn read(path: &Path) -> CommandResult<Intent> {
-        let LoadedPlan { workload, env, .. } = plan::resolve(path, &OverrideArguments::default())?;
+        let LoadedPlan { workload, env, .. } = plan::resolve(path, &Overrides::default())?;
         Ok(Intent { workload: Redactor::new(&workload, &env).stored(&workload) })
     }
 

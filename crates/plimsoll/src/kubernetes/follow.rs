@@ -6,16 +6,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use cluster::kubernetes::{Pod, PodState, Snapshot, refusal};
+use conduct::failure::{CommandResult, Failure};
+use conduct::run_request::Progress;
+use conduct::screen::{self, note};
 use engine::{Command, Control};
 use evidence::{TerminalText, visible};
 
 use super::kubectl::Kubectl;
 use super::log::{self, RunFileLine};
 use super::progress::{Shown, last_lines, state};
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::note;
-use crate::run_request::Progress;
-use crate::screen;
 
 const ASKED_EVERY: Duration = Duration::from_secs(2);
 /// How often it is looked whether a signal came.

@@ -6,11 +6,11 @@ use std::process::{Child, Command, Output, Stdio};
 
 use anyhow::{Context as _, anyhow};
 use cluster::kubernetes::{CONTAINER, OWNER, OWNER_LABEL, Object, RUN_LABEL, RunObjects};
+use conduct::failure::{CommandResult, Failure};
 use evidence::visible;
 use serde_json::{Value, json};
 
 use crate::arguments::ClusterArguments;
-use crate::failure::{CommandResult, Failure};
 
 /// The program.
 const PROGRAM: &str = "kubectl";

@@ -10,13 +10,13 @@ use cluster::kubernetes::{
     FilesFrom, KEYS_ENTRY, Layout, Reached, RunObjects, SecretFrom, load_end, name_of,
 };
 use cluster::{RunKeys, Token};
+use conduct::environment::environment;
+use conduct::failure::{CommandResult, Failure};
+use conduct::workers::resolve_plan;
 use workload::LoadedPlan;
 
 use super::secret_files::is_secret;
 use crate::arguments::{FilesPlace, ManifestArguments, OverrideArguments, PodsArguments, RunArguments};
-use crate::environment::environment;
-use crate::failure::{CommandResult, Failure};
-use crate::workers::resolve_plan;
 
 /// Besides its load, a run waits for its target, sends its setup, drains, and is closed and judged.
 pub(super) const BESIDES_THE_LOAD: Duration = Duration::from_secs(900);
@@ -106,7 +106,7 @@ impl ReadPlan {
         overrides: &OverrideArguments,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> CommandResult<ReadPlan> {
-        let (plan, hand_over) = resolve_plan(path, overrides, environment)?;
+        let (plan, hand_over) = resolve_plan(path, &overrides.overrides(), environment)?;
         let here =
             std::env::current_dir().context("the current folder is not known").map_err(Failure::own)?;
         let files = hand_over.files().into_iter().map(|(file, content)| (file.path, content));

@@ -13,17 +13,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, anyhow};
 use cluster::kubernetes::{DATA_FOLDER, RUN_FILE_VARIABLE, WORKER_EXIT, WORKER_PORT};
+use conduct::environment::environment;
+use conduct::failure::{CommandResult, Failure};
+use conduct::screen::{self, note};
+use conduct::signals::HandedOn;
+use conduct::standard_output;
 use evidence::TerminalText;
 use rustix::process::{Pid, Signal, kill_process};
 use sha2::{Digest as _, Sha256};
 
 use super::log::{RunFileLine, RunOf};
 use crate::arguments::{PodArguments, PodPart, is_script};
-use crate::environment::environment;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::{self, note};
-use crate::screen;
-use crate::signals::HandedOn;
 
 /// The variable in which Kubernetes gives a pod its index.
 const INDEX: &str = "JOB_COMPLETION_INDEX";
@@ -100,7 +100,7 @@ fn coordinate(arguments: &PodArguments, local: String, signals: &mut HandedOn) -
     let until = Instant::now() + limit;
     for worker in &workers {
         while !is_reached(worker) {
-            if signals.next().is_some() {
+            if signals.take().is_some() {
                 return Err(Failure::own(anyhow!("stopped before the load; nothing was recorded")));
             }
             if Instant::now() > until {
@@ -165,7 +165,7 @@ fn ended(mut process: Child, signals: &mut HandedOn) -> CommandResult<ExitStatus
         if let Some(status) = process.try_wait().map_err(Failure::own)? {
             return Ok(status);
         }
-        while let Some(signal) = signals.next() {
+        while let Some(signal) = signals.take() {
             if let Some(pid) = i32::try_from(process.id()).ok().and_then(Pid::from_raw) {
                 // It may have ended just now.
                 let _ = kill_process(pid, signal);
@@ -208,7 +208,7 @@ fn sealed_file(arguments: &PodArguments, exit: u8) -> CommandResult<Option<RunFi
 fn keep(file: &RunFileLine, signals: &mut HandedOn, limit: Duration) -> CommandResult<()> {
     let mut text = TerminalText::default();
     text.line(file.text());
-    outputs::print(&text)?;
+    standard_output::print(&text)?;
     show_report()?;
     let until = Instant::now() + limit;
     while !data(FETCHED).exists() && !signals.is_terminated() {
@@ -223,7 +223,7 @@ fn keep(file: &RunFileLine, signals: &mut HandedOn, limit: Duration) -> CommandR
 
 fn show_report() -> CommandResult<()> {
     match std::fs::read_to_string(data(REPORT)) {
-        Ok(report) => outputs::print_document(&report),
+        Ok(report) => standard_output::print_document(&report),
         // The run was not started.
         Err(_) => Ok(()),
     }

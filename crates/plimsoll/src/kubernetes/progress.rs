@@ -1,9 +1,9 @@
 //! What is shown of a run in a cluster while it goes on: only what has changed.
 
+use conduct::run_request::Progress;
+use conduct::screen;
 use evidence::TerminalText;
 
-use crate::run_request::Progress;
-use crate::screen;
 use cluster::kubernetes::Snapshot;
 
 /// How many lines of a log are shown with a failure.

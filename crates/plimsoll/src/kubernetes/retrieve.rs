@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use archive::Stored;
+use conduct::failure::{CommandResult, Failure};
+use conduct::run_file::Keep;
+use conduct::screen::note;
+use conduct::writable;
 use evidence::Run as _;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
 use super::follow::Followed;
 use super::kubectl::{Kubectl, succeeded};
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::note;
-use crate::run_file::Keep;
-use crate::writable;
 
 const TRIES: u32 = 5;
 const BETWEEN_TRIES: Duration = Duration::from_secs(2);

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use cluster::RunKeys;
 use cluster::kubernetes::{FilesFrom, Layout, RunObjects, SecretFrom, load_end, name_of};
+use conduct::failure::{CommandResult, Failure};
+use conduct::run_request::Progress;
 
 use super::objects::{BESIDES_THE_LOAD, drawn_name, files_from, with_cpu};
 use super::retrieve::Destination;
 use super::{AskedRun, print_manifest};
 use crate::arguments::{ScriptArguments, ScriptManifestArguments};
-use crate::failure::{CommandResult, Failure};
-use crate::run_request::Progress;
 use crate::script::{ScriptForPods, read_for_pods};
 
 /// `plimsoll run SCRIPT --kubernetes N`.

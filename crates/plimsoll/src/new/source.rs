@@ -6,15 +6,15 @@ use std::path::Path;
 use std::thread;
 
 use anyhow::{Context, anyhow};
+use conduct::failure::{CommandResult, Failure};
+use conduct::file_kind::{self, FileKind};
+use conduct::plan::Disk;
+use conduct::screen;
 use draft::{Avoided, Draft, DraftError, OpenApiOptions, Selection, SourceKind};
 
 use super::beneath::Beneath;
 use crate::arguments::NewArguments;
 use crate::confine::Reach;
-use crate::failure::{CommandResult, Failure};
-use crate::file_kind::{self, FileKind};
-use crate::outputs;
-use crate::plan::Disk;
 
 /// A draft of the source that the arguments name, without the places of values in `avoided`.
 pub(super) fn drafted(arguments: &NewArguments, avoided: &Avoided) -> CommandResult<Draft> {
@@ -33,7 +33,7 @@ pub(super) fn drafted(arguments: &NewArguments, avoided: &Avoided) -> CommandRes
     if is_address(first) {
         return draft::of_url(first).map_err(refused).inspect(|_| {
             if first.ends_with(".json") || first.ends_with(".yaml") || first.ends_with(".yml") {
-                outputs::note(format_args!(
+                screen::note(format_args!(
                     "plimsoll: note: this is a plan of that URL; for one of the API that it describes, save it as a file \
                      first"
                 ));

@@ -3,6 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use conduct::environment::environment;
+use conduct::failure::{CommandResult, Failure};
+use conduct::{once, screen, standard_output};
 use draft::{Avoided, Choice, Draft};
 use engine::{DryRun, DryRunError, Program};
 use evidence::{Exemplar, Outcome as StepOutcome};
@@ -10,9 +13,6 @@ use plans::{Overrides, load};
 
 use super::{Drafted, PLAN, checked, source};
 use crate::arguments::NewArguments;
-use crate::environment::environment;
-use crate::failure::{CommandResult, Failure};
-use crate::{once, outputs};
 
 /// How often the steps are sent at most.
 const MOST_TRIES: usize = 16;
@@ -39,23 +39,23 @@ pub(super) fn drafted(arguments: &NewArguments) -> CommandResult<(Draft, Outcome
     for tried in 1..=MOST_TRIES {
         let exchanges = sent_once(&draft)?;
         let Some(failed) = exchanges.iter().find(|exchange| exchange.outcome != StepOutcome::Ok) else {
-            outputs::note(format_args!(
+            screen::note(format_args!(
                 "plimsoll: note: verified: each status is the expected one, at attempt {tried}"
             ));
             return Ok((draft, Outcome::Equal));
         };
         let Some(choice) = other_place(&draft, &failed.endpoint) else {
-            outputs::print(&once::show(failed))?;
+            standard_output::print(&once::show(failed))?;
             break;
         };
-        outputs::note(format_args!(
+        screen::note(format_args!(
             "plimsoll: note: `{}` failed: another place than `{}` is tried for `{}`",
             failed.endpoint, choice.from, choice.name
         ));
         avoided.add(choice);
         draft = checked(source::drafted(arguments, &avoided)?)?;
     }
-    outputs::note(format_args!(
+    screen::note(format_args!(
         "plimsoll: note: not verified: a step failed, and no other place has its values; the plan is the first draft"
     ));
     Ok((first, Outcome::Different))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use conduct::judged::StoredRun;
 use evidence::run::ReadError;
 use evidence::{GrpcCode, Histogram, Key, Outcome, Run, SeriesKey};
 use figures::Figures;
@@ -9,7 +10,6 @@ use report::number;
 use report::quick::{QuickCheck, QuickState};
 
 use crate::health_service;
-use crate::judged::StoredRun;
 
 fn check(name: &'static str, state: QuickState, what: impl Into<String>) -> QuickCheck {
     QuickCheck { name, state, what: what.into() }

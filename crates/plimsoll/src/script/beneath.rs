@@ -33,7 +33,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::plan::Disk;
+    use conduct::plan::Disk;
 
     #[test]
     fn links_lead_within_the_folder_and_not_out_of_it() {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::screen;
 
 use crate::arguments::ScriptArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs;
 
 /// k6's exit code for a command line of which it refuses something.
 const REFUSED: u8 = 255;
@@ -26,6 +26,6 @@ pub(super) fn accept(arguments: &mut ScriptArguments) -> CommandResult<()> {
     if let Some(why) = arguments.foreign.refusal(&variables) {
         return Err(refused(why));
     }
-    arguments.foreign.notes().iter().for_each(outputs::note);
+    arguments.foreign.notes().iter().for_each(screen::note);
     arguments.complete(&variables).map_err(refused)
 }

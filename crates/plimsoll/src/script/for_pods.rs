@@ -7,6 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::plan::Disk;
+use conduct::screen;
+use conduct::workers::NotedFiles;
 use k6::LogSink;
 use k6::options::is_option_variable;
 use workload::Files;
@@ -20,10 +24,6 @@ use super::log::ScriptLog;
 use super::standard_input::STANDARD_INPUT;
 use super::{unusable, values};
 use crate::arguments::ScriptArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs;
-use crate::plan::Disk;
-use crate::workers::NotedFiles;
 
 /// Before the name of a variable of `-e`, in the environment of a pod.
 const VARIABLE: &str = "SCRIPT_ENV_";
@@ -62,7 +62,7 @@ pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPo
     let noted = Arc::new(NotedFiles::over(Arc::new(Disk)));
     let log = ScriptLog::start()?;
     let loaded = loaded(inputs.clone(), noted.clone(), true, &log.sink())?;
-    loaded.options.notes.iter().for_each(outputs::note);
+    loaded.options.notes.iter().for_each(screen::note);
     let plan = plan(&loaded)?;
     log.end();
     let options = &loaded.options.options;

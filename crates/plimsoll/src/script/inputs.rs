@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use conduct::failure::{CommandResult, Failure};
+use conduct::workers::TOKEN_VARIABLE;
 use k6::options::{Flags, is_option_variable};
 use serde::{Deserialize, Serialize};
 use workload::Files;
 
 use super::beneath::FilesBeneath;
 use crate::arguments::ScriptArguments;
-use crate::failure::{CommandResult, Failure};
-use crate::workers::TOKEN_VARIABLE;
 
 /// What a script is read from, besides the content of its files. Secrets are in it: it goes to workers that have proved who
 /// they are, and nowhere else.

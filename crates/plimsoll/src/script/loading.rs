@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
 use engine::iteration::Behaviour;
 use k6::options::thresholds::{MetricThresholds, built_in_kind, compile};
 use k6::options::{Layer, Options, consolidate};
@@ -21,7 +22,6 @@ use super::loaded::{LoadedScript, sub_metrics};
 use super::threshold_watch::ThresholdStop;
 use super::values::value_files;
 use super::{objectives, policy, standard_input, threw, unusable};
-use crate::failure::{CommandResult, Failure};
 
 /// Where a script is read.
 pub(super) struct ReadingProcess {

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
+use conduct::failure::{CommandResult, Failure};
+use conduct::screen;
 use evidence::TerminalText;
 use k6::{Level, LogLine, LogSink};
-
-use crate::failure::{CommandResult, Failure};
-use crate::screen;
 
 /// Begins the second and further lines of one text.
 const FURTHER: &str = "  | ";

@@ -3,6 +3,10 @@
 use ::report::Summary;
 use anyhow::anyhow;
 use archive::Stored;
+use conduct::failure::{CommandResult, Failure};
+use conduct::recording::SealedRun;
+use conduct::screen::{self, Stream};
+use conduct::standard_output;
 use evidence::{Ending, Judgement, Run, TerminalText, Verdict};
 use k6::results::{FinishedScript, RunResults, Terminals};
 use k6::summary::{Colours, handle_summary, summary_export, summary_text};
@@ -12,10 +16,7 @@ use super::LoadedScript;
 use super::coloured::coloured;
 use super::policy;
 use crate::arguments::ScriptArguments;
-use crate::failure::{CommandResult, Failure};
 use crate::outputs;
-use crate::recording::SealedRun;
-use crate::screen::Stream;
 
 /// A threshold did not hold.
 const CROSSED: u8 = 99;
@@ -102,9 +103,9 @@ fn colours(arguments: &ScriptArguments) -> Colours {
 fn put(made: &SummaryOutput, colours: Colours) -> CommandResult<()> {
     let text = String::from_utf8_lossy(&made.content);
     match made.name.as_str() {
-        "stdout" => outputs::print(&shown(&text, colours)),
+        "stdout" => standard_output::print(&shown(&text, colours)),
         "stderr" => {
-            outputs::note(&*shown(&text, Colours::Off));
+            screen::note(&*shown(&text, Colours::Off));
             Ok(())
         }
         path => std::fs::write(path, &made.content)
@@ -142,16 +143,16 @@ impl ScriptOutcome {
         match loaded.script.handle_summary(&handle_summary(&self.results.summary), log) {
             Ok(Some(made)) => return made.iter().try_for_each(|made| put(made, colours)),
             Ok(None) => {}
-            Err(error) => outputs::note(format_args!("handleSummary() failed: {error}")),
+            Err(error) => screen::note(format_args!("handleSummary() failed: {error}")),
         }
         let mode = arguments.summary_mode.unwrap_or_default();
-        outputs::print(&shown(&summary_text(&self.results.summary, mode, colours), colours))
+        standard_output::print(&shown(&summary_text(&self.results.summary, mode, colours), colours))
     }
 
     /// k6's exit code; where that is 0, that of `own`, if it is not to be k6's in any case.
     pub(super) fn exit_code(&self, judgement: &Judgement, was_interrupted: bool, own: Option<Verdict>) -> u8 {
         if let Some(why) = &self.aborted {
-            outputs::note(why);
+            screen::note(why);
             return ABORTED;
         }
         if self.was_stopped {
@@ -165,7 +166,7 @@ impl ScriptOutcome {
             return MARKED_FAILED;
         }
         if !self.results.crossed.is_empty() {
-            outputs::note(format_args!(
+            screen::note(format_args!(
                 "thresholds on metrics '{}' have been crossed",
                 self.results.crossed.join(", ")
             ));
@@ -176,7 +177,7 @@ impl ScriptOutcome {
         }
         let Some(own) = own else { return 0 };
         let code = ::judge::exit_code(own);
-        outputs::note(format_args!("exit code {code}, of k6 0 (--k6-exit-codes): {}", judgement.because));
+        screen::note(format_args!("exit code {code}, of k6 0 (--k6-exit-codes): {}", judgement.because));
         code
     }
 }

@@ -1,5 +1,7 @@
 //! `--policy FILE`: what a script must show besides its thresholds, in a file beside it.
 
+use conduct::failure::{CommandResult, Failure};
+use conduct::screen;
 use evidence::{Claim, Judgement, Verdict};
 use plans::{Policy, load_policy};
 use std::collections::BTreeMap;
@@ -7,8 +9,6 @@ use workload::LoadedPlan;
 use workload::{Files, Schemas, Workload};
 
 use super::inputs::ScriptInputs;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs;
 
 /// The options cannot be used; the policy is one of them.
 const UNUSABLE: u8 = 104;
@@ -38,6 +38,6 @@ pub(super) fn violated(judgement: &Judgement) -> Vec<&str> {
 pub(super) fn note_violated(judgement: &Judgement) {
     let violated = violated(judgement);
     if !violated.is_empty() {
-        outputs::note(format_args!("objectives of the policy were violated: {}", violated.join(", ")));
+        screen::note(format_args!("objectives of the policy were violated: {}", violated.join(", ")));
     }
 }

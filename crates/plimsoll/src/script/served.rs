@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use cluster::Session;
+use conduct::failure::{CommandResult, Failure};
+use conduct::reflection;
+use conduct::workers::{ConnectedWorkers, HandOver, HandedJob, NotedFiles, Served};
 use engine::Program;
 use k6::{AskedOfTest, Script};
 
@@ -13,9 +16,6 @@ use super::inputs::ScriptInputs;
 use super::loaded::LoadedScript;
 use super::loading::{ReadingProcess, behaviour, load, plan};
 use super::log::ScriptLog;
-use crate::failure::{CommandResult, Failure};
-use crate::reflection;
-use crate::workers::{ConnectedWorkers, HandOver, HandedJob, NotedFiles, Served};
 
 /// The endings of modules.
 const MODULES: [&str; 6] = ["js", "mjs", "cjs", "ts", "mts", "cts"];

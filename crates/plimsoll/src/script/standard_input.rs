@@ -4,10 +4,9 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use conduct::failure::{CommandResult, Failure};
+use conduct::plan::Disk;
 use workload::Files;
-
-use crate::failure::{CommandResult, Failure};
-use crate::plan::Disk;
 
 /// The name of a script that is standard input.
 pub(super) const STANDARD_INPUT: &str = "-";

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use conduct::stop_watch::{EarlyEnd, EndedBy};
+use conduct::tick_readers::RunHandles;
 use engine::{Command, Control};
 use evidence::delivered::DeliveredSeconds;
 use evidence::instance::Instance;
@@ -15,9 +17,6 @@ use k6::options::thresholds::MetricThresholds;
 use k6::outputs::TickValues;
 use k6::results::Measured;
 use k6::{Level, LogLine, LogSink};
-
-use crate::stop_watch::{EarlyEnd, EndedBy};
-use crate::tick_readers::RunHandles;
 
 /// How many seconds are between two evaluations, as in k6.
 const EVERY_S: u32 = 2;

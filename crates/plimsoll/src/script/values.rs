@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use conduct::failure::CommandResult;
+use conduct::screen;
+use conduct::tick_readers::MakeReaders;
 use k6::options::Options;
 use k6::options::thresholds::MetricThresholds;
 use k6::outputs::{ValueFiles, ValueTarget, ValueTicks, metric_lines};
@@ -10,9 +13,6 @@ use k6::{LogSink, Script, results};
 use super::command_line::refused;
 use super::threshold_watch::ThresholdWatch;
 use super::{LoadedScript, sub_metrics};
-use crate::failure::CommandResult;
-use crate::tick_readers::MakeReaders;
-use crate::{outputs, screen};
 
 /// The files that the command line or the variable asks for.
 pub(super) fn targets(
@@ -38,8 +38,8 @@ pub(super) fn value_files(
 pub(super) fn finish(files: Option<ValueFiles>) {
     match files.map(ValueFiles::finish) {
         None => {}
-        Some(Err(error)) => outputs::note(error),
-        Some(Ok(end)) if end.lost > 0 => outputs::note(format_args!(
+        Some(Err(error)) => screen::note(error),
+        Some(Ok(end)) if end.lost > 0 => screen::note(format_args!(
             "{} values came faster than -o could write them and are not in its files; the summary has them",
             end.lost
         )),

@@ -1,11 +1,11 @@
 //! Capacity searches whose truth is known, as a part of `plimsoll selftest experiments`.
 
+use conduct::screen;
 use evidence::TerminalText;
 use serde_json::{Value, json};
 use simulation::{CapacityKind, CapacityTally, capacity_kinds};
 
 use crate::arguments::SelftestExperimentsArguments;
-use crate::outputs;
 
 /// What became of the searches of a kind.
 pub(super) struct Row {
@@ -18,7 +18,7 @@ pub(super) fn run(arguments: &SelftestExperimentsArguments) -> Vec<Row> {
     let kinds = capacity_kinds();
     let mut rows = Vec::new();
     for (number, kind) in (1..).zip(&kinds) {
-        outputs::note(format_args!("capacity {number} of {}: {}", kinds.len(), kind.name));
+        screen::note(format_args!("capacity {number} of {}: {}", kinds.len(), kind.name));
         rows.push(Row { kind: *kind, tally: kind.run(arguments.searches, arguments.seed) });
     }
     rows

@@ -4,6 +4,8 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::{screen, standard_output};
 use evidence::{TerminalText, visible};
 use judge::experiment::SlotValue;
 use serde::Serialize;
@@ -17,8 +19,7 @@ use super::capacities;
 use crate::arguments::SelftestExperimentsArguments;
 use crate::experiment::pairs::Pairs;
 use crate::experiment::record::Record;
-use crate::failure::{CommandResult, Failure};
-use crate::outputs::{self, PreopenedReports};
+use crate::outputs::PreopenedReports;
 
 /// Where a promise is broken.
 const BROKEN: u8 = 1;
@@ -59,13 +60,13 @@ pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8>
     let mut figures = Vec::new();
     let kinds = experiments();
     for (number, kind) in (1..).zip(&kinds) {
-        outputs::note(format_args!("{number} of {}: {}", kinds.len(), kind.name));
+        screen::note(format_args!("{number} of {}: {}", kinds.len(), kind.name));
         figures.push(of_kind(kind, &kind.run(many.count, many.seed)));
     }
     let fewer = Experiments { count: many.count.div_ceil(FEWER_BISECTIONS), ..many };
     figures.extend(bisections().iter().map(|kind| of_bisection(kind, &kind.run(fewer))));
     if let Some(live) = &live {
-        outputs::note("live pairs, signs flipped");
+        screen::note("live pairs, signs flipped");
         figures.extend(of_live(live, many));
     }
     let searches = capacities::run(arguments);
@@ -74,7 +75,7 @@ pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8>
         _ => {
             let mut text = text(&figures, arguments);
             capacities::add_text(&mut text, &searches, arguments);
-            outputs::print(&text)?;
+            standard_output::print(&text)?;
         }
     }
     if let Some(path) = &arguments.json {

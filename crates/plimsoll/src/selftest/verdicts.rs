@@ -3,12 +3,13 @@
 use std::thread;
 
 use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::{screen, standard_output};
 use evidence::TerminalText;
 use serde_json::{Value, json};
 use simulation::{Simulation, Subject, Tally, catalogue};
 
 use crate::arguments::SelftestVerdictsArguments;
-use crate::failure::{CommandResult, Failure};
 use crate::outputs;
 
 /// Where a figure exceeds its limit: the judgement is wrong more often than it says.
@@ -24,14 +25,14 @@ pub(crate) fn verdicts(arguments: &SelftestVerdictsArguments) -> CommandResult<u
     let subjects = chosen(&arguments.only)?;
     let mut rows = Vec::new();
     for (number, subject) in (1..).zip(subjects.iter().copied()) {
-        outputs::note(format_args!("{number} of {}: {}", subjects.len(), subject.name()));
+        screen::note(format_args!("{number} of {}: {}", subjects.len(), subject.name()));
         let tallies = simulated(&subject.prepare(), arguments.runs, arguments.seed);
         rows.extend(tallies.into_iter().map(|tally| Row { subject, tally }));
     }
     let text = text(&rows, arguments);
     match &arguments.json {
         Some(path) if path.as_os_str() == "-" => {}
-        _ => outputs::print(&text)?,
+        _ => standard_output::print(&text)?,
     }
     if let Some(path) = &arguments.json {
         outputs::put(path, &json(&rows, arguments))?;

@@ -1,0 +1,186 @@
+//! Recognises files of the wrong kind: one sentence says what the file is and which command takes it.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::anyhow;
+
+use crate::failure::{CommandResult, Failure};
+
+/// A kind of file that the tool knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// What is offered, and what must hold.
+    Plan,
+    /// Of `plimsoll ab`.
+    Experiment,
+    /// An experiment of `plimsoll capacity`.
+    Search,
+    /// A description of an API.
+    OpenApi,
+    /// What a browser recorded: HAR.
+    Recording,
+    /// Commands of curl.
+    CurlCommands,
+    /// A k6 script.
+    Script,
+    /// The evidence of a run.
+    RunFile,
+    /// Results of another tool.
+    Results,
+    /// A table.
+    Csv,
+}
+
+impl FileKind {
+    /// What a file is, by its beginning; none if it may be anything.
+    pub fn of(head: &[u8]) -> Option<FileKind> {
+        if head.starts_with(b"SQLite format 3\0") {
+            return Some(FileKind::RunFile);
+        }
+        if has_results(head) {
+            return Some(FileKind::Results);
+        }
+        let text = String::from_utf8_lossy(head);
+        let text = text.trim_start_matches('\u{feff}').trim_start();
+        let has_line = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
+        let has_all = |words: &[&str]| words.iter().all(|word| text.contains(word));
+        if is_curl(text) {
+            Some(FileKind::CurlCommands)
+        } else if text.starts_with('{') {
+            let is_description = has_all(&["\"openapi\"", "\"paths\""]);
+            let is_recording = has_all(&["\"log\"", "\"entries\""]);
+            is_description.then_some(FileKind::OpenApi).or(is_recording.then_some(FileKind::Recording))
+        } else if has_line("openapi:") {
+            Some(FileKind::OpenApi)
+        } else if has_line("export default ") || has_line("import http from ") || text.contains("from 'k6") {
+            Some(FileKind::Script)
+        } else if has_line("[slo]") || has_line("[search]") {
+            Some(FileKind::Search)
+        } else if has_line("[arms.") || has_line("[arms]") {
+            Some(FileKind::Experiment)
+        } else if has_line("[[scenarios]]") {
+            Some(FileKind::Plan)
+        } else {
+            is_table(text).then_some(FileKind::Csv)
+        }
+    }
+
+    /// The message of a command that cannot use it.
+    fn refused(self, path: &Path) -> Failure {
+        let path = path.display().to_string();
+        Failure::usage(anyhow!("{path} {}", self.advice(&path)))
+    }
+
+    /// What it is and what to do with it.
+    fn advice(self, path: &str) -> String {
+        match self {
+            FileKind::Plan => format!("is a plan: `plimsoll run {path}`"),
+            FileKind::Experiment => format!("is an experiment: `plimsoll ab {path}`"),
+            FileKind::Search => format!("is a search for capacity: `plimsoll capacity {path}`"),
+            FileKind::OpenApi => {
+                format!("is an OpenAPI description: `plimsoll new {path}` makes a plan of it")
+            }
+            FileKind::Recording => {
+                format!("is a recording of a browser (HAR): `plimsoll new {path}` makes a plan of it")
+            }
+            FileKind::CurlCommands => {
+                format!("has curl commands: `plimsoll new {path}` makes a plan of them")
+            }
+            FileKind::Script if path.ends_with(".js") || path.ends_with(".ts") => {
+                format!("is a k6 script: `plimsoll run {path}`")
+            }
+            FileKind::Script => {
+                format!("is a k6 script: `plimsoll run {path}`, with a name that ends in `.js` or `.ts`")
+            }
+            FileKind::RunFile => format!("is a run file: `plimsoll report {path}`"),
+            FileKind::Results => format!("has results of another tool: `plimsoll import {path}`"),
+            FileKind::Csv => {
+                "is a table (CSV): a plan reads it as data, `[data.NAME]` with `file = \"…\"`".to_owned()
+            }
+        }
+    }
+}
+
+/// Whether the first lines have the same number of columns, two or more, and nothing of a program or of TOML.
+fn is_table(text: &str) -> bool {
+    let columns = |line: &str| line.split([',', ';', '\t']).count();
+    let mut lines = text.lines().take(5).filter(|line| !line.trim().is_empty());
+    let Some(first) = lines.next() else { return false };
+    let has_syntax = |line: &str| line.contains(['=', '{', '[', '(']);
+    columns(first) > 1 && !has_syntax(first) && lines.all(|line| columns(line) == columns(first))
+}
+
+/// How much of a file is read to recognise it.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Refuse the file at `path` if it is clearly of another kind than these.
+pub fn refuse_others(path: &Path, accepted: &[FileKind]) -> CommandResult<()> {
+    let mut head = Vec::new();
+    // What cannot be read is reported by the code that needs it.
+    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    if !is_file || File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head)).is_err() {
+        return Ok(());
+    }
+    match FileKind::of(&head) {
+        Some(kind) if !accepted.contains(&kind) => Err(kind.refused(path)),
+        _ => Ok(()),
+    }
+}
+
+/// The refusal of the file at `path` that begins with `head`; none if it may be anything.
+pub fn named(path: &Path, head: &[u8]) -> Option<Failure> {
+    let head = &head[..head.len().min(HEAD_BYTES as usize)];
+    FileKind::of(head).map(|kind| kind.refused(path))
+}
+
+/// Whether an importer reads it.
+#[cfg(feature = "full")]
+fn has_results(head: &[u8]) -> bool {
+    import::recognise(&head[..head.len().min(import::HEAD_BYTES)]).is_ok()
+}
+
+#[cfg(feature = "full")]
+fn is_curl(text: &str) -> bool {
+    draft::is_curl(text)
+}
+
+/// Without imports there is no verb to send it to.
+#[cfg(not(feature = "full"))]
+fn has_results(_: &[u8]) -> bool {
+    false
+}
+
+/// Without drafts there is no verb to send it to.
+#[cfg(not(feature = "full"))]
+fn is_curl(_: &str) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_beginning() {
+        for (text, expected) in [
+            ("version = 1\n[[scenarios]]\nname = \"a\"\n", Some(FileKind::Plan)),
+            ("plan = \"a.toml\"\n[arms.a]\nstart = \"x\"\n", Some(FileKind::Experiment)),
+            ("plan = \"a.toml\"\n[arms.a]\n[slo]\n", Some(FileKind::Search)),
+            ("# API\nopenapi: 3.1.0\npaths: {}\n", Some(FileKind::OpenApi)),
+            ("{\"openapi\": \"3.0.0\", \"paths\": {}}", Some(FileKind::OpenApi)),
+            ("{\"log\": {\"entries\": []}}", Some(FileKind::Recording)),
+            ("curl http://h/\n", Some(FileKind::CurlCommands)),
+            ("import http from 'k6/http';\nexport default function () {}\n", Some(FileKind::Script)),
+            ("id,name\n1,a\n2,b\n", Some(FileKind::Csv)),
+            ("timeStamp,elapsed,label\n1,2,a\n", Some(FileKind::Results)),
+            ("name = \"a, b\"\n", None),
+            ("hello\n", None),
+            ("", None),
+        ] {
+            assert_eq!(FileKind::of(text.as_bytes()), expected, "{text}");
+        }
+        assert_eq!(FileKind::of(b"SQLite format 3\0..."), Some(FileKind::RunFile));
+    }
+}

@@ -1,0 +1,133 @@
+//! Conducts a run: from a workload to a sealed and judged file, through the stations that every run passes, in this order:
+//! resolve the workload, prepare the target, begin the archive, start the observers, offer the load, stop the observers, seal
+//! the archive, judge, report, exit code.
+//!
+//! Start reading at [`conduct`], which lists them. Plans, scripts, requests of a command line and experiments make their
+//! workload in another way and pass the same stations. What is said meanwhile goes through [`screen`].
+#![cfg_attr(not(feature = "full"), allow(dead_code, reason = "only what is left out uses it"))]
+
+pub mod asked_workers;
+pub mod clock;
+mod decider;
+pub mod environment;
+pub mod failure;
+pub mod file_kind;
+pub mod integrity;
+pub mod judged;
+#[cfg(not(feature = "full"))]
+pub mod lean;
+mod live;
+#[cfg(feature = "full")]
+mod live_output;
+mod load_source;
+pub mod manifest;
+pub mod once;
+pub mod plan;
+pub mod prepare;
+mod ready;
+pub mod recording;
+pub mod reflection;
+pub mod run_file;
+pub mod run_request;
+pub mod screen;
+mod setup_watch;
+pub mod signals;
+pub mod standard_output;
+pub mod stop_watch;
+pub mod tick_readers;
+pub mod watched;
+mod watching;
+#[cfg(feature = "full")]
+pub mod worker;
+#[cfg(feature = "full")]
+pub mod workers;
+pub mod writable;
+
+use std::sync::Arc;
+
+use engine::{DryRun, Program, RunOptions};
+use workload::LoadedPlan;
+
+use failure::CommandResult;
+use judged::Judged;
+#[cfg(not(feature = "full"))]
+use lean::live_output;
+#[cfg(not(feature = "full"))]
+pub use lean::workers;
+use live::Live;
+use load_source::LoadSource;
+use prepare::{Additions, PreparedRun, prepare};
+use recording::{RecordedRun, Recording, SealedRun, TickReaders, UnsealedRun};
+use run_request::{Progress, RunRequest};
+use signals::Listener;
+use stop_watch::StopWatch;
+
+/// What a kind of run does at the stations of all.
+pub trait RunKind {
+    /// Station 2, when the target is reachable: sends what this kind sends before its load.
+    fn set_up(&mut self, dry_run: DryRun) -> CommandResult<(DryRun, Additions)>;
+
+    /// Between stations 6 and 7: sends what this kind sends after its load, whatever became of it.
+    fn tear_down(&mut self, _program: Arc<Program>, _run: &UnsealedRun, _listener: &Listener) {}
+
+    /// Stations 9 and 10: reports, and returns the exit code.
+    fn report(self, sealed: SealedRun, judged: Judged, listener: &Listener) -> CommandResult<u8>;
+}
+
+/// From a workload to the exit code of its verdict.
+pub fn conduct(
+    listener: &Listener,
+    plan: LoadedPlan,
+    mut kind: impl RunKind,
+    request: &RunRequest<'_>,
+) -> CommandResult<u8> {
+    request.require_writable()?;
+    let mut reachable = prepare(plan, request)?; // 2
+    let (dry_run, additions) = kind.set_up(reachable.dry_run)?;
+    reachable.dry_run = dry_run;
+    let prepared = reachable.precheck_and_identify(request.precheck, additions)?;
+    let program = prepared.program.clone();
+    let unsealed = offer(listener, prepared, request)?; // 3 to 6
+    kind.tear_down(program, &unsealed, listener);
+    let sealed = unsealed.seal()?; // 7
+    listener.run_is_sealed();
+    let judged = judged::judge_file(sealed.path())?; // 8
+    judged.append_to(sealed.path())?;
+    kind.report(sealed, judged, listener) // 9 and 10
+}
+
+/// From a workload to a sealed run file, without a verdict.
+pub fn record(listener: &Listener, plan: LoadedPlan, request: &RunRequest<'_>) -> CommandResult<SealedRun> {
+    let reachable = prepare(plan, request)?; // 2
+    let prepared = reachable.precheck_and_identify(request.precheck, Additions::default())?;
+    offer(listener, prepared, request)?.seal() // 3 to 7
+}
+
+/// From a target that is ready to the end of the load.
+pub fn offer(
+    listener: &Listener,
+    prepared: PreparedRun,
+    request: &RunRequest<'_>,
+) -> CommandResult<UnsealedRun> {
+    let PreparedRun { program, watchers, identities, additions } = prepared;
+    let Additions { behaviour, readers, workers } = additions;
+    let source = match workers {
+        None => LoadSource::local(&program, behaviour.as_ref(), request)?,
+        Some(workers) => LoadSource::workers(workers, &program, request)?,
+    };
+    let more = live_output::with_readers(readers, request.outs, &program.workload().name)?;
+    let (workload, loops) = (program.workload(), request.all_loops());
+    let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops));
+    // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
+    let control = listener.control_run();
+    let stop_watch = StopWatch::new(workload, loops, control.clone());
+    let described = source.described();
+    let recorded = RecordedRun { program: &program, identities: &identities, workers: &described };
+    let mut recording = Recording::begin(&recorded, request, TickReaders { live, stop_watch, more })?; // 3
+    let options = RunOptions { program, clock: recording.clock(), control, behaviour };
+    let watchers = watchers.start(recording.clock(), recording.observed())?; // 4
+    let offered = source.run(&options, recording.take_outlets(), &recording.observed().clone()); // 5
+    recording.note_limits(&options.program, offered.folded_endpoints);
+    watchers.stop(); // 6
+    Ok(recording.end_load(offered.totals, listener.interrupted()))
+}

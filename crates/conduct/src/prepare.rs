@@ -1,0 +1,124 @@
+//! Station 2: the target is prepared before the archive begins, so that a target that is not ready leaves no file.
+
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use engine::iteration::Behaviour;
+use engine::{DryRun, DryRunError, LeftOut, Program};
+use evidence::TerminalText;
+use workload::LoadedPlan;
+
+use crate::failure::{CommandResult, Failure};
+use crate::manifest::Identities;
+use crate::run_request::{Precheck, RunRequest};
+use crate::tick_readers::MakeReaders;
+use crate::watching::{self, Watchers};
+use crate::workers::ConnectedWorkers;
+use crate::{once, ready, reflection, screen};
+
+/// Descriptors that are not connections: the run file, timers, standard streams, observers.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+/// How many exchanges that failed are shown.
+const SHOWN_EXCHANGES: usize = 5;
+
+const AFTER_SETUP: &str = "Mend the step or the target: its values are needed by the load.";
+const AFTER_PRECHECK: &str = "Mend the plan or the target, or offer the load in spite of it with --no-precheck (in plans `precheck = false`).";
+
+/// A target that is ready, with the run's setup made; its steps can be sent once.
+pub struct ReachableRun {
+    /// By which each step can be sent once.
+    pub dry_run: DryRun,
+    pub(crate) watchers: Watchers,
+}
+
+/// A target that answered each step as expected, or need not be asked.
+pub struct PreparedRun {
+    pub(crate) program: Arc<Program>,
+    pub(crate) watchers: Watchers,
+    /// What answers at each target.
+    pub(crate) identities: Identities,
+    pub(crate) additions: Additions,
+}
+
+/// What a kind of run adds to its plan.
+#[derive(Default)]
+pub struct Additions {
+    /// What virtual users do instead of the plan's steps.
+    pub behaviour: Option<Arc<dyn Behaviour>>,
+    /// Further readers of the run's ticks.
+    pub readers: Option<MakeReaders>,
+    /// The processes that offer the load, if this one does not.
+    pub workers: Option<ConnectedWorkers>,
+}
+
+/// Describe what the targets serve, check that this process may open enough files, wait for the targets, send the run's
+/// setup.
+pub fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> CommandResult<ReachableRun> {
+    reflection::describe(&mut plan)?;
+    let watchers = Watchers::new(&plan.workload, &plan.env)?;
+    let mut program = Program::compile(plan).map_err(Failure::usage)?;
+    if let Some(rules) = &request.script_rules {
+        program =
+            program.with_origin_rules(rules.origins.clone()).with_body_budget(rules.body_budget.clone());
+    }
+    if request.workers == 0 {
+        require_descriptors(&program, request.loops)?;
+    }
+    for (name, _) in program.workload().targets.iter().filter(|(_, target)| target.connecting.tls.insecure) {
+        screen::note(format_args!("target `{name}`: any certificate is trusted (`insecure = true`)"));
+    }
+    ready::wait(&program, request.address_hint)?;
+    let dry_run = DryRun::new(program).set_up().map_err(|error| refused(error, AFTER_SETUP))?;
+    Ok(ReachableRun { dry_run, watchers })
+}
+
+impl ReachableRun {
+    /// Send each step once unless the plan or the command line is against it, and identify processes and servers. This
+    /// may take seconds, so it is done before the clock starts.
+    pub fn precheck_and_identify(
+        self,
+        precheck: Precheck,
+        additions: Additions,
+    ) -> CommandResult<PreparedRun> {
+        let ReachableRun { dry_run, watchers } = self;
+        if dry_run.program().workload().precheck && precheck == Precheck::AsPlanned {
+            let left_out = dry_run.check().map_err(|error| refused(error, AFTER_PRECHECK))?;
+            for LeftOut { scenario, data } in left_out {
+                screen::note(format_args!(
+                    "precheck: the steps of `{scenario}` are not sent: the load needs all unique rows of `{data}`"
+                ));
+            }
+        }
+        let program = Arc::new(dry_run.into_program());
+        let identities = watching::identities(program.workload(), program.env());
+        Ok(PreparedRun { program, watchers, identities, additions })
+    }
+}
+
+fn refused(error: DryRunError, next: &'static str) -> Failure {
+    let failed = match error {
+        DryRunError::Engine(error) => return Failure::own(error),
+        DryRunError::Failed(failed) => failed,
+    };
+    let mut exchanges = TerminalText::default();
+    failed.iter().take(SHOWN_EXCHANGES).for_each(|exchange| {
+        exchanges.append(&once::show(exchange));
+    });
+    let names = failed.iter().map(|exchange| exchange.endpoint.to_string()).collect();
+    Failure::Steps { names, exchanges, next }
+}
+
+/// This process may open as many files as so many loops of the program need.
+pub fn require_descriptors(program: &Program, loops: u16) -> CommandResult<()> {
+    let connections = program.max_connections(loops);
+    let needed = connections + OTHER_DESCRIPTORS;
+    let limit = observe::raise_open_files().map_err(Failure::own)?;
+    match limit.soft {
+        Some(soft) if soft < needed => Err(Failure::usage(anyhow!(
+            "the plan may open {connections} connections at once and so needs {needed} open files, but this \
+             process may have {soft}; raise the limit (`ulimit -n {needed}`) or lower max_vus in the plan"
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,109 @@
+//! The other side of a run over workers: offers the load that a coordinator assigns.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use cluster::{ClusterError, Listening, ReceivedFiles, Secret, Session, WorkerIdentity};
+use engine::{Control, Loops, Program, RunOptions};
+use evidence::TerminalText;
+use observe::{Host, Observer, OwnProcess, Watch};
+
+use crate::failure::{CommandResult, Failure};
+use crate::manifest::workload_digest;
+use crate::watching::report_address_changes;
+use crate::workers::{HandedJob, LISTENING, PlanJob, Served, VERSION, received, received_plan};
+use crate::{prepare, reflection, screen};
+
+/// Between two looks at virtual users that are being made.
+const MADE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Makes the script of a job for a worker that was handed it.
+pub type ServeScript = fn(serde_json::Value, &mut Session) -> CommandResult<Served>;
+
+/// Wait at this address for a coordinator that knows the secret, and offer the part of its run's load that it assigns.
+pub fn serve(address: &str, secret: Secret, script: ServeScript) -> CommandResult<()> {
+    let listening = Listening::bind(address, secret, VERSION);
+    let listening = listening.with_context(|| address.to_owned()).map_err(Failure::usage)?;
+    let address = listening.address().map_err(Failure::own)?;
+    screen::write(TerminalText::default().line(format_args!("{LISTENING}{address}")))
+        .map_err(Failure::own)?;
+    let refused = |from, error: &ClusterError| {
+        // A probe of the port says nothing and goes.
+        if matches!(error, ClusterError::Closed { in_mid_message: false }) {
+            return;
+        }
+        screen::note(format_args!("worker {address}: {from} is refused: {error}"));
+    };
+    let session = listening.accept(&identity(), refused).map_err(gone)?;
+    offer(session, script)
+}
+
+fn offer(mut session: Session, script: ServeScript) -> CommandResult<()> {
+    let ready = served(&mut session, script).and_then(|served| {
+        let program = &served.program;
+        prepare::require_descriptors(program, session.assignment.loops)?;
+        let digest = workload_digest(&program.redactor().stored(program.workload()))?;
+        let group = session.assignment.group();
+        let loops = Loops::make(program, served.behaviour.as_ref(), &group).map_err(Failure::own)?;
+        while !loops.wait(MADE_INTERVAL) {}
+        Ok((served, digest, loops))
+    });
+    let (Served { program, behaviour, finish }, digest, loops) = match ready {
+        Ok(ready) => ready,
+        Err(failure) => {
+            session.refuse(failure.text().trim_end());
+            return Err(failure);
+        }
+    };
+    let clock = session.wait_to_begin(&digest).map_err(gone)?;
+    let options = RunOptions { program, clock, control: Control::new(), behaviour };
+    let (observed, seen) = channel();
+    let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new())];
+    // The coordinator watches its own machine.
+    if session.assignment.place.machine != 0 {
+        observers.push(Box::new(Host::new()));
+    }
+    let watch =
+        Watch::start(observers, Arc::new(move || clock.now()), observed.clone()).map_err(Failure::own)?;
+    let program = options.program.clone();
+    let end = move || {
+        watch.stop();
+        report_address_changes(&program, &observed);
+        finish()
+    };
+    session.offer(loops, &options, seen, end).map_err(gone)
+}
+
+fn served(session: &mut Session, script: ServeScript) -> CommandResult<Served> {
+    match received(session)? {
+        HandedJob::Plan(job) => {
+            let program = Arc::new(program(job, session)?);
+            Ok(Served { program, behaviour: None, finish: Box::new(|| serde_json::Value::Null) })
+        }
+        HandedJob::Script(job) => script(job, session),
+    }
+}
+
+/// The program of the plan that was handed over.
+fn program(job: PlanJob, session: &mut Session) -> CommandResult<Program> {
+    let mut plan = received_plan(job, session)?;
+    // Of data files those rows are left that this worker's part of the load takes, and not their text.
+    session.files = ReceivedFiles::default();
+    session.assignment.group().keep_needed_rows(&mut plan);
+    reflection::describe(&mut plan)?;
+    let program = Program::compile(plan).map_err(Failure::usage)?;
+    let (variables, ticks) =
+        (std::mem::take(&mut session.setup_variables), std::mem::take(&mut session.setup_ticks));
+    let other = || Failure::own(anyhow!("the values of the run's setup are those of another plan"));
+    program.set_up_elsewhere(variables, ticks).ok_or_else(other)
+}
+
+fn gone(error: ClusterError) -> Failure {
+    Failure::own(anyhow::Error::from(error).context("the coordinator"))
+}
+
+fn identity() -> WorkerIdentity {
+    WorkerIdentity { boot: observe::boot_id(), environment: observe::environment(), pid: std::process::id() }
+}
