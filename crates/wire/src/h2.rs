@@ -17,6 +17,7 @@ mod response;
 mod send;
 mod settings;
 mod stream;
+mod streams;
 
 use std::collections::VecDeque;
 
@@ -28,7 +29,8 @@ use frame::{MAX_31_BITS, code};
 use output::Output;
 use request_block::RequestBlock;
 use settings::PeerSettings;
-use stream::{Ending, Progress, Stream, Streams};
+use stream::{Ending, Progress, Stream};
+use streams::Streams;
 
 /// The most requests open at once, unless the configuration sets another number. Peers should allow no fewer (RFC 9113
 /// section 6.5.2).
@@ -102,7 +104,7 @@ impl Connection {
     fn reason_of_end(&self) -> WireError {
         match self.going_away {
             Some((_, code)) if code != 0 => WireError::ConnectionEnded(code),
-            _ if self.streams.values().any(|stream| stream.progress == Progress::HasHead) => {
+            _ if self.streams.iter().any(|(_, stream)| stream.progress == Progress::HasHead) => {
                 WireError::UnexpectedEof
             }
             _ if self.incoming.is_inside_frame() => WireError::UnexpectedEof,
@@ -137,7 +139,7 @@ impl crate::Connection for Connection {
     }
 
     fn held_back(&self, stream: StreamId) -> usize {
-        self.streams.get(&stream.0).map_or(0, |stream| stream.unsent.rest().len())
+        self.streams.get(stream.0).map_or(0, |stream| stream.unsent.rest().len())
     }
 
     fn end_body(&mut self, stream: StreamId) {
@@ -174,7 +176,7 @@ impl crate::Connection for Connection {
     }
 
     fn cancel(&mut self, token: Token) -> Option<OpenRequest> {
-        let (&id, _) = self.streams.iter().find(|(_, stream)| stream.token == token)?;
+        let (id, _) = self.streams.iter().find(|(_, stream)| stream.token == token)?;
         let stream = self.remove(id)?;
         let request = self.request_of(id, &stream);
         self.reset(id, code::CANCEL);
@@ -190,7 +192,7 @@ impl crate::Connection for Connection {
     }
 
     fn for_each_open(&self, visit: &mut dyn FnMut(OpenRequest)) {
-        self.streams.iter().map(|(&id, stream)| self.request_of(id, stream)).for_each(visit);
+        self.streams.iter().map(|(id, stream)| self.request_of(id, stream)).for_each(visit);
     }
 }
 

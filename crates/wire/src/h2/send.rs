@@ -55,7 +55,7 @@ impl Connection {
 
     /// Append a further part of a request's body; what the windows do not let go is kept until they do.
     pub(super) fn send_part(&mut self, id: u32, part: &[u8]) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Some(stream) = self.streams.get_mut(id) else { return };
         stream.unsent.hold(part);
         self.queue(id);
         self.send_held();
@@ -63,7 +63,7 @@ impl Connection {
 
     /// No further part will come.
     pub(super) fn send_end(&mut self, id: u32) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Some(stream) = self.streams.get_mut(id) else { return };
         if std::mem::replace(&mut stream.ending, Ending::Known) == Ending::Open && stream.unsent.is_empty() {
             let header = FrameHeader { length: 0, kind: kind::DATA, flags: flag::END_STREAM, stream: id };
             stream.outgoing_bytes += self.out.append(id, |out| header.write(out));
@@ -72,7 +72,7 @@ impl Connection {
 
     /// Put a stream that may send into the queue of those that do.
     fn queue(&mut self, id: u32) {
-        if let Some(stream) = self.streams.get_mut(&id)
+        if let Some(stream) = self.streams.get_mut(id)
             && stream.may_send()
             && !stream.unsent.queued
         {
@@ -122,7 +122,7 @@ impl Connection {
         while self.send_window > 0
             && let Some(id) = self.ready.pop_front()
         {
-            let Some(mut stream) = self.streams.remove(&id) else { continue };
+            let Some(mut stream) = self.streams.remove(id) else { continue };
             let mut unsent = std::mem::take(&mut stream.unsent);
             unsent.advance(self.send_data(id, &mut stream, unsent.rest()));
             stream.unsent = unsent;
@@ -136,7 +136,7 @@ impl Connection {
 
     /// The peer lets us send `bytes` more on one stream. An overflow is an error of that stream.
     pub(super) fn widen_stream(&mut self, id: u32, bytes: u32) -> Result<(), WireError> {
-        let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
+        let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
         stream.send_window += i64::from(bytes);
         if stream.send_window > i64::from(MAX_31_BITS) {
             return Err(WireError::FlowControl);
@@ -151,7 +151,7 @@ impl Connection {
         if by == 0 {
             return Ok(());
         }
-        for (&id, stream) in &mut self.streams {
+        for (id, stream) in self.streams.iter_mut() {
             stream.send_window += by;
             if stream.send_window > i64::from(MAX_31_BITS) {
                 return Err(WireError::FlowControl);
@@ -172,7 +172,7 @@ impl Connection {
 
     /// Forget a stream, and what it still had to send.
     pub(super) fn remove(&mut self, id: u32) -> Option<Stream> {
-        let stream = self.streams.remove(&id)?;
+        let stream = self.streams.remove(id)?;
         if stream.unsent.queued {
             self.ready.retain(|&queued| queued != id);
         }

@@ -1,7 +1,4 @@
-//! The open streams of a connection.
-
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+//! An open stream.
 
 use super::frame::{FrameHeader, HEADER_BYTES};
 use crate::event::{OpenRequest, Token};
@@ -104,32 +101,27 @@ impl Stream {
     }
 }
 
-/// Open streams by identifier.
-pub(super) type Streams = HashMap<u32, Stream, BuildHasherDefault<IdHasher>>;
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
 
-/// Identifiers are ours and count up, so that no one can choose colliding ones.
-#[derive(Debug, Default)]
-pub(super) struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u32(u32::from(byte));
+    /// A stream without anything sent or received.
+    pub(in crate::h2) fn stream(token: Token) -> Stream {
+        Stream {
+            token,
+            body: ResponseBody::Possible,
+            progress: Progress::AwaitsHead,
+            interim: 0,
+            outgoing_bytes: 0,
+            incoming_bytes: 0,
+            content_length: None,
+            received_bytes: 0,
+            unreturned_bytes: 0,
+            send_window: 0,
+            unsent: Unsent::default(),
+            ending: Ending::Known,
         }
     }
-
-    fn write_u32(&mut self, id: u32) {
-        self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn what_was_sent_of_a_body_is_not_kept_while_more_is_added() {

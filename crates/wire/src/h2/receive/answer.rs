@@ -63,7 +63,7 @@ impl Connection {
 
     /// Count a frame for its stream, where nothing else is done with that.
     pub(super) fn count(&mut self, header: &FrameHeader) {
-        if let Some(stream) = self.streams.get_mut(&header.stream) {
+        if let Some(stream) = self.streams.get_mut(header.stream) {
             stream.count(header);
         }
     }
@@ -75,7 +75,7 @@ impl Connection {
         block: &[u8],
         events: &mut dyn Events,
     ) -> Result<(), WireError> {
-        let stream = self.streams.get_mut(&header.stream);
+        let stream = self.streams.get_mut(header.stream);
         let progress = stream.map(|stream| {
             stream.count(header);
             stream.progress
@@ -107,14 +107,14 @@ impl Connection {
             if ends || head.status == 101 {
                 return Err(WireError::Malformed("an interim response that cannot be one"));
             }
-            let Some(stream) = self.streams.get_mut(&header.stream) else { return Ok(()) };
+            let Some(stream) = self.streams.get_mut(header.stream) else { return Ok(()) };
             stream.interim += 1;
             return match stream.interim > MAX_INTERIM {
                 true => Err(WireError::Malformed("too many interim responses")),
                 false => Ok(()),
             };
         }
-        let Some(stream) = self.streams.get_mut(&header.stream) else { return Ok(()) };
+        let Some(stream) = self.streams.get_mut(header.stream) else { return Ok(()) };
         stream.progress = Progress::HasHead;
         if stream.body == ResponseBody::Possible && head.status != 304 {
             stream.content_length = head.content_length;
@@ -147,7 +147,7 @@ impl Connection {
             return Err(WireError::Malformed("a second response head"));
         }
         trailers?;
-        let Some(stream) = self.streams.get(&header.stream) else { return Ok(()) };
+        let Some(stream) = self.streams.get(header.stream) else { return Ok(()) };
         if stream.content_length.is_some_and(|length| length != stream.received_bytes) {
             return Err(WireError::BodyLength);
         }
@@ -183,7 +183,7 @@ impl Connection {
         data: &[u8],
         events: &mut dyn Events,
     ) -> Result<(), WireError> {
-        let Some(stream) = self.streams.get_mut(&header.stream) else { return Ok(()) };
+        let Some(stream) = self.streams.get_mut(header.stream) else { return Ok(()) };
         stream.count(header);
         if stream.progress == Progress::AwaitsHead {
             return Err(WireError::Malformed("a body before its head"));

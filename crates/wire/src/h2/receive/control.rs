@@ -98,7 +98,7 @@ impl Connection {
         let [last, code, ..] = *words else { return Err(WireError::FrameSize) };
         let (last, code) = (u32::from_be_bytes(last) & MAX_31_BITS, u32::from_be_bytes(code));
         self.going_away = Some((last, code));
-        let mut beyond: Vec<u32> = self.streams.keys().copied().filter(|&id| id > last).collect();
+        let mut beyond: Vec<u32> = self.streams.iter().map(|(id, _)| id).filter(|&id| id > last).collect();
         beyond.sort_unstable();
         for id in beyond {
             let Some(stream) = self.remove(id) else { continue };
