@@ -6,8 +6,11 @@ mod listings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use xtask::workspace::Workspace;
+
+/// What the verb is for.
+pub(crate) const ABOUT: &str = "write the services' protobuf code anew, after a change in proto/";
 
 /// Generated files by their paths in the tree.
 type Generated = BTreeMap<PathBuf, Vec<u8>>;
@@ -16,7 +19,8 @@ type Generated = BTreeMap<PathBuf, Vec<u8>>;
 ///
 /// # Errors
 /// When a definition cannot be compiled or a file not be written.
-pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    ensure!(arguments.is_empty(), "takes no arguments, got `{}`", arguments.join(" "));
     for (path, content) in generated(workspace.root())? {
         let path = workspace.root().join(path);
         std::fs::write(&path, content).with_context(|| path.display().to_string())?;

@@ -2,6 +2,7 @@
 
 mod by_tag;
 mod results;
+mod sums;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use evidence::tick::{LoopState, ScenarioState};
 use evidence::{Exemplar, Instance, Instant, Key, KeyId, Metric, Name, Outcome, Tick};
 
-use crate::exchange::{Attempts, CheckResult, ConnectionSetup, Exchange, RequestPhases};
+use crate::exchange::{Attempts, CheckResult, ConnectionSetup, Exchange};
 use crate::exemplars::{KeptExchange, redacted};
 use crate::index::{
     CheckIndex, CheckNameIndex, EndpointIndex, EndpointPhase, OriginIndex, PhaseIndex, ScenarioIndex,
@@ -22,6 +23,7 @@ use crate::window::LoadWindow;
 use by_tag::ByTag;
 pub(crate) use results::Ending;
 use results::{RequestResult, Results};
+use sums::Sums;
 
 /// What a row of the accounting counts: an endpoint's load, or the iterations of a whole scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +114,7 @@ pub(crate) struct Accounting {
     iteration_checks: Vec<u32>,
     /// Key numbers of connection times, by origin: connecting, TLS handshaking.
     connection_times: Vec<[u32; 2]>,
+    sums: Sums,
     by_tag: ByTag,
     /// How requests ended, by row.
     results: Results,
@@ -136,6 +139,7 @@ impl Accounting {
             grids: [const { Vec::new() }; Metric::ALL.len()],
             moved: Vec::new(),
             connection_times: Vec::new(),
+            sums: Sums::default(),
             by_tag: ByTag::default(),
             results: Results::default(),
             thrown: Results::default(),
@@ -203,7 +207,7 @@ impl Accounting {
 
     pub(crate) fn request_begun(&mut self, at: EndpointPhase, window: LoadWindow) {
         let row = self.placed(at.into());
-        self.count(Metric::Requests, row, 1);
+        self.sums.of(row).requests += 1;
         if let Some(key) = self.moved_key(window, Metric::MovedRequests, row, None) {
             self.tick.add(key, self.tick.second, 1);
         }
@@ -219,10 +223,11 @@ impl Accounting {
         if let Some(service_ns) = exchange.service_ns {
             self.record_outcome(Metric::ServiceTime, row, outcome, service_ns);
         }
-        self.count(Metric::BytesIn, row, exchange.bytes_in);
-        self.count(Metric::BytesOut, row, exchange.bytes_out);
+        let sums = self.sums.of(row);
+        sums.bytes_in += exchange.bytes_in;
+        sums.bytes_out += exchange.bytes_out;
         if let Some(phases) = &exchange.phases {
-            self.request_phases(row, phases);
+            sums.add_phases(phases);
         }
         if let Some(held_back) = exchange.held_back {
             self.held_back(row, held_back);
@@ -288,22 +293,6 @@ impl Accounting {
         }
         self.count(Metric::MessagesIn, row, exchange.messages.received);
         self.count(Metric::MessagesOut, row, exchange.messages.sent);
-    }
-
-    fn request_phases(&mut self, row: PlacedRow, phases: &RequestPhases) {
-        let sums = [
-            (Metric::BlockedNs, phases.blocked_ns),
-            (Metric::ResolvingNs, phases.resolving_ns),
-            (Metric::ConnectingNs, phases.setup.connecting_ns),
-            (Metric::TlsHandshakingNs, phases.setup.tls_handshaking_ns),
-            (Metric::SendingNs, phases.sending_ns),
-            (Metric::WaitingNs, phases.waiting_ns),
-            (Metric::ReceivingNs, phases.receiving_ns),
-        ];
-        // On a connection that is open already most phases take no time, and zeros need no key.
-        for (metric, ns) in sums.into_iter().filter(|(_, ns)| *ns > 0) {
-            self.count(metric, row, ns);
-        }
     }
 
     /// A connection to this origin was opened.
@@ -376,7 +365,7 @@ impl Accounting {
         window: LoadWindow,
     ) {
         let row = self.placed(at.into());
-        self.count(Metric::IterationsDone, row, 1);
+        self.sums.of(row).iterations_done += 1;
         if let Some(key) = self.moved_key(window, Metric::MovedIterationsDone, row, None) {
             self.tick.add(key, self.tick.second, 1);
         }
@@ -451,6 +440,7 @@ impl Accounting {
 
     /// Close the tick with the state of the loop, and take it out. [`Accounting::open`] must follow.
     pub(crate) fn close(&mut self, state: LoopState, scenarios: Vec<ScenarioState>) -> Box<Tick> {
+        self.close_sums();
         let mut tick = std::mem::take(&mut self.tick);
         tick.state = state;
         tick.scenarios = scenarios;

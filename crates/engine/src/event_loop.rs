@@ -49,6 +49,8 @@ pub const LATE_AFTER: Duration = Duration::from_secs(1);
 const NO_PORT: &str = "not sent: no local port was free for its connection";
 /// How many socket events are handled before the loop looks for due arrivals again.
 const EVENTS_A_TURN: usize = 64;
+/// So many requests that have ended are completed together, at one instant: each once the others were read.
+const COMPLETED_AT_ONCE: usize = 16;
 /// With so much time until something is due a virtual user is made ahead: scripts take up to about a millisecond.
 const SPARE_TIME: Duration = Duration::from_millis(2);
 
@@ -151,7 +153,7 @@ impl EventLoop {
             if wake.since(turn_ends) > SPARE_TIME && self.users.make_spare() {
                 continue;
             }
-            self.sleeper.sleep(&mut self.poll, &mut events, wake)?;
+            self.sleeper.sleep(&mut self.poll, &mut events, turn_ends, wake)?;
             self.perturbation.woke(self.sleeper.woke_at(), self.sleeper.lateness());
             self.handle_events(&events)?;
         }
@@ -180,13 +182,17 @@ impl EventLoop {
         for (count, event) in events.iter().enumerate() {
             if is_connection(event.token()) {
                 self.network.ready(event, &mut self.operations)?;
-                self.complete_ended()?;
+                if self.network.ended.len() >= COMPLETED_AT_ONCE {
+                    self.complete_ended()?;
+                }
             }
             if count % EVENTS_A_TURN == EVENTS_A_TURN - 1 {
+                self.complete_ended()?;
                 let now = self.clock.now();
                 self.start_due(now)?;
             }
         }
+        self.complete_ended()?;
         self.flush()
     }
 

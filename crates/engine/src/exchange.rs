@@ -8,7 +8,7 @@ use wire::{Deviations, HeaderView, Headers};
 
 use crate::body::Body;
 use crate::body_budget::BodyLease;
-use crate::index::{EndpointIndex, EndpointPhase, OriginIndex};
+use crate::index::{ConstantIndex, EndpointIndex, EndpointPhase, OriginIndex};
 use crate::tls_offer::{CipherSuite, TlsVersion, suite_name};
 
 /// How much of a response's headers is kept.
@@ -61,6 +61,8 @@ pub struct RequestDraft {
     pub notes_connection: bool,
     /// What is asked of the connection.
     pub purpose: Purpose,
+    /// Which of the requests of a plan that have no values in them it is, and nothing was added to it.
+    pub(crate) constant: Option<ConstantIndex>,
 }
 
 impl RequestDraft {

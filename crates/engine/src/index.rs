@@ -6,6 +6,10 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EndpointIndex(pub usize);
 
+/// The index of a step in the program among those whose requests are all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ConstantIndex(pub(crate) usize);
+
 /// The index of an origin in the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OriginIndex(pub usize);

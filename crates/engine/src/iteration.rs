@@ -402,7 +402,9 @@ impl Context<'_> {
 
     /// The same, to be changed into the request that it continues with: [`Progress::Continuing`].
     pub fn completed_draft_mut(&mut self) -> Option<&mut RequestDraft> {
-        Some(self.operations.draft_mut(self.completed?))
+        let draft = self.operations.draft_mut(self.completed?);
+        draft.constant = None;
+        Some(draft)
     }
 
     /// The handle of a check that iterations make, by which this loop counts its results. Names past a limit share one, on every

@@ -30,6 +30,7 @@ use evidence::{Instant, Outcome};
 use mio::event::Event;
 use mio::{Registry, Token, Waker};
 use slab::Slab;
+use wire::RenderedRequest;
 use wire::h1::RecentHead;
 use workload::schedule::Segment;
 
@@ -132,6 +133,8 @@ pub(crate) struct Network {
     pub(crate) ended: Vec<EndedOperation>,
     /// The last response head of each endpoint over HTTP/1.1.
     heads: Vec<RecentHead>,
+    /// The requests that are all the same, as they are sent.
+    rendered: Vec<RenderedRequest>,
     /// Connections that may have bytes to write.
     dirty: Vec<ConnectionIndex>,
     /// Connections that had more to read when their turn was over. No event announces what is already there.
@@ -166,6 +169,7 @@ impl Network {
             buffer: vec![0; READ_BUFFER_BYTES].into(),
             ended: Vec::new(),
             heads: Vec::new(),
+            rendered: Vec::new(),
             dirty: Vec::new(),
             unread: Vec::new(),
             next_serial: 0,

@@ -324,6 +324,7 @@ impl Operation {
         self.draft.messages = 0;
         self.draft.purpose = Purpose::Request;
         self.draft.notes_connection = false;
+        self.draft.constant = None;
         self.stream = None;
         self.outbox.clear();
         self.clear_deframer();

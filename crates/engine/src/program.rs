@@ -35,7 +35,7 @@ use workload::redact::Redactor;
 use workload::{Draw, Think, Workload};
 
 use crate::body_budget::BodyBudget;
-use crate::index::{EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
+use crate::index::{ConstantIndex, EndpointIndex, OriginIndex, PhaseIndex, ScenarioIndex};
 pub(crate) use call::CallProgram;
 use directory::Endpoint;
 use directory::MAX_ORIGINS;
@@ -224,6 +224,8 @@ pub(crate) struct StepProgram {
     pub(crate) expectation: Expectation,
     pub(crate) extractions: Vec<Extraction>,
     pub(crate) keep_body_bytes: usize,
+    /// None if its requests differ.
+    pub(crate) constant: Option<ConstantIndex>,
 }
 
 #[derive(Debug)]

@@ -293,6 +293,7 @@ impl PlanIteration {
         draft.due = self.due;
         draft.deadline = self.due + step.timeout;
         draft.keep_body_bytes = step.keep_body_bytes;
+        draft.constant = step.constant;
         for (name, text) in &step.headers {
             draft.headers.push_with(name, |out| text.render(&scope, out));
         }
@@ -301,7 +302,9 @@ impl PlanIteration {
         }
         let filled = fill(&step.content, &scope, draft);
         let joined_cookies = self.add_cookies(draft, now);
-        if let (Err(error), Some(request)) = (filled, context.last_request()) {
+        if let Err(error) = filled
+            && let Some(request) = context.last_request()
+        {
             context.fail(request, self.unsendable(error));
         }
         joined_cookies

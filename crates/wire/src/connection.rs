@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use crate::error::{StartError, WireError};
 use crate::event::{Events, OpenRequest, Request, Token};
+use crate::rendered::RenderedRequest;
 
 /// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,17 @@ pub trait Connection: Debug + Send {
 
     /// Append the request to the outgoing bytes; a body that the peer's windows do not let go is kept until they do.
     fn start(&mut self, token: Token, request: &Request<'_>) -> Result<(), StartError>;
+
+    /// The same for one of several requests that are equal, which the caller answers for; on whichever connections they are
+    /// started, it is with the same `rendered`. HTTP/1.1 renders and checks the first of them alone.
+    fn start_equal(
+        &mut self,
+        token: Token,
+        request: &Request<'_>,
+        _rendered: &mut RenderedRequest,
+    ) -> Result<(), StartError> {
+        self.start(token, request)
+    }
 
     /// The same for a request whose body continues after `request.body`, by [`send`](Self::send) until
     /// [`end_body`](Self::end_body). HTTP/1.1 has no such requests here: an error.

@@ -17,6 +17,7 @@ use crate::headers::HeaderView;
 use crate::outgoing::Outgoing;
 pub use crate::recent_head::RecentHead;
 use crate::recent_head::{Framing, HeadMeaning, Persistence, RequestKind};
+use crate::rendered::RenderedRequest;
 use crate::request_rules;
 use head::{Fields, Head, MAX_FIELDS, Parsed};
 use long_heads::LongHead;
@@ -93,7 +94,8 @@ impl Connection {
         if self.capacity() == 0 { Err(StartError::NotReady) } else { Ok(()) }
     }
 
-    fn opened(&mut self, token: Token, kind: RequestKind) {
+    fn opened(&mut self, token: Token, request: &Request<'_>) {
+        let kind = if request.method == b"HEAD" { RequestKind::Head } else { RequestKind::Other };
         // A connection takes a request when all of the one before was written.
         let length = self.out.unsent().len();
         self.open = Some(Open { token, kind, length, persistence: Persistence::Close, interim: 0 });
@@ -334,8 +336,27 @@ impl crate::Connection for Connection {
         request_rules::check(request)?;
         let announcement = if self.announces_close { CLOSE } else { &[] };
         render::request(self.out.tail(), request, announcement);
-        let kind = if request.method == b"HEAD" { RequestKind::Head } else { RequestKind::Other };
-        self.opened(token, kind);
+        self.opened(token, request);
+        Ok(())
+    }
+
+    fn start_equal(
+        &mut self,
+        token: Token,
+        request: &Request<'_>,
+        rendered: &mut RenderedRequest,
+    ) -> Result<(), StartError> {
+        if self.announces_close {
+            return self.start(token, request);
+        }
+        let Some(bytes) = rendered.bytes() else {
+            self.start(token, request)?;
+            rendered.keep(self.out.unsent());
+            return Ok(());
+        };
+        self.ready()?;
+        self.out.tail().extend_from_slice(bytes);
+        self.opened(token, request);
         Ok(())
     }
 

@@ -41,6 +41,7 @@ mod outgoing;
 mod recent_head;
 #[cfg(test)]
 mod recorded;
+mod rendered;
 mod request_rules;
 
 pub use connection::{Connection, StreamId, WireProtocol};
@@ -48,6 +49,7 @@ pub use deviation::{Deviation, Deviations};
 pub use error::{StartError, WireError};
 pub use event::{Event, Events, OpenRequest, Processing, Request, RequestBytes, ResponseHead, Scheme, Token};
 pub use headers::{HeaderView, Headers};
+pub use rendered::RenderedRequest;
 
 /// A fresh connection of this protocol, with its default configuration.
 pub fn open(protocol: WireProtocol) -> Box<dyn Connection> {

@@ -50,14 +50,14 @@ impl Sleeper {
         self.run_delay = RunDelay::of_this_thread(self.clock.now());
     }
 
-    /// Sleep until `wake` or until a socket is ready.
+    /// Sleep from `now` until `wake` or until a socket is ready.
     pub(super) fn sleep(
         &mut self,
         poll: &mut Poll,
         events: &mut Events,
+        now: Instant,
         wake: Instant,
     ) -> Result<(), EngineError> {
-        let now = self.clock.now();
         let timeout = if wake <= now { Some(Duration::ZERO) } else { None };
         if timeout.is_none() && wake != self.armed {
             self.arm(wake).map_err(EngineError::Poll)?;
@@ -144,7 +144,8 @@ mod tests {
         let _event = ready_after(Duration::from_millis(3), poll.registry());
         set(&counted, 3_600_000);
         let mut events = Events::with_capacity(8);
-        sleeper.sleep(&mut poll, &mut events, clock.now() + Duration::from_secs(60)).unwrap();
+        let now = clock.now();
+        sleeper.sleep(&mut poll, &mut events, now, now + Duration::from_secs(60)).unwrap();
         assert!(events.iter().all(|event| event.token() == OTHER));
         assert!(sleeper.lateness() > STALL, "{:?}", sleeper.lateness());
     }

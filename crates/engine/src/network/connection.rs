@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use evidence::{Instant, Outcome};
 use mio::{Registry, Token};
-use wire::{Processing, Request, RequestBytes, StartError, StreamId, WireProtocol};
+use wire::{Processing, RenderedRequest, Request, RequestBytes, StartError, StreamId, WireProtocol};
 
 use super::collector::ResponseSink;
 use super::loss::ConnectionLoss;
@@ -244,6 +244,7 @@ impl Connection {
         token: OperationToken,
         origin: &Origin,
         operation: &mut Operation,
+        rendered: Option<&mut RenderedRequest>,
     ) -> Result<(), StartError> {
         let draft = &operation.draft;
         let relayed = RelayedRequest::of(origin, draft);
@@ -258,9 +259,12 @@ impl Connection {
         if origin.announces_close {
             self.wire.announce_close();
         }
-        operation.stream = match draft.sends_more {
-            false => self.wire.start(token.0, &request).map(|()| None)?,
-            true => self.wire.start_open(token.0, &request).map(Some)?,
+        operation.stream = match (draft.sends_more, rendered) {
+            (true, _) => self.wire.start_open(token.0, &request).map(Some)?,
+            (false, Some(rendered)) if relayed.is_none() => {
+                self.wire.start_equal(token.0, &request, rendered).map(|()| None)?
+            }
+            (false, _) => self.wire.start(token.0, &request).map(|()| None)?,
         };
         self.is_idle = false;
         self.unsent.push(token, self.wire.outgoing().len());

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use evidence::Outcome;
-use wire::WireProtocol;
+use wire::{RenderedRequest, WireProtocol};
 use workload::connection::Reuse;
 
 use super::pool::{ConnectionRef, Pool};
 use super::pools::PoolKey;
 use super::{ConnectionState, EndedOperation, Exhausted, GivingUp, Network};
 use crate::exchange::Purpose;
-use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, PoolIndex, UserIndex};
+use crate::index::{ConnectionIndex, OperationIndex, OriginIndex, PoolIndex, UserIndex, grown};
 use crate::operation::{OperationPlace, Operations};
 use crate::program::LoadModel;
 
@@ -197,7 +197,9 @@ impl Network {
             self.ended.push(EndedOperation::new(token, None));
             return false;
         }
-        match connection.start(token, origin, entry) {
+        let constant = entry.draft.constant;
+        let rendered = constant.map(|nth| grown(&mut self.rendered, nth.0, RenderedRequest::default()));
+        match connection.start(token, origin, entry, rendered) {
             Ok(()) => {
                 entry.place = OperationPlace::Carried(index);
                 if entry.draft.notes_connection {

@@ -27,7 +27,7 @@ use super::tls::ClientConfig;
 use super::{FlowProgram, PlanSteps, Program, ScenarioSteps, StepContent, StepProgram, ThinkProgram, shape};
 use crate::body_budget::{BODY_BUDGET_BYTES, BodyBudget};
 use crate::exchange::{CHECKED_BODY_BYTES, KEPT_BODY_BYTES};
-use crate::index::{EndpointIndex, OriginIndex, ScenarioIndex};
+use crate::index::{ConstantIndex, EndpointIndex, OriginIndex, ScenarioIndex};
 use crate::tls_offer::TlsOffer;
 
 impl Program {
@@ -50,6 +50,7 @@ impl Program {
             scenario: ScenarioIndex(workload.scenarios.len()),
             taker: RowTaker::Setup,
             names: TemplateNames::new(data, env),
+            constants: 0,
             origins: Vec::new(),
             endpoints: Vec::new(),
             schemas: &schemas,
@@ -89,6 +90,8 @@ struct Compiler<'a> {
     /// Who sends the steps that are being compiled.
     taker: RowTaker,
     names: TemplateNames,
+    /// How many steps there are whose requests are all the same.
+    constants: usize,
     origins: Vec<Origin>,
     endpoints: Vec<Endpoint>,
     schemas: &'a workload::message::Schemas,
@@ -163,6 +166,7 @@ impl Compiler<'_> {
             StepContent::Http(_) => None,
         };
         let name = step.name.as_str().into();
+        let constant = self.constant(&content, &headers);
         let endpoint = self.endpoint(Endpoint { scenario: self.scenario, name, checks, method });
         Ok(StepProgram {
             endpoint,
@@ -175,6 +179,23 @@ impl Compiler<'_> {
             expectation,
             extractions,
             keep_body_bytes: if needs_body { CHECKED_BODY_BYTES } else { KEPT_BODY_BYTES },
+            constant,
+        })
+    }
+
+    /// The index of a step whose requests are all the same.
+    fn constant(
+        &mut self,
+        content: &StepContent,
+        headers: &[(Vec<u8>, CompiledTemplate)],
+    ) -> Option<ConstantIndex> {
+        let StepContent::Http(request) = content else { return None };
+        let is_constant = request.is_constant()
+            && !self.workload.traceparent
+            && headers.iter().all(|(_, text)| text.as_constant().is_some());
+        is_constant.then(|| {
+            self.constants += 1;
+            ConstantIndex(self.constants - 1)
         })
     }
 

@@ -21,6 +21,12 @@ pub(crate) struct HttpProgram {
 }
 
 impl HttpProgram {
+    /// Whether all requests of the step are the same, as far as they are rendered here.
+    pub(crate) fn is_constant(&self) -> bool {
+        let texts = [&self.path, &self.body].into_iter().chain(&self.basic_auth);
+        !self.compresses && texts.into_iter().all(|text| text.as_constant().is_some())
+    }
+
     /// Draft the request; the draft contains the step's own headers already.
     pub(crate) fn draft(&self, scope: &RenderScope<'_>, draft: &mut RequestDraft) {
         draft.method.extend_from_slice(&self.method);

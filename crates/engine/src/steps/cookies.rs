@@ -97,6 +97,7 @@ impl PlanIteration {
         }
         draft.headers.retain(|name| !is_cookie(name));
         draft.headers.push(b"cookie", &line(&own, &due));
+        draft.constant = None;
         Some(own)
     }
 }

@@ -483,3 +483,53 @@ fn requests_announce_a_close_once_that_is_asked_for() {
     start(&mut connection, 1, "GET").unwrap();
     assert_eq!(connection.outgoing(), b"GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n");
 }
+
+#[test]
+fn equal_requests_are_the_same_bytes_on_every_connection() {
+    let mut headers = Headers::new();
+    headers.push(b"x-a", b"1");
+    let (path, authority, scheme) = (&b"/p?q"[..], &b"h:1"[..], Scheme::Http);
+    for (method, body, is_kept) in [
+        (&b"GET"[..], &b""[..], true),
+        (b"HEAD", b"", true),
+        (b"POST", b"a body", true),
+        (b"POST", &[b'x'; 20_000], false),
+    ] {
+        let request = Request { method, path, authority, scheme, headers: &headers, body };
+        let mut alone = Connection::new();
+        alone.start(1, &request).unwrap();
+        let mut rendered = RenderedRequest::default();
+        for _ in 0..3 {
+            let mut connection = Connection::new();
+            connection.start_equal(7, &request, &mut rendered).unwrap();
+            assert_eq!(connection.outgoing(), alone.outgoing());
+            assert_eq!(rendered.bytes().is_some(), is_kept, "{} bytes", body.len());
+            assert_eq!(connection.start_equal(8, &request, &mut rendered), Err(StartError::NotReady));
+            connection.sent(usize::MAX);
+            // The response to HEAD has no body, whatever its length says.
+            let length = if method == b"HEAD" { 5 } else { 0 };
+            let response = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+            let mut seen = Recorded::default();
+            connection.receive(response.as_bytes(), &mut seen).unwrap();
+            assert!(connection.reusable() && seen.lines.last().is_some_and(|line| line == "7 done"));
+        }
+    }
+}
+
+#[test]
+fn an_equal_request_that_announces_the_close_or_is_refused_is_not_kept() {
+    let (headers, mut rendered) = (Headers::new(), RenderedRequest::default());
+    let (authority, scheme) = (&b"h"[..], Scheme::Http);
+    let refused = Request { method: b"GET", path: b"/ x", authority, scheme, headers: &headers, body: b"" };
+    assert!(Connection::new().start_equal(1, &refused, &mut rendered).is_err());
+    let mut closing = Connection::new();
+    closing.announce_close();
+    let request = Request { path: b"/", ..refused };
+    closing.start_equal(1, &request, &mut rendered).unwrap();
+    assert!(closing.outgoing().windows(CLOSE.len()).any(|part| part == CLOSE) && rendered.bytes().is_none());
+    Connection::new().start_equal(1, &request, &mut rendered).unwrap();
+    let mut closing = Connection::new();
+    closing.announce_close();
+    closing.start_equal(1, &request, &mut rendered).unwrap();
+    assert!(closing.outgoing().windows(CLOSE.len()).any(|part| part == CLOSE));
+}
