@@ -20,50 +20,50 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use xtask::workspace::Workspace;
 
-/// What may follow the verb.
-pub(crate) const USAGE: &str = "stall [--seconds N] [--write] | services [--only NAME,…] [--seconds N] [--write] | engine [--only NAME,…] \
-                                [--rounds N] [--seconds N] [--baseline PROGRAM] [--write] | lag [--rounds N] [--seconds N] \
-                                [--baseline PROGRAM] [--write] | steady [--minutes N] [--rate N] [--write] | \
-                                k6 [--k6 PROGRAM] [--only NAME,…] [--rounds N] [--seconds N] [--write] | \
-                                verdicts [--runs N] [--write] | experiments [--experiments N] [--searches N] \
-                                [--pairs N | --live DIR] [--write] | neighbours [--runs N] [--only NAME,…] [--seconds N] \
-                                [--write]";
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "figures to look at, nothing asserted\n    \
-    stall: a server that freezes 1 s in every 10, measured by an open and by a closed model, and by other tools\n    \
-    services: the work of the services per CPU-second, in both stores\n    \
-    engine: the CPU that Plimsoll takes for a request, beside a bare epoll loop and other tools that are installed\n    \
-    lag: how much later than due requests start, beside a bare timer loop\n    \
-    steady: the generator's memory over many minutes, with errors and a million URLs\n    \
-    k6: scripts in Plimsoll and in k6: CPU time of an iteration, memory of a virtual user\n    \
-    verdicts: how often verdicts on simulated runs are wrong; fails where a limit is exceeded\n    \
-    experiments: how often simulated experiments are decided wrongly, bisections and searches for capacity included, and \
-    experiments drawn from live pairs of the challenge service against itself; fails where a promise is broken\n    \
-    neighbours: verdicts on real runs beside neighbours that take half of each processor, of targets that are fast, slow, \
-    failing or frozen for a while; fails where one is not as expected\n    \
-    --write puts the tables into docs/service-benchmarks.md, docs/error-rates.md, docs/k6-benchmarks.md or \
-    docs/benchmarks.md";
+/// The benchmarks.
+#[derive(clap::Subcommand)]
+pub(crate) enum Bench {
+    /// The CPU time that Plimsoll takes for a request, beside a bare epoll loop and other tools that are installed
+    Engine(engine::Options),
+    /// How much later than due requests start, beside a bare timer loop
+    Lag(lag::Options),
+    /// A server that freezes 1 s in every 10, measured by an open and by a closed model, and by other tools
+    Stall(stall::Options),
+    /// The generator's memory over many minutes, with errors and a million URLs
+    Steady(steady::Options),
+    /// Scripts in Plimsoll and in k6: CPU time of an iteration, memory of a virtual user
+    K6(k6::Options),
+    /// The work of the services per CPU-second, in both stores
+    Services(services::Options),
+    /// How often verdicts on simulated runs are wrong; fails where a limit is exceeded
+    Verdicts(verdicts::Options),
+    /// How often simulated experiments, bisections and searches for capacity are decided wrongly; fails where a promise is
+    /// broken
+    Experiments(experiments::Options),
+    /// Verdicts on real runs beside neighbours that take half of each processor, of targets that are fast, slow, failing or
+    /// frozen for a while; fails where one is not as expected
+    Neighbours(neighbours::Options),
+}
 
 /// Runs the benchmark that is named.
 ///
 /// # Errors
-/// When there is none of that name, or it cannot be carried out.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    match arguments.split_first() {
-        Some((name, rest)) if name == "stall" => stall::run(workspace, rest),
-        Some((name, rest)) if name == "services" => services::run(workspace, rest),
-        Some((name, rest)) if name == "engine" => engine::run(workspace, rest),
-        Some((name, rest)) if name == "lag" => lag::run(workspace, rest),
-        Some((name, rest)) if name == "steady" => steady::run(workspace, rest),
-        Some((name, rest)) if name == "verdicts" => verdicts::run(workspace, rest),
-        Some((name, rest)) if name == "experiments" => experiments::run(workspace, rest),
-        Some((name, rest)) if name == "k6" => k6::run(workspace, rest),
-        Some((name, rest)) if name == "neighbours" => neighbours::run(workspace, rest),
-        _ => bail!("name a benchmark; usage: cargo xtask bench {USAGE}"),
+/// When it cannot be carried out.
+pub(crate) fn run(workspace: &Workspace, bench: &Bench) -> Result<()> {
+    match bench {
+        Bench::Engine(options) => engine::run(workspace, options),
+        Bench::Lag(options) => lag::run(workspace, options),
+        Bench::Stall(options) => stall::run(workspace, options),
+        Bench::Steady(options) => steady::run(workspace, options),
+        Bench::K6(options) => k6::run(workspace, options),
+        Bench::Services(options) => services::run(workspace, options),
+        Bench::Verdicts(options) => verdicts::run(workspace, options),
+        Bench::Experiments(options) => experiments::run(workspace, options),
+        Bench::Neighbours(options) => neighbours::run(workspace, options),
     }
 }
 

@@ -12,7 +12,7 @@ mod settings;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::needs::{self, Need};
 use crate::steps;
@@ -20,12 +20,16 @@ use components::Components;
 use node::Node;
 use xtask::workspace::Workspace;
 
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "a Kubernetes on this machine, and runs of five pods in it against the challenge service: one that is\n\
-    judged, one that loses a pod, and those that cannot start, are interrupted or fetched later; needs root\n\
-    --built: with the programs as they are built";
-/// What the verb takes.
-pub(crate) const USAGE: &str = "[--built]";
+/// What may follow the verb.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// With the programs as they are built
+    #[arg(long)]
+    built: bool,
+    /// Says that this process has the namespaces
+    #[arg(long, hide = true)]
+    inside: bool,
+}
 
 const NEEDS: &[Need] = &[
     needs::program("etcd", "etcd-server", "stores the cluster's objects"),
@@ -37,8 +41,6 @@ const NEEDS: &[Need] = &[
     needs::program("socat", "socat", "is called by the kubelet"),
 ];
 
-/// Says that this process has the namespaces.
-const INSIDE: &str = "--inside";
 /// Where the kernel has control groups, and what the kubelet calls its own.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 const PODS_GROUP: &str = "kubepods";
@@ -47,16 +49,13 @@ const PODS_GROUP: &str = "kubepods";
 ///
 /// # Errors
 /// When something cannot be built or started, or a run ends in another way than it should.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let is_built = match arguments {
-        [] => false,
-        [flag] if flag == "--built" => true,
-        [flag] if flag == INSIDE => return inside(workspace),
-        _ => bail!("usage: cargo xtask cluster {USAGE}"),
-    };
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    if options.inside {
+        return inside(workspace);
+    }
     ensure!(rustix::process::geteuid().is_root(), "a node of Kubernetes needs root");
     needs::provide(NEEDS)?;
-    if !is_built {
+    if !options.built {
         let mut build: Command = workspace.cargo();
         build.args(["build", "--locked", "--package", "plimsoll", "--package", "challenge", "--bins"]);
         build.args(workspace.profile());
@@ -67,7 +66,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     namespaces.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]);
     namespaces.arg(std::env::current_exe().context("this program's own file is not known")?);
     let ran = steps::run({
-        namespaces.args(["cluster", INSIDE]);
+        namespaces.args(["cluster", "--inside"]);
         namespaces
     });
     remove_control_groups(Path::new(CONTROL_GROUPS));

@@ -2,23 +2,16 @@
 
 pub(crate) mod accounting;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use xtask::demo::service::Ports;
-use xtask::demo::{PROFILE, Run, USAGE, meaning, under_load};
+use xtask::demo::{PROFILE, Run, meaning, under_load};
 use xtask::workspace::Workspace;
-
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "a real service under a real load, judged: demo.plimsoll, demo.html, demo.md\n\
-    --check: ten times shorter and on free ports, with counts and findings asserted";
 
 /// Builds and runs the short form.
 ///
 /// # Errors
-/// As [`check`], and when the arguments are not `--check`.
-pub(crate) fn run(_: &Workspace, arguments: &[String]) -> Result<()> {
-    if arguments != ["--check"] {
-        bail!("--check takes no further arguments; usage: cargo xtask demo {USAGE}");
-    }
+/// As [`check`].
+pub(crate) fn run() -> Result<()> {
     let workspace = Workspace::with_profile(PROFILE)?;
     xtask::demo::build(&workspace).context("cannot build the tool and the service")?;
     check(&workspace)
@@ -60,13 +53,5 @@ mod tests {
             format!("{error:#}"),
             "after exit code 3: 10 arrivals scheduled, but 7 started and 1 dropped"
         );
-    }
-
-    #[test]
-    fn the_check_takes_no_arguments_of_the_run() {
-        let workspace = Workspace::find().expect("tests run in the workspace");
-        let error =
-            run(&workspace, &["--check".to_owned(), "--".to_owned()]).expect_err("the check takes none");
-        assert!(error.to_string().starts_with("--check takes no further arguments"), "{error}");
     }
 }

@@ -10,7 +10,7 @@ mod policy;
 
 use std::process::Stdio;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use self::package::Package;
 use self::policy::Policy;
@@ -19,20 +19,6 @@ use xtask::workspace::Workspace;
 
 /// Where the policy is.
 const POLICY: &str = "deny.toml";
-
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "licences, bans, duplicates and sources of dependencies, against deny.toml";
-
-/// Checks the dependencies.
-///
-/// # Errors
-/// As [`check`], and when there are arguments.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    if let Some(unknown) = arguments.first() {
-        bail!("takes no arguments, got `{unknown}`");
-    }
-    check(workspace)
-}
 
 /// Checks what the workspace builds on this machine.
 ///

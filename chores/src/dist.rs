@@ -5,7 +5,7 @@ mod check;
 mod debian;
 pub(crate) mod image;
 mod materials;
-mod options;
+pub(crate) mod options;
 mod platform;
 mod release;
 pub(crate) mod tree;
@@ -19,17 +19,10 @@ use anyhow::{Context as _, Result};
 use sha2::{Digest as _, Sha256};
 
 use crate::steps;
-use options::{Options, TOOL, Trial};
+use options::{Options, TOOL};
 use platform::Platform;
 use release::{Completions, Release};
 use xtask::workspace::Workspace;
-
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "release binaries with their bills of materials (CycloneDX), and the tool as archive, Debian package,\n\
-    wheel and image; SHA-256 digests of all\n\
-    --check: makes the tool's, installs each into a root of its own and uses it there; needs root";
-/// What the verb takes.
-pub(crate) const USAGE: &str = "[--check] [--target PLATFORM] [NAME…]";
 
 const FOLDER: &str = "dist";
 const DIGESTS: &str = "SHA256SUMS";
@@ -39,27 +32,27 @@ const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// Builds what is asked for into `target/chores/dist`.
 ///
 /// # Errors
-/// When an argument is wrong, a build fails, or a package does not do what it is for.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let options = Options::read(arguments)?;
+/// When a build fails, or a package does not do what it is for.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let folder = workspace.scratch(FOLDER)?;
     let mut files = Vec::new();
-    for name in &options.binaries {
+    let names = options.binaries();
+    for name in &names {
         steps::step(&format!("dist: {name}"), || {
-            ship_binary(workspace, name, options.platform, &folder.join(name))?;
+            ship_binary(workspace, name, options.target, &folder.join(name))?;
             let bill = bill_of_materials(workspace, name)?;
             write(&folder.join(materials::file_name(name)), bill.as_bytes())
         })?;
         files.extend([(*name).to_owned(), materials::file_name(name)]);
     }
-    if options.binaries.contains(&TOOL) {
-        files.extend(steps::step("dist: packages", || pack(workspace, &folder, options.platform))?);
+    if names.iter().any(|name| name == TOOL) {
+        files.extend(steps::step("dist: packages", || pack(workspace, &folder, options.target))?);
     }
     let digests = digests(&folder, &files)?;
     write(&folder.join(DIGESTS), digests.as_bytes())?;
     print!("{digests}");
     println!("dist: in {}", folder.display());
-    if options.trial == Trial::CleanRoots {
+    if options.check {
         check::all(&folder, &files)?;
     }
     Ok(())

@@ -17,12 +17,6 @@ use xtask::workspace::Workspace;
 use crate::demo_check::accounting;
 use crate::steps;
 
-/// What may follow the verb.
-pub(crate) const USAGE: &str = "";
-/// What the verb is for.
-pub(crate) const ABOUT: &str =
-    "the plans of `examples/` in a short form, each against its service; their counts must add up";
-
 /// A plan, and the parts of its time and of its rates that are offered.
 struct ExampleRun {
     plan: &'static str,
@@ -51,8 +45,7 @@ const GATEWAY: [ExampleRun; 1] = [example("thinking-users", "0.03", "1")];
 ///
 /// # Errors
 /// When something cannot be built or started, or a plan does not run to its end with counts that add up.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    ensure!(arguments.is_empty(), "examples takes no arguments");
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     build(workspace)?;
     all(workspace)
 }

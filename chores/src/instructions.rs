@@ -18,12 +18,6 @@ use xtask::workspace::Workspace;
 
 use crate::{needs, steps};
 
-/// What may follow the verb.
-pub(crate) const USAGE: &str = "[--record]";
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "instructions of one HTTP/1.1 request, one HTTP/2 request and one script iteration of the built \
-                                binaries, against chores/instructions.toml; --record writes that file";
-
 /// Where the figures are recorded.
 const RECORDED: &str = "chores/instructions.toml";
 /// How far a figure may be from the recorded one, in per cent of it.
@@ -108,12 +102,7 @@ fn script(address: &str, count: u64) -> Vec<String> {
 ///
 /// # Errors
 /// When a figure is more than 2 % above the recorded one, or cannot be found.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let is_recording = match arguments {
-        [] => false,
-        [flag] if flag == "--record" => true,
-        _ => bail!("usage: cargo xtask instructions {USAGE}"),
-    };
+pub(crate) fn run(workspace: &Workspace, is_recording: bool) -> Result<()> {
     needs::provide(needs::NEEDS)?;
     let folder = workspace.scratch("instructions")?;
     fs::write(folder.join("get.js"), SCRIPT).context("cannot write the script")?;

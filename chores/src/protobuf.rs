@@ -6,11 +6,8 @@ mod listings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use xtask::workspace::Workspace;
-
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "write the services' protobuf code anew, after a change in proto/";
 
 /// Generated files by their paths in the tree.
 type Generated = BTreeMap<PathBuf, Vec<u8>>;
@@ -19,8 +16,7 @@ type Generated = BTreeMap<PathBuf, Vec<u8>>;
 ///
 /// # Errors
 /// When a definition cannot be compiled or a file not be written.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    ensure!(arguments.is_empty(), "takes no arguments, got `{}`", arguments.join(" "));
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     for (path, content) in generated(workspace.root())? {
         let path = workspace.root().join(path);
         std::fs::write(&path, content).with_context(|| path.display().to_string())?;

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use peers::nginx::Nginx;
 
 use crate::steps::{self, printed};
@@ -17,10 +17,6 @@ use collector::Collector;
 use counts::Counts;
 use prometheus::Prometheus;
 use xtask::workspace::Workspace;
-
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "series of a run received by Prometheus and an OpenTelemetry collector, and its export read by\n\
-    Prometheus; needs Debian's prometheus, nginx, Go, and for the first build of the collector a network";
 
 const BINARY: &str = "plimsoll";
 const RUN_FILE: &str = "run.plimsoll";
@@ -40,10 +36,7 @@ fn plan(port: u16) -> String {
 ///
 /// # Errors
 /// When a program is missing or cannot be started, or has other counts than the run file.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    if let Some(unknown) = arguments.first() {
-        bail!("takes no arguments, got `{unknown}`");
-    }
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     prometheus::require()?;
     let mut build = workspace.cargo();
     build.args(["build", "--locked", "--package", BINARY]).args(workspace.profile());

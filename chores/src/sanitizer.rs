@@ -6,31 +6,31 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::steps;
 use xtask::workspace::Workspace;
 
 /// What may follow the verb.
-pub(crate) const USAGE: &str = "[--cases N]";
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "the tests of scripts, and N cases (10,000) of the fuzz target of their heaps, under AddressSanitizer: QuickJS's C, and our \
-                                Rust";
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How many cases the fuzz target gets
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    cases: u64,
+}
 
-/// How many cases the fuzz target gets.
-const CASES: u64 = 10_000;
 /// The fuzz target gets one of so many inputs.
 const INPUTS_A_CASE: u64 = 40;
 
 /// A heap that can never be freed is left to the end of the process, and stacks are looked through for frames, which must be on them.
-const OPTIONS: &str = "detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1";
+const ASAN_OPTIONS: &str = "detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1";
 
 /// Builds and runs both.
 ///
 /// # Errors
 /// At the first finding, and when the build is not instrumented.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let inputs = cases(arguments)?.saturating_mul(INPUTS_A_CASE).to_string();
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let inputs = options.cases.saturating_mul(INPUTS_A_CASE).to_string();
     let folder = workspace.kept("sanitizer")?;
     let host = host()?;
     let cargo = |verb: &[&str]| {
@@ -42,7 +42,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         command
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTFLAGS", "-Zsanitizer=address")
-            .env("ASAN_OPTIONS", OPTIONS);
+            .env("ASAN_OPTIONS", ASAN_OPTIONS);
         command
     };
     steps::step("tests of scripts", || {
@@ -56,16 +56,6 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         command.args(["--", "k6-heap", "--inputs", &inputs, "--findings"]).arg(folder.join("findings"));
         steps::run(command)
     })
-}
-
-fn cases(arguments: &[String]) -> Result<u64> {
-    match arguments {
-        [] => Ok(CASES),
-        [name, number] if name == "--cases" => {
-            number.parse().with_context(|| format!("`{number}` is not a number"))
-        }
-        _ => bail!("usage: cargo xtask sanitizer {USAGE}"),
-    }
 }
 
 /// The machine that the compiler is for: instrumented code is kept apart from that of build scripts only where one is named.
@@ -94,18 +84,6 @@ fn quickjs(builds: &Path) -> Result<Option<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_number_of_cases_can_be_given() {
-        let given = |arguments: &[&str]| {
-            let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-            cases(&arguments).map_err(|error| error.to_string())
-        };
-        assert_eq!(given(&[]), Ok(CASES));
-        assert_eq!(given(&["--cases", "7"]), Ok(7));
-        assert_eq!(given(&["--cases", "many"]), Err("`many` is not a number".to_owned()));
-        assert_eq!(given(&["7"]), Err("usage: cargo xtask sanitizer [--cases N]".to_owned()));
-    }
 
     #[test]
     fn a_library_without_calls_of_the_sanitizer_is_refused() {

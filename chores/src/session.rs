@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use xtask::demo::service::{self, Ports, Service};
 use xtask::workspace::Workspace;
@@ -12,10 +12,15 @@ use xtask::workspace::Workspace;
 use crate::steps;
 
 /// What may follow the verb.
-pub(crate) const USAGE: &str = "[--built | --wheel FILE]";
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "the first five minutes with the tool, recorded in docs/first-five-minutes.md\n\
-    --built: with the programs as they are built\n    --wheel: with the wheel that `cargo xtask dist` made, installed first";
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// With the programs as they are built
+    #[arg(long)]
+    built: bool,
+    /// With this wheel, which `cargo xtask dist` made, installed first
+    #[arg(long, value_name = "FILE", conflicts_with = "built")]
+    wheel: Option<PathBuf>,
+}
 
 const DOCUMENT: &str = "docs/first-five-minutes.md";
 const HEAD: &str = "# The first five minutes
@@ -47,19 +52,13 @@ const JUDGED: &[i32] = &[0, 4, 5];
 ///
 /// # Errors
 /// When something cannot be built or started, or a command ends in another way than it should.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let wheel = match arguments {
-        [] => {
-            build(workspace, &["--package", "plimsoll", "--package", "challenge"])?;
-            None
-        }
-        [flag] if flag == "--built" => None,
-        [flag, file] if flag == "--wheel" => {
-            build(workspace, &["--package", "challenge"])?;
-            Some(std::path::absolute(file).context("the wheel's path")?)
-        }
-        _ => bail!("usage: cargo xtask session {USAGE}"),
-    };
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let wheel = options.wheel.as_ref().map(std::path::absolute).transpose().context("the wheel's path")?;
+    match (&wheel, options.built) {
+        (Some(_), _) => build(workspace, &["--package", "challenge"])?,
+        (None, true) => {}
+        (None, false) => build(workspace, &["--package", "plimsoll", "--package", "challenge"])?,
+    }
     service::require_free_ports()?;
     let folder = workspace.scratch("session")?;
     let mut session =

@@ -5,10 +5,6 @@ use anyhow::{Result, ensure};
 use crate::steps;
 use xtask::workspace::Workspace;
 
-/// What the verb is for.
-pub(crate) const ABOUT: &str =
-    "the long forms of tests: fault rounds, a fleet of workers; all, or the one named";
-
 struct Soak {
     name: &'static str,
     cargo: &'static [&'static str],
@@ -53,9 +49,8 @@ const SOAKS: &[Soak] = &[
 ///
 /// # Errors
 /// At the first that fails, and when no name matches.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let wanted = arguments.join(" ");
-    let chosen: Vec<&Soak> = SOAKS.iter().filter(|soak| soak.name.contains(&wanted)).collect();
+pub(crate) fn run(workspace: &Workspace, wanted: &str) -> Result<()> {
+    let chosen: Vec<&Soak> = SOAKS.iter().filter(|soak| soak.name.contains(wanted)).collect();
     let names: Vec<&str> = SOAKS.iter().map(|soak| soak.name).collect();
     ensure!(!chosen.is_empty(), "no soak test is named `{wanted}`; there are: {}", names.join(", "));
     for soak in chosen {
@@ -78,7 +73,7 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
         let workspace = Workspace::find().expect("tests run in the workspace");
-        let error = run(&workspace, &["nothing".to_owned()]).expect_err("no such soak");
+        let error = run(&workspace, "nothing").expect_err("no such soak");
         assert_eq!(
             error.to_string(),
             "no soak test is named `nothing`; there are: challenge kill rounds, gateway kill rounds, listings kill rounds, \

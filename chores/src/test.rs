@@ -6,7 +6,7 @@ mod lean;
 mod programs;
 mod without_faults;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use xtask::demo;
 use xtask::workspace::Workspace;
 
@@ -14,19 +14,11 @@ use crate::features::FEATURES;
 use crate::steps::{self, Tally};
 use crate::{demo_check, dependencies, examples, instructions, needs, tidy};
 
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "all checks, those of `lint` and of `tests`; ends with `N passed, N failed`";
-/// What its first half is for.
-pub(crate) const ABOUT_LINT: &str = "format, tidy, dependencies, lints";
-/// What its second half is for.
-pub(crate) const ABOUT_TESTS: &str = "tests, side by side where time does not matter to them, the demo and the plans of `examples/` in a short form";
-
 /// Both halves.
 ///
 /// # Errors
 /// At the first step that fails.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    refuse_arguments(arguments)?;
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     prepare(workspace)?;
     rules(workspace)?;
     tests(workspace, || {
@@ -39,8 +31,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 ///
 /// # Errors
 /// At the first step that fails.
-pub(crate) fn run_lint(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    refuse_arguments(arguments)?;
+pub(crate) fn run_lint(workspace: &Workspace) -> Result<()> {
     prepare(workspace)?;
     rules(workspace)?;
     lints(workspace)
@@ -50,17 +41,9 @@ pub(crate) fn run_lint(workspace: &Workspace, arguments: &[String]) -> Result<()
 ///
 /// # Errors
 /// At the first step that fails.
-pub(crate) fn run_tests(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    refuse_arguments(arguments)?;
+pub(crate) fn run_tests(workspace: &Workspace) -> Result<()> {
     prepare(workspace)?;
     tests(workspace, build_of_the_demo)
-}
-
-fn refuse_arguments(arguments: &[String]) -> Result<()> {
-    match arguments.first() {
-        Some(unknown) => bail!("takes no arguments, got `{unknown}`"),
-        None => Ok(()),
-    }
 }
 
 /// What every later step relies on: the programs of the system and all packages of the lock file.
@@ -80,7 +63,7 @@ fn rules(workspace: &Workspace) -> Result<()> {
         command.args(["fmt", "--all", "--check"]);
         steps::run(command)
     })?;
-    steps::step("tidy", || tidy::run(workspace, &[]))?;
+    steps::step("tidy", || tidy::run(workspace))?;
     steps::step("dependencies", || dependencies::check(workspace))
 }
 
@@ -113,7 +96,7 @@ fn tests(workspace: &Workspace, compilation: impl FnOnce() -> Result<()> + Send)
     steps::step("what the demo's build lacks", lean::check)?;
     steps::step("demo --check", || demo_check::check(&Workspace::with_profile(demo::PROFILE)?))?;
     steps::step("examples", || examples::all(workspace))?;
-    steps::step("instructions", || instructions::run(workspace, &[]))?;
+    steps::step("instructions", || instructions::run(workspace, false))?;
     println!("{tally}");
     Ok(())
 }

@@ -27,17 +27,11 @@ use complaint::Complaint;
 use tree::Tree;
 use xtask::workspace::Workspace;
 
-/// What the verb is for.
-pub(crate) const ABOUT: &str = "imports, circles of files, sizes, errors that are texts, clock calls and words that the tree does not allow";
-
 /// Reads the tree and prints every complaint.
 ///
 /// # Errors
 /// When there is at least one complaint, or the tree cannot be read.
-pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    if let Some(unknown) = arguments.first() {
-        bail!("takes no arguments, got `{unknown}`");
-    }
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let tree = Tree::read(workspace.root())?;
     let complaints = check(&tree);
     for complaint in &complaints {

@@ -7,25 +7,28 @@
 
 mod comparison;
 pub(super) mod measured;
-mod options;
 pub(super) mod ratio;
 pub(super) mod target;
 mod tool;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
+use clap::builder::PossibleValuesParser;
 
 use self::comparison::{Comparison, EngineBench};
-use self::options::Options;
 use self::target::{Protocol, Target};
 use self::tool::{Tool, ToolLoad};
+use super::options::{is_selected, program};
 use super::table::Table;
 use super::{machine, write_into};
 use crate::steps;
 use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/benchmarks.md";
+/// Rounds of comparisons of memory.
+const FEW_ROUNDS: u64 = 2;
 
 /// What is compared, each with a table of its own.
 const COMPARISONS: &[Comparison] = &[
@@ -61,14 +64,42 @@ enum Rounds {
     Few,
 }
 
+/// What may follow the benchmark's name.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// These comparisons only
+    #[arg(long, value_name = "NAME", value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(COMPARISONS.iter().map(|one| one.name)))]
+    only: Vec<String>,
+    /// How many rounds
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=100))]
+    rounds: u64,
+    /// How long each tool offers load in each round
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
+    seconds: u64,
+    /// Another build of Plimsoll, which is then compared instead of the tools of others
+    #[arg(long, value_name = "PROGRAM", value_parser = program)]
+    baseline: Option<PathBuf>,
+    /// Put the tables into docs/benchmarks.md
+    #[arg(long = "write")]
+    is_written: bool,
+}
+
+impl Options {
+    /// How many rounds a comparison has.
+    fn rounds(&self, rounds: Rounds) -> u64 {
+        match rounds {
+            Rounds::All => self.rounds,
+            Rounds::Few => self.rounds.min(FEW_ROUNDS),
+        }
+    }
+}
+
 /// Makes the selected comparisons and prints them as Markdown.
 ///
 /// # Errors
-/// When an argument is not understood, nginx is missing, or a tool fails.
-pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let options = Options::read(arguments)?;
-    let known: Vec<&str> = COMPARISONS.iter().map(|one| one.name).collect();
-    options.only.check(&known)?;
+/// When nginx is missing, or a tool fails.
+pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let mut build = workspace.cargo();
     build
         .args(["build", "--package", "plimsoll", "--package", "testbed", "--bins"])
@@ -78,11 +109,11 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let target = Target::start(&folder)?;
     let tools = if options.baseline.is_some() { Tool::BUILDS.as_slice() } else { Tool::ALL.as_slice() };
     let (present, missing): (Vec<_>, Vec<_>) = tools.iter().partition(|tool| tool.is_installed());
-    let bench = EngineBench { workspace, options: &options, target: &target, folder: &folder };
+    let bench = EngineBench { workspace, options, target: &target, folder: &folder };
     let mut texts = BTreeMap::new();
-    texts.insert("machine", conditions(workspace, arguments, &present, &missing).render());
+    texts.insert("machine", conditions(workspace, &present, &missing).render());
     let mut failures = Vec::new();
-    for comparison in COMPARISONS.iter().filter(|one| options.only.includes(one.name)) {
+    for comparison in COMPARISONS.iter().filter(|one| is_selected(&options.only, one.name)) {
         let tools: Vec<_> = present.iter().copied().filter(|tool| tool.can_offer(&comparison.load)).collect();
         match steps::step(comparison.name, || comparison.run(&bench, &tools)) {
             Ok(table) => drop(texts.insert(comparison.name, table.render())),
@@ -100,8 +131,8 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 }
 
 /// The machine, the versions, and the tools that are missing.
-fn conditions(workspace: &Workspace, arguments: &[String], present: &[Tool], missing: &[Tool]) -> Table {
-    let mut table = machine::describe(workspace, "engine", arguments);
+fn conditions(workspace: &Workspace, present: &[Tool], missing: &[Tool]) -> Table {
+    let mut table = machine::describe(workspace);
     let versions: Vec<String> = present.iter().filter_map(|one| one.version()).collect();
     if !versions.is_empty() {
         table.notes.push(format!("others: {}", versions.join("; ")));

@@ -6,58 +6,57 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::options::number;
 use super::table::Table;
-use super::{USAGE, machine, print_command, write_into};
+use super::{machine, print_command, write_into};
 use crate::steps;
 use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/error-rates.md";
 /// What the live pairs are of.
 const EXPERIMENT: &str = "examples/experiments/same.toml";
-const DEFAULT_EXPERIMENTS: u64 = 100_000;
 const MOST_EXPERIMENTS: u64 = 1_000_000;
-const DEFAULT_SEARCHES: u64 = 2_000;
 /// An experiment has up to 16 pairs.
 const FEWEST_PAIRS: u64 = 16;
 const MOST_PAIRS: u64 = 200;
 
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
+/// What may follow the benchmark's name.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How many simulated experiments of each kind
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..=MOST_EXPERIMENTS))]
     experiments: u64,
+    /// How many simulated searches for capacity of each kind
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=MOST_EXPERIMENTS))]
     searches: u64,
-    live: Live,
+    /// Make so many live pairs of the challenge service against itself, and draw experiments from them
+    #[arg(long, value_name = "N", conflicts_with = "live",
+        value_parser = clap::value_parser!(u64).range(FEWEST_PAIRS..=MOST_PAIRS))]
+    pairs: Option<u64>,
+    /// The folder of live pairs that were made before
+    #[arg(long, value_name = "DIR")]
+    live: Option<PathBuf>,
+    /// Put the tables into docs/error-rates.md
+    #[arg(long = "write")]
     is_written: bool,
-}
-
-/// Where live pairs come from.
-#[derive(Debug, PartialEq, Eq)]
-enum Live {
-    None,
-    /// So many are made.
-    Made(u64),
-    /// They were made before.
-    Folder(PathBuf),
 }
 
 /// Makes the pairs, counts, prints the figures, and writes them where asked.
 ///
 /// # Errors
 /// When the tool cannot be built or run, or a promise is broken.
-pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let options = options(arguments)?;
+pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let mut build = workspace.cargo();
     build.args(["build", "--package", "plimsoll", "--package", "challenge", "--bins"]);
     build.args(workspace.profile());
     steps::run(build).context("cannot build the tool and the service")?;
-    let notes = machine::describe(workspace, "experiments", arguments).notes;
+    let notes = machine::describe(workspace).notes;
     let folder = workspace.scratch("bench-experiments")?;
-    let live = match &options.live {
-        Live::None => None,
-        Live::Made(pairs) => {
+    let live = match options.pairs {
+        None => options.live.clone(),
+        Some(pairs) => {
             let live = folder.join("live.ab");
             let mut command = Command::new(workspace.binary("plimsoll"));
             command.arg("ab").arg(workspace.root().join(EXPERIMENT));
@@ -67,7 +66,6 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
             command.status().context("cannot run the experiment")?;
             Some(live)
         }
-        Live::Folder(folder) => Some(folder.clone()),
     };
     let json = folder.join("experiments.json");
     let mut command = Command::new(workspace.binary("plimsoll"));
@@ -88,40 +86,6 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         write_into(workspace, DOCUMENT, &BTreeMap::from(tables))?;
     }
     Ok(())
-}
-
-fn options(arguments: &[String]) -> Result<Options> {
-    let mut options = Options {
-        experiments: DEFAULT_EXPERIMENTS,
-        searches: DEFAULT_SEARCHES,
-        live: Live::None,
-        is_written: false,
-    };
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--experiments" => {
-                let value = rest.next().context("--experiments needs a number")?;
-                options.experiments = number(value, "experiments", 1..=MOST_EXPERIMENTS)?;
-            }
-            "--searches" => {
-                let value = rest.next().context("--searches needs a number")?;
-                options.searches = number(value, "searches", 1..=MOST_EXPERIMENTS)?;
-            }
-            "--pairs" => {
-                ensure!(options.live == Live::None, "--pairs makes pairs, and --live names some: give one");
-                let value = rest.next().context("--pairs needs a number")?;
-                options.live = Live::Made(number(value, "pairs", FEWEST_PAIRS..=MOST_PAIRS)?);
-            }
-            "--live" => {
-                ensure!(options.live == Live::None, "--pairs makes pairs, and --live names some: give one");
-                options.live = Live::Folder(rest.next().context("--live needs a folder")?.into());
-            }
-            "--write" => options.is_written = true,
-            other => bail!("`{other}` is not an option; usage: cargo xtask bench {USAGE}"),
-        }
-    }
-    Ok(options)
 }
 
 fn percent(value: &Value) -> String {
@@ -176,18 +140,6 @@ fn searches(found: &Value, notes: Vec<String>) -> Result<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pairs_are_made_or_named() {
-        assert_eq!(options(&["--searches", "9"].map(str::to_owned)).unwrap().searches, 9);
-        let read = |words: &str| options(&words.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        let made = read("--pairs 60 --write").unwrap();
-        assert_eq!((made.live, made.is_written, made.experiments), (Live::Made(60), true, 100_000));
-        assert_eq!(read("--live same.ab").unwrap().live, Live::Folder("same.ab".into()));
-        for wrong in ["--pairs 60 --live x", "--pairs 4", "--live", "--fast"] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_figure_is_a_row() {

@@ -8,13 +8,14 @@ mod runs;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+use clap::builder::PossibleValuesParser;
 
 use self::runs::{ScriptRun, ScriptRunner};
 use super::engine::measured::Measured;
 use super::engine::ratio::Spread;
 use super::engine::target::{Protocol, Target};
-use super::options::{Selection, number, program};
+use super::options::{is_selected, program};
 use super::table::{Table, count, figure};
 use super::{find_program, machine, write_into};
 use crate::steps;
@@ -66,36 +67,25 @@ const POPULATION: Compared = Compared {
     target: |target| target.authority(Protocol::Http1),
 };
 
-/// The arguments after `k6`.
-struct Options {
-    only: Selection,
+/// What may follow the benchmark's name.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// These comparisons only
+    #[arg(long, value_name = "NAME", value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(COMPARED.iter().chain([&POPULATION]).map(|one| one.name)))]
+    only: Vec<String>,
+    /// How many rounds
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=100))]
     rounds: u64,
+    /// How long each offers load in each round
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// k6's program, where it is not on the search path.
+    /// k6's program, where it is not on the search path
+    #[arg(long, value_name = "PROGRAM", value_parser = program)]
     k6: Option<PathBuf>,
+    /// Put the tables into docs/k6-benchmarks.md
+    #[arg(long = "write")]
     is_written: bool,
-}
-
-impl Options {
-    fn read(arguments: &[String]) -> Result<Options> {
-        let mut options =
-            Options { only: Selection::default(), rounds: 10, seconds: 3, k6: None, is_written: false };
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            let mut value = || words.next().with_context(|| format!("{word} needs a value"));
-            match word.as_str() {
-                "--only" => options.only = Selection::read(value()?),
-                "--rounds" => options.rounds = number(value()?, "rounds", 1..=100)?,
-                "--seconds" => options.seconds = number(value()?, "seconds", 1..=60)?,
-                "--k6" => options.k6 = Some(program(value()?)?),
-                "--write" => options.is_written = true,
-                _ => bail!("unknown argument `{word}`; usage: cargo xtask bench {}", super::USAGE),
-            }
-        }
-        let names: Vec<&str> = COMPARED.iter().map(|one| one.name).chain([POPULATION.name]).collect();
-        options.only.check(&names)?;
-        Ok(options)
-    }
 }
 
 /// What every comparison needs.
@@ -109,9 +99,8 @@ struct Bench<'a> {
 /// Makes the selected comparisons and prints them as Markdown.
 ///
 /// # Errors
-/// When an argument is not understood, nginx or k6 is missing, or a run fails.
-pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let options = Options::read(arguments)?;
+/// When nginx or k6 is missing, or a run fails.
+pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let k6 = options.k6.clone().or_else(|| find_program("k6")).context(
         "k6 is not installed; name its program by --k6 (`go install go.k6.io/k6@v1.8.1` builds it)",
     )?;
@@ -121,15 +110,15 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let folder = workspace.scratch("bench-k6")?;
     let target = Target::start(&folder)?;
     let runners = [ScriptRunner::Plimsoll(workspace.binary("plimsoll")), ScriptRunner::K6(k6)];
-    let mut conditions = machine::describe(workspace, "k6", arguments);
+    let mut conditions = machine::describe(workspace);
     conditions.notes.push(format!("k6: {}", runners[1].version()?));
     let mut texts = BTreeMap::from([("machine", conditions.render())]);
-    let bench = Bench { options: &options, target: &target, folder: &folder, runners };
-    for compared in COMPARED.iter().filter(|one| options.only.includes(one.name)) {
+    let bench = Bench { options, target: &target, folder: &folder, runners };
+    for compared in COMPARED.iter().filter(|one| is_selected(&options.only, one.name)) {
         let table = steps::step(compared.name, || bench.compare(compared))?;
         texts.insert(compared.name, table.render());
     }
-    if options.only.includes(POPULATION.name) {
+    if is_selected(&options.only, POPULATION.name) {
         texts.insert(POPULATION.name, steps::step(POPULATION.name, || bench.memory())?.render());
     }
     println!();
@@ -252,18 +241,5 @@ mod tests {
         for wrong in [summary(9, 1), summary(0, 0), json!({})] {
             assert!(ensure_checked(&wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn arguments_are_read_and_names_checked() {
-        let read = |words: &str| {
-            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-            Options::read(&words).map_err(|error| error.to_string())
-        };
-        let options = read("--only get,users --rounds 3 --seconds 1").expect("these are known");
-        assert_eq!((options.rounds, options.seconds, options.only.includes("post")), (3, 1, false));
-        assert!(
-            read("--only nothing").is_err() && read("--rounds 0").is_err() && read("--k6 /nowhere").is_err()
-        );
     }
 }

@@ -12,23 +12,29 @@ use serde_json::Value;
 
 use super::engine::ratio::{Spread, median};
 use super::engine::target::{Protocol, Target};
-use super::options::number;
+use super::options::program;
 use super::table::{Table, figure};
-use super::{CpuPlacement, USAGE, machine, print_command, write_into};
+use super::{CpuPlacement, machine, print_command, write_into};
 use crate::steps;
 use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/benchmarks.md";
-const DEFAULT_ROUNDS: u64 = 10;
-const DEFAULT_SECONDS: u64 = 3;
 const RATE: u64 = 1_000;
 
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
+/// What may follow the benchmark's name.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How many rounds
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=100))]
     rounds: u64,
+    /// The length of each run
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// Another build of Plimsoll.
+    /// Another build of Plimsoll, which is measured too
+    #[arg(long, value_name = "PROGRAM", value_parser = program)]
     baseline: Option<PathBuf>,
+    /// Put the tables into docs/benchmarks.md
+    #[arg(long = "write")]
     is_written: bool,
 }
 
@@ -50,9 +56,8 @@ struct Starter {
 /// Measures round by round, and prints the table.
 ///
 /// # Errors
-/// When an argument is not understood, or a program fails.
-pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let options = options(arguments)?;
+/// When a program fails.
+pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let mut build = workspace.cargo();
     build
         .args(["build", "--package", "plimsoll", "--package", "testbed", "--bins"])
@@ -72,7 +77,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         for step in 0..starters.len() {
             let index = (round + step) % starters.len();
             let starter = &mut starters[index];
-            let lag = measure(starter, &options, &folder).with_context(|| starter.name.to_owned())?;
+            let lag = measure(starter, options, &folder).with_context(|| starter.name.to_owned())?;
             starter.rounds.push(lag);
         }
     }
@@ -80,30 +85,13 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     table
         .notes
         .push(format!("{} rounds of {} s each, {RATE} requests a second", options.rounds, options.seconds));
-    table.notes.extend(machine::describe(workspace, "lag", arguments).notes);
+    table.notes.extend(machine::describe(workspace).notes);
     let text = table.render();
     println!("\n{text}");
     if options.is_written {
         write_into(workspace, DOCUMENT, &BTreeMap::from([("lag", text)]))?;
     }
     Ok(())
-}
-
-fn options(arguments: &[String]) -> Result<Options> {
-    let mut options =
-        Options { rounds: DEFAULT_ROUNDS, seconds: DEFAULT_SECONDS, baseline: None, is_written: false };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().with_context(|| format!("{word} needs a value"));
-        match word.as_str() {
-            "--rounds" => options.rounds = number(value()?, "rounds", 1..=100)?,
-            "--seconds" => options.seconds = number(value()?, "seconds", 1..=60)?,
-            "--baseline" => options.baseline = Some(super::options::program(value()?)?),
-            "--write" => options.is_written = true,
-            _ => bail!("unknown argument `{word}`; usage: cargo xtask bench {USAGE}"),
-        }
-    }
-    Ok(options)
 }
 
 fn plan(authority: &str, seconds: u64) -> String {

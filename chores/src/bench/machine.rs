@@ -7,7 +7,7 @@ use super::table::Table;
 use xtask::workspace::Workspace;
 
 /// The day, the machine, the versions and the command, as remarks.
-pub(super) fn describe(workspace: &Workspace, bench: &str, arguments: &[String]) -> Table {
+pub(super) fn describe(workspace: &Workspace) -> Table {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let model = model(&read("/proc/cpuinfo"));
@@ -20,7 +20,7 @@ pub(super) fn describe(workspace: &Workspace, bench: &str, arguments: &[String])
         format!("versions: {}, commit {}", version(workspace), commit(workspace)),
         format!(
             "built with {profile}; command: `{}`",
-            format!("cargo xtask bench {bench} {}", arguments.join(" ")).trim()
+            std::env::args().skip(1).fold("cargo xtask".to_owned(), |line, word| line + " " + &word)
         ),
     ];
     Table { notes, ..Table::default() }

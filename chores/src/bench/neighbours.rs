@@ -10,46 +10,53 @@ mod tally;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+use clap::builder::PossibleValuesParser;
 
 use self::arranged::ARRANGED;
 use self::live::LiveRuns;
 use self::tally::Tally;
-use super::options::{Selection, number};
-use super::{USAGE, machine, write_into};
+use super::options::is_selected;
+use super::{machine, write_into};
 use crate::steps;
 use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/error-rates.md";
-const DEFAULT_RUNS: u64 = 20;
-const MOST_RUNS: u64 = 1_000;
 const DEFAULT_SECONDS: u64 = 26;
 /// The demo's own length.
 const MOST_SECONDS: u64 = 105;
 
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
-    only: Selection,
+/// What may follow the benchmark's name.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// These rows only
+    #[arg(long, value_name = "NAME", value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(ARRANGED.iter().map(|arranged| arranged.name)))]
+    only: Vec<String>,
+    /// How many runs of each row
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     runs: u64,
-    /// Length of a run of the demo's plan.
+    /// The length of a run of the demo's plan
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SECONDS, value_parser = clap::value_parser!(u64).range(10..=MOST_SECONDS))]
     seconds: u64,
+    /// Put the tables into docs/error-rates.md
+    #[arg(long = "write")]
     is_written: bool,
 }
 
 /// Carries out the runs, prints what became of them, and writes that where asked.
 ///
 /// # Errors
-/// When an argument is not understood, nothing can be built, or a row misses its expectation.
-pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let options = options(arguments)?;
+/// When nothing can be built, or a row misses its expectation.
+pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let mut build = workspace.cargo();
     build.args(["build", "--package", "plimsoll", "--package", "challenge", "--package", "testbed"]);
     build.args(["--bins", "--features", "challenge/faults"]).args(workspace.profile());
     steps::run(build).context("cannot build the tool and the targets")?;
-    let machine = machine::describe(workspace, "neighbours", arguments);
+    let machine = machine::describe(workspace);
     let folder = workspace.scratch("bench-neighbours")?;
     let live = LiveRuns { workspace, folder: &folder, seconds: options.seconds };
-    let selected = ARRANGED.iter().filter(|arranged| options.only.includes(arranged.name));
+    let selected = ARRANGED.iter().filter(|arranged| is_selected(&options.only, arranged.name));
     let mut tallies: Vec<Tally> = selected.map(Tally::new).collect();
     for number in 1..=options.runs {
         for tally in tallies.iter_mut().filter(|tally| number <= tally.arranged.most_runs) {
@@ -67,45 +74,4 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     let missed: Vec<_> = tallies.iter().filter(|tally| !tally.is_reached()).map(Tally::miss).collect();
     ensure!(missed.is_empty(), "not as expected:\n  {}", missed.join("\n  "));
     Ok(())
-}
-
-fn options(arguments: &[String]) -> Result<Options> {
-    let only = Selection::default();
-    let mut options = Options { only, runs: DEFAULT_RUNS, seconds: DEFAULT_SECONDS, is_written: false };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().with_context(|| format!("{word} needs a value"));
-        match word.as_str() {
-            "--only" => options.only = Selection::read(value()?),
-            "--runs" => options.runs = number(value()?, "runs", 1..=MOST_RUNS)?,
-            "--seconds" => options.seconds = number(value()?, "seconds", 10..=MOST_SECONDS)?,
-            "--write" => options.is_written = true,
-            _ => bail!("unknown argument `{word}`; usage: cargo xtask bench {USAGE}"),
-        }
-    }
-    options.only.check(&ARRANGED.map(|arranged| arranged.name))?;
-    Ok(options)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_runs_and_lengths_are_selected() {
-        let of = |words: &[&str]| options(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&[]).expect("the defaults").runs, 20);
-        let some = of(&["--only", "quiet,outage", "--runs", "2", "--seconds", "10"]).expect("a selection");
-        assert_eq!((some.runs, some.seconds, some.is_written), (2, 10, false));
-        assert!(some.only.includes("outage") && !some.only.includes("slow"));
-        for wrong in [
-            &["--seconds", "9"][..],
-            &["--seconds", "106"],
-            &["--runs", "0"],
-            &["--only", "loud"],
-            &["--fast"],
-        ] {
-            assert!(of(wrong).is_err(), "{wrong:?}");
-        }
-    }
 }

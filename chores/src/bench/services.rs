@@ -9,20 +9,20 @@ mod stores;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+use clap::builder::PossibleValuesParser;
 
 use self::bench::{Bench, Plan};
 use self::stores::StoreKind;
-use super::options::{Selection, number};
+use super::options::is_selected;
 use super::table::Table;
-use super::{USAGE, machine, write_into};
+use super::{machine, write_into};
 use crate::steps;
 use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/service-benchmarks.md";
 /// Plans are written for this long a measurement; other lengths scale them.
 const PLANNED_SECONDS: u64 = 10;
-const MOST_SECONDS: u64 = 120;
 
 const CHALLENGE: [Plan; 9] = [
     Plan::preparation("prepare"),
@@ -38,18 +38,18 @@ const CHALLENGE: [Plan; 9] = [
 const LISTINGS: [Plan; 2] =
     [Plan::of("stats-flat-out").required(20_000.0), Plan::of("mix-flat-out").required(10_000.0)];
 
+const OF_CHALLENGE: [(&str, &str); 4] =
+    [("TEST_IDENTITY_HEADER", "on"), ("LOG_LEVEL", "warn"), ("GRPC_PORT", "0"), ("EVENTS_PORT", "0")];
+const OF_LISTINGS: [(&str, &str); 4] =
+    [("AUTH_ENABLED", "false"), ("RATE_LIMIT_ENABLED", "false"), ("LOG_LEVEL", "error"), ("GRPC_PORT", "0")];
+
 const BENCHES: [Bench; 6] = [
     Bench {
         name: "challenge",
         title: "Challenge service, SQLite with `synchronous=FULL`",
         service: "challenge",
         arguments: &["all"],
-        environment: &[
-            ("TEST_IDENTITY_HEADER", "on"),
-            ("LOG_LEVEL", "warn"),
-            ("GRPC_PORT", "0"),
-            ("EVENTS_PORT", "0"),
-        ],
+        environment: &OF_CHALLENGE,
         store: StoreKind::InProcess,
         plans: &CHALLENGE,
     },
@@ -58,12 +58,7 @@ const BENCHES: [Bench; 6] = [
         title: "Challenge service, PostgreSQL with `synchronous_commit=on`",
         service: "challenge",
         arguments: &["all"],
-        environment: &[
-            ("TEST_IDENTITY_HEADER", "on"),
-            ("LOG_LEVEL", "warn"),
-            ("GRPC_PORT", "0"),
-            ("EVENTS_PORT", "0"),
-        ],
+        environment: &OF_CHALLENGE,
         store: StoreKind::Postgres,
         plans: &CHALLENGE,
     },
@@ -104,12 +99,7 @@ const BENCHES: [Bench; 6] = [
         title: "Listings service, SQLite with `synchronous=FULL`, responses cached in the service",
         service: "listings",
         arguments: &["serve"],
-        environment: &[
-            ("AUTH_ENABLED", "false"),
-            ("RATE_LIMIT_ENABLED", "false"),
-            ("LOG_LEVEL", "error"),
-            ("GRPC_PORT", "0"),
-        ],
+        environment: &OF_LISTINGS,
         store: StoreKind::InProcess,
         plans: &LISTINGS,
     },
@@ -118,39 +108,42 @@ const BENCHES: [Bench; 6] = [
         title: "Listings service, PostgreSQL with `synchronous_commit=on`, responses cached in Redis",
         service: "listings",
         arguments: &["serve"],
-        environment: &[
-            ("AUTH_ENABLED", "false"),
-            ("RATE_LIMIT_ENABLED", "false"),
-            ("LOG_LEVEL", "error"),
-            ("GRPC_PORT", "0"),
-        ],
+        environment: &OF_LISTINGS,
         store: StoreKind::PostgresAndRedis,
         plans: &LISTINGS,
     },
 ];
 
-#[derive(Debug, PartialEq)]
-struct Options {
-    only: Selection,
-    time_scale: f64,
+/// What may follow the benchmark's name.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// These tables only
+    #[arg(long, value_name = "NAME", value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(BENCHES.iter().map(|bench| bench.name)))]
+    only: Vec<String>,
+    /// The length of plans that are written for ten seconds
+    #[arg(long, value_name = "N", default_value_t = PLANNED_SECONDS, value_parser = clap::value_parser!(u64).range(1..=120))]
+    seconds: u64,
+    /// Put the tables into docs/service-benchmarks.md
+    #[arg(long = "write")]
     is_written: bool,
 }
 
 /// Makes the selected measurements and prints them as Markdown.
 ///
 /// # Errors
-/// When an argument is not understood, or a measurement could not be carried out.
-pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let options = read(arguments)?;
+/// When a measurement could not be carried out.
+pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let time_scale = options.seconds as f64 / PLANNED_SECONDS as f64;
     let mut build = workspace.cargo();
     build.args(["build", "--package", "plimsoll", "--package", "challenge", "--package", "gateway"]);
     build.args(["--package", "listings", "--bins"]).args(workspace.profile());
     steps::run(build).context("cannot build the tool and the services")?;
-    let notes = machine::describe(workspace, "services", arguments).notes;
+    let notes = machine::describe(workspace).notes;
     let mut texts = BTreeMap::new();
     let mut failures = Vec::new();
-    for bench in BENCHES.iter().filter(|bench| options.only.includes(bench.name)) {
-        match steps::step(bench.name, || bench.measure(workspace, options.time_scale)) {
+    for bench in BENCHES.iter().filter(|bench| is_selected(&options.only, bench.name)) {
+        match steps::step(bench.name, || bench.measure(workspace, time_scale)) {
             Ok(table) => drop(texts.insert(bench.name, Table { notes: notes.clone(), ..table }.render())),
             Err(error) => failures.push(format!("{}: {error:#}", bench.name)),
         }
@@ -164,40 +157,9 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn read(arguments: &[String]) -> Result<Options> {
-    let mut options = Options { only: Selection::default(), time_scale: 1.0, is_written: false };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().with_context(|| format!("{word} needs a value"));
-        match word.as_str() {
-            "--only" => options.only = Selection::read(value()?),
-            "--seconds" => {
-                let seconds = number(value()?, "seconds", 1..=MOST_SECONDS)?;
-                options.time_scale = seconds as f64 / PLANNED_SECONDS as f64;
-            }
-            "--write" => options.is_written = true,
-            _ => bail!("unknown argument `{word}`; usage: cargo xtask bench {USAGE}"),
-        }
-    }
-    options.only.check(&BENCHES.each_ref().map(|bench| bench.name))?;
-    Ok(options)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn all_benches_are_selected_or_those_that_are_named() {
-        let read = |words: &str| read(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        assert!(read("").unwrap().only.includes("listings"));
-        let some = read("--only gateway,listings --seconds 3 --write").unwrap();
-        assert!(some.only.includes("gateway") && !some.only.includes("challenge") && some.is_written);
-        assert!((some.time_scale - 0.3).abs() < 1e-9);
-        for wrong in ["--only redis", "--seconds 0", "--seconds", "--quick"] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn every_bench_has_its_place_in_the_document_and_every_plan_is_there() {

@@ -11,19 +11,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use self::other_tools::OtherTool;
-use super::options::number;
 use super::table::{Table, figure};
 use super::testbed_target::TestbedTarget;
-use super::{USAGE, machine, print_command, write_into};
+use super::{machine, print_command, write_into};
 use crate::steps;
 use xtask::child::Running;
 use xtask::workspace::Workspace;
 
-const DEFAULT_SECONDS: u64 = 30;
 const MOST_SECONDS: u64 = 600;
 /// How long a target runs after the load: long enough for the last freeze.
 const AFTERWARDS_SECONDS: u64 = 8;
@@ -72,8 +70,8 @@ const DOCUMENT: &str = "docs/benchmarks.md";
 ///
 /// # Errors
 /// When a program cannot be built or started, or its report cannot be read.
-pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let Options { seconds, is_written } = options(arguments)?;
+pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let Options { seconds, is_written } = *options;
     let mut build = workspace.cargo();
     build
         .args(["build", "--package", "plimsoll", "--package", "testbed", "--bins"])
@@ -90,7 +88,7 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         rows.push(other.measure(&target.address, seconds, &folder)?);
         target.print_log(other.name)?;
     }
-    let mut notes = machine::describe(workspace, "stall", arguments).notes;
+    let mut notes = machine::describe(workspace).notes;
     if !missing.is_empty() {
         let names: Vec<_> = missing.iter().map(|other| other.name).collect();
         notes.push(format!("not installed, hence not measured: {}", names.join(", ")));
@@ -113,25 +111,15 @@ fn expected_waits() -> ReportedTimes {
     ReportedTimes { name: "expected, for arrivals at random instants".to_owned(), count: None, times_ms }
 }
 
-struct Options {
+/// What may follow the benchmark's name.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How long each offers load
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=MOST_SECONDS))]
     seconds: u64,
+    /// Put the tables into docs/benchmarks.md
+    #[arg(long = "write")]
     is_written: bool,
-}
-
-fn options(arguments: &[String]) -> Result<Options> {
-    let mut options = Options { seconds: DEFAULT_SECONDS, is_written: false };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--write" => options.is_written = true,
-            "--seconds" => {
-                let value = words.next().context("--seconds needs a value")?;
-                options.seconds = number(value, "seconds", 1..=MOST_SECONDS)?;
-            }
-            _ => bail!("usage: cargo xtask bench {USAGE}"),
-        }
-    }
-    Ok(options)
 }
 
 /// A target that freezes for 1 s in every 10.
@@ -199,19 +187,6 @@ mod tests {
         let times_ms = [Some(1.25), Some(500.0), None, Some(1000.0)];
         let row = ReportedTimes { name: "open".to_owned(), count: Some(30.0), times_ms };
         assert_eq!(row.cells(), ["open", "30", "1.2", "500.0", "–", "1000.0"]);
-    }
-
-    #[test]
-    fn lengths_are_bounded() {
-        let of = |words: &[&str]| {
-            let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
-            options(&words).map(|options| (options.seconds, options.is_written))
-        };
-        assert_eq!(of(&[]).expect("the default"), (30, false));
-        assert_eq!(of(&["--seconds", "10", "--write"]).expect("a length"), (10, true));
-        for wrong in [&["--seconds", "0"][..], &["--seconds", "x"], &["--seconds"], &["--fast", "1"]] {
-            assert!(of(wrong).is_err(), "{wrong:?}");
-        }
     }
 
     #[test]

@@ -7,28 +7,30 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::engine::target::Target;
-use super::options::number;
 use super::table::{Table, count, figure};
-use super::{CpuPlacement, USAGE, machine, print_command, write_into};
+use super::{CpuPlacement, machine, print_command, write_into};
 use crate::steps;
 use xtask::child::Running;
 use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/benchmarks.md";
 const ARCHIVE: &str = "steady.plimsoll";
-const DEFAULT_MINUTES: u64 = 20;
-const DEFAULT_RATE: u64 = 5_000;
-const MOST_MINUTES: u64 = 120;
-const MOST_RATE: u64 = 100_000;
 
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
+/// What may follow the benchmark's name.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The length of the run
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..=120))]
     minutes: u64,
+    /// Arrivals a second
+    #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(2..=100_000))]
     rate: u64,
+    /// Put the tables into docs/benchmarks.md
+    #[arg(long = "write")]
     is_written: bool,
 }
 
@@ -36,37 +38,21 @@ struct Options {
 ///
 /// # Errors
 /// When it cannot be carried out, or the report is not that of such a run.
-pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let options = options(arguments)?;
+pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let mut build = workspace.cargo();
     build.args(["build", "--package", "plimsoll", "--bins"]).args(workspace.profile());
     steps::run(build).context("cannot build the tool")?;
     let folder = workspace.scratch("bench-steady")?;
     let target = Target::start(&folder)?;
-    offer(workspace, &options, &target, &folder)?;
+    offer(workspace, options, &target, &folder)?;
     let mut table = table(&query(&folder)?)?;
-    table.notes = machine::describe(workspace, "steady", arguments).notes;
+    table.notes = machine::describe(workspace).notes;
     let text = table.render();
     println!("\n{text}");
     if options.is_written {
         write_into(workspace, DOCUMENT, &BTreeMap::from([("steady", text)]))?;
     }
     Ok(())
-}
-
-fn options(arguments: &[String]) -> Result<Options> {
-    let mut options = Options { minutes: DEFAULT_MINUTES, rate: DEFAULT_RATE, is_written: false };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().with_context(|| format!("{word} needs a value"));
-        match word.as_str() {
-            "--minutes" => options.minutes = number(value()?, "minutes", 2..=MOST_MINUTES)?,
-            "--rate" => options.rate = number(value()?, "arrivals a second", 2..=MOST_RATE)?,
-            "--write" => options.is_written = true,
-            _ => bail!("unknown argument `{word}`; usage: cargo xtask bench {USAGE}"),
-        }
-    }
-    Ok(options)
 }
 
 fn offer(workspace: &Workspace, options: &Options, target: &Target, folder: &Path) -> Result<()> {
@@ -143,16 +129,6 @@ fn table(row: &Value) -> Result<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lengths_and_rates_are_bounded() {
-        let of = |words: &[&str]| options(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&[]).expect("the default"), Options { minutes: 20, rate: 5_000, is_written: false });
-        assert_eq!(of(&["--minutes", "3"]).expect("a length").minutes, 3);
-        for wrong in [&["--minutes", "1"][..], &["--rate", "x"], &["--rate"], &["--fast"]] {
-            assert!(of(wrong).is_err(), "{wrong:?}");
-        }
-    }
 
     #[test]
     fn the_range_of_memory_is_a_percentage_of_its_mean() {

@@ -3,25 +3,33 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::options::number;
 use super::table::Table;
-use super::{USAGE, machine, print_command, write_into};
+use super::{machine, print_command, write_into};
 use crate::steps;
 use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/error-rates.md";
-const DEFAULT_RUNS: u64 = 200;
-const MOST_RUNS: u64 = 100_000;
+
+/// What may follow the benchmark's name.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How many runs of each kind
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    runs: u64,
+    /// Put the tables into docs/error-rates.md
+    #[arg(long = "write")]
+    is_written: bool,
+}
 
 /// Simulates, prints the figures, and writes them where asked.
 ///
 /// # Errors
 /// When the tool cannot be built or run, or a figure exceeds its limit.
-pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    let Options { runs, is_written } = options(arguments)?;
+pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
+    let Options { runs, is_written } = *options;
     let mut build = workspace.cargo();
     build.args(["build", "--package", "plimsoll", "--bins"]).args(workspace.profile());
     steps::run(build).context("cannot build the tool")?;
@@ -31,34 +39,13 @@ pub(super) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     print_command(&command);
     steps::run(command).context("a figure exceeds its limit, or the simulation failed")?;
     let found = serde_json::from_str(&fs::read_to_string(&json)?).context("cannot read the figures")?;
-    let notes = machine::describe(workspace, "verdicts", arguments).notes;
+    let notes = machine::describe(workspace).notes;
     let text = table(&found, notes)?.render();
     println!("\n{text}");
     if is_written {
         write_into(workspace, DOCUMENT, &BTreeMap::from([("verdicts", text)]))?;
     }
     Ok(())
-}
-
-struct Options {
-    runs: u64,
-    is_written: bool,
-}
-
-fn options(arguments: &[String]) -> Result<Options> {
-    let mut options = Options { runs: DEFAULT_RUNS, is_written: false };
-    let mut rest = arguments.iter();
-    while let Some(argument) = rest.next() {
-        match argument.as_str() {
-            "--runs" => {
-                let value = rest.next().context("--runs needs a number")?;
-                options.runs = number(value, "runs", 1..=MOST_RUNS)?;
-            }
-            "--write" => options.is_written = true,
-            other => bail!("`{other}` is not an option; usage: cargo xtask bench {USAGE}"),
-        }
-    }
-    Ok(options)
 }
 
 fn table(found: &Value, notes: Vec<String>) -> Result<Table> {

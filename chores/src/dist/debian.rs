@@ -14,6 +14,7 @@ pub(super) fn file_name(release: &Release) -> String {
 }
 
 /// The package. The same release gives the same bytes: `dpkg-deb` sorts its entries, and takes the date of what is newer.
+/// Its default compression differs from system to system.
 ///
 /// # Errors
 /// When `dpkg-deb` is not installed, or its folder cannot be written.
@@ -24,7 +25,7 @@ pub(super) fn package(release: &Release) -> Result<Vec<u8>> {
     let [root, package] = ["root", "package.deb"].map(|name| folder.path().join(name));
     installed.file("DEBIAN/control", control).write(&root)?;
     let mut build = Command::new("dpkg-deb");
-    build.args(["--root-owner-group", "--build"]).arg(&root).arg(&package);
+    build.args(["--root-owner-group", "-Zxz", "--build"]).arg(&root).arg(&package);
     steps::printed(build.env("SOURCE_DATE_EPOCH", DATE.to_string()))?;
     std::fs::read(&package).context("cannot read the package")
 }

@@ -111,7 +111,7 @@ impl Client {
         Ok(Self { inner, destination, bounds })
     }
 
-    /// Whether calls leave this machine in clear text, so that whoever is on the way can read and change them. A host name
+    /// Whether calls leave this machine in clear text, so that a process on the way can read and change them. A host name
     /// other than `localhost` counts as another machine.
     #[must_use]
     pub fn is_in_clear_text(&self) -> bool {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+use super::Options;
 use super::Rounds;
 use super::measured::Measured;
-use super::options::Options;
 use super::ratio::{Spread, median};
 use super::target::Target;
 use super::tool::{Tool, ToolLoad, ToolRun};

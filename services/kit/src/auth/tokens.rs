@@ -75,7 +75,7 @@ impl Verifier {
     pub fn start(settings: Settings, metrics: &Metrics) -> Self {
         if settings.source.is_in_clear_text() {
             tracing::warn!(
-                "AUTH_JWKS_URL is http: whoever can change traffic to the key server can sign tokens; use https or file"
+                "AUTH_JWKS_URL is http: a process that can change traffic to the key server can sign tokens; use https or file"
             );
         }
         let outcomes = Family::<OutcomeLabel, Counter>::default();

@@ -31,7 +31,7 @@ impl Source {
         }
     }
 
-    /// Whether somebody between this machine and the key server can put other keys in place of its own.
+    /// Whether a process between this machine and the key server can put other keys in place of its own.
     pub(super) fn is_in_clear_text(&self) -> bool {
         matches!(self, Self::Server(client) if client.is_in_clear_text())
     }
