@@ -13,7 +13,7 @@ mod services;
 mod stall;
 mod steady;
 mod table;
-mod testbed_target;
+pub(crate) mod testbed_target;
 mod verdicts;
 
 use std::collections::BTreeMap;
@@ -22,6 +22,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
+use crate::steps;
 use xtask::workspace::Workspace;
 
 /// The benchmarks.
@@ -101,8 +102,18 @@ fn find_program(program: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(program)).find(|file| file.exists())
 }
 
-/// Puts each text between its markers in the document.
-fn write_into(workspace: &Workspace, document: &str, texts: &BTreeMap<&str, String>) -> Result<()> {
+/// Builds the programs of these packages with the profile that the chores were built with.
+fn build(workspace: &Workspace, packages: &[&str]) -> Result<()> {
+    let mut build = workspace.cargo();
+    build.args(["build", "--bins"]).args(packages.iter().flat_map(|package| ["--package", package]));
+    build.args(workspace.profile());
+    steps::run(build).context("cannot build what is measured")
+}
+
+/// Prints what was measured, and puts each text between its markers in the document, where there is one to write.
+fn publish(workspace: &Workspace, document: Option<&str>, texts: &BTreeMap<&str, String>) -> Result<()> {
+    texts.iter().for_each(|(name, text)| println!("\n## {name}\n\n{text}"));
+    let Some(document) = document else { return Ok(()) };
     let path = workspace.root().join(document);
     let mut text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {document}"))?;
     for (name, part) in texts {

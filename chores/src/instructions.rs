@@ -7,15 +7,14 @@
 //! is left depends on time only where it decides whether an exchange is kept as one of the slowest.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use xtask::child::Running;
 use xtask::workspace::Workspace;
 
+use crate::bench::testbed_target::TestbedTarget;
 use crate::{needs, steps};
 
 /// Where the figures are recorded.
@@ -126,7 +125,7 @@ pub(crate) fn run(workspace: &Workspace, is_recording: bool) -> Result<()> {
 
 /// The instructions of one request or iteration of a case.
 fn figure(workspace: &Workspace, case: &Case, folder: &Path) -> Result<Count> {
-    let target = Target::start(workspace, case.target)?;
+    let target = TestbedTarget::start(workspace, &[case.target, &["--for", "10m"]].concat())?;
     let count = |length: u64| {
         let arguments = (case.command)(&target.address, length);
         counted(workspace, &arguments, folder).with_context(|| format!("{}, {length} times", case.name))
@@ -196,32 +195,10 @@ fn of_function(text: &str, end_of_name: &str) -> u64 {
     sum
 }
 
-/// A target that ends when it is dropped.
-struct Target {
-    address: String,
-    _running: Running,
-}
-
-impl Target {
-    fn start(workspace: &Workspace, arguments: &[&str]) -> Result<Self> {
-        let program = workspace.binary("testbed");
-        ensure!(program.exists(), "{} is missing: the tests build it", program.display());
-        let mut command = Command::new(program);
-        command.args(arguments).args(["--for", "10m"]).stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut running = Running::start("the target", command)?;
-        let mut address = String::new();
-        let output = running.child().stdout.take().context("its output is piped")?;
-        BufReader::new(output).read_line(&mut address).context("cannot read the target's address")?;
-        Ok(Self { address: address.trim().to_owned(), _running: running })
-    }
-}
-
 /// The compiler that the binaries are built with, as it names itself.
 fn compiler() -> Result<String> {
-    let output =
-        Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("--version").output();
-    let output = output.context("cannot start rustc")?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let program = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    Ok(steps::printed(Command::new(program).arg("--version"))?.trim().to_owned())
 }
 
 /// How many instructions something takes.

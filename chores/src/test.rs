@@ -71,7 +71,8 @@ fn lints(workspace: &Workspace) -> Result<()> {
     steps::step("clippy", || {
         let mut command = workspace.cargo();
         command.args(["clippy", "--locked", "--workspace", "--all-targets"]).args(FEATURES);
-        command.args(["--", "-D", "warnings"]);
+        // The code of a module is in a file of its name, as in all of the tree.
+        command.args(["--", "-D", "warnings", "-D", "clippy::mod_module_files"]);
         steps::run(command)
     })?;
     // As the demo is built.

@@ -14,7 +14,7 @@ mod tool;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
 
 use self::comparison::{Comparison, EngineBench};
@@ -22,7 +22,7 @@ use self::target::{Protocol, Target};
 use self::tool::{Tool, ToolLoad};
 use super::options::{is_selected, program};
 use super::table::Table;
-use super::{machine, write_into};
+use super::{build, machine, publish};
 use crate::steps;
 use xtask::workspace::Workspace;
 
@@ -100,11 +100,7 @@ impl Options {
 /// # Errors
 /// When nginx is missing, or a tool fails.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
-    let mut build = workspace.cargo();
-    build
-        .args(["build", "--package", "plimsoll", "--package", "testbed", "--bins"])
-        .args(workspace.profile());
-    steps::run(build).context("cannot build the tool and the floor")?;
+    build(workspace, &["plimsoll", "testbed"])?;
     let folder = workspace.scratch("bench-engine")?;
     let target = Target::start(&folder)?;
     let tools = if options.baseline.is_some() { Tool::BUILDS.as_slice() } else { Tool::ALL.as_slice() };
@@ -120,11 +116,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
             Err(error) => failures.push(format!("{error:#}")),
         }
     }
-    println!();
-    texts.iter().for_each(|(name, text)| println!("## {name}\n\n{text}"));
-    if options.is_written {
-        write_into(workspace, DOCUMENT, &texts)?;
-    }
+    publish(workspace, options.is_written.then_some(DOCUMENT), &texts)?;
     // Results are written also when some comparisons failed.
     ensure!(failures.is_empty(), "not everything was carried out:\n  {}", failures.join("\n  "));
     Ok(())

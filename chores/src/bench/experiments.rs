@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::table::Table;
-use super::{machine, print_command, write_into};
+use super::{build, machine, print_command, publish};
 use crate::steps;
 use xtask::workspace::Workspace;
 
@@ -48,10 +48,7 @@ pub(crate) struct Options {
 /// # Errors
 /// When the tool cannot be built or run, or a promise is broken.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
-    let mut build = workspace.cargo();
-    build.args(["build", "--package", "plimsoll", "--package", "challenge", "--bins"]);
-    build.args(workspace.profile());
-    steps::run(build).context("cannot build the tool and the service")?;
+    build(workspace, &["plimsoll", "challenge"])?;
     let notes = machine::describe(workspace).notes;
     let folder = workspace.scratch("bench-experiments")?;
     let live = match options.pairs {
@@ -81,11 +78,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         ("experiments", table(&found, notes.clone())?.render()),
         ("capacity", searches(&found, notes)?.render()),
     ];
-    tables.iter().for_each(|(_, text)| println!("\n{text}"));
-    if options.is_written {
-        write_into(workspace, DOCUMENT, &BTreeMap::from(tables))?;
-    }
-    Ok(())
+    publish(workspace, options.is_written.then_some(DOCUMENT), &BTreeMap::from(tables))
 }
 
 fn percent(value: &Value) -> String {

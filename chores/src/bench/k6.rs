@@ -17,7 +17,7 @@ use super::engine::ratio::Spread;
 use super::engine::target::{Protocol, Target};
 use super::options::{is_selected, program};
 use super::table::{Table, count, figure};
-use super::{find_program, machine, write_into};
+use super::{build, find_program, machine, publish};
 use crate::steps;
 use xtask::workspace::Workspace;
 
@@ -104,9 +104,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let k6 = options.k6.clone().or_else(|| find_program("k6")).context(
         "k6 is not installed; name its program by --k6 (`go install go.k6.io/k6@v1.8.1` builds it)",
     )?;
-    let mut build = workspace.cargo();
-    build.args(["build", "--package", "plimsoll", "--bins"]).args(workspace.profile());
-    steps::run(build).context("cannot build the tool")?;
+    build(workspace, &["plimsoll"])?;
     let folder = workspace.scratch("bench-k6")?;
     let target = Target::start(&folder)?;
     let runners = [ScriptRunner::Plimsoll(workspace.binary("plimsoll")), ScriptRunner::K6(k6)];
@@ -121,12 +119,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     if is_selected(&options.only, POPULATION.name) {
         texts.insert(POPULATION.name, steps::step(POPULATION.name, || bench.memory())?.render());
     }
-    println!();
-    texts.iter().for_each(|(name, text)| println!("## {name}\n\n{text}"));
-    if options.is_written {
-        write_into(workspace, DOCUMENT, &texts)?;
-    }
-    Ok(())
+    publish(workspace, options.is_written.then_some(DOCUMENT), &texts)
 }
 
 impl Bench<'_> {

@@ -14,8 +14,7 @@ use super::engine::ratio::{Spread, median};
 use super::engine::target::{Protocol, Target};
 use super::options::program;
 use super::table::{Table, figure};
-use super::{CpuPlacement, machine, print_command, write_into};
-use crate::steps;
+use super::{CpuPlacement, build, machine, print_command, publish};
 use xtask::workspace::Workspace;
 
 const DOCUMENT: &str = "docs/benchmarks.md";
@@ -58,11 +57,7 @@ struct Starter {
 /// # Errors
 /// When a program fails.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
-    let mut build = workspace.cargo();
-    build
-        .args(["build", "--package", "plimsoll", "--package", "testbed", "--bins"])
-        .args(workspace.profile());
-    steps::run(build).context("cannot build the tool and the timer loop")?;
+    build(workspace, &["plimsoll", "testbed"])?;
     let folder = workspace.scratch("bench-lag")?;
     let target = Target::start(&folder)?;
     let plan = plan(&target.authority(Protocol::Http1), options.seconds);
@@ -87,11 +82,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         .push(format!("{} rounds of {} s each, {RATE} requests a second", options.rounds, options.seconds));
     table.notes.extend(machine::describe(workspace).notes);
     let text = table.render();
-    println!("\n{text}");
-    if options.is_written {
-        write_into(workspace, DOCUMENT, &BTreeMap::from([("lag", text)]))?;
-    }
-    Ok(())
+    publish(workspace, options.is_written.then_some(DOCUMENT), &BTreeMap::from([("lag", text)]))
 }
 
 fn plan(authority: &str, seconds: u64) -> String {

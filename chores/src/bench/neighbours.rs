@@ -17,7 +17,7 @@ use self::arranged::ARRANGED;
 use self::live::LiveRuns;
 use self::tally::Tally;
 use super::options::is_selected;
-use super::{machine, write_into};
+use super::{machine, publish};
 use crate::steps;
 use xtask::workspace::Workspace;
 
@@ -67,10 +67,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let mut table = tally::table(&tallies);
     table.notes.extend(machine.notes);
     let text = table.render();
-    println!("\n{text}");
-    if options.is_written {
-        write_into(workspace, DOCUMENT, &BTreeMap::from([("neighbours", text)]))?;
-    }
+    publish(workspace, options.is_written.then_some(DOCUMENT), &BTreeMap::from([("neighbours", text)]))?;
     let missed: Vec<_> = tallies.iter().filter(|tally| !tally.is_reached()).map(Tally::miss).collect();
     ensure!(missed.is_empty(), "not as expected:\n  {}", missed.join("\n  "));
     Ok(())

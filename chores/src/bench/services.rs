@@ -9,14 +9,14 @@ mod stores;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::builder::PossibleValuesParser;
 
 use self::bench::{Bench, Plan};
 use self::stores::StoreKind;
 use super::options::is_selected;
 use super::table::Table;
-use super::{machine, write_into};
+use super::{build, machine, publish};
 use crate::steps;
 use xtask::workspace::Workspace;
 
@@ -135,10 +135,7 @@ pub(crate) struct Options {
 /// When a measurement could not be carried out.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let time_scale = options.seconds as f64 / PLANNED_SECONDS as f64;
-    let mut build = workspace.cargo();
-    build.args(["build", "--package", "plimsoll", "--package", "challenge", "--package", "gateway"]);
-    build.args(["--package", "listings", "--bins"]).args(workspace.profile());
-    steps::run(build).context("cannot build the tool and the services")?;
+    build(workspace, &["plimsoll", "challenge", "gateway", "listings"])?;
     let notes = machine::describe(workspace).notes;
     let mut texts = BTreeMap::new();
     let mut failures = Vec::new();
@@ -148,11 +145,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
             Err(error) => failures.push(format!("{}: {error:#}", bench.name)),
         }
     }
-    println!();
-    texts.values().for_each(|text| println!("{text}"));
-    if options.is_written {
-        write_into(workspace, DOCUMENT, &texts)?;
-    }
+    publish(workspace, options.is_written.then_some(DOCUMENT), &texts)?;
     ensure!(failures.is_empty(), "not everything was carried out:\n  {}", failures.join("\n  "));
     Ok(())
 }

@@ -17,8 +17,7 @@ use serde_json::Value;
 use self::other_tools::OtherTool;
 use super::table::{Table, figure};
 use super::testbed_target::TestbedTarget;
-use super::{machine, print_command, write_into};
-use crate::steps;
+use super::{build, machine, print_command, publish};
 use xtask::child::Running;
 use xtask::workspace::Workspace;
 
@@ -72,11 +71,7 @@ const DOCUMENT: &str = "docs/benchmarks.md";
 /// When a program cannot be built or started, or its report cannot be read.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let Options { seconds, is_written } = *options;
-    let mut build = workspace.cargo();
-    build
-        .args(["build", "--package", "plimsoll", "--package", "testbed", "--bins"])
-        .args(workspace.profile());
-    steps::run(build).context("cannot build the tool and the target")?;
+    build(workspace, &["plimsoll", "testbed"])?;
     let folder = workspace.scratch("bench-stall")?;
     let mut rows = vec![expected_waits()];
     for model in &LOAD_MODELS {
@@ -96,11 +91,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let head = &["source", "requests", "p50 ms", "p95 ms", "p99 ms", "max ms"];
     let rows = rows.iter().map(ReportedTimes::cells).collect();
     let text = Table { head, rows, notes, ..Table::default() }.render();
-    println!("\n{text}");
-    if is_written {
-        write_into(workspace, DOCUMENT, &BTreeMap::from([("stall", text)]))?;
-    }
-    Ok(())
+    publish(workspace, is_written.then_some(DOCUMENT), &BTreeMap::from([("stall", text)]))
 }
 
 /// The waits of requests that arrive at random instants: nine in ten take the 1 ms of a response, one in ten the rest of

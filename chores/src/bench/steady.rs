@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::engine::target::Target;
 use super::table::{Table, count, figure};
-use super::{CpuPlacement, machine, print_command, write_into};
+use super::{CpuPlacement, build, machine, print_command, publish};
 use crate::steps;
 use xtask::child::Running;
 use xtask::workspace::Workspace;
@@ -39,20 +39,14 @@ pub(crate) struct Options {
 /// # Errors
 /// When it cannot be carried out, or the report is not that of such a run.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
-    let mut build = workspace.cargo();
-    build.args(["build", "--package", "plimsoll", "--bins"]).args(workspace.profile());
-    steps::run(build).context("cannot build the tool")?;
+    build(workspace, &["plimsoll"])?;
     let folder = workspace.scratch("bench-steady")?;
     let target = Target::start(&folder)?;
     offer(workspace, options, &target, &folder)?;
     let mut table = table(&query(&folder)?)?;
     table.notes = machine::describe(workspace).notes;
     let text = table.render();
-    println!("\n{text}");
-    if options.is_written {
-        write_into(workspace, DOCUMENT, &BTreeMap::from([("steady", text)]))?;
-    }
-    Ok(())
+    publish(workspace, options.is_written.then_some(DOCUMENT), &BTreeMap::from([("steady", text)]))
 }
 
 fn offer(workspace: &Workspace, options: &Options, target: &Target, folder: &Path) -> Result<()> {

@@ -1,4 +1,4 @@
-//! A target of the testbed as a process.
+//! A target of the testbed as a process, for benchmarks and counts.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{ChildStdout, Command, Stdio};
@@ -10,8 +10,8 @@ use xtask::child::Running;
 use xtask::workspace::Workspace;
 
 /// A target that listens; dropping it ends it.
-pub(super) struct TestbedTarget {
-    pub(super) address: String,
+pub(crate) struct TestbedTarget {
+    pub(crate) address: String,
     running: Running,
     output: BufReader<ChildStdout>,
 }
@@ -21,8 +21,10 @@ impl TestbedTarget {
     ///
     /// # Errors
     /// When it cannot start or listen.
-    pub(super) fn start(workspace: &Workspace, arguments: &[&str]) -> Result<Self> {
-        let mut command = Command::new(workspace.binary("testbed"));
+    pub(crate) fn start(workspace: &Workspace, arguments: &[&str]) -> Result<Self> {
+        let program = workspace.binary("testbed");
+        ensure!(program.exists(), "{} is missing: the tests build it", program.display());
+        let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
         print_command(&command);
         let mut running = Running::start("the target", command)?;
@@ -34,7 +36,7 @@ impl TestbedTarget {
     ///
     /// # Errors
     /// When its output cannot be read.
-    pub(super) fn print_log(self, name: &str) -> Result<()> {
+    pub(crate) fn print_log(self, name: &str) -> Result<()> {
         let Self { running, mut output, .. } = self;
         running.wait()?;
         let mut log = String::new();

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::table::Table;
-use super::{machine, print_command, write_into};
+use super::{build, machine, print_command, publish};
 use crate::steps;
 use xtask::workspace::Workspace;
 
@@ -30,9 +30,7 @@ pub(crate) struct Options {
 /// When the tool cannot be built or run, or a figure exceeds its limit.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let Options { runs, is_written } = *options;
-    let mut build = workspace.cargo();
-    build.args(["build", "--package", "plimsoll", "--bins"]).args(workspace.profile());
-    steps::run(build).context("cannot build the tool")?;
+    build(workspace, &["plimsoll"])?;
     let json = workspace.scratch("bench-verdicts")?.join("verdicts.json");
     let mut command = std::process::Command::new(workspace.binary("plimsoll"));
     command.args(["selftest", "verdicts", "--runs", &runs.to_string(), "--json"]).arg(&json);
@@ -41,11 +39,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let found = serde_json::from_str(&fs::read_to_string(&json)?).context("cannot read the figures")?;
     let notes = machine::describe(workspace).notes;
     let text = table(&found, notes)?.render();
-    println!("\n{text}");
-    if is_written {
-        write_into(workspace, DOCUMENT, &BTreeMap::from([("verdicts", text)]))?;
-    }
-    Ok(())
+    publish(workspace, is_written.then_some(DOCUMENT), &BTreeMap::from([("verdicts", text)]))
 }
 
 fn table(found: &Value, notes: Vec<String>) -> Result<Table> {
