@@ -45,6 +45,7 @@ const CALLS: &[Call] = &[
         home: Home::Under(&[
             "crates/engine/src/clock.rs",
             "crates/conduct/",
+            "crates/experiments/",
             "crates/observe/",
             "crates/plimsoll/src/",
             "crates/testbed/",
@@ -77,6 +78,7 @@ const CALLS: &[Call] = &[
         home: Home::Under(&[
             "crates/engine/src/clock.rs",
             "crates/conduct/",
+            "crates/experiments/",
             "crates/observe/",
             "crates/plimsoll/src/",
             "crates/testbed/",

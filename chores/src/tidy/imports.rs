@@ -65,10 +65,19 @@ const CRATES: &[CrateRule] = &[
         ],
     ),
     tool_crate(
+        "experiments",
+        Nature::Free,
+        &[
+            "conduct", "evidence", "workload", "plans", "profile", "engine", "observe", "archive", "figures",
+            "judge", "report",
+        ],
+    ),
+    tool_crate(
         "plimsoll",
         Nature::Free,
         &[
             "conduct",
+            "experiments",
             "evidence",
             "workload",
             "plans",

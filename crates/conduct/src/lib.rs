@@ -8,6 +8,7 @@
 
 pub mod asked_workers;
 pub mod clock;
+pub mod confine;
 mod decider;
 pub mod environment;
 pub mod failure;
@@ -25,6 +26,7 @@ pub mod once;
 pub mod plan;
 pub mod prepare;
 mod ready;
+pub mod received;
 pub mod recording;
 pub mod reflection;
 pub mod run_file;

@@ -2,6 +2,7 @@
 //! that were made before, judged.
 
 mod bisect;
+pub(crate) mod definition;
 
 use ::report::Detail;
 use ::report::experiment::ExperimentSummary;
@@ -9,14 +10,13 @@ use conduct::failure::CommandResult;
 use conduct::screen::note;
 use conduct::signals::Listener;
 use evidence::{ExperimentJudgement, Verdict};
+use experiments::pairs::made_elsewhere::ForeignPairs;
+use experiments::pairs::{PairedArms, Pairs, calibration, detectable};
+use experiments::record::Record;
+use experiments::session;
 use workload::experiment::Experiment;
 
 use crate::arguments::AbArguments;
-use crate::experiment::files::ForeignPairs;
-use crate::experiment::pairs::{PairedArms, Pairs};
-use crate::experiment::record::Record;
-use crate::experiment::session::{self, SessionOptions};
-use crate::experiment::{calibration, definition, detectable};
 use crate::outputs::{self, PreopenedReports};
 
 pub(crate) fn ab(arguments: &AbArguments) -> CommandResult<u8> {
@@ -61,7 +61,7 @@ fn made(arguments: &AbArguments, experiment: Experiment) -> CommandResult<Experi
         detectable::announce(&experiment, calibration.as_ref());
     }
     let arms = PairedArms::prepared(experiment, calibration)?;
-    let mut options = SessionOptions::of(&arguments.session);
+    let mut options = arguments.session.options();
     let made = session::run::<Pairs>(&listener, &arms, &options)?;
     if !arguments.bisect || made.judgement.verdict != Verdict::Invalid {
         return Ok(made.summary());

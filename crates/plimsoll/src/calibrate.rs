@@ -6,15 +6,16 @@ use std::time::Duration;
 use ::report::Detail;
 use ::report::experiment::{CalibrationSummary, VisibleChanges};
 use conduct::failure::CommandResult;
+use conduct::run_request::Progress;
 use conduct::screen::note;
 use conduct::signals::Listener;
 use evidence::ExperimentEnd;
+use experiments::pairs::{PairedArms, Pairs, calibration, detectable};
+use experiments::session::{self, SessionOptions};
 use judge::experiment::{KnownDeviation, pairs_in};
 
-use crate::arguments::CalibrateArguments;
-use crate::experiment::pairs::{PairedArms, Pairs};
-use crate::experiment::session::{self, SessionOptions};
-use crate::experiment::{calibration, definition, detectable};
+use crate::ab::definition;
+use crate::arguments::{CalibrateArguments, SlotArguments};
 use crate::outputs::{self, PreopenedReports};
 
 /// The pairs were not made.
@@ -23,8 +24,9 @@ const INTERRUPTED: u8 = 4;
 pub(crate) fn calibrate(arguments: &CalibrateArguments) -> CommandResult<u8> {
     let listener = Listener::start()?;
     let arms = PairedArms::prepared(definition::of_calibration(arguments)?, None)?;
-    let options =
-        SessionOptions { resume: None, folder: arguments.output.clone(), slots: arguments.slots.clone() };
+    let SlotArguments { loops, quiet } = arguments.slots;
+    let (folder, progress) = (arguments.output.clone(), Progress::unless(quiet));
+    let options = SessionOptions { resume: None, folder, loops, progress };
     let made = session::run::<Pairs>(&listener, &arms, &options)?;
     if matches!(made.judgement.end, ExperimentEnd::Interrupted | ExperimentEnd::Broken(_))
         && (made.steps.len() as u32) < arguments.pairs

@@ -1,23 +1,17 @@
 //! `plimsoll capacity`: the highest load at which objectives hold, found by probes and shown with its interval; or the probes of
-//! an earlier search, judged. Its parts: what is searched ([`definition`], [`range`]), for how long
-//! ([`lengths`]), what the generator can do ([`generator_limit`]), all probes ([`search`]) and each ([`probe`]).
+//! an earlier search, judged.
 
 mod definition;
-mod generator_limit;
-mod lengths;
-mod probe;
-mod range;
-mod search;
 
 use conduct::failure::CommandResult;
 use conduct::signals::Listener;
+use experiments::record::Record;
+use experiments::search::{self, Search};
+use experiments::session;
 
 use crate::arguments::CapacityArguments;
-use crate::experiment::record::Record;
-use crate::experiment::session::{self, SessionOptions};
 use crate::outputs::{self, PreopenedReports};
 use ::report::Detail;
-use search::Search;
 
 pub(crate) fn capacity(arguments: &CapacityArguments) -> CommandResult<u8> {
     let asked = &arguments.session;
@@ -30,7 +24,7 @@ pub(crate) fn capacity(arguments: &CapacityArguments) -> CommandResult<u8> {
     } else {
         let listener = Listener::start()?;
         let search = search::prepared(definition::read(arguments)?)?;
-        let made = session::run::<Search>(&listener, &search, &SessionOptions::of(asked))?;
+        let made = session::run::<Search>(&listener, &search, &asked.options())?;
         (made.summary(), PreopenedReports::default())
     };
     outputs::write(&summary, &asked.outputs.files, Detail::Full, &reports)?;

@@ -8,10 +8,10 @@ use anyhow::anyhow;
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged::StoredRun;
+use conduct::received::Received;
 
 use crate::arguments::CompareArguments;
 use crate::outputs;
-use crate::received::Received;
 
 /// A run file, read.
 struct Opened {

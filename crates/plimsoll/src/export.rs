@@ -9,13 +9,13 @@ use ::export::{CSV_FILES, RunStart};
 use anyhow::Context as _;
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
+use conduct::received::Received;
 use conduct::{integrity, screen};
 use evidence::run::Run as _;
 use jiff::Timestamp;
 
 use crate::arguments::ExportArguments;
 use crate::outputs::PreopenedReports;
-use crate::received::Received;
 
 pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
     let path = arguments.file.as_path();

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, ensure};
 use archive::Writer;
+use conduct::confine::Reach;
 use conduct::failure::{CommandResult, Failure};
 use conduct::file_kind::{self, FileKind};
 use conduct::run_file::Keep;
@@ -25,7 +26,6 @@ use jiff::Timestamp;
 use workload::{Objective, Phase, Workload};
 
 use crate::arguments::ImportArguments;
-use crate::confine::Reach;
 use crate::outputs::{self, PreopenedReports};
 use intent::Intent;
 

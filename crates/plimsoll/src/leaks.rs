@@ -9,6 +9,7 @@ use anyhow::anyhow;
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged::StoredRun;
+use conduct::received::Received;
 use conduct::run_file::Keep;
 use conduct::{integrity, watched};
 use evidence::Verdict;
@@ -16,7 +17,6 @@ use judge::leaks::{Leak, LeakAnswer};
 
 use crate::arguments::LeaksArguments;
 use crate::outputs::{self, PreopenedReports};
-use crate::received::Received;
 
 /// A series leaks.
 const LEAKING: u8 = 3;

@@ -10,11 +10,11 @@ use ::profile::{
 };
 use ::report::profiles::{self, FlameBaseline};
 use anyhow::{Context, anyhow};
+use conduct::confine::Reach;
 use conduct::failure::{CommandResult, Failure};
 use conduct::{file_kind, standard_output};
 
 use crate::arguments::{ProfileArguments, SortBy};
-use crate::confine::Reach;
 use crate::outputs::PreopenedReports;
 
 /// Calls below this share of the whole are counted in the tree and not shown.

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use conduct::failure::CommandResult;
 use conduct::judged;
+use conduct::received::Received;
 
 use crate::arguments::OutputArguments;
 use crate::outputs::{self, PreopenedReports};
-use crate::received::Received;
 
 /// Judge it again, with the rules of today and by these objectives too, and write its reports; the verdict's exit code.
 pub(crate) fn report(path: &Path, objectives: &[String], asked: &OutputArguments) -> CommandResult<u8> {

@@ -13,12 +13,12 @@ mod verdicts;
 
 use std::time::Duration;
 
+use ::experiments::generator::{Load, Stage, offer};
 use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
 use conduct::{screen, standard_output};
 
 use crate::arguments::SelftestEngineArguments;
-use crate::generator::{Load, Stage, offer};
 #[cfg(not(feature = "full"))]
 pub(crate) use crate::lean::simulation::{experiments, verdicts};
 use crate::outputs;

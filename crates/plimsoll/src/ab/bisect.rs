@@ -8,8 +8,7 @@ use anyhow::{Context, anyhow};
 use conduct::failure::{CommandResult, Failure};
 use conduct::screen::{self, note};
 use evidence::{ExperimentEnd, ExperimentJudgement, Verdict};
-
-use crate::experiment::session::NotReady;
+use experiments::session::NotReady;
 
 const GOOD: u8 = 0;
 const BAD: u8 = 1;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use conduct::run_request::Progress;
+use experiments::session::SessionOptions;
 
 use super::VerdictOutputArguments;
 
@@ -25,8 +27,21 @@ pub(crate) struct SessionArguments {
     pub(crate) outputs: VerdictOutputArguments,
 }
 
+impl SessionArguments {
+    /// How the runs are made and kept.
+    pub(crate) fn options(&self) -> SessionOptions {
+        let SlotArguments { loops, quiet } = self.slots;
+        SessionOptions {
+            resume: self.resume.clone(),
+            folder: self.output.clone(),
+            loops,
+            progress: Progress::unless(quiet),
+        }
+    }
+}
+
 /// How each of their runs is made.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct SlotArguments {
     /// Loops that offer the load
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use anyhow::{Context, anyhow};
+use conduct::confine::Reach;
 use conduct::failure::{CommandResult, Failure};
 use conduct::file_kind::{self, FileKind};
 use conduct::plan::Disk;
@@ -14,7 +15,6 @@ use draft::{Avoided, Draft, DraftError, OpenApiOptions, Selection, SourceKind};
 
 use super::beneath::Beneath;
 use crate::arguments::NewArguments;
-use crate::confine::Reach;
 
 /// A draft of the source that the arguments name, without the places of values in `avoided`.
 pub(super) fn drafted(arguments: &NewArguments, avoided: &Avoided) -> CommandResult<Draft> {

@@ -7,6 +7,8 @@ use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
 use conduct::{screen, standard_output};
 use evidence::{TerminalText, visible};
+use experiments::pairs::Pairs;
+use experiments::record::Record;
 use judge::experiment::SlotValue;
 use serde::Serialize;
 use serde_json::json;
@@ -17,8 +19,6 @@ use simulation::{
 
 use super::capacities;
 use crate::arguments::SelftestExperimentsArguments;
-use crate::experiment::pairs::Pairs;
-use crate::experiment::record::Record;
 use crate::outputs::PreopenedReports;
 
 /// Where a promise is broken.

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use evidence::{Histogram, TerminalText};
+use experiments::generator::{REACHED_WITHIN, Stage};
 use figures::number;
 use serde_json::json;
-
-use crate::generator::{REACHED_WITHIN, Stage};
 
 /// Start lag up to here is no concern: half the fastest response over a real network.
 const PROMPT: Duration = Duration::from_micros(100);

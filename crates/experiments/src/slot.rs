@@ -20,8 +20,7 @@ use workload::draw::mix;
 use workload::experiment::Arm;
 use workload::{LoadedPlan, Workload};
 
-use super::arm::{ArmPlace, NotBegun, addresses};
-use crate::arguments::SlotArguments;
+use crate::arm::{ArmPlace, NotBegun, addresses};
 
 /// How often a run that could not be begun is tried.
 const ATTEMPTS: u32 = 3;
@@ -29,29 +28,30 @@ const ATTEMPTS: u32 = 3;
 const POLL: Duration = Duration::from_millis(50);
 
 /// One run, planned.
-pub(crate) struct SlotPlan {
-    pub(crate) arm: Arm,
+pub struct SlotPlan {
+    /// What is loaded.
+    pub arm: Arm,
     /// What is offered, as long as the slot.
-    pub(crate) load: LoadedPlan,
+    pub load: LoadedPlan,
     /// The name of its files.
-    pub(crate) name: String,
+    pub name: String,
     /// What it is called in messages.
-    pub(crate) shown: String,
+    pub shown: String,
     /// What is said before it.
-    pub(crate) title: String,
+    pub title: String,
     /// The pause after it, of what runs already.
-    pub(crate) rest: Duration,
+    pub rest: Duration,
 }
 
 /// A run that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct MadeRun {
+pub struct MadeRun {
     /// Its file, in the folder of the runs.
-    pub(crate) file: String,
+    pub file: String,
     /// The digest of its evidence.
-    pub(crate) digest: String,
+    pub digest: String,
     /// When it began.
-    pub(crate) started_at: String,
+    pub started_at: String,
 }
 
 /// What makes one run.
@@ -61,7 +61,8 @@ pub(crate) struct Slot<'a> {
     pub(crate) commands_in: &'a Path,
     /// The folder of the runs.
     pub(crate) folder: &'a Path,
-    pub(crate) options: &'a SlotArguments,
+    pub(crate) loops: u16,
+    pub(crate) progress: Progress,
     pub(crate) listener: &'a Listener,
 }
 
@@ -117,12 +118,11 @@ impl Slot<'_> {
     }
 
     fn load(&self, file: PathBuf) -> Result<MadeRun, NotBegun> {
-        let progress = Progress::unless(self.options.quiet);
         let request = RunRequest {
             overwrite: Overwrite::Replace,
-            loops: self.options.loops,
+            loops: self.loops,
             address_hint: |name| format!(", or name its address in the arm's `targets`: {name} = \"…\""),
-            ..RunRequest::new(Keep::At(&file), progress)
+            ..RunRequest::new(Keep::At(&file), self.progress)
         };
         let not_ready = |failure: Failure| match failure {
             Failure::Usage(_) | Failure::Steps { .. } => {

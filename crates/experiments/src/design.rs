@@ -11,11 +11,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use workload::{LoadedPlan, Redactor};
 
-use super::slot::{MadeRun, SlotPlan};
+use crate::slot::{MadeRun, SlotPlan};
 
 /// One kind of experiment. The value is stored in the list of runs, and suffices to judge these again; making more of them also
 /// needs the subject.
-pub(crate) trait Design: Serialize + DeserializeOwned {
+pub trait Design: Serialize + DeserializeOwned {
     /// The words for it.
     const TERMS: Terms;
     /// What it needs to make runs.
@@ -29,6 +29,7 @@ pub(crate) trait Design: Serialize + DeserializeOwned {
     /// The content of its reports.
     type Summary;
 
+    /// One that begins, with so many loops.
     fn begin(prepared: &Prepared<Self::Subject>, redactor: &Redactor, loops: u16) -> CommandResult<Self>;
 
     /// Takes the settings that may differ from those of the session before, such as the budget.
@@ -42,6 +43,7 @@ pub(crate) trait Design: Serialize + DeserializeOwned {
     /// The runs of the next step.
     fn next(&self, subject: &Self::Subject, so_far: &SoFar<'_, Self::Step>) -> CommandResult<Next<Self>>;
 
+    /// One run.
     fn plan(&self, subject: &Self::Subject, place: &Self::RunPlace) -> CommandResult<SlotPlan>;
 
     /// Measures the runs of a step, which follows the steps `before` it.
@@ -55,8 +57,10 @@ pub(crate) trait Design: Serialize + DeserializeOwned {
     /// A step on one line.
     fn line(&self, step: &Self::Step) -> Option<String>;
 
+    /// The judgement on these steps, after which there is no other for this reason.
     fn judge(&self, steps: &[Self::Step], end: ExperimentEnd) -> CommandResult<Self::Judgement>;
 
+    /// What can follow this end.
     fn left(&self, steps: &[Self::Step], end: &ExperimentEnd) -> Remaining;
 
     /// The content of the reports of an experiment with this name and these steps.
@@ -69,31 +73,33 @@ pub(crate) trait Design: Serialize + DeserializeOwned {
 }
 
 /// The words for a kind of experiment.
-pub(crate) struct Terms {
+pub struct Terms {
     /// The kind in its list, and the extension of its folder.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// The kind with its article: "a capacity search".
-    pub(crate) what: &'static str,
+    pub what: &'static str,
     /// The kind in one word.
-    pub(crate) noun: &'static str,
+    pub noun: &'static str,
     /// Its steps, in the plural.
-    pub(crate) steps: &'static str,
+    pub steps: &'static str,
     /// How many runs a step has.
-    pub(crate) runs_a_step: usize,
+    pub runs_a_step: usize,
     /// Everything that must not change between sessions, as a list in words.
-    pub(crate) parts: &'static str,
+    pub parts: &'static str,
 }
 
 /// An experiment before its first run.
-pub(crate) struct Prepared<S> {
-    pub(crate) name: String,
+pub struct Prepared<S> {
+    /// Its name.
+    pub name: String,
     /// The folder in which its commands run.
-    pub(crate) folder: PathBuf,
+    pub folder: PathBuf,
     /// What is offered.
-    pub(crate) plan: LoadedPlan,
+    pub plan: LoadedPlan,
     /// A digest of what makes two sessions the same experiment: everything but the time that it may take.
-    pub(crate) definition: String,
-    pub(crate) subject: S,
+    pub definition: String,
+    /// What its runs are made of.
+    pub subject: S,
 }
 
 /// A digest of what an experiment is made of.
@@ -103,7 +109,7 @@ pub(crate) fn definition(parts: &impl Serialize) -> CommandResult<String> {
 }
 
 /// The place of a run.
-pub(crate) trait RunPlace: Serialize + DeserializeOwned {
+pub trait RunPlace: Serialize + DeserializeOwned {
     /// Its step, from 1.
     fn step(&self) -> u32;
     /// Which of the step's runs it is, from 0.
@@ -112,24 +118,27 @@ pub(crate) trait RunPlace: Serialize + DeserializeOwned {
 
 /// One run of the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct RecordedRun<P> {
+pub struct RecordedRun<P> {
     #[serde(flatten)]
-    pub(crate) place: P,
+    /// Which it is.
+    pub place: P,
     #[serde(flatten)]
-    pub(crate) made: MadeRun,
+    /// Its file.
+    pub made: MadeRun,
 }
 
 /// The steps made so far, and their time.
-pub(crate) struct SoFar<'a, S> {
-    pub(crate) steps: &'a [S],
+pub struct SoFar<'a, S> {
+    /// The steps, measured.
+    pub steps: &'a [S],
     /// Time since this session began.
-    pub(crate) elapsed: Duration,
+    pub elapsed: Duration,
     /// How long the last step of this session took.
-    pub(crate) took: Option<Duration>,
+    pub took: Option<Duration>,
 }
 
 /// What comes next.
-pub(crate) enum Next<D: Design> {
+pub enum Next<D: Design> {
     /// Runs at these places, one after the other.
     Make(Vec<D::RunPlace>),
     /// Nothing: why.
@@ -139,7 +148,8 @@ pub(crate) enum Next<D: Design> {
 }
 
 /// What can follow the end of a session.
-pub(crate) enum Remaining {
+pub enum Remaining {
+    /// Nothing.
     Nothing,
     /// It can be resumed.
     More,

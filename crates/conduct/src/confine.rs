@@ -6,30 +6,31 @@
 
 use std::path::{Path, PathBuf};
 
-use conduct::screen;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, RestrictionStatus, Ruleset,
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope,
 };
+
+use crate::screen;
 
 /// The newest kernel interface whose restrictions are requested; an older kernel enforces those it has.
 const NEWEST: ABI = ABI::V10;
 
 /// The files within a command's reach.
 #[derive(Default)]
-pub(crate) struct Reach {
+pub struct Reach {
     rules: Vec<(PathBuf, BitFlags<AccessFs>)>,
 }
 
 impl Reach {
     /// This file may be read.
-    pub(crate) fn file(self, path: &Path) -> Reach {
+    pub fn file(self, path: &Path) -> Reach {
         self.with(path, AccessFs::ReadFile)
     }
 
     /// This run file may be read. If it is read from a copy, SQLite works in the copy's folder, which goes away at the
     /// end: for that, empty folders beside it may be removed.
-    pub(crate) fn run_file(self, source: &archive::Readable) -> Reach {
+    pub fn run_file(self, source: &archive::Readable) -> Reach {
         match source.folder() {
             None => self.file(source.opened()),
             Some(folder) => {
@@ -40,12 +41,12 @@ impl Reach {
     }
 
     /// New files may be made in this folder.
-    pub(crate) fn new_files_in(self, folder: &Path) -> Reach {
+    pub fn new_files_in(self, folder: &Path) -> Reach {
         self.with(folder, AccessFs::MakeReg | AccessFs::WriteFile)
     }
 
     /// SQLite may write files in this folder, and remove those that it keeps beside them.
-    pub(crate) fn run_files_in(self, folder: &Path) -> Reach {
+    pub fn run_files_in(self, folder: &Path) -> Reach {
         let contents = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate;
         self.with(folder, contents | AccessFs::ReadDir | AccessFs::MakeReg | AccessFs::RemoveFile)
     }
@@ -56,7 +57,7 @@ impl Reach {
     }
 
     /// From here on the process can do nothing else.
-    pub(crate) fn confine(self) {
+    pub fn confine(self) {
         if let Err(error) = self.restrict() {
             screen::note(format_args!("plimsoll: continues without confinement: {error}"));
         }

@@ -9,10 +9,10 @@ use judge::experiment::{KnownDeviation, Looks, pairs_in};
 use workload::experiment::Experiment;
 
 /// The lengths for which the smallest detectable change is shown.
-pub(crate) const MINUTES: [u32; 4] = [10, 20, 60, 90];
+pub const MINUTES: [u32; 4] = [10, 20, 60, 90];
 
 /// The smallest changes that are found in each of [`MINUTES`].
-pub(crate) fn in_minutes(known: KnownDeviation, pair_takes: Duration, level: f64) -> [Option<f64>; 4] {
+pub fn in_minutes(known: KnownDeviation, pair_takes: Duration, level: f64) -> [Option<f64>; 4] {
     MINUTES.map(|minutes| known.smallest_detectable(pairs_in(minutes, pair_takes.as_secs_f64()), level))
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn shown(change: Option<f64>, scale: EffectScale) -> String {
 }
 
 /// Shows what the experiment can detect, before it begins.
-pub(crate) fn announce(experiment: &Experiment, calibration: Option<&Calibration>) {
+pub fn announce(experiment: &Experiment, calibration: Option<&Calibration>) {
     let Some(calibration) = calibration else {
         note(
             "no calibration of this host and workload (`plimsoll calibrate`): the first pairs will show the smallest detectable change",

@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
+use crate::failure::{CommandResult, Failure};
+use crate::file_kind::{self, FileKind};
+use crate::signals::HeldSignals;
 use archive::{Readable, Stored};
-use conduct::failure::{CommandResult, Failure};
-use conduct::file_kind::{self, FileKind};
-use conduct::signals::HeldSignals;
 
 use crate::confine::Reach;
 
 /// Run files that are about to be read.
-pub(crate) struct Received {
+pub struct Received {
     // Deleted before a signal that was held back ends the process.
     sources: Vec<Readable>,
     held: HeldSignals,
@@ -19,7 +19,7 @@ pub(crate) struct Received {
 
 impl Received {
     /// Checks run files before anything is made for the command's outputs.
-    pub(crate) fn check<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<()> {
+    pub fn check<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<()> {
         paths.into_iter().try_for_each(|path| {
             Readable::check(path).or_else(|error| {
                 file_kind::refuse_others(path, &[FileKind::RunFile])?;
@@ -29,7 +29,7 @@ impl Received {
     }
 
     /// From here on Ctrl-C and SIGTERM wait until the files are open, or the copy of one is given up for them.
-    pub(crate) fn at<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<Received> {
+    pub fn at<'a>(paths: impl IntoIterator<Item = &'a Path>) -> CommandResult<Received> {
         let mut received = Received { sources: Vec::new(), held: HeldSignals::begin()? };
         for path in paths {
             let source = Readable::at_unless(&|| received.held.came(), path).map_err(Failure::usage)?;
@@ -39,18 +39,18 @@ impl Received {
     }
 
     /// The files within reach of a process that reads these.
-    pub(crate) fn reach(&self) -> Reach {
+    pub fn reach(&self) -> Reach {
         self.sources.iter().fold(Reach::default(), Reach::run_file)
     }
 
     /// Opens them; no copy is left then.
-    pub(crate) fn read(mut self) -> CommandResult<Vec<Stored>> {
+    pub fn read(mut self) -> CommandResult<Vec<Stored>> {
         let sources = std::mem::take(&mut self.sources);
         sources.into_iter().map(|source| Stored::read(source).map_err(Failure::usage)).collect()
     }
 
     /// Opens the only one.
-    pub(crate) fn read_one(self) -> CommandResult<Stored> {
+    pub fn read_one(self) -> CommandResult<Stored> {
         let opened = self.read()?.pop();
         opened.ok_or_else(|| Failure::own(anyhow::anyhow!("there is no run file to be read")))
     }

@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use conduct::failure::{CommandResult, Failure};
 
-pub(crate) use stage::{Load, REACHED_WITHIN, Stage, offer};
+pub use stage::{Load, REACHED_WITHIN, Stage, offer};
 
 /// What a generator is asked to reach.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reach {
+pub struct Reach {
     /// Arrivals a second.
-    pub(crate) rate: u32,
+    pub rate: u32,
     /// Loops that offer them.
-    pub(crate) loops: u16,
+    pub loops: u16,
     /// How late 99 of 100 may start.
-    pub(crate) lag: Duration,
+    pub lag: Duration,
 }
 
 /// Whether the generator offers this for a second, in time and completely, to a server that answers at once.
-pub(crate) fn reaches(asked: Reach) -> CommandResult<bool> {
+pub fn reaches(asked: Reach) -> CommandResult<bool> {
     let Reach { rate, loops, lag } = asked;
     let stage = offer(Load { rate, delay: Duration::ZERO, seconds: 1, loops });
     Ok(stage.map_err(Failure::own)?.is_reached_within(lag))

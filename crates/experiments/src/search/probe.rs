@@ -13,8 +13,8 @@ use workload::experiment::Arm;
 
 use super::lengths::{length, overload_shape};
 use super::range::Resolved;
-use crate::experiment::design::RunPlace;
-use crate::experiment::slot::{SlotPlan, load_seed, time_scale};
+use crate::design::RunPlace;
+use crate::slot::{SlotPlan, load_seed, time_scale};
 
 /// A probe is not ended as collapsed before this share of it, or so much, has been measured.
 const COLLAPSES_AFTER: f64 = 0.2;
@@ -29,13 +29,13 @@ pub(super) struct Probe<'a> {
 
 /// One run of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct ProbeRun {
+pub struct ProbeRun {
     /// Its number, from 1.
-    pub(super) number: u32,
+    pub number: u32,
     /// What it is for.
-    pub(super) stage: ProbeStage,
+    pub stage: ProbeStage,
     /// Its level.
-    pub(super) level: f64,
+    pub level: f64,
 }
 
 impl RunPlace for ProbeRun {

@@ -9,7 +9,7 @@ use evidence::capacity::ProbeStage;
 use workload::Workload;
 use workload::capacity::{CapacityExperiment, OverloadShape, Search, Searched, failures_take, step_needed};
 
-use crate::experiment::session::OVERHEAD;
+use crate::session::OVERHEAD;
 
 /// Probes of the bracket and of the bisection that a search has at least, and the one at its end.
 const SEARCHING: u32 = 6;

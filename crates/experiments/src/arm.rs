@@ -12,7 +12,7 @@ use conduct::signals::Listener;
 use evidence::visible;
 use workload::experiment::Arm;
 
-use super::group::{ProcessGroup, ShellCommand};
+use crate::group::{ProcessGroup, ShellCommand};
 
 /// How often it is asked whether an arm is ready.
 const POLL: Duration = Duration::from_millis(50);

@@ -1,4 +1,10 @@
-//! A capacity search: probes at levels that follow from what was seen, until the answer is known.
+//! A capacity search: probes at levels that follow from what was seen, until the answer is known. Its parts: between which
+//! levels is searched, for how long, what the generator can do, and each probe.
+
+mod generator_limit;
+mod lengths;
+mod probe;
+mod range;
 
 use std::time::Duration;
 
@@ -19,15 +25,15 @@ use serde::{Deserialize, Serialize};
 use workload::capacity::{self, CapacityExperiment};
 use workload::{Objective, Redactor};
 
-use super::lengths::{OVERLOADS, UNDERLOAD, announce, length, rest, step_s};
-use super::probe::{Probe, ProbeRun};
-use super::range::{ProbesOf, Resolved, resolve};
-use crate::experiment::design::{Design, Next, Prepared, RecordedRun, Remaining, SoFar, Terms, definition};
-use crate::experiment::session::OVERHEAD;
-use crate::experiment::slot::SlotPlan;
+use crate::design::{Design, Next, Prepared, RecordedRun, Remaining, SoFar, Terms, definition};
+use crate::session::OVERHEAD;
+use crate::slot::SlotPlan;
+use lengths::{OVERLOADS, UNDERLOAD, announce, length, rest, step_s};
+use probe::{Probe, ProbeRun};
+use range::{ProbesOf, Resolved, resolve};
 
 /// The search, after it was said what it will take. A budget that is too short is refused.
-pub(super) fn prepared(experiment: CapacityExperiment) -> CommandResult<Prepared<CapacityExperiment>> {
+pub fn prepared(experiment: CapacityExperiment) -> CommandResult<Prepared<CapacityExperiment>> {
     let plan = plan::resolve(&experiment.plan, &Overrides::default())?;
     // What it is compared with may be another as well.
     let search = capacity::Search { budget: None, at_least: None, ..experiment.search.clone() };
@@ -39,11 +45,11 @@ pub(super) fn prepared(experiment: CapacityExperiment) -> CommandResult<Prepared
 
 /// A search.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Search {
+pub struct Search {
     /// What is loaded.
     arm: String,
     /// How it is searched.
-    pub(super) search: capacity::Search,
+    pub search: capacity::Search,
     /// What must hold.
     slos: Vec<Objective>,
     /// What was found out before the first probe.
@@ -51,7 +57,7 @@ pub(super) struct Search {
 }
 
 /// A probe, measured.
-pub(super) struct Measured {
+pub struct Measured {
     probe: CapacityProbe,
     /// What the overload run shows.
     overload: Option<OverloadAnswer>,

@@ -17,10 +17,10 @@ use judge::experiment::{RunBlocks, blocks, noise};
 use plans::Overrides;
 use workload::experiment::Experiment;
 
-use super::pairs::{PairedArms, Pairs};
-use super::record::stored;
-use super::session::Made;
-use super::slot::time_scale;
+use super::{PairedArms, Pairs};
+use crate::record::stored;
+use crate::session::Made;
+use crate::slot::time_scale;
 
 /// Older ones are not used: machines and their neighbours change.
 const DAYS: i64 = 14;
@@ -30,10 +30,7 @@ const MAX_BYTES: u64 = 1 << 20;
 const DIGITS: usize = 12;
 
 /// What the pairs of a calibration show; a metric without noise is left out, with the reason.
-pub(crate) fn of(
-    subject: &PairedArms,
-    made: &Made<Pairs>,
-) -> CommandResult<(Calibration, Vec<(String, String)>)> {
+pub fn of(subject: &PairedArms, made: &Made<Pairs>) -> CommandResult<(Calibration, Vec<(String, String)>)> {
     let experiment = &subject.experiment;
     let metrics = &experiment.metrics;
     let mut parts: Vec<RunBlocks> = Vec::new();
@@ -63,7 +60,7 @@ pub(crate) fn of(
 }
 
 /// Keep it at `asked`, or where experiments look for it.
-pub(crate) fn keep(calibration: &Calibration, asked: Option<&Path>) -> CommandResult<PathBuf> {
+pub fn keep(calibration: &Calibration, asked: Option<&Path>) -> CommandResult<PathBuf> {
     let path = match asked {
         Some(path) => path.to_owned(),
         None => usual_path(&calibration.host, &calibration.workload).ok_or_else(|| {
@@ -85,7 +82,7 @@ pub(crate) fn keep(calibration: &Calibration, asked: Option<&Path>) -> CommandRe
 }
 
 /// The calibration to use: the one asked for, or the one of this host and workload; none where it is too old.
-pub(crate) fn find(experiment: &Experiment, asked: Option<&Path>) -> CommandResult<Option<Calibration>> {
+pub fn find(experiment: &Experiment, asked: Option<&Path>) -> CommandResult<Option<Calibration>> {
     let (host, workload) = (observe::environment(), workload_digest(experiment)?);
     let path = match asked {
         Some(path) => path.to_owned(),

@@ -10,12 +10,12 @@ use anyhow::{Context, anyhow};
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged::StoredRun;
+use conduct::received::Received;
 use evidence::{ExperimentEnd, Run as _};
 use serde::{Deserialize, Serialize};
 
-use super::design::{Design, RecordedRun, RunPlace as _, Terms};
-use super::slot::MadeRun;
-use crate::received::Received;
+use crate::design::{Design, RecordedRun, RunPlace as _, Terms};
+use crate::slot::MadeRun;
 
 /// The name of the list.
 const FILE: &str = "experiment.json";
@@ -28,7 +28,7 @@ const MAX_BYTES: u64 = 16 << 20;
 /// The list.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
-pub(crate) struct Record<D: Design> {
+pub struct Record<D: Design> {
     /// The version of this file.
     version: u32,
     /// What it is a list of.
@@ -41,7 +41,8 @@ pub(crate) struct Record<D: Design> {
     /// Of what it is made: a digest.
     pub(crate) definition: String,
     #[serde(flatten)]
-    pub(crate) design: D,
+    /// What kind it is, with what judging its runs again takes.
+    pub design: D,
     /// Its runs, in the order in which they were made.
     pub(crate) runs: Vec<RecordedRun<D::RunPlace>>,
     /// Why there are no more; none while it is under way.
@@ -71,7 +72,7 @@ impl<D: Design> Record<D> {
     }
 
     /// Read the list in `folder`, which may come from others.
-    pub(crate) fn read(folder: &Path) -> CommandResult<Record<D>> {
+    pub fn read(folder: &Path) -> CommandResult<Record<D>> {
         let path = folder.join(FILE);
         let (at, what) = (path.display(), D::TERMS.what);
         let mut text = String::new();
@@ -180,7 +181,7 @@ impl<D: Design> Record<D> {
     }
 
     /// Its steps, measured. The files in `folder` may come from others: from then on the command can do nothing else.
-    pub(crate) fn received_steps(&self, folder: &Path) -> CommandResult<Vec<D::Step>> {
+    pub fn received_steps(&self, folder: &Path) -> CommandResult<Vec<D::Step>> {
         let steps = self.steps();
         let made: Vec<&MadeRun> = steps.iter().flatten().map(|run| &run.made).collect();
         let stored = received(folder, &made)?;
@@ -193,7 +194,7 @@ impl<D: Design> Record<D> {
     }
 
     /// What is reported of the experiment in `folder`, judged again.
-    pub(crate) fn judged_again(&self, folder: &Path) -> CommandResult<D::Summary> {
+    pub fn judged_again(&self, folder: &Path) -> CommandResult<D::Summary> {
         let steps = self.received_steps(folder)?;
         let end = self.end.clone().unwrap_or(ExperimentEnd::Interrupted);
         let judgement = self.design.judge(&steps, end)?;

@@ -19,7 +19,7 @@ const LEAD: Duration = Duration::from_millis(50);
 /// How often ticks are polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// A rate counts as reached when 99 of 100 arrivals start within this of their instant, and none is dropped.
-pub(crate) const REACHED_WITHIN: Duration = Duration::from_millis(1);
+pub const REACHED_WITHIN: Duration = Duration::from_millis(1);
 
 /// Each takes two descriptors of this process, one on either side, of the thousand that every system allows. A rate
 /// that needs more at once counts as not reached.
@@ -27,42 +27,48 @@ const MOST_USERS: u32 = 400;
 
 /// What a stage offers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Load {
+pub struct Load {
     /// Arrivals a second.
-    pub(crate) rate: u32,
+    pub rate: u32,
     /// How long the target delays each response.
-    pub(crate) delay: Duration,
-    pub(crate) seconds: u64,
+    pub delay: Duration,
+    /// For how long.
+    pub seconds: u64,
     /// Loops that offer it.
-    pub(crate) loops: u16,
+    pub loops: u16,
 }
 
 /// What was measured.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Stage {
-    pub(crate) rate: u32,
-    pub(crate) scheduled: u64,
-    pub(crate) started: u64,
-    pub(crate) succeeded: u64,
+pub struct Stage {
+    /// Arrivals a second.
+    pub rate: u32,
+    /// Arrivals that were planned.
+    pub scheduled: u64,
+    /// Those that were started.
+    pub started: u64,
+    /// Those that were answered well.
+    pub succeeded: u64,
     /// From due instant to start.
-    pub(crate) lag: Histogram,
+    pub lag: Histogram,
     /// From the first byte sent to the last received, as the engine measured it.
-    pub(crate) service: Histogram,
+    pub service: Histogram,
     /// From request read to answer written, as the target noted it.
-    pub(crate) held: Histogram,
+    pub held: Histogram,
     /// CPU time of the loop, and the time in which it was used.
-    pub(crate) cpu: Duration,
-    pub(crate) covered: Duration,
+    pub cpu: Duration,
+    /// The time that it was measured in.
+    pub covered: Duration,
 }
 
 impl Stage {
     /// Whether the rate was offered as asked, punctually, and answered.
-    pub(crate) fn is_reached(&self) -> bool {
+    pub fn is_reached(&self) -> bool {
         self.is_reached_within(REACHED_WITHIN)
     }
 
     /// The same, where 99 of 100 arrivals may start so much after their instant.
-    pub(crate) fn is_reached_within(&self, lag: Duration) -> bool {
+    pub fn is_reached_within(&self, lag: Duration) -> bool {
         let within = self.lag.quantile(0.99).finite_us().is_some_and(|us| us <= lag.as_micros() as f64);
         self.scheduled > 0 && self.started == self.scheduled && self.succeeded == self.started && within
     }
@@ -94,7 +100,7 @@ impl Stage {
 ///
 /// # Errors
 /// When the machine gives no socket or thread, or the engine cannot measure.
-pub(crate) fn offer(load: Load) -> Result<Stage> {
+pub fn offer(load: Load) -> Result<Stage> {
     let target = Target::start(load.delay).context("the target of the self-test cannot be started")?;
     let program = Program::compile(plan(load, &target)?)?;
     let clock = Clock::starting_in(LEAD);

@@ -14,11 +14,11 @@ use judge::experiment::{Levels, Looks, PairPlace, Rulebook, judge_experiment};
 use plans::{metrics_for, metrics_for_measured};
 use workload::experiment::Design;
 
-use super::pairs::measured;
-use super::record::received_files;
+use super::measured;
+use crate::record::received_files;
 
 /// Run files that were made elsewhere.
-pub(crate) struct ForeignPairs<'a> {
+pub struct ForeignPairs<'a> {
     /// Of A and of B.
     files: [&'a [PathBuf]; 2],
     looks: Looks,
@@ -26,7 +26,7 @@ pub(crate) struct ForeignPairs<'a> {
 
 impl ForeignPairs<'_> {
     /// These files, if there can be an answer in so many.
-    pub(crate) fn of<'a>(from: &'a [PathBuf], against: &'a [PathBuf]) -> CommandResult<ForeignPairs<'a>> {
+    pub fn of<'a>(from: &'a [PathBuf], against: &'a [PathBuf]) -> CommandResult<ForeignPairs<'a>> {
         if from.len() != against.len() {
             return Err(Failure::usage(anyhow!(
                 "{} runs of A and {} of B: each run of A needs one of B that was made next to it",
@@ -40,7 +40,7 @@ impl ForeignPairs<'_> {
     }
 
     /// Their comparison, decided by these measures. From then on the command can do nothing else.
-    pub(crate) fn judged(&self, gate: &[String]) -> CommandResult<ExperimentSummary> {
+    pub fn judged(&self, gate: &[String]) -> CommandResult<ExperimentSummary> {
         let mut runs = received_files(&self.files.concat())?;
         let mut of_b = runs.split_off(self.files[0].len());
         let by_time = |run: &StoredRun| run.run.manifest().started_at.clone();

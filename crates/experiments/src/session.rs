@@ -8,42 +8,36 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use conduct::clock;
 use conduct::failure::{CommandResult, Failure};
+use conduct::run_request::Progress;
 use conduct::screen::note;
 use conduct::signals::Listener;
 use evidence::ExperimentEnd;
 use workload::Redactor;
 
-use super::arm::NotBegun;
-use super::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace as _, SoFar};
-use super::record::Record;
-use super::slot::Slot;
-use crate::arguments::{SessionArguments, SlotArguments};
+use crate::arm::NotBegun;
+use crate::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace as _, SoFar};
+use crate::record::Record;
+use crate::slot::Slot;
 
 /// What a run takes besides its load, before any was made.
 pub(crate) const OVERHEAD: Duration = Duration::from_secs(2);
 
 /// How the runs of an experiment are made and kept.
 #[derive(Debug)]
-pub(crate) struct SessionOptions {
+pub struct SessionOptions {
     /// The folder to go on with.
-    pub(crate) resume: Option<PathBuf>,
+    pub resume: Option<PathBuf>,
     /// The folder for the runs; none: by name and time.
-    pub(crate) folder: Option<PathBuf>,
-    /// How each of them is made.
-    pub(crate) slots: SlotArguments,
-}
-
-impl SessionOptions {
-    /// Those of the command line.
-    pub(crate) fn of(arguments: &SessionArguments) -> SessionOptions {
-        let SessionArguments { output, resume, slots, .. } = arguments;
-        SessionOptions { resume: resume.clone(), folder: output.clone(), slots: slots.clone() }
-    }
+    pub folder: Option<PathBuf>,
+    /// How many loops offer the load of each.
+    pub loops: u16,
+    /// Whether the progress of each is drawn.
+    pub progress: Progress,
 }
 
 /// That an arm could not be made ready in the first step; why.
 #[derive(Debug)]
-pub(crate) struct NotReady(String);
+pub struct NotReady(String);
 
 impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,18 +48,22 @@ impl fmt::Display for NotReady {
 impl Error for NotReady {}
 
 /// An experiment that was made.
-pub(crate) struct Made<D: Design> {
+pub struct Made<D: Design> {
+    /// Where its runs are.
     pub(crate) folder: PathBuf,
+    /// The list of them.
     pub(crate) record: Record<D>,
-    pub(crate) steps: Vec<D::Step>,
-    pub(crate) judgement: D::Judgement,
+    /// Its steps, measured.
+    pub steps: Vec<D::Step>,
+    /// What they show.
+    pub judgement: D::Judgement,
     /// What the last step of this session took; none where there was none.
     pub(crate) took: Option<Duration>,
 }
 
 impl<D: Design> Made<D> {
     /// What is reported.
-    pub(crate) fn summary(&self) -> D::Summary {
+    pub fn summary(&self) -> D::Summary {
         self.record.summary(self.judgement.clone())
     }
 }
@@ -83,7 +81,7 @@ struct Session<'a, D: Design> {
 }
 
 /// Make the experiment, or what is left of it, and judge it.
-pub(crate) fn run<D: Design>(
+pub fn run<D: Design>(
     listener: &Listener,
     prepared: &Prepared<D::Subject>,
     options: &SessionOptions,
@@ -105,7 +103,7 @@ fn begun<D: Design>(
     options: &SessionOptions,
 ) -> CommandResult<(PathBuf, Record<D>)> {
     let redactor = Redactor::new(&prepared.plan.workload, &prepared.plan.env);
-    let design = D::begin(prepared, &redactor, options.slots.loops)?;
+    let design = D::begin(prepared, &redactor, options.loops)?;
     let record =
         Record::begun(design, &prepared.name, &clock::rfc3339(clock::now()), prepared.definition.clone());
     let folder = record.make_folder(options.folder.as_deref())?;
@@ -185,7 +183,8 @@ impl<D: Design> Session<'_, D> {
                 plan: &plan,
                 commands_in: &self.prepared.folder,
                 folder: &self.folder,
-                options: &self.options.slots,
+                loops: self.options.loops,
+                progress: self.options.progress,
                 listener: self.listener,
             };
             let made = slot.make()?;

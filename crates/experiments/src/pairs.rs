@@ -1,4 +1,12 @@
-//! Pairs of runs of two arms, which decide whether the second is worse.
+//! Pairs of runs of two arms, which decide whether the second is worse: in random order, some of them profiled, or made
+//! elsewhere ([`made_elsewhere`]). [`calibration`] is what pairs of A against A show, [`detectable`] the changes that it can
+//! detect.
+
+pub mod calibration;
+pub mod detectable;
+pub mod made_elsewhere;
+mod order;
+mod sampled;
 
 use std::time::Duration;
 
@@ -18,15 +26,15 @@ use serde::{Deserialize, Serialize};
 use workload::Redactor;
 use workload::experiment::{self, Arm, Experiment, GateMetric};
 
-use super::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace, SoFar, Terms, definition};
-use super::order::order;
-use super::session::OVERHEAD;
-use super::slot::{SlotPlan, length, load_seed, time_scale};
-use super::{detectable, sampled};
+use crate::design::{Design, Next, Prepared, RecordedRun, Remaining, RunPlace, SoFar, Terms, definition};
+use crate::session::OVERHEAD;
+use crate::slot::{SlotPlan, length, load_seed, time_scale};
+use order::order;
 
 /// An experiment, with what is known before it begins.
-pub(crate) struct PairedArms {
-    pub(crate) experiment: Experiment,
+pub struct PairedArms {
+    /// What is compared, how often, and by what it is decided.
+    pub experiment: Experiment,
     /// What was found by pairs of A against A.
     pub(crate) calibration: Option<Calibration>,
     /// The time under load of each run.
@@ -35,7 +43,7 @@ pub(crate) struct PairedArms {
 
 impl PairedArms {
     /// The experiment, after it was said what it will take. A budget that is too short is refused.
-    pub(crate) fn prepared(
+    pub fn prepared(
         experiment: Experiment,
         calibration: Option<Calibration>,
     ) -> CommandResult<Prepared<PairedArms>> {
@@ -92,18 +100,18 @@ impl PairedArms {
 
 /// Pairs of two arms.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Pairs {
+pub struct Pairs {
     /// What A and B are.
-    pub(crate) arms: [String; 2],
+    pub arms: [String; 2],
     /// How often and how long.
     design: experiment::Design,
     /// What decides it.
-    pub(crate) metrics: Vec<GateMetric>,
+    pub metrics: Vec<GateMetric>,
 }
 
 /// One run of a pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct PairedRun {
+pub struct PairedRun {
     /// The number of its pair, from 1.
     pair: u32,
     /// Its arm: 0 is A, 1 is B.
