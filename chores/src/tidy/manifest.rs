@@ -1,6 +1,6 @@
 //! Reads the dependencies out of a Cargo.toml: names, kinds, lines, and nothing else.
-//!
-//! Cargo has already refused a manifest that is no TOML, so this needs only the shapes that cargo accepts.
+
+use toml::de::DeTable;
 
 /// When a dependency is compiled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,118 +24,39 @@ pub(super) struct Dependency {
     pub(super) line: usize,
 }
 
-/// Every dependency, those under `[target.…]` too.
+const TABLES: [(&str, Kind); 3] =
+    [("dependencies", Kind::Normal), ("build-dependencies", Kind::Build), ("dev-dependencies", Kind::Dev)];
+
+/// Every dependency by its line, those under `[target.…]` too; none of a text that is no TOML, which cargo has refused already.
 pub(super) fn dependencies(text: &str) -> Vec<Dependency> {
-    let mut found: Vec<Dependency> = Vec::new();
-    let mut header: Vec<String> = Vec::new();
-    let mut open = 0isize;
-    for (index, line) in text.lines().enumerate() {
-        let line = without_comment(line).trim();
-        let inside_value = open > 0;
-        let is_header = !inside_value && line.starts_with('[');
-        if is_header {
-            header = segments(line.trim_matches(['[', ']']));
-        } else {
-            open += nesting(line);
-        }
-        if line.is_empty() || inside_value {
-            continue;
-        }
-        let (key, value) = if is_header { ("", "") } else { line.split_once('=').unwrap_or((line, "")) };
-        let path: Vec<String> = header.iter().cloned().chain(segments(key)).collect();
-        let Some((kind, key, rest)) = place(&path) else { continue };
-        let package = package_of(rest, value);
-        match found.iter_mut().find(|other| other.kind == kind && other.key == key) {
-            Some(known) => known.package = known.package.take().or(package),
-            None => found.push(Dependency { kind, key: key.to_owned(), package, line: index + 1 }),
-        }
-    }
+    let Ok(manifest) = DeTable::parse(text) else { return Vec::new() };
+    let manifest = manifest.get_ref();
+    let targets = table(manifest, "target").into_iter().flat_map(DeTable::values);
+    let owners = targets.filter_map(|target| target.get_ref().as_table()).chain([manifest]);
+    let mut tables: Vec<_> = owners
+        .flat_map(|owner| TABLES.iter().filter_map(|(name, kind)| Some((*kind, table(owner, name)?))))
+        .collect();
+    let of_members = table(manifest, "workspace").and_then(|workspace| table(workspace, "dependencies"));
+    tables.extend(of_members.map(|table| (Kind::Workspace, table)));
+    let named = tables.into_iter().flat_map(|(kind, table)| table.iter().map(move |entry| (kind, entry)));
+    let mut found: Vec<Dependency> = named
+        .map(|(kind, (key, value))| Dependency {
+            kind,
+            key: key.get_ref().to_string(),
+            package: value
+                .get_ref()
+                .get("package")
+                .and_then(|name| name.get_ref().as_str())
+                .map(str::to_owned),
+            line: text[..key.span().start].matches('\n').count() + 1,
+        })
+        .collect();
+    found.sort_by_key(|dependency| dependency.line);
     found
 }
 
-/// The kind, the dependency's key, and what follows it in a full key path.
-fn place(path: &[String]) -> Option<(Kind, &str, &[String])> {
-    let path = match path {
-        [first, _, rest @ ..] if first == "target" => rest,
-        _ => path,
-    };
-    let (kind, path) = match path {
-        [first, second, rest @ ..] if first == "workspace" && second == "dependencies" => {
-            (Kind::Workspace, rest)
-        }
-        [first, rest @ ..] => match first.as_str() {
-            "dependencies" => (Kind::Normal, rest),
-            "build-dependencies" => (Kind::Build, rest),
-            "dev-dependencies" => (Kind::Dev, rest),
-            _ => return None,
-        },
-        [] => return None,
-    };
-    let (key, rest) = path.split_first()?;
-    Some((kind, key, rest))
-}
-
-/// `package = "…"` on a line of its own below the dependency's header, or inside its inline table.
-fn package_of(rest: &[String], value: &str) -> Option<String> {
-    let quoted = match rest {
-        [last] if last == "package" => value,
-        [] => value.split_once("package")?.1.trim_start().strip_prefix('=')?,
-        _ => return None,
-    };
-    let quote = quoted.trim_start().chars().next().filter(|&c| c == '"' || c == '\'')?;
-    quoted.trim_start()[1..].split(quote).next().map(str::to_owned)
-}
-
-/// Splits a key at its dots, but not at those inside quotes: `target.'cfg(a.b)'.x` has three parts.
-fn segments(key: &str) -> Vec<String> {
-    let mut parts = Vec::new();
-    let mut part = String::new();
-    let mut quote = None;
-    for c in key.trim().chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => part.push(c),
-            None if c == '"' || c == '\'' => quote = Some(c),
-            None if c == '.' => parts.push(std::mem::take(&mut part).trim().to_owned()),
-            None => part.push(c),
-        }
-    }
-    parts.push(part.trim().to_owned());
-    parts.retain(|part| !part.is_empty());
-    parts
-}
-
-/// How many brackets and braces a line leaves open (or closes), quoted ones aside.
-fn nesting(line: &str) -> isize {
-    let mut quote = None;
-    let mut depth = 0;
-    for c in line.chars() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None => match c {
-                '"' | '\'' => quote = Some(c),
-                '[' | '{' => depth += 1,
-                ']' | '}' => depth -= 1,
-                _ => {}
-            },
-        }
-    }
-    depth
-}
-
-fn without_comment(line: &str) -> &str {
-    let mut quote = None;
-    for (at, c) in line.char_indices() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None if c == '"' || c == '\'' => quote = Some(c),
-            None if c == '#' => return &line[..at],
-            None => {}
-        }
-    }
-    line
+fn table<'a>(of: &'a DeTable<'a>, key: &str) -> Option<&'a DeTable<'a>> {
+    of.get(key)?.get_ref().as_table()
 }
 
 #[cfg(test)]
