@@ -93,10 +93,11 @@ fn tests(workspace: &Workspace, compilation: impl FnOnce() -> Result<()> + Send)
     let programs = steps::step("build of the tests", || programs::build(workspace))?;
     let mut tally = steps::step("tests", || jobs::run(workspace, &programs, compilation))?;
     tally += steps::step("tests in documentation", || documentation(workspace))?;
+    // One of them is profiled, which only these builds can be.
+    steps::step("examples", || examples::all(workspace))?;
     steps::step("services without fault injection and profiles", || without_faults::check(workspace))?;
     steps::step("what the demo's build lacks", lean::check)?;
     steps::step("demo --check", || demo_check::check(&Workspace::with_profile(demo::PROFILE)?))?;
-    steps::step("examples", || examples::all(workspace))?;
     steps::step("instructions", || instructions::run(workspace, false))?;
     println!("{tally}");
     Ok(())
