@@ -73,10 +73,16 @@ const CRATES: &[CrateRule] = &[
         ],
     ),
     tool_crate(
+        "kubernetes",
+        Nature::Free,
+        &["conduct", "cluster", "evidence", "workload", "plans", "engine", "archive"],
+    ),
+    tool_crate(
         "plimsoll",
         Nature::Free,
         &[
             "conduct",
+            "kubernetes",
             "experiments",
             "evidence",
             "workload",

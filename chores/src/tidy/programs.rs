@@ -32,7 +32,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("man", "crates/plimsoll/tests/it/generated.rs"),
     ("perf", "crates/observe/src/perf.rs"),
     // It is the user's. Tests write one.
-    ("kubectl", "crates/plimsoll/src/kubernetes/"),
+    ("kubectl", "crates/kubernetes/src/"),
     // It comes with cargo.
     ("rustc", "chores/src/sanitizer.rs"),
     // It comes with `postgres`.

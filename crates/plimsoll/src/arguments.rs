@@ -53,8 +53,8 @@ pub(crate) use generate::command;
 pub(crate) use generate::{CompletionsArguments, ManArguments};
 pub(crate) use import::ImportArguments;
 pub(crate) use kubernetes::{
-    ClusterArguments, FetchArguments, FilesPlace, KubernetesArguments, ManifestArguments, PodArguments,
-    PodPart, PodsArguments,
+    ClusterArguments, FetchArguments, FilesPlace, KubernetesArguments, ManifestArguments, PodPart,
+    PodsArguments,
 };
 #[cfg(not(feature = "full"))]
 use lean::{generate, import};

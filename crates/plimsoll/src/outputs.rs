@@ -12,9 +12,6 @@ use evidence::Verdict;
 
 use crate::arguments::{OnInconclusive, ReportFileArguments};
 
-/// The line between a script's summary and its report, for who reads both from a pod.
-pub(crate) const REPORT_BEGINS: &str = "plimsoll-report";
-
 /// Write every report that was asked for, and the one for the terminal unless standard output is taken.
 pub(crate) fn write(
     reported: &impl Reported,

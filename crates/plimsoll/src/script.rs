@@ -159,7 +159,7 @@ impl RunKind for ScriptRun<'_> {
         let summary = judged.summary.with_files(&outputs.files(sealed.kept()));
         outputs::write_files(&summary, &outputs.reports.files, &outputs::PreopenedReports::default())?;
         if self.arguments.mark_report {
-            standard_output::print_document(&format!("{}\n", outputs::REPORT_BEGINS))?;
+            standard_output::print_document(&format!("{}\n", kubernetes::REPORT_BEGINS))?;
         }
         outputs::show(
             &outcome::without_own_metrics(summary).document(),

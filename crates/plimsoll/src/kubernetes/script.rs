@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use cluster::RunKeys;
 use cluster::kubernetes::{FilesFrom, Layout, RunObjects, SecretFrom, load_end, name_of};
 use conduct::failure::{CommandResult, Failure};
-use conduct::run_request::Progress;
+use kubernetes::Destination;
+use kubernetes::objects::{BESIDES_THE_LOAD, cpu_of, drawn_name, files_from, made_secret};
 
-use super::objects::{BESIDES_THE_LOAD, drawn_name, files_from, with_cpu};
-use super::retrieve::Destination;
-use super::{AskedRun, print_manifest};
+use super::{conduct, pods_of, print_manifest};
 use crate::arguments::{ScriptArguments, ScriptManifestArguments};
 use crate::script::{ScriptForPods, read_for_pods};
 
@@ -18,17 +16,10 @@ use crate::script::{ScriptForPods, read_for_pods};
 pub(crate) fn run_script(arguments: &mut ScriptArguments, pods: u16) -> CommandResult<u8> {
     let script = read_for_pods(arguments)?;
     let arguments = &*arguments;
-    let asked = AskedRun {
-        pods,
-        kubernetes: &arguments.kubernetes,
-        destination: Destination { path: arguments.evidence.as_deref(), force: arguments.force },
-        progress: Progress::unless(arguments.quiet),
-        outputs: &arguments.outputs,
-    };
-    asked.run(|| {
-        let keys = RunKeys::make().map_err(Failure::own)?;
-        let secret = SecretFrom::Made { keys, environment: script.environment.clone() };
-        objects(&script, arguments, (drawn_name(&script.plan.workload.name)?, secret))
+    let destination = Destination { path: arguments.evidence.as_deref(), force: arguments.force };
+    conduct(&arguments.kubernetes, destination, arguments.quiet, &arguments.outputs, || {
+        let secret = made_secret(script.environment.clone())?;
+        objects(&script, arguments, pods, (drawn_name(&script.plan.workload.name)?, secret))
     })
 }
 
@@ -40,18 +31,18 @@ pub(crate) fn manifest_of_script(arguments: &mut ScriptManifestArguments) -> Com
         name: arguments.secret.clone().unwrap_or_else(|| name.clone()),
         environment: script.environment.keys().cloned().collect(),
     };
-    print_manifest(&objects(&script, &arguments.script, (name, secret))?)
+    let pods = arguments.script.kubernetes.kubernetes.ok_or_else(|| needs("--kubernetes NUMBER"))?;
+    print_manifest(&objects(&script, &arguments.script, pods, (name, secret))?)
 }
 
 fn objects(
     script: &ScriptForPods,
     arguments: &ScriptArguments,
+    pods: u16,
     named: (String, SecretFrom),
 ) -> CommandResult<RunObjects> {
     let (name, secret) = named;
-    let asked = &arguments.kubernetes.pods;
-    let needs = |what: &str| Failure::usage(anyhow!("a run in a cluster needs {what}"));
-    let pods = arguments.kubernetes.kubernetes.ok_or_else(|| needs("--kubernetes NUMBER"))?;
+    let asked = &pods_of(&arguments.kubernetes.pods, pods);
     let image = asked.image.clone().ok_or_else(|| needs("--image"))?;
     let here = std::env::current_dir().context("the current folder is not known").map_err(Failure::own)?;
     let layout = Layout::of(
@@ -68,12 +59,12 @@ fn objects(
         layout.files.iter().map(|(path, content)| (in_pod(&files, Path::new(path)), content.clone()));
     let flags = script.arguments_there(arguments, there, content.collect())?;
     let run_limit = load_end(&script.plan.workload) + script.besides_the_load + BESIDES_THE_LOAD;
-    let mut objects = RunObjects {
+    Ok(RunObjects {
         name,
         namespace: arguments.kubernetes.cluster.namespace.clone(),
         image,
         pods,
-        cpu: String::new(),
+        cpu: cpu_of(asked, arguments.loops),
         memory: asked.memory.clone(),
         plan: layout.plan.clone(),
         files,
@@ -82,11 +73,13 @@ fn objects(
         secret,
         // Whom a script asks is known when it does.
         reached: None,
-        start_limit_s: asked.start_timeout,
+        start_limit_s: asked.start_limit_s,
         run_limit_s: u32::try_from(run_limit.as_secs()).unwrap_or(u32::MAX),
-    };
-    with_cpu(&mut objects, asked, arguments.loops);
-    Ok(objects)
+    })
+}
+
+fn needs(what: &str) -> Failure {
+    Failure::usage(anyhow!("a run in a cluster needs {what}"))
 }
 
 /// Where a file or folder below the common one is in a pod.

@@ -1,28 +1,27 @@
 //! What is shown of a run in a cluster while it goes on: only what has changed.
 
+use cluster::kubernetes::Snapshot;
 use conduct::run_request::Progress;
 use conduct::screen;
 use evidence::TerminalText;
-
-use cluster::kubernetes::Snapshot;
 
 /// How many lines of a log are shown with a failure.
 const LAST_LINES: usize = 20;
 
 /// What was shown already.
-pub(super) struct Shown {
+pub(crate) struct Shown {
     progress: Progress,
     state: String,
     log_lines: usize,
 }
 
 impl Shown {
-    pub(super) fn nothing(progress: Progress) -> Shown {
+    pub(crate) fn nothing(progress: Progress) -> Shown {
         Shown { progress, state: String::new(), log_lines: 0 }
     }
 
     /// How many pods there are, and what keeps the others.
-    pub(super) fn pods(&mut self, snapshot: &Snapshot, pods: u16, refusal: Option<&str>) {
+    pub(crate) fn pods(&mut self, snapshot: &Snapshot, pods: u16, refusal: Option<&str>) {
         let state = state(snapshot, pods, refusal);
         if state != self.state && self.progress == Progress::Shown {
             screen::note(&state);
@@ -31,7 +30,7 @@ impl Shown {
     }
 
     /// What the coordinator says of the run.
-    pub(super) fn log(&mut self, lines: &[&str]) {
+    pub(crate) fn log(&mut self, lines: &[&str]) {
         if self.progress == Progress::Shown {
             for line in lines.iter().skip(self.log_lines) {
                 let mut text = TerminalText::default();
@@ -44,7 +43,7 @@ impl Shown {
     }
 
     /// A question that had no answer; said once.
-    pub(super) fn no_answer(&mut self, error: &anyhow::Error) {
+    pub(crate) fn no_answer(&mut self, error: &anyhow::Error) {
         let state = format!("the cluster does not answer, and is asked again; the run goes on: {error:#}");
         if state != self.state {
             screen::note(&state);
@@ -54,7 +53,7 @@ impl Shown {
 }
 
 /// How far the pods are, on a line.
-pub(super) fn state(snapshot: &Snapshot, pods: u16, refusal: Option<&str>) -> String {
+pub(crate) fn state(snapshot: &Snapshot, pods: u16, refusal: Option<&str>) -> String {
     let mut text = format!("{} of {pods} pods started", snapshot.started());
     // Pods of one Job usually have the same obstacle.
     let mut shown: Vec<String> = Vec::new();
@@ -72,7 +71,7 @@ pub(super) fn state(snapshot: &Snapshot, pods: u16, refusal: Option<&str>) -> St
 }
 
 /// The end of a log, for a message.
-pub(super) fn last_lines(log: &str) -> String {
+pub(crate) fn last_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }

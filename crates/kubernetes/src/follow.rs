@@ -12,9 +12,9 @@ use conduct::screen::{self, note};
 use engine::{Command, Control};
 use evidence::{TerminalText, visible};
 
-use super::kubectl::Kubectl;
-use super::log::{self, RunFileLine};
-use super::progress::{Shown, last_lines, state};
+use crate::kubectl::Kubectl;
+use crate::log::{self, RunFileLine};
+use crate::progress::{Shown, last_lines, state};
 
 const ASKED_EVERY: Duration = Duration::from_secs(2);
 /// How often it is looked whether a signal came.
@@ -24,39 +24,33 @@ const OBSTACLE_LIMIT: Duration = Duration::from_secs(45);
 
 /// How long pods are waited for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Patience {
+pub(crate) enum Patience {
     /// Until all have started.
     Limited(Duration),
     /// As long as there is a Job.
     Unlimited,
 }
 
-impl Patience {
-    pub(super) fn of(seconds: u32) -> Patience {
-        Patience::Limited(Duration::from_secs(seconds.into()))
-    }
-}
-
 /// A run in a cluster.
-pub(super) struct Follower<'a> {
-    pub(super) kubectl: &'a Kubectl,
-    pub(super) job: &'a str,
-    pub(super) pods: u16,
-    pub(super) progress: Progress,
-    pub(super) patience: Patience,
+pub(crate) struct Follower<'a> {
+    pub(crate) kubectl: &'a Kubectl,
+    pub(crate) job: &'a str,
+    pub(crate) pods: u16,
+    pub(crate) progress: Progress,
+    pub(crate) patience: Patience,
     /// By what the run is stopped.
-    pub(super) control: Option<&'a Control>,
+    pub(crate) control: Option<&'a Control>,
 }
 
 /// A run whose file can be fetched.
 #[derive(Debug, Clone)]
-pub(super) struct Followed {
+pub(crate) struct Followed {
     /// The pod with the file.
-    pub(super) pod: String,
+    pub(crate) pod: String,
     /// The file's digest and size.
-    pub(super) file: RunFileLine,
+    pub(crate) file: RunFileLine,
     /// The exit code of the run.
-    pub(super) exit: u8,
+    pub(crate) exit: u8,
 }
 
 /// What has happened so far.
@@ -72,7 +66,7 @@ struct SoFar {
 
 impl Follower<'_> {
     /// Wait until the run has ended and its file can be fetched.
-    pub(super) fn to_the_end(&self) -> CommandResult<Followed> {
+    pub(crate) fn to_the_end(&self) -> CommandResult<Followed> {
         let mut so_far = SoFar {
             began: Instant::now(),
             shown: Shown::nothing(self.progress),

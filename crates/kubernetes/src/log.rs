@@ -3,26 +3,26 @@
 //! For a script, k6's summary precedes the report, and a line separates them: the summary is shown as it was printed, while
 //! the report is rendered again from the run file that was fetched.
 
-use crate::outputs::REPORT_BEGINS;
-
+/// The line between a script's summary and its report, for who reads both from a pod.
+pub const REPORT_BEGINS: &str = "plimsoll-report";
 /// Begins the line about the run file.
 const RUN_FILE: &str = "plimsoll-run-file ";
 
 /// What is known of a run file that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RunFileLine {
+pub(crate) struct RunFileLine {
     /// Its SHA-256 in hexadecimal digits.
-    pub(super) digest: String,
-    pub(super) bytes: u64,
+    pub(crate) digest: String,
+    pub(crate) bytes: u64,
     /// The exit code of the run.
-    pub(super) exit: u8,
+    pub(crate) exit: u8,
     /// What was run.
-    pub(super) of: RunOf,
+    pub(crate) of: RunOf,
 }
 
 /// What was run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunOf {
+pub(crate) enum RunOf {
     Plan,
     /// Its exit codes are k6's.
     Script,
@@ -32,7 +32,7 @@ pub(super) enum RunOf {
 const OF_SCRIPT: &str = " of=script";
 
 impl RunFileLine {
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let of = if self.of == RunOf::Script { OF_SCRIPT } else { "" };
         format!("{RUN_FILE}sha256={} bytes={} exit={}{of}", self.digest, self.bytes, self.exit)
     }
@@ -53,7 +53,7 @@ impl RunFileLine {
 }
 
 /// The lines of progress, and what is said of the run file after them.
-pub(super) fn read(log: &str) -> (Vec<&str>, Option<RunFileLine>) {
+pub(crate) fn read(log: &str) -> (Vec<&str>, Option<RunFileLine>) {
     let mut progress = Vec::new();
     for line in log.lines() {
         match RunFileLine::read(line) {
@@ -65,7 +65,7 @@ pub(super) fn read(log: &str) -> (Vec<&str>, Option<RunFileLine>) {
 }
 
 /// What a script has printed of its run: what is between the line about the run file and the report.
-pub(super) fn script_summary(log: &str) -> &str {
+pub(crate) fn script_summary(log: &str) -> &str {
     let after_file = at_line(log, |line| RunFileLine::read(line).is_some()).map_or("", |(_, after)| after);
     at_line(after_file, |line| line == REPORT_BEGINS).map_or(after_file, |(before, _)| before)
 }

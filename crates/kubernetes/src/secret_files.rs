@@ -30,7 +30,7 @@ impl<'a> PrivateKey<'a> {
 
 /// Which contents are secret, by the private keys of the run, and by everything that its pods get: `contents` of files
 /// and values of the Secret. A key that is in none of them as it is was made of some of them: then all are.
-pub(super) fn is_secret<'a>(
+pub(crate) fn is_secret<'a>(
     keys: impl IntoIterator<Item = &'a [u8]>,
     contents: &[&[u8]],
 ) -> impl Fn(&[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! What a run in a cluster is made of, from a plan and a command line.
+//! What a run in a cluster is made of, from a plan and how it is to be run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,14 +12,15 @@ use cluster::kubernetes::{
 use cluster::{RunKeys, Token};
 use conduct::environment::environment;
 use conduct::failure::{CommandResult, Failure};
+use conduct::run_request::OutTarget;
 use conduct::workers::resolve_plan;
+use plans::Overrides;
 use workload::LoadedPlan;
 
-use super::secret_files::is_secret;
-use crate::arguments::{FilesPlace, ManifestArguments, OverrideArguments, PodsArguments, RunArguments};
+use crate::secret_files::is_secret;
 
 /// Besides its load, a run waits for its target, sends its setup, drains, and is closed and judged.
-pub(super) const BESIDES_THE_LOAD: Duration = Duration::from_secs(900);
+pub const BESIDES_THE_LOAD: Duration = Duration::from_secs(900);
 /// How many digits make the name of a run differ from that of the next.
 const DIGITS: usize = 5;
 
@@ -30,54 +31,102 @@ struct ReadPlan {
     environment: BTreeMap<String, String>,
 }
 
-/// The objects that `run --kubernetes` makes, with the secrets of this environment.
-pub(super) fn for_command(arguments: &RunArguments, pods: u16) -> CommandResult<RunObjects> {
-    let read = ReadPlan::at(&arguments.plan, &arguments.overrides, &environment)?;
-    let keys = RunKeys::make().map_err(Failure::own)?;
-    let secret = SecretFrom::Made { keys, environment: read.environment.clone() };
+/// The pods that a run is to have.
+#[derive(Debug, Clone)]
+pub struct AskedPods {
+    /// How many.
+    pub count: u16,
+    /// Their image.
+    pub image: Option<String>,
+    /// The processors that are requested for each; none: one for each loop.
+    pub cpu: Option<String>,
+    /// The memory of each.
+    pub memory: String,
+    /// Where they find the plan and its files; none: in objects of the run.
+    pub files_in: Option<FilesPlace>,
+    /// The claim of the volume for the run file.
+    pub run_file_claim: Option<String>,
+    /// How many seconds they have to be started and ready.
+    pub start_limit_s: u32,
+}
+
+/// Where files are that no ConfigMap contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FilesPlace {
+    /// This folder of the image.
+    Image(String),
+    /// The volume of this claim.
+    Claim(String),
+}
+
+/// A plan, and what decides what is offered of it.
+pub struct RunOfPlan<'a> {
+    /// Its file.
+    pub plan: &'a Path,
+    /// The changes to it.
+    pub overrides: &'a Overrides,
+    /// Loops of each pod.
+    pub loops: u16,
+    /// Whether the load is offered without sending each step once before it.
+    pub no_precheck: bool,
+    /// The other systems that receive series of the run.
+    pub outs: &'a [OutTarget],
+    /// The pods.
+    pub pods: &'a AskedPods,
+}
+
+/// The objects of a run that this command makes, with the secrets of this environment.
+pub fn for_command(run: &RunOfPlan<'_>, namespace: Option<String>) -> CommandResult<RunObjects> {
+    let read = ReadPlan::at(run, &environment)?;
+    let secret = made_secret(read.environment.clone())?;
     let name = drawn_name(&read.plan.workload.name)?;
-    let mut objects = read.objects(pods, &arguments.kubernetes.pods, (name, secret))?;
-    objects.namespace.clone_from(&arguments.kubernetes.cluster.namespace);
-    let options = &arguments.options;
-    objects.arguments = run_arguments(&arguments.overrides, options.loops, options.no_precheck);
-    for out in &options.outs {
+    let mut objects = read.objects(run, (name, secret))?;
+    objects.namespace = namespace;
+    for out in run.outs {
         objects.arguments.extend(["--out".to_owned(), format!("{}={}", out.protocol.name(), out.url)]);
         let reached = Reached::of_url(&out.url);
         objects.reached.iter_mut().for_each(|known| known.extend(reached.clone()));
     }
-    with_cpu(&mut objects, &arguments.kubernetes.pods, options.loops);
     Ok(objects)
 }
 
-/// The objects that `manifest` prints: secrets are in a Secret that another program or person makes, and their values need not be here.
-pub(super) fn for_repository(arguments: &ManifestArguments) -> CommandResult<RunObjects> {
+/// The objects of a run that are printed for a repository: secrets are in a Secret that another program or person makes, and
+/// their values need not be here.
+pub fn for_repository(
+    run: &RunOfPlan<'_>,
+    name: Option<&str>,
+    secret: Option<&str>,
+) -> CommandResult<RunObjects> {
     let named = |name: &str| Some(environment(name).unwrap_or_else(|| name.to_owned()));
-    let read = ReadPlan::at(&arguments.plan, &arguments.overrides, &named)?;
-    let name = arguments.name.clone().unwrap_or_else(|| name_of(&read.plan.workload.name));
+    let read = ReadPlan::at(run, &named)?;
+    let name = name.map_or_else(|| name_of(&read.plan.workload.name), str::to_owned);
     let secret = SecretFrom::Existing {
-        name: arguments.secret.clone().unwrap_or_else(|| name.clone()),
+        name: secret.unwrap_or(&name).to_owned(),
         environment: read.environment.keys().cloned().collect(),
     };
-    let mut objects = read.objects(arguments.kubernetes, &arguments.pods, (name, secret))?;
-    objects.namespace.clone_from(&arguments.namespace);
-    objects.arguments = run_arguments(&arguments.overrides, arguments.loops, arguments.no_precheck);
-    with_cpu(&mut objects, &arguments.pods, arguments.loops);
-    Ok(objects)
+    read.objects(run, (name, secret))
+}
+
+/// The Secret of a run that this command makes: new keys, and these variables.
+pub fn made_secret(environment: BTreeMap<String, String>) -> CommandResult<SecretFrom> {
+    let keys = RunKeys::make().map_err(Failure::own)?;
+    Ok(SecretFrom::Made { keys, environment })
 }
 
 /// A name for this run of a workload, unlike that of the next.
-pub(super) fn drawn_name(workload: &str) -> CommandResult<String> {
+pub fn drawn_name(workload: &str) -> CommandResult<String> {
     let token = Token::drawn().map_err(Failure::own)?;
     let digits: String = token.text().chars().take(DIGITS).collect();
     Ok(format!("{}-{digits}", name_of(workload)))
 }
 
-pub(super) fn with_cpu(objects: &mut RunObjects, pods: &PodsArguments, loops: u16) {
-    objects.cpu = pods.cpu.clone().unwrap_or_else(|| loops.to_string());
+/// The processors that are requested for each of these pods.
+pub fn cpu_of(pods: &AskedPods, loops: u16) -> String {
+    pods.cpu.clone().unwrap_or_else(|| loops.to_string())
 }
 
 /// What a reader of the printed documents must do before they are applied.
-pub(super) fn heading(objects: &RunObjects) -> String {
+pub fn heading(objects: &RunObjects) -> String {
     let mut text = format!(
         "# A run of plimsoll over {} pods. It reads the Secret `{}`,",
         objects.pods,
@@ -101,26 +150,17 @@ fn secret_name(objects: &RunObjects) -> &str {
 }
 
 impl ReadPlan {
-    fn at(
-        path: &Path,
-        overrides: &OverrideArguments,
-        environment: &dyn Fn(&str) -> Option<String>,
-    ) -> CommandResult<ReadPlan> {
-        let (plan, hand_over) = resolve_plan(path, &overrides.overrides(), environment)?;
+    fn at(run: &RunOfPlan<'_>, environment: &dyn Fn(&str) -> Option<String>) -> CommandResult<ReadPlan> {
+        let (plan, hand_over) = resolve_plan(run.plan, run.overrides, environment)?;
         let here =
             std::env::current_dir().context("the current folder is not known").map_err(Failure::own)?;
         let files = hand_over.files().into_iter().map(|(file, content)| (file.path, content));
-        let layout = Layout::of_plan(&here, path, files.collect()).map_err(Failure::usage)?;
+        let layout = Layout::of_plan(&here, run.plan, files.collect()).map_err(Failure::usage)?;
         Ok(ReadPlan { plan, layout, environment: hand_over.environment() })
     }
 
-    fn objects(
-        self,
-        pods: u16,
-        asked: &PodsArguments,
-        named: (String, SecretFrom),
-    ) -> CommandResult<RunObjects> {
-        let (name, secret) = named;
+    fn objects(self, run: &RunOfPlan<'_>, named: (String, SecretFrom)) -> CommandResult<RunObjects> {
+        let ((name, secret), asked) = (named, run.pods);
         let image = asked.image.clone().context("--kubernetes needs --image").map_err(Failure::usage)?;
         let workload = &self.plan.workload;
         let run_limit = load_end(workload) + BESIDES_THE_LOAD;
@@ -131,24 +171,24 @@ impl ReadPlan {
             name,
             namespace: None,
             image,
-            pods,
-            cpu: String::new(),
+            pods: asked.count,
+            cpu: cpu_of(asked, run.loops),
             memory: asked.memory.clone(),
             plan: self.layout.plan,
             files,
             run_file_claim: asked.run_file_claim.clone(),
-            arguments: Vec::new(),
+            arguments: run_arguments(run.overrides, run.loops, run.no_precheck),
             secret,
             reached: Some(reached),
-            start_limit_s: asked.start_timeout,
+            start_limit_s: asked.start_limit_s,
             run_limit_s: u32::try_from(run_limit.as_secs()).unwrap_or(u32::MAX),
         })
     }
 }
 
 /// Where pods have these files from. `keys` are the run's private keys, and `environment` is in its Secret.
-pub(super) fn files_from<'a>(
-    asked: &PodsArguments,
+pub fn files_from<'a>(
+    asked: &AskedPods,
     files: BTreeMap<String, Arc<[u8]>>,
     keys: impl IntoIterator<Item = &'a [u8]>,
     environment: &BTreeMap<String, String>,
@@ -170,7 +210,7 @@ pub(super) fn files_from<'a>(
 }
 
 /// The options of `plimsoll run` that decide what is offered.
-fn run_arguments(overrides: &OverrideArguments, loops: u16, no_precheck: bool) -> Vec<String> {
+fn run_arguments(overrides: &Overrides, loops: u16, no_precheck: bool) -> Vec<String> {
     let mut arguments = vec!["--loops".to_owned(), loops.to_string()];
     for (name, address) in &overrides.targets {
         arguments.extend(["--target".to_owned(), format!("{name}={address}")]);
@@ -200,8 +240,8 @@ mod tests {
 
     #[test]
     fn what_decides_the_load_is_handed_on() {
-        let overrides = OverrideArguments {
-            targets: vec![("api".to_owned(), "http://api:80".to_owned())],
+        let overrides = Overrides {
+            targets: [("api".to_owned(), "http://api:80".to_owned())].into(),
             time_scale: Some(0.5),
             load: Some(2.0),
             seed: Some(7),
@@ -210,6 +250,6 @@ mod tests {
         };
         let all = "--loops 2 --target api=http://api:80 --time-scale 0.5 --load 2 --seed 7 --until-decided --abort-on-fail --no-precheck";
         assert_eq!(run_arguments(&overrides, 2, true).join(" "), all);
-        assert_eq!(run_arguments(&OverrideArguments::default(), 1, false).join(" "), "--loops 1");
+        assert_eq!(run_arguments(&Overrides::default(), 1, false).join(" "), "--loops 1");
     }
 }

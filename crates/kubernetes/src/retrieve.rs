@@ -15,24 +15,24 @@ use evidence::Run as _;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use super::follow::Followed;
-use super::kubectl::{Kubectl, succeeded};
+use crate::follow::Followed;
+use crate::kubectl::{Kubectl, succeeded};
 
 const TRIES: u32 = 5;
 const BETWEEN_TRIES: Duration = Duration::from_secs(2);
 const PART_BYTES: usize = 64 << 10;
 
 /// Where the run file is to be.
-pub(super) struct Destination<'a> {
+pub struct Destination<'a> {
     /// None: named after the plan and the time.
-    pub(super) path: Option<&'a Path>,
+    pub path: Option<&'a Path>,
     /// Whether a file that is there is replaced.
-    pub(super) force: bool,
+    pub force: bool,
 }
 
 impl Destination<'_> {
     /// Fetch the file, and return where it is.
-    pub(super) fn fetch(&self, kubectl: &Kubectl, run: &Followed) -> CommandResult<PathBuf> {
+    pub(crate) fn fetch(&self, kubectl: &Kubectl, run: &Followed) -> CommandResult<PathBuf> {
         let folder = self.path.map_or(Path::new("."), writable::folder);
         let mut tries = 1;
         let file = loop {

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use anyhow::{Context as _, anyhow};
@@ -9,8 +10,6 @@ use cluster::kubernetes::{CONTAINER, OWNER, OWNER_LABEL, Object, RUN_LABEL, RunO
 use conduct::failure::{CommandResult, Failure};
 use evidence::visible;
 use serde_json::{Value, json};
-
-use crate::arguments::ClusterArguments;
 
 /// The program.
 const PROGRAM: &str = "kubectl";
@@ -21,13 +20,24 @@ const DELETED_WITHIN: &str = "--timeout=120s";
 /// Every kind that a run has.
 const KINDS: &str = "job,service,configmap,secret,networkpolicy";
 
+/// How a cluster is reached, as for kubectl.
+#[derive(Debug, Default, Clone)]
+pub struct ClusterAccess {
+    /// The namespace of the run; none: that of kubectl's context.
+    pub namespace: Option<String>,
+    /// kubectl's configuration; none: as for kubectl.
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of kubectl's configuration.
+    pub context: Option<String>,
+}
+
 /// kubectl, for one cluster and namespace.
-pub(super) struct Kubectl {
+pub(crate) struct Kubectl {
     flags: Vec<String>,
 }
 
 impl Kubectl {
-    pub(super) fn new(cluster: &ClusterArguments) -> Kubectl {
+    pub(crate) fn new(cluster: &ClusterAccess) -> Kubectl {
         let kubeconfig = cluster.kubeconfig.as_ref().map(|path| path.display().to_string());
         let named =
             [("namespace", &cluster.namespace), ("context", &cluster.context), ("kubeconfig", &kubeconfig)];
@@ -37,7 +47,7 @@ impl Kubectl {
     }
 
     /// That there is a kubectl; nothing is asked of the cluster.
-    pub(super) fn require(&self) -> CommandResult<()> {
+    pub(crate) fn require(&self) -> CommandResult<()> {
         self.start(&["version", "--client"], Stdio::null())?
             .wait_with_output()
             .map(drop)
@@ -45,12 +55,12 @@ impl Kubectl {
     }
 
     /// The flags that name the cluster, as they follow a command.
-    pub(super) fn flags_text(&self) -> String {
+    pub(crate) fn flags_text(&self) -> String {
         self.flags.iter().map(|flag| format!(" {flag}")).collect()
     }
 
     /// Make the Job, and then what belongs to it: Kubernetes deletes that with the Job, however this command ends.
-    pub(super) fn make(&self, objects: &RunObjects) -> CommandResult<()> {
+    pub(crate) fn make(&self, objects: &RunObjects) -> CommandResult<()> {
         // Before anything is made.
         let (job, mut belongings) =
             (objects.job().map_err(Failure::usage)?, objects.belongings().map_err(Failure::usage)?);
@@ -74,7 +84,7 @@ impl Kubectl {
     }
 
     /// Delete a run with everything that belongs to it, and wait until it is gone.
-    pub(super) fn delete(&self, job: &str) -> CommandResult<()> {
+    pub(crate) fn delete(&self, job: &str) -> CommandResult<()> {
         let selector = format!("--selector={RUN_LABEL}={job},{OWNER_LABEL}={OWNER}");
         let arguments =
             ["delete", KINDS, &selector, "--ignore-not-found", "--cascade=foreground", DELETED_WITHIN];
@@ -88,35 +98,35 @@ impl Kubectl {
     }
 
     /// The Job with this name.
-    pub(super) fn job(&self, name: &str) -> CommandResult<Value> {
+    pub(crate) fn job(&self, name: &str) -> CommandResult<Value> {
         self.json(&["get", "job", name]).map_err(Failure::usage)
     }
 
     /// The Job and its pods, as one list.
-    pub(super) fn job_and_pods(&self, job: &str) -> anyhow::Result<Value> {
+    pub(crate) fn job_and_pods(&self, job: &str) -> anyhow::Result<Value> {
         self.json(&["get", "job,pod", &format!("--selector={RUN_LABEL}={job}")])
     }
 
     /// What is shown of the Job itself, such as that a quota refuses its pods.
-    pub(super) fn events_of(&self, job: &str) -> anyhow::Result<Value> {
+    pub(crate) fn events_of(&self, job: &str) -> anyhow::Result<Value> {
         let selector = format!("--field-selector=involvedObject.kind=Job,involvedObject.name={job}");
         self.json(&["get", "events", &selector])
     }
 
     /// What the container of a pod has printed.
-    pub(super) fn log(&self, pod: &str) -> anyhow::Result<String> {
+    pub(crate) fn log(&self, pod: &str) -> anyhow::Result<String> {
         let text = self.text(&["logs", pod, &format!("--container={CONTAINER}"), REQUEST_TIMEOUT])?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// Ask the command in a pod for something.
-    pub(super) fn in_pod(&self, pod: &str, what: &str) -> CommandResult<()> {
+    pub(crate) fn in_pod(&self, pod: &str, what: &str) -> CommandResult<()> {
         let output = self.start_in_pod(pod, what)?.wait_with_output().map_err(Failure::own)?;
         succeeded(output, "the pod cannot be asked").map(drop).map_err(Failure::own)
     }
 
     /// The same, for its output.
-    pub(super) fn start_in_pod(&self, pod: &str, what: &str) -> CommandResult<Child> {
+    pub(crate) fn start_in_pod(&self, pod: &str, what: &str) -> CommandResult<Child> {
         let container = format!("--container={CONTAINER}");
         self.start(&["exec", pod, &container, "--", "plimsoll", "pod", what], Stdio::null())
     }
@@ -145,7 +155,7 @@ impl Kubectl {
 }
 
 /// What a call printed, or what it says is wrong.
-pub(super) fn succeeded(output: Output, what: &str) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn succeeded(output: Output, what: &str) -> anyhow::Result<Vec<u8>> {
     if output.status.success() {
         return Ok(output.stdout);
     }

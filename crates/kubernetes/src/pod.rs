@@ -22,8 +22,7 @@ use evidence::TerminalText;
 use rustix::process::{Pid, Signal, kill_process};
 use sha2::{Digest as _, Sha256};
 
-use super::log::{RunFileLine, RunOf};
-use crate::arguments::{PodArguments, PodPart, is_script};
+use crate::log::{RunFileLine, RunOf};
 
 /// The variable in which Kubernetes gives a pod its index.
 const INDEX: &str = "JOB_COMPLETION_INDEX";
@@ -44,31 +43,49 @@ fn run_file() -> PathBuf {
     environment(RUN_FILE_VARIABLE).map_or_else(|| data(RUN_FILE), PathBuf::from)
 }
 
-/// `plimsoll pod …`.
-pub(crate) fn pod(part: &PodPart) -> CommandResult<u8> {
-    match part {
-        PodPart::Offer(arguments) => offer(arguments),
-        PodPart::Send => {
-            let mut file = File::open(run_file()).map_err(Failure::own)?;
-            screen::write_stream(&mut file).map_err(Failure::own)?;
-            Ok(0)
-        }
-        PodPart::Fetched => File::create(data(FETCHED)).map(|_| 0).map_err(Failure::own),
-        PodPart::Interrupt => {
-            kill_process(Pid::INIT, Signal::INT).map_err(Failure::own)?;
-            Ok(0)
-        }
-    }
+/// What a pod is to offer.
+pub struct PodOffer<'a> {
+    /// How many pods there are.
+    pub pods: u16,
+    /// The name of the Job and of the Service that names its pods.
+    pub service: &'a str,
+    /// The keys of the run.
+    pub keys: &'a Path,
+    /// How many seconds workers have to be there, and then to be ready.
+    pub start_limit_s: u32,
+    /// How long the run file is kept, to be fetched.
+    pub fetch_limit: Duration,
+    /// The plan or script, and further arguments of `plimsoll run`.
+    pub run: &'a [String],
+    /// Whether that is a script.
+    pub of_script: bool,
 }
 
-fn offer(arguments: &PodArguments) -> CommandResult<u8> {
+/// Write the run file to standard output.
+pub fn send() -> CommandResult<()> {
+    let mut file = File::open(run_file()).map_err(Failure::own)?;
+    screen::write_stream(&mut file).map_err(Failure::own)
+}
+
+/// Say that the run file is where it belongs.
+pub fn fetched() -> CommandResult<()> {
+    File::create(data(FETCHED)).map(drop).map_err(Failure::own)
+}
+
+/// Stop arrivals and drain.
+pub fn interrupt() -> CommandResult<()> {
+    kill_process(Pid::INIT, Signal::INT).map_err(Failure::own)
+}
+
+/// Offer this pod's part of the load, and coordinate if it is the first; the exit code.
+pub fn offer(asked: &PodOffer<'_>) -> CommandResult<u8> {
     let index = environment(INDEX).and_then(|index| index.parse::<u16>().ok());
     let index = index.with_context(|| format!("{INDEX} is not set: this runs in pods of an Indexed Job"));
     let index = index.map_err(Failure::usage)?;
     let mut signals = HandedOn::begin()?;
     if index > 0 {
         let listen = format!("0.0.0.0:{WORKER_PORT}");
-        let worker = start_worker(&listen, &arguments.keys).and_then(|worker| ended(worker, &mut signals));
+        let worker = start_worker(&listen, asked.keys).and_then(|worker| ended(worker, &mut signals));
         return Ok(match worker {
             Ok(status) if status.success() => 0,
             // It has said why.
@@ -80,22 +97,22 @@ fn offer(arguments: &PodArguments) -> CommandResult<u8> {
         });
     }
     let local = format!("127.0.0.1:{WORKER_PORT}");
-    let worker = start_worker(&local, &arguments.keys)?;
-    let outcome = coordinate(arguments, local, &mut signals);
+    let worker = start_worker(&local, asked.keys)?;
+    let outcome = coordinate(asked, local, &mut signals);
     end(worker)?;
     let status = outcome?;
     let exit = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-    match sealed_file(arguments, exit)? {
-        Some(file) => keep(&file, &mut signals, Duration::from_secs(arguments.fetch_limit))?,
+    match sealed_file(asked, exit)? {
+        Some(file) => keep(&file, &mut signals, asked.fetch_limit)?,
         None => show_report()?,
     }
     Ok(exit)
 }
 
 /// The run itself, when every worker can be reached.
-fn coordinate(arguments: &PodArguments, local: String, signals: &mut HandedOn) -> CommandResult<ExitStatus> {
-    let (service, limit) = (&arguments.service, Duration::from_secs(arguments.start_limit.into()));
-    let others = (1..arguments.pods).map(|index| format!("{service}-{index}.{service}:{WORKER_PORT}"));
+fn coordinate(asked: &PodOffer<'_>, local: String, signals: &mut HandedOn) -> CommandResult<ExitStatus> {
+    let (service, limit) = (asked.service, Duration::from_secs(asked.start_limit_s.into()));
+    let others = (1..asked.pods).map(|index| format!("{service}-{index}.{service}:{WORKER_PORT}"));
     let workers: Vec<String> = std::iter::once(local).chain(others).collect();
     let until = Instant::now() + limit;
     for worker in &workers {
@@ -114,28 +131,21 @@ fn coordinate(arguments: &PodArguments, local: String, signals: &mut HandedOn) -
     }
     let report = File::create(data(REPORT)).map_err(Failure::own)?;
     let mut command = this_program()?;
-    let evidence: &[&str] = match run_of(arguments) {
+    let evidence: &[&str] = match run_of(asked) {
         RunOf::Plan => &["--output"],
         // Of a script that is k6's option for values.
         RunOf::Script => &["--mark-report", "--evidence"],
     };
-    command
-        .arg("run")
-        .args(&arguments.run)
-        .args(evidence)
-        .arg(run_file())
-        .arg("--worker-keys")
-        .arg(&arguments.keys);
-    command.args(["--worker-timeout", &arguments.start_limit.min(3_600).to_string()]);
+    command.arg("run").args(asked.run).args(evidence).arg(run_file()).arg("--worker-keys").arg(asked.keys);
+    command.args(["--worker-timeout", &asked.start_limit_s.min(3_600).to_string()]);
     command.args(workers.iter().flat_map(|worker| ["--worker", worker]));
     // The report follows the line about the run file, so that progress ends with it.
     let run = command.stdout(report).spawn().context("the run cannot be started").map_err(Failure::own)?;
     ended(run, signals)
 }
 
-fn run_of(arguments: &PodArguments) -> RunOf {
-    let is_script = arguments.run.first().is_some_and(|first| is_script(Path::new(first)));
-    if is_script { RunOf::Script } else { RunOf::Plan }
+fn run_of(asked: &PodOffer<'_>) -> RunOf {
+    if asked.of_script { RunOf::Script } else { RunOf::Plan }
 }
 
 /// Whether anything listens there. The name of a pod is known only once it has an address.
@@ -181,7 +191,7 @@ fn end(mut worker: Child) -> CommandResult<()> {
 }
 
 /// The run file, if there is one and it is whole: SQLite keeps a journal beside one that is not.
-fn sealed_file(arguments: &PodArguments, exit: u8) -> CommandResult<Option<RunFileLine>> {
+fn sealed_file(asked: &PodOffer<'_>, exit: u8) -> CommandResult<Option<RunFileLine>> {
     let path = run_file();
     let mut journal = path.clone().into_os_string();
     journal.push("-wal");
@@ -195,7 +205,7 @@ fn sealed_file(arguments: &PodArguments, exit: u8) -> CommandResult<Option<RunFi
             let read = file.read(&mut part)?;
             if read == 0 {
                 let digits = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-                return Ok(RunFileLine { digest: digits, bytes, exit, of: run_of(arguments) });
+                return Ok(RunFileLine { digest: digits, bytes, exit, of: run_of(asked) });
             }
             bytes += read as u64;
             digest.update(&part[..read]);
