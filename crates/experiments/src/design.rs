@@ -55,7 +55,7 @@ pub trait Design: Serialize + DeserializeOwned {
     ) -> CommandResult<Self::Step>;
 
     /// A step on one line.
-    fn line(&self, step: &Self::Step) -> Option<String>;
+    fn step_line(&self, step: &Self::Step) -> Option<String>;
 
     /// The judgement on these steps, after which there is no other for this reason.
     fn judge(&self, steps: &[Self::Step], end: ExperimentEnd) -> CommandResult<Self::Judgement>;

@@ -195,7 +195,7 @@ impl Design for Pairs {
         measured(&self.metrics, PairPlace { number: place.pair, order: place.order }, [a, b])
     }
 
-    fn line(&self, pair: &JudgedPair) -> Option<String> {
+    fn step_line(&self, pair: &JudgedPair) -> Option<String> {
         let change = |(metric, [a, b]): (&GateMetric, &[SlotValue; 2])| match (a.known(), b.known()) {
             (Ok(a), Ok(b)) if metric.quantity.is_share() => {
                 format!("{} {:+.2} pp", metric.name, (b - a) * 100.0)

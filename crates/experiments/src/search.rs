@@ -30,7 +30,7 @@ use crate::session::OVERHEAD;
 use crate::slot::SlotPlan;
 use lengths::{OVERLOADS, UNDERLOAD, announce, length, rest, step_s};
 use probe::{Probe, ProbeRun};
-use range::{ProbesOf, Resolved, resolve};
+use range::{ProbesOf, Resolved, resolved_levels};
 
 /// The search, after it was said what it will take. A budget that is too short is refused.
 pub fn prepared(experiment: CapacityExperiment) -> CommandResult<Prepared<CapacityExperiment>> {
@@ -85,7 +85,7 @@ impl Design for Search {
     ) -> CommandResult<Search> {
         let Prepared { subject, plan, .. } = prepared;
         let step_s = step_s(subject, &plan.workload)?;
-        let resolved = resolve(subject, &plan.workload, ProbesOf { step_s, loops })?;
+        let resolved = resolved_levels(subject, &plan.workload, ProbesOf { step_s, loops })?;
         let what = subject.arm.start.as_deref().unwrap_or("what runs already");
         let words: Vec<String> = what.split_whitespace().map(str::to_owned).collect();
         Ok(Search {
@@ -152,7 +152,7 @@ impl Design for Search {
         Ok(Measured { probe: probe.map_err(Failure::own)?, overload })
     }
 
-    fn line(&self, Measured { probe, .. }: &Measured) -> Option<String> {
+    fn step_line(&self, Measured { probe, .. }: &Measured) -> Option<String> {
         if probe.stage == ProbeStage::Overload {
             return None;
         }

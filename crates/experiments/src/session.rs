@@ -194,7 +194,7 @@ impl<D: Design> Session<'_, D> {
         let mut runs: Vec<_> = self.record.runs[first..].iter().collect();
         runs.sort_by_key(|run| run.place.side());
         let step = self.record.measured_in(&self.folder, &self.steps, &runs)?;
-        if let Some(line) = self.record.design.line(&step) {
+        if let Some(line) = self.record.design.step_line(&step) {
             note(line);
         }
         self.steps.push(step);

@@ -2,13 +2,16 @@
 
 mod added_values;
 mod behaviour;
+mod beneath;
 mod duration;
 mod grpc;
 mod handle_summary;
 mod http;
+mod inputs;
 mod iteration;
 mod js;
 mod lifecycle;
+mod loaded;
 mod loading;
 mod metrics;
 mod modules;
@@ -23,13 +26,16 @@ mod script;
 pub mod shared_heap;
 mod sources;
 pub mod summary;
+mod threshold_watch;
 mod vu;
 
 pub use added_values::{AddedValue, AddedValues, ValueOutput, ValueSink, ValueTags};
 pub use behaviour::{ScriptBehaviour, ScriptScenario};
 pub use handle_summary::SummaryOutput;
+pub use inputs::ScriptInputs;
 pub use js::{Exception, NoHeap};
 pub use lifecycle::{LifecycleError, Once};
+pub use loaded::{LoadError, LoadedScript, ReadingProcess, load, sub_metrics};
 pub use loading::ScriptSource;
 pub use metrics::{BUILTINS, Builtin, Contains, SubMetric};
 pub use network::NetworkRules;
@@ -38,3 +44,4 @@ pub use script::{
     AskedOfTest, Bodies, CookieLife, Failures, HttpDefaults, Level, Lifecycle, LogLine, LogSink,
     RedirectSecrets, RunSettings, Script, ScriptError, TestRequests,
 };
+pub use threshold_watch::{ThresholdStop, ThresholdWatch, WatchedRun};

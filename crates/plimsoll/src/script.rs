@@ -1,23 +1,18 @@
 //! `plimsoll run SCRIPT`: a k6 script as a kind of run. `setup` is called before the archive begins, `teardown` between the load
 //! and the seal; k6's summary and thresholds come before the verdict.
 
-mod beneath;
 mod coloured;
 mod command_line;
 mod for_pods;
 mod inputs;
-mod loaded;
 mod loading;
 mod log;
-mod objectives;
 mod outcome;
 mod policy;
 mod served;
 mod standard_input;
-mod threshold_watch;
 mod values;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,15 +31,13 @@ use conduct::{RunKind, conduct, screen, standard_output};
 use engine::{DryRun, Program};
 use evidence::TerminalText;
 use k6::options::OptionsError;
-use k6::{LifecycleError, LogSink, Once, ScriptError};
+use k6::{LifecycleError, LoadedScript, LogSink, Once, ScriptError};
 
 use crate::arguments::ScriptArguments;
 use crate::outputs;
 use command_line::{accept, refused};
 pub(crate) use for_pods::{ScriptForPods, read as read_for_pods};
-use inputs::ScriptInputs;
-use loaded::{LoadedScript, sub_metrics};
-use loading::{ReadingProcess, behaviour, load, plan};
+use loading::{behaviour, here, load, plan};
 use log::ScriptLog;
 pub(crate) use served::served;
 use values::readers;
@@ -181,13 +174,11 @@ struct Resolved {
 
 /// The script that the command line names, and its workers.
 fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved> {
-    let inputs = ScriptInputs::of(arguments)?;
+    let inputs = inputs::of(arguments)?;
     let value_targets = values::targets(&arguments.out, &inputs.variables)?;
     let disk = standard_input::files(&arguments.script, &inputs.path)?;
     let load_from = |files, value_targets| {
-        let shared_arrays = BTreeMap::new();
-        let process = ReadingProcess { files, has_disk: true, shared_arrays, loops: (1, 1), value_targets };
-        let loaded = load(inputs, process, log)?;
+        let loaded = load(inputs, here(files, true, value_targets), log)?;
         loaded.options.notes.iter().for_each(screen::note);
         Ok::<_, Failure>(loaded)
     };

@@ -48,7 +48,7 @@ pub(super) struct ProbesOf {
 }
 
 /// The levels between which is searched, as far as the generator is proven.
-pub(super) fn resolve(
+pub(super) fn resolved_levels(
     experiment: &CapacityExperiment,
     workload: &Workload,
     probes: ProbesOf,

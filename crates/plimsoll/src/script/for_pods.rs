@@ -11,18 +11,16 @@ use conduct::failure::{CommandResult, Failure};
 use conduct::plan::Disk;
 use conduct::screen;
 use conduct::workers::NotedFiles;
-use k6::LogSink;
 use k6::options::is_option_variable;
+use k6::{LogSink, ScriptInputs};
 use workload::Files;
 use workload::LoadedPlan;
 
 use super::command_line::accept;
-use super::inputs::ScriptInputs;
-use super::loaded::LoadedScript;
-use super::loading::{ReadingProcess, load, plan};
+use super::loading::{here, load, plan};
 use super::log::ScriptLog;
 use super::standard_input::STANDARD_INPUT;
-use super::{unusable, values};
+use super::{inputs, unusable, values};
 use crate::arguments::ScriptArguments;
 
 /// Before the name of a variable of `-e`, in the environment of a pod.
@@ -55,13 +53,13 @@ pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPo
             "--summary-export is a file of the first pod, which is gone afterwards: leave it out",
         );
     }
-    let inputs = ScriptInputs::of(arguments)?;
+    let inputs = inputs::of(arguments)?;
     if !values::targets(&arguments.out, &inputs.variables)?.is_empty() {
         return refused("-o writes every value by itself, and workers hand on what each second came to");
     }
     let noted = Arc::new(NotedFiles::over(Arc::new(Disk)));
     let log = ScriptLog::start()?;
-    let loaded = loaded(inputs.clone(), noted.clone(), true, &log.sink())?;
+    let loaded = load(inputs.clone(), here(noted.clone(), true, Vec::new()), &log.sink())?;
     loaded.options.notes.iter().for_each(screen::note);
     let plan = plan(&loaded)?;
     log.end();
@@ -74,16 +72,6 @@ pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPo
         besides_the_load: options.setup_timeout() + options.teardown_timeout(),
         inputs,
     })
-}
-
-fn loaded(
-    inputs: ScriptInputs,
-    files: Arc<dyn Files + Send + Sync>,
-    has_disk: bool,
-    log: &LogSink,
-) -> CommandResult<LoadedScript> {
-    let (shared_arrays, value_targets) = (BTreeMap::new(), Vec::new());
-    load(inputs, ReadingProcess { files, has_disk, shared_arrays, loops: (1, 1), value_targets }, log)
 }
 
 /// Values of `-e` may be secret, as those of options: they are in no command line.
@@ -143,7 +131,7 @@ impl ScriptForPods {
     ) -> CommandResult<()> {
         // What it writes was printed when it was read here.
         let silent: LogSink = Arc::new(|_| {});
-        loaded(in_pod, Arc::new(PodFiles(content)), false, &silent).map(drop).map_err(|failure| {
+        load(in_pod, here(Arc::new(PodFiles(content)), false, Vec::new()), &silent).map(drop).map_err(|failure| {
             Failure::usage(anyhow!(
                 "the script cannot be read in a pod: it may read a file by an absolute path, which pods do not have: {}",
                 failure.text().trim_end()

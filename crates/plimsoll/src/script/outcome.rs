@@ -12,11 +12,11 @@ use k6::results::{FinishedScript, RunResults, Terminals};
 use k6::summary::{Colours, handle_summary, summary_export, summary_text};
 use k6::{Level, LogLine, LogSink, SummaryOutput};
 
-use super::LoadedScript;
 use super::coloured::coloured;
 use super::policy;
 use crate::arguments::ScriptArguments;
 use crate::outputs;
+use k6::LoadedScript;
 
 /// A threshold did not hold.
 const CROSSED: u8 = 99;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use workload::LoadedPlan;
 use workload::{Files, Schemas, Workload};
 
-use super::inputs::ScriptInputs;
+use k6::ScriptInputs;
 
 /// The options cannot be used; the policy is one of them.
 const UNUSABLE: u8 = 104;

@@ -7,14 +7,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use cluster::Session;
 use conduct::failure::{CommandResult, Failure};
-use conduct::reflection;
 use conduct::workers::{ConnectedWorkers, HandOver, HandedJob, NotedFiles, Served};
+use conduct::{reflection, screen};
 use engine::Program;
-use k6::{AskedOfTest, Script};
+use k6::{AskedOfTest, LoadedScript, ReadingProcess, Script, ScriptInputs};
 
-use super::inputs::ScriptInputs;
-use super::loaded::LoadedScript;
-use super::loading::{ReadingProcess, behaviour, load, plan};
+use super::loading::{behaviour, load, plan};
 use super::log::ScriptLog;
 
 /// The endings of modules.
@@ -85,6 +83,7 @@ pub(crate) fn served(job: serde_json::Value, session: &mut Session) -> CommandRe
         shared_arrays,
         loops: (session.assignment.loops.into(), session.assignment.all_loops),
         value_targets: Vec::new(),
+        standard_output: screen::write_document,
     };
     let loaded = load(inputs, process, &log.sink())?;
     let data = std::mem::take(&mut session.setup_variables).into_iter().next();

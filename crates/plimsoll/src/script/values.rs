@@ -4,15 +4,12 @@ use std::collections::BTreeMap;
 
 use conduct::failure::CommandResult;
 use conduct::screen;
+use conduct::stop_watch::EarlyEnd;
 use conduct::tick_readers::MakeReaders;
-use k6::options::Options;
-use k6::options::thresholds::MetricThresholds;
-use k6::outputs::{ValueFiles, ValueTarget, ValueTicks, metric_lines};
-use k6::{LogSink, Script, results};
+use k6::outputs::{ValueFiles, ValueTarget, ValueTicks};
+use k6::{LoadedScript, LogSink, ThresholdWatch, WatchedRun};
 
 use super::command_line::refused;
-use super::threshold_watch::ThresholdWatch;
-use super::{LoadedScript, sub_metrics};
 
 /// The files that the command line or the variable asks for.
 pub(super) fn targets(
@@ -20,18 +17,6 @@ pub(super) fn targets(
     variables: &BTreeMap<String, String>,
 ) -> CommandResult<Vec<ValueTarget>> {
     k6::outputs::targets(flags, variables).map_err(refused)
-}
-
-/// The files of values that are asked for.
-pub(super) fn value_files(
-    targets: &[ValueTarget],
-    script: &Script,
-    resolved: (&Options, &[MetricThresholds]),
-) -> CommandResult<Option<ValueFiles>> {
-    let (options, thresholds) = resolved;
-    let lines = metric_lines(&results::definitions(script), thresholds, &sub_metrics(thresholds));
-    let system_tags = options.system_tags.clone().unwrap_or_default();
-    ValueFiles::start(targets, &system_tags, &lines, screen::write_document).map_err(refused)
 }
 
 /// Waits until all values are written, and says which are not.
@@ -54,7 +39,10 @@ pub(super) fn readers(loaded: &LoadedScript, log: LogSink) -> MakeReaders {
     let output = loaded.values.as_ref().map(ValueFiles::output);
     let tags = loaded.options.options.tags.clone().unwrap_or_default();
     Box::new(move |handles| {
-        let watch = ThresholdWatch::new(&thresholds, handles, stop, log).map(|watch| Box::new(watch) as _);
+        let ended_by = handles.ended_by.clone();
+        let ended = Box::new(move |metrics| ended_by.set(EarlyEnd::Crossed(metrics)));
+        let run = WatchedRun { loops: handles.loops, control: handles.control.clone(), ended };
+        let watch = ThresholdWatch::new(&thresholds, run, stop, log).map(|watch| Box::new(watch) as _);
         let ticks = |output| ValueTicks::new(output, &tags, handles.loops, handles.clock.epoch_unix_ns());
         let values = output.map(|output| Box::new(ticks(output)) as _);
         watch.into_iter().chain(values).collect()

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use workload::Files;
 
 /// Files that are read only if they are below a folder, with all links followed.
-pub(super) struct FilesBeneath {
-    pub(super) files: Arc<dyn Files + Send + Sync>,
-    pub(super) folder: PathBuf,
+pub(crate) struct FilesBeneath {
+    pub(crate) files: Arc<dyn Files + Send + Sync>,
+    pub(crate) folder: PathBuf,
     /// Files, and folders with files, that may be anywhere.
-    pub(super) exempt: Vec<PathBuf>,
+    pub(crate) exempt: Vec<PathBuf>,
 }
 
 impl Files for FilesBeneath {
@@ -33,7 +33,14 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use conduct::plan::Disk;
+
+    struct Disk;
+
+    impl Files for Disk {
+        fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+            std::fs::read(path)
+        }
+    }
 
     #[test]
     fn links_lead_within_the_folder_and_not_out_of_it() {

@@ -5,34 +5,47 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use conduct::stop_watch::{EarlyEnd, EndedBy};
-use conduct::tick_readers::RunHandles;
 use engine::{Command, Control};
 use evidence::delivered::DeliveredSeconds;
 use evidence::instance::Instance;
 use evidence::metric::{MetricId, MetricKind, MetricSums};
 use evidence::sink::{Sink, SinkError};
 use evidence::{Name, Observed, RunEnd, Tick};
-use k6::options::thresholds::MetricThresholds;
-use k6::outputs::TickValues;
-use k6::results::Measured;
-use k6::{Level, LogLine, LogSink};
+
+use crate::options::thresholds::MetricThresholds;
+use crate::outputs::TickValues;
+use crate::results::Measured;
+use crate::script::{Level, LogLine, LogSink};
 
 /// How many seconds are between two evaluations, as in k6.
 const EVERY_S: u32 = 2;
 
 /// Whether a threshold has ended the run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ThresholdStop(Arc<AtomicBool>);
+pub struct ThresholdStop(Arc<AtomicBool>);
 
 impl ThresholdStop {
-    pub(super) fn has_stopped(&self) -> bool {
+    /// Whether one has.
+    pub fn has_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
+/// Takes the metrics whose thresholds have ended a run.
+type Ended = Box<dyn Fn(String) + Send>;
+
+/// A run whose thresholds are watched.
+pub struct WatchedRun {
+    /// How many loops offer its load.
+    pub loops: u16,
+    /// By what it is stopped.
+    pub control: Control,
+    /// Is given the metrics whose thresholds have ended it.
+    pub ended: Ended,
+}
+
 /// Evaluates thresholds during a run.
-pub(super) struct ThresholdWatch {
+pub struct ThresholdWatch {
     watched: Vec<Watched>,
     /// By loop and its metric, the thresholds that it is part of.
     parts: HashMap<(Instance, MetricId), Vec<usize>>,
@@ -40,7 +53,7 @@ pub(super) struct ThresholdWatch {
     delivered: DeliveredSeconds,
     evaluated_s: u32,
     control: Control,
-    ended_by: EndedBy,
+    ended: Ended,
     stop: ThresholdStop,
     log: LogSink,
 }
@@ -53,9 +66,9 @@ struct Watched {
 
 impl ThresholdWatch {
     /// Watches a run for these thresholds; none where none of them ends it.
-    pub(super) fn new(
+    pub fn new(
         thresholds: &[MetricThresholds],
-        handles: &RunHandles,
+        run: WatchedRun,
         stop: ThresholdStop,
         log: LogSink,
     ) -> Option<ThresholdWatch> {
@@ -67,11 +80,11 @@ impl ThresholdWatch {
         Some(ThresholdWatch {
             watched: watched.collect(),
             parts: HashMap::new(),
-            tick_values: TickValues::new(handles.loops),
-            delivered: DeliveredSeconds::new(handles.loops),
+            tick_values: TickValues::new(run.loops),
+            delivered: DeliveredSeconds::new(run.loops),
             evaluated_s: 0,
-            control: handles.control.clone(),
-            ended_by: handles.ended_by.clone(),
+            control: run.control,
+            ended: run.ended,
             stop,
             log,
         })
@@ -102,7 +115,7 @@ impl ThresholdWatch {
         );
         (self.log)(LogLine { level: Level::Error, text, fields: Vec::new() });
         self.stop.0.store(true, Ordering::Relaxed);
-        self.ended_by.set(EarlyEnd::Crossed(names.join(", ")));
+        (self.ended)(names.join(", "));
         self.control.abandon();
     }
 }
