@@ -63,7 +63,7 @@ fn plan(name: &str, commands: Vec<(String, Command)>, files: Vec<String>) -> Res
             }
             writer.add(url, &command).map_err(|problem| DraftError::at(&place, problem))?;
             if number > 0 && writer.repeats_too_much() {
-                let problem = "repeats more than 2 MiB of headers and bodies for its URLs: write fewer URLs";
+                let problem = "repeats more than 1 MiB of headers and bodies for its URLs: write fewer URLs";
                 return Err(DraftError::at(place, problem));
             }
         }
@@ -100,7 +100,7 @@ struct Writer {
 
 /// The most bytes of headers and bodies that are repeated: a command of many URLs is as large as their number times its own
 /// size.
-const MAX_REPEATED: usize = 2 << 20;
+const MAX_REPEATED: usize = 1 << 20;
 /// What a header takes besides its text.
 const HEADER_BYTES: usize = 64;
 

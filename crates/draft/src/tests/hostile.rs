@@ -109,6 +109,6 @@ fn a_command_that_repeats_much_is_an_error() {
     assert!(command(900, "-H a:1").is_ok() && command(10, &headers).is_ok());
     for rest in [headers, format!("-d {}", "x".repeat(3_000))] {
         let error = command(900, &rest).unwrap_err();
-        assert!(error.problem.contains("repeats more than 2 MiB"), "{error}");
+        assert!(error.problem.contains("repeats more than 1 MiB"), "{error}");
     }
 }
