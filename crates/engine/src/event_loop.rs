@@ -26,6 +26,7 @@ use crate::clock::{Clock, thread_cpu_ns};
 use crate::control::{Command, Control};
 use crate::exchange::CheckResult;
 use crate::exemplars::Exemplars;
+use crate::handover::HandedArrival;
 use crate::index::{CheckIndex, OperationIndex, PhaseIndex, ScenarioIndex, ScenarioPhase, UserIndex};
 use crate::iteration::{Event, IterationRequest, TimerKind};
 use crate::metrics::LoopMetrics;
@@ -224,33 +225,65 @@ impl EventLoop {
             let Some(arrival) = self.sources[scenario].take(now) else { break };
             self.start(ScenarioIndex(scenario), arrival)?;
         }
+        self.start_handed()?;
         self.flush()
     }
 
     fn start(&mut self, scenario: ScenarioIndex, arrival: ScheduledArrival) -> Result<(), EngineError> {
-        let ScheduledArrival { number, due, vu_slot } = arrival;
-        let phase = self.phase_at(due);
-        let drawn = self.users.maker(scenario).endpoint_of(number);
-        let subject = drawn.map_or(Subject::Scenario(scenario), Subject::Endpoint);
         let now = self.clock.now();
-        let counted = DueArrival { row: AccountingRow { subject, phase }, due };
-        self.accounting.scheduled(counted);
-        let lag = now.since(due);
-        if self.is_too_late(scenario, &arrival, lag) {
-            self.accounting.dropped(counted, DropReason::GeneratorLate);
-            if let Some(slot) = vu_slot {
+        if self.is_too_late(scenario, &arrival, now.since(arrival.due)) {
+            self.drop_arrival(scenario, arrival, DropReason::GeneratorLate);
+            if let Some(slot) = arrival.vu_slot {
                 self.sources[scenario.0].release_slot(slot, now);
             }
             return Ok(());
         }
-        let Some(user) = self.users.take(scenario, vu_slot, now) else {
-            self.accounting.dropped(counted, DropReason::VuLimit);
-            return Ok(());
-        };
-        self.accounting.started(counted, lag.as_nanos() as u64);
-        let active = ActiveIteration { due, phase, outcome: Outcome::Ok };
+        match self.users.take(scenario, arrival.vu_slot, now) {
+            Some(user) => self.begin(user, arrival, now),
+            None if self.users.hand_over(HandedArrival { scenario, arrival }) => Ok(()),
+            None => {
+                self.drop_arrival(scenario, arrival, DropReason::VuLimit);
+                Ok(())
+            }
+        }
+    }
+
+    /// Start the arrivals that other loops have no free virtual user for. Here they are counted, too.
+    fn start_handed(&mut self) -> Result<(), EngineError> {
+        for HandedArrival { scenario, arrival } in self.users.handed() {
+            let now = self.clock.now();
+            if self.is_too_late(scenario, &arrival, now.since(arrival.due)) {
+                self.users.refuse_handed(scenario);
+                self.drop_arrival(scenario, arrival, DropReason::GeneratorLate);
+            } else if let Some(user) = self.users.take_handed(scenario, now) {
+                self.begin(user, arrival, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begin an arrival's iteration with a virtual user that was taken for it.
+    fn begin(&mut self, user: UserIndex, arrival: ScheduledArrival, now: Instant) -> Result<(), EngineError> {
+        let ScheduledArrival { number, due, .. } = arrival;
+        let counted = self.count_scheduled(self.users.get(user).scenario, arrival);
+        self.accounting.started(counted, now.since(due).as_nanos() as u64);
+        let active = ActiveIteration { due, phase: counted.row.phase, outcome: Outcome::Ok };
         let arrival = self.users.begin(user, number, active);
         self.resume(user, now, Event::Begin(arrival))
+    }
+
+    fn drop_arrival(&mut self, scenario: ScenarioIndex, arrival: ScheduledArrival, reason: DropReason) {
+        let counted = self.count_scheduled(scenario, arrival);
+        self.accounting.dropped(counted, reason);
+    }
+
+    fn count_scheduled(&mut self, scenario: ScenarioIndex, arrival: ScheduledArrival) -> DueArrival {
+        let ScheduledArrival { number, due, .. } = arrival;
+        let drawn = self.users.maker(scenario).endpoint_of(number);
+        let subject = drawn.map_or(Subject::Scenario(scenario), Subject::Endpoint);
+        let counted = DueArrival { row: AccountingRow { subject, phase: self.phase_at(due) }, due };
+        self.accounting.scheduled(counted);
+        counted
     }
 
     /// Whether an arrival is dropped because it could not be started in time, or could not be sent because there is no local port: its
@@ -394,8 +427,13 @@ impl EventLoop {
         }
     }
 
-    fn is_over(&self, now: Instant) -> bool {
-        self.users.active() == 0 && self.sources.iter().all(|s| s.is_over(now))
+    fn is_over(&mut self, now: Instant) -> bool {
+        let mut running = self.sources.iter().filter(|source| !source.is_over(now)).peekable();
+        let is_last = running.peek().is_none();
+        if running.all(|source| !source.is_open_model()) {
+            self.users.hand_over_no_more();
+        }
+        is_last && self.users.active() == 0 && self.users.is_handed_nothing_more()
     }
 
     fn next_wake(&mut self, now: Instant) -> Instant {

@@ -19,6 +19,7 @@ mod dry_run;
 mod event_loop;
 pub mod exchange;
 mod exemplars;
+mod handover;
 mod index;
 pub mod iteration;
 mod loops;

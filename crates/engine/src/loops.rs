@@ -11,6 +11,7 @@ use evidence::tick_channel::TickSender;
 use workload::schedule::Segment;
 
 use crate::event_loop::{EventLoop, LoopLinks, LoopLoad, LoopShare, LoopTotals, Shared, early_users};
+use crate::handover::Handover;
 use crate::iteration::Behaviour;
 use crate::shared_iterations::SharedIterations;
 use crate::vu_slots::BegunIterations;
@@ -104,14 +105,15 @@ impl Loops {
         let begun: Arc<[_]> = program.shape.all().map(of_scenario).collect();
         let made = Arc::new(AtomicU32::new(0));
         let (makes, being_made) = channel();
-        let thread = |index: u16| {
+        let segments: Vec<Segment> = (0..group.loops).map(|index| group.segment(index)).collect();
+        let thread = |(index, handover): (u16, Option<Handover>)| {
             let (segment, instance) = (group.segment(index), group.instance(index));
             let share = LoopShare { segment, instance, begun: begun.clone() };
             let (begin, begins) = channel::<Begin>();
             let (program, behaviour) = (program.clone(), behaviour.cloned());
             let (made, makes) = (made.clone(), makes.clone());
             let run = move || {
-                let users = share.users(&program, behaviour.as_ref(), &made);
+                let users = share.users(&program, behaviour.as_ref(), &made, handover);
                 drop(makes);
                 let Ok(Begin { options, links }) = begins.recv() else { return Ok(LoopTotals::default()) };
                 let guard = LoopGuard { others: Some(options.control.clone()) };
@@ -126,9 +128,10 @@ impl Loops {
             let ended = started.map_err(|error| EngineError::Loop(error.to_string()))?;
             Ok(LoopThread { begin, ended })
         };
-        let threads = (0..group.loops).map(thread).collect::<Result<_, EngineError>>()?;
-        let segments = (0..group.loops).map(|index| group.segment(index));
-        let to_make = segments.map(|segment| early_users(program, behaviour.is_some(), segment)).sum();
+        let others = Handover::among(program, &segments);
+        let threads = (0..).zip(others).map(thread).collect::<Result<_, EngineError>>()?;
+        let to_make =
+            segments.into_iter().map(|segment| early_users(program, behaviour.is_some(), segment)).sum();
         Ok(Loops { threads, made, to_make, being_made })
     }
 

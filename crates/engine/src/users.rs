@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use evidence::tick::ScenarioState;
 use evidence::{Instant, Name, Outcome};
+use mio::Waker;
 use workload::schedule::Segment;
 
+use crate::handover::{HandedArrival, Handover};
 use crate::index::{PhaseIndex, ScenarioIndex, UserIndex, VuSlotIndex};
 use crate::iteration::{Arrival, Iteration, UserMaker};
 use crate::vu_slots::ScheduledArrival;
@@ -91,11 +93,13 @@ pub(crate) struct Users {
     segment: Segment,
     /// How many there are, over all loops.
     counted: Arc<AtomicU32>,
+    /// None of a loop without others in its process.
+    handover: Option<Handover>,
 }
 
 impl Users {
-    pub(crate) fn new(segment: Segment, counted: Arc<AtomicU32>) -> Self {
-        Users { all: Vec::new(), scenarios: Vec::new(), segment, counted }
+    pub(crate) fn new(segment: Segment, counted: Arc<AtomicU32>, handover: Option<Handover>) -> Self {
+        Users { all: Vec::new(), scenarios: Vec::new(), segment, counted, handover }
     }
 
     /// Add the next scenario, which may have `limit` virtual users in this loop.
@@ -121,6 +125,55 @@ impl Users {
     /// A virtual user for one arrival; none when the limit is reached. In a closed model it is the one assigned
     /// to the arrival's slot.
     pub(crate) fn take(
+        &mut self,
+        scenario: ScenarioIndex,
+        slot: Option<VuSlotIndex>,
+        now: Instant,
+    ) -> Option<UserIndex> {
+        let is_free = slot.is_some() || self.handover.as_ref().is_none_or(|others| others.take_own(scenario));
+        if is_free { self.take_free(scenario, slot, now) } else { None }
+    }
+
+    /// Hand an arrival for which none is free here to a loop that has one; false where none has.
+    pub(crate) fn hand_over(&self, handed: HandedArrival) -> bool {
+        self.handover.as_ref().is_some_and(|others| others.hand_over(handed))
+    }
+
+    /// The arrivals that were handed to this loop. Each has a virtual user, which [`Users::take_handed`] or
+    /// [`Users::refuse_handed`] must follow.
+    pub(crate) fn handed(&self) -> Vec<HandedArrival> {
+        self.handover.as_ref().map(Handover::take_handed).unwrap_or_default()
+    }
+
+    pub(crate) fn take_handed(&mut self, scenario: ScenarioIndex, now: Instant) -> Option<UserIndex> {
+        self.take_free(scenario, None, now)
+    }
+
+    pub(crate) fn refuse_handed(&self, scenario: ScenarioIndex) {
+        if let Some(others) = &self.handover {
+            others.give_back(scenario);
+        }
+    }
+
+    /// What wakes the loop when an arrival is handed to it.
+    pub(crate) fn wakes(&self, waker: &Arc<Waker>) {
+        if let Some(others) = &self.handover {
+            others.wakes(waker);
+        }
+    }
+
+    /// The loop has no further arrivals of open scenarios.
+    pub(crate) fn hand_over_no_more(&mut self) {
+        if let Some(others) = &mut self.handover {
+            others.stop_offering();
+        }
+    }
+
+    pub(crate) fn is_handed_nothing_more(&self) -> bool {
+        self.handover.as_ref().is_none_or(Handover::is_handed_nothing_more)
+    }
+
+    fn take_free(
         &mut self,
         scenario: ScenarioIndex,
         slot: Option<VuSlotIndex>,
@@ -244,6 +297,9 @@ impl Users {
         vus.active -= 1;
         if user.vu_slot.is_none() {
             vus.free.push(index);
+            if let Some(others) = &self.handover {
+                others.give_back(user.scenario);
+            }
         }
         Some(active)
     }

@@ -16,6 +16,7 @@ use crate::accounting::Accounting;
 use crate::arrivals::ArrivalSource;
 use crate::control::Command;
 use crate::exemplars::{Exemplars, KeptExchanges};
+use crate::handover::Handover;
 use crate::index::{PhaseIndex, ScenarioIndex};
 use crate::iteration::{Behaviour, LoopScenario, UserMaker};
 use crate::metrics::{LoopMetrics, MetricDirectory};
@@ -132,9 +133,10 @@ impl LoopShare {
         program: &Arc<Program>,
         behaviour: Option<&Arc<dyn Behaviour>>,
         made: &Arc<AtomicU32>,
+        handover: Option<Handover>,
     ) -> Users {
         let segment = self.segment;
-        let mut users = Users::new(segment, made.clone());
+        let mut users = Users::new(segment, made.clone(), handover);
         for index in program.shape.load() {
             let scenario = program.scenario(index);
             let name = scenario.name.clone();
@@ -175,7 +177,7 @@ pub(crate) fn early_users(program: &Program, has_behaviour: bool, segment: Segme
 impl SingleIteration {
     /// Its virtual user, which `maker` makes when the iteration begins.
     pub(crate) fn users(&self, program: &Arc<Program>, maker: Box<dyn UserMaker>) -> Users {
-        let mut users = Users::new(Segment::WHOLE, Arc::default());
+        let mut users = Users::new(Segment::WHOLE, Arc::default(), None);
         let mut own = Some(maker);
         for index in program.shape.all() {
             let maker = if index == self.scenario { own.take() } else { None };
@@ -203,6 +205,7 @@ impl EventLoop {
         let registry = poll.registry().try_clone().map_err(EngineError::Poll)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?);
         control.register(waker.clone());
+        users.wakes(&waker);
         let sleeper = Sleeper::new(*clock, poll.registry()).map_err(EngineError::Poll)?;
         let mut accounting = Accounting::new(program.clone(), instance);
         let phases = program.shape.phases.iter().map(|phase| phase.name.clone()).collect();
