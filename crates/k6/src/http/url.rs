@@ -148,10 +148,14 @@ impl Url {
         if !scheme.is_empty() {
             return Ok(Url::parse(&format!("{reference}{fragment}"))?.without_dots(fragment));
         }
+        let (path, query) = reference.split_at(reference.find('?').unwrap_or(reference.len()));
+        check_escapes(path).map_err(|why| UrlError { text: reference.to_owned(), why })?;
+        // As Go does: a path that becomes another by this may have further dots.
+        let reference = format!("{}{query}", encoded(path));
         let base = self.path_alone();
         let path = match reference.chars().next() {
             None => self.path.clone(),
-            Some('/') => reference.to_owned(),
+            Some('/') => reference,
             Some('?') => format!("{base}{reference}"),
             Some(_) => format!("{}{reference}", &base[..=base.rfind('/').unwrap_or(0)]),
         };
@@ -354,11 +358,17 @@ mod tests {
             ("", "http://h:1/a/b?q=1"),
             ("//other/x/../y", "http://other/y"),
             ("https://u:p@other:8443", "https://other:8443"),
+            // As Go's net/url joins them.
+            ("%2F./\u{e4}?d", "http://h:1/%C3%A4?d"),
+            ("x%2F../\u{e4}", "http://h:1/a/%C3%A4"),
+            ("%2F./x", "http://h:1/a/%2F./x"),
+            ("x%2F../b c", "http://h:1/a/b%20c"),
         ] {
             assert_eq!(base.join(location).unwrap().to_string(), expected, "{location}");
         }
         assert!(base.join("mailto:x").unwrap().refusal().is_some());
         assert!(base.join("http://[bad").is_err());
+        assert!(base.join("%zz\u{e4}").is_err());
     }
 
     proptest! {
