@@ -78,10 +78,16 @@ const CRATES: &[CrateRule] = &[
         &["conduct", "cluster", "evidence", "workload", "plans", "engine", "archive"],
     ),
     tool_crate(
+        "selftest",
+        Nature::Free,
+        &["conduct", "experiments", "evidence", "figures", "judge", "simulation"],
+    ),
+    tool_crate(
         "plimsoll",
         Nature::Free,
         &[
             "conduct",
+            "selftest",
             "kubernetes",
             "experiments",
             "evidence",
@@ -100,7 +106,6 @@ const CRATES: &[CrateRule] = &[
             "figures",
             "judge",
             "report",
-            "simulation",
         ],
     ),
     tool_crate("testbed", Nature::Free, &[]),

@@ -1,92 +1,63 @@
-//! `plimsoll selftest engine`: what the generator can do on this machine. For `selftest verdicts` see [`verdicts`].
-//!
-//! The engine offers load at rising rates to a server in this process whose behaviour is known. What it did is compared
-//! with what was asked; the server is not what is tested.
+//! `plimsoll selftest`: what the generator can do on this machine, and how often verdicts and experiments are wrong.
 
-#[cfg(feature = "full")]
-mod capacities;
-#[cfg(feature = "full")]
-mod experiments;
-mod text;
-#[cfg(feature = "full")]
-mod verdicts;
+use std::path::Path;
 
-use std::time::Duration;
-
-use ::experiments::generator::{Load, Stage, offer};
-use anyhow::anyhow;
-use conduct::failure::{CommandResult, Failure};
-use conduct::{screen, standard_output};
+use conduct::failure::CommandResult;
+use conduct::standard_output;
+use evidence::TerminalText;
+use selftest::GeneratorTest;
+#[cfg(feature = "full")]
+use selftest::{AskedExperiments, AskedVerdicts, ExperimentTest, LivePairsOfHost, VerdictTest};
 
 use crate::arguments::SelftestEngineArguments;
+#[cfg(feature = "full")]
+use crate::arguments::{SelftestExperimentsArguments, SelftestVerdictsArguments};
 #[cfg(not(feature = "full"))]
 pub(crate) use crate::lean::simulation::{experiments, verdicts};
-use crate::outputs;
-#[cfg(feature = "full")]
-pub(crate) use experiments::run as experiments;
-use text::Selftest;
-#[cfg(feature = "full")]
-pub(crate) use verdicts::verdicts;
+use crate::outputs::{self, PreopenedReports};
 
-/// Rates that are always tried, in arrivals a second.
-const RATES: [u32; 3] = [1_000, 5_000, 20_000];
-/// More than one loop reaches on any machine today.
-const HIGHEST_RATE: u32 = 640_000;
-/// How often the interval between a rate that was reached and one that was not is halved.
-const HALVINGS: u32 = 4;
-/// How long the target delays each response where the measurement error is determined.
-const KNOWN_DELAY: Duration = Duration::from_millis(5);
-const KNOWN_DELAY_RATE: u32 = 500;
+/// Verdicts or experiments are wrong more often than they say.
+const WRONG_TOO_OFTEN: u8 = 1;
 
 pub(crate) fn engine(arguments: &SelftestEngineArguments) -> CommandResult<u8> {
-    let seconds = arguments.seconds;
-    let offered = |rate, delay| {
-        screen::note(format_args!("offering {rate} arrivals/s for {seconds} s"));
-        offer(Load { rate, delay, seconds, loops: 1 }).map_err(Failure::own)
-    };
-    let mut stages = Vec::new();
-    for rate in RATES {
-        stages.push(offered(rate, Duration::ZERO)?);
-    }
-    climb(&mut stages, &|rate| offered(rate, Duration::ZERO))?;
-    stages.sort_by_key(|stage| stage.rate);
-    let known = offered(KNOWN_DELAY_RATE, KNOWN_DELAY)?;
-    if known.service.is_empty() {
-        return Err(Failure::own(anyhow!(
-            "the target of the self-test answered nothing: check that loopback works"
-        )));
-    }
-    let selftest = Selftest { stages, known, delay: KNOWN_DELAY, seconds };
-    standard_output::print(&selftest.text())?;
+    let found = GeneratorTest::run(arguments.seconds)?;
+    standard_output::print(&found.text())?;
     if let Some(path) = &arguments.json {
-        outputs::put(path, &selftest.json())?;
+        outputs::put(path, &found.json())?;
     }
     Ok(0)
 }
 
-/// Find the highest rate that is reached: double until one is not, then bisect.
-fn climb(stages: &mut Vec<Stage>, offer: &dyn Fn(u32) -> CommandResult<Stage>) -> CommandResult<()> {
-    let mut reached =
-        stages.iter().filter(|stage| stage.is_reached()).map(|stage| stage.rate).max().unwrap_or(0);
-    let mut missed = stages.iter().map(|stage| stage.rate).filter(|rate| *rate > reached).min();
-    while missed.is_none() && reached < HIGHEST_RATE {
-        let stage = offer(reached.saturating_mul(2).max(RATES[0]))?;
-        if stage.is_reached() {
-            reached = stage.rate;
-        } else {
-            missed = Some(stage.rate);
-        }
-        stages.push(stage);
+#[cfg(feature = "full")]
+pub(crate) fn verdicts(arguments: &SelftestVerdictsArguments) -> CommandResult<u8> {
+    let SelftestVerdictsArguments { runs, seed, only, json } = arguments;
+    let found = VerdictTest::run(AskedVerdicts { runs: *runs, seed: *seed, only: only.clone() })?;
+    show(json.as_deref(), &found.text(), || found.json(), &PreopenedReports::default())?;
+    Ok(if found.is_within_limits() { 0 } else { WRONG_TOO_OFTEN })
+}
+
+#[cfg(feature = "full")]
+pub(crate) fn experiments(arguments: &SelftestExperimentsArguments) -> CommandResult<u8> {
+    let SelftestExperimentsArguments { experiments, searches, seed, live, json } = arguments;
+    // Once the files of others are read no other can be opened.
+    let opened = PreopenedReports::all([json.as_deref()])?;
+    let live = live.as_deref().map(LivePairsOfHost::read).transpose()?;
+    let asked = AskedExperiments { experiments: *experiments, searches: *searches, seed: *seed };
+    let found = ExperimentTest::run(asked, live.as_ref());
+    show(json.as_deref(), &found.text(), || found.json(), &opened)?;
+    Ok(if found.meets_targets() { 0 } else { WRONG_TOO_OFTEN })
+}
+
+/// The text on standard output unless JSON takes it, and the JSON where it is asked for.
+#[cfg(feature = "full")]
+fn show(
+    asked: Option<&Path>,
+    text: &TerminalText,
+    json: impl FnOnce() -> String,
+    opened: &PreopenedReports,
+) -> CommandResult<()> {
+    if asked != Some(Path::new("-")) {
+        standard_output::print(text)?;
     }
-    for _halving in 0..HALVINGS {
-        let Some(above) = missed else { break };
-        let stage = offer(reached.midpoint(above))?;
-        if stage.is_reached() {
-            reached = stage.rate;
-        } else {
-            missed = Some(stage.rate);
-        }
-        stages.push(stage);
-    }
-    Ok(())
+    asked.map_or(Ok(()), |path| opened.put(path, &json()))
 }

@@ -1,11 +1,11 @@
-//! `plimsoll selftest experiments`: how often experiments whose truth is known are decided wrongly, and how many pairs they
+//! How often experiments whose truth is known are decided wrongly, and how many pairs they
 //! need: simulated ones, bisections, and live pairs of a program against itself, of which a coin decides which run is A.
 
 use std::path::Path;
 
 use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
-use conduct::{screen, standard_output};
+use conduct::screen;
 use evidence::{TerminalText, visible};
 use experiments::pairs::Pairs;
 use experiments::record::Record;
@@ -17,12 +17,8 @@ use simulation::{
     RIGHT_AT_LEAST, Unusable, bisections, experiments,
 };
 
-use super::capacities;
-use crate::arguments::SelftestExperimentsArguments;
-use crate::outputs::PreopenedReports;
+use crate::capacities;
 
-/// Where a promise is broken.
-const BROKEN: u8 = 1;
 /// What is planted into live pairs.
 const PLANTED: [f64; 3] = [0.05, 0.10, 0.20];
 /// Nothing is planted.
@@ -49,57 +45,93 @@ struct Figure {
     meets_target: bool,
 }
 
-pub(crate) fn run(arguments: &SelftestExperimentsArguments) -> CommandResult<u8> {
-    // Once the files of others are read no other can be opened.
-    let opened = PreopenedReports::all([arguments.json.as_deref()])?;
-    let live = match &arguments.live {
-        Some(folder) => Some(live_pairs(folder)?),
-        None => None,
-    };
-    let many = Experiments { count: arguments.experiments, seed: arguments.seed };
-    let mut figures = Vec::new();
-    let kinds = experiments();
-    for (number, kind) in (1..).zip(&kinds) {
-        screen::note(format_args!("{number} of {}: {}", kinds.len(), kind.name));
-        figures.push(of_kind(kind, &kind.run(many.count, many.seed)));
+/// What is simulated.
+#[derive(Debug, Clone, Copy)]
+pub struct AskedExperiments {
+    /// Experiments of each kind.
+    pub experiments: u64,
+    /// Capacity searches of each kind.
+    pub searches: u64,
+    /// The seed of the first; the next one has the next number.
+    pub seed: u64,
+}
+
+impl AskedExperiments {
+    fn of_searches(self) -> Experiments {
+        Experiments { count: self.searches, seed: self.seed }
     }
-    let fewer = Experiments { count: many.count.div_ceil(FEWER_BISECTIONS), ..many };
-    figures.extend(bisections().iter().map(|kind| of_bisection(kind, &kind.run(fewer))));
-    if let Some(live) = &live {
-        screen::note("live pairs, signs flipped");
-        figures.extend(of_live(live, many));
-    }
-    let searches = capacities::run(arguments);
-    match &arguments.json {
-        Some(path) if path.as_os_str() == "-" => {}
-        _ => {
-            let mut text = text(&figures, arguments);
-            capacities::add_text(&mut text, &searches, arguments);
-            standard_output::print(&text)?;
+}
+
+/// How often experiments were decided wrongly.
+pub struct ExperimentTest {
+    asked: AskedExperiments,
+    figures: Vec<Figure>,
+    searches: Vec<capacities::Row>,
+}
+
+impl ExperimentTest {
+    /// Simulate experiments of every kind, and flip the signs of live pairs.
+    pub fn run(asked: AskedExperiments, live: Option<&LivePairsOfHost>) -> ExperimentTest {
+        let many = Experiments { count: asked.experiments, seed: asked.seed };
+        let mut figures = Vec::new();
+        let kinds = experiments();
+        for (number, kind) in (1..).zip(&kinds) {
+            screen::note(format_args!("{number} of {}: {}", kinds.len(), kind.name));
+            figures.push(of_kind(kind, &kind.run(many.count, many.seed)));
         }
+        let fewer = Experiments { count: many.count.div_ceil(FEWER_BISECTIONS), ..many };
+        figures.extend(bisections().iter().map(|kind| of_bisection(kind, &kind.run(fewer))));
+        if let Some(live) = live {
+            screen::note("live pairs, signs flipped");
+            figures.extend(of_live(live, many));
+        }
+        ExperimentTest { asked, figures, searches: capacities::run(asked.of_searches()) }
     }
-    if let Some(path) = &arguments.json {
+
+    /// Whether every target is met.
+    pub fn meets_targets(&self) -> bool {
+        self.figures.iter().all(|figure| figure.meets_target) && capacities::are_kept(&self.searches)
+    }
+
+    /// In words.
+    pub fn text(&self) -> TerminalText {
+        let mut text = text(&self.figures, &self.asked);
+        capacities::add_text(&mut text, &self.searches, self.asked.of_searches());
+        text
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
         let value = json!({
-            "experiments": arguments.experiments,
-            "seed": arguments.seed,
-            "figures": figures,
-            "capacity": capacities::json(&searches),
+            "experiments": self.asked.experiments,
+            "seed": self.asked.seed,
+            "figures": self.figures,
+            "capacity": capacities::json(&self.searches),
         });
-        opened.put(path, &format!("{value:#}\n"))?;
+        format!("{value:#}\n")
     }
-    let meets_target = figures.iter().all(|figure| figure.meets_target) && capacities::are_kept(&searches);
-    Ok(if meets_target { 0 } else { BROKEN })
 }
 
 /// Pairs of A against A that were made on this host.
-struct Live {
+pub struct LivePairsOfHost {
     pairs: LivePairs,
     /// The name of each metric; whether its sides are compared by their ratio.
     metrics: Vec<(String, bool)>,
     count: usize,
 }
 
-fn live_pairs(folder: &Path) -> CommandResult<Live> {
+impl LivePairsOfHost {
+    /// Those of the experiment in this folder, in which a program was compared with itself. From then on the command can do
+    /// nothing else.
+    ///
+    /// # Errors
+    /// When the arms differ, or the pairs cannot be used.
+    pub fn read(folder: &Path) -> CommandResult<LivePairsOfHost> {
+        live_pairs(folder)
+    }
+}
+
+fn live_pairs(folder: &Path) -> CommandResult<LivePairsOfHost> {
     let record = Record::<Pairs>::read(folder)?;
     let Pairs { arms: [a, b], metrics, .. } = &record.design;
     if a != b {
@@ -118,7 +150,7 @@ fn live_pairs(folder: &Path) -> CommandResult<Live> {
     let pairs = LivePairs::of(metrics, &values)
         .map_err(|Unusable(why)| Failure::usage(anyhow!("{}: {why}", folder.display())))?;
     let metrics = metrics.iter().map(|metric| (metric.name.clone(), !metric.quantity.is_share()));
-    Ok(Live { pairs, metrics: metrics.collect(), count: judged.len() })
+    Ok(LivePairsOfHost { pairs, metrics: metrics.collect(), count: judged.len() })
 }
 
 /// What is counted, and its limit.
@@ -178,7 +210,7 @@ fn of_bisection(kind: &BisectionKind, tally: &BisectionTally) -> Figure {
     }
 }
 
-fn of_live(live: &Live, many: Experiments) -> Vec<Figure> {
+fn of_live(live: &LivePairsOfHost, many: Experiments) -> Vec<Figure> {
     let description = format!("{} live pairs, {} metrics, signs flipped", live.count, live.metrics.len());
     let same = live.pairs.run(0, NOTHING, many);
     let mut figures =
@@ -199,9 +231,9 @@ fn of_live(live: &Live, many: Experiments) -> Vec<Figure> {
     figures
 }
 
-fn text(figures: &[Figure], arguments: &SelftestExperimentsArguments) -> TerminalText {
+fn text(figures: &[Figure], asked: &AskedExperiments) -> TerminalText {
     let mut text = TerminalText::default();
-    let SelftestExperimentsArguments { experiments, seed, .. } = arguments;
+    let AskedExperiments { experiments, seed, .. } = asked;
     text.line(format_args!("Experiments whose truth is known, {experiments} of each kind from seed {seed}"));
     text.line("");
     for figure in figures {
@@ -231,8 +263,7 @@ mod tests {
 
     #[test]
     fn a_broken_promise_is_marked() {
-        let arguments =
-            SelftestExperimentsArguments { experiments: 1_000, searches: 0, seed: 1, live: None, json: None };
+        let asked = AskedExperiments { experiments: 1_000, searches: 0, seed: 1 };
         let kind = experiments()[0];
         let tally = |alarms| ExperimentTally {
             experiments: 1_000,
@@ -241,7 +272,7 @@ mod tests {
             ..ExperimentTally::default()
         };
         let figures = [4, 40].map(|alarms| of_kind(&kind, &tally(alarms)));
-        let text = text(&figures, &arguments).to_string();
+        let text = text(&figures, &asked).to_string();
         assert!(
             text.contains("false alarms 0.40 % (0.14 to 0.91 %, ≤ 1.0 %), 8.0 pairs in the mean\n"),
             "{text}"

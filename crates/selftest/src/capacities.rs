@@ -1,39 +1,37 @@
-//! Capacity searches whose truth is known, as a part of `plimsoll selftest experiments`.
+//! Capacity searches whose truth is known, beside experiments.
 
 use conduct::screen;
 use evidence::TerminalText;
 use serde_json::{Value, json};
-use simulation::{CapacityKind, CapacityTally, capacity_kinds};
-
-use crate::arguments::SelftestExperimentsArguments;
+use simulation::{CapacityKind, CapacityTally, Experiments, capacity_kinds};
 
 /// What became of the searches of a kind.
-pub(super) struct Row {
+pub(crate) struct Row {
     kind: CapacityKind,
     tally: CapacityTally,
 }
 
 /// Searches of every kind.
-pub(super) fn run(arguments: &SelftestExperimentsArguments) -> Vec<Row> {
+pub(crate) fn run(searches: Experiments) -> Vec<Row> {
     let kinds = capacity_kinds();
     let mut rows = Vec::new();
     for (number, kind) in (1..).zip(&kinds) {
         screen::note(format_args!("capacity {number} of {}: {}", kinds.len(), kind.name));
-        rows.push(Row { kind: *kind, tally: kind.run(arguments.searches, arguments.seed) });
+        rows.push(Row { kind: *kind, tally: kind.run(searches.count, searches.seed) });
     }
     rows
 }
 
 /// Whether every promise is kept.
-pub(super) fn are_kept(rows: &[Row]) -> bool {
+pub(crate) fn are_kept(rows: &[Row]) -> bool {
     rows.iter().all(|row| row.tally.keeps(&row.kind))
 }
 
 /// Each kind in two lines.
-pub(super) fn add_text(text: &mut TerminalText, rows: &[Row], arguments: &SelftestExperimentsArguments) {
+pub(crate) fn add_text(text: &mut TerminalText, rows: &[Row], searches: Experiments) {
     text.line("").line(format_args!(
         "Simulated capacity searches whose truth is known, {} of each kind from seed {}",
-        arguments.searches, arguments.seed
+        searches.count, searches.seed
     ));
     text.line("");
     for Row { kind, tally } in rows {
@@ -61,7 +59,7 @@ pub(super) fn add_text(text: &mut TerminalText, rows: &[Row], arguments: &Selfte
     });
 }
 
-pub(super) fn json(rows: &[Row]) -> Value {
+pub(crate) fn json(rows: &[Row]) -> Value {
     let row = |Row { kind, tally }: &Row| {
         json!({
             "simulated": kind.name,

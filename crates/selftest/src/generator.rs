@@ -1,26 +1,65 @@
-//! The self-test's results, as text and as JSON.
+//! What the generator can do on this machine.
+//!
+//! The engine offers load at rising rates to a server in this process whose behaviour is known. What it did is compared
+//! with what was asked; the server is not what is tested.
 
 use std::time::Duration;
 
+use anyhow::anyhow;
+use conduct::failure::{CommandResult, Failure};
+use conduct::screen;
 use evidence::{Histogram, TerminalText};
-use experiments::generator::{REACHED_WITHIN, Stage};
+use experiments::generator::{Load, REACHED_WITHIN, Stage, offer};
 use figures::number;
 use serde_json::json;
 
+/// Rates that are always tried, in arrivals a second.
+const RATES: [u32; 3] = [1_000, 5_000, 20_000];
+/// More than one loop reaches on any machine today.
+const HIGHEST_RATE: u32 = 640_000;
+/// How often the interval between a rate that was reached and one that was not is halved.
+const HALVINGS: u32 = 4;
+/// How long the target delays each response where the measurement error is determined.
+const KNOWN_DELAY: Duration = Duration::from_millis(5);
+const KNOWN_DELAY_RATE: u32 = 500;
 /// Start lag up to here is no concern: half the fastest response over a real network.
 const PROMPT: Duration = Duration::from_micros(100);
 
 /// Everything that was found.
-pub(super) struct Selftest {
+pub struct GeneratorTest {
     /// Ascending by rate.
-    pub(super) stages: Vec<Stage>,
+    stages: Vec<Stage>,
     /// With responses that are delayed by `delay`.
-    pub(super) known: Stage,
-    pub(super) delay: Duration,
-    pub(super) seconds: u64,
+    known: Stage,
+    delay: Duration,
+    seconds: u64,
 }
 
-impl Selftest {
+impl GeneratorTest {
+    /// Offer each rate for so many seconds.
+    ///
+    /// # Errors
+    /// When the machine gives no socket or thread, or the target answers nothing.
+    pub fn run(seconds: u64) -> CommandResult<GeneratorTest> {
+        let offered = |rate, delay| {
+            screen::note(format_args!("offering {rate} arrivals/s for {seconds} s"));
+            offer(Load { rate, delay, seconds, loops: 1 }).map_err(Failure::own)
+        };
+        let mut stages = Vec::new();
+        for rate in RATES {
+            stages.push(offered(rate, Duration::ZERO)?);
+        }
+        climb(&mut stages, &|rate| offered(rate, Duration::ZERO))?;
+        stages.sort_by_key(|stage| stage.rate);
+        let known = offered(KNOWN_DELAY_RATE, KNOWN_DELAY)?;
+        if known.service.is_empty() {
+            return Err(Failure::own(anyhow!(
+                "the target of the self-test answered nothing: check that loopback works"
+            )));
+        }
+        Ok(GeneratorTest { stages, known, delay: KNOWN_DELAY, seconds })
+    }
+
     /// The highest rate below which every rate was reached.
     fn trusted(&self) -> Option<&Stage> {
         self.stages.iter().take_while(|stage| stage.is_reached()).last()
@@ -32,7 +71,8 @@ impl Selftest {
         of(&self.known.service) - of(&self.known.held)
     }
 
-    pub(super) fn text(&self) -> TerminalText {
+    /// In words and a table.
+    pub fn text(&self) -> TerminalText {
         let mut text = TerminalText::default();
         text.line(format_args!(
             "Arrivals at an HTTP server of this process, over loopback, each rate for {} s, one loop",
@@ -92,7 +132,8 @@ impl Selftest {
         lines
     }
 
-    pub(super) fn json(&self) -> String {
+    /// As JSON.
+    pub fn json(&self) -> String {
         let stage = |stage: &Stage| {
             json!({
                 "rate": stage.rate,
@@ -150,6 +191,33 @@ fn micros(us: f64) -> String {
     if us.is_nan() { number::NOT_MEASURED.to_owned() } else { number::brief::ms(us / 1e3) }
 }
 
+/// Find the highest rate that is reached: double until one is not, then bisect.
+fn climb(stages: &mut Vec<Stage>, offer: &dyn Fn(u32) -> CommandResult<Stage>) -> CommandResult<()> {
+    let mut reached =
+        stages.iter().filter(|stage| stage.is_reached()).map(|stage| stage.rate).max().unwrap_or(0);
+    let mut missed = stages.iter().map(|stage| stage.rate).filter(|rate| *rate > reached).min();
+    while missed.is_none() && reached < HIGHEST_RATE {
+        let stage = offer(reached.saturating_mul(2).max(RATES[0]))?;
+        if stage.is_reached() {
+            reached = stage.rate;
+        } else {
+            missed = Some(stage.rate);
+        }
+        stages.push(stage);
+    }
+    for _halving in 0..HALVINGS {
+        let Some(above) = missed else { break };
+        let stage = offer(reached.midpoint(above))?;
+        if stage.is_reached() {
+            reached = stage.rate;
+        } else {
+            missed = Some(stage.rate);
+        }
+        stages.push(stage);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,16 +239,16 @@ mod tests {
         }
     }
 
-    fn selftest(stages: Vec<Stage>) -> Selftest {
+    fn tested(stages: Vec<Stage>) -> GeneratorTest {
         let mut known = stage(500, 10);
         known.service.record_us(5_060, 500);
         known.held.record_us(5_020, 500);
-        Selftest { stages, known, delay: Duration::from_millis(5), seconds: 1 }
+        GeneratorTest { stages, known, delay: Duration::from_millis(5), seconds: 1 }
     }
 
     #[test]
     fn a_punctual_machine_gets_its_highest_trusted_rate() {
-        let found = selftest(vec![stage(1_000, 40), stage(20_000, 700), stage(40_000, 3_000)]);
+        let found = tested(vec![stage(1_000, 40), stage(20_000, 700), stage(40_000, 3_000)]);
         insta::assert_snapshot!(found.text(), @r"
         Arrivals at an HTTP server of this process, over loopback, each rate for 1 s, one loop
 
@@ -201,9 +269,9 @@ mod tests {
 
     #[test]
     fn a_rate_above_one_that_was_not_reached_is_not_trusted() {
-        let found = selftest(vec![stage(1_000, 40), stage(5_000, 3_000), stage(20_000, 40)]);
+        let found = tested(vec![stage(1_000, 40), stage(5_000, 3_000), stage(20_000, 40)]);
         assert_eq!(found.trusted().map(|stage| stage.rate), Some(1_000));
-        let none = selftest(vec![stage(1_000, 40_000)]);
+        let none = tested(vec![stage(1_000, 40_000)]);
         assert!(none.text().contains("no rate: not even 1000 arrivals/s"), "{}", none.text());
         assert!(none.json().contains("\"trusted_rate\": null"), "{}", none.json());
     }

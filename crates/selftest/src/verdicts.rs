@@ -1,19 +1,13 @@
-//! `plimsoll selftest verdicts`: how often verdicts on simulated runs of known truth are wrong.
+//! How often verdicts on simulated runs of known truth are wrong.
 
 use std::thread;
 
 use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
-use conduct::{screen, standard_output};
+use conduct::screen;
 use evidence::TerminalText;
 use serde_json::{Value, json};
 use simulation::{Simulation, Subject, Tally, catalogue};
-
-use crate::arguments::SelftestVerdictsArguments;
-use crate::outputs;
-
-/// Where a figure exceeds its limit: the judgement is wrong more often than it says.
-const EXCEEDED: u8 = 1;
 
 /// The answers to one question about one kind of runs.
 struct Row {
@@ -21,24 +15,53 @@ struct Row {
     tally: Tally,
 }
 
-pub(crate) fn verdicts(arguments: &SelftestVerdictsArguments) -> CommandResult<u8> {
-    let subjects = chosen(&arguments.only)?;
-    let mut rows = Vec::new();
-    for (number, subject) in (1..).zip(subjects.iter().copied()) {
-        screen::note(format_args!("{number} of {}: {}", subjects.len(), subject.name()));
-        let tallies = simulated(&subject.prepare(), arguments.runs, arguments.seed);
-        rows.extend(tallies.into_iter().map(|tally| Row { subject, tally }));
+/// What is simulated.
+#[derive(Debug, Clone)]
+pub struct AskedVerdicts {
+    /// Runs of each kind.
+    pub runs: u64,
+    /// The seed of the first run; the next one has the next number.
+    pub seed: u64,
+    /// Only kinds whose name contains one of these words; none: all.
+    pub only: Vec<String>,
+}
+
+/// How often verdicts on simulated runs were wrong.
+pub struct VerdictTest {
+    asked: AskedVerdicts,
+    rows: Vec<Row>,
+}
+
+impl VerdictTest {
+    /// Simulate runs of every kind that is asked for.
+    ///
+    /// # Errors
+    /// When no kind has such a name.
+    pub fn run(asked: AskedVerdicts) -> CommandResult<VerdictTest> {
+        let subjects = chosen(&asked.only)?;
+        let mut rows = Vec::new();
+        for (number, subject) in (1..).zip(subjects.iter().copied()) {
+            screen::note(format_args!("{number} of {}: {}", subjects.len(), subject.name()));
+            let tallies = simulated(&subject.prepare(), asked.runs, asked.seed);
+            rows.extend(tallies.into_iter().map(|tally| Row { subject, tally }));
+        }
+        Ok(VerdictTest { asked, rows })
     }
-    let text = text(&rows, arguments);
-    match &arguments.json {
-        Some(path) if path.as_os_str() == "-" => {}
-        _ => standard_output::print(&text)?,
+
+    /// Whether no figure exceeds its limit.
+    pub fn is_within_limits(&self) -> bool {
+        self.rows.iter().all(|row| row.tally.is_within_limits())
     }
-    if let Some(path) = &arguments.json {
-        outputs::put(path, &json(&rows, arguments))?;
+
+    /// In words and a table.
+    pub fn text(&self) -> TerminalText {
+        text(&self.rows, &self.asked)
     }
-    let is_within = rows.iter().all(|row| row.tally.is_within_limits());
-    Ok(if is_within { 0 } else { EXCEEDED })
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        json(&self.rows, &self.asked)
+    }
 }
 
 /// The answers in so many runs, which begin with this seed. Each processor takes its part of them.
@@ -75,9 +98,9 @@ fn chosen(only: &[String]) -> CommandResult<Vec<Subject>> {
     Ok(subjects)
 }
 
-fn text(rows: &[Row], arguments: &SelftestVerdictsArguments) -> TerminalText {
+fn text(rows: &[Row], asked: &AskedVerdicts) -> TerminalText {
     let mut text = TerminalText::default();
-    let SelftestVerdictsArguments { runs, seed, .. } = arguments;
+    let AskedVerdicts { runs, seed, .. } = asked;
     text.line(format_args!(
         "Verdicts on simulated runs whose truth is known, {runs} runs each from seed {seed}"
     ));
@@ -115,7 +138,7 @@ fn line(tally: &Tally) -> String {
     )
 }
 
-fn json(rows: &[Row], arguments: &SelftestVerdictsArguments) -> String {
+fn json(rows: &[Row], asked: &AskedVerdicts) -> String {
     let row = |Row { subject, tally }: &Row| -> Value {
         json!({
             "simulated": subject.name(),
@@ -131,8 +154,8 @@ fn json(rows: &[Row], arguments: &SelftestVerdictsArguments) -> String {
         })
     };
     let value = json!({
-        "runs": arguments.runs,
-        "seed": arguments.seed,
+        "runs": asked.runs,
+        "seed": asked.seed,
         "figures": rows.iter().map(row).collect::<Vec<_>>(),
     });
     format!("{value:#}\n")
@@ -166,13 +189,13 @@ mod tests {
 
     #[test]
     fn figures_are_shown_with_their_limits() {
-        let arguments = SelftestVerdictsArguments { runs: 1_000, seed: 1, only: Vec::new(), json: None };
+        let asked = AskedVerdicts { runs: 1_000, seed: 1, only: Vec::new() };
         let rows = [
             row(Truth::Met, [1_000, 0, 0]),
             row(Truth::AtBound, [30, 20, 950]),
             row(Truth::Violated, [200, 700, 100]),
         ];
-        insta::assert_snapshot!(text(&rows, &arguments), @r"
+        insta::assert_snapshot!(text(&rows, &asked), @r"
         Verdicts on simulated runs whose truth is known, 1000 runs each from seed 1
 
                                                wrong PASS  wrong FAIL  undecided   limit
@@ -188,9 +211,8 @@ mod tests {
 
     #[test]
     fn figures_as_data_describe_what_is_simulated() {
-        let arguments = SelftestVerdictsArguments { runs: 1_000, seed: 1, only: Vec::new(), json: None };
-        let value: Value =
-            serde_json::from_str(&json(&[row(Truth::Met, [1_000, 0, 0])], &arguments)).unwrap();
+        let asked = AskedVerdicts { runs: 1_000, seed: 1, only: Vec::new() };
+        let value: Value = serde_json::from_str(&json(&[row(Truth::Met, [1_000, 0, 0])], &asked)).unwrap();
         let figure = &value["figures"][0];
         assert_eq!(figure["simulated"], "one worker, FIFO");
         assert!(figure["description"].as_str().unwrap().starts_with("100 arrivals a second"), "{value}");
