@@ -4,7 +4,6 @@
 //!
 //! Start reading at [`conduct`], which lists them. Plans, scripts, requests of a command line and experiments make their
 //! workload in another way and pass the same stations. What is said meanwhile goes through [`screen`].
-#![cfg_attr(not(feature = "full"), allow(dead_code, reason = "only what is left out uses it"))]
 
 pub mod asked_workers;
 pub mod clock;

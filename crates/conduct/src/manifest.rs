@@ -62,6 +62,7 @@ pub(crate) fn manifest(run: &RunDescription<'_>) -> CommandResult<UndatedManifes
 }
 
 /// The digest of a workload without secrets.
+#[cfg(feature = "full")]
 pub(crate) fn workload_digest(workload: &Workload) -> CommandResult<String> {
     let resolved = serde_json::to_value(workload).map_err(Failure::own)?;
     Ok(sha256_hex(resolved.to_string().as_bytes()))
