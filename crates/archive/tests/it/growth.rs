@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::Range;
 
 use archive::{Overwrite, Writer};
-use evidence::metric::{MetricHandle, MetricId, MetricKey, MetricKind};
+use evidence::metric::{MetricHandle, MetricId, MetricKey, MetricKind, MetricTick};
 use evidence::tick::{LoopState, ScenarioState};
 use evidence::{Instant, Key, KeyId, Metric, Observed, Outcome, Sample, SeriesKey, Sink, Tick};
 use rusqlite::Connection;
@@ -229,6 +229,20 @@ fn second_of_script(second: u32, script: &mut ScriptMetrics, scattered: &mut Sca
     (first + 3..first + 6).for_each(|key| tick.add(KeyId(key), second, ITERATIONS as u64));
     add_state(&mut tick, scattered);
     tick
+}
+
+/// A second of a plan with ten steps at 1,000 requests a second: as of the script, without metrics.
+fn second_of_plan(second: u32, scattered: &mut Scattered) -> Tick {
+    let mut tick = second_of_script(second, &mut ScriptMetrics::default(), scattered);
+    tick.metrics = MetricTick::default();
+    tick
+}
+
+#[test]
+fn a_day_of_a_plan_at_a_thousand_requests_a_second_takes_at_most_a_gigabyte() {
+    let ([first, second], _) = growth([600, 1_200], 1_200, second_of_plan);
+    let a_day = first + 143 * (second - first);
+    assert!(a_day <= 1_000_000_000, "{} bytes a second of a day", a_day / 86_400);
 }
 
 #[test]
