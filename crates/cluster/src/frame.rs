@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::ClusterError;
 
 /// The version of the protocol. Both sides have the same one, or nothing is offered.
-pub const PROTOCOL: u16 = 7;
+pub const PROTOCOL: u16 = 8;
 /// The longest frame of a peer that has not proved who it is.
 pub const MOST_OF_STRANGERS: usize = 4 * 1024;
 /// The longest frame.

@@ -139,6 +139,10 @@ pub struct WorkerOver {
     pub totals: WorkerTotals,
     /// Which names of endpoints it has folded; see [`engine::Program::folded_names`].
     pub folded_names: Vec<u64>,
+    /// See [`engine::LimitsMet::cut_bodies`].
+    pub cut_bodies: u64,
+    /// See [`engine::LimitsMet::unsent_for_origins`].
+    pub unsent_for_origins: u64,
     /// What else the command says of it, in a form that only the command knows.
     pub outcome: serde_json::Value,
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use std::{io, thread};
 
 use engine::clock::monotonic_ns;
-use engine::{Clock, Control, Loops, RunOptions};
+use engine::{Clock, Control, LimitsMet, Loops, RunOptions};
 use evidence::tick_channel::{TickSender, tick_channel};
 use evidence::{Instance, Observed, Tick};
 use sha2::{Digest as _, Sha256};
@@ -236,10 +236,13 @@ impl Session {
         self.hand_on(&options.control, observed, |outlets| {
             let totals = loops.run(options, outlets);
             let outcome = finish();
+            let LimitsMet { cut_bodies, unsent_for_origins } = options.program.limits_met();
             match totals {
                 Ok(totals) => Ended::Over(WorkerOver {
                     totals: totals.into(),
                     folded_names: options.program.folded_names(),
+                    cut_bodies,
+                    unsent_for_origins,
                     outcome,
                 }),
                 Err(error) => Ended::Failed(error.to_string()),

@@ -28,6 +28,11 @@ impl BodyBudget {
         self.refusals.load(Ordering::Relaxed)
     }
 
+    /// Count what was cut in another process.
+    pub(crate) fn add_refusals(&self, count: u64) {
+        self.refusals.fetch_add(count, Ordering::Relaxed);
+    }
+
     /// Why something was cut, in words.
     pub(crate) fn explain(&self) -> String {
         format!(

@@ -54,7 +54,7 @@ pub use loops::{LoopGroup, Loops};
 pub use merged_names::MergedNames;
 pub use metrics::NotFinite;
 pub use network::Exhausted;
-pub use program::{CompileError, Program};
+pub use program::{CompileError, LimitsMet, Program};
 pub use teardown::teardown_tick;
 
 use iteration::Behaviour;

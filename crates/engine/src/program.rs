@@ -228,6 +228,15 @@ pub(crate) struct StepProgram {
     pub(crate) constant: Option<ConstantIndex>,
 }
 
+/// What limits of the generator's have cost a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LimitsMet {
+    /// How many bodies or extracted values were cut that checks needed.
+    pub cut_bodies: u64,
+    /// How many requests were not sent because iterations met too many origins.
+    pub unsent_for_origins: u64,
+}
+
 #[derive(Debug)]
 pub(crate) enum StepContent {
     Http(Box<HttpProgram>),
@@ -264,6 +273,20 @@ impl Program {
         let count = self.directory.refused_origins();
         let why = || format!("a run sends to {MAX_ORIGINS} servers at most, beside those of its plan");
         (count > 0).then(|| (count, why()))
+    }
+
+    /// What limits of the generator's have cost.
+    pub fn limits_met(&self) -> LimitsMet {
+        LimitsMet {
+            cut_bodies: self.body_budget.refusals(),
+            unsent_for_origins: self.directory.refused_origins(),
+        }
+    }
+
+    /// Add what they have cost in another process of the run.
+    pub fn add_limits_met(&self, met: LimitsMet) {
+        self.body_budget.add_refusals(met.cut_bodies);
+        self.directory.add_refused_origins(met.unsent_for_origins);
     }
 
     /// How many names of endpoints were folded into others while running, because there are too many for a row each.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use engine::{Command, EngineError, LoopGroup, MergedNames, RunOptions};
+use engine::{Command, EngineError, LimitsMet, LoopGroup, MergedNames, RunOptions};
 use evidence::tick::LoopState;
 use evidence::tick_channel::{Offer, TickSender};
 use evidence::{Instance, Instant, Notice, NoticeKind, Observed, Sample, SeriesKey, Tick};
@@ -129,8 +129,10 @@ impl Pump {
             Err(stop) => stop,
         };
         match stop {
-            Stop::Ended(Ended::Over(WorkerOver { totals, folded_names, outcome })) => {
+            Stop::Ended(Ended::Over(over)) => {
+                let WorkerOver { totals, folded_names, cut_bodies, unsent_for_origins, outcome } = over;
                 self.names.add_folded(&folded_names);
+                options.program.add_limits_met(LimitsMet { cut_bodies, unsent_for_origins });
                 self.part(options);
                 others.leave();
                 Ok(WorkerEnd { totals, exit: WorkerExit::Ended(outcome) })

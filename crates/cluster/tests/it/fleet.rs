@@ -169,7 +169,13 @@ fn a_worker_that_merged_half_a_minute_of_many_endpoints_loses_no_count() {
                 stopped_at: None,
             };
             let outcome = serde_json::Value::Null;
-            Ended::Over(WorkerOver { totals, folded_names: Vec::new(), outcome })
+            Ended::Over(WorkerOver {
+                totals,
+                folded_names: Vec::new(),
+                cut_bodies: 0,
+                unsent_for_origins: 0,
+                outcome,
+            })
         })
     });
     let (ended, sums, observed) = run(&[address], PLAN, record);

@@ -249,6 +249,10 @@ impl Directory {
         self.refused_origins.load(Ordering::Relaxed)
     }
 
+    pub(super) fn add_refused_origins(&self, count: u64) {
+        self.refused_origins.fetch_add(count, Ordering::Relaxed);
+    }
+
     pub(crate) fn endpoint(&self, index: EndpointIndex) -> &Endpoint {
         self.endpoints.get(index.0)
     }

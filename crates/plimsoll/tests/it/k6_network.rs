@@ -267,6 +267,12 @@ fn requests_past_the_limit_on_servers_are_the_generators_and_no_failures_of_the_
     let summary: serde_json::Value = serde_json::from_str(&folder.read("summary.json")).unwrap();
     assert_eq!((&summary["metrics"]["http_reqs"]["count"], target.requests()), (&json!(4096), 4096));
     assert_eq!(summary["metrics"]["http_req_failed"]["passes"], 0);
-    let report = folder.plimsoll(&["report", "run.plimsoll"]).stdout;
-    assert!(report.contains("4 requests were not sent") && report.contains("4096 servers"), "{report}");
+    let report = |file| folder.plimsoll(&["report", file]).stdout;
+    let is_said =
+        |report: &str| report.contains("4 requests were not sent") && report.contains("4096 servers");
+    assert!(is_said(&report("run.plimsoll")), "{}", report("run.plimsoll"));
+    let kept = ["--evidence", "workers.plimsoll", "--quiet"];
+    folder.plimsoll(&[&["run", "script.js", "--workers", "2"], &kept[..]].concat()).exits_with(0);
+    assert_eq!(target.requests(), 2 * 4096);
+    assert!(is_said(&report("workers.plimsoll")), "{}", report("workers.plimsoll"));
 }

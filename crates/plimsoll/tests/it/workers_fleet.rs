@@ -48,6 +48,8 @@ fn work(outlet: TickSender, clock: Clock, simulated: Simulated) -> Ended {
     Ended::Over(WorkerOver {
         totals: totals.into(),
         folded_names: Vec::new(),
+        cut_bodies: 0,
+        unsent_for_origins: 0,
         outcome: serde_json::Value::Null,
     })
 }
