@@ -15,6 +15,8 @@ use crate::js::{
 const SLOTS: usize = 4;
 /// How often a script may run for a while before it is ended.
 const MOST_SLICES: u32 = 3;
+/// Under a sanitizer a step takes milliseconds, and a case ten seconds at most.
+const MOST_STEPS: usize = 400;
 /// Promise jobs that run in one step.
 const MOST_JOBS: u32 = 200;
 
@@ -249,7 +251,7 @@ pub fn exercise(bytes: &[u8]) -> bool {
     let stacks = Stacks::default();
     let mut users: [Option<User>; SLOTS] = Default::default();
     let (mut at, mut count) = (0, 0_u32);
-    for step in steps.chunks_exact(2) {
+    for step in steps.chunks_exact(2).take(MOST_STEPS) {
         let which = usize::from(step[1]);
         count += 1;
         match (step[0], &mut users[at]) {
