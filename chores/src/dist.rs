@@ -61,7 +61,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
 fn digests(folder: &Path, files: &[String]) -> Result<String> {
     let line = |file: &String| {
         let bytes = fs::read(folder.join(file)).with_context(|| format!("cannot read {file}"))?;
-        Ok(format!("{}  {file}\n", hex(&Sha256::digest(bytes))))
+        Ok(format!("{}  {file}\n", hex::encode(Sha256::digest(bytes))))
     };
     files.iter().map(line).collect()
 }
@@ -173,11 +173,6 @@ fn bill_of_materials(workspace: &Workspace, name: &str) -> Result<String> {
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// Digits of base 16.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

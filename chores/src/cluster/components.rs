@@ -7,7 +7,6 @@ use anyhow::{Context as _, Result, ensure};
 use peers::go::Toolchain;
 use sha2::{Digest as _, Sha256};
 
-use crate::dist::hex;
 use crate::steps;
 use xtask::workspace::Workspace;
 
@@ -33,7 +32,7 @@ impl Components {
         let source = Path::new(peers::kubernetes::MODULE);
         let folder = workspace.kept("cluster/bin")?;
         let sums = fs::read(source.join("go.sum")).context("cannot read the module's digests")?;
-        let stamp = hex(&Sha256::digest(sums));
+        let stamp = hex::encode(Sha256::digest(sums));
         if fs::read_to_string(folder.join(STAMP)).ok().as_deref() != Some(stamp.as_str()) {
             build_all(source, &folder)?;
             fs::write(folder.join(STAMP), stamp).context("cannot note what was built")?;
@@ -41,12 +40,10 @@ impl Components {
         Ok(())
     }
 
-    /// Those that were built.
     pub(super) fn built(workspace: &Workspace) -> Result<Self> {
         workspace.kept("cluster/bin").map(Self)
     }
 
-    /// The path of one.
     pub(super) fn program(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

@@ -5,7 +5,6 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::hex;
 use super::release::{DESCRIPTION, LICENCE, Release, SUMMARY};
 use super::tree::{FileTree, gzip};
 
@@ -29,7 +28,7 @@ struct Blob {
 
 impl Blob {
     fn new(bytes: Vec<u8>) -> Self {
-        Self { digest: hex(&Sha256::digest(&bytes)), bytes }
+        Self { digest: hex::encode(Sha256::digest(&bytes)), bytes }
     }
 
     fn path(&self) -> String {
@@ -79,7 +78,7 @@ pub(crate) fn archive(
     let archives = trees.iter().map(FileTree::tar).collect::<Result<Vec<_>>>()?;
     let layers = archives.iter().map(|tar| gzip(tar).map(Blob::new)).collect::<Result<Vec<_>>>()?;
     let uncompressed: Vec<String> =
-        archives.iter().map(|tar| format!("sha256:{}", hex(&Sha256::digest(tar)))).collect();
+        archives.iter().map(|tar| format!("sha256:{}", hex::encode(Sha256::digest(tar)))).collect();
     let config = Blob::new(configuration(&uncompressed).to_string().into_bytes());
     let descriptors: Vec<Value> = layers.iter().map(|layer| layer.descriptor("layer.v1.tar+gzip")).collect();
     let manifest = json!({
@@ -185,7 +184,7 @@ mod tests {
     fn blob<'a>(files: &'a BTreeMap<String, Vec<u8>>, descriptor: &Value) -> &'a [u8] {
         let digest = descriptor["digest"].as_str().expect("text").strip_prefix("sha256:").expect("SHA-256");
         let bytes = &files[&format!("blobs/sha256/{digest}")];
-        assert_eq!(hex(&Sha256::digest(bytes)), digest);
+        assert_eq!(hex::encode(Sha256::digest(bytes)), digest);
         assert_eq!(descriptor["size"], bytes.len());
         bytes
     }
@@ -207,7 +206,10 @@ mod tests {
             assert_eq!(files[docker[0]["Layers"][at].as_str().expect("a path")], packed);
             let mut tar = Vec::new();
             flate2::read::GzDecoder::new(packed).read_to_end(&mut tar).expect("gzip");
-            assert_eq!(config["rootfs"]["diff_ids"][at], format!("sha256:{}", hex(&Sha256::digest(&tar))));
+            assert_eq!(
+                config["rootfs"]["diff_ids"][at],
+                format!("sha256:{}", hex::encode(Sha256::digest(&tar)))
+            );
             all.extend(unpacked(&tar));
         }
         assert_eq!(all["etc/ssl/certs/ca-certificates.crt"], b"PEM");

@@ -24,7 +24,7 @@ pub(crate) fn of(connection: &Connection) -> rusqlite::Result<String> {
             add_row(&mut digest, row, width)?;
         }
     }
-    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(digest.finalize()))
 }
 
 fn add_row(digest: &mut Sha256, row: &Row<'_>, width: usize) -> rusqlite::Result<()> {

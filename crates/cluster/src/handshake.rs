@@ -73,7 +73,7 @@ impl Token {
     /// What this side sends.
     pub(crate) fn proof(&self, side: Side, nonces: Nonces<'_>) -> String {
         let key = hmac::Key::new(hmac::HMAC_SHA256, self.0.as_bytes());
-        hexadecimal(hmac::sign(&key, message(side, nonces).as_bytes()).as_ref())
+        hex::encode(hmac::sign(&key, message(side, nonces).as_bytes()))
     }
 
     /// Whether what the other side sent proves that it knows the token.
@@ -97,11 +97,7 @@ pub(crate) fn nonce() -> Result<String, ClusterError> {
     let mut bytes = [0; RANDOM_BYTES];
     let drawn = SystemRandom::new().fill(&mut bytes);
     drawn.map_err(|_| ClusterError::Tls("the system gives no random bytes".to_owned()))?;
-    Ok(hexadecimal(&bytes))
-}
-
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(hex::encode(bytes))
 }
 
 fn bytes_of(digits: &str) -> Option<Vec<u8>> {

@@ -20,7 +20,7 @@ use workload::Files;
 
 use crate::ClusterError;
 use crate::frame::{Frame, FrameKind, PROTOCOL};
-use crate::handshake::{Nonces, Side, hexadecimal, nonce};
+use crate::handshake::{Nonces, Side, nonce};
 use crate::keys::Secret;
 use crate::link::{Link, Role, message};
 use crate::message::{Assignment, Begin, Ended, Hello, ToCoordinator, ToWorker, WorkerIdentity, WorkerOver};
@@ -283,7 +283,7 @@ fn receive_file(link: &mut Link, digest: &str, bytes: u64) -> Result<Arc<[u8]>, 
         }
         content.extend_from_slice(&frame.content);
     }
-    if hexadecimal(&Sha256::digest(&content)) != digest {
+    if hex::encode(Sha256::digest(&content)) != digest {
         return Err(ClusterError::malformed("a file has another digest than was announced"));
     }
     Ok(content.into())

@@ -83,7 +83,7 @@ fn with_addresses(
 
 /// The SHA-256 digest of `bytes` in hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(bytes))
 }
 
 /// A process as the observers name it.

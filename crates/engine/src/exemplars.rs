@@ -190,7 +190,7 @@ pub(crate) fn exemplar(program: &Program, kept: &KeptExchange<'_>) -> Exemplar {
         response_headers: headers(&response.headers),
         response_body: shown_message(&response.body, redactor, &received),
         detail: redactor.text(detail).into_owned(),
-        trace_id: draft.trace_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect()),
+        trace_id: draft.trace_id.map(hex::encode),
     }
 }
 

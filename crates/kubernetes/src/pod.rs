@@ -204,7 +204,7 @@ fn sealed_file(asked: &PodOffer<'_>, exit: u8) -> CommandResult<Option<RunFileLi
         loop {
             let read = file.read(&mut part)?;
             if read == 0 {
-                let digits = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+                let digits = hex::encode(digest.finalize());
                 return Ok(RunFileLine { digest: digits, bytes, exit, of: run_of(asked) });
             }
             bytes += read as u64;

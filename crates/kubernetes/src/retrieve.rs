@@ -87,7 +87,7 @@ fn copy(from: &mut impl Read, to: &mut impl Write, announced: u64) -> anyhow::Re
     loop {
         let read = from.read(&mut part)?;
         if read == 0 {
-            let digits = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+            let digits = hex::encode(digest.finalize());
             return Ok((bytes, digits));
         }
         bytes += read as u64;

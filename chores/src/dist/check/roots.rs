@@ -58,7 +58,6 @@ pub(super) fn bare(program: &Path, place: &Path) -> Result<Root> {
     Root::changed(place, "/plimsoll")
 }
 
-/// The archive, unpacked.
 pub(super) fn unpacked(archive: &Path, place: &Path) -> Result<Root> {
     quietly(Command::new("tar").arg("-xzf").arg(archive).args(["--strip-components", "1", "-C"]).arg(place))?;
     Ok(Root { share: Some(place.join("share")), ..Root::changed(place, "/bin/plimsoll")? })

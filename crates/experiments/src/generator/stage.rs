@@ -1,6 +1,5 @@
 //! One rate, offered for a while to a target of known behaviour, and how the engine did.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use engine::{Clock, Control, Program, RunOptions};
 use evidence::tick_channel::{Received, TickReceiver, tick_channel};
 use evidence::{Histogram, Key, KeyId, Metric, Outcome, Tick};
 use plans::{Overrides, load as load_plan};
-use workload::{Files, LoadedPlan};
+use workload::{FilesInMemory, LoadedPlan};
 
 use super::target::Target;
 
@@ -38,14 +37,12 @@ pub struct Load {
     pub loops: u16,
 }
 
-/// What was measured.
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
     /// Arrivals a second.
     pub rate: u32,
     /// Arrivals that were planned.
     pub scheduled: u64,
-    /// Those that were started.
     pub started: u64,
     /// Those that were answered well.
     pub succeeded: u64,
@@ -138,15 +135,6 @@ fn record(inlets: &[TickReceiver], rate: u32) -> Stage {
     stage
 }
 
-/// A plan that is the only file.
-struct PlanText(String);
-
-impl Files for PlanText {
-    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
-        Ok(self.0.clone().into_bytes())
-    }
-}
-
 fn plan(load: Load, target: &Target) -> Result<LoadedPlan> {
     let text = format!(
         "version = 1\n[targets.own]\nurl = \"http://{}\"\n[[scenarios]]\nname = \"probe\"\n\
@@ -156,7 +144,12 @@ fn plan(load: Load, target: &Target) -> Result<LoadedPlan> {
         load.rate,
         load.seconds
     );
-    Ok(load_plan(Path::new("selftest.toml"), &PlanText(text), &|_| None, &Overrides::default())?)
+    Ok(load_plan(
+        Path::new("selftest.toml"),
+        &FilesInMemory::one("selftest.toml", text),
+        &|_| None,
+        &Overrides::default(),
+    )?)
 }
 
 #[cfg(test)]

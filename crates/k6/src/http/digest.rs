@@ -20,7 +20,7 @@ pub(crate) fn authorization(method: &str, url: &Url, challenge: &str) -> Option<
     let challenge = Challenge::parse(challenge)?;
     // Without the password it cannot be guessed, and each nonce has another one.
     let seed = format!("{}:{}:{url}", url.user.as_deref()?, challenge.nonce);
-    answer(ChallengedRequest { method, url }, &challenge, &hex(&Sha256::digest(seed)[..16]))
+    answer(ChallengedRequest { method, url }, &challenge, &hex::encode(&Sha256::digest(seed)[..16]))
 }
 
 /// The request that a server challenges.
@@ -38,7 +38,7 @@ fn answer(asked: ChallengedRequest<'_>, challenge: &Challenge, client_nonce: &st
             true => Sha256::digest(text).to_vec(),
             false => Md5::digest(text).to_vec(),
         };
-        hex(&bytes)
+        hex::encode(bytes)
     };
     let Challenge { realm, nonce, .. } = challenge;
     let mut secret = digest(format!("{user}:{realm}:{password}"));
@@ -64,10 +64,6 @@ fn answer(asked: ChallengedRequest<'_>, challenge: &Challenge, client_nonce: &st
         text.push_str(&format!(", qop=auth, nc=00000001, cnonce=\"{client_nonce}\""));
     }
     Some(text)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Challenge {

@@ -9,12 +9,9 @@ pub(crate) struct FormField {
     pub(crate) content: FieldContent,
 }
 
-/// What a field has.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FieldContent {
-    /// A text.
     Text(String),
-    /// A file.
     File(FormFile),
 }
 
@@ -43,7 +40,7 @@ pub(crate) fn boundary(fields: &[FormField]) -> String {
             FieldContent::File(file) => digest.update(&file.data),
         }
     }
-    digest.finalize().iter().take(30).map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&digest.finalize()[..30])
 }
 
 /// Fields as parts: `multipart/form-data`.

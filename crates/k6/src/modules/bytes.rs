@@ -25,16 +25,11 @@ pub(super) fn encoded<'js>(scope: Scope<'js>, bytes: &[u8], form: &Value<'_>) ->
     let form = if form.is_nullish() { String::new() } else { form.text()?.to_string() };
     let text = match form.as_str() {
         "binary" => return Ok(scope.array_buffer(bytes)),
-        "hex" => hex(bytes),
+        "hex" => hex::encode(bytes),
         "base64" => STANDARD.encode(bytes),
         "base64url" => URL_SAFE.encode(bytes),
         "base64rawurl" => URL_SAFE_NO_PAD.encode(bytes),
         _ => return Err(scope.throw(&format!("invalid output encoding: {form}"))),
     };
     Ok(scope.string(&text))
-}
-
-/// Two digits a byte.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

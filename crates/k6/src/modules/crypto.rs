@@ -92,7 +92,7 @@ pub(super) fn exports(scope: Scope<'_>) -> Result<Value<'_>, Thrown> {
     add(&exports, "createHMAC", 2, create_hmac)?;
     add(&exports, "randomBytes", 1, random_bytes)?;
     add(&exports, "hexEncode", 1, |call| {
-        Ok(call.scope().string(&bytes::hex(&bytes::given(&call.argument(0))?)))
+        Ok(call.scope().string(&hex::encode(bytes::given(&call.argument(0))?)))
     })?;
     Ok(exports)
 }

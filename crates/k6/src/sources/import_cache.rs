@@ -11,7 +11,7 @@ pub(crate) fn is_remote(name: &str) -> bool {
 
 /// The file of the module at `url`: the SHA-256 of the URL in hexadecimal digits, and `.js`.
 pub(super) fn cached_file(folder: &Path, url: &str) -> PathBuf {
-    let digest: String = Sha256::digest(url.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex::encode(Sha256::digest(url.as_bytes()));
     folder.join(digest + ".js")
 }
 

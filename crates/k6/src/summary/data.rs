@@ -83,7 +83,6 @@ impl SummaryMetric {
 /// A check and how often it passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// Its name.
     pub name: String,
     /// How often it passed.
     pub passes: u64,
@@ -122,7 +121,7 @@ impl Group {
 /// The identity of a group or check: the MD5 of its path.
 #[must_use]
 pub fn id_of(path: &str) -> String {
-    Md5::digest(path.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Md5::digest(path.as_bytes()))
 }
 
 /// What belongs to one scenario or group.

@@ -58,7 +58,7 @@ pub(super) fn sha256(path: &str) -> io::Result<String> {
         let read = piece.len();
         reader.consume(read);
     }
-    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(digest.finalize()))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub fn identify_postgres(url: &str) -> Result<BTreeMap<String, String>, String> 
         digest.update(setting.as_bytes());
         digest.update(b"\n");
     }
-    let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex::encode(digest.finalize());
     let mut about = about.into_iter().flatten().flatten();
     let cut = |fact: String| shortened(&fact, LONGEST_FACT);
     let facts = [

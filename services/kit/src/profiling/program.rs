@@ -103,7 +103,6 @@ fn code_mapping(line: &str) -> Option<CodeMapping> {
 
 /// What is made of an ELF file, wherever its bytes are.
 pub(super) trait ImageReader {
-    /// The result.
     type Output;
 
     fn read<'data, R: ReadRef<'data>>(
@@ -171,7 +170,7 @@ impl ImageReader for UnwindTables {
             ..ExplicitModuleSectionInfo::default()
         };
         let build_id = image.build_id().ok().flatten().unwrap_or_default();
-        let build_id = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let build_id = hex::encode(build_id);
         let module = Module::new(mapping.name.clone(), mapping.addresses.clone(), bias, sections);
         Some((bias, build_id, module))
     }
