@@ -25,7 +25,6 @@ use anyhow::{Context as _, Result};
 use crate::steps;
 use xtask::workspace::Workspace;
 
-/// The benchmarks.
 #[derive(clap::Subcommand)]
 pub(crate) enum Bench {
     /// The CPU time that Plimsoll takes for a request, beside a bare epoll loop and other tools that are installed

@@ -17,7 +17,6 @@ use self::policy::Policy;
 use crate::steps;
 use xtask::workspace::Workspace;
 
-/// Where the policy is.
 const POLICY: &str = "deny.toml";
 
 /// Checks what the workspace builds on this machine.

@@ -51,7 +51,6 @@ export default function () {
 }
 ";
 
-/// What is counted.
 struct Case {
     name: &'static str,
     /// The target's arguments.

@@ -50,7 +50,6 @@ impl Target {
         Target { name: "", seeds: &[], words: &[], run: |_| false, most_bytes: 32 << 20, one_of: 1 };
 }
 
-/// All targets.
 pub const TARGETS: &[Target] = &[
     metrics::METRICS,
     peer::HTTP1,

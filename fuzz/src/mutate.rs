@@ -22,7 +22,6 @@ impl<'a> Mutator<'a> {
         Mutator { target, state: name }
     }
 
-    /// The next input.
     pub fn next_input(&mut self) -> Vec<u8> {
         let seeds = self.target.seeds;
         let mut input = seeds[self.below(seeds.len())].to_vec();

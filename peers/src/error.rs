@@ -34,9 +34,7 @@ pub enum PeerError {
     /// One of its programs ended with a failure.
     #[error("{program} failed with {status}: {stderr}")]
     Failed {
-        /// The program.
         program: PathBuf,
-        /// How it ended.
         status: std::process::ExitStatus,
         /// What it wrote to standard error, or the end of it.
         stderr: String,

@@ -127,7 +127,6 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// Go's own.
     fn default() -> Self {
         Settings { mutex_fraction: 0, block_rate_ns: 0, memory_rate_bytes: 512 << 10, slowdown: 1 }
     }

@@ -25,7 +25,6 @@ const PLAN: &str = "examples/demo.toml";
 
 /// One run of the plan: where its results go and further arguments.
 pub struct Run {
-    /// The run file.
     pub archive: PathBuf,
     /// The HTML report.
     pub html: PathBuf,

@@ -43,7 +43,6 @@ impl ServiceProcess {
         Ok(Self { running, pid, ready, log })
     }
 
-    /// Its process.
     pub fn pid(&self) -> u32 {
         self.pid
     }

@@ -11,20 +11,13 @@ use rusqlite::ErrorCode;
 pub enum ArchiveError {
     /// The file is there already and was not to be replaced.
     #[error("{} exists already and is not overwritten: name another file, or say --force", .path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// No such file.
     #[error("there is no run file {}: check the name", .path.display())]
-    NotFound {
-        /// The file.
-        path: PathBuf,
-    },
+    NotFound { path: PathBuf },
     /// A file of another kind.
     #[error("{} is not a run file: {why}. Name a file that `plimsoll run` wrote", .path.display())]
     NotAnArchive {
-        /// The file.
         path: PathBuf,
         /// What it is instead.
         why: String,
@@ -35,7 +28,6 @@ pub enum ArchiveError {
         .path.display()
     )]
     NewerSchema {
-        /// The file.
         path: PathBuf,
         /// The file's schema version.
         found: u32,
@@ -45,29 +37,19 @@ pub enum ArchiveError {
     /// A run file whose content is not as it was written.
     #[error("{} is damaged: {what}. Restore it from a copy, or run again", .path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// What does not fit.
         what: String,
     },
     /// The run was killed before its file was sealed, or is still going on.
     #[error("{} is not sealed: the run was killed, or is still going on. Report on it, but add nothing to it", .path.display())]
-    Unsealed {
-        /// The file.
-        path: PathBuf,
-    },
+    Unsealed { path: PathBuf },
     /// No space left.
     #[error("no space left to write {}: free space on its disk. Everything up to the last full second is kept", .path.display())]
-    Full {
-        /// The file.
-        path: PathBuf,
-    },
+    Full { path: PathBuf },
     /// Another process holds the file.
     #[error("another process holds {}: close it there and try again", .path.display())]
-    Busy {
-        /// The file.
-        path: PathBuf,
-    },
+    Busy { path: PathBuf },
     /// A rollback journal lies beside the file.
     #[error(
         "{} lies beside the run file {}: a rollback journal of a process that is writing the file, was killed while it \
@@ -76,16 +58,10 @@ pub enum ArchiveError {
         .journal.display(),
         .path.display()
     )]
-    JournalBeside {
-        /// The run file.
-        path: PathBuf,
-        /// The journal.
-        journal: PathBuf,
-    },
+    JournalBeside { path: PathBuf, journal: PathBuf },
     /// What has the name of the file's write-ahead log is no file.
     #[error("{} is no regular file, so it is not the write-ahead log of {}: move it away", .log.display(), .path.display())]
     NotALog {
-        /// The run file.
         path: PathBuf,
         /// What has the name of its log.
         log: PathBuf,
@@ -98,7 +74,6 @@ pub enum ArchiveError {
         .folder.display()
     )]
     NoCopy {
-        /// The run file.
         path: PathBuf,
         /// Where the copy was to lie.
         folder: PathBuf,
@@ -109,14 +84,10 @@ pub enum ArchiveError {
     },
     /// The file was written to each time that it was copied.
     #[error("{} changed each time that it was copied: its run is still going on. Try again, or wait for its end", .path.display())]
-    Changing {
-        /// The file.
-        path: PathBuf,
-    },
+    Changing { path: PathBuf },
     /// The file system refused.
     #[error("cannot {doing} {}: {source}", .path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// What was tried, as a verb.
         doing: &'static str,
@@ -126,7 +97,6 @@ pub enum ArchiveError {
     /// SQLite could not do its work, most often because the system under it failed.
     #[error("cannot {doing} {}: {source}. Check the disk's free space, quota, file-size limit and permissions", .path.display())]
     Sqlite {
-        /// The file.
         path: PathBuf,
         /// What was tried, as a verb.
         doing: &'static str,
@@ -136,7 +106,6 @@ pub enum ArchiveError {
     /// Evidence that contradicts itself.
     #[error("cannot keep evidence in {}: {what}. This is a bug in plimsoll", .path.display())]
     Bug {
-        /// The file.
         path: PathBuf,
         /// What does not fit.
         what: String,

@@ -108,7 +108,6 @@ impl Writer {
         })
     }
 
-    /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }

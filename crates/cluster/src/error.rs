@@ -35,7 +35,6 @@ pub enum ClusterError {
     /// The peer's reason why it does not take part.
     #[error("{0}")]
     Refused(String),
-    /// TLS.
     #[error("TLS: {0}")]
     Tls(String),
     /// The worker at this address is not usable.
@@ -43,9 +42,7 @@ pub enum ClusterError {
     Worker {
         /// Its number, from 1.
         worker: usize,
-        /// Its address.
         address: String,
-        /// Why.
         source: Box<ClusterError>,
     },
 }

@@ -89,7 +89,6 @@ impl WorkerAddress {
 /// What is known of a worker before the load.
 #[derive(Debug, Clone)]
 pub struct WorkerFacts {
-    /// Its address.
     pub address: String,
     /// How many loops it has; none before it is ready.
     pub loops: u16,
@@ -101,7 +100,6 @@ pub struct WorkerFacts {
     pub version: String,
     /// The digest of the workload that it read.
     pub workload_digest: String,
-    /// Its clock.
     pub clock: OffsetEstimate,
 }
 

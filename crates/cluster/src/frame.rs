@@ -44,7 +44,6 @@ impl FrameKind {
 pub struct Frame {
     /// What it contains.
     pub kind: FrameKind,
-    /// Its content.
     pub content: Vec<u8>,
 }
 

@@ -6,13 +6,11 @@ use std::time::Duration;
 /// Workers that a run is to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedWorkers {
-    /// Where they are.
     pub places: WorkerPlaces,
     /// How long they have to be connected, and then to be ready.
     pub patience: Duration,
 }
 
-/// Where workers are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerPlaces {
     /// So many processes of this machine, which the run starts and ends.

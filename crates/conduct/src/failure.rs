@@ -18,7 +18,6 @@ pub enum Failure {
     Script {
         /// The exit code.
         code: u8,
-        /// Why.
         error: anyhow::Error,
     },
     /// Steps that were sent before the load failed: exit 2.

@@ -21,7 +21,6 @@ pub enum FileKind {
     OpenApi,
     /// What a browser recorded: HAR.
     Recording,
-    /// Commands of curl.
     CurlCommands,
     /// A k6 script.
     Script,

@@ -16,7 +16,6 @@ use crate::{clock, integrity};
 pub struct Judged {
     /// What the judge found.
     pub judgement: Judgement,
-    /// What is reported.
     pub summary: Summary,
     /// Whether the run failed because nothing succeeded, whatever was asked.
     pub has_no_success: bool,

@@ -23,7 +23,6 @@ const SHOWN_EVERY: Duration = Duration::from_secs(2);
 pub(crate) enum LoadSource {
     /// Loops of this process.
     Local(Loops),
-    /// Those of workers.
     Workers(ReadyWorkers),
 }
 

@@ -12,7 +12,6 @@ use crate::failure::{CommandResult, Failure};
 /// Which run file is kept.
 #[derive(Clone, Copy)]
 pub enum Keep<'a> {
-    /// This one.
     At(&'a Path),
     /// One named after the plan and the time.
     ByName,
@@ -82,7 +81,6 @@ fn unused(path: PathBuf) -> PathBuf {
 }
 
 impl RunFile {
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

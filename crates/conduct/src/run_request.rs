@@ -32,7 +32,6 @@ pub struct RunRequest<'a> {
     pub reports: Vec<&'a Path>,
     /// How the command line names another address for a target, from its name; the end of "start it…".
     pub address_hint: fn(&str) -> String,
-    /// What only scripts have.
     pub script_rules: Option<ScriptRules>,
 }
 
@@ -54,7 +53,6 @@ pub enum Precheck {
     Skipped,
 }
 
-/// What only scripts have.
 pub struct ScriptRules {
     /// How origins are connected to that are not targets.
     pub origins: Arc<dyn OriginRules>,
@@ -103,7 +101,6 @@ pub fn overwrite(force: bool) -> Overwrite {
 pub enum Progress {
     /// It is drawn.
     Shown,
-    /// It is not.
     Quiet,
 }
 

@@ -70,9 +70,7 @@ pub struct Served {
 
 /// A plan, and the workers that are to offer its load, if there are any.
 pub struct ResolvedRun {
-    /// The plan.
     pub plan: LoadedPlan,
-    /// The workers, connected.
     pub workers: Option<ConnectedWorkers>,
 }
 

@@ -4,7 +4,6 @@ use crate::plan::BodyDraft;
 use crate::secrets::Variables;
 use crate::slots::{self, Slot};
 
-/// What a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     Json,

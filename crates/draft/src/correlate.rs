@@ -43,11 +43,9 @@ pub(crate) type SlotPlace = (usize, usize, usize);
 /// A value that a step takes from an earlier response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reference {
-    /// The variable.
     pub(crate) name: String,
     /// Whether the response has it as it is in the request, encoded already.
     pub(crate) is_raw: bool,
-    /// Where it is from.
     pub(crate) origin: Origin,
     /// How many other places have it, too.
     pub(crate) alternatives: usize,

@@ -3,10 +3,8 @@
 /// Separates the parts of forms that a draft writes. A plan's text may not depend on chance, so it is always the same.
 pub(crate) const BOUNDARY: &str = "------------------------plimsoll";
 
-/// What a part is.
 pub(crate) struct PartHead<'a> {
     pub(crate) name: &'a str,
-    /// Of a file.
     pub(crate) file_name: Option<&'a str>,
     pub(crate) media_type: Option<&'a str>,
 }

@@ -56,7 +56,6 @@ pub enum Selection {
     /// without static files. Other requests are comments, or left out.
     #[default]
     Safe,
-    /// All of them.
     All,
 }
 

@@ -33,7 +33,6 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 /// An environment variable that a plan uses in place of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
     pub name: String,
     /// What its value is.
     pub meaning: String,

@@ -85,7 +85,6 @@ impl Text {
         &self.parts
     }
 
-    /// Its values.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
         self.parts.iter().filter_map(Part::value)
     }

@@ -41,7 +41,6 @@ pub struct DryRun {
 /// A scenario whose steps were not sent before the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The scenario's name.
     pub scenario: String,
     /// The data file whose unique rows the schedule uses up.
     pub data: String,

@@ -266,7 +266,6 @@ pub enum PeerEnd {
 /// What a TLS handshake agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TlsFacts {
-    /// The version.
     pub version: TlsVersion,
     pub(crate) suite: CipherSuite,
 }
@@ -291,7 +290,6 @@ pub(crate) struct ConnectionFacts {
 pub enum CheckResult {
     /// The response is as expected.
     Passed,
-    /// It is not.
     Failed,
 }
 

@@ -28,7 +28,6 @@ use crate::script_cpu::ScriptCpu;
 pub struct Arrival {
     /// Its number within the scenario, from 0, over all loops.
     pub number: u64,
-    /// When it is due.
     pub due: Instant,
     /// The virtual user's number within the run, from 1.
     pub virtual_user: u32,
@@ -139,7 +138,6 @@ pub trait Behaviour: Send + Sync {
 pub struct LoopScenario {
     /// The scenario's position in the workload.
     pub position: usize,
-    /// Its name.
     pub name: Name,
     /// The part of its load that the loop offers.
     pub segment: Segment,

@@ -60,7 +60,6 @@ pub(crate) struct QueuePlace {
     pub(crate) limited_before_ns: u64,
 }
 
-/// Where an operation is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OperationPlace {
     /// It is not submitted yet, or it has ended.
@@ -70,7 +69,6 @@ pub(crate) enum OperationPlace {
     Waiting(QueuePlace),
     /// A connection is being opened for it.
     Opening(ConnectionIndex),
-    /// A connection carries it.
     Carried(ConnectionIndex),
 }
 
@@ -424,7 +422,6 @@ impl Operations {
         is_same.then_some(operation)
     }
 
-    /// Every open operation.
     pub(crate) fn all_open(&self) -> impl Iterator<Item = (OperationIndex, &Operation)> {
         let indexed = self.all.iter().enumerate();
         indexed.filter(|(_, o)| o.is_open).map(|(index, o)| (OperationIndex(index as u32), o))

@@ -106,7 +106,6 @@ impl Shape {
 pub(crate) struct PlanSteps {
     /// Steps made once before the load.
     pub(crate) setup: Arc<[StepProgram]>,
-    /// Those of each scenario.
     pub(crate) scenarios: Vec<ScenarioSteps>,
     pub(crate) names: TemplateNames,
     /// Values that the run's setup extracted, by variable; every virtual user begins with them, and none copies them.

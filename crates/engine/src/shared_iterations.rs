@@ -13,7 +13,6 @@ pub(crate) struct SharedIterations {
 }
 
 impl SharedIterations {
-    /// All of them.
     pub(crate) const WHOLE: SharedIterations = SharedIterations { first: 0, width: 1, count: 1 };
 
     /// Those of these shares of so many.

@@ -19,7 +19,6 @@ pub struct TlsOffer {
     pub identities: Vec<TlsIdentity>,
 }
 
-/// A version of TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsVersion {
     /// TLS 1.2.

@@ -8,7 +8,6 @@ use crate::program::Program;
 /// A window of run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoadWindow {
-    /// That of a phase.
     Phase(PhaseIndex),
     /// After the last phase, or after the load was stopped.
     After,

@@ -3,6 +3,8 @@
 //! The other crates exchange these types: the engine fills [`tick::Tick`]s, observers yield [`series`], the archive
 //! keeps both, and the judge reads them back through [`run::Run`]. This crate is pure: no clock, no files, no threads of its own. Start reading at [`tick`], then [`run`].
 
+#![warn(missing_docs)]
+
 pub mod capacity;
 pub mod claim_rate;
 pub mod claim_share;

@@ -43,7 +43,6 @@ pub trait Design: Serialize + DeserializeOwned {
     /// The runs of the next step.
     fn next(&self, subject: &Self::Subject, so_far: &SoFar<'_, Self::Step>) -> CommandResult<Next<Self>>;
 
-    /// One run.
     fn plan(&self, subject: &Self::Subject, place: &Self::RunPlace) -> CommandResult<SlotPlan>;
 
     /// Measures the runs of a step, which follows the steps `before` it.
@@ -90,7 +89,6 @@ pub struct Terms {
 
 /// An experiment before its first run.
 pub struct Prepared<S> {
-    /// Its name.
     pub name: String,
     /// The folder in which its commands run.
     pub folder: PathBuf,
@@ -120,7 +118,6 @@ pub trait RunPlace: Serialize + DeserializeOwned {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedRun<P> {
     #[serde(flatten)]
-    /// Which it is.
     pub place: P,
     #[serde(flatten)]
     /// Its file.
@@ -137,7 +134,6 @@ pub struct SoFar<'a, S> {
     pub took: Option<Duration>,
 }
 
-/// What comes next.
 pub enum Next<D: Design> {
     /// Runs at these places, one after the other.
     Make(Vec<D::RunPlace>),
@@ -149,7 +145,6 @@ pub enum Next<D: Design> {
 
 /// What can follow the end of a session.
 pub enum Remaining {
-    /// Nothing.
     Nothing,
     /// It can be resumed.
     More,

@@ -201,7 +201,6 @@ impl<D: Design> Record<D> {
         Ok(self.summary(judgement))
     }
 
-    /// What is reported.
     pub(crate) fn summary(&self, judgement: D::Judgement) -> D::Summary {
         self.design.summary(&self.name, &self.steps(), judgement)
     }

@@ -43,12 +43,9 @@ pub fn prepared(experiment: CapacityExperiment) -> CommandResult<Prepared<Capaci
     Ok(Prepared { name, folder, plan, definition, subject: experiment })
 }
 
-/// A search.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Search {
-    /// What is loaded.
     arm: String,
-    /// How it is searched.
     pub search: capacity::Search,
     /// What must hold.
     slos: Vec<Objective>,

@@ -62,7 +62,6 @@ pub struct Made<D: Design> {
 }
 
 impl<D: Design> Made<D> {
-    /// What is reported.
     pub fn summary(&self) -> D::Summary {
         self.record.summary(self.judgement.clone())
     }

@@ -29,7 +29,6 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// One run, planned.
 pub struct SlotPlan {
-    /// What is loaded.
     pub arm: Arm,
     /// What is offered, as long as the slot.
     pub load: LoadedPlan,

@@ -35,7 +35,6 @@ impl Protocol {
     }
 }
 
-/// When a run started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunStart {
     /// In milliseconds since 1970, UTC.

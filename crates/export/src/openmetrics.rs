@@ -56,7 +56,6 @@ struct Family<'a> {
 pub(crate) struct TimesSoFar {
     /// How many are at most as long as each of [`TIME_BOUNDS_S`].
     pub(crate) within: [u64; TIME_BOUNDS_S.len()],
-    /// How many there are.
     pub(crate) count: u64,
     /// Their sum, in seconds: of buckets their middle, so within 0.1 %.
     pub(crate) sum_s: f64,

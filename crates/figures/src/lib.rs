@@ -2,6 +2,8 @@
 //!
 //! Pure: it reads a run and the workload that it offered, and decides nothing. Start reading at [`Figures`].
 
+#![warn(missing_docs)]
+
 mod arrivals;
 mod ended;
 mod figures;

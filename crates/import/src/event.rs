@@ -30,7 +30,6 @@ pub enum Event<'a> {
         /// The duration in nanoseconds.
         nanos: u64,
     },
-    /// A count.
     Count {
         /// The counter that it belongs to.
         metric: Metric,
@@ -45,7 +44,6 @@ pub enum Event<'a> {
     },
     /// A sample of a series of the generator.
     Level {
-        /// The series' name.
         name: &'static str,
         /// When it was taken.
         at: i64,
@@ -60,7 +58,6 @@ pub enum Event<'a> {
         begin: i64,
         /// The end of the interval.
         end: i64,
-        /// Its values.
         times: &'a Histogram,
     },
     /// A number that the source computed.

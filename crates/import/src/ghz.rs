@@ -21,7 +21,6 @@ enum TimedCalls {
     All,
 }
 
-/// The figures of ghz.
 #[derive(Default)]
 struct CallFigures {
     stated: StatedFigures,

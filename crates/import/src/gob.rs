@@ -30,7 +30,6 @@ enum Type {
     Encoded,
 }
 
-/// What a message was.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// A structure's fields by name.

@@ -21,7 +21,6 @@ pub struct Reading {
     pub records: u64,
     /// How many records are malformed; a line may be parts of several.
     pub malformed: u64,
-    /// The first of them.
     pub first: Vec<UnreadRecord>,
     /// How many records were put together from lines that a text without quotes had broken, or from too many columns.
     pub rejoined: u64,
@@ -83,7 +82,6 @@ impl UnreadRecord {
 
 /// Why a line was rejected.
 pub(crate) enum LineError {
-    /// It is malformed.
     Malformed(String),
     /// Its content could not be stored.
     Sink(SinkError),

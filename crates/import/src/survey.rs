@@ -43,7 +43,6 @@ pub struct Survey {
     pub figures_left_out: u64,
     /// How many figures were left out because no run can have them; each is a remark.
     pub contradictory: u64,
-    /// The first of them.
     pub first_contradictory: Option<String>,
     /// Totals that the source states besides, of all requests or of an endpoint.
     pub(crate) stated: Vec<StatedTotal>,
@@ -55,7 +54,6 @@ pub struct Survey {
     pub totals: BTreeMap<Metric, u64>,
     /// How many times are longer than an hour, and counted as an hour.
     pub longer_than_an_hour: u64,
-    /// Which records it has.
     pub records: RecordSample,
     /// Its scenarios and endpoints, as far as they are stored.
     pub names: BTreeSet<String>,

@@ -34,7 +34,6 @@ pub use search::{GridExtension, NextProbe, PlannedProbe, SearchRange, next_probe
 pub struct CapacityRules<'a> {
     /// What must hold.
     pub slos: &'a [Objective],
-    /// Where it is searched.
     pub range: SearchRange,
     /// The distance of neighbouring levels of the grid, as a share.
     pub spacing: f64,

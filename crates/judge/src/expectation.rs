@@ -23,7 +23,6 @@ pub struct Expectation {
 pub enum ExpectedStatistic {
     /// A quantile, 0 to 1.
     Quantile(f64),
-    /// The mean.
     Mean,
 }
 

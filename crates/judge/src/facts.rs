@@ -305,7 +305,6 @@ impl MeasuredObjective<'_> {
         self.objective.comparison.is_upper()
     }
 
-    /// The objective's name.
     pub(crate) fn name(&self) -> &str {
         &self.objective.name
     }

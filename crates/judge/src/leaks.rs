@@ -111,9 +111,7 @@ impl LeakMargin {
 /// The answer for one series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeakAnswer {
-    /// Which series.
     pub series: SeriesKey,
-    /// The result.
     pub answer: Leak,
     /// One sentence with the numbers.
     pub because: String,

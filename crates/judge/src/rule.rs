@@ -37,13 +37,11 @@ pub struct Rule {
 /// How a rule is tested: a pure function to findings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Check {
-    /// On one run.
     Run(fn(&Facts<'_>) -> Vec<Finding>),
     /// On two runs that are compared.
     Pair(fn(&Pair<'_, '_>) -> Vec<Finding>),
     /// On one run, and otherwise on two.
     Both {
-        /// On one run.
         run: fn(&Facts<'_>) -> Vec<Finding>,
         /// On two runs that are compared.
         pair: fn(&Pair<'_, '_>) -> Vec<Finding>,
@@ -63,7 +61,6 @@ pub(crate) enum AffectedClaims {
     LoadUnlessViolated,
     /// Those on requests, except those on a rate where the whole scenario is meant: these have findings of their own.
     LoadExceptRatesOfClosed,
-    /// Those on times.
     Times,
     /// Those on times, but a violated objective stays violated.
     TimesUnlessViolated,

@@ -66,7 +66,6 @@ pub enum CutPlace {
 /// A time at which others than the bound are cut, in its unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CutTime {
-    /// Where it is.
     pub place: CutPlace,
     /// Longer times are beyond it.
     pub time: f64,
@@ -86,7 +85,6 @@ pub fn other_cuts(quantile: f64, bound: f64) -> Vec<CutTime> {
 /// Shares beyond a cut, second by second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
-    /// Where it is.
     pub place: CutPlace,
     /// The share of each second of the objective's window; what ends after the window belongs to its last second.
     pub seconds: Vec<Proportion>,
@@ -118,7 +116,6 @@ pub fn assumed_effect(arrivals_per_s: f64) -> f64 {
 /// The answer to a question about a share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ShareDecision {
-    /// The answer.
     pub answer: ShareAnswer,
     /// The share beyond the bound by the observed times alone.
     pub share: f64,
@@ -133,9 +130,7 @@ pub struct ShareDecision {
 /// Whether a share is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShareAnswer {
-    /// It is.
     Pass,
-    /// It is not.
     Fail,
     /// The sample is too small, or too clustered.
     UndecidedBySample,

@@ -10,7 +10,6 @@ use crate::shares::{CONFIDENCE, SHARE_ERROR, assumed_effect};
 /// The observations of one objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectedObservations {
-    /// The objective's name.
     pub name: String,
     /// Whether it is about requests, and not about an observed series.
     pub is_about_requests: bool,

@@ -21,7 +21,6 @@ pub struct ValueTags {
 /// A value that was added to a metric.
 #[derive(Debug, Clone)]
 pub struct AddedValue {
-    /// The metric's name.
     pub metric: Name,
     /// When, on the run's clock.
     pub at: Instant,
@@ -36,7 +35,6 @@ pub struct AddedValue {
 pub struct AddedValues {
     /// The start of the clock.
     pub epoch_unix_ns: i128,
-    /// The values.
     pub values: Vec<AddedValue>,
 }
 

@@ -21,7 +21,6 @@ const GROUP_SIZE: usize = 16;
 /// What a scenario of a script runs, and with what.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptScenario {
-    /// Its name.
     pub name: String,
     /// The function that it calls: `default`, or another one that the script exports.
     pub exec: String,

@@ -90,7 +90,6 @@ pub(crate) enum GrpcContent {
     Call(GrpcCall),
 }
 
-/// A call.
 #[derive(Debug)]
 pub(crate) struct GrpcCall {
     /// `/package.Service/Method`.
@@ -130,7 +129,6 @@ impl Reading {
 /// Which tags the values of a call have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tagging {
-    /// Those of its method.
     Method,
     /// That of its status alone: k6's own calls.
     Status,

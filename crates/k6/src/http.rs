@@ -84,7 +84,6 @@ pub(crate) enum BodyForm {
     Text,
     /// As an `ArrayBuffer`.
     Binary,
-    /// Not at all.
     Discarded,
 }
 
@@ -92,7 +91,6 @@ pub(crate) enum BodyForm {
 #[derive(Debug, Default)]
 pub(crate) struct HttpState {
     pub(crate) expected: RefCell<Expected>,
-    /// Its cookies.
     pub(crate) jar: RefCell<Rc<CookieJar>>,
 }
 

@@ -346,7 +346,6 @@ impl Function {
 
 /// Why a call of a script did not succeed.
 enum Failed<'js> {
-    /// It has thrown.
     Thrown,
     /// A promise was rejected for this reason, and nothing handles that.
     Rejected(Value<'js>),

@@ -39,11 +39,9 @@ pub struct ReadingProcess {
 
 /// A script with its options.
 pub struct LoadedScript {
-    /// The script.
     pub script: Script,
     /// Its options, from wherever they were set.
     pub options: ConsolidatedOptions,
-    /// Its thresholds.
     pub thresholds: Vec<MetricThresholds>,
     /// Whom it may ask.
     pub network: Arc<NetworkRules>,
@@ -70,12 +68,7 @@ pub enum LoadError {
     Script(#[from] ScriptError),
     /// Its file of options cannot be read.
     #[error("cannot read {}: {error}", path.display())]
-    Config {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
+    Config { path: PathBuf, error: io::Error },
     /// A file of values cannot be written.
     #[error(transparent)]
     Values(#[from] OutputError),

@@ -23,7 +23,6 @@ const MOST_NAMES: usize = 1_024;
 
 /// A metric of k6's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is named as in k6, whose documentation says what it is")]
 pub enum Builtin {
     HttpReqs,
     HttpReqDuration,
@@ -66,7 +65,6 @@ pub const BUILTINS: [(&str, MetricKind, Contains); 16] = [
 /// A sub-metric that a threshold names: of a metric, the values that have these tags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubMetric {
-    /// The metric.
     pub metric: String,
     /// Names and values of tags.
     pub tags: Vec<(String, String)>,

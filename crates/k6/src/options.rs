@@ -109,7 +109,6 @@ fields! {
         dns: DnsOptions = "dns" or "K6_DNS";
         /// Certificates of the client.
         tls_auth: Vec<TlsAuth> = "tlsAuth";
-        /// The versions of TLS.
         tls_version: TlsVersions = "tlsVersion";
         /// The cipher suites of TLS, by name; the names are not checked.
         tls_cipher_suites: Vec<String> = "tlsCipherSuites";

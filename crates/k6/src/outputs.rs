@@ -29,12 +29,7 @@ pub enum OutputError {
     TimeFormat(String),
     /// Its file cannot be made.
     #[error("cannot write {}: {error}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: io::Error,
-    },
+    File { path: PathBuf, error: io::Error },
     /// There is no thread to write it.
     #[error("cannot start the thread that writes values: {0}")]
     Thread(io::Error),

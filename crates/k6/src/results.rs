@@ -24,11 +24,8 @@ type SeriesSums = Vec<(Name, BTreeMap<Name, Name>, MetricSums)>;
 /// A script with what it was run by.
 #[derive(Clone, Copy)]
 pub struct FinishedScript<'a> {
-    /// The script.
     pub script: &'a Script,
-    /// Its options.
     pub options: &'a ConsolidatedOptions,
-    /// Its thresholds.
     pub thresholds: &'a [CompiledThresholds],
 }
 

@@ -192,9 +192,7 @@ pub enum CookieLife {
 /// Whether bodies of responses are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bodies {
-    /// They are.
     Kept,
-    /// They are not.
     Discarded,
 }
 
@@ -203,7 +201,6 @@ pub enum Bodies {
 pub enum Failures {
     /// It returns a response without a status.
     Returned,
-    /// It throws.
     Thrown,
 }
 

@@ -11,7 +11,6 @@ use conduct::failure::{CommandResult, Failure};
 use evidence::visible;
 use serde_json::{Value, json};
 
-/// The program.
 const PROGRAM: &str = "kubectl";
 /// A question that is not answered within this time is asked again.
 const REQUEST_TIMEOUT: &str = "--request-timeout=20s";

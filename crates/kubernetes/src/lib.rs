@@ -45,7 +45,6 @@ pub struct RunInCluster<'a> {
 
 /// A run that has ended in a cluster, and whose file is here.
 pub struct FetchedRun {
-    /// The run file.
     pub path: PathBuf,
     /// The exit code of the run there.
     exit: u8,

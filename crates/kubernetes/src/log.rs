@@ -16,11 +16,9 @@ pub(crate) struct RunFileLine {
     pub(crate) bytes: u64,
     /// The exit code of the run.
     pub(crate) exit: u8,
-    /// What was run.
     pub(crate) of: RunOf,
 }
 
-/// What was run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunOf {
     Plan,

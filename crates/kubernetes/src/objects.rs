@@ -34,13 +34,11 @@ struct ReadPlan {
 /// The pods that a run is to have.
 #[derive(Debug, Clone)]
 pub struct AskedPods {
-    /// How many.
     pub count: u16,
     /// Their image.
     pub image: Option<String>,
     /// The processors that are requested for each; none: one for each loop.
     pub cpu: Option<String>,
-    /// The memory of each.
     pub memory: String,
     /// Where they find the plan and its files; none: in objects of the run.
     pub files_in: Option<FilesPlace>,
@@ -71,7 +69,6 @@ pub struct RunOfPlan<'a> {
     pub no_precheck: bool,
     /// The other systems that receive series of the run.
     pub outs: &'a [OutTarget],
-    /// The pods.
     pub pods: &'a AskedPods,
 }
 

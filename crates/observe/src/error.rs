@@ -10,19 +10,13 @@ pub enum ObserveError {
     NotAvailable,
     /// Nothing listens there.
     #[error("no process listens on TCP port {port}")]
-    NoListener {
-        /// The port.
-        port: u16,
-    },
+    NoListener { port: u16 },
     /// Something listens there, and its process may not be looked at.
     #[error(
         "the process that listens on TCP port {port} belongs to another user or another process space; \
          run as that user, or name the process by its pid"
     )]
-    HiddenListener {
-        /// The port.
-        port: u16,
-    },
+    HiddenListener { port: u16 },
     /// The process has ended.
     #[error("process {pid} is gone")]
     Gone {
@@ -38,7 +32,6 @@ pub enum ObserveError {
     /// A file of /proc could not be read.
     #[error("cannot read {path}: {source}")]
     Read {
-        /// The file.
         path: String,
         /// The system's words.
         source: io::Error,
@@ -46,7 +39,6 @@ pub enum ObserveError {
     /// A file of /proc is not as its documentation says.
     #[error("cannot understand {path}: {what}")]
     Malformed {
-        /// The file.
         path: String,
         /// What is wrong with it.
         what: &'static str,

@@ -21,7 +21,6 @@ pub enum Kind {
     Other,
 }
 
-/// One line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ExpositionLine<'a> {
     /// Empty, or a remark.

@@ -27,7 +27,6 @@ const HEAD_BYTES: u64 = 1024;
 /// Profiles to be captured at one mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capture {
-    /// The target's name.
     pub target: String,
     /// The plan's mark, for people.
     pub mark: String,

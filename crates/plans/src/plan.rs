@@ -70,7 +70,6 @@ pub struct Overrides {
 
 /// The largest plan, in bytes.
 const MAX_PLAN_BYTES: usize = 4 << 20;
-/// The default seed.
 const DEFAULT_SEED: u64 = 1;
 
 const NOTHING_TO_DECIDE: &str = "the run is to end when every objective is decided, and the plan has none: add `[objectives]`, or leave this out";

@@ -34,7 +34,6 @@ pub struct ListedRequest {
     pub url: String,
     /// Headers; the case of their names is unchanged.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Option<ListedBody>,
 }
 
@@ -43,7 +42,6 @@ pub struct ListedRequest {
 pub enum ListedBody {
     /// The contents of this file.
     File(String),
-    /// This text.
     Text(String),
 }
 
@@ -51,7 +49,6 @@ pub enum ListedBody {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct ListError {
-    /// The list's name.
     pub file: String,
     /// The line, from 1.
     pub line: usize,

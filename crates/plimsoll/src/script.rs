@@ -42,7 +42,6 @@ use log::ScriptLog;
 pub(crate) use served::served;
 use values::readers;
 
-/// A script that threw.
 const THREW: u8 = 107;
 /// `setup` took longer than `setupTimeout`.
 const SETUP_TIMED_OUT: u8 = 100;

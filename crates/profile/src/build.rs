@@ -48,7 +48,6 @@ impl Builder {
         self.profile.samples.push(sample).ok_or(MergeError::TooLarge)
     }
 
-    /// The profile.
     pub fn finish(self) -> Profile {
         self.profile
     }

@@ -63,7 +63,6 @@ struct CostUnder {
     depth: usize,
 }
 
-/// By caller.
 type CallerCosts<'v> = HashMap<&'v str, CostUnder>;
 
 /// For each mover its costs by caller.

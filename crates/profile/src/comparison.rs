@@ -17,7 +17,6 @@ pub struct Side<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case", tag = "by")]
 pub enum Basis {
-    /// The number of requests.
     Request {
         /// Requests of the baseline.
         base: u64,
@@ -69,9 +68,7 @@ impl Significance {
 /// A cost on both sides.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Change {
-    /// The baseline.
     pub base: Amount,
-    /// The new profile.
     pub new: Amount,
     /// New less base, by the basis.
     pub difference: f64,
@@ -79,7 +76,6 @@ pub struct Change {
     pub interval: Option<(f64, f64)>,
     /// How many standard errors it is, pooled over both sides.
     pub standard_errors: Option<f64>,
-    /// Its significance.
     pub significance: Significance,
 }
 
@@ -97,7 +93,6 @@ pub struct CallerChange {
 /// A function whose own cost differs.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Mover {
-    /// Its name.
     pub name: String,
     /// Its own cost, without what it calls.
     pub change: Change,
@@ -111,9 +106,7 @@ pub struct Mover {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparedSide {
-    /// The baseline.
     Base,
-    /// The new profile.
     New,
 }
 
@@ -126,20 +119,11 @@ pub enum Caveat {
     /// Without requests shares are compared, and the total is not.
     NoRequests,
     /// A side counts from the start of its process and not over a window.
-    SinceStart {
-        /// Which side.
-        side: ComparedSide,
-    },
+    SinceStart { side: ComparedSide },
     /// A side has no samples, and its profiler may have been off.
-    NotMeasured {
-        /// Which side.
-        side: ComparedSide,
-    },
+    NotMeasured { side: ComparedSide },
     /// A side has stacks with negative values.
-    Negative {
-        /// Which side.
-        side: ComparedSide,
-    },
+    Negative { side: ComparedSide },
     /// The profiler's rate is not in the profile: errors are larger than shown.
     RateUnknown,
     /// The sides were sampled at different rates.
@@ -153,9 +137,7 @@ pub enum Caveat {
 /// The comparison of two profiles.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Comparison {
-    /// What was counted.
     pub sample_type: ValueType,
-    /// What this measures.
     pub kind: Kind,
     /// What values are divided by.
     pub basis: Basis,

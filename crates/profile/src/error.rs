@@ -5,7 +5,6 @@ use std::fmt;
 /// The records of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record {
-    /// What is counted.
     SampleType,
     /// A stack with its values.
     Sample,
@@ -13,7 +12,6 @@ pub enum Record {
     Mapping,
     /// An address in the program.
     Location,
-    /// A function.
     Function,
     /// A string of the table.
     Text,
@@ -46,17 +44,14 @@ pub enum Problem {
     TooLong {
         /// Its length.
         bytes: usize,
-        /// The limit.
         most: usize,
     },
     /// It names a string outside the table.
     #[error("its {field} is string {index}, and the table has {texts}")]
     NoText {
-        /// Which field.
         field: &'static str,
         /// Its value.
         index: i64,
-        /// How many there are.
         texts: usize,
     },
     /// It names a mapping, location or function that does not exist.
@@ -64,7 +59,6 @@ pub enum Problem {
     NoSuch {
         /// What it names.
         what: Record,
-        /// Its id.
         id: u64,
     },
     /// The id 0 means "none".
@@ -76,7 +70,6 @@ pub enum Problem {
     /// The number of its values is not that of the sample types.
     #[error("it has {values} values, and there are {types} sample types")]
     Values {
-        /// How many it has.
         values: usize,
         /// How many it should have.
         types: usize,
@@ -100,16 +93,10 @@ pub enum ReadError {
     Empty,
     /// More than the caller allows, once they are inflated.
     #[error("it has more than {most} bytes once it is inflated")]
-    TooLarge {
-        /// The limit.
-        most: usize,
-    },
+    TooLarge { most: usize },
     /// Stacks so deep and so many that reading them would take too long.
     #[error("its stacks have more than {most} frames in all")]
-    TooManyFrames {
-        /// The limit.
-        most: u64,
-    },
+    TooManyFrames { most: u64 },
     /// The compressed stream is cut or damaged.
     #[error("its gzip stream breaks off or is damaged after {inflated_bytes} bytes ({why})")]
     Gzip {
@@ -129,19 +116,16 @@ pub enum ReadError {
     Broken {
         /// Where, in the inflated bytes.
         at: usize,
-        /// What is wrong.
         why: &'static str,
     },
     /// One record is wrong.
     #[error("{record} {number} at byte {at}: {problem}")]
     Record {
-        /// What it is.
         record: Record,
         /// Which one, from 1.
         number: usize,
         /// Where it begins, in the inflated bytes.
         at: usize,
-        /// What is wrong.
         problem: Problem,
     },
 }
@@ -150,7 +134,6 @@ pub enum ReadError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it has no sample type `{requested}`; it has: {}", known.join(", "))]
 pub struct TypeError {
-    /// The requested one.
     pub requested: String,
     /// Those that exist.
     pub known: Vec<String>,
@@ -183,10 +166,7 @@ pub enum MergeError {
         "`{sample_type}` is less at the end than at the start: the process was restarted in between, or the files \
              are the wrong way round"
     )]
-    Backwards {
-        /// Which one.
-        sample_type: String,
-    },
+    Backwards { sample_type: String },
     /// More samples or texts than one profile can contain.
     #[error("together they are too large")]
     TooLarge,

@@ -68,7 +68,6 @@ pub struct Location {
 /// The value of a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LabelValue {
-    /// A text.
     Text(Text),
     /// A number and its unit, which is often empty.
     Number(i64, Text),
@@ -79,7 +78,6 @@ pub enum LabelValue {
 pub struct Label {
     /// Its name.
     pub key: Text,
-    /// Its value.
     pub value: LabelValue,
 }
 
@@ -125,7 +123,6 @@ impl Samples {
     }
 }
 
-/// A profile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
     /// What is counted: each sample has a value for each of them. At least one.
@@ -150,7 +147,6 @@ pub struct Profile {
     pub keep_frames: String,
     /// Binaries and libraries; the first is the program's own.
     pub mappings: Vec<Mapping>,
-    /// Functions.
     pub functions: Vec<Function>,
     /// Addresses in the program.
     pub locations: Vec<Location>,
@@ -182,7 +178,6 @@ impl Profile {
         })
     }
 
-    /// All samples.
     pub fn samples(&self) -> impl Iterator<Item = Sample<'_>> {
         (0..self.sample_count()).filter_map(|number| self.sample(number))
     }

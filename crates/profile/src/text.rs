@@ -10,7 +10,6 @@ impl Text {
     pub const EMPTY: Text = Text(0);
 }
 
-/// All texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Texts {
     buffer: String,

@@ -19,7 +19,6 @@ pub enum Sort {
 /// Which functions to list.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TopOptions {
-    /// The order.
     pub sort: Sort,
     /// The most to list.
     pub most: usize,
@@ -37,7 +36,6 @@ impl Default for TopOptions {
 /// A function.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Row {
-    /// Its name.
     pub name: String,
     /// Its own cost.
     pub flat: i64,
@@ -50,13 +48,10 @@ pub struct Row {
 /// The functions of a view.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Top {
-    /// What was counted.
     pub sample_type: ValueType,
-    /// What this measures.
     pub kind: Kind,
     /// What it means if there are no samples.
     pub sampling: Sampling,
-    /// The order.
     pub sort: Sort,
     /// The sum of all absolute values: the denominator of shares.
     pub total: i64,

@@ -23,10 +23,8 @@ pub struct TreeNode {
     pub children: Vec<u32>,
 }
 
-/// A call tree.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct CallTree {
-    /// What was counted.
     pub sample_type: ValueType,
     /// Functions.
     pub names: Vec<String>,
@@ -60,7 +58,6 @@ impl CallTree {
         }
     }
 
-    /// The root.
     pub fn root(&self) -> &TreeNode {
         &self.nodes[0]
     }

@@ -15,7 +15,6 @@ use crate::symbol::shown;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub(crate) u32);
 
-/// Options of a view.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ViewOptions<'a> {
     /// The sample type by name or index; by default the profile's own choice, else the last.
@@ -77,7 +76,6 @@ impl<'p> View<'p> {
         Ok(view)
     }
 
-    /// The profile.
     pub fn profile(&self) -> &'p Profile {
         self.profile
     }

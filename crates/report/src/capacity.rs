@@ -24,7 +24,6 @@ impl Reported for CapacitySummary {
 /// A search, for the renderers.
 #[derive(Debug, Clone, Serialize)]
 pub struct CapacitySummary {
-    /// Its name.
     pub name: String,
     /// What was loaded.
     pub arm: String,
@@ -43,9 +42,7 @@ pub struct CapacitySummary {
 pub struct CapacityRun {
     /// Its number, from 1.
     pub number: u32,
-    /// What it was for.
     pub stage: ProbeStage,
-    /// Its level.
     pub level: f64,
     /// Its run file.
     pub file: String,

@@ -58,12 +58,10 @@ pub struct Document {
     pub(crate) footer: &'static str,
 }
 
-/// The verdict.
 #[derive(Debug, Default)]
 pub(crate) struct VerdictBlock {
     /// None where nothing was to be decided.
     pub(crate) verdict: Option<Verdict>,
-    /// The word.
     pub(crate) word: String,
     /// The answer, if it is more than the verdict.
     pub(crate) answer: Option<String>,

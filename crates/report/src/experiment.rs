@@ -30,7 +30,6 @@ impl Reported for ExperimentSummary {
 /// An experiment, for the renderers.
 #[derive(Debug, Clone, Serialize)]
 pub struct ExperimentSummary {
-    /// Its name.
     pub name: String,
     /// What A and B are.
     pub arms: [String; 2],

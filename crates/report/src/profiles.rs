@@ -27,7 +27,6 @@ pub struct Document<'a> {
     schema: &'static str,
     /// Functions by cost.
     pub top: &'a Top,
-    /// The call tree.
     pub tree: &'a CallTree,
     /// The comparison with a baseline, if there is one.
     pub comparison: Option<&'a Comparison>,

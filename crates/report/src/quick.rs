@@ -19,7 +19,6 @@ pub struct QuickSummary {
     pub checks: Vec<QuickCheck>,
 }
 
-/// One check.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct QuickCheck {
     /// What is checked.
@@ -36,7 +35,6 @@ pub struct QuickCheck {
 pub enum QuickState {
     /// The target is as a load test needs it.
     Pass,
-    /// It is not.
     Fail,
     /// It was not observed.
     Unknown,

@@ -152,7 +152,6 @@ pub struct Generator {
 /// How long opening the connections to a target took.
 #[derive(Debug, Clone, Serialize)]
 pub struct Connections {
-    /// The target's name.
     pub target: String,
     /// The time until a connection was established.
     pub connecting: Times,
@@ -163,7 +162,6 @@ pub struct Connections {
 /// Statistics of a histogram, in milliseconds. All `None` when it is empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Times {
-    /// The number of values.
     pub count: u64,
     /// Arithmetic mean.
     pub avg_ms: Option<f64>,
@@ -175,7 +173,6 @@ pub struct Times {
     pub p95_ms: Option<f64>,
     /// 99th percentile.
     pub p99_ms: Option<f64>,
-    /// The highest value.
     pub max_ms: Option<f64>,
 }
 

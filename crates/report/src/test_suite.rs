@@ -13,7 +13,6 @@ pub(crate) struct TestSuite {
     pub(crate) cases: Vec<TestCase>,
 }
 
-/// One test.
 pub(crate) struct TestCase {
     pub(crate) name: String,
     /// Why it did not pass.

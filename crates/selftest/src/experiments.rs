@@ -29,11 +29,9 @@ const FEWER_BISECTIONS: u64 = 10;
 /// What became of the experiments of a kind.
 #[derive(Debug, Serialize)]
 struct Figure {
-    /// What it is of.
     simulated: String,
     description: String,
     counted: &'static str,
-    /// How many there were.
     experiments: u64,
     share: f64,
     /// Its limits at 95 %, each one-sided; of live pairs they are those of the draws and not of the pairs.

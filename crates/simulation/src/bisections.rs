@@ -21,7 +21,6 @@ const STEPS: u32 = 7;
 /// A commit is the planted one with the share of seven right steps in a row.
 pub const RIGHT_AT_LEAST: f64 = 0.95;
 
-/// Bisections of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BisectionKind {
     /// How much slower everything is from the planted commit on.
@@ -33,7 +32,6 @@ pub struct BisectionKind {
 /// What became of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BisectionTally {
-    /// Of all.
     pub bisections: u64,
     /// Every step was right.
     pub right: u64,

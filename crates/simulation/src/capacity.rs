@@ -65,7 +65,6 @@ pub struct CapacityKind {
 /// What became of the searches of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CapacityTally {
-    /// Of all.
     pub searches: u64,
     /// Both ends of the interval were found.
     pub answered: u64,

@@ -20,7 +20,6 @@ enum Shape {
 }
 
 impl Subject {
-    /// Its name.
     pub fn name(&self) -> &'static str {
         match &self.0 {
             Shape::Run(shape) => shape.name,

@@ -15,7 +15,6 @@ const REQUESTS: f64 = 24_000.0;
 /// The error of a time by its digits alone.
 const TIME_ERROR: f64 = 0.000_5;
 
-/// Experiments of one kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExperimentKind {
     /// What it is, in a few words.
@@ -30,7 +29,6 @@ pub struct ExperimentKind {
     errors: f64,
     /// How a run's effect is distributed.
     shape: Shape,
-    /// What is promised.
     pub promise: Promise,
 }
 
@@ -60,7 +58,6 @@ pub enum Promise {
 /// What became of the experiments of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExperimentTally {
-    /// Of all.
     pub experiments: u64,
     /// Any metric is REGRESSED or IMPROVED.
     pub alarms: u64,

@@ -82,7 +82,6 @@ impl LivePairs {
 /// How many experiments, from which seed on.
 #[derive(Debug, Clone, Copy)]
 pub struct Experiments {
-    /// How many.
     pub count: u64,
     /// Of the first; the next one has the next number.
     pub seed: u64,

@@ -45,7 +45,6 @@ impl LowestProbabilities {
         at(&self.two_sided, level)
     }
 
-    /// The one-sided one.
     pub(crate) fn one_sided(&self, level: f64) -> f64 {
         at(&self.one_sided, level)
     }

@@ -45,7 +45,6 @@ pub enum GivenVerdict {
 /// How often a question was answered how.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tally {
-    /// The question.
     pub question: Question,
     /// Answers of each kind.
     pub passed: u64,

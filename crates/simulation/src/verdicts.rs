@@ -22,7 +22,6 @@ const TRUE_ARRIVALS: u32 = 2_000_000;
 const TRUE_SEED: u64 = u64::MAX;
 /// The true share beyond the bound, as a multiple of the allowed one.
 const FACTORS: [(f64, Asked); 3] = [(2.0 / 3.0, Asked::Met), (1.0, Asked::AtBound), (1.5, Asked::Violated)];
-/// At the bound.
 const AT_BOUND: f64 = 0.05;
 /// At [`FACTORS`] of 0.67 and 1.5 where n / D × allowed share is at least [`MANY`].
 const AWAY: f64 = 0.005;

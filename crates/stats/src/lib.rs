@@ -1,5 +1,7 @@
 //! Intervals and tests, each with its source and one worked example. Pure: numbers in, numbers out.
 
+#![warn(missing_docs)]
+
 pub mod batch;
 pub mod binomial;
 pub mod difference;

@@ -144,7 +144,6 @@ pub enum Behaviour {
         nth: u64,
         /// Requests number `nth`, 2 `nth` …
         failing: Box<Behaviour>,
-        /// All others.
         otherwise: Box<Behaviour>,
     },
     /// One after the other, then from the first again; not empty.
@@ -155,7 +154,6 @@ pub enum Behaviour {
         workers: u32,
         /// What each of them takes; the answer's own delay is added to it.
         service: Duration,
-        /// The answer.
         answer: CannedResponse,
     },
     /// A site with a login. `POST …/login` answers `{"token": "token-N"}` and sets the cookie `session` to
@@ -168,7 +166,6 @@ pub enum Behaviour {
         requests: u64,
         /// Whether it is announced.
         farewell: Farewell,
-        /// How each is answered.
         answer: Box<Behaviour>,
     },
 }

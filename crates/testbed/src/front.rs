@@ -23,7 +23,6 @@ use pieces::Pieces;
 /// How a front greets its clients.
 #[derive(Debug, Clone, Default)]
 enum Greeting {
-    /// With a handshake.
     #[default]
     Handshake,
     /// It reads the first bytes and closes the connection.

@@ -27,6 +27,8 @@
 //! Start reading at [`connection`] and [`event`], then [`h1`]; [`h2`] has the same outside and its own framing
 //! and HPACK inside; [`grpc`] sits on top of `h2`'s events and holds no state but a message in progress.
 
+#![warn(missing_docs)]
+
 pub mod coding;
 pub mod connection;
 mod decimal;

@@ -40,13 +40,10 @@ const LONGEST_STEP: Duration = Duration::from_secs(600);
 pub struct CapacityExperiment {
     /// Its name: that of its file.
     pub name: String,
-    /// The plan.
     pub plan: PathBuf,
     /// The folder in which commands are run.
     pub folder: PathBuf,
-    /// What is loaded.
     pub arm: Arm,
-    /// How it is searched.
     pub search: Search,
     /// What must hold; each of the phase that is measured.
     pub slos: Vec<Objective>,

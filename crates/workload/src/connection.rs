@@ -32,7 +32,6 @@ pub enum Reuse {
     /// Those of all virtual users in turn, until the peer closes it.
     #[serde(alias = "always")]
     Pool,
-    /// Those of one iteration.
     Iteration,
     /// One request.
     Never,

@@ -36,7 +36,6 @@ pub enum DataError {
     /// An error at one line of the file.
     #[error("{file}:{line}: {message}")]
     Line {
-        /// The file's name.
         file: String,
         /// The line, from 1.
         line: u64,

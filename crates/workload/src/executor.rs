@@ -80,7 +80,6 @@ pub enum Arrivals {
 pub struct Stage {
     /// Arrivals a second at its end.
     pub to: f64,
-    /// How long it lasts.
     pub over: Duration,
 }
 
@@ -89,7 +88,6 @@ pub struct Stage {
 pub struct VuStage {
     /// Virtual users at its end.
     pub to: u32,
-    /// How long it lasts.
     pub over: Duration,
 }
 

@@ -17,7 +17,6 @@ pub const MOST_METRICS: usize = 8;
 pub struct Experiment {
     /// Its name: that of its file.
     pub name: String,
-    /// The plan.
     pub plan: PathBuf,
     /// The folder in which commands are run.
     pub folder: PathBuf,
@@ -88,7 +87,6 @@ pub struct Design {
 /// Processor profiles in random slots: of both runs of a pair, from the same second on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SlotProfiles {
-    /// The target, by name.
     pub target: String,
     /// How long each is; none: half of the longest phase, at most 30 s.
     pub length: Option<Duration>,
@@ -118,11 +116,9 @@ fn usual_exclusion() -> f64 {
 /// Something that decides an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateMetric {
-    /// Its name.
     pub name: String,
     /// Its text in the file.
     pub source: String,
-    /// What is measured.
     pub quantity: Quantity,
     /// The change for the worse that is still accepted: a share of the baseline's value, of shares of requests a difference
     /// (0.001 is 0.1 percentage points).

@@ -140,7 +140,6 @@ pub enum Pick {
 /// A window of run time with statistics of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Its name.
     pub name: String,
     /// Its start, from the start of the run.
     pub start: Duration,
@@ -151,7 +150,6 @@ pub struct Phase {
 /// A named load shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// Its name.
     pub name: String,
     /// What starts its iterations.
     pub executor: Executor,
@@ -241,7 +239,6 @@ impl Flow {
 pub struct Weighted {
     /// Its share of the sum of all weights.
     pub weight: u32,
-    /// The step.
     pub step: Step,
 }
 
@@ -250,7 +247,6 @@ pub struct Weighted {
 pub struct Step {
     /// The endpoint's name in every table.
     pub name: String,
-    /// What is sent.
     pub request: Request,
     /// Time limit, from the request's due instant to the last byte of its response.
     pub timeout: Duration,
@@ -278,7 +274,6 @@ impl Step {
 pub enum Request {
     /// An HTTP request.
     Http {
-        /// The target's name.
         target: String,
         /// The method, such as `GET`.
         method: String,
@@ -294,7 +289,6 @@ pub enum Request {
     },
     /// A gRPC call.
     Grpc {
-        /// The target's name.
         target: String,
         /// `package.Service/Method`.
         method: String,
@@ -309,7 +303,6 @@ pub enum Request {
 }
 
 impl Request {
-    /// The target's name.
     pub fn target(&self) -> &str {
         match self {
             Request::Http { target, .. } | Request::Grpc { target, .. } => target,

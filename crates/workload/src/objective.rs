@@ -23,7 +23,6 @@ pub struct Objective {
     pub name: String,
     /// Its text in the plan.
     pub source: String,
-    /// What is measured.
     pub measure: Measure,
     /// The observations that count.
     pub filter: Filter,
@@ -36,7 +35,6 @@ pub struct Objective {
     pub abort_after: Option<Duration>,
 }
 
-/// What an objective measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -62,9 +60,7 @@ pub enum Measure {
     },
     /// `mean(cpu, target = challenge)`: a statistic of an observed series, in the series' unit.
     Series {
-        /// The statistic.
         statistic: Statistic,
-        /// The series' name.
         name: String,
         /// The target's name; none if only one target has the series.
         target: Option<String>,
@@ -81,20 +77,15 @@ pub enum Statistic {
     Quantile(f64),
     /// The arithmetic mean.
     Mean,
-    /// The highest.
     Max,
-    /// The lowest.
     Min,
 }
 
 /// Which observations an objective applies to; by default all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Filter {
-    /// Only this endpoint.
     pub endpoint: Option<String>,
-    /// Only this scenario.
     pub scenario: Option<String>,
-    /// Only this phase.
     pub phase: Option<String>,
 }
 

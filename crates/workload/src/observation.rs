@@ -66,7 +66,6 @@ pub enum CgroupRef {
 /// An endpoint in Prometheus' text format or OpenMetrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prometheus {
-    /// Its URL.
     pub url: String,
     /// Names of metrics that are kept; `*` matches any part of a name.
     pub keep: Vec<String>,
@@ -99,9 +98,7 @@ pub struct Redis {
 pub struct ProfileMark {
     /// When they are captured.
     pub at: Mark,
-    /// Which kinds.
     pub kinds: Vec<ProfileKind>,
-    /// The target, by name.
     pub target: String,
     /// The length of the window that each covers.
     pub length: Duration,

@@ -123,7 +123,6 @@ fn in_second(scenario: &Scenario, schedule: Option<&Schedule>, second: u32) -> O
 /// How fast a closed scenario can be at most, because its virtual users think.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThinkPace {
-    /// The scenario's name.
     pub scenario: String,
     /// The mean think time of an iteration.
     pub mean: Duration,

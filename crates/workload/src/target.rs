@@ -113,7 +113,6 @@ pub enum ProcessRef {
 /// A readiness probe that is repeated until it succeeds, before the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitReady {
-    /// The probe.
     pub probe: ReadyProbe,
     /// The time limit of all attempts together.
     pub within: Duration,

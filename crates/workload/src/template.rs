@@ -22,7 +22,6 @@ pub struct Template {
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Literal text.
     Literal(String),
     /// A value that is filled in for each use.
     Value(Value),
@@ -60,7 +59,6 @@ pub enum Value {
     Data {
         /// The data file's name in the plan.
         set: String,
-        /// The column's name.
         column: String,
     },
     /// `${token}`: extracted from an earlier response.
@@ -68,17 +66,11 @@ pub enum Value {
     /// `${env.NAME}`: an environment variable, read once before the run; redacted.
     Env(String),
     /// `${random(LOW, HIGH)}`: a whole number, both ends included.
-    Random {
-        /// The lowest value.
-        low: i64,
-        /// The highest value.
-        high: i64,
-    },
+    Random { low: i64, high: i64 },
     /// `${choice("a", "b")}`: one of these texts.
     Choice(Vec<String>),
     /// `${counter(NAME)}` or `${counter(NAME, START)}`: the next number of a counter of the whole run.
     Counter {
-        /// Its name.
         name: String,
         /// Its first number.
         start: u64,

@@ -46,14 +46,12 @@ pub enum ThinkDistribution {
     },
     /// Symmetric around its mean; drawn times below zero count as zero.
     Normal {
-        /// The mean.
         mean: Duration,
         /// The standard deviation, at most a third of the mean.
         sd: Duration,
     },
     /// Skewed, as people's reading times are: half are shorter than the median, one in twenty is longer than `p95`.
     LogNormal {
-        /// The median.
         median: Duration,
         /// The 95th percentile: above the median, and at most 100 times as long.
         p95: Duration,

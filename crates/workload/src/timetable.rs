@@ -37,7 +37,6 @@ pub struct ArrivalSpacing {
     pub arrivals: Arrivals,
     /// The run's seed.
     pub seed: u64,
-    /// The scenario.
     pub scenario: ScenarioIndex,
 }
 

@@ -33,7 +33,6 @@ pub struct UntilDecided {
 /// An objective that a part of the run cannot decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WholeRunObjective {
-    /// The objective's name.
     pub objective: String,
     /// Why, as the rest of a sentence about it.
     pub why: String,

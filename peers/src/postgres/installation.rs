@@ -45,7 +45,6 @@ impl Installation {
         })
     }
 
-    /// One of its programs.
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)

@@ -57,7 +57,6 @@ impl Admission {
 }
 
 impl NotAdmitted {
-    /// Its code.
     #[must_use]
     pub fn code(self) -> Code {
         match self {

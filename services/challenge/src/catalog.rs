@@ -84,7 +84,6 @@ pub struct Reward {
     pub quantity: i32,
 }
 
-/// One goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Goal {
     /// Unique over the whole file.
@@ -133,16 +132,10 @@ pub struct Challenge {
 pub enum CatalogError {
     /// The file could not be read.
     #[error("{file}: {source}")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    Unreadable { file: String, source: std::io::Error },
     /// The text is not JSON.
     #[error("{file}: {source}")]
     Malformed {
-        /// The file.
         file: String,
         /// The parser's error, with line and column.
         source: serde_json::Error,
@@ -150,7 +143,6 @@ pub enum CatalogError {
     /// The JSON violates rules; every violation found is listed.
     #[error("{}", listed(file, problems))]
     Invalid {
-        /// The file.
         file: String,
         /// At least one.
         problems: Vec<Problem>,

@@ -40,16 +40,12 @@ pub struct EventMessage<'a> {
     pub version: i64,
     /// When it happened, in RFC 3339, from 1970 to 2099; any text that is no time counts as absent.
     pub timestamp: &'a str,
-    /// What happened.
     pub payload: EventPayload<'a>,
 }
 
-/// What happened.
 #[derive(Debug, Clone, Copy)]
 pub enum EventPayload<'a> {
-    /// A login.
     Login,
-    /// A statistic changed.
     Statistic(StatisticChange<'a>),
 }
 
@@ -60,7 +56,6 @@ pub struct StatisticChange<'a> {
     pub stat_code: &'a str,
     /// Its value afterwards.
     pub latest: f64,
-    /// What was added.
     pub added: f64,
 }
 
@@ -99,7 +94,6 @@ pub struct Intake {
     pub store: Arc<Store>,
     /// The namespace of this deployment; events of others are ignored.
     pub namespace: String,
-    /// When to acknowledge.
     pub acknowledge: Acknowledge,
     /// Slots for events that are not written yet.
     pub buffer: Limit,

@@ -13,6 +13,5 @@ pub struct Grant {
     pub reward_type: String,
     /// The item or currency.
     pub reward_id: String,
-    /// How many.
     pub quantity: i32,
 }

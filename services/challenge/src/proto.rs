@@ -1,7 +1,7 @@
 //! Messages and services generated from `proto/` by `cargo xtask protobuf`, under the packages that existing clients and publishers
 //! use, and their descriptors for server reflection.
 
-#![allow(missing_docs, clippy::pedantic, reason = "generated from the .proto files, which are documented")]
+#![allow(clippy::pedantic, reason = "generated from the .proto files, which are documented")]
 
 /// `accelbyte.iam.account.v1`.
 pub mod account {

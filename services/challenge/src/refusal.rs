@@ -13,7 +13,6 @@ macro_rules! codes {
         pub enum Code { $($(#[$doc])* $name,)* }
 
         impl Code {
-            /// All of them.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
             /// Its unique name, as in `errorCode`.

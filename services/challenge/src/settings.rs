@@ -40,7 +40,6 @@ pub enum SettingsError {
     Embedded,
 }
 
-/// Settings of one process.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Begins with `/` and ends without, or is empty.

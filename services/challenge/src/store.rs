@@ -41,7 +41,6 @@ const COMMIT_WAIT: Duration = Duration::from_secs(10);
 /// Which store, and its options.
 #[derive(Debug, Clone)]
 pub enum StoreOptions {
-    /// The embedded one.
     Sqlite(SqliteOptions),
     /// PostgreSQL 15 or newer.
     Postgres(PostgresOptions),
@@ -50,7 +49,6 @@ pub enum StoreOptions {
 /// Which database, and its options.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
-    /// The server.
     pub server: ServerOptions,
     /// Connections that write, each for its partition of the users; at least 1. Fewer are used where that makes groups
     /// large enough to share their cost.
@@ -66,15 +64,12 @@ pub struct PostgresOptions {
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreOpenError {
-    /// The embedded one.
     #[error(transparent)]
     Sqlite(#[from] OpenError),
-    /// PostgreSQL.
     #[error(transparent)]
     Postgres(#[from] ConnectError),
 }
 
-/// A store.
 pub struct Store {
     backend: Backend,
     /// Players' writes that wait or are being written, also those whose callers have left.

@@ -18,7 +18,6 @@ pub use selection::{SelectedGoalView, SelectionView};
 /// Which goals a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GoalFilter {
-    /// All of them.
     All,
     /// The active ones; a challenge without any has an empty list.
     Active,
@@ -80,7 +79,6 @@ impl<'a> GoalView<'a> {
 /// One active goal in the response to `initialize`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignedView<'a> {
-    /// Which goal.
     pub index: GoalIndex,
     /// The goal itself, the same for every user.
     pub goal: &'a Goal,
@@ -121,7 +119,6 @@ pub fn assigned<'a>(catalog: &'a Catalog, done: &Initialized) -> Vec<AssignedVie
 pub struct ActiveSet<'a> {
     /// The goal's challenge.
     pub challenge_id: &'a str,
-    /// The goal.
     pub goal_id: &'a str,
     /// Whether it is active now.
     pub is_active: bool,
@@ -154,7 +151,6 @@ impl<'a> ActiveSet<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claimed<'a> {
-    /// The goal.
     pub goal_id: &'a str,
     /// Always the status of a claimed goal.
     pub status: &'static str,
@@ -181,7 +177,6 @@ pub struct RewardView<'a> {
     pub r#type: &'a str,
     /// The item or currency.
     pub reward_id: &'a str,
-    /// How many.
     pub quantity: i32,
 }
 

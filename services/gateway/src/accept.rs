@@ -41,7 +41,6 @@ pub struct Acceptor {
     pub queue: Arc<Queue>,
     /// What an acknowledgement promises.
     pub durability: Durability,
-    /// The counters.
     pub meters: Arc<Meters>,
     /// The ids of tasks.
     pub ids: TaskIds,

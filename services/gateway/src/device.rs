@@ -45,12 +45,7 @@ pub enum Command {
 pub enum CommandRefusal {
     /// Its state does not allow it.
     #[error("the device is in {}: only one that is in {} can be {}", .state.word(), .command.required_state(), .command.participle())]
-    State {
-        /// The command.
-        command: Command,
-        /// The device's state.
-        state: DeviceState,
-    },
+    State { command: Command, state: DeviceState },
     /// As many devices as may be are known.
     #[error("there is no space for another device")]
     TooManyDevices,
@@ -102,13 +97,9 @@ impl Command {
 pub struct LatestSample {
     /// The number of samples accepted of the device, including this one.
     pub seq: u64,
-    /// Its value.
     pub value: f64,
-    /// Its unit.
     pub unit: String,
-    /// What was measured.
     pub r#type: String,
-    /// Its priority.
     pub priority: &'static str,
     /// Its timestamp, as sent.
     pub timestamp: String,

@@ -73,7 +73,6 @@ pub struct HandOnReceipt {
 }
 
 impl HandOnReceipt {
-    /// For this many tasks.
     #[must_use]
     pub fn for_tasks(count: usize) -> Arc<Self> {
         Arc::new(Self { pending: AtomicUsize::new(count), done: Notify::new() })

@@ -37,15 +37,12 @@ pub struct Api {
     pub acceptor: Acceptor,
     /// Identifies callers.
     pub identity: Arc<Identity>,
-    /// The devices.
     pub devices: Arc<Devices>,
     /// The device of a request that names none.
     pub default_device: String,
-    /// The counters.
     pub meters: Arc<Meters>,
     /// All metrics, for Prometheus.
     pub metrics: Metrics,
-    /// Bounds on bodies.
     pub bodies: BodyBounds,
     /// Bounds on the requests of one device.
     pub device_limit: CallerLimit<String>,

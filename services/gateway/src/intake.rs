@@ -27,7 +27,6 @@ pub struct Limits {
 /// Why a body cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// It is empty.
     #[error("Empty request body")]
     Empty,
     /// It is not in its format, or nested too deeply.

@@ -43,9 +43,7 @@ pub struct JournalOptions {
 #[derive(Debug, thiserror::Error)]
 #[error("the journal in {folder} (JOURNAL_DIR) cannot be used: {source}")]
 pub struct JournalError {
-    /// The folder.
     pub folder: PathBuf,
-    /// The system's error.
     pub source: std::io::Error,
 }
 

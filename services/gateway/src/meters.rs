@@ -47,7 +47,6 @@ pub struct MetricsReport {
     pub latency_p99_ms: f64,
     /// Since the process began.
     pub uptime_seconds: u64,
-    /// The workers.
     pub thread_pool: WorkerReport,
 }
 
@@ -190,7 +189,6 @@ impl Meters {
     }
 }
 
-/// A busy worker.
 #[derive(Debug)]
 pub struct BusyWorker<'a> {
     meters: &'a Meters,

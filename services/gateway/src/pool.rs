@@ -48,7 +48,6 @@ impl WorkerContext {
         (breaker.state(), breaker.opened)
     }
 
-    /// Starts this many workers.
     #[must_use]
     pub fn start(self: &Arc<Self>, workers: usize) -> WorkerPool {
         let mut tasks = JoinSet::new();

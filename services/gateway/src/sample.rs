@@ -58,7 +58,6 @@ impl Priority {
 /// A value in `metadata`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scalar<'a> {
-    /// A text.
     Text(Cow<'a, str>),
     /// A finite number.
     Number(f64),
@@ -77,7 +76,6 @@ pub struct Sample<'a> {
     pub value: f64,
     /// Without control characters.
     pub unit: Cow<'a, str>,
-    /// Its priority.
     pub priority: Priority,
     /// RFC 3339.
     pub timestamp: Cow<'a, str>,

@@ -59,7 +59,6 @@ impl fmt::Display for Addresses {
 
 /// A serving process.
 pub struct Running {
-    /// Its addresses.
     pub addresses: Addresses,
     health: Arc<Health>,
     api: Arc<Api>,

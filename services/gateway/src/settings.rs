@@ -28,7 +28,6 @@ pub enum DurabilityOptions {
     HandedOn(Duration),
 }
 
-/// Settings of one process.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Where each port listens.
@@ -43,7 +42,6 @@ pub struct Settings {
     pub limits: Limits,
     /// Capacity of the queue: samples accepted and not handed on.
     pub queue_size: usize,
-    /// Number of workers.
     pub workers: usize,
     /// What an acknowledgement promises.
     pub durability: DurabilityOptions,
@@ -55,7 +53,6 @@ pub struct Settings {
     pub bodies: BodyOptions,
     /// Requests with samples of one device in flight at once.
     pub device_in_flight: usize,
-    /// The devices.
     pub devices: DeviceOptions,
     /// Bounds on connections.
     pub connections: ConnectionOptions,

@@ -23,7 +23,6 @@ pub use device::{Fault, SimulatedDevice};
 
 const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(5), body_bytes: 1 << 20 };
 
-/// What is simulated.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The gateway, as `http://HOST:PORT`.
@@ -47,30 +46,14 @@ pub struct Options {
 pub enum SimulateError {
     /// The address cannot be used.
     #[error("--url {url} cannot be used: {source}")]
-    Url {
-        /// The address.
-        url: String,
-        /// Why not.
-        source: ClientError,
-    },
-    /// There is no gateway.
+    Url { url: String, source: ClientError },
     #[error(
         "no gateway answers at {url}: {source}; start one with `gateway serve`, or name its address with --url"
     )]
-    NoGateway {
-        /// The address.
-        url: String,
-        /// Why not.
-        source: CallError,
-    },
+    NoGateway { url: String, source: CallError },
     /// The token cannot be read.
     #[error("--token-file {}: {problem}", .path.display())]
-    Token {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
+    Token { path: PathBuf, problem: String },
     /// The gateway does not let this caller send samples.
     #[error(
         "the gateway refuses these samples ({0}): --token-file must contain the token of a service or an administrator"

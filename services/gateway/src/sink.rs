@@ -26,12 +26,7 @@ pub enum SinkOptions {
 pub enum SinkOpenError {
     /// The file cannot be opened.
     #[error("{path} (SINK_FILE) cannot be appended to: {source}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    File { path: PathBuf, source: std::io::Error },
     /// The URL names no Redis.
     #[error("REDIS_URL cannot be used: {0}")]
     Redis(redis::RedisError),
@@ -59,9 +54,7 @@ pub enum SinkError {
 pub enum Sink {
     /// None: tasks are only counted.
     None,
-    /// A file.
     File(FileSink),
-    /// A list in Redis.
     Redis(Box<ListSink>),
 }
 

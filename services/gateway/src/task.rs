@@ -41,7 +41,6 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.parts.len()

@@ -43,7 +43,6 @@ pub enum TokenError {
     UnknownKey,
     /// The signature does not match the key.
     Forged,
-    /// It has expired.
     Expired,
     /// It is not valid yet, or was issued in the future.
     NotYetValid,

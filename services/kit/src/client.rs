@@ -47,11 +47,8 @@ pub struct Bounds {
 /// A complete response.
 #[derive(Debug, Clone)]
 pub struct CallResponse {
-    /// Its status.
     pub status: StatusCode,
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its body.
     pub body: Bytes,
 }
 

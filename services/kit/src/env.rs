@@ -10,9 +10,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}={value:?} cannot be used: {expected}")]
 pub struct EnvError {
-    /// The variable.
     pub name: &'static str,
-    /// Its value.
     pub value: String,
     /// The values that it may have.
     pub expected: String,

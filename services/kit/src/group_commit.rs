@@ -56,13 +56,10 @@ pub trait GroupError: Display + Send {
 pub struct FailedGroup<C: GroupedCommand> {
     /// All of its commands; none was answered.
     pub commands: Vec<C>,
-    /// The reason.
     pub error: C::Error,
 }
 
-/// Commits groups.
 pub trait GroupWriter: Send {
-    /// What it commits.
     type Command: GroupedCommand;
 
     /// Commits a group as a whole, and then answers its commands. A group is never empty.
@@ -113,7 +110,6 @@ enum Message<C> {
     Close,
 }
 
-/// The writer has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the writer has ended")]
 pub struct WriterEnded;

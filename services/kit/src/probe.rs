@@ -17,7 +17,6 @@ pub enum NotReady {
     Silent {
         /// The admin port.
         address: SocketAddr,
-        /// The system's error.
         source: io::Error,
     },
     /// It responds with another status than 200.

@@ -41,7 +41,6 @@ pub struct BindError {
     pub purpose: &'static str,
     /// The address asked for.
     pub address: SocketAddr,
-    /// The system's error.
     pub source: std::io::Error,
 }
 

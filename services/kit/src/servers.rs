@@ -32,7 +32,6 @@ impl Servers {
         servers
     }
 
-    /// Serves a port.
     pub fn serve(&mut self, listener: Listener, protocol: Protocol, port: Port) {
         self.spawn(serve(listener, protocol, port, self.draining.clone()));
     }

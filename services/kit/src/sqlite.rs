@@ -36,12 +36,7 @@ pub enum Sync {
 pub enum OpenError {
     /// The file or its directory cannot be used.
     #[error("{path}: {source}")]
-    File {
-        /// The file.
-        path: String,
-        /// The system's error.
-        source: std::io::Error,
-    },
+    File { path: String, source: std::io::Error },
     /// Another process uses it.
     #[error("{path} is in use by another process")]
     InUse {

@@ -27,7 +27,6 @@ pub struct Admission {
 /// A call that is worked on.
 #[derive(Debug)]
 pub struct Admitted {
-    /// Its caller.
     pub caller: Caller,
     /// Its slot among the calls in progress, freed when dropped.
     pub permit: Permit,

@@ -11,13 +11,10 @@ pub use file::{CategoriesError, read};
 /// A category with its number of active public listings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Category {
-    /// Its id.
     pub id: i64,
-    /// Its name.
     pub name: String,
     /// Its name in URLs; unique.
     pub slug: String,
-    /// Its parent.
     pub parent_id: Option<i64>,
     /// Active public listings of this category alone.
     pub listings: i64,
@@ -50,7 +47,6 @@ impl Category {
 /// A category with its descendants.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CategoryNode<'a> {
-    /// The category.
     pub category: &'a Category,
     /// The number of its ancestors.
     pub level: i32,

@@ -61,7 +61,6 @@ pub struct Page {
 pub enum SqlValue {
     /// A number.
     Int(i64),
-    /// A text.
     Text(String),
 }
 

@@ -40,7 +40,6 @@ struct RoutedMethod {
     endpoint: Endpoint,
 }
 
-/// All routes.
 pub fn router(api: Api, admission: Arc<Admission>, metrics: &Metrics) -> Router {
     let mut router = Router::new().route(document::PATH, get(document::document));
     for route in ROUTES {

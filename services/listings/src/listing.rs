@@ -43,7 +43,6 @@ named_enum! {
         Active = "active",
         /// Withdrawn for a while.
         Inactive = "inactive",
-        /// Sold.
         Sold = "sold",
         /// Kept for the record.
         Archived = "archived",
@@ -65,9 +64,7 @@ named_enum! {
 /// A picture of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// Its own id.
     pub id: i64,
-    /// Its URL.
     pub url: String,
     /// Its position among the listing's images.
     pub display_order: i32,
@@ -78,7 +75,6 @@ pub struct Image {
 /// Title and description in one language.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Translation {
-    /// The title.
     pub title: String,
     /// The description; may be empty.
     pub description: String,
@@ -103,9 +99,7 @@ pub struct Listing {
     pub price: Price,
     /// Three capital letters.
     pub currency: String,
-    /// One of the categories.
     pub category_id: i64,
-    /// The status.
     pub status: Status,
     /// Users who may see it.
     pub visibility: Visibility,
@@ -119,7 +113,6 @@ pub struct Listing {
     pub favorites: i32,
     /// Units sold by orders.
     pub sold: i32,
-    /// When it was created.
     pub created_at: UtcMs,
     /// When it was last changed by its owner, an order or a movement of stock.
     pub updated_at: UtcMs,

@@ -19,7 +19,6 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// Operations on this store.
     #[must_use]
     pub fn new(store: Arc<Store>, cached_reads: CachedReads, views: Arc<ViewCounter>) -> Self {
         Self { store, cached_reads, views }

@@ -35,7 +35,6 @@ impl Price {
         Self(hundredths.clamp(0, MAX_HUNDREDTHS))
     }
 
-    /// In hundredths.
     #[must_use]
     pub fn hundredths(self) -> i64 {
         self.0

@@ -1,7 +1,7 @@
 //! Messages and service generated from `proto/listings` by `cargo xtask protobuf`, and the descriptors for reflection. Requests can
 //! be read from JSON and queries, responses written as JSON, with the names of the interface.
 
-#![allow(missing_docs, clippy::pedantic, reason = "generated from the .proto file, which is documented")]
+#![allow(clippy::pedantic, reason = "generated from the .proto file, which is documented")]
 
 include!("proto/listingssvc.v1.rs");
 

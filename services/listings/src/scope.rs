@@ -6,7 +6,6 @@ use std::fmt;
 /// A unit of cache invalidation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CacheScope {
-    /// One listing.
     Listing(i64),
     /// A storefront's statistics.
     Stats(i64),
@@ -52,13 +51,11 @@ pub enum ScopeKind {
     Listing,
     /// Of statistics.
     Stats,
-    /// Of categories.
     Categories,
     /// Of lists.
     List,
     /// Of similar listings.
     Similar,
-    /// Of searches.
     Search,
 }
 

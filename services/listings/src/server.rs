@@ -65,7 +65,6 @@ impl fmt::Display for Addresses {
 
 /// A running service.
 pub struct Running {
-    /// Its addresses.
     pub addresses: Addresses,
     store: Arc<Store>,
     views: Arc<ViewCounter>,

@@ -45,7 +45,6 @@ pub enum SettingsError {
     NoIdentity,
 }
 
-/// Settings of one process.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Who can reach the service.
@@ -60,7 +59,6 @@ pub struct Settings {
     pub http: SocketAddr,
     /// The address of the operators' port: health and metrics.
     pub admin: Option<SocketAddr>,
-    /// The store.
     pub store: StoreOptions,
     /// The categories that it must have.
     pub categories: RequiredCategories,

@@ -43,7 +43,6 @@ const MAX_QUEUED_WRITES: usize = 16_384;
 /// Products of stock-keeping units in one answer at most: the limits in the statements of both stores follow it.
 pub const MAX_OF_SKUS: usize = 1_000;
 
-/// Options of a store.
 #[derive(Debug, Clone)]
 pub enum StoreOptions {
     /// The embedded store, SQLite.
@@ -66,10 +65,8 @@ impl StoreOptions {
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreOpenError {
-    /// The embedded store.
     #[error(transparent)]
     Sqlite(#[from] OpenError),
-    /// PostgreSQL.
     #[error(transparent)]
     Postgres(#[from] ConnectError),
     /// The categories that it must have.
@@ -79,7 +76,6 @@ pub enum StoreOpenError {
 
 type Reply = oneshot::Receiver<Result<WriteOutcome, WriteError>>;
 
-/// A store.
 pub struct Store {
     backend: Backend,
     queued: Limit,

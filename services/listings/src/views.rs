@@ -14,7 +14,6 @@ use crate::write::{ViewCount, Write};
 const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 /// Products with unwritten views at most; each write locks their rows.
 const MAX_PRODUCTS: usize = 100_000;
-/// Products in one write.
 const MAX_PRODUCTS_PER_WRITE: usize = 1_000;
 /// How long the last writes are tried when the service ends.
 const FINAL_TIMEOUT: Duration = Duration::from_secs(10);

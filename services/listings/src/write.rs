@@ -50,7 +50,6 @@ pub struct NewListing {
     pub price: Price,
     /// Three capital letters.
     pub currency: String,
-    /// One of the categories.
     pub category_id: i64,
     /// In stock.
     pub quantity: i32,
@@ -73,7 +72,6 @@ pub struct NewListing {
 /// Changes to a listing by its owner.
 #[derive(Debug, Clone, Default)]
 pub struct ListingEdit {
-    /// The listing.
     pub id: i64,
     /// The user who changes it.
     pub user_id: i64,
@@ -98,7 +96,6 @@ pub struct ListingEdit {
 pub enum Deleter {
     /// A user, who may delete their own listings.
     Owner(i64),
-    /// An administrator.
     Admin,
 }
 
@@ -130,13 +127,11 @@ impl Direction {
 pub struct Movement {
     /// The product's storefront.
     pub storefront_id: i64,
-    /// The product.
     pub product_id: i64,
     /// How the stock changes.
     pub direction: Direction,
     /// The difference, or for an adjustment the new stock.
     pub quantity: i32,
-    /// The reason.
     pub reason: Option<String>,
     /// Notes for the record.
     pub notes: Option<String>,
@@ -149,7 +144,6 @@ pub struct Movement {
 /// A quantity of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProductQuantity {
-    /// The product.
     pub product_id: i64,
     /// The variant, if any.
     pub variant_id: Option<i64>,
@@ -162,7 +156,6 @@ pub struct ProductQuantity {
 pub struct NewStock {
     /// The product and its new stock.
     pub item: ProductQuantity,
-    /// The reason.
     pub reason: Option<String>,
 }
 
@@ -171,7 +164,6 @@ pub struct NewStock {
 pub struct StockSet {
     /// The products' storefront.
     pub storefront_id: i64,
-    /// The new stocks.
     pub items: Vec<NewStock>,
     /// The user who sets them.
     pub user_id: i64,
@@ -191,7 +183,6 @@ pub struct OrderItems {
 /// Views of one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ViewCount {
-    /// The product.
     pub product_id: i64,
     /// The number of views.
     pub count: i32,
@@ -200,7 +191,6 @@ pub struct ViewCount {
 /// A change to the store.
 #[derive(Debug, Clone)]
 pub enum Write {
-    /// Creates a listing.
     Create(Box<NewListing>),
     /// Changes a listing.
     Update(Box<ListingEdit>),
@@ -241,7 +231,6 @@ impl StockLevels {
 /// The outcome for one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemOutcome {
-    /// The item.
     pub item: ProductQuantity,
     /// Stock before and after; equal when the item was refused.
     pub stock: StockLevels,
@@ -265,7 +254,6 @@ pub enum WriteOutcome {
 /// A row in the record of stock movements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovementRecord {
-    /// The product.
     pub listing_id: i64,
     /// How the stock changed.
     pub direction: Direction,
@@ -273,9 +261,7 @@ pub struct MovementRecord {
     pub quantity: i32,
     /// Stock before and after.
     pub stock: StockLevels,
-    /// The reason.
     pub reason: Option<String>,
-    /// Notes.
     pub notes: Option<String>,
     /// The user; 0 for an order.
     pub user_id: i64,

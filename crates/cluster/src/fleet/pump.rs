@@ -69,7 +69,6 @@ enum Stop {
     Ended(Ended),
     /// It is gone, for this reason.
     Vanished(ClusterError),
-    /// The recorder is.
     RecorderGone,
 }
 

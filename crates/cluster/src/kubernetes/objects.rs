@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::run::{RunObjects, SecretFrom};
 use super::{KEYS_ENTRY, KubernetesError, RUN_LABEL, is_name, job, network};
 
-/// One object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object(pub Value);
 

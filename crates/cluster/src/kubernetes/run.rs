@@ -53,7 +53,6 @@ pub enum SecretFrom {
     },
     /// A Secret that is there: it has the keys as `run.pem`, and these environment variables.
     Existing {
-        /// Its name.
         name: String,
         /// The variables.
         environment: Vec<String>,

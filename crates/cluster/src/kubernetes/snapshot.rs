@@ -16,7 +16,6 @@ pub struct Snapshot {
     pub pods: Vec<Pod>,
 }
 
-/// One pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pod {
     /// The name of the object.
@@ -91,7 +90,6 @@ impl Snapshot {
         })
     }
 
-    /// The pod that coordinates.
     pub fn coordinator(&self) -> Option<&Pod> {
         self.pods.iter().find(|pod| pod.index == 0)
     }

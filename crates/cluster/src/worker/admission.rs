@@ -24,7 +24,6 @@ struct Peer {
     is_dropped: bool,
 }
 
-/// How it ended.
 struct Proved {
     number: u64,
     link: Result<Link, ClusterError>,

@@ -14,7 +14,6 @@ use crate::asked_workers::AskedWorkers;
 use crate::failure::CommandResult;
 use crate::plan;
 
-/// Workers that are connected.
 pub enum ConnectedWorkers {}
 
 /// Workers that could begin.
@@ -22,7 +21,6 @@ pub(crate) enum ReadyWorkers {}
 
 /// A plan; no workers offer its load.
 pub struct ResolvedRun {
-    /// The plan.
     pub plan: LoadedPlan,
     /// None: there are none.
     pub workers: Option<ConnectedWorkers>,
@@ -41,7 +39,6 @@ pub fn resolve(
 }
 
 impl ConnectedWorkers {
-    /// How many there are.
     pub fn weight(&self) -> u16 {
         match *self {}
     }

@@ -18,11 +18,9 @@ use crate::file_kind::{self, FileKind};
 use crate::manifest::sha256_hex;
 use crate::plan::Disk;
 
-/// What is run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HandedJob {
-    /// A plan.
     Plan(PlanJob),
     /// A script, in a form that only its own command knows.
     Script(serde_json::Value),

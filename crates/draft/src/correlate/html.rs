@@ -5,7 +5,6 @@ use std::ops::Range;
 /// A start tag.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Tag<'a> {
-    /// As written.
     pub(super) name: &'a str,
     pub(super) attributes: Vec<Attribute<'a>>,
 }
@@ -13,7 +12,6 @@ pub(super) struct Tag<'a> {
 /// An attribute with a value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Attribute<'a> {
-    /// As written.
     pub(super) name: &'a str,
     /// As written, with character references.
     pub(super) value: &'a str,

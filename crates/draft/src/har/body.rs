@@ -8,7 +8,6 @@ use crate::error::DraftError;
 use crate::multipart::{self, PartHead};
 use crate::url::encoded;
 
-/// A recorded body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RecordedBody {
     Text(String),

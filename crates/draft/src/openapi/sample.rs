@@ -19,7 +19,6 @@ const MAX_LENGTH: u64 = 64;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sample {
     pub(super) value: Json,
-    /// It is an example.
     pub(super) is_example: bool,
     /// It is an example, a default, or one of the allowed values.
     pub(super) is_known: bool,

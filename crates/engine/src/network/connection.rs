@@ -74,7 +74,6 @@ pub(super) struct Connection {
     pub(super) queued: Option<OperationIndex>,
     /// Its position in its pool's list, if it carries many requests at once.
     pub(super) shared_position: usize,
-    /// When it was begun.
     pub(super) begun: Instant,
     /// When it was begun; later when its tunnel or its handshake was begun.
     since: Instant,

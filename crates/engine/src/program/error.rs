@@ -9,7 +9,6 @@ pub enum CompileError {
     /// The name of a host has no address.
     #[error("target `{target}`: cannot find the address of {host}: {source}")]
     Dns {
-        /// The target's name.
         target: String,
         /// The host that was looked up.
         host: String,
@@ -18,26 +17,18 @@ pub enum CompileError {
     },
     /// The TLS settings of a target cannot be used.
     #[error("target `{target}`: {what}")]
-    Tls {
-        /// The target's name.
-        target: String,
-        /// What is wrong.
-        what: String,
-    },
+    Tls { target: String, what: String },
     /// The workload has no target of this name for the step's protocol.
     #[error("step `{step}`: there is no {kind} target `{target}`")]
     NoTarget {
-        /// The step's name.
         step: String,
         /// `HTTP` or `gRPC`.
         kind: &'static str,
-        /// The target's name.
         target: String,
     },
     /// A template uses a name that is not defined.
     #[error("step `{step}`: {source}")]
     Name {
-        /// The step's name.
         step: String,
         /// The undefined name.
         source: UnknownName,
@@ -45,7 +36,6 @@ pub enum CompileError {
     /// A pattern, path, code or message that does not compile.
     #[error("step `{step}`: {what}")]
     Pattern {
-        /// The step's name.
         step: String,
         /// What is wrong with it.
         what: String,

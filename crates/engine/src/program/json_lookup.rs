@@ -30,7 +30,6 @@ enum PathStep {
 pub(crate) enum SelectedNodes {
     None,
     One(Value),
-    /// How many.
     Many(usize),
 }
 

@@ -75,7 +75,6 @@ impl Route {
         self.remote(number).map(|remote| remote.address)
     }
 
-    /// All addresses.
     pub(crate) fn tcp_addresses(&self) -> impl Iterator<Item = SocketAddr> {
         (0..self.count()).filter_map(|number| self.tcp_address(number))
     }

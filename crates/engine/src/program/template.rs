@@ -16,7 +16,6 @@ use workload::template::{Part, Template, Value, push_json_escaped, push_url_enco
 
 use crate::clock::Clock;
 
-/// A compiled template.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CompiledTemplate {
     pieces: Vec<TemplatePiece>,

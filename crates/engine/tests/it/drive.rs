@@ -55,7 +55,6 @@ impl Drive {
         self
     }
 
-    /// What is run.
     pub(crate) fn program(&self) -> Arc<Program> {
         self.options.program.clone()
     }

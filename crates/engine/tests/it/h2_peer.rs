@@ -76,7 +76,6 @@ impl Seen {
     }
 }
 
-/// The peer.
 pub(crate) struct Peer {
     pub(crate) addr: SocketAddr,
     seen: Arc<Mutex<Seen>>,

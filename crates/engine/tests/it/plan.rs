@@ -288,7 +288,6 @@ impl Tuned for Step {
         self
     }
 
-    /// A call that streams.
     fn streaming(mut self, options: CallOptions) -> Step {
         if let Request::Grpc { call, .. } = &mut self.request {
             *call = options;

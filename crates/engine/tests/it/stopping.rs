@@ -142,7 +142,6 @@ fn think_time_is_cancelled_too() {
     assert_eq!((run.all(Metric::Requests), run.all(Metric::IterationsCancelled)), (2, 2));
 }
 
-/// One of each executor.
 fn executors() -> [Executor; 6] {
     const LONG: Duration = ms(600_000);
     let to = vec![VuStage { to: 4, over: LONG }];

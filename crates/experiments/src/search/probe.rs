@@ -32,9 +32,7 @@ pub(super) struct Probe<'a> {
 pub struct ProbeRun {
     /// Its number, from 1.
     pub number: u32,
-    /// What it is for.
     pub stage: ProbeStage,
-    /// Its level.
     pub level: f64,
 }
 

@@ -20,7 +20,6 @@ const DRAINS: f64 = 3.0;
 
 /// What a run that was overloaded is measured by.
 pub struct OverloadRun<'a> {
-    /// The run.
     pub run: &'a dyn Run,
     /// Its workload: phases before, at each overload, and after.
     pub workload: &'a Workload,

@@ -22,14 +22,11 @@ const MOST_LATE: f64 = 0.01;
 /// Arrivals at random vary by so much around their mean.
 const PROVEN_TOLERANCE: f64 = 1.02;
 
-/// Which probe it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProbePlace {
     /// Its number, from 1.
     pub number: u32,
-    /// What it was for.
     pub stage: ProbeStage,
-    /// Its level.
     pub level: f64,
 }
 

@@ -27,7 +27,6 @@ const HOLDS: usize = 3;
 pub struct SearchRange {
     /// The easiest level.
     pub easiest: f64,
-    /// The hardest.
     pub hardest: f64,
     /// Where the search begins.
     pub start: f64,
@@ -40,9 +39,7 @@ pub struct SearchRange {
 /// A probe that is to be made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlannedProbe {
-    /// What it is for.
     pub stage: ProbeStage,
-    /// Its level.
     pub level: f64,
     /// The extension of the grid that it belongs to.
     pub extension: Option<GridExtension>,
@@ -57,10 +54,8 @@ pub struct GridExtension {
     pub probes: u32,
 }
 
-/// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NextProbe {
-    /// This probe.
     Make(PlannedProbe),
     /// Nothing: the search is complete.
     Complete,

@@ -16,7 +16,6 @@ const COLLAPSED: f64 = 0.50;
 /// How much shorter a step may be than it should be.
 const SHORT_STEP: f64 = 0.99;
 
-/// The verdict, and why.
 pub(super) fn whole(
     rules: &CapacityRules<'_>,
     answer: &GridAnswer,

@@ -11,7 +11,6 @@ use figures::number::brief;
 /// More perturbed arrivals than this share need an assumption that is worth saying.
 const MANY_PERTURBED: f64 = 0.05;
 
-/// As data.
 pub(super) fn claim_share(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> ClaimShare {
     let (question, decision) = (&share.question, share.decision);
     ClaimShare {

@@ -25,7 +25,6 @@ const OTHER_ERROR: f64 = 0.000_1;
 /// The time that requests of both runs of a pair spend in one place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cost {
-    /// What it is.
     pub place: CostPlace,
     /// Its name, or the text of the statement.
     pub name: String,
@@ -176,7 +175,6 @@ mod tests {
     use crate::experiment::{Conditions, JudgedPair};
     use evidence::PairOrder;
 
-    /// Pairs with these costs.
     fn pairs(count: u32, costs: impl Fn(u32) -> Vec<Cost>) -> Vec<JudgedPair> {
         let pair = |number| JudgedPair {
             number,

@@ -49,7 +49,6 @@ pub(super) fn refuse_times_beside_errors(
     });
 }
 
-/// The verdict, and why.
 pub(super) fn whole(
     metrics: &[MetricAnswer],
     findings: &[ExperimentFinding],

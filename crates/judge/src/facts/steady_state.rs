@@ -39,7 +39,6 @@ pub(crate) struct SteadyState {
     pub(crate) last_series: &'static str,
     /// The cut that MSER-5 makes of the same series, if it makes one.
     pub(crate) mser_s: Option<u32>,
-    /// Times from there on.
     pub(crate) after: WindowTimes,
 }
 

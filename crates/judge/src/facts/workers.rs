@@ -17,7 +17,6 @@ pub(crate) struct Workers {
     pub(crate) workload_digest: String,
 }
 
-/// One worker.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WorkerState {
     pub(crate) worker: Worker,

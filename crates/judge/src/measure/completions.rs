@@ -40,7 +40,6 @@ impl RateMeasurement {
         RateMeasurement { confidence, limits, ..self.clone() }
     }
 
-    /// As data.
     pub(crate) fn claim(&self) -> ClaimRate {
         ClaimRate {
             lower: self.limits.map(|limits| limits.lower),

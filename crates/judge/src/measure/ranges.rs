@@ -28,7 +28,6 @@ pub(super) struct TimeQuery<'a> {
 /// Arrivals by their ranges.
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
-    /// All of them.
     pub(super) arrivals: u64,
     pub(super) least: u64,
     pub(super) most: u64,

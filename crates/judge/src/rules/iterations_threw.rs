@@ -61,7 +61,6 @@ impl<'t> Exceptions<'t> {
         exceptions
     }
 
-    /// How many iterations threw.
     pub(crate) fn all(&self) -> u64 {
         self.by_text.values().sum()
     }

@@ -16,7 +16,6 @@ const MOST_COOKIE_BYTES: usize = 4_096;
 /// Who says where a request goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sending {
-    /// The script.
     ByScript,
     /// A server: no cookie that was set under TLS is sent in cleartext.
     ByRedirect,

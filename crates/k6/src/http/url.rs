@@ -111,7 +111,6 @@ impl Url {
         format!("{host}:{}", port.filter(|port| !port.is_empty()).unwrap_or(usual))
     }
 
-    /// The path alone.
     pub(crate) fn path_alone(&self) -> &str {
         self.path.split('?').next().unwrap_or("/")
     }

@@ -27,7 +27,6 @@ pub(super) struct Fields {
     frame: usize,
     jobs: usize,
     used: usize,
-    /// Those of its contexts.
     pub(super) context: ContextFields,
 }
 

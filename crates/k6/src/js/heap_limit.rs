@@ -49,7 +49,6 @@ struct Compilation {
     is_in_regexp: bool,
 }
 
-/// What is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compiled {
     /// Code, which is run next.

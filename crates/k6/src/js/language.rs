@@ -48,7 +48,6 @@ pub(crate) struct Language {
 }
 
 impl Language {
-    /// All of it.
     pub(crate) const WHOLE: Language = Language { is_needed: [true; NAMED.len()] };
 
     /// What modules with these texts need.

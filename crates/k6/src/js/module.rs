@@ -74,7 +74,6 @@ pub(crate) struct Bytecode {
 /// What a module is made of.
 #[derive(Clone)]
 pub(crate) enum ModuleSource {
-    /// A text.
     Text(Rc<str>),
     /// What [`Scope::compile`] made of one.
     Bytecode(Bytecode),

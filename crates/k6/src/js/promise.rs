@@ -43,7 +43,6 @@ fn resolve(by: &Kept, value: Value<'_>) -> Result<(), Thrown> {
 pub(crate) enum PromiseState<'js> {
     /// Nothing yet.
     Pending,
-    /// It has this value.
     Fulfilled(Value<'js>),
     /// It was rejected, for this reason.
     Rejected(Value<'js>),

@@ -42,7 +42,6 @@ impl<'js> Scope<'js> {
         Thrown
     }
 
-    /// Throw a value.
     pub(crate) fn throw_value(self, value: Value<'js>) -> Thrown {
         // SAFETY: the context is alive, and takes the value.
         unsafe { q::JS_Throw(self.raw(), value.into_raw()) };

@@ -4,7 +4,6 @@
 #[derive(Debug)]
 pub(crate) struct Thrown;
 
-/// What was thrown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exception {
     /// Such as `TypeError: x is not a function`.

@@ -5,7 +5,6 @@ use std::fmt;
 /// Where options come from, the lowest precedence first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// The configuration file.
     ConfigFile,
     /// `export const options` of the script.
     Script,
@@ -44,7 +43,6 @@ pub enum OptionsError {
     /// The value of one option cannot be used.
     #[error("`{option}` ({origin}): {reason}")]
     Value {
-        /// Where it is.
         origin: Source,
         /// The option, variable or flag, with the path into it.
         option: String,
@@ -53,12 +51,7 @@ pub enum OptionsError {
     },
     /// The options as a whole are no object.
     #[error("options ({origin}): must be an object, not {found}")]
-    NotAnObject {
-        /// Where they are.
-        origin: Source,
-        /// What is there.
-        found: String,
-    },
+    NotAnObject { origin: Source, found: String },
     /// The configuration file is no JSON.
     #[error("configuration file: {0}")]
     NotJson(String),
@@ -77,7 +70,6 @@ pub enum OptionsError {
     /// An option that is known and not supported.
     #[error("{option} is not supported: {reason}")]
     Unsupported {
-        /// The option.
         option: String,
         /// Why, and what to do instead.
         reason: &'static str,

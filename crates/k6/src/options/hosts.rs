@@ -10,7 +10,6 @@ use super::fields::{FromJson, FromText, mismatch};
 /// The address that is used in place of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostAddress {
-    /// The address.
     pub ip: IpAddr,
     /// The port, where it is another one than that of the URL.
     pub port: Option<u16>,

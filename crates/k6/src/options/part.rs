@@ -81,7 +81,6 @@ impl Default for Stripes {
 pub struct Numbering {
     /// Those of virtual users.
     pub users: Stripes,
-    /// Those of iterations.
     pub iterations: Stripes,
 }
 

@@ -82,9 +82,7 @@ fields! {
 }
 
 fields! {
-    /// One stage.
     pub struct StageOptions {
-        /// How long it lasts.
         duration: OptionDuration = "duration";
         /// Virtual users, or iterations a time unit, at its end.
         target: i64 = "target";

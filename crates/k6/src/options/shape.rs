@@ -21,7 +21,6 @@ pub(super) const DEFAULT_FUNCTION: &str = "default";
 /// A scenario of the load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScenarioShape {
-    /// Its name.
     pub name: String,
     /// The function that is an iteration, if the options name one; see [`ScenarioShape::function`].
     pub exec: Option<String>,

@@ -14,13 +14,10 @@ pub use crate::summary::number::TimeUnit;
 pub enum TrendStatistic {
     /// The mean.
     Avg,
-    /// The lowest value.
     Min,
     /// The median.
     Med,
-    /// The highest value.
     Max,
-    /// The number of values.
     Count,
     /// A percentile, from 0 to 100.
     Percentile(f64),

@@ -25,7 +25,6 @@ mod tests;
 /// A threshold as options describe it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ThresholdOptions {
-    /// The expression.
     pub threshold: String,
     /// Whether the run ends when it does not hold.
     pub abort_on_fail: bool,
@@ -67,7 +66,6 @@ pub enum ThresholdError {
     Expression {
         /// The metric, with its tags.
         metric: String,
-        /// The expression.
         expression: String,
         /// What is wrong with it.
         reason: String,
@@ -75,7 +73,6 @@ pub enum ThresholdError {
     /// The name of a metric and its tags cannot be read.
     #[error("threshold of {metric}: {reason}")]
     Selector {
-        /// The text.
         metric: String,
         /// What is wrong with it.
         reason: String,
@@ -85,7 +82,6 @@ pub enum ThresholdError {
     UnknownMetric {
         /// The metric, with its tags.
         metric: String,
-        /// Its name.
         name: String,
     },
     /// The metric has no such aggregation.
@@ -93,7 +89,6 @@ pub enum ThresholdError {
     Aggregation {
         /// The metric, with its tags.
         metric: String,
-        /// The expression.
         expression: String,
         /// What the metric counts.
         kind: &'static str,
@@ -164,7 +159,6 @@ impl Threshold {
 fields! {
     /// A threshold as an object.
     struct ThresholdFields {
-        /// The expression.
         threshold: String = "threshold";
         /// Whether the run ends when it does not hold.
         abort_on_fail: bool = "abortOnFail";

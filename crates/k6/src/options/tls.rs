@@ -6,7 +6,6 @@ use super::dns::one_of;
 use super::fields::{Fields, FromJson, fields, is_null_or_empty};
 use super::hosts::HostPattern;
 
-/// A version of TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TlsVersion {
     /// TLS 1.0.
@@ -29,9 +28,7 @@ const VERSIONS: [(&str, TlsVersion); 4] = [
 fields! {
     /// The versions of TLS that may be used.
     pub struct TlsVersions {
-        /// The lowest.
         min: TlsVersion = "min";
-        /// The highest.
         max: TlsVersion = "max";
     }
 }

@@ -11,7 +11,6 @@ use evidence::{Instant, KeyId, Metric, Name, Tick};
 /// A value of such a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TickValue {
-    /// The metric.
     pub metric: &'static str,
     /// None where it is of the whole run.
     pub scenario: Option<Name>,

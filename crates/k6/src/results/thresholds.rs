@@ -8,9 +8,7 @@ use crate::options::thresholds::{Aggregates, Aggregation, Threshold};
 
 /// The values of a metric in so long a time.
 pub struct Measured {
-    /// Its kind.
     pub kind: MetricKind,
-    /// Its values.
     pub sums: MetricSums,
     /// The time in which they were added.
     pub duration: Duration,

@@ -17,13 +17,10 @@ pub type Tags = BTreeMap<Name, Name>;
 /// One value that was added to a metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample<'a> {
-    /// The metric's name.
     pub metric: &'a str,
-    /// When.
     pub time: SampleTime,
     /// What was added; finite.
     pub value: f64,
-    /// Its tags.
     pub tags: &'a Tags,
     /// What belongs to it and selects nothing.
     pub metadata: &'a Tags,
@@ -121,11 +118,8 @@ pub struct PartLine {
 /// A metric as `-o json` announces it before its first sample.
 #[derive(Debug, Clone, Copy)]
 pub struct MetricLine<'a> {
-    /// The metric.
     pub definition: &'a MetricDefinition,
-    /// Its own thresholds.
     pub thresholds: &'a [ThresholdLine],
-    /// Its parts.
     pub parts: &'a [PartLine],
 }
 

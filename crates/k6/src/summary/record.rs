@@ -25,7 +25,6 @@ const OUTSIDE_SCENARIOS: [&str; 2] = ["::setup", "::teardown"];
 pub trait Aggregate: Clone {
     /// Add every value of `other`.
     fn merge(&mut self, other: &Self);
-    /// How many values.
     fn count(&self) -> u64;
     /// How many of them are not zero.
     fn nonzero(&self) -> u64;
@@ -78,7 +77,6 @@ impl Aggregate for MetricSums {
 /// A metric that exists, with or without values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricDefinition {
-    /// Its name.
     pub name: String,
     /// How its values are read.
     pub kind: MetricKind,
@@ -89,9 +87,7 @@ pub struct MetricDefinition {
 /// What was added to one metric with one set of tags. The tags `scenario`, `group` and `check` say where it belongs.
 #[derive(Debug, Clone, Copy)]
 pub struct Series<'a, A> {
-    /// The metric's name.
     pub metric: &'a str,
-    /// The tags.
     pub tags: &'a BTreeMap<Name, Name>,
     /// What was added.
     pub sums: &'a A,

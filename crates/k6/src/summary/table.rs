@@ -11,7 +11,6 @@ use super::order;
 /// Whether text has the escapes of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colours {
-    /// It has.
     On,
     /// It is plain.
     Off,
@@ -37,7 +36,6 @@ pub(super) fn good_or_bad(ok: bool) -> &'static str {
     if ok { "32" } else { "31" }
 }
 
-/// ✓ or ✗.
 pub(super) fn tick(ok: bool) -> &'static str {
     if ok { "✓" } else { "✗" }
 }

@@ -26,7 +26,6 @@ pub(crate) enum Operation {
 pub(crate) enum Waiter {
     /// The fiber, which looks itself.
     Fiber,
-    /// A promise.
     Promise(Resolver),
     /// A function, to be called.
     Callback(Callback),
@@ -39,7 +38,6 @@ pub(crate) struct Callback {
     pub(crate) arguments: Vec<Kept>,
 }
 
-/// How an operation ended.
 #[derive(Debug, Clone)]
 pub(crate) enum Ended {
     /// A request, in this way.

@@ -41,7 +41,6 @@ pub(super) struct Counters {
 pub(super) enum Anew {
     /// The server was restarted.
     Restarted,
-    /// They were reset.
     Reset,
 }
 

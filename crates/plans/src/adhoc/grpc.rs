@@ -41,7 +41,6 @@ pub struct AdhocGrpc {
     pub timeout: Duration,
     /// Seed of every random choice.
     pub seed: u64,
-    /// The load.
     pub pace: Pace,
 }
 

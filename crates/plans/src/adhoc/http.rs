@@ -22,7 +22,6 @@ const MAX_BODY_BYTES: usize = 16 << 20;
 /// The options of `plimsoll http`.
 #[derive(Debug, Clone)]
 pub struct AdhocHttp {
-    /// What is sent.
     pub requests: AdhocRequests,
     /// Names and values; values are templates. Requests of a list may have such headers themselves.
     pub headers: Vec<(String, String)>,
@@ -38,7 +37,6 @@ pub struct AdhocHttp {
     pub timeout: Duration,
     /// Seed of every random choice.
     pub seed: u64,
-    /// The load.
     pub pace: Pace,
 }
 
@@ -51,7 +49,6 @@ pub enum AdhocRequests {
     Listed(RequestList),
 }
 
-/// One request.
 #[derive(Debug, Clone)]
 pub struct UrlRequest {
     /// The URL; without a scheme it is `http://`. The part after the host is a template.
@@ -60,19 +57,14 @@ pub struct UrlRequest {
     pub method: Option<String>,
 }
 
-/// A list of requests.
 #[derive(Debug, Clone)]
 pub struct RequestList {
-    /// Its name.
     pub name: String,
-    /// Its content.
     pub content: Vec<u8>,
 }
 
-/// A body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// A template.
     Template(String),
     /// Literal text, such as the content of a file.
     Exact(String),

@@ -27,7 +27,6 @@ pub struct Pace {
     /// Closed model: requests under way at once; each response is followed by the next request. With a rate: the VU
     /// limit.
     pub users: Option<u32>,
-    /// The number of requests.
     pub requests: Option<u64>,
     /// The duration, without the ramp.
     pub duration: Option<Duration>,

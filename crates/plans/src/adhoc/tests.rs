@@ -75,7 +75,6 @@ struct SentStep {
     path: String,
 }
 
-/// The plan's step.
 fn sent(plan: &LoadedPlan) -> SentStep {
     let step = plan.workload.scenarios[0].flow.steps().next().unwrap().clone();
     let (method, path) = match step.request {

@@ -14,7 +14,6 @@ use workload::objective::{self, Measure, Quantity, Statistic};
 /// Which arms an experiment needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArmsAsked {
-    /// Both.
     Both,
     /// `a`, which is compared with itself; a `b` is read and left out.
     Baseline,

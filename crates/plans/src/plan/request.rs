@@ -104,7 +104,6 @@ fn read_body(reader: &mut StepReader<'_, '_>, headers: &mut Vec<(String, Templat
 
 /// The URL of a step.
 struct StepUrl {
-    /// The target's name.
     target: String,
     /// Path and query, the target's base path included.
     path: Template,
@@ -136,7 +135,6 @@ fn read_url<'a>(reader: &mut StepReader<'a, '_>, url: &Item<'a>) -> Option<StepU
 
 /// The target that a URL begins with, and the rest of the URL.
 struct UrlParts {
-    /// The target's name.
     target: String,
     origin: HttpOrigin,
     /// The source of the template after the target.

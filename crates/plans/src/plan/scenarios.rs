@@ -29,7 +29,6 @@ pub(super) struct ScenarioDraft {
     pub(super) steps: Vec<StepDraft>,
 }
 
-/// Read all scenarios.
 pub(super) fn read(root: &Section<'_>, phases: &[Phase], targets: &Targets) -> Vec<ScenarioDraft> {
     let sections = root.tables("scenarios", "a scenario");
     if root.get("scenarios").is_none() {

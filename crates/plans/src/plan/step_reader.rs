@@ -56,7 +56,6 @@ impl<'a> StepReader<'a, '_> {
         headers
     }
 
-    /// One header.
     pub(super) fn header(&mut self, item: &Item<'a>) -> Option<(String, Template)> {
         let name = item.key.to_ascii_lowercase();
         if !is_header_name(&name) {

@@ -30,7 +30,6 @@ pub(super) struct StepDraft {
     pub(super) name: Option<String>,
     /// The names of the values it extracts.
     pub(super) extracts: Vec<String>,
-    /// Where it is.
     pub(super) span: Span,
     pub(super) weight: Option<u32>,
     /// Every value that it uses.

@@ -67,7 +67,6 @@ impl Targets {
     }
 }
 
-/// Read all targets.
 pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> Targets {
     let mut targets = Targets::default();
     for item in root.entries("targets") {

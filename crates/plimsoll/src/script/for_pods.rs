@@ -41,7 +41,6 @@ pub(crate) struct ScriptForPods {
     inputs: ScriptInputs,
 }
 
-/// Read the script here.
 pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPods> {
     accept(arguments)?;
     let refused = |why: &str| Err(Failure::usage(anyhow!("{why}")));

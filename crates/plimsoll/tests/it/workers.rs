@@ -57,7 +57,6 @@ fn target() -> Target {
 const PHASES: usize = 300;
 const PHASE_MS: usize = 10;
 
-/// What was offered.
 #[derive(Debug, PartialEq)]
 struct OfferedLoad {
     /// Every request that the target has in its log, in alphabetical order.

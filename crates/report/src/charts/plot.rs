@@ -92,7 +92,6 @@ pub(super) struct Bar {
     pub(super) height: f64,
 }
 
-/// A plot.
 #[derive(Debug)]
 pub(super) struct Plot {
     /// What it shows, for screen readers.

@@ -15,7 +15,6 @@ const MOVED_FACTOR: f64 = 1.1;
 /// How many functions that moved are shown.
 const MAX_MOVERS: usize = 12;
 
-/// A side's letter.
 pub(super) fn letter(side: usize) -> &'static str {
     LETTERS[side % MAX_SIDES]
 }

@@ -118,7 +118,6 @@ impl Facts {
     }
 }
 
-/// A table.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// The head of the column of labels.
@@ -147,7 +146,6 @@ pub(crate) struct Column {
     pub(crate) is_words: bool,
 }
 
-/// A row.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) label: String,
@@ -156,7 +154,6 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
 }
 
-/// A cell.
 #[derive(Debug)]
 pub(crate) struct Cell {
     pub(crate) text: String,
@@ -183,7 +180,6 @@ impl Column {
         Column { head: head.into(), group: "", rank, is_words: false }
     }
 
-    /// A column of words.
     pub(crate) fn words(head: impl Into<String>, rank: u8) -> Column {
         Column { is_words: true, ..Column::new(head, rank) }
     }
@@ -298,7 +294,6 @@ pub(crate) struct Claims {
     pub(crate) none: &'static str,
 }
 
-/// A claim.
 #[derive(Debug)]
 pub(crate) struct ClaimBlock {
     pub(crate) verdict: Verdict,

@@ -85,7 +85,6 @@ pub(super) fn basis(judgement: &ExperimentJudgement) -> String {
     )
 }
 
-/// How it ended.
 pub(crate) fn end(end: &ExperimentEnd) -> String {
     match end {
         ExperimentEnd::Decided => "It ended when it was decided.".to_owned(),

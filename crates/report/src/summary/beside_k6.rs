@@ -51,12 +51,10 @@ pub struct NeverBegun {
     pub generator_late: u64,
 }
 
-/// How iterations ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct EndedIterations {
     /// They came to their end, with an exception or without.
     pub done: u64,
-    /// Of those, they threw.
     pub threw: u64,
     /// They were cut short by the end of the load or of the run.
     pub interrupted: u64,
@@ -163,7 +161,6 @@ impl NeverBegun {
         Ok(counts)
     }
 
-    /// All of them.
     pub fn all(&self) -> u64 {
         self.users_busy + self.users_held_up + self.generator_late
     }

@@ -10,7 +10,6 @@ use super::bins::BinGrid;
 /// A series of one target over run time.
 #[derive(Debug, Clone)]
 pub struct BinnedSeries {
-    /// The target's name.
     pub label: String,
     /// One value per bin; none where nothing was measured.
     pub values: Vec<Option<f64>>,

@@ -11,7 +11,6 @@ const MOST_ROWS: usize = 20;
 /// One profile of a window.
 #[derive(Debug, Clone, Serialize)]
 pub struct CapturedProfile {
-    /// The target's name.
     pub target: String,
     /// Its kind: `cpu`, `heap`, `goroutine`, `mutex` or `block`.
     pub kind: String,

@@ -47,7 +47,6 @@ pub struct SideSummary {
     pub name: String,
     /// Its name, times, identities and how it ended.
     pub run: Header,
-    /// Its phases.
     pub phases: Vec<PhaseCoverage>,
     /// The run over time, for plots.
     #[serde(skip)]
@@ -103,7 +102,6 @@ pub enum Difference {
 /// One measure over all sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measure {
-    /// Its name.
     pub name: String,
     /// Its unit: `ms`, `1/s`, `%`, `bytes`, `cores`, `s`, `1`.
     pub unit: String,
@@ -151,7 +149,6 @@ impl Measure {
 /// One phase over all sides.
 #[derive(Debug, Clone, Serialize)]
 pub struct PhaseTable {
-    /// Its name.
     pub name: String,
     /// The seconds of it with evidence on each side; none where a side has no such phase.
     pub covered_s: Vec<Option<f64>>,
@@ -170,7 +167,6 @@ pub struct Comparison {
     pub sides: Vec<SideSummary>,
     /// The judgement of the comparison.
     pub judgement: ComparisonJudgement,
-    /// Phase by phase.
     pub phases: Vec<PhaseTable>,
     /// Pairs of profiles of the same target, kind and mark, and what moved between them.
     pub profiles: Vec<ProfilePair>,

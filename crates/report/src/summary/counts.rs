@@ -141,9 +141,7 @@ impl Serialize for Outcomes {
 /// A check and how many responses passed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// The scenario's name.
     pub scenario: String,
-    /// The step's name.
     pub endpoint: String,
     /// The check's name.
     pub name: String,

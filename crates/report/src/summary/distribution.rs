@@ -33,7 +33,6 @@ pub struct DistributionCurve {
 /// The response times of one phase.
 #[derive(Debug, Clone)]
 pub struct PhaseDistribution {
-    /// The phase's name.
     pub phase: String,
     /// One curve for each of the busiest endpoints.
     pub curves: Vec<DistributionCurve>,

@@ -25,9 +25,7 @@ pub struct FailureKind {
 /// A request that failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailureExample {
-    /// The scenario's name.
     pub scenario: String,
-    /// The step's name.
     pub endpoint: String,
     /// What its step is called in tables.
     #[serde(skip)]

@@ -14,7 +14,6 @@ use crate::text::fit;
 
 /// Characters of a SHA-256 digest.
 const DIGEST_LENGTH: usize = 64;
-/// Where there is none.
 const NO_DIGEST: &str = "none: the file has no seal";
 
 /// How a run ended.
@@ -49,7 +48,6 @@ pub struct Header {
     pub elapsed_s: f64,
     /// Length of the plan in seconds.
     pub planned_seconds: u32,
-    /// How it ended.
     pub end: RunEndState,
     /// When its load was stopped before its planned end, in seconds of the run, where that was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +102,6 @@ impl Header {
 /// A phase, and how much of it the run covered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseCoverage {
-    /// Its name.
     pub name: String,
     /// Its start in seconds of the run.
     pub start_s: f64,

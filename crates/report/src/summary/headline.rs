@@ -12,7 +12,6 @@ use super::tally::RunTally;
 /// All requests of the phase in which most of those were due that ended.
 #[derive(Debug, Clone, Serialize)]
 pub struct Headline {
-    /// The phase's name.
     pub phase: String,
     /// Requests that ended in its window, in success or failure, per second of it; none where its length is unknown.
     pub throughput_per_s: Option<f64>,

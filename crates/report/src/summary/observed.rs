@@ -48,13 +48,11 @@ impl CpuUse {
 pub struct SeriesSummary {
     /// The target it describes.
     pub target: String,
-    /// Its name.
     pub name: String,
     /// Distinguishes several series of one name; may be empty.
     pub part: String,
     /// The unit of its values.
     pub unit: String,
-    /// Its statistics.
     #[serde(flatten)]
     pub statistics: SeriesStatistics,
     /// Its statistics in each phase, in the order of the phases; none where there are no samples.
@@ -65,13 +63,10 @@ pub struct SeriesSummary {
 /// Statistics of the samples that mostly cover the run or a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeriesStatistics {
-    /// How many samples.
     pub samples: u64,
     /// Their mean over the time that they cover.
     pub mean: f64,
-    /// The lowest value.
     pub min: f64,
-    /// The highest value.
     pub max: f64,
     /// The last value.
     pub last: f64,

@@ -20,7 +20,6 @@ use super::{Times, VirtualUsers, failures};
 pub struct Row {
     /// The phase its requests were due in.
     pub phase: String,
-    /// The scenario's name.
     pub scenario: String,
     /// The step's name; empty for whole iterations of a sequence.
     pub endpoint: String,
@@ -75,7 +74,6 @@ impl Row {
 /// One scenario over the whole run.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScenarioTotal {
-    /// Its name.
     pub name: String,
     /// Its arrivals; none where none were counted.
     pub arrivals: Option<Arrivals>,

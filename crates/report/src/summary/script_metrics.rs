@@ -14,7 +14,6 @@ use crate::number;
 pub struct ScriptMetric {
     /// How its values are read.
     pub kind: MetricKind,
-    /// Its name.
     pub name: String,
     /// What its values belong to.
     pub tags: BTreeMap<String, String>,
@@ -28,7 +27,6 @@ pub struct ScriptMetric {
 /// A metric in one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseNumbers {
-    /// The phase.
     pub phase: String,
     /// The numbers of the arrivals that were due in it.
     #[serde(flatten)]
@@ -38,7 +36,6 @@ pub struct PhaseNumbers {
 /// The numbers of a metric. What its kind does not have is none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricNumbers {
-    /// How many values.
     pub count: u64,
     /// Of a counter: their sum.
     pub sum: Option<f64>,

@@ -39,9 +39,7 @@ pub struct EndpointTimeline {
 pub struct ArrivalRates {
     /// Due.
     pub offered: Vec<f64>,
-    /// Started.
     pub started: Vec<f64>,
-    /// Dropped.
     pub dropped: Vec<f64>,
 }
 

@@ -39,7 +39,6 @@ impl Clone for Identity {
 }
 
 impl Authority {
-    /// A new authority.
     #[expect(clippy::new_without_default, reason = "making a key is no default")]
     pub fn new() -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);

@@ -18,7 +18,6 @@ use crate::shared::{Shared, Stopped};
 enum End {
     /// It is closed in order.
     Close,
-    /// It is reset.
     Reset,
 }
 

@@ -27,7 +27,6 @@ impl RowSet {
         row < self.rows && self.words[(row / 64) as usize] & (1 << (row % 64)) != 0
     }
 
-    /// How many there are.
     pub fn count(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }

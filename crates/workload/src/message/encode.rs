@@ -22,7 +22,6 @@ pub enum MessagePart<T> {
     Scalar(ScalarGap<T>),
     /// A field that is a message with gaps.
     Nested {
-        /// The encoded tag.
         tag: Vec<u8>,
         /// The inner message's parts.
         parts: Vec<MessagePart<T>>,
@@ -32,7 +31,6 @@ pub enum MessagePart<T> {
 /// A field whose value is filled in for each message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScalarGap<T> {
-    /// The encoded tag.
     pub tag: Vec<u8>,
     /// How the rendered text is encoded.
     pub kind: ScalarKind,

@@ -86,7 +86,6 @@ impl Method {
         format!("/{}", full_name(&self.descriptor))
     }
 
-    /// Its own name.
     pub fn name(&self) -> &str {
         self.descriptor.name()
     }

@@ -38,7 +38,6 @@ impl MessageBudget {
         self.message(of, bytes, 0)
     }
 
-    /// What was taken.
     pub(super) fn taken_bytes(&self) -> usize {
         MOST_BYTES - self.0
     }

@@ -16,7 +16,6 @@ pub struct MetricMeasure {
     pub tags: BTreeMap<String, String>,
     /// What is asked of them.
     pub statistic: MetricStatistic,
-    /// What they are.
     #[serde(default)]
     pub unit: MetricUnit,
 }
@@ -47,7 +46,6 @@ pub enum MetricStatistic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricUnit {
-    /// Numbers.
     #[default]
     Number,
     /// Milliseconds.

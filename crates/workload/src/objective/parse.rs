@@ -292,7 +292,6 @@ fn statistic(text: &str) -> Option<Statistic> {
     })
 }
 
-/// What is measured.
 fn measure(
     function: &Word<'_>,
     arguments: &mut Arguments<'_>,

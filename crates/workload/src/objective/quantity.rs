@@ -10,7 +10,6 @@ use super::{Filter, Measure};
 pub enum Quantity {
     /// What objectives measure.
     Measure {
-        /// What is measured.
         measure: Measure,
         /// The observations that count.
         filter: Filter,

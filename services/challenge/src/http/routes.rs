@@ -45,7 +45,6 @@ impl Route {
     }
 }
 
-/// All routes.
 #[must_use]
 pub fn all() -> Vec<Route> {
     let goal_active = "/v1/challenges/{challenge_id}/goals/{goal_id}/active";

@@ -14,7 +14,6 @@ pub enum GoalEvent {
         /// Its order among logins.
         order: EventOrder,
     },
-    /// A statistic changed.
     Statistic {
         /// Its value after the change, at least 0.
         latest: i32,
@@ -38,7 +37,6 @@ impl GoalEvent {
 pub struct TriggeredEvent {
     /// Which goals.
     pub trigger: Trigger,
-    /// What happened.
     pub event: GoalEvent,
 }
 
@@ -54,7 +52,6 @@ pub enum Activation {
 /// A goal to be made active or inactive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActivityChange {
-    /// Which goal.
     pub goal: GoalIndex,
     /// Which of the two.
     pub activation: Activation,

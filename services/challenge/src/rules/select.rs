@@ -5,7 +5,6 @@ use kit::clock::UtcMs;
 use super::{Activation, ActivityChange, GoalRow, UserGoals, is_locked, set_active};
 use crate::catalog::{Catalog, ChallengeIndex, GoalIndex};
 
-/// What to select.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     /// The challenge that all of the goals belong to.

@@ -7,7 +7,6 @@ use crate::catalog::GoalIndex;
 /// The state of one user's goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GoalRow {
-    /// Which goal.
     pub goal: GoalIndex,
     /// The statistic's highest value seen, or the logins counted; never lowered within a period.
     pub value: i32,

@@ -19,15 +19,12 @@ const MAX_RETRY_PAUSE: Duration = Duration::from_secs(600);
 /// A claim that was begun: what to grant, under which key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimIntent {
-    /// The user who claims.
     pub user: UserId,
     /// Which goal, by id: the goal may have been removed from the challenge file since.
     pub goal_id: String,
     /// The rotation period that the claim is for; 0 for goals that never rotate.
     pub period: i64,
-    /// What to grant.
     pub grant: Grant,
-    /// When it was begun.
     pub begun_at: UtcMs,
 }
 

@@ -44,7 +44,6 @@ use partitions::Partitions;
 use reader::{ReadMetrics, ReadRequest, Reader};
 use writer::Writer;
 
-/// A store in PostgreSQL.
 pub(super) struct Postgres {
     writers: Vec<GroupQueue<Command>>,
     partitions: Arc<Partitions>,

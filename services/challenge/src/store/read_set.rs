@@ -80,7 +80,6 @@ impl LoadedGoals {
 pub(super) enum DefaultGoals {
     /// Not checked yet.
     Unknown,
-    /// All of them.
     Assigned,
 }
 

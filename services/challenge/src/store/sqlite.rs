@@ -44,7 +44,6 @@ pub struct SqliteOptions {
     pub event_ids: EventIdWindow,
 }
 
-/// The embedded store.
 pub(super) struct Sqlite {
     catalog: Arc<Catalog>,
     queue: GroupQueue<Command>,

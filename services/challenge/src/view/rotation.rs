@@ -10,9 +10,7 @@ use crate::catalog::{Catalog, ChallengeIndex, GoalIndex, Period};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RotationStatus<'a> {
-    /// The challenge.
     pub challenge_id: &'a str,
-    /// Its rotation.
     pub rotation: RotationView,
 }
 
@@ -32,7 +30,6 @@ pub struct RotationView {
     pub next_period: PeriodView,
 }
 
-/// One period.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PeriodView {

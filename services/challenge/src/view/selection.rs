@@ -13,25 +13,20 @@ use crate::rules::{GoalRow, Selected, progress, status};
 pub struct SelectionView<'a> {
     /// The selected goals, in the order of the request or as drawn.
     pub selected_goals: Vec<SelectedGoalView<'a>>,
-    /// The challenge.
     pub challenge_id: &'a str,
-    /// Its active goals.
     pub total_active_goals: i32,
     /// Goals that became inactive.
     pub replaced_goals: Vec<&'a str>,
 }
 
-/// One selected goal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SelectedGoalView<'a> {
-    /// The goal.
     pub goal_id: &'a str,
     /// Display text.
     pub name: &'a str,
     /// Display text.
     pub description: &'a str,
-    /// What it requires.
     pub requirement: RequirementView<'a>,
     /// What it grants.
     pub reward: RewardView<'a>,

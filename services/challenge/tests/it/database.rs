@@ -41,7 +41,6 @@ impl TestDatabase {
         Self { data: TestData::new(usual_store()) }
     }
 
-    /// In PostgreSQL.
     pub(crate) fn postgres() -> Self {
         Self { data: TestData::new(StoreKind::Postgres) }
     }

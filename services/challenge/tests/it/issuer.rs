@@ -165,7 +165,6 @@ impl KeyServer {
         self.state.lock().unwrap().is_down = is_down;
     }
 
-    /// The number of requests.
     pub(crate) fn fetches(&self) -> usize {
         self.state.lock().unwrap().fetches
     }

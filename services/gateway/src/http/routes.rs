@@ -12,20 +12,16 @@ use crate::device::Command;
 /// The one path that accepts samples; requests to it may be refused before they are routed.
 pub const TELEMETRY: &str = "/telemetry";
 
-/// One route.
 pub struct Route {
     /// Its name in the metrics.
     pub name: &'static str,
-    /// Its only method.
     pub method: Method,
-    /// The path.
     pub path: &'static str,
     /// The role that its callers need, for the devices that they act for; `None` when it needs no token.
     pub role: Option<Role>,
     pub(super) handler: MethodRouter<Arc<Api>>,
 }
 
-/// All routes.
 #[must_use]
 pub fn all() -> Vec<Route> {
     let read = |name, path, role, handler| Route { name, method: Method::GET, path, role, handler };

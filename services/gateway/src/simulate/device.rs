@@ -34,10 +34,8 @@ const KINDS: [(&str, &str, f64, f64); 4] = [
     ("vibration", "mm/s", 2.0, 1.5),
 ];
 
-/// One device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulatedDevice {
-    /// Its id.
     pub id: String,
     /// Its fault; `None` for a device that works.
     pub fault: Option<Fault>,

@@ -15,7 +15,6 @@ use crate::entry::QueueEntry;
 pub struct ListOptions {
     /// `redis://[user:password@]host:port/database`
     pub url: String,
-    /// The list's key.
     pub key: String,
     /// Timeout of connecting, and of a response.
     pub timeout: Duration,

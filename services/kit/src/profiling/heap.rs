@@ -150,7 +150,6 @@ pub(super) fn forget(address: usize) {
 /// Which of the two values a profile shows first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// What is in use.
     InUse,
     /// What was allocated since the start.
     Allocated,

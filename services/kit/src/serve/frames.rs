@@ -30,7 +30,6 @@ pub(super) mod flag {
 
 const SETTINGS_HEADER_TABLE_SIZE: u16 = 1;
 
-/// A frame's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameHeader {
     /// Bytes that follow it.

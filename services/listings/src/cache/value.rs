@@ -14,7 +14,6 @@ use crate::stats::StorefrontStats;
 pub enum CachedValue {
     /// It does not exist.
     Nothing,
-    /// A listing.
     Listing(Arc<Listing>),
     /// A storefront's statistics.
     Stats(StorefrontStats),
@@ -22,7 +21,6 @@ pub enum CachedValue {
     Owner(Option<i64>),
     /// Listings found.
     Page(Arc<Page>),
-    /// All categories.
     Categories(Arc<Vec<Category>>),
 }
 

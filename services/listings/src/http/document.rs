@@ -3,7 +3,6 @@
 use axum::http::header;
 use axum::response::IntoResponse;
 
-/// Its path.
 pub(super) const PATH: &str = "/api/v1/listings/openapi.json";
 
 const DOCUMENT: &str = include_str!("../../openapi.json");

@@ -19,7 +19,6 @@ pub const BASE: &str = "/api/v1/listings";
 pub(super) type Handler =
     fn(Api, Caller, Input) -> Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>;
 
-/// One route.
 pub struct Route {
     /// The method that it takes.
     pub verb: Method,
@@ -49,7 +48,6 @@ fn rendered<A>(answer: A, render: impl FnOnce(A) -> Response) -> Response {
 macro_rules! routes {
     ($($verb:ident $path:literal $rpc:literal $call:ident($message:ident: $request:ty, $ids:ident)
         => $sent:expr => $render:expr;)*) => {
-        /// All routes.
         pub const ROUTES: &[Route] = &[$(Route {
             verb: Method::$verb,
             path: $path,

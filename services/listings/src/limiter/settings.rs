@@ -11,9 +11,7 @@ use crate::methods::{METHODS, Method, MethodLimit, RateLimitKey};
 /// What happens to a call when Redis, which counts the calls, does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
-    /// It is admitted.
     Admit,
-    /// It is refused.
     Refuse,
 }
 
@@ -26,7 +24,6 @@ pub enum SettingsError {
     /// The table cannot be used.
     #[error("RATE_LIMIT_TABLE={path}: {why}")]
     Table {
-        /// The file.
         path: String,
         /// What is wrong with it.
         why: String,

@@ -43,7 +43,6 @@ use writer::{MAX_GROUP, Writer};
 /// Options of a store in PostgreSQL.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
-    /// The server.
     pub server: ServerOptions,
     /// Writer connections; at least 1.
     pub writers: usize,
@@ -53,7 +52,6 @@ pub struct PostgresOptions {
     pub batching_delay: Duration,
 }
 
-/// A store in PostgreSQL.
 pub(super) struct Postgres {
     writers: Vec<GroupQueue<QueuedWrite>>,
     next_writer: AtomicU64,

@@ -11,7 +11,6 @@ use crate::write::{Changes, LoadedRows, Write, WriteOutcome, WriteRefusal};
 /// Why a write failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum WriteError {
-    /// The write was refused.
     #[error(transparent)]
     Refused(#[from] WriteRefusal),
     /// The database failed.

@@ -41,7 +41,6 @@ pub struct SqliteOptions {
     pub batching_delay: Duration,
 }
 
-/// The embedded store.
 pub(super) struct Sqlite {
     writes: GroupQueue<QueuedWrite>,
     readers: Arc<Readers>,

@@ -32,7 +32,6 @@ impl WriterMetrics {
         writer_metrics
     }
 
-    /// Counts what was committed.
     pub(super) fn count(&self, committed: &Changes) {
         for record in &committed.movements {
             let label = MovementLabel { movement_type: Direction::as_str(record.direction) };

@@ -11,13 +11,11 @@ use crate::stats::StorefrontStats;
 /// A listing whose search entries change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchEntryChange {
-    /// The listing.
     pub id: i64,
     /// Words whose entries are deleted.
     pub before: BTreeSet<String>,
     /// Words whose entries are inserted, with the listing's category and price.
     pub now: BTreeSet<String>,
-    /// Its category.
     pub category_id: i64,
     /// Its price in hundredths.
     pub price: i64,
@@ -29,7 +27,6 @@ pub struct SearchEntryChange {
 pub struct Changes {
     /// New listings, with their images.
     pub inserted: Vec<Listing>,
-    /// Listings that changed.
     pub updated: Vec<Listing>,
     /// Search entries that change.
     pub search_entry_changes: Vec<SearchEntryChange>,
@@ -49,7 +46,6 @@ pub struct Changes {
     pub new_storefronts: BTreeMap<i64, i64>,
     /// New movement records, in their order.
     pub movements: Vec<MovementRecord>,
-    /// Cache scopes to invalidate.
     pub invalidated: BTreeSet<CacheScope>,
 }
 

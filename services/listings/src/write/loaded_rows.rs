@@ -8,9 +8,7 @@ use crate::listing::Listing;
 /// A favourite by its primary key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FavoriteKey {
-    /// The user.
     pub user_id: i64,
-    /// The listing.
     pub listing_id: i64,
 }
 
@@ -77,11 +75,8 @@ pub struct OrderLine {
 /// An order line with its primary key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyedOrderLine {
-    /// The order.
     pub order_id: String,
-    /// The product.
     pub listing_id: i64,
-    /// The line.
     pub line: OrderLine,
 }
 
@@ -103,9 +98,7 @@ pub(super) struct Presence {
 /// The ids that a store has reserved for new rows.
 #[derive(Debug, Default)]
 pub struct NewIds {
-    /// Of listings.
     pub listings: VecDeque<i64>,
-    /// Of images.
     pub images: VecDeque<i64>,
 }
 

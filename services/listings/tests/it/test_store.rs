@@ -37,7 +37,6 @@ impl TestStore {
         Self { data: TestData::new(usual_store()) }
     }
 
-    /// In PostgreSQL.
     pub(crate) fn postgres() -> Self {
         Self { data: TestData::new(StoreKind::Postgres) }
     }

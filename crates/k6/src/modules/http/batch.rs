@@ -77,7 +77,6 @@ fn in_order<'js>(given: &Value<'js>, result: Value<'js>) -> Result<Value<'js>, T
 /// The requests of a batch.
 #[derive(Default)]
 struct Sending {
-    /// By server.
     servers: BTreeMap<String, Server>,
     /// By the names of their operations, with their servers.
     under_way: BTreeMap<u32, (String, String)>,

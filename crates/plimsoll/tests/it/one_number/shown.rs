@@ -13,7 +13,6 @@ pub(crate) enum Expected {
     Between(f64, f64),
     /// No number: not measured, not known, or not finite.
     Missing,
-    /// This text.
     Text(String),
 }
 

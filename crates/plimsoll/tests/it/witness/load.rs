@@ -12,7 +12,6 @@ use crate::command::TestFolder;
 const WIDE: &str = "export COLUMNS=2000";
 pub(super) const FILE: &str = "run.plimsoll";
 
-/// A phase on paper.
 #[derive(Debug, Clone)]
 pub(super) struct PaperPhase {
     pub(super) name: &'static str,

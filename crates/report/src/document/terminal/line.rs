@@ -42,7 +42,6 @@ impl Tone {
     }
 }
 
-/// One line of text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TextLine {
     pieces: Vec<(Tone, String)>,

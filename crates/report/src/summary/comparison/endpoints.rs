@@ -14,7 +14,6 @@ use super::{Measure, SideValue, TalliedSide, covered};
 /// One endpoint of one phase over all sides.
 #[derive(Debug, Clone, Serialize)]
 pub struct EndpointTable {
-    /// The scenario's name.
     pub scenario: String,
     /// The step's name; empty for whole iterations of a sequence.
     pub endpoint: String,

@@ -16,7 +16,6 @@ const MAX_MOVERS: usize = 30;
 pub struct ProfilePair {
     /// The side that is compared with the baseline.
     pub side: usize,
-    /// The target's name.
     pub target: String,
     /// The kind of both profiles.
     pub kind: ProfileKind,

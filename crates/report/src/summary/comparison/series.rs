@@ -16,7 +16,6 @@ const APPEARED_FACTOR: f64 = 20.0;
 /// The observed series of a target in a phase.
 #[derive(Debug, Clone, Serialize)]
 pub struct TargetSeries {
-    /// The target's name.
     pub target: String,
     /// The series whose means moved most by ratio come first.
     pub series: Vec<SeriesPair>,

@@ -99,7 +99,6 @@ impl Query for Stats {
     }
 }
 
-/// A storefront's owner.
 pub(super) struct StorefrontOwner(pub(super) i64);
 
 impl Query for StorefrontOwner {
@@ -112,7 +111,6 @@ impl Query for StorefrontOwner {
     }
 }
 
-/// All categories.
 pub(super) struct Categories;
 
 impl Query for Categories {
