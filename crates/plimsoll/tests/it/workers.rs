@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
-use testbed::{Behaviour, Served, Target};
+use testbed::{Behaviour, Served, Site, Target};
 
 use crate::command::{Running, TestFolder, open, recorded_seconds};
 
@@ -218,6 +218,36 @@ fn a_worker_that_is_not_there_leaves_no_run() {
         .plimsoll(&["run", "plan.toml", "--worker", &refused])
         .exits_with(2)
         .stderr_contains(&["PLIMSOLL_WORKER_TOKEN"]);
+}
+
+#[test]
+fn a_worker_that_is_killed_before_the_load_is_named_and_leaves_no_run() {
+    // Both workers are connected while the run's setup waits for its answer.
+    let site = Site::new().at("/begin", Behaviour::after(Duration::from_secs(4))).otherwise(Behaviour::ok());
+    let target = testbed::http(site).unwrap();
+    let phase = "[[phases]]\nname = \"all\"\nduration = \"3s\"\n";
+    let folder =
+        TestFolder::new(&PLAN.replace("ADDRESS", &target.addr().to_string()).replace("PHASES\n", phase));
+    folder.write("token", "a token of this test, long enough");
+    let mut workers = ["one", "two"].map(|name| {
+        let own = TestFolder::new("");
+        own.write("token", folder.read("token"));
+        let worker = own.start(&["worker", "--listen", "127.0.0.1:0", "--token-file", "token"]);
+        (name, own, worker)
+    });
+    let addresses = workers.each_mut().map(|(name, own, worker)| {
+        worker.until(&format!("worker {name} listens"), || own.read("stdout.txt").contains('\n'));
+        own.read("stdout.txt").trim().trim_start_matches("listening on ").to_owned()
+    });
+    let listed = ["--worker", &addresses[0], "--worker", &addresses[1], "--worker-token-file", "token"];
+    let run = folder.start(&[&["run", "plan.toml", "--quiet"], &listed[..]].concat());
+    assert!(target.wait_for(Duration::from_secs(60), |log| !log.is_empty()), "the setup has begun");
+    workers[1].2.signal(Signal::KILL);
+    let named = format!("worker 2 ({})", addresses[1]);
+    run.end().exits_with(2).stderr_contains(&[&named, "the run was not started"]);
+    assert!(folder.files(".plimsoll").is_empty());
+    // The steps that are sent once before the load, of 160 and more that it has.
+    assert!(target.requests() < 10, "{} requests", target.requests());
 }
 
 #[test]
