@@ -39,6 +39,9 @@ pub enum WireError {
     /// The peer refused the stream before processing it; it may be sent again.
     #[error("the stream was refused unprocessed")]
     RefusedStream,
+    /// The same of a stream beyond the peer's limit that was opened before the limit had arrived.
+    #[error("the stream was refused unprocessed: it was opened before the peer's limit on streams arrived")]
+    RefusedBeforeSettings,
     /// The peer said that it gives up the connection, with its HTTP/2 error code, and closed it.
     #[error("the connection was ended with HTTP/2 error code {0}")]
     ConnectionEnded(u32),
@@ -57,6 +60,7 @@ impl WireError {
             | WireError::UnexpectedEof
             | WireError::StreamReset(_)
             | WireError::RefusedStream
+            | WireError::RefusedBeforeSettings
             | WireError::ConnectionEnded(_)
             | WireError::GoAway(_) => Outcome::Reset,
             _ => Outcome::Protocol,

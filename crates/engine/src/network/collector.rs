@@ -83,7 +83,9 @@ impl Events for ResponseSink<'_> {
             Event::Done { token, bytes } => self.end(EndedOperation::new(OperationToken(token), None), bytes),
             Event::Failed { request, error } => {
                 let repetition = match (request.processing, error) {
-                    (Processing::Refused, WireError::GoAway(_)) => Repetition::Elsewhere,
+                    (Processing::Refused, WireError::GoAway(_) | WireError::RefusedBeforeSettings) => {
+                        Repetition::Elsewhere
+                    }
                     (Processing::Refused, _) => Repetition::Allowed,
                     _ => Repetition::Forbidden,
                 };

@@ -7,8 +7,8 @@ use super::{EndedOperation, Exhausted, Network, Repetition};
 use crate::exchange::BodyReading;
 use crate::operation::{Operation, Operations};
 
-/// How often a request is sent again because the server ended its connection without processing it: a server that ends each
-/// connection after some requests may do so several times in a row.
+/// How often a request is sent again because the server ended its connection without processing it, or refused it on one whose
+/// limit on streams was not known yet: a server that ends each connection after some requests may do so several times in a row.
 const MOST_MOVES: u8 = 6;
 
 /// Doing these twice has the same effect as once.

@@ -31,6 +31,8 @@ pub(super) struct Incoming {
     empty_data: u32,
     /// Whether the peer's first settings have arrived.
     greeted: bool,
+    /// The streams from this one on were opened with the peer's first settings known.
+    first_after_settings: u32,
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -19,12 +19,17 @@ struct Peer {
 }
 
 impl Peer {
-    /// Past the exchange of settings.
-    fn greeted(settings: &[(u16, u32)]) -> Self {
+    fn new() -> Self {
         let connection = Connection::new(Config::default());
         let mut peer = Peer { connection, seen: Recorded::default() };
         assert!(peer.connection.outgoing().starts_with(PREFACE));
         peer.connection.sent(usize::MAX);
+        peer
+    }
+
+    /// Past the exchange of settings.
+    fn greeted(settings: &[(u16, u32)]) -> Self {
+        let mut peer = Peer::new();
         peer.settings(settings);
         assert_eq!(peer.sent(), ["settings ack"]);
         peer

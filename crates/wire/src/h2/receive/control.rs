@@ -41,7 +41,9 @@ impl Connection {
         }
         let before = self.peer;
         self.peer = before.changed_by(payload)?;
-        self.incoming.greeted = true;
+        if !std::mem::replace(&mut self.incoming.greeted, true) {
+            self.incoming.first_after_settings = self.next_id;
+        }
         if self.peer.header_table_bytes != before.header_table_bytes {
             self.encoder.allow_table(self.peer.header_table_bytes as usize);
         }
@@ -80,7 +82,12 @@ impl Connection {
         let request = self.request_of(header.stream, &stream);
         events.event(match code {
             code::REFUSED_STREAM => {
-                Event::Failed { request: stream.refused(request), error: WireError::RefusedStream }
+                let is_early = header.stream < self.incoming.first_after_settings;
+                let error = match is_early && header.stream / 2 >= self.peer.max_concurrent_streams {
+                    true => WireError::RefusedBeforeSettings,
+                    false => WireError::RefusedStream,
+                };
+                Event::Failed { request: stream.refused(request), error }
             }
             other => Event::Failed { request, error: WireError::StreamReset(other) },
         });

@@ -149,6 +149,24 @@ fn capacity_is_the_least_of_what_both_sides_allow() {
 }
 
 #[test]
+fn a_stream_that_exceeds_a_limit_not_yet_known_is_distinguished_from_one_that_is_refused() {
+    let mut peer = Peer::new();
+    for token in 1..=4 {
+        peer.start(token, "GET", b"");
+    }
+    peer.settings(&[(3, 2)]);
+    for stream in [7, 5, 3] {
+        peer.number(kind::RST_STREAM, stream, 7);
+    }
+    let refused = "failed: the stream was refused unprocessed";
+    let early = format!("{refused}: it was opened before the peer's limit on streams arrived");
+    assert_eq!(peer.events(), [format!("4 {early}"), format!("3 {early}"), format!("2 {refused}")]);
+    peer.start(5, "GET", b"");
+    peer.number(kind::RST_STREAM, 9, 7);
+    assert_eq!(peer.events(), [format!("5 {refused}")]);
+}
+
+#[test]
 fn a_departing_peer_finishes_what_it_took() {
     let mut peer = Peer::greeted(&[]);
     for token in 1..=3 {
