@@ -56,7 +56,7 @@ pub trait Design: Serialize + DeserializeOwned {
     /// A step on one line.
     fn step_line(&self, step: &Self::Step) -> Option<String>;
 
-    /// The judgement on these steps, after which there is no other for this reason.
+    /// The last judgement, on these steps, of a session that ended for this reason.
     fn judge(&self, steps: &[Self::Step], end: ExperimentEnd) -> CommandResult<Self::Judgement>;
 
     /// What can follow this end.

@@ -115,7 +115,7 @@ impl RunInCluster<'_> {
         let labels = &object["metadata"]["labels"];
         let pods = object["spec"]["completions"].as_u64().and_then(|pods| u16::try_from(pods).ok());
         let Some(pods) = pods.filter(|_| labels["app.kubernetes.io/name"] == "plimsoll") else {
-            return Err(Failure::usage(anyhow!("the Job `{}` is no run of plimsoll", visible(job))));
+            return Err(Failure::usage(anyhow!("the Job `{}` is not a run of plimsoll", visible(job))));
         };
         let follower = Follower {
             kubectl: &kubectl,

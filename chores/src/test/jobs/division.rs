@@ -15,7 +15,10 @@ struct Part {
 /// Tests that measure time, memory or processors. They run when nothing else does.
 const TIMED: &[Part] = &[
     Part { program: "engine::allocations", modules: &[] },
-    Part { program: "engine::it", modules: &["lag::", "perturbed::", "stall::", "times::"] },
+    Part {
+        program: "engine::it",
+        modules: &["lag::", "perturbed::", "pools::the_peers_limit", "stall::", "times::"],
+    },
     Part { program: "fuzz::bounds", modules: &[] },
     Part {
         program: "plimsoll::it",
@@ -151,9 +154,16 @@ mod tests {
         assert!(beside[2].starts_with("TEST_STORE=postgres challenge::it all_goals:: "), "{}", beside[2]);
         assert_eq!(beside[3], "listings::it");
         assert!(beside[4].starts_with("TEST_STORE=postgres listings::it bad_input:: "), "{}", beside[4]);
-        assert_eq!(beside[5], "engine::it --skip lag:: --skip perturbed:: --skip stall:: --skip times::");
+        assert_eq!(
+            beside[5],
+            "engine::it --skip lag:: --skip perturbed:: --skip pools::the_peers_limit --skip stall:: --skip times::"
+        );
         assert_eq!(beside[6..], ["fuzz::fixed", "judge"]);
-        let timed = ["engine::allocations", "engine::it lag:: perturbed:: stall:: times::", "fuzz::bounds"];
+        let timed = [
+            "engine::allocations",
+            "engine::it lag:: perturbed:: pools::the_peers_limit stall:: times::",
+            "fuzz::bounds",
+        ];
         assert_eq!(alone[..3], timed);
         assert!(alone[3].ends_with(" exit_codes::verbs_that_experiment memory:: selftest::"), "{}", alone[3]);
     }

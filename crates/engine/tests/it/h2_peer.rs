@@ -34,6 +34,9 @@ pub(crate) enum Manner {
     Together { count: usize, most: u8 },
     /// Refuse each as unprocessed.
     Refuse,
+    /// Allow one request at once on the first connection and none on others, say so only with the first refusal, and hold the
+    /// one that is allowed until two were refused.
+    LimitsLate,
     /// On so many connections, the first ones: leave, and say that nothing was processed. Answer those on others.
     Leaves(usize),
     /// On the first connection, read nothing and answer nothing. Answer requests on others.
@@ -60,6 +63,7 @@ pub(crate) struct Seen {
     /// The most requests that were open at once, without refused ones.
     pub(crate) most_open: usize,
     may_go: bool,
+    pub(crate) refused: usize,
     /// Whether the first connection was reset.
     pub(crate) is_first_gone: bool,
     held: Vec<(TcpStream, u32)>,
@@ -128,7 +132,9 @@ impl Connection {
             Manner::DeafUntilSecond => [&[0, INITIAL_WINDOW_SIZE], &WIDEST[..]].concat(),
             _ => Vec::new(),
         };
-        stream.write_all(&frame(SETTINGS, 0, 0, &settings))?;
+        if !matches!(self.manner, Manner::LimitsLate) {
+            stream.write_all(&frame(SETTINGS, 0, 0, &settings))?;
+        }
         if matches!(self.manner, Manner::DeafUntilSecond) {
             stream.write_all(&frame(WINDOW_UPDATE, 0, 0, &TO_WIDEST))?;
             if self.number == 1 {
@@ -174,6 +180,7 @@ impl Connection {
             Manner::Together { count, most } => {
                 let mine = seen.held.iter().filter(|(held, _)| is_same(held, stream)).count();
                 if mine >= usize::from(most) {
+                    seen.refused += 1;
                     return stream.write_all(&frame(RST_STREAM, 0, id, &[0, 0, 0, REFUSED_STREAM]));
                 }
                 seen.held.push((stream.try_clone()?, id));
@@ -182,6 +189,20 @@ impl Connection {
                     seen.answer_held()?;
                 }
                 Ok(())
+            }
+            Manner::LimitsLate if self.number == 1 && seen.refused < 2 && seen.held.is_empty() => {
+                seen.held.push((stream.try_clone()?, id));
+                Ok(())
+            }
+            Manner::LimitsLate => {
+                let limit = u8::from(self.number == 1);
+                stream.write_all(&frame(SETTINGS, 0, 0, &[0, MAX_CONCURRENT_STREAMS, 0, 0, 0, limit]))?;
+                if seen.refused == 2 {
+                    return stream.write_all(&answer(id));
+                }
+                stream.write_all(&frame(RST_STREAM, 0, id, &[0, 0, 0, REFUSED_STREAM]))?;
+                seen.refused += 1;
+                if seen.refused == 2 { seen.answer_held() } else { Ok(()) }
             }
             Manner::LateAtFirst => {
                 if self.number > 1 {
