@@ -21,6 +21,7 @@ mod live;
 mod live_output;
 mod load_source;
 pub mod manifest;
+pub mod marks;
 pub mod once;
 pub mod plan;
 pub mod prepare;

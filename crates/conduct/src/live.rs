@@ -73,8 +73,9 @@ impl Sink for Live {
     }
 
     fn observed(&mut self, observed: &Observed) -> Result<(), SinkError> {
-        // What stopped the run was said when it did.
-        let news = observed.notices.iter().filter(|notice| notice.kind != NoticeKind::Stopped);
+        // What stopped the run was said when it did, and the report lists marks.
+        let is_news = |notice: &&Notice| !matches!(notice.kind, NoticeKind::Stopped | NoticeKind::Mark);
+        let news = observed.notices.iter().filter(is_news);
         self.notices.extend(news.cloned());
         Ok(())
     }

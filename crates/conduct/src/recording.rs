@@ -20,6 +20,7 @@ use crate::decider::Decider;
 use crate::failure::{CommandResult, Failure};
 use crate::live::Live;
 use crate::manifest::{Identities, RunDescription, manifest};
+use crate::marks::Marker;
 use crate::run_file::RunFile;
 use crate::run_request::RunRequest;
 use crate::screen;
@@ -58,6 +59,7 @@ pub(crate) struct Recording {
     outlets: Vec<TickSender>,
     /// Through which the observers' samples reach the recorder.
     observed: Sender<Observed>,
+    marker: Marker,
     folded_endpoints: u64,
     /// What asked the loops to stop, if anything but a signal did.
     ended_by: EndedBy,
@@ -101,7 +103,11 @@ impl Recording {
         writer.date(&rfc3339(epoch)).map_err(Failure::own)?;
         let TickReaders { live, stop_watch, more } = readers;
         let ended_by = stop_watch.ended_by();
-        let handles = RunHandles { clock, control: stop_watch.control(), ended_by: ended_by.clone(), loops };
+        let (observed, samples) = channel();
+        let marker = Marker::new(clock, observed.clone());
+        let (control, marker_of_readers) = (stop_watch.control(), marker.clone());
+        let handles =
+            RunHandles { clock, control, ended_by: ended_by.clone(), loops, marker: marker_of_readers };
         let more = more.map(|make| make(&handles)).unwrap_or_default();
         let decider = until_decided(file.path(), workload, &stop_watch)?;
         let timer = decider
@@ -114,9 +120,18 @@ impl Recording {
             [Box::new(writer), Box::new(stop_watch), Box::new(setup_watch)];
         let sinks = Sinks { recording: recording.into_iter().chain(timer).chain(more).collect(), drawing };
         let (outlets, inlets) = (0..loops).map(|_| tick_channel()).unzip();
-        let (observed, samples) = channel();
         let recorder = Recorder::start(sinks, inlets, samples).map_err(Failure::own)?;
-        Ok(Recording { file, recorder, clock, outlets, observed, folded_endpoints: 0, ended_by, decider })
+        Ok(Recording {
+            file,
+            recorder,
+            clock,
+            outlets,
+            observed,
+            marker,
+            folded_endpoints: 0,
+            ended_by,
+            decider,
+        })
     }
 
     /// The clock that dates everything in this run.
@@ -188,7 +203,7 @@ impl Recording {
         let end = self.end(totals, was_interrupted);
         let asked = if was_interrupted { "interrupted by a signal" } else { "ended early by the script" };
         self.note_stop(stopped_at, &end.ending, asked);
-        // The recorder ends when nothing can be observed any more: the sender of what was observed ends here.
+        self.marker.close();
         let Recording { file, recorder, clock, ended_by, .. } = self;
         UnsealedRun { file, recorder, clock, end, ended_by }
     }

@@ -68,10 +68,12 @@ pub enum NoticeKind {
     Remark,
     /// The load was stopped at this instant, before its planned end: by a signal, or by a stop rule of the plan.
     Stopped,
+    /// A user marked an event at this instant: a deployment, a failover. It affects nothing.
+    Mark,
 }
 
 impl NoticeKind {
-    const ALL: [(NoticeKind, &'static str); 8] = [
+    const ALL: [(NoticeKind, &'static str); 9] = [
         (NoticeKind::Gone, "gone"),
         (NoticeKind::Appeared, "appeared"),
         (NoticeKind::Restarted, "restarted"),
@@ -80,6 +82,7 @@ impl NoticeKind {
         (NoticeKind::Late, "late"),
         (NoticeKind::Remark, "remark"),
         (NoticeKind::Stopped, "stopped"),
+        (NoticeKind::Mark, "mark"),
     ];
 }
 

@@ -7,10 +7,10 @@ mod ticks;
 
 use crate::number;
 use crate::summary::{
-    ArrivalRates, BinnedSeries, DistributionCurve, EndpointTimeline, Outcomes, PhaseCoverage,
+    ArrivalRates, BinnedSeries, DistributionCurve, EndpointTimeline, MarkedEvent, Outcomes, PhaseCoverage,
     PhaseDistribution, Summary, Timeline,
 };
-use plot::{Axis, Band, Bar, Fill, Plot, Trace, Unit};
+use plot::{Axis, Band, Bar, Fill, Plot, PlotMark, Trace, Unit};
 use ticks::Scale;
 
 pub(crate) use load::of as by_load;
@@ -45,15 +45,16 @@ fn class(i: usize) -> String {
 struct Canvas<'a> {
     timeline: &'a Timeline,
     phases: &'a [PhaseCoverage],
+    marks: &'a [MarkedEvent],
 }
 
 impl<'a> Canvas<'a> {
     fn of(summary: &'a Summary) -> Canvas<'a> {
-        Canvas { timeline: &summary.timeline, phases: &summary.phases }
+        Canvas { timeline: &summary.timeline, phases: &summary.phases, marks: &summary.marks }
     }
 
     fn run_time(&self) -> RunTimeAxis {
-        RunTimeAxis::of(self.timeline.seconds, self.phases)
+        RunTimeAxis::of(self.timeline.seconds, self.phases).with_marks(self.marks)
     }
 
     /// One value per bin, at the middle of the bin.
@@ -79,6 +80,7 @@ struct ChartTitle<'a> {
 struct RunTimeAxis {
     x: Axis,
     bands: Vec<Band>,
+    marks: Vec<PlotMark>,
 }
 
 impl RunTimeAxis {
@@ -91,17 +93,32 @@ impl RunTimeAxis {
             from: p.start_s,
             to: p.end_s.min(end),
         });
-        RunTimeAxis { x: Axis { scale, unit: Unit::Clock, labels }, bands: bands.collect() }
+        RunTimeAxis {
+            x: Axis { scale, unit: Unit::Clock, labels },
+            bands: bands.collect(),
+            marks: Vec::new(),
+        }
+    }
+
+    /// With those of `marks` that are on it, each by its number.
+    fn with_marks(self, marks: &[MarkedEvent]) -> RunTimeAxis {
+        let mark = |(index, mark): (usize, &MarkedEvent)| PlotMark {
+            label: format!("{} {}", index + 1, mark.text),
+            at: mark.at_s,
+        };
+        let high = self.x.scale.high;
+        let shown = marks.iter().enumerate().filter(|(_, mark)| mark.at_s <= high).map(mark);
+        RunTimeAxis { marks: shown.collect(), ..self }
     }
 }
 
 impl Chart {
     fn over_run_time(title: ChartTitle<'_>, run_time: RunTimeAxis, y: Axis, traces: Vec<Trace>) -> Chart {
         let ChartTitle { text, unit } = title;
-        let RunTimeAxis { x, bands } = run_time;
+        let RunTimeAxis { x, bands, marks } = run_time;
         let legend = traces.iter().map(|t| (t.class.clone(), t.label.clone())).collect();
         let description = format!("{text} over run time, {unit}");
-        let plot = Plot { description, x, y, bands, traces, bars: Vec::new() };
+        let plot = Plot { description, x, y, bands, traces, bars: Vec::new(), marks };
         Chart { title: text.to_owned(), unit: unit.to_owned(), note: String::new(), legend, svg: plot.svg() }
     }
 }
@@ -202,7 +219,7 @@ fn response_time(canvas: &Canvas, line: &EndpointTimeline, scale: &Scale) -> Cha
     let bar = |(bin, share): (usize, &Option<f64>)| {
         Some(Bar { from: bin as f64 * bin_s, to: (bin + 1) as f64 * bin_s, height: (*share)? })
     };
-    let RunTimeAxis { x, bands } = canvas.run_time();
+    let RunTimeAxis { x, bands, marks } = canvas.run_time();
     let plot = Plot {
         description: format!("Response time of {} over run time, logarithmic", line.label),
         x,
@@ -210,6 +227,7 @@ fn response_time(canvas: &Canvas, line: &EndpointTimeline, scale: &Scale) -> Cha
         bands,
         traces,
         bars: line.failed_share.iter().enumerate().filter_map(bar).collect(),
+        marks,
     };
     Chart {
         title: line.label.clone(),
@@ -274,6 +292,7 @@ fn distribution(phase: &PhaseDistribution, summary: &Summary, scale: &Scale) -> 
         bands: Vec::new(),
         traces,
         bars: Vec::new(),
+        marks: Vec::new(),
     };
     Chart {
         title: format!("Phase {}", phase.phase),

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::summary::{
     Arrivals, BesideK6, CapturedProfile, Check, Connections, CpuUse, FailureKind, Generator, Header,
-    Headline, Outcomes, PhaseCoverage, Row, ScenarioTotal, ScriptMetric, SeriesSummary, StatusCount, Summary,
-    WorkerSummary,
+    Headline, MarkedEvent, Outcomes, PhaseCoverage, Row, ScenarioTotal, ScriptMetric, SeriesSummary,
+    StatusCount, Summary, WorkerSummary,
 };
 
 /// The name and version of the schema. A field may be added within a version, never change its meaning.
@@ -42,6 +42,8 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     beside_k6: &'a Option<BesideK6>,
     series: &'a [SeriesSummary],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    marks: &'a [MarkedEvent],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     profiles: &'a [CapturedProfile],
 }
@@ -90,6 +92,7 @@ pub(crate) fn json(summary: &Summary) -> String {
         metrics: &summary.metrics,
         beside_k6: &summary.beside_k6,
         series: &summary.series,
+        marks: &summary.marks,
         profiles: &summary.profiles,
     };
     pretty(&document)

@@ -17,7 +17,7 @@ use crate::document::{
     Block, Case, ChartBlock, ClaimBlock, Claims, Column, Document, FactLayout, Facts, Forms, Paragraph,
     ParagraphKind, Reported, Row, Section, Table, VerdictBlock,
 };
-use crate::summary::{BesideK6, ClaimSummary, MetricNumbers, ScriptMetric, Summary};
+use crate::summary::{BesideK6, ClaimSummary, MarkedEvent, MetricNumbers, ScriptMetric, Summary};
 use crate::{card, number, source};
 
 impl Reported for Summary {
@@ -62,6 +62,7 @@ fn sections(summary: &Summary) -> Vec<Section> {
         Section::cards(card::of_run(&summary.judgement.findings), "No rule reported a finding.")
             .into_result(),
     );
+    sections.extend(marks(summary));
     sections.extend(plots(summary));
     sections.extend(beside_k6(summary));
     sections.extend(metrics(summary));
@@ -143,6 +144,17 @@ fn imported(summary: &Summary) -> Option<Section> {
     let lines = source::lines(of).into_iter().map(|(label, text)| Paragraph::labelled(label, text));
     let facts = Facts::new(FactLayout::Sentences, lines.collect());
     Some(Section::new("source", source::title(of), vec![Block::Facts(facts)]))
+}
+
+/// The events that a user marked, by the numbers that the charts give them.
+fn marks(summary: &Summary) -> Option<Section> {
+    let mark = |(index, mark): (usize, &MarkedEvent)| {
+        let label = format!("{} · {}", index + 1, number::clock(mark.at_s as u64));
+        Paragraph::labelled(label, &mark.text)
+    };
+    let marks: Vec<Paragraph> = summary.marks.iter().enumerate().map(mark).collect();
+    let facts = Block::Facts(Facts::new(FactLayout::Sentences, marks));
+    (!summary.marks.is_empty()).then(|| Section::new("marks", "Marks", vec![facts]))
 }
 
 /// The run over time, and the distributions of its times.

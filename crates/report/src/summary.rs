@@ -19,6 +19,7 @@ mod header;
 mod headline;
 mod in_window;
 mod labels;
+mod marks;
 mod observed;
 mod phases;
 mod results;
@@ -52,6 +53,7 @@ pub use figures::{Arrivals, ReasonCount, StatusCount};
 pub use header::{Header, PhaseCoverage, RunEndState};
 pub use headline::Headline;
 pub use in_window::PhaseRequests;
+pub use marks::MarkedEvent;
 pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
 pub(crate) use results::in_words as statuses_in_words;
@@ -115,6 +117,8 @@ pub struct Summary {
     pub cpu: Vec<CpuUse>,
     /// Every observed series, over the whole run and in each phase.
     pub series: Vec<SeriesSummary>,
+    /// Events that a user marked, in order of time.
+    pub marks: Vec<MarkedEvent>,
     /// Captured profiles, in the order in which their windows ended.
     pub profiles: Vec<CapturedProfile>,
     /// The recorded exchanges that failed.
@@ -260,6 +264,7 @@ impl Summary {
             metrics: script_metrics::of(run)?,
             beside_k6: beside_k6::of(run, workload)?,
             series: observed::series(run, &phases)?,
+            marks: marks::of(run)?,
             profiles: captured::of(run)?,
             timeline: timeline::of(run, workload, &tally)?,
             distributions: distribution::of(&tally, workload, &phases),

@@ -69,7 +69,7 @@
     stops.sort(function (a, b) { return a - b; });
     stops = stops.filter(function (v, i) { return !i || v - stops[i - 1] > wide / 5200; });
     var figure = svg.parentNode, axis = svg.querySelector(".axis"), tip = null, cross = null, range = null, begun = null;
-    var labels = Array.from(axis.querySelectorAll(".x, .tick")), phases = Array.from(svg.querySelectorAll(".phase"));
+    var labels = Array.from(axis.querySelectorAll(".x, .tick")), phases = Array.from(svg.querySelectorAll(".phase")), marks = Array.from(svg.querySelectorAll("text.mark"));
     var reset = element("button", "reset", svg.parentNode);
     reset.type = "button"; reset.hidden = true;
     reset.addEventListener("click", function () { show(group, group.low, group.high); svg.focus(); });
@@ -111,6 +111,11 @@
         var from = Math.max(+label.dataset.from, group.from), to = Math.min(+label.dataset.to, group.to);
         label.style.display = to - from > (group.to - group.from) / 12 ? "" : "none";
         label.setAttribute("x", shown((from + to) / 2));
+      });
+      marks.forEach(function (label) {
+        var at = +label.dataset.at;
+        label.style.display = at >= group.from && at <= group.to ? "" : "none";
+        label.setAttribute("x", shown(at) + (label.matches(".before") ? -4 : 4));
       });
       reset.hidden = whole;
       reset.textContent = group.unit === "clock" ? clock(group.from) + " to " + clock(group.to) + " · show all" : "show all";

@@ -102,7 +102,11 @@ fn quote(notice: &Notice) -> String {
 fn is_trouble(kind: NoticeKind) -> bool {
     match kind {
         NoticeKind::Gone | NoticeKind::Unreadable | NoticeKind::Late | NoticeKind::Restarted => true,
-        NoticeKind::Appeared | NoticeKind::Several | NoticeKind::Remark | NoticeKind::Stopped => false,
+        NoticeKind::Appeared
+        | NoticeKind::Several
+        | NoticeKind::Remark
+        | NoticeKind::Stopped
+        | NoticeKind::Mark => false,
     }
 }
 

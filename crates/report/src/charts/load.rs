@@ -91,6 +91,7 @@ impl<'a> Plotted<'a> {
             y,
             traces,
             bars: Vec::new(),
+            marks: Vec::new(),
         };
         Chart { title: title.to_owned(), unit: unit.to_owned(), note: String::new(), legend, svg: plot.svg() }
     }

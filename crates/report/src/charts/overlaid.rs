@@ -40,7 +40,7 @@ fn run_time(comparison: &Comparison) -> RunTimeAxis {
 }
 
 fn points(side: &SideSummary, values: impl Iterator<Item = Option<f64>>) -> Vec<Option<(f64, f64)>> {
-    Canvas { timeline: &side.timeline, phases: &[] }.points(values)
+    Canvas { timeline: &side.timeline, phases: &[], marks: &[] }.points(values)
 }
 
 fn rate(comparison: &Comparison) -> Chart {

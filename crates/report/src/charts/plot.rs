@@ -4,6 +4,8 @@
 
 use std::fmt::Write;
 
+use unicode_width::UnicodeWidthStr as _;
+
 use super::ticks::Scale;
 use crate::text::{escape, fit};
 
@@ -19,6 +21,10 @@ const BAR_HEIGHT: f64 = 60.0;
 const MIN_BAR_HEIGHT: f64 = 4.0;
 /// The approximate width of a character of a phase's name.
 const CHARACTER_WIDTH: f64 = 6.2;
+/// Between the line of a mark and its label.
+const MARK_GAP: f64 = 4.0;
+/// The fewest characters of a mark's text that say anything.
+const LEAST_TEXT: usize = 3;
 
 /// The end of what moves when the script shows a range of the x axis.
 const DATA_END: &str = "</g></svg>";
@@ -83,6 +89,14 @@ pub(super) struct Band {
     pub(super) to: f64,
 }
 
+/// An event at an instant of the x axis.
+#[derive(Debug, Clone)]
+pub(super) struct PlotMark {
+    /// Its number and text.
+    pub(super) label: String,
+    pub(super) at: f64,
+}
+
 /// A bar from the top of the plot downwards.
 #[derive(Debug)]
 pub(super) struct Bar {
@@ -102,6 +116,8 @@ pub(super) struct Plot {
     pub(super) traces: Vec<Trace>,
     /// Bars at the top of the plot.
     pub(super) bars: Vec<Bar>,
+    /// Ascending.
+    pub(super) marks: Vec<PlotMark>,
 }
 
 /// The begin of what moves when the script shows a range of the x axis: a group in a drawing of its own, whose edges cut it
@@ -142,7 +158,9 @@ impl Plot {
         for trace in &self.traces {
             self.trace(&mut out, trace);
         }
+        self.mark_lines(&mut out);
         out.push_str(DATA_END);
+        self.mark_labels(&mut out);
         out.push_str("</svg>");
         out
     }
@@ -181,6 +199,44 @@ impl Plot {
                     TOP - 7.0
                 );
             }
+        }
+    }
+
+    fn mark_lines(&self, out: &mut String) {
+        for mark in &self.marks {
+            let (label, x, bottom) = (escape(&mark.label), self.px(mark.at), HEIGHT - BOTTOM);
+            let _ = write!(
+                out,
+                "<path class=\"mark\" d=\"M{x:.1} {TOP}V{bottom}\"><title>{label}</title></path>"
+            );
+        }
+    }
+
+    /// At the lower end of each line: its number and as much of its text as fits before the next one. The text of the last
+    /// one is before its line where there is more space.
+    fn mark_labels(&self, out: &mut String) {
+        let columns_of =
+            |from: f64, to: f64| ((to - from - 2.0 * MARK_GAP) / CHARACTER_WIDTH).max(0.0) as usize;
+        let (mut free_from, y) = (LEFT, HEIGHT - BOTTOM - MARK_GAP);
+        for (i, PlotMark { label, at }) in self.marks.iter().enumerate() {
+            let (x, next) = (self.px(*at), self.marks.get(i + 1).map(|next| self.px(next.at)));
+            let (before, after) = (columns_of(free_from, x), columns_of(x, next.unwrap_or(WIDTH - RIGHT)));
+            let is_before = next.is_none() && after < label.width().min(before);
+            let (class, anchor, columns) = match is_before {
+                true => ("mark before", x - MARK_GAP, before),
+                false => ("mark", x + MARK_GAP, after),
+            };
+            free_from = x + MARK_GAP + label.width().min(after) as f64 * CHARACTER_WIDTH;
+            // A narrow screen hides all but the number.
+            let (number, text) = label.split_once(' ').unwrap_or((label, ""));
+            let text = match columns.saturating_sub(number.len() + 1) {
+                left if left < LEAST_TEXT => String::new(),
+                left => escape(&fit(text, left)),
+            };
+            let _ = write!(
+                out,
+                "<text class=\"{class}\" data-at=\"{at}\" x=\"{anchor:.1}\" y=\"{y}\">{number}<tspan> {text}</tspan></text>"
+            );
         }
     }
 

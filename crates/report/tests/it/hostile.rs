@@ -2,7 +2,9 @@
 
 use evidence::memory::MemoryRun;
 use evidence::visible::is_invisible;
-use evidence::{Exemplar, ExemplarKind, Instant, Judgement, Key, Metric, Outcome};
+use evidence::{
+    Exemplar, ExemplarKind, Instant, Judgement, Key, Metric, Notice, NoticeKind, Observed, Outcome, Sink as _,
+};
 use proptest::prelude::*;
 use report::{Detail, Style, Summary};
 
@@ -37,6 +39,14 @@ fn summary(name: &str, micros: u64) -> Summary {
         detail: name.to_owned(),
         trace_id: Some(name.to_owned()),
     });
+    let mark = Notice {
+        at: Instant::from_nanos(1),
+        observer: name.to_owned(),
+        instance: None,
+        kind: NoticeKind::Mark,
+        text: name.to_owned(),
+    };
+    run.observed(&Observed { notices: vec![mark], ..Observed::default() }).expect("memory takes all");
     let mut workload = sample_run::workload();
     workload.phases[0].name = name.to_owned();
     let mut summary = Summary::of(&run, &workload, &judgement(name))

@@ -9,6 +9,7 @@ mod forms;
 mod hostile;
 mod judgements;
 mod live;
+mod marks;
 mod not_known;
 mod policy;
 mod profiles;
