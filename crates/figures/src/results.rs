@@ -71,6 +71,13 @@ impl ResultCounts {
         statuses
     }
 
+    /// How many requests ended with this outcome and status.
+    pub fn count_of(&self, kind: &StatusCount) -> u64 {
+        let is_its =
+            |key: &ResultKey| key.outcome == kind.outcome && key.status.as_deref() == kind.status.as_deref();
+        self.0.iter().filter(|(key, _)| is_its(key)).map(|(_, count)| count).sum()
+    }
+
     /// Why requests with this outcome and status failed, the most frequent reason first.
     pub fn reasons(&self, kind: &StatusCount) -> Vec<ReasonCount> {
         let is_its =

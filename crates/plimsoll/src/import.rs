@@ -75,7 +75,7 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     judged.append_to(file.path())?;
     let name = file.path().display().to_string();
     outputs::write(
-        &judged.summary.with_files(&[("evidence", &name)]),
+        &arguments.outputs.reported(judged.summary, &[("evidence", &name)]),
         &arguments.outputs.reports.files,
         arguments.outputs.detail(),
         &opened,

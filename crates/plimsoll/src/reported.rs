@@ -17,7 +17,7 @@ pub(crate) fn report(path: &Path, objectives: &[String], asked: &OutputArguments
     received.reach().confine();
     let judged = judged::judge_by(received.read_one()?, objectives)?;
     let file = path.display().to_string();
-    let summary = judged.summary.with_files(&[("evidence", &file)]);
+    let summary = asked.reported(judged.summary, &[("evidence", &file)]);
     outputs::write(&summary, &asked.reports.files, asked.detail(), &opened)?;
     Ok(outputs::exit_code(judged.judgement.verdict, asked.reports.inconclusive))
 }

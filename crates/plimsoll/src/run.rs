@@ -71,7 +71,7 @@ impl RunKind for PlanRun<'_> {
     }
 
     fn report(self, mut sealed: SealedRun, judged: Judged, _: &Listener) -> CommandResult<u8> {
-        let summary = judged.summary.with_files(&self.outputs.files(sealed.kept()));
+        let summary = self.outputs.reported(judged.summary, &self.outputs.files(sealed.kept()));
         outputs::write(
             &summary,
             &self.outputs.reports.files,

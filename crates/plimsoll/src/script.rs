@@ -148,7 +148,7 @@ impl RunKind for ScriptRun<'_> {
         outcome.write(arguments, loaded, &log.sink())?;
         self.log.end();
         let outputs = &self.arguments.outputs;
-        let summary = judged.summary.with_files(&outputs.files(sealed.kept()));
+        let summary = outputs.reported(judged.summary, &outputs.files(sealed.kept()));
         outputs::write_files(&summary, &outputs.reports.files, &outputs::PreopenedReports::default())?;
         if self.arguments.mark_report {
             standard_output::print_document(&format!("{}\n", kubernetes::REPORT_BEGINS))?;

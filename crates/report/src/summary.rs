@@ -36,19 +36,21 @@ use evidence::{Exemplar, ExemplarKind, Histogram, Judgement, Run};
 use serde::Serialize;
 use workload::Workload;
 
+use crate::percentiles::Percentiles;
+
 pub use beside_k6::{BesideK6, NeverBegun, ScriptCpu, TimesBeside};
 pub use binned::BinnedSeries;
 pub use captured::CapturedProfile;
 pub use claims::{ClaimSummary, Quantity};
 pub use comparison::{
-    Comparison, Difference, EndpointTable, LETTERS, MAX_SIDES, Measure, PhaseTable, ProfilePair, SeriesPair,
-    Side, SideSummary, SideValue, TargetSeries,
+    Comparison, Difference, EndpointTable, LETTERS, LargestDifference, MAX_SIDES, Measure, PhaseTable,
+    ProfilePair, SeriesPair, Side, SideSummary, SideValue, TargetSeries,
 };
 pub use cost::SecondRanges;
 pub use counts::{Check, Outcomes};
 pub use distribution::{DistributionCurve, PhaseDistribution};
 use failures::FailedRequests;
-pub use failures::{FailureExample, FailureKind};
+pub use failures::{FailedEndpoint, FailureExample, FailureKind};
 pub use figures::{Arrivals, ReasonCount, StatusCount};
 pub use header::{Header, PhaseCoverage, RunEndState};
 pub use headline::Headline;
@@ -57,7 +59,7 @@ pub use marks::MarkedEvent;
 pub use observed::{CpuUse, SeriesStatistics, SeriesSummary};
 pub use phases::RequestPhase;
 pub(crate) use results::in_words as statuses_in_words;
-pub use rows::{Row, ScenarioTotal};
+pub use rows::{Row, ScenarioTotal, TimeAtPercentile};
 pub use script_metrics::{MetricNumbers, PhaseNumbers, ScriptMetric};
 pub use streams::Streams;
 pub use timeline::{ArrivalRates, EndpointTimeline, Timeline};
@@ -99,6 +101,8 @@ pub struct Summary {
     pub arrivals: Option<Arrivals>,
     /// One row for each phase and endpoint, in the plan's order.
     pub rows: Vec<Row>,
+    /// All requests of each phase that has several endpoints, in the plan's order.
+    pub totals: Vec<Row>,
     /// One for each scenario, in the plan's order.
     pub scenarios: Vec<ScenarioTotal>,
     /// Every named check, by endpoint.
@@ -129,6 +133,8 @@ pub struct Summary {
     pub timeline: Timeline,
     /// Response times by phase, for plots.
     pub distributions: Vec<PhaseDistribution>,
+    /// The percentiles that tables of endpoints show.
+    pub percentiles: Percentiles,
     /// Files of the run, as (kind, path); see [`Summary::with_files`].
     pub files: Vec<(String, String)>,
 }
@@ -248,7 +254,7 @@ impl Summary {
         let results = tally.results();
         let of_failed: Vec<&Exemplar> = failed.iter().collect();
         let requests = FailedRequests { outcomes: &outcomes, results: &results, failed: &of_failed };
-        let failures = failures::of(&requests, &tally);
+        let failures = failures::of_run(&requests, &tally);
         Ok(Summary {
             claims: claims::of(judgement, workload),
             judgement: judgement.clone(),
@@ -272,9 +278,11 @@ impl Summary {
             header,
             phases,
             outcomes,
+            totals: rows::totals(&tally, &rows),
             rows,
             failed,
             slowest,
+            percentiles: Percentiles::default(),
             files: Vec::new(),
         })
     }
@@ -285,9 +293,24 @@ impl Summary {
         self
     }
 
+    /// Show these percentiles in the tables of endpoints, in place of the usual ones.
+    #[must_use]
+    pub fn with_percentiles(mut self, percentiles: Percentiles) -> Summary {
+        for row in self.rows.iter_mut().chain(&mut self.totals) {
+            row.percentiles = row.at(&percentiles).collect();
+        }
+        self.percentiles = percentiles;
+        self
+    }
+
     /// The rows of one phase.
     pub fn rows_of<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = &'a Row> + Clone {
         self.rows.iter().filter(move |row| row.phase == phase)
+    }
+
+    /// All requests of one phase; none where they have one row anyway.
+    pub fn total_of(&self, phase: &str) -> Option<&Row> {
+        self.totals.iter().find(|total| total.phase == phase)
     }
 
     /// Whether any row shows times of whole iterations.

@@ -69,3 +69,32 @@ fn arrivals_belong_to_their_row_their_scenario_and_their_second() {
     let second = SecondCounts { scheduled: 10, started: 7, dropped: 3, ok: 0, failed: 0 };
     assert_eq!(figures.seconds[3], second);
 }
+
+#[test]
+fn the_total_of_a_phase_has_the_histograms_of_its_rows_in_one() {
+    let (mut run, workload) = run();
+    let of = |endpoint: &str, outcome| {
+        Key::of(Metric::ResponseTime).scenario("visit").phase("steady").endpoint(endpoint).outcome(outcome)
+    };
+    // Ninety at 1 ms and ten at 100 ms: the median of the slow endpoint has no part in that of all.
+    run.record(&of("list", Outcome::Ok), 3, 1_000, 90);
+    run.record(&of("search", Outcome::Ok), 3, 100_000, 10);
+    run.record(&of("search", Outcome::Timeout), 4, 1_000_000, 4);
+    for (endpoint, n) in [("list", 9_000), ("search", 700)] {
+        let key = Key::of(Metric::BytesIn).scenario("visit").phase("steady").endpoint(endpoint);
+        run.add(&key, 3, n);
+    }
+    // A sequence of both: one arrival that was dropped is a request less of each.
+    let whole = Key::of(Metric::DroppedCap).scenario("visit").phase("steady");
+    run.add(&whole, 3, 1);
+    let figures = Figures::of(&run, &workload).expect("it is in memory");
+    let [total] = &figures.phase_totals()[..] else { panic!("one phase has rows") };
+    let quantile = |q| total.row.ok.quantile(q).finite_us();
+    assert_eq!((total.row.ok.count(), total.row.failed.count()), (100, 4));
+    assert_eq!(total.row.ok.max_us(), figures.rows.iter().filter_map(|row| row.ok.max_us()).max());
+    assert!(quantile(0.5).is_some_and(|us| us < 1_001.0), "{:?}", quantile(0.5));
+    assert!(quantile(0.89).is_some_and(|us| us < 1_001.0) && quantile(0.91).is_some_and(|us| us > 99_900.0));
+    assert_eq!((total.ended.ok, total.ended.completed()), (100.0, 104.0));
+    assert_eq!(total.row.bytes_in, Some(9_700));
+    assert_eq!(total.row.arrivals.map(|arrivals| arrivals.dropped()), Some(1));
+}

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::report::Detail;
+use ::report::{Detail, Percentiles, Summary};
 use clap::Args;
 
 /// Reports besides the summary on the terminal; `-` is standard output.
@@ -44,6 +44,9 @@ pub(crate) struct VerdictOutputArguments {
 pub(crate) struct OutputArguments {
     #[command(flatten)]
     pub(crate) reports: VerdictOutputArguments,
+    /// The percentiles that tables of response times show, such as 50,90,99.9: at most 8 [default: 50,90,95,99]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) percentiles: Option<Percentiles>,
     /// Show findings in full: every place, why it matters, what to do next
     #[arg(short, long)]
     pub(crate) verbose: bool,
@@ -67,6 +70,15 @@ impl OutputArguments {
             [("evidence", run_file), ("HTML", html), ("Markdown", md), ("JSON", json), ("JUnit", junit)];
         let files = kept.into_iter().filter_map(|(what, path)| Some((what, path?.to_str()?)));
         files.filter(|(_, path)| *path != "-").collect()
+    }
+
+    /// What is reported, with these files, as these options ask for it.
+    pub(crate) fn reported(&self, summary: Summary, files: &[(&str, &str)]) -> Summary {
+        let summary = summary.with_files(files);
+        match &self.percentiles {
+            Some(percentiles) => summary.with_percentiles(percentiles.clone()),
+            None => summary,
+        }
     }
 
     /// The files that are named.

@@ -204,3 +204,36 @@ fn files_of_earlier_versions_are_judged_and_what_they_do_not_record_is_said() {
     assert!(first.iter().any(|what| what.starts_with(OF_VERSION_1)), "{first:?}");
     folder.plimsoll(&["report", "1.plimsoll"]).exits_with(4).stdout_contains(&["INCONCLUSIVE", "was killed"]);
 }
+
+#[test]
+fn percentiles_are_chosen_for_a_run_for_a_url_and_for_a_report() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new(&closed(target.addr(), 1));
+    let heads = |out: &CommandOutput| {
+        let line =
+            out.stdout.lines().find(|line| line.starts_with("endpoint")).unwrap_or_else(|| panic!("{out:?}"));
+        let heads = line.split_whitespace().filter(|head| head.starts_with('p')).map(str::to_owned);
+        heads.collect::<Vec<_>>()
+    };
+    let chosen = ["--percentiles", "50,99.9,75"];
+    let ran =
+        folder.plimsoll(&[&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"], &chosen[..]].concat());
+    assert_eq!(heads(ran.exits_with(0)), ["p50", "p75", "p99.9"]);
+    let url = format!("http://{}/", target.addr());
+    let ran = folder.plimsoll(&[&[url.as_str(), "-r", "50", "-z", "1s", "--quiet"], &chosen[..]].concat());
+    assert_eq!(heads(ran.exits_with(0)), ["p50", "p75", "p99.9"]);
+    let again = folder.plimsoll(&[&["report", "run.plimsoll", "--json", "r.json"], &chosen[..]].concat());
+    assert_eq!(heads(again.exits_with(0)), ["p50", "p75", "p99.9"]);
+    assert_eq!(folder.json("r.json")["endpoints"][0]["percentiles"][2]["percentile"], 99.9);
+    assert_eq!(heads(&folder.plimsoll(&["report", "run.plimsoll"])), ["p50", "p95", "p99"], "as ever");
+    for (list, why) in [
+        ("0,50", "a percentile is above 0 and at most 100, and `0` is not"),
+        ("p99", "`p99` is no percentile; write them like `50,90,99.9`"),
+        ("1,2,3,4,5,6,7,8,9", "9 percentiles are too many for a table: at most 8"),
+    ] {
+        folder
+            .plimsoll(&["report", "run.plimsoll", "--percentiles", list])
+            .exits_with(2)
+            .stderr_contains(&[why]);
+    }
+}

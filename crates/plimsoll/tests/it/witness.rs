@@ -7,6 +7,7 @@
 //! each figure.
 
 mod drops;
+mod endpoints;
 mod load;
 mod log;
 mod overload;

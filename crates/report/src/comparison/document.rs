@@ -5,10 +5,12 @@ use evidence::Verdict;
 use super::format;
 use crate::charts;
 use crate::document::{
-    Block, ChartBlock, Document, Mark, Paragraph, ParagraphKind, Row, Section, Table, VerdictBlock,
+    Block, ChartBlock, Column, Document, Mark, Paragraph, ParagraphKind, Row, Section, Table, VerdictBlock,
 };
 use crate::number;
-use crate::summary::{Comparison, EndpointTable, Measure, PhaseTable, SeriesPair, TargetSeries};
+use crate::summary::{
+    Comparison, EndpointTable, LargestDifference, Measure, PhaseTable, SeriesPair, TargetSeries,
+};
 
 /// How many observed series of a target are shown; a page has all.
 const MAX_SERIES: usize = 10;
@@ -21,7 +23,8 @@ pub(super) fn of(comparison: &Comparison) -> Document {
     let unmatched = comparison.unmatched.iter();
     let unmatched = unmatched.map(|sentence| Paragraph::new(ParagraphKind::Notice, sentence));
     let phases = comparison.phases.iter().enumerate().map(|(at, of)| phase(at, of, comparison.sides.len()));
-    let mut sections = vec![Section::cards(format::cards(&comparison.judgement), "None."), plots(comparison)];
+    let mut sections: Vec<Section> = largest(comparison).into_iter().collect();
+    sections.extend([Section::cards(format::cards(&comparison.judgement), "None."), plots(comparison)]);
     sections.extend(phases);
     sections.extend(profiles(comparison));
     sections.push(differences(comparison));
@@ -44,6 +47,31 @@ pub(super) fn of(comparison: &Comparison) -> Document {
         footer: "Made by Plimsoll from the runs' archives; the same archives always give the same report.",
         ..Document::default()
     }
+}
+
+/// What differs most, before everything else.
+fn largest(comparison: &Comparison) -> Option<Section> {
+    let several = comparison.phases.len() > 1;
+    let row = |of: &LargestDifference| {
+        let phase = if several { format!(" in {}", of.phase) } else { String::new() };
+        let cell = |value: f64| number::with_unit(Some(value), &of.unit);
+        let factor =
+            number::or_not_measured(of.ratio, |ratio| format!("× {}", number::significant(ratio, 3)));
+        let cells = [of.measure.clone(), cell(of.baseline), of.side.to_owned(), cell(of.value), factor];
+        Row::new(format!("{}{phase}", of.label), cells)
+    };
+    let columns = [
+        Column::words("measure", 0),
+        Column::new("A", 0),
+        Column::words("run", 0),
+        Column::new("its number", 0),
+        Column::new("of A", 0),
+    ];
+    let table = Table::of_columns("endpoint", columns, comparison.largest.iter().map(row));
+    let basis = "Of each measure the endpoint that differs most between these runs. One run of each does not show whether it \
+                 would differ again, nor what caused the difference.";
+    let blocks = vec![Block::Table(table), Block::text(ParagraphKind::Basis, basis)];
+    (!comparison.largest.is_empty()).then(|| Section::new("largest", "Largest differences", blocks))
 }
 
 fn plots(comparison: &Comparison) -> Section {

@@ -142,6 +142,8 @@ pub(crate) struct Column {
     pub(crate) group: &'static str,
     /// The column with the highest rank is dropped first where space is scarce; rank 0 never.
     pub(crate) rank: u8,
+    /// Whether Markdown has it, whatever its rank.
+    pub(crate) is_in_markdown: bool,
     /// Whether its cells are words, which begin at its left.
     pub(crate) is_words: bool,
 }
@@ -177,11 +179,16 @@ pub(crate) enum Mark {
 impl Column {
     /// A column of numbers.
     pub(crate) fn new(head: impl Into<String>, rank: u8) -> Column {
-        Column { head: head.into(), group: "", rank, is_words: false }
+        Column { head: head.into(), group: "", rank, is_in_markdown: false, is_words: false }
     }
 
     pub(crate) fn words(head: impl Into<String>, rank: u8) -> Column {
         Column { is_words: true, ..Column::new(head, rank) }
+    }
+
+    /// A column that Markdown never leaves out.
+    pub(crate) fn in_markdown(self) -> Column {
+        Column { is_in_markdown: true, ..self }
     }
 
     pub(super) fn class(&self) -> &'static str {

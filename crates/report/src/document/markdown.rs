@@ -6,8 +6,8 @@ use evidence::Verdict;
 
 use super::terminal::{in_words, is_shown};
 use super::{
-    Block, Cell, ClaimBlock, Claims, Document, Facts, Findings, Forms, Mark, Paragraph, ParagraphKind,
-    Section, Table, VerdictBlock,
+    Block, Cell, ClaimBlock, Claims, Column, Document, Facts, Findings, Forms, Mark, Paragraph,
+    ParagraphKind, Section, Table, VerdictBlock,
 };
 use crate::number;
 use crate::text::visible;
@@ -19,7 +19,7 @@ const MAX_CLAIMS: usize = 60;
 /// The most places of a rule.
 const MAX_PLACES: usize = 10;
 const MAX_ROWS: usize = 120;
-/// Columns of a higher rank are left out.
+/// Columns of a higher rank are left out, unless they say otherwise.
 const MAX_RANK: u8 = 6;
 /// A longer name is cut, in characters.
 const MAX_NAME: usize = 60;
@@ -131,7 +131,8 @@ fn table(out: &mut String, table: &Table) {
         };
         let _ = writeln!(out, "\n**{}**{note}", text(&table.caption, MAX_TEXT));
     }
-    let columns = || table.columns.iter().enumerate().filter(|(_, column)| column.rank <= MAX_RANK);
+    let is_shown = |column: &Column| column.rank <= MAX_RANK || column.is_in_markdown;
+    let columns = || table.columns.iter().enumerate().filter(|(_, column)| is_shown(column));
     let heads = columns().map(|(_, column)| text(&column.head, MAX_NAME));
     let heads: Vec<String> = std::iter::once(text(table.label, MAX_NAME)).chain(heads).collect();
     let _ = writeln!(out, "\n| {} |", heads.join(" | "));

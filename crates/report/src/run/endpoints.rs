@@ -2,27 +2,31 @@
 
 use crate::document::{Block, Cell, Column, Mark, ParagraphKind, Row, Section, Table};
 use crate::number;
-use crate::summary::{self, RequestPhase, Streams, Summary, quantile_text, time_cells};
+use crate::percentiles::Percentiles;
+use crate::summary::{self, RequestPhase, Streams, Summary, TimeAtPercentile, quantile_text};
 
-/// The columns of a phase's table: group, head and rank.
-const COLUMNS: [(&str, &str, u8); 14] = [
+/// The columns of a phase's table before its times: group, head and rank.
+const COUNTS: [(&str, &str, u8); 6] = [
     ("Arrivals", "due", 13),
     ("Arrivals", "dropped", 5),
     ("Requests", "requests", 0),
     ("Requests", "throughput", 3),
     ("Requests", "failures", 6),
     ("Requests", "failed", 0),
-    ("Response time of successes", "avg", 9),
-    ("Response time of successes", "p50", 2),
-    ("Response time of successes", "p90", 8),
-    ("Response time of successes", "p95", 0),
-    ("Response time of successes", "p99", 1),
-    ("Response time of successes", "max", 4),
-    ("Service time", "svc p50", 11),
-    ("Service time", "svc p95", 10),
 ];
 /// The column of dropped arrivals.
 const DROPPED: usize = 1;
+/// The group of the times.
+const TIMES: &str = "Response time of successes";
+/// The group of what was transferred.
+const BYTES: &str = "Bytes";
+/// The columns after the times.
+const REST: [(&str, &str, u8); 4] = [
+    (BYTES, "received", 12),
+    (BYTES, "sent", 14),
+    ("Service time", "svc p50", 11),
+    ("Service time", "svc p95", 10),
+];
 
 /// The names of the phases of requests, and the heads and ranks of their columns.
 const REQUEST_PHASES: [(&str, &str, u8); 7] = [
@@ -58,21 +62,42 @@ fn phase(summary: &Summary, name: &str) -> Vec<Block> {
     let planned = summary.phases.iter().find(|p| p.name == name);
     let when = planned.map(|phase| phase.when()).unwrap_or_default();
     let caption = format!("Phase {}", if name.is_empty() { "(no phase)" } else { name });
-    let rows = summary.rows_of(name);
+    let rows = summary.rows_of(name).chain(summary.total_of(name));
     let has_dropped = rows.clone().any(|row| row.arrivals.is_some_and(|arrivals| arrivals.dropped() > 0));
-    let column = |(at, (group, head, rank)): (usize, (&'static str, &str, u8))| {
-        // What was dropped is never left out.
-        let rank = if at == DROPPED && has_dropped { 0 } else { rank };
-        Column { group, ..Column::new(head, rank) }
-    };
-    let columns = COLUMNS.into_iter().enumerate().map(column);
-    let table = Table::of_columns("endpoint", columns, rows.map(endpoint)).captioned(caption, when);
+    let columns = columns(&summary.percentiles, has_dropped);
+    let rows = rows.map(|row| endpoint(row, &summary.percentiles));
+    let table = Table::of_columns("endpoint", columns, rows).captioned(caption, when);
     let requests = planned.and_then(|phase| phase.requests);
     let requests = requests.map(|requests| Block::text(ParagraphKind::Basis, requests.in_words()));
     std::iter::once(Block::Table(table)).chain(requests).collect()
 }
 
-fn endpoint(row: &summary::Row) -> Row {
+/// The columns of a phase's table. Percentiles that were chosen are never left out, nor is what was dropped.
+fn columns(percentiles: &Percentiles, has_dropped: bool) -> Vec<Column> {
+    let of = |(group, head, rank): (&'static str, &str, u8)| Column { group, ..Column::new(head, rank) };
+    let mut columns: Vec<Column> = COUNTS.map(of).into();
+    if has_dropped {
+        columns[DROPPED].rank = 0;
+    }
+    let rank = |percent: f64| match percent {
+        _ if *percentiles != Percentiles::default() => 0,
+        50.0 => 2,
+        90.0 => 8,
+        99.0 => 1,
+        _ => 0,
+    };
+    columns.push(of((TIMES, "avg", 9)).in_markdown());
+    let percent = |percent: &f64| of((TIMES, &Percentiles::head(*percent), rank(*percent)));
+    columns.extend(percentiles.values().iter().map(percent));
+    columns.push(of((TIMES, "max", 4)));
+    columns.extend(REST.map(of).map(|column| match column.group {
+        BYTES => column.in_markdown(),
+        _ => column,
+    }));
+    columns
+}
+
+fn endpoint(row: &summary::Row, percentiles: &Percentiles) -> Row {
     let outcomes = &row.outcomes;
     let dropped = row.arrivals.map(|a| a.dropped());
     let has_failures = outcomes.known_failures() > 0;
@@ -84,7 +109,16 @@ fn endpoint(row: &summary::Row) -> Row {
         Cell::bad_if(outcomes.count_text(outcomes.failed()), has_failures),
         Cell::bad_if(outcomes.failed_share(), has_failures),
     ];
-    cells.extend(time_cells(row.times()).map(Cell::new));
+    let times = row.times();
+    cells.push(Cell::new(number::time_or_none(times.avg_ms)));
+    let at = |at: TimeAtPercentile| match at.percentile {
+        ..=50.0 => Cell::new(number::time_or_none(at.time_ms)),
+        percentile => Cell::new(quantile_text(times, percentile / 100.0, at.time_ms)),
+    };
+    cells.extend(row.at(percentiles).map(at));
+    cells.push(Cell::new(number::time_or_none(times.max_ms)));
+    let bytes = |bytes: Option<u64>| number::or_not_measured(bytes.map(|n| n as f64), number::bytes);
+    cells.extend([row.bytes_in, row.bytes_out].map(|n| Cell::new(bytes(n))));
     let service = &row.service_time;
     let service = [number::time_or_none(service.p50_ms), quantile_text(service, 0.95, service.p95_ms)];
     cells.extend(service.map(|time| Cell::marked(time, Mark::Dim)));
@@ -102,7 +136,8 @@ fn legend(summary: &Summary) -> [Block; 2] {
     if summary.has_iterations() {
         text.push_str(" Of whole iterations the times of all, successful or not.");
     }
-    let is_rough = |row: &summary::Row| [0.9, 0.95, 0.99].into_iter().any(|q| row.response_time.is_rough(q));
+    let in_tail = || summary.percentiles.values().iter().filter(|percent| **percent > 50.0);
+    let is_rough = |row: &summary::Row| in_tail().any(|percent| row.response_time.is_rough(percent / 100.0));
     if summary.rows.iter().any(is_rough) {
         text.push_str(" ~ marks a quantile with fewer than 20 samples above it.");
     }

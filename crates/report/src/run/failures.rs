@@ -4,10 +4,12 @@ use crate::document::{
     Block, Cell, Column, FactLayout, Facts, Forms, Mark, Paragraph, ParagraphKind, Row, Section, Table,
 };
 use crate::number;
-use crate::summary::{self, Check, FailureKind, StatusCount, Summary};
+use crate::summary::{self, Check, FailedEndpoint, FailureKind, StatusCount, Summary};
 
 /// The most kinds that are listed in text.
 const MAX_KINDS: usize = 5;
+/// The most endpoints of a kind that are listed in text.
+const MAX_ENDPOINTS: usize = 5;
 /// The most reasons of a kind that are listed in text.
 const MAX_REASONS: usize = 3;
 
@@ -56,7 +58,27 @@ fn kind(kind: &FailureKind, digits: usize) -> Vec<Paragraph> {
     let reason = |(count, reason): (u64, &str)| {
         Paragraph::new(ParagraphKind::Basis, format!("{}\u{a0}× {reason}", number::count(count)))
     };
-    std::iter::once(first).chain(kind.several_reasons().take(MAX_REASONS).map(reason)).collect()
+    let endpoints = endpoints(kind).map(|text| Paragraph::new(ParagraphKind::Basis, text));
+    std::iter::once(first)
+        .chain(endpoints)
+        .chain(kind.several_reasons().take(MAX_REASONS).map(reason))
+        .collect()
+}
+
+/// The endpoints of a kind with their counts; none where the example names the only one.
+fn endpoints(kind: &FailureKind) -> Option<String> {
+    let is_named = kind.endpoints.len() == 1 && kind.example.is_some();
+    if is_named || kind.endpoints.is_empty() {
+        return None;
+    }
+    let named = |of: &FailedEndpoint| format!("{}\u{a0}{}", of.label, number::count(of.count));
+    let (shown, rest) = kind.endpoints.split_at(kind.endpoints.len().min(MAX_ENDPOINTS));
+    let mut parts: Vec<String> = shown.iter().map(named).collect();
+    if !rest.is_empty() {
+        let count = rest.iter().map(|of| of.count).sum();
+        parts.push(format!("{} more\u{a0}{}", number::count(rest.len() as u64), number::count(count)));
+    }
+    Some(format!("by endpoint: {}", parts.join(" · ")))
 }
 
 fn by_endpoint(summary: &Summary) -> Table {

@@ -5,6 +5,7 @@
 
 mod costs;
 mod endpoints;
+mod largest;
 mod movers;
 mod series;
 
@@ -19,6 +20,7 @@ use super::tally::{self, RunTally};
 use super::{Header, PhaseCoverage, ReportError, SecondRanges, Timeline, header, timeline};
 
 pub use endpoints::EndpointTable;
+pub use largest::LargestDifference;
 pub use movers::ProfilePair;
 pub use series::{SeriesPair, TargetSeries};
 
@@ -167,6 +169,8 @@ pub struct Comparison {
     pub sides: Vec<SideSummary>,
     /// The judgement of the comparison.
     pub judgement: ComparisonJudgement,
+    /// The largest difference of each of a few measures, the largest factor first.
+    pub largest: Vec<LargestDifference>,
     pub phases: Vec<PhaseTable>,
     /// Pairs of profiles of the same target, kind and mark, and what moved between them.
     pub profiles: Vec<ProfilePair>,
@@ -206,8 +210,10 @@ impl Comparison {
             costs,
             series,
         };
+        let phases: Vec<PhaseTable> = names.iter().zip(observed).map(phase).collect();
         Ok(Comparison {
-            phases: names.iter().zip(observed).map(phase).collect(),
+            largest: largest::of(&phases),
+            phases,
             profiles: movers::of(&sides)?,
             unmatched: unmatched(&sides),
             sides: sides.iter().enumerate().map(summary).collect::<Result<_, _>>()?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::{Histogram, Missing};
-use figures::{Arrivals, Figures, ResultCounts, Row, RowKey};
+use figures::{Arrivals, EndedCounts, Figures, PhaseTotal, ResultCounts, Row, RowKey};
 use workload::{Flow, Step, Think, Workload};
 
 use super::counts::Outcomes;
@@ -31,6 +31,16 @@ pub(super) struct EndpointTally {
     pub streams: StreamTally,
     /// Requests by outcome, status and reason.
     pub results: ResultCounts,
+}
+
+/// All requests of one phase.
+#[derive(Debug)]
+pub(super) struct TotalTally {
+    /// Names the phase alone.
+    pub key: RowKey,
+    pub counts: EndpointTally,
+    /// What ended in its window.
+    pub ended: EndedCounts,
 }
 
 impl EndpointTally {
@@ -102,6 +112,17 @@ pub(super) fn by_row(figures: &Figures, workload: &Workload) -> BTreeMap<RowKey,
         counts.complete(key);
     }
     endpoints
+}
+
+/// All requests of each phase.
+pub(super) fn totals(figures: &Figures) -> Vec<TotalTally> {
+    let has_outcomes = !figures.missing.contains(&Missing::Outcomes);
+    let total = |PhaseTotal { row, ended }: PhaseTotal| {
+        let mut counts = EndpointTally::of(&row, has_outcomes);
+        counts.outcomes.requests = counts.outcomes.requests.or(counts.arrivals.map(|_| 0));
+        TotalTally { key: row.key, counts, ended }
+    };
+    figures.phase_totals().into_iter().map(total).collect()
 }
 
 /// Count the whole iterations of a scenario whose iterations are one request and nothing else as that request: a row of

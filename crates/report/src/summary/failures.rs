@@ -1,6 +1,8 @@
 //! Why requests failed: each kind of failure with its number, its reasons and an example.
 
-use evidence::{Exemplar, Outcome};
+use std::collections::BTreeMap;
+
+use evidence::{Exemplar, Name, Outcome};
 use figures::{ReasonCount, ResultCounts, StatusCount};
 use serde::Serialize;
 
@@ -18,8 +20,22 @@ pub struct FailureKind {
     pub ended: StatusCount,
     /// Why, the most frequent reason first; empty where reasons were not counted.
     pub reasons: Vec<ReasonCount>,
+    /// The endpoints of which they are, the one with most first; empty where it is the failures of one endpoint.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<FailedEndpoint>,
     /// The first one that was recorded; none where none was.
     pub example: Option<FailureExample>,
+}
+
+/// How many requests of one endpoint failed, over all phases.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailedEndpoint {
+    pub scenario: String,
+    pub endpoint: String,
+    /// What its step is called in tables.
+    #[serde(skip)]
+    pub label: String,
+    pub count: u64,
 }
 
 /// A request that failed.
@@ -88,10 +104,43 @@ pub(super) fn of(requests: &FailedRequests<'_>, tally: &RunTally) -> Vec<Failure
     let FailedRequests { outcomes, results, failed } = requests;
     let kind = |ended: StatusCount| FailureKind {
         reasons: results.reasons(&ended),
+        endpoints: Vec::new(),
         example: example(failed, &ended, tally),
         ended,
     };
     kinds(outcomes, results).into_iter().map(kind).collect()
+}
+
+/// Each kind of failure of the whole run, with its endpoints.
+pub(super) fn of_run(requests: &FailedRequests<'_>, tally: &RunTally) -> Vec<FailureKind> {
+    let with_endpoints = |kind: FailureKind| FailureKind {
+        endpoints: endpoints(&kind.ended, requests.results, tally),
+        ..kind
+    };
+    of(requests, tally).into_iter().map(with_endpoints).collect()
+}
+
+/// The endpoints of which there are failures of this kind; `all` are the results of the run.
+fn endpoints(kind: &StatusCount, all: &ResultCounts, tally: &RunTally) -> Vec<FailedEndpoint> {
+    let counts_statuses = all.count_of(kind) > 0;
+    let mut sums: BTreeMap<(&Name, &Name), u64> = BTreeMap::new();
+    for (key, counts) in &tally.endpoints {
+        let count = match counts_statuses {
+            true => counts.results.count_of(kind),
+            false => counts.outcomes.by_outcome.get(&kind.outcome).copied().unwrap_or(0),
+        };
+        *sums.entry((&key.scenario, &key.endpoint)).or_default() += count;
+    }
+    let failed = sums.into_iter().filter(|(_, count)| *count > 0);
+    let endpoint = |((scenario, endpoint), count): ((&Name, &Name), u64)| FailedEndpoint {
+        scenario: scenario.to_string(),
+        endpoint: endpoint.to_string(),
+        label: tally.labels.of(scenario, endpoint),
+        count,
+    };
+    let mut endpoints: Vec<FailedEndpoint> = failed.map(endpoint).collect();
+    endpoints.sort_by_key(|of| std::cmp::Reverse(of.count));
+    endpoints
 }
 
 /// The kinds of failures, with their statuses where those were counted.

@@ -78,11 +78,6 @@ impl InWindow {
         self.ended.get(key).copied().unwrap_or_default()
     }
 
-    /// The endpoints of which anything ended in the window of this phase.
-    pub(super) fn of_phase(&self, phase: &str) -> impl Iterator<Item = (&RowKey, &EndedCounts)> {
-        self.ended.iter().filter(move |(key, _)| *key.phase == *phase)
-    }
-
     /// A count per second of the window of a phase; none where it has no length.
     pub(super) fn per_second(&self, phase: &Name, count: f64) -> Option<f64> {
         let span = self.spans.iter().find(|span| span.name == *phase)?;

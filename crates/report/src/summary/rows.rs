@@ -2,20 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use evidence::Exemplar;
-use figures::{Arrivals, RowKey, StatusCount};
+use evidence::{Exemplar, Histogram};
+use figures::{Arrivals, EndedCounts, RowKey, StatusCount};
 use serde::Serialize;
 use workload::Workload;
 
 use super::counts::Outcomes;
-use super::endpoint_tally::EndpointTally;
+use super::endpoint_tally::{EndpointTally, TotalTally};
 use super::failures::{FailedRequests, FailureKind};
 use super::phases::RequestPhase;
 use super::streams::Streams;
 use super::tally::RunTally;
-use super::{Times, VirtualUsers, failures};
+use super::{Times, VirtualUsers, failures, ms};
+use crate::percentiles::Percentiles;
 
-/// One endpoint in one phase. An empty `endpoint` is the whole iteration of a sequence.
+/// The label of all requests of a phase.
+const ALL_REQUESTS: &str = "(all requests)";
+
+/// One endpoint in one phase, or all requests of one. An empty `endpoint` is the whole iteration of a sequence.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
     /// The phase its requests were due in.
@@ -42,12 +46,22 @@ pub struct Row {
     pub throughput_per_s: Option<f64>,
     /// Of these requests, the successes; none of whole iterations, and where outcomes are not known.
     pub goodput_per_s: Option<f64>,
+    /// Bytes of HTTP received, without those of TLS; none where they were not counted.
+    pub bytes_in: Option<u64>,
+    /// Bytes sent; none where they were not counted.
+    pub bytes_out: Option<u64>,
     /// Due instant → last byte, of successes.
     pub response_time: Times,
     /// First byte sent → last byte, of successes.
     pub service_time: Times,
     /// Due instant → end of a whole iteration.
     pub iteration_time: Times,
+    /// The times that tables show at the percentiles that were chosen; empty where none were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub percentiles: Vec<TimeAtPercentile>,
+    /// The times that tables show.
+    #[serde(skip)]
+    pub(super) histogram: Histogram,
     /// The phases of requests with a complete response, in their order; empty where they were not measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub request_phases: Vec<RequestPhase>,
@@ -60,15 +74,68 @@ pub struct Row {
 }
 
 impl Row {
+    /// What was counted, and what ended in the window of its phase; without a label and its failures.
+    fn of(tally: &RunTally, key: &RowKey, counts: &EndpointTally, ended: &EndedCounts) -> Row {
+        let per_second = |count: f64| tally.in_window.per_second(&key.phase, count);
+        Row {
+            phase: key.phase.to_string(),
+            scenario: key.scenario.to_string(),
+            endpoint: key.endpoint.to_string(),
+            label: String::new(),
+            arrivals: counts.arrivals,
+            outcomes: counts.outcomes.clone(),
+            statuses: counts.results.statuses(),
+            failures: Vec::new(),
+            throughput_per_s: match counts.outcomes.are_counted() {
+                true => per_second(ended.completed()),
+                false => ended.iterations().or(counts.iterations_done.map(|_| 0.0)).and_then(per_second),
+            },
+            goodput_per_s: counts.outcomes.failed().and_then(|_| per_second(ended.ok)),
+            bytes_in: counts.bytes_in,
+            bytes_out: counts.bytes_out,
+            response_time: Times::of(&counts.response),
+            service_time: Times::of(&counts.service),
+            iteration_time: Times::of(&counts.iteration),
+            percentiles: Vec::new(),
+            histogram: match counts.outcomes.are_counted() {
+                true => counts.response.clone(),
+                false => counts.iteration.clone(),
+            },
+            request_phases: counts.phases.of(counts.outcomes.with_response()),
+            place_wait: (!counts.place_wait.is_empty()).then(|| Times::of(&counts.place_wait)),
+            streams: counts.streams.summary(),
+        }
+    }
+
     /// The phase of this name of its requests, if it has that.
     pub(crate) fn request_phase(&self, name: &str) -> Option<&RequestPhase> {
         self.request_phases.iter().find(|phase| phase.name == name)
+    }
+
+    /// The times that tables show at these percentiles, ascending.
+    pub(crate) fn at<'a>(
+        &'a self,
+        percentiles: &'a Percentiles,
+    ) -> impl Iterator<Item = TimeAtPercentile> + use<'a> {
+        percentiles.values().iter().map(|percentile| TimeAtPercentile {
+            percentile: *percentile,
+            time_ms: self.histogram.quantile(percentile / 100.0).finite_us().map(ms),
+        })
     }
 
     /// The times that tables show: of requests, and where there are none of whole iterations.
     pub(crate) fn times(&self) -> &Times {
         if self.outcomes.are_counted() { &self.response_time } else { &self.iteration_time }
     }
+}
+
+/// A time that a share of requests did not exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TimeAtPercentile {
+    /// In percent.
+    pub percentile: f64,
+    /// None where there are no times.
+    pub time_ms: Option<f64>,
 }
 
 /// One scenario over the whole run.
@@ -94,36 +161,29 @@ pub(super) fn of(tally: &RunTally, workload: &Workload, failed: &[Exemplar]) -> 
         tally.endpoints.iter().filter(|(key, counts)| counts.has_content(key)).collect();
     endpoints.sort_by_key(|(key, _)| key.position(workload));
     let row = |(key, counts): (&RowKey, &EndpointTally)| {
-        let per_second = |count: f64| tally.in_window.per_second(&key.phase, count);
-        let ended = tally.in_window.ended(key);
         let is_its = |e: &&Exemplar| e.scenario == key.scenario && e.endpoint == key.endpoint;
         let failed: Vec<&Exemplar> = failed.iter().filter(is_its).collect();
+        let failed = FailedRequests { outcomes: &counts.outcomes, results: &counts.results, failed: &failed };
         Row {
-            statuses: counts.results.statuses(),
-            failures: failures::of(
-                &FailedRequests { outcomes: &counts.outcomes, results: &counts.results, failed: &failed },
-                tally,
-            ),
-            phase: key.phase.to_string(),
-            scenario: key.scenario.to_string(),
-            endpoint: key.endpoint.to_string(),
+            failures: failures::of(&failed, tally),
             label: tally.labels.of(&key.scenario, &key.endpoint),
-            arrivals: counts.arrivals,
-            outcomes: counts.outcomes.clone(),
-            throughput_per_s: match counts.outcomes.are_counted() {
-                true => per_second(ended.completed()),
-                false => ended.iterations().or(counts.iterations_done.map(|_| 0.0)).and_then(per_second),
-            },
-            goodput_per_s: counts.outcomes.failed().and_then(|_| per_second(ended.ok)),
-            response_time: Times::of(&counts.response),
-            service_time: Times::of(&counts.service),
-            iteration_time: Times::of(&counts.iteration),
-            request_phases: counts.phases.of(counts.outcomes.with_response()),
-            place_wait: (!counts.place_wait.is_empty()).then(|| Times::of(&counts.place_wait)),
-            streams: counts.streams.summary(),
+            ..Row::of(tally, key, counts, &tally.in_window.ended(key))
         }
     };
     endpoints.into_iter().map(row).collect()
+}
+
+/// All requests of each phase in which several endpoints have `rows`.
+pub(super) fn totals(tally: &RunTally, rows: &[Row]) -> Vec<Row> {
+    let endpoints = |total: &TotalTally| {
+        let its = rows.iter().filter(|row| *row.phase == *total.key.phase && row.outcomes.are_counted());
+        its.count()
+    };
+    let total = |total: &TotalTally| Row {
+        label: ALL_REQUESTS.to_owned(),
+        ..Row::of(tally, &total.key, &total.counts, &total.ended)
+    };
+    tally.totals.iter().filter(|total| endpoints(total) > 1).map(total).collect()
 }
 
 pub(super) fn scenarios(

@@ -10,7 +10,7 @@ use workload::Workload;
 use super::bins::Bins;
 use super::cost::AnswersBySecond;
 use super::counts::{Check, Outcomes};
-use super::endpoint_tally::{self, EndpointTally};
+use super::endpoint_tally::{self, EndpointTally, TotalTally};
 use super::in_window::InWindow;
 use super::labels::Labels;
 use super::{Connections, Generator, Times};
@@ -19,6 +19,8 @@ use super::{Connections, Generator, Times};
 #[derive(Debug)]
 pub(super) struct RunTally {
     pub endpoints: BTreeMap<RowKey, EndpointTally>,
+    /// All requests of each phase, in the order of the phases.
+    pub totals: Vec<TotalTally>,
     /// By the phase in which requests ended, not the one in which they were due.
     pub in_window: InWindow,
     pub bins: Bins,
@@ -41,6 +43,7 @@ pub(super) fn of(run: &dyn Run, workload: &Workload) -> Result<RunTally, ReadErr
     checked.for_each(|row| labels.add(&row.key.scenario, &row.key.endpoint));
     Ok(RunTally {
         endpoints,
+        totals: endpoint_tally::totals(&figures),
         in_window: InWindow::of(run, workload, &figures)?,
         bins: Bins::of(run, &figures),
         answers: AnswersBySecond::of(&figures.seconds),

@@ -90,6 +90,12 @@ fn the_terminal_lays_two_runs_side_by_side() {
     A  a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
     B  b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
 
+    Largest differences
+    endpoint  measure    A  run  its number  of A
+    claim      failed  0 %    B      10.0 %     –
+      Of each measure the endpoint that differs most between these runs. One run of each does not show
+      whether it would differ again, nor what caused the difference.
+
     Findings
     invalid  C1 error-rates-differ
       –   A, B · phase ramp: `claim` in `ramp`: 0 % of 100 failed against 10 % of 100.
@@ -159,6 +165,14 @@ fn markdown_lays_two_runs_side_by_side() {
 
     - **A** a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
     - **B** b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
+
+    ### Largest differences
+
+    | endpoint | measure | A | run | its number | of A |
+    | --- | --- | ---: | --- | ---: | ---: |
+    | claim | failed | 0 % | B | 10.0 % | – |
+
+    Of each measure the endpoint that differs most between these runs. One run of each does not show whether it would differ again, nor what caused the difference.
 
     ### Findings
 
@@ -254,5 +268,18 @@ fn json_has_the_judgement_and_the_numbers() {
     {"figures":[{"name":"failed","unit":"%","value":10.0}],"next":"Fix the failures.","rule":"C1","scope":{"phase":"ramp"},"severity":"invalid","sides":[0,1],"title":"error-rates-differ","what":"`claim` in `ramp`: 0 % of 100 failed against 10 % of 100.","why":"Survivors look faster."}
     [{"rule":"C1","scope":{"phase":"ramp"},"side":1}]
     {"differences":[{"is":"refused","rules":["C1"]}],"name":"p95","unit":"ms","values":[{"is":"finite","value":5.0028500000000005},{"is":"finite","value":6.0028500000000005}]}
+    "#);
+}
+
+#[test]
+fn the_largest_differences_are_before_the_findings() {
+    let page = forms::terminal(&small(Differences::Allowed), Style::Plain, 100, Detail::Full);
+    insta::assert_snapshot!(between(&page, "Largest differences", "Phase ramp"), @r#"
+    Largest differences
+    endpoint  measure        A  run  its number    of A
+    claim         p50  5.00 ms    B     6.00 ms  × 1.20
+    claim         p95  5.00 ms    B     6.00 ms  × 1.20
+      Of each measure the endpoint that differs most between these runs. One run of each does not show
+      whether it would differ again, nor what caused the difference.
     "#);
 }

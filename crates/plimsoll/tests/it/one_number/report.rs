@@ -14,7 +14,10 @@ pub(crate) fn numbers(report: &Value) -> Numbers {
     accounting(&mut all, report);
     headline(&mut all, &report["headline"]);
     for row in array(&report["endpoints"]) {
-        endpoint(&mut all, report, row);
+        endpoint(&mut all, &label(report, row), row);
+    }
+    for total in array(&report["totals"]) {
+        endpoint(&mut all, ALL_REQUESTS, total);
     }
     for scenario in array(&report["scenarios"]) {
         scenario_total(&mut all, scenario);
@@ -141,6 +144,15 @@ fn accounting(all: &mut Numbers, report: &Value) {
     kinds(report, &accounting["by_outcome"], &accounting["completed"], &mut add);
     for of in array(&report["failures"]) {
         let kind = kind(text(&of["outcome"]), of["status"].as_str());
+        let endpoints = array(&of["endpoints"]);
+        for its in endpoints {
+            add(&format!("kind {kind}/of {}", label(report, its)), number(&its["count"]));
+        }
+        // A terminal lists five.
+        if let Some(more @ [_, ..]) = endpoints.get(5..) {
+            let count = more.iter().map(|its| its["count"].as_f64().unwrap()).sum();
+            add(&format!("kind {kind}/of {} more", more.len()), Expected::Number(count));
+        }
         for why in array(&of["reasons"]) {
             let reason = why["reason"].as_str().unwrap_or("other reasons");
             add(&format!("kind {kind}/reason {reason}"), number(&why["count"]));
@@ -234,13 +246,18 @@ pub(super) fn label_of(report: &Value, scenario: &str, endpoint: &str) -> String
     }
 }
 
-fn endpoint(all: &mut Numbers, report: &Value, row: &Value) {
-    let (phase, label) = (text(&row["phase"]), label(report, row));
+/// The row of all requests of a phase, where several endpoints have one.
+pub(crate) const ALL_REQUESTS: &str = "(all requests)";
+
+fn endpoint(all: &mut Numbers, label: &str, row: &Value) {
+    let phase = text(&row["phase"]);
     let mut add = |name: &str, expected| all.insert(format!("row/{phase}/{label}/{name}"), expected);
     arrivals(&row["arrivals"], &mut add);
     let failed = failures(row).map(|n| n as f64);
     add("requests", number(&row["requests"]));
     add("throughput", number(&row["throughput_per_s"]));
+    add("received", number(&row["bytes_in"]));
+    add("sent", number(&row["bytes_out"]));
     add("failed", Expected::of(failed));
     add("failed share", share(&failed.into(), &row["completed"]));
     let is_of_requests = !row["completed"].is_null();

@@ -9,7 +9,7 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, Params, Row};
 use serde_json::Value;
 
-use super::report::{kind, label_of, only_step, status_text};
+use super::report::{ALL_REQUESTS, kind, label_of, only_step, status_text};
 use super::shown::{Expected, Numbers};
 
 const ARRIVALS: [&str; 4] = ["scheduled", "started", "dropped_cap", "dropped_late"];
@@ -124,7 +124,9 @@ fn fold_single_steps(counted: &mut BTreeMap<(String, String, String), Counted>, 
     for whole in wholes {
         if let Some(step) = only_step(report, &whole.1) {
             let (phase, scenario, _) = whole.clone();
-            let its = counted.remove(&whole).unwrap();
+            let mut its = counted.remove(&whole).unwrap();
+            // k6 counts bytes of scenarios, not of requests.
+            its.by_metric.retain(|name, n| !name.starts_with("bytes_") || *n > 0.0);
             counted.entry((phase, scenario, step.to_owned())).or_default().add(&its);
         }
     }
@@ -135,6 +137,7 @@ impl Reading<'_> {
         let mut all = Numbers::new();
         let mut whole = Counted::default();
         let mut scenarios = BTreeMap::<&str, Counted>::new();
+        let mut phases = BTreeMap::<&str, (Counted, f64)>::new();
         for ((phase, scenario, endpoint), counted) in &self.counted {
             let label = label_of(self.report, scenario, endpoint);
             let of_requests = |counted: &Counted| !endpoint.is_empty() && counted.has_arrivals();
@@ -142,11 +145,21 @@ impl Reading<'_> {
             self.counts(counted, of_requests(counted), &mut add);
             add("throughput", self.done_per_s([phase, scenario, endpoint], counted));
             self.request_phases(counted, &mut add);
+            let (together, ended) = phases.entry(phase).or_default();
+            together.add(counted);
+            *ended += self.requests_ended_in_window([phase, scenario, endpoint]);
             self.curve(&mut all, [phase, &label], counted);
             whole.add(counted);
             if !scenario.is_empty() {
                 scenarios.entry(scenario).or_default().add(counted);
             }
+        }
+        for (phase, (counted, ended)) in &phases {
+            let mut add =
+                |name: &str, n| all.insert(format!("row/{phase}/{ALL_REQUESTS}/{name}"), Expected::of(n));
+            self.counts(counted, counted.has_arrivals(), &mut add);
+            add("throughput", self.length_s(phase).map(|length_s| ended / length_s));
+            self.request_phases(counted, &mut add);
         }
         self.counts(&whole, whole.has_arrivals(), &mut |name, n| {
             all.insert(format!("all/{name}"), Expected::of(n))
@@ -158,6 +171,7 @@ impl Reading<'_> {
             add("iterations cancelled", counted.metric("iterations_cancelled"));
         }
         self.reasons(&mut all);
+        self.failures_of_endpoints(&mut all);
         self.whole_run(&mut all, &whole);
         self.checks(&mut all);
         times::add(&mut all, self);
@@ -180,6 +194,25 @@ impl Reading<'_> {
         for ((outcome, status, reason), n) in found {
             let kind = kind(&outcome, status.as_deref());
             all.insert(format!("all/kind {kind}/reason {reason}"), Expected::Number(n));
+        }
+    }
+
+    /// How many of the failures of each kind are of each endpoint.
+    fn failures_of_endpoints(&self, all: &mut Numbers) {
+        for ((_, scenario, endpoint), counted) in &self.counted {
+            let label = label_of(self.report, scenario, endpoint);
+            let by_status =
+                counted.by_status.iter().map(|((outcome, status), n)| (outcome, status.as_deref(), n));
+            let by_outcome = counted.by_outcome.iter().map(|(outcome, n)| (outcome, None, n));
+            let is_by_outcome = counted.by_status.is_empty();
+            let failures = by_status.chain(by_outcome.filter(|_| is_by_outcome));
+            for (outcome, status, n) in failures.filter(|(outcome, ..)| is_failure(outcome)) {
+                let what = format!("all/kind {}/of {label}", kind(outcome, status));
+                let Expected::Number(sum) = all.entry(what).or_insert(Expected::Number(0.0)) else {
+                    unreachable!()
+                };
+                *sum += n;
+            }
         }
     }
 
@@ -207,6 +240,8 @@ impl Reading<'_> {
         let failed = counted.of_outcomes(is_failure);
         let ok = counted.of_outcomes(|outcome| outcome == "ok");
         add("failed", known(failed));
+        add("received", counted.metric("bytes_in"));
+        add("sent", counted.metric("bytes_out"));
         add("failed share", share(failed));
         add("ok share", share(ok));
         add("cancelled", known(counted.of_outcomes(|outcome| outcome == "cancelled")));
@@ -271,9 +306,13 @@ impl Reading<'_> {
                 self.ended_in_window(of, ["counts", "value", "iterations_done"])
             }
             (false, _) => counted.has_arrivals().then_some(0.0)?,
-            (true, _) => self.ended_in_window(of, ["histograms", "count", "response_time"]),
+            (true, _) => self.requests_ended_in_window(of),
         };
         Some(done / self.length_s(phase)?)
+    }
+
+    fn requests_ended_in_window(&self, of: [&str; 3]) -> f64 {
+        self.ended_in_window(of, ["histograms", "count", "response_time"])
     }
 
     /// What ended in the window of a phase: what was due in it, less what ended elsewhere, plus what was due elsewhere and

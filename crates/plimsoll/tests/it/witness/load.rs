@@ -35,11 +35,12 @@ pub(super) enum Dropped {
     GeneratorLate,
 }
 
-/// A load of one scenario with one step on paper.
+/// A load of one scenario on paper.
 #[derive(Debug, Clone)]
 pub(super) struct PaperLoad {
     pub(super) scenario: &'static str,
-    pub(super) step: &'static str,
+    /// The endpoints: each arrival is a request of one of them, whose path is its name.
+    pub(super) steps: &'static [&'static str],
     /// One at least; `run` is the name of the only one of a plan without phases.
     pub(super) phases: Vec<PaperPhase>,
     pub(super) arrivals: Arrivals,
@@ -68,7 +69,7 @@ impl PaperLoad {
     pub(super) fn closed(virtual_users: u64, length: Duration) -> PaperLoad {
         PaperLoad {
             scenario: "load",
-            step: "get",
+            steps: &["get"],
             phases: vec![PaperPhase { name: "run", from_ms: 0, to_ms: length.as_millis() as u64 }],
             arrivals: Arrivals::WhenReady,
             virtual_users,
@@ -83,6 +84,11 @@ impl PaperLoad {
         let Arrivals::At(due_ns) = &self.arrivals else { return None };
         let is_its = |due_ns: &&u64| phase.contains(**due_ns);
         Some(due_ns.iter().filter(is_its).count() as u64 - self.lost)
+    }
+
+    /// Whether the log has a request of this endpoint.
+    pub(super) fn is_of(&self, step: &str, request: &LoggedRequest) -> bool {
+        self.steps.len() == 1 || request.served.path.strip_prefix('/') == Some(step)
     }
 
     /// When the request was due, by its arrival's number: `?n=12`.
@@ -137,6 +143,17 @@ impl WitnessedRun {
 
 /// A plan of the scenario `load` with the step `get`, whose requests have their arrivals' numbers.
 pub(super) fn plan(target: &Target, scenario: &str, objectives: &str) -> String {
+    plan_of(target, scenario, &["get"], objectives)
+}
+
+/// The same with these steps, of which each arrival is one.
+pub(super) fn plan_of(target: &Target, scenario: &str, steps: &[&str], objectives: &str) -> String {
+    let weight = if steps.len() > 1 { "weight = 1\n" } else { "" };
+    let step = |name: &&str| {
+        format!(
+            "[[scenarios.steps]]\nname = \"{name}\"\n{weight}get = \"${{api.url}}/{name}?n=${{arrivals.id}}\"\n"
+        )
+    };
     format!(
         r#"version = 1
 precheck = false
@@ -145,11 +162,9 @@ url = "http://{}"
 [data.arrivals]
 generate = "{{0..99999}}"
 {scenario}
-[[scenarios.steps]]
-name = "get"
-get = "${{api.url}}/x?n=${{arrivals.id}}"
-{objectives}"#,
-        target.addr()
+{}{objectives}"#,
+        target.addr(),
+        steps.iter().map(step).collect::<String>()
     )
 }
 

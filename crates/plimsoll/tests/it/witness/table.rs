@@ -22,6 +22,8 @@ const NOT_IN_A_LOG: [&str; 8] =
     ["run/", "environment/", "cpu/", "generator/", "series/", "finding/", "claim/", "exemplars/"];
 const PARTS_OF_A_REQUEST: [&str; 7] =
     ["blocked ", "resolving ", "connecting ", "tls_handshaking ", "sending ", "waiting ", "receiving "];
+/// What a log of requests does not have; the engine's tests compare them with what a socket got.
+const BYTES: [&str; 2] = ["received", "sent"];
 
 /// A number that is shown is what the log and the schedule on paper say, or is of a kind that no log has.
 #[track_caller]
@@ -64,8 +66,11 @@ pub(super) fn disagreements(run: &WitnessedRun) -> Vec<String> {
 #[track_caller]
 pub(super) fn assert_throughput_of_log(run: &WitnessedRun) {
     for phase in &run.paper.phases {
-        let rows = report::array(&run.report["endpoints"]);
-        let row = rows.iter().find(|row| row["phase"] == phase.name && row["endpoint"] == run.paper.step);
+        let rows = match run.paper.steps {
+            [_] => report::array(&run.report["endpoints"]),
+            _ => report::array(&run.report["totals"]),
+        };
+        let row = rows.iter().find(|row| row["phase"] == phase.name);
         let shown = row.unwrap()["throughput_per_s"].as_f64().unwrap();
         let Bounds { low, high } = Row::of(run, phase).throughput();
         assert!(
@@ -80,6 +85,7 @@ fn is_unknown(what: &str) -> bool {
     let figure = what.rsplit('/').next().unwrap();
     !NOT_IN_A_LOG.iter().any(|start| what.starts_with(start))
         && !PARTS_OF_A_REQUEST.iter().any(|start| figure.starts_with(start))
+        && !BYTES.contains(&figure)
 }
 
 /// Figures of which the log and the paper give the value.
@@ -89,7 +95,7 @@ fn table(run: &WitnessedRun) -> Numbers {
     status_check(&mut all, run);
     workers(&mut all, run);
     for phase in &run.paper.phases {
-        Row::of(run, phase).add(&mut all);
+        rows(&mut all, run, phase);
         let when = span(phase.from_ms as f64 / 1e3, phase.to_ms as f64 / 1e3);
         all.insert(format!("phase/{}/when", phase.name), Expected::Text(when));
         identity(&mut all, run, phase);
@@ -114,19 +120,36 @@ fn share(part: u64, whole: u64) -> Expected {
 
 /// The check that every step has by default: its status is 200 to 399.
 fn status_check(all: &mut Numbers, run: &WitnessedRun) {
-    let ended = run.log.count(|request| request.served.status.is_some());
-    let passed = run.log.count(LoggedRequest::is_ok);
-    let mut add = |name: &str, expected| {
-        all.insert(format!("check/{}/status/{name}", run.paper.step), expected);
-    };
-    add("passed", exactly(passed));
-    add("failed", exactly(ended - passed));
-    add("share", share(passed, ended));
+    for step in run.paper.steps {
+        let log = run.log.select(|request| run.paper.is_of(step, request));
+        let ended = log.count(|request| request.served.status.is_some());
+        let passed = log.count(LoggedRequest::is_ok);
+        let mut add = |name: &str, expected| {
+            all.insert(format!("check/{step}/status/{name}"), expected);
+        };
+        add("passed", exactly(passed));
+        add("failed", exactly(ended - passed));
+        add("share", share(passed, ended));
+    }
     for status in run.log.requests.iter().filter_map(|request| request.served.status) {
         let n = run.log.count(|request| request.served.status == Some(status));
-        let reason = format!("all/kind status {status}/reason status {status}, expected 200 to 399");
         if status >= 400 {
-            all.insert(reason, exactly(n));
+            let kind = format!("all/kind status {status}");
+            all.insert(format!("{kind}/reason status {status}, expected 200 to 399"), exactly(n));
+        }
+    }
+    // A failure without a status is a connection that was closed instead of a response.
+    for failed in run.log.requests.iter().filter(|request| request.has_failed()) {
+        let status = failed.served.status;
+        let kind = status.map_or("reset".to_owned(), |status| format!("status {status}"));
+        for step in run.paper.steps {
+            let is_its = |other: &LoggedRequest| {
+                run.paper.is_of(step, other) && other.has_failed() && other.served.status == status
+            };
+            match run.log.count(is_its) {
+                0 => continue,
+                n => all.insert(format!("all/kind {kind}/of {step}"), exactly(n)),
+            };
         }
     }
 }
@@ -285,22 +308,43 @@ fn times(add: &mut dyn FnMut(&str, Expected) -> Option<Expected>, all: Vec<Bound
     add("max", range(low[n - 1], high[n - 1]));
 }
 
-/// The requests of one phase.
+/// The rows of one phase: one for each endpoint, and one for all requests where there are several.
+fn rows(all: &mut Numbers, run: &WitnessedRun, phase: &PaperPhase) {
+    let due = run.paper.due_in(phase);
+    if let [step] = run.paper.steps {
+        return Row::of(run, phase).add(all, step, due);
+    }
+    Row::of(run, phase).add(all, report::ALL_REQUESTS, due);
+    for step in run.paper.steps {
+        // Which of them an arrival becomes is not on paper, and none is dropped in these runs.
+        Row::of_step(run, phase, step).add(all, step, None);
+    }
+}
+
+/// The requests of one phase, or of one endpoint in it.
 struct Row<'r> {
     run: &'r WitnessedRun,
     phase: &'r PaperPhase,
     log: TargetLog,
+    step: Option<&'static str>,
 }
 
 impl<'r> Row<'r> {
     fn of(run: &'r WitnessedRun, phase: &'r PaperPhase) -> Row<'r> {
-        Row { run, phase, log: run.log_of(phase) }
+        Row { run, phase, log: run.log_of(phase), step: None }
+    }
+
+    fn of_step(run: &'r WitnessedRun, phase: &'r PaperPhase, step: &'static str) -> Row<'r> {
+        let log = run.log_of(phase).select(|request| run.paper.is_of(step, request));
+        Row { run, phase, log, step: Some(step) }
     }
 
     /// Those that ended in the phase, whatever they were due in, a second.
     fn throughput(&self) -> Bounds {
         let (from_ns, to_ns) = (self.phase.from_ms * 1_000_000, self.phase.to_ms * 1_000_000);
-        self.run.log.ended_within(from_ns, to_ns, |_| true).per(self.phase.length_s())
+        let is_its =
+            |request: &LoggedRequest| self.step.is_none_or(|step| self.run.paper.is_of(step, request));
+        self.run.log.ended_within(from_ns, to_ns, is_its).per(self.phase.length_s())
     }
 
     fn response_times(&self) -> Vec<Bounds> {
@@ -308,10 +352,10 @@ impl<'r> Row<'r> {
         ok.filter_map(|request| self.log.response_ms(request)).collect()
     }
 
-    fn add(&self, all: &mut Numbers) {
-        let prefix = format!("row/{}/{}", self.phase.name, self.run.paper.step);
+    fn add(&self, all: &mut Numbers, label: &str, due: Option<u64>) {
+        let prefix = format!("row/{}/{label}", self.phase.name);
         let mut add = |name: &str, expected| all.insert(format!("{prefix}/{name}"), expected);
-        let (due, log) = (self.run.paper.due_in(self.phase), &self.log);
+        let log = &self.log;
         let failed = log.count(LoggedRequest::has_failed);
         arrivals(&mut add, due, log.len(), self.run.paper.dropped);
         add("requests", exactly(log.len()));

@@ -67,6 +67,13 @@ fn failures(form: &mut Form, heading: &str, body: &[&str]) {
                 kind = found[1].split("  ").next().unwrap();
                 form.show(format!("all/kind {kind}"), found[0]);
             }
+            _ if line.trim_start().starts_with("by endpoint: ") => {
+                let [endpoints] = parts("by endpoint: {}", line.trim_start());
+                for part in endpoints.split(" · ") {
+                    let (label, count) = part.rsplit_once(' ').unwrap();
+                    form.show(format!("all/kind {kind}/of {label}"), count);
+                }
+            }
             _ => {
                 let [count, reason] = parts("{} × {}", line.trim_start());
                 form.show(format!("all/kind {kind}/reason {reason}"), count);

@@ -2,7 +2,7 @@
 
 use rusqlite::Row;
 
-use super::super::report::{label_of, only_step};
+use super::super::report::{ALL_REQUESTS, label_of, only_step};
 use super::super::shown::{Expected, Numbers};
 use super::{Reading, rows};
 
@@ -42,6 +42,10 @@ pub(super) fn add(all: &mut Numbers, reading: &Reading<'_>) {
              OR metric = 'iteration_time'
          GROUP BY 1, 2, 3, 4, 5, 6
          UNION ALL
+         SELECT metric, phase, 'all', '{ALL_REQUESTS}', low, high, sum(n) FROM buckets JOIN keys USING (key)
+         WHERE coalesce(outcome, 'ok') = 'ok' AND metric IN ('response_time', 'service_time')
+         GROUP BY metric, phase, low, high
+         UNION ALL
          SELECT replace(metric, 'step_lag', 'start_lag'), '', '', '', low, high, sum(n) FROM buckets JOIN keys USING (key)
          WHERE metric IN ('start_lag', 'step_lag', 'loop_stall') GROUP BY 1, 5, 6 ORDER BY 1, 2, 3, 4, 5"
     );
@@ -53,7 +57,10 @@ pub(super) fn add(all: &mut Numbers, reading: &Reading<'_>) {
     for alike in found.chunk_by(|a, b| a.0 == b.0) {
         let [metric, phase, scenario, endpoint] = &alike[0].0;
         let buckets: Buckets = alike.iter().map(|(_, [low, high, n])| (*low, *high, *n)).collect();
-        let label = label_of(reading.report, scenario, endpoint);
+        let label = match endpoint.as_str() {
+            ALL_REQUESTS => endpoint.clone(),
+            endpoint => label_of(reading.report, scenario, endpoint),
+        };
         let row = format!("row/{phase}/{label}");
         let what = match metric.as_str() {
             "start_lag" => "generator/start lag ".to_owned(),

@@ -62,7 +62,7 @@ fn endpoints(form: &mut Form, region: &Node, phase: &str, table: &Table) {
         // The head of the labels is in the row above.
         let cells: Vec<(&str, &str)> =
             table.heads.iter().map(String::as_str).zip(cells.iter().map(String::as_str)).collect();
-        assert_eq!(cells.len(), 14);
+        assert_eq!(cells.len(), 16);
         form.row(&format!("row/{phase}/{label}"), &cells);
     }
 }
