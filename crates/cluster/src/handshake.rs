@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac;
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 
@@ -68,6 +69,11 @@ impl Token {
     /// The token itself, to hand it to a worker.
     pub fn text(&self) -> &str {
         &self.0
+    }
+
+    /// Whether this is the token, in a time that does not depend on where it differs.
+    pub fn is(&self, text: &str) -> bool {
+        verify_slices_are_equal(self.0.as_bytes(), text.as_bytes()).is_ok()
     }
 
     /// What this side sends.

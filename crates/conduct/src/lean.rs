@@ -29,4 +29,35 @@ pub(crate) mod live_output {
     }
 }
 
+pub mod live_page {
+    use std::path::Path;
+
+    use report::{Document, Percentiles};
+
+    use crate::failure::CommandResult;
+    use crate::live_address::LiveAddress;
+    use crate::marks::Marker;
+
+    /// There is none.
+    pub enum LivePage {}
+
+    pub(crate) enum Rendering {}
+
+    impl LivePage {
+        /// # Errors
+        /// Always.
+        pub fn open(_: &LiveAddress, _name: &str, _: Option<Percentiles>) -> CommandResult<LivePage> {
+            super::refused("the live page (--live)")
+        }
+
+        pub(crate) fn begin(&self, _: &Path, _: Marker) -> CommandResult<Rendering> {
+            match *self {}
+        }
+
+        pub fn finish(&self, _: &Document) {
+            match *self {}
+        }
+    }
+}
+
 pub mod workers;

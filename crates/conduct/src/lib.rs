@@ -17,8 +17,11 @@ pub mod judged;
 #[cfg(not(feature = "full"))]
 pub mod lean;
 mod live;
+pub mod live_address;
 #[cfg(feature = "full")]
 mod live_output;
+#[cfg(feature = "full")]
+pub mod live_page;
 mod load_source;
 pub mod manifest;
 pub mod marks;
@@ -55,7 +58,7 @@ use judged::Judged;
 #[cfg(not(feature = "full"))]
 use lean::live_output;
 #[cfg(not(feature = "full"))]
-pub use lean::workers;
+pub use lean::{live_page, workers};
 use live::Live;
 use load_source::LoadSource;
 use prepare::{Additions, PreparedRun, prepare};

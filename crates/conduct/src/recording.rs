@@ -19,6 +19,7 @@ use crate::clock::{now, rfc3339};
 use crate::decider::Decider;
 use crate::failure::{CommandResult, Failure};
 use crate::live::Live;
+use crate::live_page::Rendering;
 use crate::manifest::{Identities, RunDescription, manifest};
 use crate::marks::Marker;
 use crate::run_file::RunFile;
@@ -65,6 +66,8 @@ pub(crate) struct Recording {
     ended_by: EndedBy,
     /// Of a run that ends as soon as it is decided.
     decider: Option<Decider>,
+    /// Of a run with a live page.
+    rendering: Option<Rendering>,
 }
 
 /// A run whose load is over, and whose file is not sealed.
@@ -105,6 +108,7 @@ impl Recording {
         let ended_by = stop_watch.ended_by();
         let (observed, samples) = channel();
         let marker = Marker::new(clock, observed.clone());
+        let rendering = request.live_page.map(|page| page.begin(file.path(), marker.clone())).transpose()?;
         let (control, marker_of_readers) = (stop_watch.control(), marker.clone());
         let handles =
             RunHandles { clock, control, ended_by: ended_by.clone(), loops, marker: marker_of_readers };
@@ -131,6 +135,7 @@ impl Recording {
             folded_endpoints: 0,
             ended_by,
             decider,
+            rendering,
         })
     }
 
@@ -196,6 +201,7 @@ impl Recording {
         totals: Result<Totals, EngineError>,
         was_interrupted: bool,
     ) -> UnsealedRun {
+        self.rendering = None;
         if let Some(decider) = self.decider.take() {
             decider.end();
         }

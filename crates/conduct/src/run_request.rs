@@ -9,6 +9,7 @@ use engine::program::OriginRules;
 use export::Protocol;
 
 use crate::failure::CommandResult;
+use crate::live_page::LivePage;
 use crate::run_file::Keep;
 use crate::writable;
 
@@ -28,6 +29,8 @@ pub struct RunRequest<'a> {
     pub precheck: Precheck,
     /// The other systems that receive series of the run.
     pub outs: &'a [OutTarget],
+    /// The page on which the run is followed.
+    pub live_page: Option<&'a LivePage>,
     /// The files that are written after the run, besides the run file.
     pub reports: Vec<&'a Path>,
     /// How the command line names another address for a target, from its name; the end of "start it…".
@@ -71,6 +74,7 @@ impl<'a> RunRequest<'a> {
             workers: 0,
             precheck: Precheck::AsPlanned,
             outs: &[],
+            live_page: None,
             reports: Vec::new(),
             address_hint: |_| String::new(),
             script_rules: None,

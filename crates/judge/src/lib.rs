@@ -80,9 +80,7 @@ pub struct Look {
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read.
 pub fn look(run: &dyn Run, workload: &Workload) -> Result<Look, JudgeError> {
-    let mut facts = facts::Facts::of(run, workload, Provenance::Unsealed)?;
-    facts.is_looked_at = true;
-    let Judgement { verdict, claims, .. } = judgement(&facts);
+    let Judgement { verdict, claims, .. } = so_far(run, workload)?;
     let mut look = Look::default();
     for Claim { name, verdict: of_claim, .. } in claims {
         match of_claim {
@@ -93,6 +91,17 @@ pub fn look(run: &dyn Run, workload: &Workload) -> Result<Look, JudgeError> {
         }
     }
     Ok(look)
+}
+
+/// The judgement that a run would have if what there is were all of it, while it is under way. More may change every verdict in
+/// it.
+///
+/// # Errors
+/// [`JudgeError::Read`] when the evidence cannot be read.
+pub fn so_far(run: &dyn Run, workload: &Workload) -> Result<Judgement, JudgeError> {
+    let mut facts = facts::Facts::of(run, workload, Provenance::Unsealed)?;
+    facts.is_looked_at = true;
+    Ok(judgement(&facts))
 }
 
 fn judgement(facts: &facts::Facts<'_>) -> Judgement {

@@ -4,6 +4,7 @@ use conduct::environment::environment;
 use conduct::failure::{CommandResult, Failure};
 use conduct::plan::Disk;
 use conduct::run_file::Keep;
+use conduct::run_request::RunRequest;
 use conduct::screen;
 use conduct::signals::Listener;
 use conduct::workers::ResolvedRun;
@@ -50,9 +51,13 @@ pub(crate) fn conduct(
     arguments: &KeepArguments,
 ) -> CommandResult<u8> {
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
-    let request = run::request(keep, arguments.quiet, &arguments.options);
     let mut plan = plan.map_err(Failure::usage)?;
     plan.workload.objectives = asked(&plan.workload, &arguments.objectives).map_err(Failure::usage)?;
     too_few::warnings(&expected_observations(&plan.workload)).for_each(screen::note);
+    let live_page = run::live_page(&plan, arguments.options.live.as_ref(), &arguments.options.outputs)?;
+    let request = RunRequest {
+        live_page: live_page.as_ref(),
+        ..run::request(keep, arguments.quiet, &arguments.options)
+    };
     run::conduct_plan(listener, ResolvedRun { plan, workers: None }, &arguments.options, &request)
 }

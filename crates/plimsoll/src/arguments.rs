@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use conduct::live_address::LiveAddress;
 use conduct::run_request::OutTarget;
 use plans::Overrides;
 
@@ -109,6 +110,7 @@ Examples:
   plimsoll run plan.toml --once                   send each step once and show every exchange
   plimsoll run plan.toml --time-scale 0.1         try it in a tenth of the time
   plimsoll run plan.toml --target api=http://127.0.0.1:9000/v1
+  plimsoll run plan.toml --live                   watch the report in a browser while it goes on
   plimsoll run plan.toml -o today.plimsoll --html today.html --junit today.xml
   plimsoll run plan.toml --kubernetes 5 --image registry.example/plimsoll:0.1.0
   plimsoll run script.js                          run a k6 script; `plimsoll run script.js --help` has k6's flags";
@@ -351,6 +353,10 @@ pub(crate) struct RunOptionArguments {
     /// again
     #[arg(long = "out", value_name = "NAME=URL", value_parser = out::target, conflicts_with = "once")]
     pub(crate) outs: Vec<OutTarget>,
+    /// Serve the report of the run so far as a page at this address while it goes on; off loopback only with the token that is
+    /// printed [default: 127.0.0.1:5665, or the next port that is free]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "once")]
+    pub(crate) live: Option<LiveAddress>,
     #[command(flatten)]
     pub(crate) outputs: OutputArguments,
 }

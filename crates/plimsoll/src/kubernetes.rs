@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use cluster::kubernetes::{RunObjects, to_yaml};
 use conduct::failure::{CommandResult, Failure};
+use conduct::live_address::LiveAddress;
 use conduct::run_file::Keep;
 use conduct::run_request::Progress;
 use conduct::{standard_output, writable};
@@ -31,6 +32,7 @@ pub(crate) fn run(arguments: &RunArguments, pods: u16) -> CommandResult<u8> {
             "--once sends each step from this process: leave out --kubernetes"
         )));
     }
+    require_no_live_page(options.live.as_ref())?;
     let destination = Destination { path: output.as_deref(), force: options.force };
     let run = RunOfPlan {
         plan,
@@ -42,6 +44,17 @@ pub(crate) fn run(arguments: &RunArguments, pods: u16) -> CommandResult<u8> {
     };
     let objects = || objects::for_command(&run, kubernetes.cluster.namespace.clone());
     conduct(kubernetes, destination, *quiet, &options.outputs, objects)
+}
+
+/// What is recorded is in the cluster until the run is over.
+fn require_no_live_page(address: Option<&LiveAddress>) -> CommandResult<()> {
+    match address {
+        None => Ok(()),
+        Some(_) => Err(Failure::usage(anyhow!(
+            "--live serves the report of a run that is recorded here, and with --kubernetes a pod records it: leave out one of \
+             them; --out sends series from the pod while it goes on"
+        ))),
+    }
 }
 
 /// From the objects to the exit code.

@@ -21,7 +21,7 @@ pub(crate) fn write(
 ) -> CommandResult<()> {
     let document = reported.document();
     show(&document, asked, detail)?;
-    write_forms(reported, &document, asked, opened)
+    write_files(reported, &document, asked, opened)
 }
 
 /// The report on standard output, unless that is taken.
@@ -35,14 +35,6 @@ pub(crate) fn show(document: &Document, asked: &ReportFileArguments, detail: Det
 
 /// Write every report that was asked for. One that cannot be written keeps no other from being written.
 pub(crate) fn write_files(
-    reported: &impl Reported,
-    asked: &ReportFileArguments,
-    opened: &PreopenedReports,
-) -> CommandResult<()> {
-    write_forms(reported, &reported.document(), asked, opened)
-}
-
-fn write_forms(
     reported: &impl Reported,
     document: &Document,
     asked: &ReportFileArguments,

@@ -1,8 +1,11 @@
 //! `plimsoll run`: the run of a plan.
 
+use ::report::Reported as _;
 use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged::Judged;
+use conduct::live_address::LiveAddress;
+use conduct::live_page::LivePage;
 use conduct::prepare::{Additions, prepare};
 use conduct::recording::SealedRun;
 use conduct::run_file::Keep;
@@ -11,6 +14,7 @@ use conduct::signals::Listener;
 use conduct::workers::{self, ConnectedWorkers, ResolvedRun};
 use conduct::{RunKind, conduct, once};
 use engine::DryRun;
+use workload::LoadedPlan;
 
 use crate::arguments::{OutputArguments, RunArguments, RunOptionArguments};
 use crate::outputs::{self, PreopenedReports};
@@ -24,13 +28,25 @@ pub(crate) fn run(arguments: &RunArguments) -> CommandResult<u8> {
         )));
     }
     let resolved = workers::resolve(&arguments.plan, &arguments.overrides.overrides(), workers.as_ref())?; // 1
+    let live_page = live_page(&resolved.plan, arguments.options.live.as_ref(), &arguments.options.outputs)?;
     let keep = arguments.output.as_deref().map_or(Keep::ByName, Keep::At);
     let request = RunRequest {
+        live_page: live_page.as_ref(),
         workers: resolved.workers.as_ref().map_or(0, ConnectedWorkers::weight),
         address_hint: |name| format!(", or give its address: --target {name}=ADDRESS"),
         ..request(keep, arguments.quiet, &arguments.options)
     };
     conduct_plan(&listener, resolved, &arguments.options, &request)
+}
+
+/// The page on which the run of a plan is followed, if one is asked for.
+pub(crate) fn live_page(
+    plan: &LoadedPlan,
+    address: Option<&LiveAddress>,
+    outputs: &OutputArguments,
+) -> CommandResult<Option<LivePage>> {
+    let open = |address| LivePage::open(address, &plan.workload.name, outputs.percentiles.clone());
+    address.map(open).transpose()
 }
 
 /// The request of a run with these options.
@@ -56,13 +72,15 @@ pub(crate) fn conduct_plan(
     if options.once {
         return once::once(&prepare(plan, request)?.dry_run);
     }
-    conduct(listener, plan, PlanRun { workers, outputs: &options.outputs }, request)
+    let live_page = request.live_page;
+    conduct(listener, plan, PlanRun { workers, outputs: &options.outputs, live_page }, request)
 }
 
 /// A run of a plan.
 struct PlanRun<'a> {
     workers: Option<ConnectedWorkers>,
     outputs: &'a OutputArguments,
+    live_page: Option<&'a LivePage>,
 }
 
 impl RunKind for PlanRun<'_> {
@@ -72,12 +90,13 @@ impl RunKind for PlanRun<'_> {
 
     fn report(self, mut sealed: SealedRun, judged: Judged, _: &Listener) -> CommandResult<u8> {
         let summary = self.outputs.reported(judged.summary, &self.outputs.files(sealed.kept()));
-        outputs::write(
-            &summary,
-            &self.outputs.reports.files,
-            self.outputs.detail(),
-            &PreopenedReports::default(),
-        )?;
+        let document = summary.document();
+        if let Some(page) = self.live_page {
+            page.finish(&document);
+        }
+        let files = &self.outputs.reports.files;
+        outputs::show(&document, files, self.outputs.detail())?;
+        outputs::write_files(&summary, &document, files, &PreopenedReports::default())?;
         sealed.completed()?;
         Ok(outputs::exit_code(judged.judgement.verdict, self.outputs.reports.inconclusive))
     }

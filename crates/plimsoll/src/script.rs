@@ -21,6 +21,7 @@ use anyhow::anyhow;
 use conduct::asked_workers::WorkerPlaces;
 use conduct::failure::{CommandResult, Failure};
 use conduct::judged::Judged;
+use conduct::live_page::LivePage;
 use conduct::prepare::Additions;
 use conduct::recording::{SealedRun, UnsealedRun};
 use conduct::run_file::Keep;
@@ -35,6 +36,7 @@ use k6::{LifecycleError, LoadedScript, LogSink, Once, ScriptError};
 
 use crate::arguments::ScriptArguments;
 use crate::outputs;
+use crate::run::live_page;
 use command_line::{accept, refused};
 pub(crate) use for_pods::{ScriptForPods, read as read_for_pods};
 use loading::{behaviour, here, load, plan};
@@ -56,9 +58,11 @@ pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
     let log = ScriptLog::start()?;
     let Resolved { loaded, workers } = resolve(&arguments, &log.sink())?; // 1
     show_header(&arguments, &loaded)?;
-    let request = request(&arguments, &loaded, workers.as_ref());
     let plan = plan(&loaded)?;
-    let script = ScriptRun { arguments: &arguments, loaded, log, workers, torn_down: Ok(()) };
+    let live_page = &live_page(&plan, arguments.live.as_ref(), &arguments.outputs)?;
+    let live_page = live_page.as_ref();
+    let request = RunRequest { live_page, ..request(&arguments, &loaded, workers.as_ref()) };
+    let script = ScriptRun { arguments: &arguments, loaded, log, workers, live_page, torn_down: Ok(()) };
     conduct(&listener, plan, script, &request)
 }
 
@@ -107,6 +111,7 @@ struct ScriptRun<'a> {
     loaded: LoadedScript,
     log: ScriptLog,
     workers: Option<ConnectedWorkers>,
+    live_page: Option<&'a LivePage>,
     /// What became of `teardown`.
     torn_down: CommandResult<()>,
 }
@@ -149,7 +154,12 @@ impl RunKind for ScriptRun<'_> {
         self.log.end();
         let outputs = &self.arguments.outputs;
         let summary = outputs.reported(judged.summary, &outputs.files(sealed.kept()));
-        outputs::write_files(&summary, &outputs.reports.files, &outputs::PreopenedReports::default())?;
+        let document = summary.document();
+        if let Some(page) = self.live_page {
+            page.finish(&document);
+        }
+        let files = &outputs.reports.files;
+        outputs::write_files(&summary, &document, files, &outputs::PreopenedReports::default())?;
         if self.arguments.mark_report {
             standard_output::print_document(&format!("{}\n", kubernetes::REPORT_BEGINS))?;
         }

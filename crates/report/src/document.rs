@@ -17,7 +17,7 @@ pub(crate) use blocks::{
     Block, Cell, ChartBlock, ClaimBlock, Claims, Column, Exchange, FactLayout, Facts, Findings, Mark,
     Paragraph, ParagraphKind, Row, Table,
 };
-pub use html::html;
+pub use html::{LivePage, LiveState, html, live_html};
 pub use junit::junit;
 pub use markdown::{MAX_BYTES, markdown};
 pub use terminal::{Detail, Style, terminal};
@@ -114,6 +114,19 @@ pub(crate) struct Case {
     pub(crate) word: String,
     pub(crate) message: String,
     pub(crate) because: Vec<String>,
+}
+
+impl Document {
+    /// The report of a run called `name` before there is anything to report.
+    pub fn before(name: &str) -> Document {
+        let (word, because) = ("NOT BEGUN".to_owned(), "The load has not begun.".to_owned());
+        Document {
+            name: name.to_owned(),
+            title: name.to_owned(),
+            verdict: VerdictBlock { word, because, ..VerdictBlock::default() },
+            ..Document::default()
+        }
+    }
 }
 
 impl Section {

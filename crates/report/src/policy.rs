@@ -12,6 +12,11 @@ pub(crate) const STYLE: &str = include_str!("../templates/style.css");
 /// Their script.
 pub(crate) const SCRIPT: &str = include_str!("../templates/script.js");
 
+/// The style sheet of what a live page adds to a report.
+pub(crate) const LIVE_STYLE: &str = include_str!("../templates/live.css");
+/// Its script, which keeps the page up to date.
+pub(crate) const LIVE_SCRIPT: &str = include_str!("../templates/live.js");
+
 /// The policy that allows exactly these inline style sheets and scripts.
 pub(crate) fn content_security_policy(styles: &[&str], scripts: &[&str]) -> String {
     format!(
@@ -19,6 +24,11 @@ pub(crate) fn content_security_policy(styles: &[&str], scripts: &[&str]) -> Stri
         sources(styles),
         sources(scripts)
     )
+}
+
+/// The same policy for a live page, which may also ask its own server.
+pub(crate) fn live_content_security_policy(styles: &[&str], scripts: &[&str]) -> String {
+    format!("{}; connect-src 'self'", content_security_policy(styles, scripts))
 }
 
 fn sources(texts: &[&str]) -> String {

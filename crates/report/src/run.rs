@@ -15,25 +15,18 @@ use evidence::{Reason, Verdict};
 use crate::charts;
 use crate::document::{
     Block, Case, ChartBlock, ClaimBlock, Claims, Column, Document, FactLayout, Facts, Forms, Paragraph,
-    ParagraphKind, Reported, Row, Section, Table, VerdictBlock,
+    ParagraphKind, Reported, Row, Section, Table,
 };
 use crate::summary::{BesideK6, ClaimSummary, MarkedEvent, MetricNumbers, ScriptMetric, Summary};
 use crate::{card, number, source};
 
 impl Reported for Summary {
     fn document(&self) -> Document {
-        let judgement = &self.judgement;
         Document {
             name: self.header.name.clone(),
             title: self.header.name.clone(),
             subject: Some(head::subject(self)),
-            verdict: VerdictBlock {
-                verdict: Some(judgement.verdict),
-                word: judgement.verdict.to_string(),
-                answer: None,
-                because: judgement.because.clone(),
-                case: "(the whole run)",
-            },
+            verdict: head::verdict(self),
             facts: head::facts(self),
             tiles: head::tiles(self),
             sections: sections(self),

@@ -303,6 +303,13 @@ impl Summary {
         self
     }
 
+    /// As the summary of a run that is under way, made from its file so far.
+    #[must_use]
+    pub fn so_far(mut self) -> Summary {
+        self.header.end = RunEndState::UnderWay;
+        self
+    }
+
     /// The rows of one phase.
     pub fn rows_of<'a>(&'a self, phase: &'a str) -> impl Iterator<Item = &'a Row> + Clone {
         self.rows.iter().filter(move |row| row.phase == phase)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use conduct::live_address::LiveAddress;
 use k6::summary::SummaryMode;
 
 use super::foreign::ForeignArguments;
@@ -171,6 +172,10 @@ pub(crate) struct ScriptArguments {
     /// Loops that offer the load, each on a thread of its own and with an equal share of it
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) loops: u16,
+    /// Serve the report of the run so far as a page at this address while it goes on; off loopback only with the token that is
+    /// printed [default: 127.0.0.1:5665, or the next port that is free]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub(crate) live: Option<LiveAddress>,
     #[command(flatten)]
     pub(crate) workers: WorkersArguments,
     #[command(flatten)]

@@ -8,12 +8,13 @@ use conduct::failure::{CommandResult, Failure};
 use kubernetes::Destination;
 use kubernetes::objects::{BESIDES_THE_LOAD, cpu_of, drawn_name, files_from, made_secret};
 
-use super::{conduct, pods_of, print_manifest};
+use super::{conduct, pods_of, print_manifest, require_no_live_page};
 use crate::arguments::{ScriptArguments, ScriptManifestArguments};
 use crate::script::{ScriptForPods, read_for_pods};
 
 /// `plimsoll run SCRIPT --kubernetes N`.
 pub(crate) fn run_script(arguments: &mut ScriptArguments, pods: u16) -> CommandResult<u8> {
+    require_no_live_page(arguments.live.as_ref())?;
     let script = read_for_pods(arguments)?;
     let arguments = &*arguments;
     let destination = Destination { path: arguments.evidence.as_deref(), force: arguments.force };

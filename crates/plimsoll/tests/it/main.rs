@@ -48,6 +48,7 @@ mod kept_files;
 mod kubernetes;
 mod kubernetes_scripts;
 mod live_outputs;
+mod live_page;
 mod load;
 mod memory;
 mod monitoring;

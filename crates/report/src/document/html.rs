@@ -20,6 +20,7 @@ struct Page<'a> {
     policy: String,
     style: &'static str,
     script: &'static str,
+    live: Option<Live<'a>>,
     document: &'a Document,
     word: &'a str,
     class: &'static str,
@@ -49,24 +50,70 @@ impl Page<'_> {
     }
 }
 
+/// What a live page adds to the report.
+struct Live<'a> {
+    style: &'static str,
+    script: &'static str,
+    state: &'a LiveState,
+}
+
+/// Which page of a run that is being watched this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveState {
+    /// Higher than that of every page before it.
+    pub version: u64,
+    /// Whether no other page follows it.
+    pub is_last: bool,
+}
+
+/// A page that keeps itself up to date while its server goes on.
+#[derive(Debug)]
+pub struct LivePage {
+    pub html: String,
+    /// Its Content-Security-Policy, which is in it as well.
+    pub policy: String,
+}
+
+impl LiveState {
+    fn line(&self) -> &'static str {
+        if self.is_last { "The run is over." } else { "The run goes on." }
+    }
+}
+
 /// The document as one self-contained HTML file.
 pub fn html(document: &Document) -> String {
+    page(document, None).html
+}
+
+/// The same file with a line at its end and a script that asks for the next one at `update`, below its own address.
+pub fn live_html(document: &Document, state: &LiveState) -> LivePage {
+    let live = Live { style: policy::LIVE_STYLE, script: policy::LIVE_SCRIPT, state };
+    page(document, Some(live))
+}
+
+fn page(document: &Document, live: Option<Live<'_>>) -> LivePage {
     let has_flame =
         document.sections.iter().flat_map(|of| &of.blocks).any(|block| matches!(block, Block::Flame(_)));
     // A flame graph brings its style with it.
-    let styles = [Some(policy::STYLE), has_flame.then_some(flame::STYLE)];
+    let styles =
+        [Some(policy::STYLE), has_flame.then_some(flame::STYLE), live.as_ref().map(|live| live.style)];
     let styles: Vec<&str> = styles.into_iter().flatten().collect();
+    let policy = match &live {
+        None => policy::content_security_policy(&styles, &[policy::SCRIPT]),
+        Some(live) => policy::live_content_security_policy(&styles, &[policy::SCRIPT, live.script]),
+    };
     let is_on_page = |section: &&Section| section.forms != Forms::Text && !section.blocks.is_empty();
     let page = Page {
-        policy: policy::content_security_policy(&styles, &[policy::SCRIPT]),
+        policy: policy.clone(),
         style: policy::STYLE,
         script: policy::SCRIPT,
+        live,
         document,
         word: &document.verdict.word,
         class: document.verdict.verdict.map_or("measured", verdict_class),
         sections: document.sections.iter().filter(is_on_page).collect(),
     };
-    text::page(&page)
+    LivePage { html: text::page(&page), policy }
 }
 
 impl Table {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::exchanges::cut;
-use crate::document::{Block, FactLayout, Facts, Forms, Paragraph, ParagraphKind, Section, Tile};
+use crate::document::{
+    Block, FactLayout, Facts, Forms, Paragraph, ParagraphKind, Section, Tile, VerdictBlock,
+};
 use crate::number;
-use crate::summary::{CpuUse, Headline, Outcomes, RunEndState, Summary, quantile_text};
+use crate::summary::{CpuUse, Header, Headline, Outcomes, RunEndState, Summary, quantile_text};
 
 /// A longer resolved workload is cut, in bytes.
 const MAX_WORKLOAD: usize = 100_000;
@@ -29,12 +31,28 @@ pub(super) fn facts(summary: &Summary) -> Vec<Paragraph> {
         Paragraph::labelled("rules", format!("version {}", summary.judgement.rules_version)),
     ];
     facts.extend(summary.files.iter().map(|(kind, path)| Paragraph::labelled(kind, path)));
-    if header.end != RunEndState::Completed {
-        let notice =
-            format!("The run was {}. This report covers the time until then.", header.end_in_words());
-        facts.push(Paragraph::new(ParagraphKind::Notice, notice));
-    }
+    let notice = match &header.end {
+        RunEndState::Completed => return facts,
+        RunEndState::UnderWay => {
+            "This report is of the run so far: each verdict below may still change.".to_owned()
+        }
+        _ => format!("The run was {}. This report covers the time until then.", header.end_in_words()),
+    };
+    facts.push(Paragraph::new(ParagraphKind::Notice, notice));
     facts
+}
+
+/// The verdict; of a run that is under way, how far it is.
+pub(super) fn verdict(summary: &Summary) -> VerdictBlock {
+    let judgement = &summary.judgement;
+    let (verdict, word, because) = match summary.header.end {
+        RunEndState::UnderWay => {
+            let Header { seconds, planned_seconds, .. } = &summary.header;
+            (None, "UNDER WAY".to_owned(), format!("{seconds} s of {planned_seconds} s"))
+        }
+        _ => (Some(judgement.verdict), judgement.verdict.to_string(), judgement.because.clone()),
+    };
+    VerdictBlock { verdict, word, answer: None, because, case: "(the whole run)" }
 }
 
 /// The numbers at the top of a page.

@@ -33,6 +33,8 @@ pub enum RunEndState {
     Aborted(String),
     /// Never sealed: the process was killed or the machine failed.
     Killed,
+    /// Its load is still being offered.
+    UnderWay,
 }
 
 /// A run's name, times, identities and how it ended.
@@ -90,6 +92,7 @@ impl Header {
             RunEndState::Decided(when) => format!("ended {when}"),
             RunEndState::Aborted(reason) => format!("aborted {at}: {reason}"),
             RunEndState::Killed => format!("killed {at}"),
+            RunEndState::UnderWay => format!("under way {at}"),
         }
     }
 

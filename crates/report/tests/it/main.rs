@@ -9,6 +9,7 @@ mod forms;
 mod hostile;
 mod judgements;
 mod live;
+mod live_page;
 mod marks;
 mod not_known;
 mod policy;

@@ -32,7 +32,7 @@ fn allowed(page: &str, directive: &str) -> BTreeSet<String> {
 }
 
 #[track_caller]
-fn check(page: &str) {
+pub(crate) fn check(page: &str) {
     let policy_at = page.find("Content-Security-Policy").expect("the page has a policy");
     assert!(
         page.find("<style>").is_none_or(|style| policy_at < style),
