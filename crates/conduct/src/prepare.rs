@@ -83,6 +83,7 @@ impl ReachableRun {
     ) -> CommandResult<PreparedRun> {
         let ReachableRun { dry_run, watchers } = self;
         if dry_run.program().workload().precheck && precheck == Precheck::AsPlanned {
+            watchers.ask_for_profiles(dry_run.program().workload())?;
             let left_out = dry_run.check().map_err(|error| refused(error, AFTER_PRECHECK))?;
             for LeftOut { scenario, data } in left_out {
                 screen::note(format_args!(

@@ -9,12 +9,15 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use engine::Clock;
-use evidence::Observed;
+use evidence::{Observed, ProfileKind};
 use observe::{
     Capture, Formats, Host, Observer, OwnProcess, ProcessObserver, ProfileSource, Profiler, Watch,
+    WrongPprofPath,
 };
 use workload::observation::{CgroupRef, Mark, Observation, ProfileMark, filled_address};
+use workload::redact::shown_address;
 use workload::{Redactor, Workload};
 
 use crate::environment::Environment;
@@ -45,6 +48,27 @@ impl Watchers {
         Ok(Watchers { observers, captures })
     }
 
+    /// Ask each target whose profiles are to be captured whether it serves them where the plan says.
+    pub(crate) fn ask_for_profiles(&self, workload: &Workload) -> CommandResult<()> {
+        let mut asked: Vec<(&str, &str, Vec<ProfileKind>)> = Vec::new();
+        for Capture { target, kinds, source, .. } in &self.captures {
+            let ProfileSource::Pprof(url) = source else { continue };
+            match asked.iter_mut().find(|(of, ..)| of == target) {
+                Some((_, _, known)) => known.extend(kinds),
+                None => asked.push((target, url, kinds.clone())),
+            }
+        }
+        for (target, url, mut kinds) in asked {
+            kinds.sort();
+            kinds.dedup();
+            let planned = workload.targets.get(target).and_then(|target| target.observe.pprof.as_deref());
+            observe::ask_pprof(url, &kinds).map_err(|wrong| {
+                Failure::usage(anyhow!(wrong_pprof_path(target, planned.unwrap_or_default(), &wrong)))
+            })?;
+        }
+        Ok(())
+    }
+
     /// Start sampling; samples and profiles are sent to `observed`.
     pub(crate) fn start(self, clock: Clock, observed: &Sender<Observed>) -> CommandResult<RunningWatchers> {
         let clock: observe::Clock = Arc::new(move || clock.now());
@@ -62,6 +86,21 @@ impl RunningWatchers {
         self.watch.stop();
         self.profiler.stop();
     }
+}
+
+/// What a target answered instead of profiles; `planned` is the URL as the plan has it.
+fn wrong_pprof_path(target: &str, planned: &str, wrong: &WrongPprofPath) -> String {
+    let answers = wrong.asked.iter().map(|(path, why)| format!("`{path}`: {why}"));
+    let answers = answers.collect::<Vec<_>>().join(", ");
+    let elsewhere = match wrong.elsewhere {
+        Some(path) => format!("; at this address profiles are below `{path}`"),
+        None => String::new(),
+    };
+    format!(
+        "`{target}` serves no profiles below `observe.pprof`, which is {}; {answers}{elsewhere}. Mend the URL, or offer the \
+         load in spite of it with --no-precheck (in plans `precheck = false`)",
+        shown_address(planned)
+    )
 }
 
 /// Why nothing is watched: the program was built without what a plan asks for, or the system gives no thread.

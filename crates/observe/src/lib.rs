@@ -23,6 +23,7 @@ mod own;
 mod perf;
 #[cfg_attr(not(feature = "full"), path = "without_postgres.rs")]
 mod postgres;
+mod pprof_path;
 mod proc;
 mod process;
 mod profiler;
@@ -44,6 +45,7 @@ pub use machine::{boot_id, environment};
 pub use observer::{Clock, Observer};
 pub use own::OwnProcess;
 pub use postgres::{identify_postgres, postgres};
+pub use pprof_path::{WrongPprofPath, ask_pprof};
 pub use process::{ProcessObserver, ProcessRef};
 pub use profiler::{Capture, Formats, ProfileSource, Profiler};
 pub use prometheus::prometheus;

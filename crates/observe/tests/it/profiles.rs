@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use evidence::{Instant, NoticeKind, Observed, Profile, ProfileKind, Sampling};
-use observe::{Capture, Clock, Formats, ProcessRef, ProfileSource, Profiler};
+use observe::{Capture, Clock, Formats, ProcessRef, ProfileSource, Profiler, WrongPprofPath, ask_pprof};
 use peers::go::{Settings, Target};
 
 const ALL: [ProfileKind; 5] =
@@ -164,4 +164,24 @@ fn a_process_without_endpoints_is_sampled_by_perf_or_it_is_said_why_not() {
         }
         None => assert!(all.notices.iter().any(|notice| notice.text.contains("`perf")), "{:?}", all.notices),
     }
+}
+
+#[test]
+fn a_path_without_profiles_is_found_with_what_it_answers() {
+    let target = Target::start(Settings::default()).unwrap();
+    let below = |path: &str| format!("http://{}{path}", target.address());
+    assert_eq!(ask_pprof(&below("/debug/pprof"), &ALL), Ok(()));
+    let wrong = ask_pprof(&below("/pprof"), &[ProfileKind::Cpu, ProfileKind::Heap]).unwrap_err();
+    // Go's peer answers each path that it does not know with 204.
+    let missing = |path: &str| (path.to_owned(), "it answers with status 204".to_owned());
+    let paths = ["/goroutine?debug=1", "/profile?seconds=1", "/heap?debug=1"];
+    assert_eq!(wrong, WrongPprofPath { asked: paths.map(missing).into(), elsewhere: Some("/debug/pprof") });
+    let page = ask_pprof(&below("/debug/pprof/?debug=1#"), &[ProfileKind::Heap]).unwrap_err();
+    assert_eq!(page.asked[0].1, "it answers with a page");
+    let wrong = ask_pprof(&below(""), &[ProfileKind::Mutex]).unwrap_err();
+    assert_eq!((wrong.asked, wrong.elsewhere), (vec![missing("/mutex?debug=1")], Some("/debug/pprof")));
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let wrong = ask_pprof(&format!("http://{free}/debug/pprof"), &[ProfileKind::Heap]).unwrap_err();
+    let refused = ("/heap?debug=1".to_owned(), "connection refused".to_owned());
+    assert_eq!(wrong, WrongPprofPath { asked: vec![refused], elsewhere: None });
 }

@@ -137,3 +137,22 @@ fn a_target_without_endpoints_is_profiled_by_its_process() {
     let top = Toolchain::find().unwrap().pprof(&["-top".as_ref(), path.as_os_str()]).unwrap();
     assert!(top.contains("Type: cpu") && top.contains("main.rounds"), "{top}");
 }
+
+#[test]
+fn a_wrong_path_of_profiles_is_found_before_the_load() {
+    let target = Target::start(Settings::default()).unwrap();
+    let plan = plan(target.address()).replacen("precheck = false\n", "", 1);
+    let wrong = plan.replacen("/debug/pprof", "/profiles", 1);
+    let folder = TestFolder::new(&wrong);
+    let refused = folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"]);
+    refused.exits_with(2).stderr_contains(&[
+        "`shop` serves no profiles below `observe.pprof`, which is http://",
+        "/profiles; ",
+        "`/heap?debug=1`: it answers with status 204",
+        "at this address profiles are below `/debug/pprof`",
+        "--no-precheck",
+    ]);
+    assert!(!folder.path("run.plimsoll").exists());
+    folder.write("plan.toml", plan.replacen("length = \"2s\"", "length = \"1s\"", 1));
+    folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"]).exits_with(0);
+}
