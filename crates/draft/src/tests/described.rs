@@ -260,3 +260,34 @@ fn an_operation_that_gives_what_a_security_scheme_needs_is_the_setup_of_virtual_
     assert!(plan(&other).workload.scenarios[0].setup.is_empty(), "it gives nothing that is needed");
     assert_eq!(header(&steps(&other)[0], "x-key").as_deref(), Some("${env.X_KEY}"));
 }
+
+#[test]
+fn a_token_of_each_usual_name_is_extracted_for_each_kind_of_bearer_scheme() {
+    let schemes = [
+        json!({"type": "oauth2", "flows": {"password": {"tokenUrl": "/token", "scopes": {}}}}),
+        json!({"type": "http", "scheme": "Bearer"}),
+        json!({"type": "openIdConnect", "openIdConnectUrl": "https://h/.well-known"}),
+    ];
+    for scheme in schemes {
+        for field in ["access_token", "token", "id_token"] {
+            // The name of the object around it is foreign text, and no template.
+            let token = json!({"properties": {"${env.HOME}": {"properties": {field: {"type": "string"}}}}});
+            let login = json!({"security": [], "responses": {"200": {"content": {"application/json": {"schema": token}}}},
+                "requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": {"properties": {
+                    "username": {"type": "string"}, "password": {"type": "string"}}}}}}});
+            let description = json!({"openapi": "3.0.3", "servers": [{"url": "http://h/"}], "security": [{"s": []}],
+                "components": {"securitySchemes": {"s": scheme}},
+                "paths": {"/items": {"get": {}}, "/token": {"post": login}}});
+            let draft = of_openapi("a.json", &description.into(), &OpenApiOptions::default()).unwrap();
+            let workload = plan(&draft).workload;
+            let [login] = &workload.scenarios[0].setup[..] else { panic!("{field}: {}", draft.text) };
+            let path = format!("$[\"${{env.HOME}}\"][\"{field}\"]");
+            assert_eq!(login.extract[0].from, workload::ExtractFrom::Json(path), "{}", draft.text);
+            let step = workload.scenarios[0].flow.steps().next().unwrap();
+            assert_eq!(header(step, "authorization").as_deref(), Some("Bearer ${login_token}"), "{field}");
+            assert!(
+                draft.variables.iter().all(|variable| variable.name != "TOKEN" && variable.name != "HOME")
+            );
+        }
+    }
+}
