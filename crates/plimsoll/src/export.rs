@@ -1,11 +1,13 @@
 //! `plimsoll export`: parts of a run file, in formats that other tools read.
 
+mod charts;
 mod profiles;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use ::export::{CSV_FILES, RunStart};
+use ::report::Background;
 use anyhow::Context as _;
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
@@ -16,6 +18,7 @@ use jiff::Timestamp;
 
 use crate::arguments::ExportArguments;
 use crate::outputs::PreopenedReports;
+use charts::AskedChart;
 
 pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
     let path = arguments.file.as_path();
@@ -25,8 +28,10 @@ pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
         made.with_context(|| format!("cannot make the folder {}", folder.display()))
             .map_err(Failure::usage)?;
     }
+    let chart = arguments.chart.as_deref().map(AskedChart::of).transpose()?;
     let files = files(arguments);
-    let opened = PreopenedReports::all(files.iter().map(|path| Some(path.as_path())))?;
+    let files = files.iter().map(|path| Some(path.as_path()));
+    let opened = PreopenedReports::all(files.chain([chart.as_ref().and_then(AskedChart::file)]))?;
     let received = Received::at([path])?;
     let reach = received.reach();
     arguments.profiles.iter().fold(reach, |reach, folder| reach.new_files_in(folder)).confine();
@@ -39,6 +44,10 @@ pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
         if invalid.is_none() {
             written?;
         }
+    }
+    if let Some(chart) = chart {
+        let background = if arguments.dark { Background::Dark } else { Background::White };
+        chart.write(run, background, &opened)?;
     }
     Ok(invalid.unwrap_or(0))
 }

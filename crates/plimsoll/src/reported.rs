@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ::report::Summary;
 use conduct::failure::CommandResult;
 use conduct::judged;
 use conduct::received::Received;
@@ -11,13 +12,25 @@ use crate::outputs::{self, PreopenedReports};
 
 /// Judge it again, with the rules of today and by these objectives too, and write its reports; the verdict's exit code.
 pub(crate) fn report(path: &Path, objectives: &[String], asked: &OutputArguments) -> CommandResult<u8> {
+    report_with(path, objectives, asked, None, |_, _| Ok(()))
+}
+
+/// The same, with another file that `write` writes after the reports.
+pub(crate) fn report_with(
+    path: &Path,
+    objectives: &[String],
+    asked: &OutputArguments,
+    other: Option<&Path>,
+    write: impl FnOnce(&Summary, &PreopenedReports) -> CommandResult<()>,
+) -> CommandResult<u8> {
     Received::check([path])?;
-    let opened = PreopenedReports::all(asked.named())?;
+    let opened = PreopenedReports::all(asked.named().into_iter().chain([other]))?;
     let received = Received::at([path])?;
     received.reach().confine();
     let judged = judged::judge_by(received.read_one()?, objectives)?;
     let file = path.display().to_string();
     let summary = asked.reported(judged.summary, &[("evidence", &file)]);
     outputs::write(&summary, &asked.reports.files, asked.detail(), &opened)?;
+    write(&summary, &opened)?;
     Ok(outputs::exit_code(judged.judgement.verdict, asked.reports.inconclusive))
 }

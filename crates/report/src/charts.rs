@@ -15,6 +15,7 @@ use ticks::Scale;
 
 pub(crate) use load::of as by_load;
 pub(crate) use overlaid::of as overlaid;
+pub(crate) use plot::{HEIGHT, WIDTH};
 
 /// How many colours the style sheet has; further lines repeat them dashed.
 const COLOURS: usize = 8;

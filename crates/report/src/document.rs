@@ -4,7 +4,7 @@
 mod blocks;
 mod html;
 mod junit;
-mod markdown;
+pub(crate) mod markdown;
 pub(crate) mod terminal;
 
 use std::time::Duration;

@@ -7,9 +7,11 @@
 
 pub mod capacity;
 mod card;
+mod chart_file;
 mod charts;
 pub mod comparison;
 pub mod document;
+mod drawing;
 pub mod experiment;
 mod json;
 pub mod leaks;
@@ -23,9 +25,13 @@ mod source;
 pub mod summary;
 mod test_suite;
 mod text;
+mod verdict_card;
 
+pub use chart_file::{ChartFile, chart_files};
 pub use document::{Detail, Document, Reported, Style};
+pub use drawing::Background;
 pub use figures::number;
 pub use live::{LiveView, WatchView};
 pub use percentiles::{Percentiles, PercentilesError};
 pub use summary::{ReportError, Summary};
+pub use verdict_card::VerdictCard;

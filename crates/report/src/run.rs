@@ -84,7 +84,7 @@ fn claims(summary: &Summary) -> Section {
 }
 
 /// What a reader must act on comes first.
-fn urgency(verdict: Verdict) -> u8 {
+pub(crate) fn urgency(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Fail => 0,
         Verdict::Invalid => 1,

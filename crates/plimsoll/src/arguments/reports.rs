@@ -91,3 +91,12 @@ impl OutputArguments {
         if self.verbose { Detail::Full } else { Detail::Brief }
     }
 }
+
+/// The file of a card, whose ending says its form.
+pub(crate) fn card_file(text: &str) -> anyhow::Result<PathBuf> {
+    let path = PathBuf::from(text);
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("svg" | "md") => Ok(path),
+        _ => anyhow::bail!("a card is written to FILE.svg or FILE.md"),
+    }
+}

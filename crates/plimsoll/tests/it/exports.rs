@@ -121,3 +121,29 @@ fn an_export_needs_something_to_write_and_a_place_for_it() {
     let piped = folder.plimsoll(&["export", "run.plimsoll", "--hdr", "-"]);
     assert_eq!(piped.exits_with(0).stdout, folder.read("run.hlog"));
 }
+
+#[test]
+fn a_chart_of_the_page_is_exported_by_its_name() {
+    let (folder, _) = exported();
+    let list = folder.plimsoll(&["export", "run.plimsoll", "--chart"]);
+    let names: Vec<&str> = list.exits_with(0).stdout.lines().collect();
+    assert!(
+        names.contains(&"offered-load-and-throughput") && names.contains(&"distribution-run"),
+        "{names:?}"
+    );
+    for name in &names {
+        folder.plimsoll(&["export", "run.plimsoll", "--chart", name, "chart.svg", "--dark"]).exits_with(0);
+        let svg = folder.read("chart.svg");
+        assert!(svg.starts_with("<svg xmlns=") && svg.trim_end().ends_with("</svg>"), "{name}: {svg}");
+    }
+    let refused = |arguments: &[&str], why: &[&str]| {
+        let asked = [&["export", "run.plimsoll", "--chart"], arguments].concat();
+        folder.plimsoll(&asked).exits_with(2).stderr_contains(why);
+    };
+    refused(
+        &["distribution-rum", "x.svg"],
+        &["no chart `distribution-rum`", "did you mean `distribution-run`?", "`requests-in-flight`"],
+    );
+    refused(&["cpu"], &["a chart needs a file: --chart NAME FILE.svg"]);
+    refused(&["cpu", "cpu.png"], &["a chart is written as SVG: --chart cpu FILE.svg"]);
+}

@@ -237,3 +237,18 @@ fn percentiles_are_chosen_for_a_run_for_a_url_and_for_a_report() {
             .stderr_contains(&[why]);
     }
 }
+
+#[test]
+fn a_card_is_written_as_a_drawing_and_as_markdown() {
+    let (folder, _) = run_with("few_errors = \"error_rate(all) <= 0%\"\n");
+    folder
+        .plimsoll(&["report", "run.plimsoll", "--card", "card.svg"])
+        .exits_with(0)
+        .stdout_contains(&["PASS"]);
+    folder.plimsoll(&["report", "run.plimsoll", "--card", "card.md"]).exits_with(0);
+    assert!(folder.read("card.svg").contains(">PASS<"), "{}", folder.read("card.svg"));
+    let markdown = folder.read("card.md");
+    assert!(markdown.starts_with("**✅ PASS**") && markdown.contains("**few\\_errors**"), "{markdown}");
+    let refused = folder.plimsoll(&["report", "run.plimsoll", "--card", "card.png"]);
+    refused.exits_with(2).stderr_contains(&["a card is written to FILE.svg or FILE.md"]);
+}

@@ -9,8 +9,8 @@ use unicode_width::UnicodeWidthStr as _;
 use super::ticks::Scale;
 use crate::text::{escape, fit};
 
-const WIDTH: f64 = 520.0;
-const HEIGHT: f64 = 240.0;
+pub(crate) const WIDTH: f64 = 520.0;
+pub(crate) const HEIGHT: f64 = 240.0;
 const LEFT: f64 = 54.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 22.0;

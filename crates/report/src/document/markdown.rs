@@ -61,7 +61,7 @@ fn fitted(mut out: String) -> String {
 }
 
 /// The emoji of a verdict.
-fn sign(verdict: Verdict) -> &'static str {
+pub(crate) fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "✅",
         Verdict::Fail => "❌",
@@ -201,7 +201,7 @@ fn more(out: &mut String, all: usize, shown: usize, items: &str) {
 }
 
 /// Text of at most `max` characters without markup.
-fn text(raw: &str, max: usize) -> String {
+pub(crate) fn text(raw: &str, max: usize) -> String {
     let shown = visible(&raw.replace(['\n', '\r', '\t'], " "));
     let is_cut = shown.chars().count() > max;
     let mut out = String::new();

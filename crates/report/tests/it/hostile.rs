@@ -6,7 +6,7 @@ use evidence::{
     Exemplar, ExemplarKind, Instant, Judgement, Key, Metric, Notice, NoticeKind, Observed, Outcome, Sink as _,
 };
 use proptest::prelude::*;
-use report::{Detail, Style, Summary};
+use report::{Background, Detail, Reported as _, Style, Summary, VerdictCard, chart_files};
 
 use crate::{forms, sample_run, well_formed};
 
@@ -80,6 +80,24 @@ fn markup_in_names_and_bodies_stays_text() {
     well_formed::check(&html).expect("balanced");
     let markdown = forms::markdown(&summary("x | y <img src=x> [a](b) `c` @all", 9_000));
     assert!(!markdown.contains("<img") && !markdown.contains("[a](") && !markdown.contains("@all"));
+}
+
+#[test]
+fn markup_in_names_stays_text_in_charts_and_cards() {
+    let hostile = "</text></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"'&<!--";
+    let summary = summary(hostile, 9_000);
+    let document = summary.document();
+    let card = VerdictCard::of(&summary);
+    let charts = chart_files(&document);
+    assert_eq!(charts.len(), 3, "of the load, of the endpoint, and of its distribution");
+    let drawings =
+        charts.iter().map(|chart| chart.svg(Background::White)).chain([card.svg(Background::Dark)]);
+    for svg in drawings {
+        assert!(!svg.contains("<script") && !svg.contains("<img") && !svg.contains("<!--"), "{svg}");
+        well_formed::check(&svg).expect("balanced");
+    }
+    let markdown = card.markdown();
+    assert!(!markdown.contains("<script") && !markdown.contains("<img"), "{markdown}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod cards;
 mod comparison;
 mod comparison_pages;
 mod experiments;
+mod files;
 mod forms;
 mod hostile;
 mod judgements;

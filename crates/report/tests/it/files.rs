@@ -1,0 +1,87 @@
+//! Charts and cards as files of their own.
+
+use evidence::Ending;
+use report::{Background, Reported as _, Summary, VerdictCard, chart_files};
+
+use crate::{sample_run, well_formed};
+
+fn demo() -> Summary {
+    let run = sample_run::run(105, Some(Ending::Completed));
+    Summary::of(&run, &sample_run::workload(), &sample_run::judgement()).expect("memory can be read")
+}
+
+#[test]
+fn every_chart_of_the_page_has_a_name_and_is_a_file_that_needs_nothing_else() {
+    let document = demo().document();
+    let charts = chart_files(&document);
+    let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+    insta::assert_snapshot!(names.join("\n"), @r#"
+    offered-load-and-throughput
+    requests-in-flight
+    cpu
+    resident-memory
+    response-time-stat-event
+    response-time-list-challenges
+    response-time-initialize
+    response-time-login-event
+    response-time-set-active
+    response-time-claim
+    distribution-ramp
+    distribution-initialize
+    distribution-gameplay
+    "#);
+    let page = report::document::html(&document);
+    assert_eq!(page.matches("<svg class=\"plot\"").count(), names.len(), "every chart of the page");
+    for chart in &charts {
+        for (background, paper) in [(Background::White, "#ffffff"), (Background::Dark, "#18202a")] {
+            let svg = chart.svg(background);
+            well_formed::check(&svg).unwrap_or_else(|why| panic!("{}: {why}", chart.name));
+            assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""), "{svg}");
+            assert!(svg.contains(&format!("fill=\"{paper}\"")), "{}", chart.name);
+            for outside in ["var(", "href", "url(", "@import", "#888888"] {
+                assert!(!svg.contains(outside), "{}: {outside}", chart.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_colour_of_a_chart_is_one_of_its_style() {
+    let document = demo().document();
+    for chart in chart_files(&document) {
+        let svg = chart.svg(Background::White);
+        for line in svg.split("class=\"line ").skip(1) {
+            let class = line.split(['"', ' ']).next().unwrap_or_default();
+            assert!(svg.contains(&format!(".line.{class}{{stroke:#")), "{}: {class}", chart.name);
+        }
+    }
+}
+
+#[test]
+fn a_card_has_the_verdict_the_objectives_and_the_first_numbers() {
+    let card = VerdictCard::of(&demo());
+    insta::assert_snapshot!(card.markdown(), @r#"
+    **❌ FAIL** demo · 2026-11-21T10:40:19Z · 1 min 45 s
+
+    1 of 5 objectives was violated: the error rate of few\_errors was 0.187 %, the limit is below 0.1 %.
+
+    | | objective | observed | limit |
+    | --- | --- | ---: | ---: |
+    | ❌ FAIL | **few\_errors** error\_rate(all) &lt; 0.1% | 0.187 % | &lt; 0.1 % |
+    | ❔ INCONCLUSIVE | **set\_fast** p95(set active, phase = gameplay) &lt; 20ms | 19.997 ms | &lt; 20 ms |
+    | ✅ PASS | **list\_fast** p95(list challenges, phase = gameplay) &lt; 50ms | 6.32 ms | &lt; 50 ms |
+    | ✅ PASS | **goodput** goodput(phase = gameplay, within = 50ms) &gt;= 780/s | 787.4/s | ≥ 780/s |
+    | ✅ PASS | **cpu** mean(cpu, target = challenge) &lt; 0.85 | 0.621 cores | &lt; 0.85 cores |
+
+    requests **67,474** · failed **0.178 %** · throughput **799.7/s** · p50 **1.42 ms** · p95 **9.60 ms** · p99 **407 ms**
+
+    Throughput and response times are those of the phase gameplay
+    "#);
+    for background in [Background::White, Background::Dark] {
+        let svg = card.svg(background);
+        well_formed::check(&svg).expect("it is well-formed");
+        for part in [">FAIL<", ">demo<", "few_errors", "limit &lt; 0.1 %", ">p95<", ">9.60 ms<", ">67,474<"] {
+            assert!(svg.contains(part), "{part} is missing in {svg}");
+        }
+    }
+}
