@@ -24,6 +24,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
             number::rate_or_none(Some(pace.most_per_second))
         ));
     }
+    add_headers(&mut text, &plan.workload);
     for target in plan.undescribed().keys() {
         text.line("").line(format_args!(
             "calls of `{target}` are not checked: it has no `proto`, and is described by server reflection when a run begins"
@@ -33,6 +34,27 @@ pub(crate) fn check(arguments: &CheckArguments) -> CommandResult<u8> {
     add_objectives(&mut text, &plan.workload);
     standard_output::print(&text)?;
     Ok(0)
+}
+
+/// The headers that every request of a scenario has: its own, and those of scenario and target.
+fn add_headers(text: &mut TerminalText, workload: &Workload) {
+    for scenario in &workload.scenarios {
+        let mut steps = scenario.flow.steps();
+        let Some(first) = steps.next() else { continue };
+        let mut common: Vec<&str> = first.request.headers().iter().map(|(name, _)| name.as_str()).collect();
+        for step in steps {
+            common.retain(|name| step.request.headers().iter().any(|(own, _)| own == name));
+        }
+        if !common.is_empty() {
+            let names: Vec<String> = common.iter().map(|name| format!("`{}`", visible(name))).collect();
+            text.line("").line(format_args!(
+                "`{}`: every request has the {} {}",
+                visible(&scenario.name),
+                if names.len() == 1 { "header" } else { "headers" },
+                names.join(", ")
+            ));
+        }
+    }
 }
 
 /// How many observations each objective will have and needs, and how long the run takes.

@@ -11,7 +11,7 @@ use workload::model::Request;
 
 /// Read a call of the method that `grpc` names.
 pub(super) fn read<'a>(reader: &mut StepReader<'a, '_>, grpc: &Item<'a>) -> Option<Request> {
-    let metadata = reader.headers("headers");
+    let mut metadata = reader.headers("headers");
     for key in ["json", "body", "auth", "redirects"] {
         reader.refuse_key(key, "goes with HTTP; use `message` here");
     }
@@ -22,6 +22,7 @@ pub(super) fn read<'a>(reader: &mut StepReader<'a, '_>, grpc: &Item<'a>) -> Opti
         grpc.wrong("a call names target, service and method: `grpc = \"NAME/package.Service/Method\"`");
         return None;
     };
+    reader.add_default_headers(&mut metadata, target);
     match reader.targets.named.get(target) {
         None => grpc.wrong(unknown_target(target, reader.targets.names())),
         Some(known) if known.grpc.is_none() => {

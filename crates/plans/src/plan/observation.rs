@@ -107,7 +107,7 @@ fn read_url(item: &Item<'_>, schemes: &[&str], uses: &mut Vec<ValueUse>) -> Opti
             item.wrong("only environment variables are allowed here: `${env.NAME}`");
             return None;
         }
-        uses.push(ValueUse { value: value.clone(), span: item.span() });
+        uses.push(ValueUse { value: value.clone(), span: item.span(), is_of_default: false });
     }
     let text = template.source();
     let is_value = text.starts_with("${");

@@ -56,6 +56,9 @@ fn read_method(item: &Item<'_>) -> Option<String> {
 fn read_http<'a>(reader: &mut StepReader<'a, '_>, url: &Item<'a>, method: String) -> Option<Request> {
     let url = read_url(reader, url);
     let mut headers = reader.headers("headers");
+    if let Some(url) = &url {
+        reader.add_default_headers(&mut headers, &url.target);
+    }
     let body = read_body(reader, &mut headers);
     for key in ["message", "messages"] {
         reader.refuse_key(key, "goes with `grpc`; use `json` or `body` here");
@@ -64,15 +67,21 @@ fn read_http<'a>(reader: &mut StepReader<'a, '_>, url: &Item<'a>, method: String
         reader.refuse_key(key, "goes with `grpc`");
     }
     let defaults = url.as_ref().and_then(|url| reader.targets.http.get(&url.target));
-    let options = read_options(reader, defaults);
+    let has_authorization = headers.iter().any(|(name, _)| name == "authorization");
+    let options = read_options(reader, defaults, has_authorization);
     let StepUrl { target, path } = url?;
     Some(Request::Http { target, method, path, headers, body: body?, options })
 }
 
-/// Read a step's own options; the others are its target's.
-fn read_options(reader: &mut StepReader<'_, '_>, target: Option<&HttpDefaults>) -> HttpOptions {
+/// Read a step's own options; the others are its target's. A step that has the header `authorization` does not use its
+/// target's credentials.
+fn read_options(
+    reader: &mut StepReader<'_, '_>,
+    target: Option<&HttpDefaults>,
+    has_authorization: bool,
+) -> HttpOptions {
     let section = reader.section;
-    let auth = read_auth(section).or_else(|| target?.auth.clone());
+    let auth = read_auth(section).or_else(|| target?.auth.clone().filter(|_| !has_authorization));
     if let Some(auth) = &auth {
         reader.add_uses(&auth.template, &auth.span);
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::default_headers;
 use super::executors;
+use super::logins::{self, Logins};
 use super::section::{Section, Span};
 use super::steps::{self, StepDraft};
 use super::targets::Targets;
@@ -29,15 +31,25 @@ pub(super) struct ScenarioDraft {
     pub(super) steps: Vec<StepDraft>,
 }
 
-pub(super) fn read(root: &Section<'_>, phases: &[Phase], targets: &Targets) -> Vec<ScenarioDraft> {
+pub(super) fn read(
+    root: &Section<'_>,
+    phases: &[Phase],
+    targets: &Targets,
+    logins: &Logins,
+) -> Vec<ScenarioDraft> {
     let sections = root.tables("scenarios", "a scenario");
     if root.get("scenarios").is_none() {
         root.issues.add(&root.span, "a plan needs one scenario or more: `[[scenarios]]`");
     }
-    sections.iter().map(|section| read_scenario(section, phases, targets)).collect()
+    sections.iter().map(|section| read_scenario(section, phases, targets, logins)).collect()
 }
 
-fn read_scenario(section: &Section<'_>, phases: &[Phase], targets: &Targets) -> ScenarioDraft {
+fn read_scenario(
+    section: &Section<'_>,
+    phases: &[Phase],
+    targets: &Targets,
+    logins: &Logins,
+) -> ScenarioDraft {
     let name = section.need("name", "`name = \"play\"`").and_then(|item| {
         let name = item.text()?;
         if name.is_empty() || name.chars().any(|c| c.is_control() || c == '"') {
@@ -56,8 +68,11 @@ fn read_scenario(section: &Section<'_>, phases: &[Phase], targets: &Targets) -> 
         section.get("graceful_stop").and_then(|item| item.duration()).unwrap_or(DEFAULT_GRACEFUL_STOP);
     let tags = section.entries("tags");
     let tags = tags.iter().filter_map(|item| Some((item.key.clone(), item.text()?.to_owned()))).collect();
-    let setup = steps::read(section, "setup", targets);
-    let flow_steps = steps::read(section, "steps", targets);
+    // What a virtual user logs in by has no use for headers with what that extracts.
+    let mut setup = logins::of_scenario(section, logins);
+    setup.extend(steps::read(section, "setup", targets, &[]));
+    let headers = default_headers::read(section);
+    let flow_steps = steps::read(section, "steps", targets, &headers);
     if section.get("steps").is_none() {
         section.issues.add(&section.span, "a scenario needs one step or more: `[[scenarios.steps]]`");
     }

@@ -1,9 +1,10 @@
 //! What the readers of all kinds of steps share.
 
+use super::default_headers::{DefaultHeader, read_header};
 use super::section::{Item, Section, Span};
 use super::targets::Targets;
 use super::value_use::ValueUse;
-use workload::template::Template;
+use workload::template::{Template, Value};
 
 /// The protocol of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(super) enum StepProtocol {
 pub(super) struct StepReader<'a, 'b> {
     pub(super) section: &'b Section<'a>,
     pub(super) targets: &'b Targets,
+    /// The headers that its scenario sets for its steps.
+    pub(super) of_scenario: &'b [DefaultHeader],
     /// The values that the step's templates use, as far as they are read.
     pub(super) uses: Vec<ValueUse>,
 }
@@ -30,8 +33,12 @@ impl<'a> StepReader<'a, '_> {
 
     /// Record which values `template` uses.
     pub(super) fn add_uses(&mut self, template: &Template, span: &Span) {
-        let uses = template.values().map(|value| ValueUse { value: value.clone(), span: span.clone() });
-        self.uses.extend(uses);
+        self.add_uses_of(template, span, false);
+    }
+
+    fn add_uses_of(&mut self, template: &Template, span: &Span, is_of_default: bool) {
+        let of = |value: &Value| ValueUse { value: value.clone(), span: span.clone(), is_of_default };
+        self.uses.extend(template.values().map(of));
     }
 
     /// Read the texts within `item` as templates, so that an error in one is reported at its place. None if one is no
@@ -56,15 +63,23 @@ impl<'a> StepReader<'a, '_> {
         headers
     }
 
+    /// Adds the headers that the scenario, and after it the target, set for steps that have none of that name. Credentials of
+    /// the step's own take the place of theirs.
+    pub(super) fn add_default_headers(&mut self, headers: &mut Vec<(String, Template)>, target: &str) {
+        let of_target = self.targets.headers.get(target).into_iter().flatten();
+        for DefaultHeader { name, value, span } in self.of_scenario.iter().chain(of_target) {
+            let has_own_credentials = name == "authorization" && self.section.get("auth").is_some();
+            if has_own_credentials || headers.iter().any(|(own, _)| own == name) {
+                continue;
+            }
+            self.add_uses_of(value, span, true);
+            headers.push((name.clone(), value.clone()));
+        }
+    }
+
     pub(super) fn header(&mut self, item: &Item<'a>) -> Option<(String, Template)> {
-        let name = item.key.to_ascii_lowercase();
-        if !is_header_name(&name) {
-            item.issues.add(&item.key_span, format!("`{}` is not a header name", item.key));
-        }
-        let value = self.template(item)?;
-        if value.source().chars().any(|c| c.is_control()) {
-            item.wrong("a header's value has no line breaks or other control characters");
-        }
+        let (name, value) = read_header(item)?;
+        self.add_uses(&value, &item.span());
         Some((name, value))
     }
 
@@ -87,11 +102,6 @@ impl<'a> StepReader<'a, '_> {
             item.issues.add(&item.key_span, format!("`{key}` {why}"));
         }
     }
-}
-
-/// A token of RFC 9110, section 5.6.2, or a pseudo-header's name.
-fn is_header_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 /// Check that `text` is a path of RFC 9535.

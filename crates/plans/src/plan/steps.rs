@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::default_headers::DefaultHeader;
 use super::section::{Item, Section, Span};
 use super::step_reader::{StepProtocol, StepReader, check_json_path};
 use super::targets::Targets;
@@ -24,6 +25,7 @@ const KEYS_OF_SCENARIOS: &[&str] =
     &["executor", "rate", "stages", "vus", "iterations", "duration", "max_vus", "phases", "arrivals"];
 
 /// A step, and what the checks of the whole plan need to know of it.
+#[derive(Clone)]
 pub(super) struct StepDraft {
     /// None if the step has an error. The other fields are set all the same, so that one error causes no others.
     pub(super) step: Option<Step>,
@@ -36,13 +38,19 @@ pub(super) struct StepDraft {
     pub(super) uses: Vec<ValueUse>,
 }
 
-/// Read the steps of `key`.
-pub(super) fn read(parent: &Section<'_>, key: &'static str, targets: &Targets) -> Vec<StepDraft> {
-    parent.tables(key, "a step").iter().map(|section| read_step(section, targets)).collect()
+/// Read the steps of `key`, which send these headers unless they have their own.
+pub(super) fn read(
+    parent: &Section<'_>,
+    key: &'static str,
+    targets: &Targets,
+    headers: &[DefaultHeader],
+) -> Vec<StepDraft> {
+    parent.tables(key, "a step").iter().map(|section| read_step(section, targets, headers)).collect()
 }
 
-fn read_step(section: &Section<'_>, targets: &Targets) -> StepDraft {
-    let mut reader = StepReader { section, targets, uses: Vec::new() };
+/// Read one step, which sends these headers unless it has its own.
+pub(super) fn read_step(section: &Section<'_>, targets: &Targets, headers: &[DefaultHeader]) -> StepDraft {
+    let mut reader = StepReader { section, targets, of_scenario: headers, uses: Vec::new() };
     let name =
         section.need("name", "`name = \"list\"`, the endpoint's name in every table").and_then(|item| {
             let name = item.text()?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::connecting;
+use super::default_headers::{self, DefaultHeader};
 use super::folder::PlanFolder;
 use super::http_defaults::{self, HttpDefaults, UrlUser, split_user};
 use super::observation;
@@ -34,6 +35,8 @@ pub(super) struct Targets {
     pub(super) tls: BTreeMap<String, TlsFiles>,
     /// The options that targets set for all of their HTTP steps.
     pub(super) http: BTreeMap<String, HttpDefaults>,
+    /// The headers that targets set for all of their steps.
+    pub(super) headers: BTreeMap<String, Vec<DefaultHeader>>,
     /// Where the plan sets the order in which a target's connections are used.
     pub(super) orders: BTreeMap<String, Span>,
     /// Environment variables in the URLs of observers.
@@ -82,6 +85,7 @@ pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> Targets {
         target.observe = observe;
         targets.uses.extend(uses);
         targets.http.insert(name.clone(), http_defaults::read(&section, user));
+        targets.headers.insert(name.clone(), read_headers(&section));
         let is_observed = target.process.is_some() || !target.observe.is_empty();
         if section.get("url").is_none() && section.get("grpc").is_none() && !is_observed {
             root.issues.add(&section.span, format!("target `{name}` needs `url` or `grpc`"));
@@ -96,6 +100,16 @@ pub(super) fn read(root: &Section<'_>, folder: PlanFolder<'_>) -> Targets {
         targets.named.insert(name, target);
     }
     targets
+}
+
+/// The headers that a target sets for all of its steps.
+fn read_headers(section: &Section<'_>) -> Vec<DefaultHeader> {
+    let headers = default_headers::read(section);
+    let has_authorization = headers.iter().any(|header| header.name == "authorization");
+    if let Some(auth) = section.get("auth").filter(|_| has_authorization) {
+        section.issues.add(&auth.key_span, "the header `authorization` is in `headers` too; leave one out");
+    }
+    headers
 }
 
 /// A target, and the user in its URL.
@@ -199,7 +213,8 @@ fn read_ready_uses(section: &Section<'_>) -> Vec<ValueUse> {
     };
     let span = url.map(|item| item.span()).unwrap_or_default();
     let env = template.values().filter(|value| matches!(value, Value::Env(_)));
-    env.map(|value| ValueUse { value: value.clone(), span: span.clone() }).collect()
+    let of = |value: &Value| ValueUse { value: value.clone(), span: span.clone(), is_of_default: false };
+    env.map(of).collect()
 }
 
 /// Replace `${NAME.url}` at the beginning of readiness URLs, when the targets' final URLs are known. Returns the names

@@ -15,6 +15,7 @@ mod capacity;
 mod connecting;
 mod errors;
 mod executors;
+mod headers;
 mod http;
 mod observation;
 mod overrides;

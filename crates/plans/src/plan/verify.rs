@@ -26,7 +26,7 @@ impl ValueNames<'_> {
     /// Check every step of the plan; returns the environment variables that it uses, with their values.
     pub(super) fn check(&self, setup: &[StepDraft], scenarios: &[ScenarioDraft]) -> BTreeMap<String, String> {
         let mut env = BTreeMap::new();
-        for ValueUse { value, span } in &self.targets.uses {
+        for ValueUse { value, span, .. } in &self.targets.uses {
             if let Value::Env(name) = value {
                 self.check_env(name, span, &mut env);
             }
@@ -62,10 +62,11 @@ impl ValueNames<'_> {
     }
 
     fn check_step(&self, step: &StepDraft, known: &BTreeSet<String>, env: &mut BTreeMap<String, String>) {
-        for ValueUse { value, span } in &step.uses {
+        for ValueUse { value, span, is_of_default } in &step.uses {
             match value {
                 Value::Variable(name) if !known.contains(name) => {
-                    self.issues.add(span, self.unknown_variable(name, known));
+                    let sender = step.name.as_deref().filter(|_| *is_of_default);
+                    self.issues.add(span, self.unknown_variable(name, known, sender));
                 }
                 Value::Data { set, column } => self.check_data(set, column, span),
                 Value::Env(name) => self.check_env(name, span, env),
@@ -80,7 +81,8 @@ impl ValueNames<'_> {
         }
     }
 
-    fn unknown_variable(&self, name: &str, known: &BTreeSet<String>) -> String {
+    /// `sender` is the step that sends the value in a header of its target or scenario.
+    fn unknown_variable(&self, name: &str, known: &BTreeSet<String>, sender: Option<&str>) -> String {
         let hint = match nearest(name, known.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None if self.data.names.iter().any(|set| set == name) => {
@@ -88,7 +90,12 @@ impl ValueNames<'_> {
             }
             None => format!("extract it in an earlier step: `extract = {{ {name} = \"$.path\" }}`"),
         };
-        format!("no step before this one extracts `{name}`; {hint}")
+        match sender {
+            Some(step) => {
+                format!("no step before `{step}`, which sends this header, extracts `{name}`; {hint}")
+            }
+            None => format!("no step before this one extracts `{name}`; {hint}"),
+        }
     }
 
     fn check_data(&self, set: &str, column: &str, span: &Span) {

@@ -56,6 +56,7 @@ mod new;
 mod newcomers;
 mod once;
 mod one_number;
+mod plan_headers;
 mod plans;
 mod preparation;
 mod profile_files;
