@@ -1,8 +1,10 @@
 //! What other programs read of a run, asked of these programs: Prometheus and an OpenTelemetry collector receive its series
-//! while it goes on, and Prometheus imports its export. All of them must have the counts of the run file.
+//! while it goes on, and Prometheus imports its export. All of them must have the counts of the run file, and each query of the
+//! dashboard for Grafana must have data.
 
 mod collector;
 mod counts;
+mod dashboard;
 mod prometheus;
 
 use std::net::{Ipv4Addr, TcpListener};
@@ -19,16 +21,20 @@ use prometheus::Prometheus;
 use xtask::workspace::Workspace;
 
 const BINARY: &str = "plimsoll";
+const RUN: &str = "receivers";
 const RUN_FILE: &str = "run.plimsoll";
 const EXPORT: &str = "run.om";
 
-/// Eight seconds of two endpoints, one of which fails.
+/// Eight seconds of two endpoints, one of which fails, with a check, and of a scenario whose one virtual user is not enough.
 fn plan(port: u16) -> String {
     format!(
-        "version = 1\nprecheck = false\n[targets.web]\nurl = \"http://127.0.0.1:{port}\"\n[[scenarios]]\nname = \"visit\"\n\
+        "version = 1\nname = \"{RUN}\"\nprecheck = false\n[targets.web]\nurl = \"http://127.0.0.1:{port}\"\n[[scenarios]]\nname = \"visit\"\n\
          executor = \"constant-arrival-rate\"\nrate = \"100/s\"\nduration = \"8s\"\n[[scenarios.steps]]\nname = \"found\"\n\
-         weight = 4\nget = \"${{web.url}}/\"\n[[scenarios.steps]]\nname = \"missing\"\nweight = 1\n\
-         get = \"${{web.url}}/missing\"\n"
+         weight = 4\nget = \"${{web.url}}/\"\nexpect = {{ body_contains = \"hello\" }}\n[[scenarios.steps]]\nname = \"missing\"\nweight = 1\n\
+         get = \"${{web.url}}/missing\"\nexpect = {{ body_contains = \"hello\" }}\n[[scenarios]]\nname = \"wait\"\n\
+         executor = \"constant-arrival-rate\"\nrate = \"20/s\"\nduration = \"8s\"\nmax_vus = 1\n[[scenarios.steps]]\n\
+         name = \"before\"\nget = \"${{web.url}}/\"\n[[scenarios.steps]]\nname = \"after\"\nthink = \"200ms\"\n\
+         get = \"${{web.url}}/\"\n"
     )
 }
 
@@ -53,6 +59,9 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     println!("the run file       {expected}");
     compare("Prometheus", &prometheus.counts()?, &expected)?;
     println!("Prometheus p95     {} s, by histogram_quantile over its buckets", prometheus.p95()?);
+    let queries = dashboard::queries(workspace.root(), RUN)?;
+    queries.iter().try_for_each(|query| prometheus.require_data(query))?;
+    println!("the dashboard      {} queries, each with data", queries.len());
     compare("collector", &collector.counts()?, &expected)?;
     tool.run(&["export", RUN_FILE, "--openmetrics", EXPORT])?;
     compare("promtool's import", &prometheus::imported(&tool.folder, EXPORT)?, &expected)

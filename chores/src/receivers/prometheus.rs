@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::counts::Counts;
+use super::dashboard::Query;
 use super::free_port;
 use crate::steps::printed;
 use xtask::child::Running;
@@ -75,6 +76,16 @@ impl Prometheus {
         let value: f64 = text.parse().with_context(|| format!("no quantile: {text:?}"))?;
         ensure!(value.is_finite() && value > 0.0, "the quantile is {value}");
         Ok(value)
+    }
+
+    /// Fails where a query had no finite value in any second of the last two minutes.
+    pub(super) fn require_data(&self, query: &Query) -> Result<()> {
+        let Query { of, text } = query;
+        let asked = self.ask(&format!("max_over_time(({text})[2m:1s])")).with_context(|| of.clone())?;
+        let value = |sample: &Value| sample["value"][1].as_str()?.parse::<f64>().ok();
+        let has_data = asked.as_array().into_iter().flatten().filter_map(value).any(f64::is_finite);
+        ensure!(has_data, "the dashboard's panel has no data: {of}: {text}: {asked}");
+        Ok(())
     }
 
     fn ask(&self, query: &str) -> Result<Value> {

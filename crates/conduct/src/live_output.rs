@@ -216,7 +216,8 @@ impl Sink for LiveOutput {
         Ok(())
     }
 
-    fn observed(&mut self, _observed: &Observed) -> Result<(), SinkError> {
+    fn observed(&mut self, observed: &Observed) -> Result<(), SinkError> {
+        self.totals.take_observed(observed);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use evidence::key::Shape;
 use evidence::tick::LoopState;
-use evidence::{Instance, Key, KeyId, Metric, Tick};
+use evidence::{Instance, Key, KeyId, Metric, Observed, SeriesKey, Tick};
 
 use crate::openmetrics::{TIME_BOUNDS_S, TimesSoFar};
 
@@ -49,6 +49,8 @@ pub struct Totals {
     known: HashMap<Key, usize>,
     points: Vec<Point>,
     loops: BTreeMap<Instance, LoopState>,
+    /// Cores that each process of the generator used at last.
+    cpu: BTreeMap<SeriesKey, f64>,
     /// One past the last second.
     seconds: u32,
     /// The date of the last batch, in milliseconds of the run.
@@ -65,6 +67,7 @@ impl Totals {
             known: HashMap::new(),
             points: Vec::new(),
             loops: BTreeMap::new(),
+            cpu: BTreeMap::new(),
             seconds: 0,
             last_ms: 0,
         }
@@ -75,6 +78,9 @@ impl Totals {
         for (id, key) in tick.new_keys.iter().filter(|(_, key)| is_shown(key.metric)) {
             let at = self.point_of(key);
             self.keys.insert((tick.instance, *id), at);
+            for metric in beside(key.metric) {
+                self.point_of(&Key { metric: *metric, ..key.clone() });
+            }
         }
         for (id, histogram) in tick.histograms() {
             let Some(at) = self.keys.get(&(tick.instance, id)) else { continue };
@@ -90,6 +96,13 @@ impl Totals {
         }
         self.loops.insert(tick.instance, tick.state);
         self.seconds = self.seconds.max(tick.second + 1);
+    }
+
+    /// Adds what observers saw of the generator.
+    pub fn take_observed(&mut self, observed: &Observed) {
+        let is_cpu = |key: &SeriesKey| &*key.target == SeriesKey::GENERATOR && &*key.name == "cpu";
+        let samples = observed.samples.iter().filter(|(key, _)| is_cpu(key));
+        self.cpu.extend(samples.map(|(key, sample)| (key.clone(), sample.value)));
     }
 
     /// One past the last second of which there is anything.
@@ -113,10 +126,15 @@ impl Totals {
             level("plimsoll_virtual_users", |state| state.virtual_users),
             level("plimsoll_open_connections", |state| state.connections),
         ];
+        let cpu = (!self.cpu.is_empty()).then(|| Point {
+            name: "plimsoll_generator_cpu_cores".into(),
+            labels: labels.clone(),
+            value: Value::Level(self.cpu.values().sum()),
+        });
         Batch {
             start_unix_ms: self.start_unix_ms,
             unix_ms: self.start_unix_ms.saturating_add_unsigned(self.last_ms),
-            points: self.points.iter().cloned().chain(levels).collect(),
+            points: self.points.iter().cloned().chain(levels).chain(cpu).collect(),
         }
     }
 
@@ -149,11 +167,22 @@ impl Totals {
     }
 }
 
+/// What begins at 0 as soon as there is anything of this metric: a rate of a counter that begins with its first event misses that
+/// event, and an alert on one that is not there is silent.
+fn beside(metric: Metric) -> &'static [Metric] {
+    match metric {
+        Metric::Scheduled => &[Metric::DroppedCap, Metric::DroppedLate],
+        Metric::CheckPassed => &[Metric::CheckFailed],
+        Metric::CheckFailed => &[Metric::CheckPassed],
+        _ => &[],
+    }
+}
+
 /// What is of use while a run goes on. The rest is in the run file.
 fn is_shown(metric: Metric) -> bool {
     use Metric::{
         BytesIn, BytesOut, CheckFailed, CheckPassed, DroppedCap, DroppedLate, IterationTime, IterationsDone,
-        Requests, ResponseTime, Scheduled, Started,
+        Requests, ResponseTime, Scheduled, StartLag, Started,
     };
     matches!(
         metric,
@@ -161,6 +190,7 @@ fn is_shown(metric: Metric) -> bool {
             | IterationTime
             | Requests
             | Scheduled
+            | StartLag
             | Started
             | DroppedCap
             | DroppedLate

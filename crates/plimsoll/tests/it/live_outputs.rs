@@ -161,6 +161,19 @@ fn prometheus_remote_write_delivers_the_counts_of_the_run() {
         }
     }
     assert_eq!(counts, responses(&folder));
+    let named = |name: &str| {
+        let is_it = |labels: &[(String, String)]| labels.contains(&("__name__".to_owned(), name.to_owned()));
+        let found = last.iter().find(|(labels, _)| is_it(labels));
+        found.unwrap_or_else(|| panic!("no {name}")).1
+    };
+    // Nothing was dropped: the counters are there all the same, from the first second on.
+    for name in ["plimsoll_dropped_cap_total", "plimsoll_dropped_late_total"] {
+        assert_eq!(named(name).len(), received.len(), "{name}");
+        assert!(named(name).iter().all(|sample| sample.value == 0.0), "{name}");
+    }
+    let started = named("plimsoll_started_total").last().unwrap().value;
+    assert_eq!(named("plimsoll_start_lag_seconds_count").last().unwrap().value, started);
+    assert!(named("plimsoll_generator_cpu_cores").iter().any(|sample| sample.value > 0.0));
     let bytes = std::fs::read(folder.path("run.plimsoll")).unwrap();
     assert!(!bytes.windows(7).any(|part| part == b"5ecret\"" || part == b" 5ecret"), "the secret is stored");
 }
