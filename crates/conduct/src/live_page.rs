@@ -8,6 +8,7 @@ mod access;
 mod pace;
 mod rendering;
 mod server;
+mod until_over;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};

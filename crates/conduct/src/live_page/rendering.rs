@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use archive::Stored;
 use evidence::Run as _;
 
 use super::pace::{Pace, thread_time};
+use super::until_over::UntilOver;
 use super::{NICENESS, RunUnderWay, Shared};
 use crate::marks::Marker;
 use crate::screen::note;
@@ -26,27 +27,35 @@ pub(super) enum Order {
 pub(crate) struct Rendering {
     orders: Sender<Order>,
     thread: Option<JoinHandle<()>>,
+    is_over: Arc<AtomicBool>,
     shared: Arc<Shared>,
 }
 
 impl Rendering {
     pub(super) fn start(path: PathBuf, shared: Arc<Shared>, marker: Marker) -> io::Result<Rendering> {
         let (orders, received) = channel();
-        let renderer =
-            Renderer { path, shared: shared.clone(), pace: Pace::default(), served: Duration::ZERO };
+        let is_over = Arc::new(AtomicBool::new(false));
+        let renderer = Renderer {
+            path,
+            is_over: is_over.clone(),
+            shared: shared.clone(),
+            pace: Pace::default(),
+            served: Duration::ZERO,
+        };
         let thread =
             thread::Builder::new().name("live page".to_owned()).spawn(move || renderer.obey(&received))?;
         shared.set_run(Some(RunUnderWay { marker, orders: orders.clone() }));
         if shared.page.receiver_count() > 0 {
             shared.ask();
         }
-        Ok(Rendering { orders, thread: Some(thread), shared })
+        Ok(Rendering { orders, thread: Some(thread), is_over, shared })
     }
 }
 
 impl Drop for Rendering {
-    /// Waits for a page that is being made: the file cannot be sealed before.
+    /// A page that is being made is given up, and waited for until it is: the file cannot be sealed before.
     fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
         self.shared.set_run(None);
         // A thread that is gone makes no page.
         let _ = self.orders.send(Order::End);
@@ -58,6 +67,7 @@ impl Drop for Rendering {
 
 struct Renderer {
     path: PathBuf,
+    is_over: Arc<AtomicBool>,
     shared: Arc<Shared>,
     pace: Pace,
     /// What the server's thread had taken when the page before was made.
@@ -78,6 +88,7 @@ impl Renderer {
             let (begun, before) = (Instant::now(), thread_time());
             if let Err(error) = self.render()
                 && !has_failed
+                && !self.is_over.load(Ordering::Relaxed)
             {
                 note(format_args!("the live page cannot be made: {error:#}; the run continues"));
                 has_failed = true;
@@ -90,7 +101,8 @@ impl Renderer {
     }
 
     fn render(&self) -> anyhow::Result<()> {
-        let run = Stored::so_far(&self.path)?;
+        let stored = Stored::so_far(&self.path)?;
+        let run = UntilOver { run: &stored, is_over: &self.is_over };
         let workload = serde_json::from_value(run.manifest().workload.clone())?;
         let judgement = judge::so_far(&run, &workload)?;
         let mut summary = Summary::of(&run, &workload, &judgement)?.so_far();
