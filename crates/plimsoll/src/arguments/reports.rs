@@ -97,6 +97,9 @@ pub(crate) fn card_file(text: &str) -> anyhow::Result<PathBuf> {
     let path = PathBuf::from(text);
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("svg" | "md") => Ok(path),
+        Some("png") => anyhow::bail!(
+            "a card is written to FILE.svg or FILE.md; `rsvg-convert --output FILE.png FILE.svg` makes a PNG of it"
+        ),
         _ => anyhow::bail!("a card is written to FILE.svg or FILE.md"),
     }
 }

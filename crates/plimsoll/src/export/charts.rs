@@ -28,6 +28,9 @@ impl AskedChart {
         let path = PathBuf::from(file);
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("svg") => Ok(AskedChart(Some((name.clone(), path)))),
+            Some("png") => Err(Failure::usage(anyhow!(
+                "a chart is written as SVG: --chart {name} FILE.svg; `rsvg-convert --output FILE.png FILE.svg` makes a PNG of it"
+            ))),
             _ => Err(Failure::usage(anyhow!("a chart is written as SVG: --chart {name} FILE.svg"))),
         }
     }

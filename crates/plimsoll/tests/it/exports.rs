@@ -145,5 +145,5 @@ fn a_chart_of_the_page_is_exported_by_its_name() {
         &["no chart `distribution-rum`", "did you mean `distribution-run`?", "`requests-in-flight`"],
     );
     refused(&["cpu"], &["a chart needs a file: --chart NAME FILE.svg"]);
-    refused(&["cpu", "cpu.png"], &["a chart is written as SVG: --chart cpu FILE.svg"]);
+    refused(&["cpu", "cpu.png"], &["a chart is written as SVG: --chart cpu FILE.svg", "rsvg-convert"]);
 }

@@ -126,3 +126,27 @@ fn errors_in_headers_and_logins_are_reported_at_their_place() {
     plan.toml:25:7: no step before this one extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
     "#);
 }
+
+#[test]
+fn the_examples_of_the_manual_are_one_valid_plan() {
+    let manual = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plan.md"))
+        .expect("the manual is there");
+    let example = |heading: &str| {
+        let (_, section) = manual.split_once(heading).expect("the section");
+        let (_, block) = section.split_once("```toml\n").expect("an example");
+        block.split("```").next().expect("its end").to_owned()
+    };
+    let login = example("\n### Logins that scenarios share\n");
+    let plan = format!(
+        "version = 1\n[data.users]\nfile = \"users.csv\"\n{}{login}",
+        example("\n### Headers of many steps\n")
+    );
+    let files = [("users.csv", "id,password\nu1,p1\n")];
+    let loaded = load_with(&plan, &files, &Overrides::default()).unwrap_or_else(|errors| panic!("{errors}"));
+    let browse = &loaded.workload.scenarios[0];
+    let sent: Vec<String> = browse.flow.steps().map(sent).collect();
+    let common = "authorization: Bearer ${token} | x-tenant: load-test";
+    assert_eq!(sent[0], format!("{common} | accept: application/json"));
+    assert_eq!(sent[1], "accept: image/png | ".to_owned() + common);
+    assert_eq!(browse.setup.len(), 1);
+}
