@@ -25,8 +25,11 @@ impl LiveRun {
     fn start(seconds: u32, more: &[&str]) -> LiveRun {
         let target = testbed::http(Behaviour::ok()).unwrap();
         let folder = TestFolder::new(&closed(target.addr(), seconds));
-        let run = ["run", "plan.toml", "--quiet", "-o", "run.plimsoll", "--html", "run.html"];
-        let mut running = folder.start(&[&run[..], more].concat());
+        LiveRun::start_in(folder, target, &[&["run", "plan.toml", "-o", "run.plimsoll"], more].concat())
+    }
+
+    fn start_in(folder: TestFolder, target: Target, arguments: &[&str]) -> LiveRun {
+        let mut running = folder.start(&[arguments, &["--quiet", "--html", "run.html"]].concat());
         let stderr = folder.path("stderr.txt");
         let printed = || std::fs::read_to_string(&stderr).unwrap_or_default();
         running
@@ -129,6 +132,26 @@ fn the_page_follows_a_run_of_workers_and_its_last_one_is_the_report() {
     let stored = Stored::open(&run.folder.path("run.plimsoll")).unwrap();
     let marks = stored.notices().unwrap().into_iter().filter(|notice| notice.kind == NoticeKind::Mark);
     assert_eq!(marks.map(|mark| mark.text).collect::<Vec<_>>(), ["deployed <b>v2</b>"]);
+}
+
+#[test]
+fn the_last_page_of_a_script_and_of_an_ad_hoc_run_is_its_report_too() {
+    let target = || testbed::http(Behaviour::ok()).unwrap();
+    let (of_script, of_url) = (target(), target());
+    let url = format!("http://{}/x", of_url.addr());
+    let folder = TestFolder::new("");
+    let script = "import http from 'k6/http';\nexport const options = { vus: 2, duration: '3s' };\n\
+                  export default () => { http.get('http://ADDRESS/x'); };\n";
+    folder.write("script.js", script.replace("ADDRESS", &of_script.addr().to_string()));
+    let script = LiveRun::start_in(folder, of_script, &["run", "script.js", "--live=:0"]);
+    let ad_hoc = ["http", &url, "-r", "50", "-z", "3s", "--live=:0"];
+    let ad_hoc = LiveRun::start_in(TestFolder::new(""), of_url, &ad_hoc);
+    for run in [script, ad_hoc] {
+        let pages = run.pages();
+        run.running.end().exits_with(0);
+        assert!(pages[0].contains("UNDER WAY"), "{}", pages[0]);
+        assert_eq!(content(pages.last().unwrap()), content(&run.folder.read("run.html")));
+    }
 }
 
 #[test]
