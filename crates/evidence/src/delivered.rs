@@ -6,7 +6,7 @@ use crate::instance::Instance;
 use crate::tick::Tick;
 
 /// The whole seconds that each loop of a run has delivered.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct DeliveredSeconds {
     loops: usize,
     /// None of a loop that is over.

@@ -42,6 +42,27 @@ pub enum Watched {
 }
 
 impl Watched {
+    /// The value of so many successes, which took these `times`, and so many failures; infinite where too much failed, none
+    /// where there is neither. Checks have no times.
+    pub fn value(self, good: u64, bad: u64, times: &Histogram) -> Option<f64> {
+        let all = good + bad;
+        if all == 0 {
+            return None;
+        }
+        let ms = |us: Option<f64>| us.map_or(f64::INFINITY, |us| us / 1_000.0);
+        Some(match self {
+            Watched::Quantile(q) => match times.quantile_with(q, bad) {
+                Quantile::Finite(us) => us / 1_000.0,
+                Quantile::Infinite | Quantile::Empty => f64::INFINITY,
+            },
+            Watched::Mean => ms(times.mean_us()),
+            Watched::Max => ms(times.max_us().map(|us| us as f64)),
+            Watched::Min => ms(times.min_us().map(|us| us as f64)),
+            Watched::BadShare => bad as f64 / all as f64,
+            Watched::GoodShare => good as f64 / all as f64,
+        })
+    }
+
     /// A value of the observations so far, in words.
     pub fn so_far(self, value: f64) -> String {
         match self {
@@ -209,7 +230,7 @@ impl CountingRule {
 
     /// Compute the value of all that was counted, once so many seconds have passed.
     fn evaluate(&mut self, passed_s: u32) {
-        self.value = self.value_so_far();
+        self.value = self.rule.watched.value(self.good, self.bad, &self.times);
         let fails = self.value.is_some_and(|value| !(self.rule.holds)(value));
         self.failing_since_s = fails.then(|| self.failing_since_s.unwrap_or(passed_s));
     }
@@ -218,26 +239,6 @@ impl CountingRule {
         let StopRule { objective, source, watched, .. } = &self.rule;
         let value = self.value.filter(|_| self.failing_since_s.is_some())?;
         Some(Violation { objective: objective.clone(), source: source.clone(), value, watched: *watched })
-    }
-
-    /// The value so far; none when nothing counted.
-    fn value_so_far(&self) -> Option<f64> {
-        let all = self.good + self.bad;
-        if all == 0 {
-            return None;
-        }
-        let ms = |us: Option<f64>| us.map_or(f64::INFINITY, |us| us / 1_000.0);
-        Some(match self.rule.watched {
-            Watched::Quantile(q) => match self.times.quantile_with(q, self.bad) {
-                Quantile::Finite(us) => us / 1_000.0,
-                Quantile::Infinite | Quantile::Empty => f64::INFINITY,
-            },
-            Watched::Mean => ms(self.times.mean_us()),
-            Watched::Max => ms(self.times.max_us().map(|us| us as f64)),
-            Watched::Min => ms(self.times.min_us().map(|us| us as f64)),
-            Watched::BadShare => self.bad as f64 / all as f64,
-            Watched::GoodShare => self.good as f64 / all as f64,
-        })
     }
 }
 

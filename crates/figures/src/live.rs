@@ -1,17 +1,24 @@
 //! A run that goes on, folded tick by tick: what the live display shows.
 
+mod endpoint;
+pub mod heat;
+pub mod objective;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Range;
 
 use evidence::delivered::DeliveredSeconds;
 use evidence::{Histogram, Instance, Key, KeyId, Metric, Outcome, Tick};
 use workload::Workload;
 
+pub use endpoint::{Ended, EndpointFigures, EndpointRow, EndpointTable};
+
 /// The whole seconds over which rates and percentiles are computed.
 const WINDOW_S: u32 = 5;
 
 /// The figures of a run so far.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LiveFigures {
     /// Name and end in seconds of each phase.
     phases: Vec<(String, f64)>,
@@ -21,7 +28,7 @@ pub struct LiveFigures {
     loops: BTreeMap<Instance, LoopProgress>,
     /// The last seconds, and those that a lagging loop may still add to.
     seconds: VecDeque<LiveSecond>,
-    stored_seconds: usize,
+    endpoints: Option<EndpointTable>,
     ok: u64,
     failed: u64,
     dropped: u64,
@@ -57,20 +64,12 @@ struct LoopProgress {
 
 /// What was counted in one second, over all loops.
 #[derive(Debug, Clone)]
-pub struct LiveSecond {
+struct LiveSecond {
     second: u32,
     offered: u64,
-    ok: u64,
-    failed: u64,
+    completed: u64,
     /// Response times of successes.
-    pub response: Histogram,
-}
-
-impl LiveSecond {
-    /// Requests that ended, in success or failure.
-    pub fn completed(&self) -> u64 {
-        self.ok + self.failed
-    }
+    response: Histogram,
 }
 
 /// The numbers of the last whole seconds.
@@ -98,8 +97,6 @@ pub struct LiveNumbers {
     pub dropped: u64,
     /// 95th percentile of response times of successes.
     pub p95_ms: Option<f64>,
-    /// Response times of successes.
-    pub response: Histogram,
     /// Failures since the start by outcome, the most frequent first.
     pub failures: Vec<(Outcome, u64)>,
     /// Iterations done and planned, if the run ends by their number.
@@ -107,8 +104,8 @@ pub struct LiveNumbers {
 }
 
 impl LiveFigures {
-    /// Of a run with so many loops that has not started. The last `history_s` seconds can be read one by one.
-    pub fn new(workload: &Workload, loops: u16, history_s: u32) -> LiveFigures {
+    /// Of a run with so many loops that has not started.
+    pub fn new(workload: &Workload, loops: u16) -> LiveFigures {
         let phases: Vec<_> = workload.phases.iter().map(|p| (p.name.clone(), p.end.as_secs_f64())).collect();
         let total = phases.last().map_or(0.0, |(_, end)| end.ceil());
         let is_one_request = workload.scenarios.iter().all(|scenario| scenario.flow.is_one_request());
@@ -119,7 +116,7 @@ impl LiveFigures {
             delivered: DeliveredSeconds::new(loops),
             loops: BTreeMap::new(),
             seconds: VecDeque::new(),
-            stored_seconds: (history_s + 2 * WINDOW_S) as usize,
+            endpoints: None,
             ok: 0,
             failed: 0,
             dropped: 0,
@@ -134,6 +131,12 @@ impl LiveFigures {
         }
     }
 
+    /// The same, with figures of each endpoint.
+    #[must_use]
+    pub fn by_endpoint(self, workload: &Workload) -> LiveFigures {
+        LiveFigures { endpoints: Some(EndpointTable::new(workload)), ..self }
+    }
+
     /// Adds one second of one loop. Counts whose key was never announced are ignored.
     pub fn take(&mut self, tick: &Tick) {
         for (id, key) in &tick.new_keys {
@@ -144,8 +147,11 @@ impl LiveFigures {
         self.loops.insert(tick.instance, progress);
         for (id, histogram) in tick.histograms() {
             let Some(key) = self.keys.get(&LoopKey { instance: tick.instance, id }) else { continue };
-            if key.metric == Metric::ResponseTime {
-                let outcome = key.outcome.unwrap_or(Outcome::Ok);
+            let outcome = key.outcome.unwrap_or(Outcome::Ok);
+            if key.metric == Metric::ResponseTime && (outcome == Outcome::Ok || outcome.is_failure()) {
+                if let Some(table) = &mut self.endpoints {
+                    table.add(key, tick.second, histogram);
+                }
                 self.add_responses(tick.second, outcome, histogram);
             }
         }
@@ -168,15 +174,12 @@ impl LiveFigures {
         let n = histogram.count();
         match outcome {
             Outcome::Ok => self.ok += n,
-            failure if failure.is_failure() => self.add_failures(failure, n),
-            _ => return,
+            failure => self.add_failures(failure, n),
         }
         let Some(second) = self.second_mut(second) else { return };
+        second.completed += n;
         if outcome == Outcome::Ok {
-            second.ok += n;
             second.response.merge(histogram);
-        } else {
-            second.failed += n;
         }
     }
 
@@ -190,35 +193,42 @@ impl LiveFigures {
 
     /// The counts of a second that is still stored.
     fn second_mut(&mut self, second: u32) -> Option<&mut LiveSecond> {
+        let stored = 2 * WINDOW_S as usize;
         let at = self.seconds.partition_point(|s| s.second < second);
         if self.seconds.get(at).is_none_or(|s| s.second != second) {
-            if at == 0 && self.seconds.len() >= self.stored_seconds {
+            if at == 0 && self.seconds.len() >= stored {
                 return None;
             }
-            let new = LiveSecond { second, offered: 0, ok: 0, failed: 0, response: Histogram::new() };
+            let new = LiveSecond { second, offered: 0, completed: 0, response: Histogram::new() };
             self.seconds.insert(at, new);
         }
-        let dropped = self.seconds.len().saturating_sub(self.stored_seconds);
+        let dropped = self.seconds.len().saturating_sub(stored);
         self.seconds.drain(..dropped);
         self.seconds.get_mut(at - dropped)
     }
 
-    /// What was counted in a second, if it is still stored.
-    pub fn second(&self, second: u32) -> Option<&LiveSecond> {
-        self.seconds.iter().find(|stored| stored.second == second)
+    /// The figures of each endpoint, where they are kept.
+    pub fn endpoints(&self) -> Option<&EndpointTable> {
+        self.endpoints.as_ref()
     }
 
-    /// The numbers of the last whole seconds for which every loop that is not over has sent its tick.
+    /// The whole seconds over which rates and percentiles are computed: the last ones for which every loop that is not
+    /// over has sent its tick.
+    pub fn window(&self) -> Range<u32> {
+        let complete_s = self.complete_s();
+        complete_s.saturating_sub(WINDOW_S)..complete_s
+    }
+
+    /// The numbers of its window.
     pub fn now(&self) -> LiveNumbers {
         let elapsed_s = self.loops.values().map(|l| l.second + 1).max().unwrap_or(0);
-        let complete_s = self.complete_s();
-        let window = complete_s.saturating_sub(WINDOW_S)..complete_s;
+        let window = self.window();
         let length = f64::from(window.end - window.start).max(1.0);
         let mut response = Histogram::new();
         let (mut offered, mut completed) = (0, 0);
         for second in self.seconds.iter().filter(|s| window.contains(&s.second)) {
             offered += second.offered;
-            completed += second.completed();
+            completed += second.completed;
             response.merge(&second.response);
         }
         let mut failures = self.failures.clone();
@@ -235,10 +245,14 @@ impl LiveFigures {
             completed: self.ok + self.failed,
             dropped: self.dropped,
             p95_ms: response.quantile(0.95).finite_us().map(|us| us / 1_000.0),
-            response,
             failures,
             iterations: self.planned_iterations.map(|planned| (self.iterations, planned)),
         }
+    }
+
+    /// Whether every loop has begun and one is not over.
+    pub fn is_under_way(&self) -> bool {
+        self.delivered.by_all().is_some()
     }
 
     /// One past the last second for which every loop that is not over has sent its tick.

@@ -28,7 +28,7 @@ fn stop_rule(workload: &Workload, objective: &Objective) -> Option<StopRule> {
 }
 
 /// What a key's observations are to an objective: as the judge counts them.
-fn counted(workload: &Workload, objective: &Objective) -> Box<dyn Fn(&Key) -> Counted + Send> {
+pub(crate) fn counted(workload: &Workload, objective: &Objective) -> Box<dyn Fn(&Key) -> Counted + Send> {
     let (filter, measure) = (objective.filter.clone(), objective.measure.clone());
     let names = |scenario: &Scenario| {
         let steps = workload.steps_of_sequence(&scenario.name).iter().map(|step| step.name.clone());
@@ -48,7 +48,9 @@ fn counted(workload: &Workload, objective: &Objective) -> Box<dyn Fn(&Key) -> Co
                 Measure::ResponseTime(_)
                 | Measure::ErrorRate
                 | Measure::ServiceTime(_)
-                | Measure::IterationTime(_),
+                | Measure::IterationTime(_)
+                | Measure::Throughput
+                | Measure::Goodput { .. },
                 metric,
             ) if metric == metric_of(&measure) => ended,
             (Measure::ResponseTime(_), Metric::DroppedCap | Metric::DroppedLate)

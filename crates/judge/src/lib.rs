@@ -22,6 +22,7 @@ mod pair;
 mod rule;
 mod rules;
 pub mod shares;
+pub mod so_far;
 mod sufficiency;
 #[cfg(test)]
 mod testing;

@@ -199,19 +199,39 @@ impl ShareQuestion {
             let independent = stats::fewest_without(self.allowed, self.confidence) as f64;
             return Some((independent * self.design_effects().of_all).ceil() as u64);
         }
-        let many = TIMES_AS_MANY.into_iter().find(|times| !self.times(*times).decide().answer.is_open())?;
+        let many = TIMES_AS_MANY
+            .into_iter()
+            .find(|times| !self.times_as_many(*times as f64).decide().answer.is_open())?;
         Some(self.counts.arrivals * many)
     }
 
+    /// The same to a hundredth of them, for a question whose answer is open.
+    pub fn fewest_arrivals(&self) -> Option<u64> {
+        let enough = self.arrivals_needed()?;
+        if self.counts.most == 0 {
+            return Some(enough);
+        }
+        let (mut open, mut decides) = (1.0, enough as f64 / self.counts.arrivals.max(1) as f64);
+        while decides - open > 0.01 * decides {
+            let middle = f64::midpoint(open, decides);
+            match self.times_as_many(middle).decide().answer.is_open() {
+                true => open = middle,
+                false => decides = middle,
+            }
+        }
+        Some((self.counts.arrivals as f64 * decides).ceil() as u64)
+    }
+
     /// The question with every count so many times as large.
-    fn times(&self, times: u64) -> ShareQuestion {
+    pub(crate) fn times_as_many(&self, times: f64) -> ShareQuestion {
         let BeyondCounts { arrivals, least, most, observed, at_bound } = self.counts;
+        let scaled = |count: u64| (count as f64 * times).round() as u64;
         let counts = BeyondCounts {
-            arrivals: arrivals * times,
-            least: least * times,
-            most: most * times,
-            observed: Proportion { part: observed.part * times, whole: observed.whole * times },
-            at_bound: at_bound * times,
+            arrivals: scaled(arrivals),
+            least: scaled(least),
+            most: scaled(most),
+            observed: Proportion { part: scaled(observed.part), whole: scaled(observed.whole) },
+            at_bound: scaled(at_bound),
         };
         ShareQuestion { counts, ..self.clone() }
     }

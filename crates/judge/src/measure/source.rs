@@ -6,7 +6,6 @@ use workload::{Filter, Workload};
 
 use super::stalls::DisturbedTime;
 use crate::backlog::Backlog;
-use crate::shares::CONFIDENCE;
 
 /// The evidence of one run.
 pub(crate) struct MeasureSource<'a> {
@@ -21,9 +20,7 @@ pub(crate) struct MeasureSource<'a> {
 impl MeasureSource<'_> {
     /// The confidence of each limit of a share, one-sided.
     pub(super) fn confidence(&self) -> f64 {
-        let asked = self.workload.until_decided.as_ref().map(|until| until.confidence);
-        // A run file may contain anything.
-        asked.filter(|asked| (CONFIDENCE..1.0).contains(asked)).unwrap_or(CONFIDENCE)
+        crate::so_far::confidence(self.workload)
     }
 
     /// The seconds from the beginning of the first phase that `filter` counts to the end of the last one.
