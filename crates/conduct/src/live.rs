@@ -1,24 +1,29 @@
 //! Progress during a run, drawn from the same ticks that are recorded.
 
+mod display;
+mod keys;
+mod objectives;
+
 use ::report::{LiveView, Style};
 use evidence::sink::{Sink, SinkError};
 use evidence::{Notice, NoticeKind, Observed, RunEnd, TerminalText, Tick};
 use workload::Workload;
 
+use crate::marks::Marker;
 use crate::screen::{self, Stream};
+use display::Display;
 
 /// How many seconds pass between two lines where there is no terminal to rewrite a line on.
 const LINE_EVERY_S: u32 = 5;
 
-/// What can be drawn on standard error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is drawn on standard error.
 enum Canvas {
     /// Lines, one after the other, for a file or a pipe.
-    Log,
-    /// One line, drawn over itself.
+    Log { last_s: u32 },
+    /// One line, drawn over itself, on a terminal of which no keys can be read.
     Line,
-    /// As many lines as the panel has, drawn over themselves.
-    Panel,
+    /// The whole screen; none once it is left.
+    Screen(Option<Display>),
 }
 
 /// Draws progress on standard error.
@@ -26,7 +31,6 @@ pub(crate) struct Live {
     view: LiveView,
     canvas: Canvas,
     style: Style,
-    last_line_s: u32,
     /// The observers' notices, for the end: each observer keeps a bounded number.
     notices: Vec<Notice>,
 }
@@ -35,44 +39,66 @@ impl Live {
     pub(crate) fn new(workload: &Workload, loops: u16) -> Live {
         let style = if std::env::var_os("NO_COLOR").is_none() { Style::Colour } else { Style::Plain };
         let view = LiveView::new(workload, loops);
-        Live { view, canvas: canvas(), style, last_line_s: 0, notices: Vec::new() }
+        Live { view, canvas: Canvas::of(workload, loops, style), style, notices: Vec::new() }
+    }
+
+    /// A key on its screen marks events of the run.
+    pub(crate) fn mark_by(&self, marker: Marker) {
+        if let Canvas::Screen(Some(display)) = &self.canvas {
+            display.mark_by(marker);
+        }
     }
 
     fn draw(&mut self) -> std::io::Result<()> {
-        let width = Stream::Error.width();
-        let fits = Stream::Error.height().is_none_or(|rows| rows > self.view.panel_lines() + 1);
-        match self.canvas {
-            Canvas::Panel if fits => screen::draw(&self.view.panel(self.style, width)),
-            Canvas::Panel | Canvas::Line => screen::draw(&self.view.line(self.style, width)),
-            Canvas::Log => {
+        match &mut self.canvas {
+            Canvas::Screen(display) => {
+                // A run that is over before its screen was drawn needs none.
+                if self.view.is_under_way() {
+                    display.iter().for_each(Display::refresh);
+                }
+                Ok(())
+            }
+            Canvas::Line => screen::draw(&self.view.line(self.style, Stream::Error.width())),
+            Canvas::Log { last_s } => {
                 let now_s = self.view.now().elapsed_s;
-                if now_s < self.last_line_s + LINE_EVERY_S {
+                if now_s < *last_s + LINE_EVERY_S {
                     return Ok(());
                 }
-                self.last_line_s = now_s;
-                screen::print(&self.view.line(Style::Plain, width))
+                *last_s = now_s;
+                screen::print(&self.view.line(Style::Plain, Stream::Error.width()))
             }
         }
     }
 }
 
-/// A panel where the report follows on the same screen; one line where the report goes elsewhere.
-fn canvas() -> Canvas {
-    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    match (Stream::Error.is_terminal() && !is_dumb, Stream::Output.is_terminal()) {
-        (true, true) => Canvas::Panel,
-        (true, false) => Canvas::Line,
-        (false, _) => Canvas::Log,
+impl Canvas {
+    fn of(workload: &Workload, loops: u16, style: Style) -> Canvas {
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let display = || Display::start(workload, loops, style).ok();
+        match Stream::Error.is_terminal() && !is_dumb {
+            false => Canvas::Log { last_s: 0 },
+            true if !screen::full::is_in_foreground() => Canvas::Log { last_s: 0 },
+            true => match screen::full::is_possible().then(display).flatten() {
+                Some(display) => Canvas::Screen(Some(display)),
+                None => Canvas::Line,
+            },
+        }
     }
 }
 
 impl Sink for Live {
     fn tick(&mut self, tick: &Tick) -> Result<(), SinkError> {
         self.view.take(tick);
+        if let Canvas::Screen(Some(display)) = &self.canvas {
+            display.take(tick);
+        }
         Ok(())
     }
 
     fn observed(&mut self, observed: &Observed) -> Result<(), SinkError> {
+        if let Canvas::Screen(Some(display)) = &self.canvas {
+            display.observe(observed);
+        }
         // What stopped the run was said when it did, and the report lists marks.
         let is_news = |notice: &&Notice| !matches!(notice.kind, NoticeKind::Stopped | NoticeKind::Mark);
         let news = observed.notices.iter().filter(is_news);
@@ -86,6 +112,9 @@ impl Sink for Live {
 
     /// Clears the drawing: the report follows.
     fn end(&mut self, _end: &RunEnd) -> Result<(), SinkError> {
+        if let Canvas::Screen(display) = &mut self.canvas {
+            drop(display.take());
+        }
         let cleared = screen::print(&TerminalText::default());
         cleared.map_err(|error| SinkError(format!("cannot clear what was drawn: {error}")))?;
         for notice in &self.notices {

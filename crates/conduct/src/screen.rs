@@ -3,7 +3,10 @@
 //! are checked once more.
 //!
 //! Standard error may be a terminal with a drawing that is updated in place. A message overwrites the drawing, so that
-//! the two never mix; the next update draws it again below.
+//! the two never mix; the next update draws it again below. While the whole screen is used ([`full`]), messages are kept
+//! and printed when it is left.
+
+pub(crate) mod full;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Read, Write};
@@ -43,13 +46,15 @@ impl Stream {
         self.size().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
     }
 
-    /// How many columns its terminal has.
+    /// How many columns its terminal has, but no fewer than a table needs.
     pub fn width(self) -> usize {
         let from_environment = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        let seen = self.size().map(|size| usize::from(size.ws_col));
-        seen.filter(|columns| *columns > 0)
-            .or_else(from_environment)
-            .map_or(WIDTH, |columns| columns.max(NARROWEST))
+        self.columns().or_else(from_environment).map_or(WIDTH, |columns| columns.max(NARROWEST))
+    }
+
+    /// How many columns its terminal has; none if that is not known.
+    fn columns(self) -> Option<usize> {
+        self.size().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
     }
 
     fn size(self) -> Option<Winsize> {
@@ -92,14 +97,22 @@ pub fn draw(text: &TerminalText) -> io::Result<()> {
     put(&format!("{lines}\x1b[K\x1b[J"), text.split('\n').count())
 }
 
-/// Write `text`, which stays, to standard error, over the current drawing; without text the drawing is cleared.
+/// Write `text`, which stays, to standard error, over the current drawing; without text the drawing is cleared. While the
+/// whole screen is used it is kept for later.
 pub fn print(text: &TerminalText) -> io::Result<()> {
-    put(text, 0)
+    if full::keep(text) { Ok(()) } else { put(text, 0) }
 }
 
 /// A line on standard error. That it was closed is no failure.
 pub fn note(line: impl Display) {
     let _ = print(TerminalText::default().line(line));
+}
+
+/// Escape codes and visible text, as they are.
+fn write_codes(codes: &str) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(codes.as_bytes())?;
+    stderr.flush()
 }
 
 fn put(text: &str, drawn_lines: usize) -> io::Result<()> {

@@ -16,7 +16,7 @@ use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 
 use crate::failure::{CommandResult, Failure};
-use crate::screen::note;
+use crate::screen::{full, note};
 
 /// Answers the last signal that is listened to.
 const AT_ONCE: &str = "ending at once";
@@ -165,6 +165,7 @@ impl SignalState {
     }
 
     fn end(&self, signal: c_int) {
+        full::leave_for_good();
         match self.ends {
             ProcessEnd::BySignal => end(signal),
             ProcessEnd::WithCode(code) => std::process::exit(code.into()),

@@ -1,54 +1,39 @@
 //! The live display of a run, from the same ticks as the archive. It only formats: its caller prints.
 
-mod history;
 mod lines;
-mod panel;
+pub mod objective;
+pub mod screen;
 mod watch;
 
-use evidence::sink::{Sink, SinkError};
-use evidence::stop_rule::StopRules;
-use evidence::{Exemplar, Observed, Outcome, RunEnd, TerminalText, Tick};
+use evidence::{TerminalText, Tick};
 use figures::live::{Iteration, LiveFigures, LiveNumbers};
 use workload::Workload;
 
 use crate::document::terminal::Style;
 use crate::document::terminal::line::{TextLine, Tone, rendered};
 use crate::number;
-use history::HISTORY_S;
 pub use watch::WatchView;
 
-/// The state of a run, from its ticks.
+/// The state of a run, from its ticks, in a line.
 #[derive(Debug)]
 pub struct LiveView {
     figures: LiveFigures,
-    stop_rules: StopRules,
-    /// The latest recorded example of each: the step, and what was wrong.
-    examples: Vec<(Outcome, String)>,
 }
 
 impl LiveView {
     /// The view of a run with so many loops that has not started.
     pub fn new(workload: &Workload, loops: u16) -> LiveView {
-        LiveView {
-            figures: LiveFigures::new(workload, loops, HISTORY_S),
-            stop_rules: StopRules::new(figures::stop_rules(workload), loops),
-            examples: Vec::new(),
-        }
+        LiveView { figures: LiveFigures::new(workload, loops) }
     }
 
     /// Add one second of one loop.
     pub fn take(&mut self, tick: &Tick) {
         self.figures.take(tick);
-        self.stop_rules.take(tick);
-        tick.exemplars.iter().filter(|e| e.outcome.is_failure()).for_each(|e| self.keep_example(e));
     }
 
-    fn keep_example(&mut self, exchange: &Exemplar) {
-        let text = format!("{}: {}", exchange.endpoint, exchange.detail);
-        match self.examples.iter_mut().find(|(known, _)| *known == exchange.outcome) {
-            Some((_, example)) => *example = text,
-            None => self.examples.push((exchange.outcome, text)),
-        }
+    /// Whether a loop still offers load.
+    pub fn is_under_way(&self) -> bool {
+        self.figures.is_under_way()
     }
 
     /// The numbers of the last whole seconds.
@@ -138,23 +123,4 @@ fn with_dropped(failed: String, now: &LiveNumbers) -> String {
 
 fn failure_tone(now: &LiveNumbers) -> Tone {
     if now.failed + now.dropped > 0 { Tone::Bad } else { Tone::Good }
-}
-
-impl Sink for LiveView {
-    fn tick(&mut self, tick: &Tick) -> Result<(), SinkError> {
-        self.take(tick);
-        Ok(())
-    }
-
-    fn observed(&mut self, _observed: &Observed) -> Result<(), SinkError> {
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), SinkError> {
-        Ok(())
-    }
-
-    fn end(&mut self, _end: &RunEnd) -> Result<(), SinkError> {
-        Ok(())
-    }
 }

@@ -17,6 +17,7 @@ mod experiments;
 mod explain;
 mod exports;
 mod file_kinds;
+mod full_screen;
 mod generated;
 mod golden;
 mod grpc_scripts;

@@ -11,6 +11,7 @@ mod hostile;
 mod judgements;
 mod live;
 mod live_page;
+mod live_screen;
 mod marks;
 mod not_known;
 mod policy;

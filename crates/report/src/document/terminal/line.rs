@@ -26,6 +26,8 @@ pub(crate) enum Tone {
     Bad,
     /// A caution.
     Warn,
+    /// How much there is of something, from 0 for little to 3; its glyph says it as well.
+    Heat(u8),
 }
 
 impl Tone {
@@ -38,6 +40,10 @@ impl Tone {
             Tone::Good => "\x1b[32m",
             Tone::Bad => "\x1b[31m",
             Tone::Warn => "\x1b[33m",
+            Tone::Heat(0) => "\x1b[38;5;25m",
+            Tone::Heat(1) => "\x1b[38;5;37m",
+            Tone::Heat(2) => "\x1b[38;5;178m",
+            Tone::Heat(_) => "\x1b[38;5;202m",
         }
     }
 }
@@ -63,6 +69,18 @@ impl TextLine {
     pub(crate) fn pad_to(&mut self, column: usize) -> &mut TextLine {
         let missing = column.saturating_sub(self.width());
         self.add(Tone::Normal, &" ".repeat(missing))
+    }
+
+    /// Append text at the right end of so many columns.
+    pub(crate) fn add_right(&mut self, tone: Tone, text: &str, columns: usize) -> &mut TextLine {
+        let blanks = columns.saturating_sub(visible(text).width());
+        self.add(Tone::Normal, &" ".repeat(blanks)).add(tone, text)
+    }
+
+    /// Append the pieces of another line.
+    pub(crate) fn extend(&mut self, other: TextLine) -> &mut TextLine {
+        self.pieces.extend(other.pieces);
+        self
     }
 
     /// How many columns it takes.

@@ -1,0 +1,204 @@
+//! A run under way as a full screen: what it offers and carries, by endpoint, its objectives as they form, its targets, and
+//! its times as a heat map. It only formats: its caller reads keys and draws.
+
+mod endpoints;
+mod failures;
+mod head;
+mod heat_map;
+mod help;
+mod layout;
+mod objectives;
+mod targets;
+
+use evidence::{Exemplar, NoticeKind, Observed, Outcome, TerminalText, Tick};
+use figures::live::heat::SCALES_S;
+use figures::live::{EndpointTable, LiveFigures, LiveNumbers};
+use workload::Workload;
+
+use super::objective::ObjectiveNow;
+use crate::document::terminal::Style;
+use crate::document::terminal::line::{TextLine, Tone, rendered};
+use layout::{Space, Want};
+use targets::Targets;
+
+/// What is known of a run under way.
+#[derive(Debug, Clone)]
+pub struct LiveScreen {
+    name: String,
+    has_scenarios: bool,
+    figures: LiveFigures,
+    targets: Targets,
+    /// The latest recorded example of each: the step, and what was wrong.
+    examples: Vec<(Outcome, String)>,
+    objectives: Vec<ObjectiveNow>,
+    /// The seconds of events that were marked: a run has a limited number.
+    marks_s: Vec<u32>,
+}
+
+/// The size of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScreenSize {
+    /// Its columns.
+    pub columns: usize,
+    /// Its lines.
+    pub rows: usize,
+}
+
+/// What is shown of a run, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScreenChoice {
+    /// 0 for all endpoints, else the row in the table.
+    endpoint: usize,
+    /// The scale of the heat map.
+    scale: usize,
+    /// Whether what is shown is that of an earlier second.
+    pub is_paused: bool,
+    /// Whether the keys are explained.
+    pub is_help: bool,
+}
+
+impl ScreenChoice {
+    /// Show the next endpoint of so many, or the one before; beyond the last come all of them together.
+    pub fn step_endpoint(&mut self, forward: bool, endpoints: usize) {
+        let places = endpoints + 1;
+        self.endpoint = (self.endpoint + if forward { 1 } else { places - 1 }) % places;
+    }
+
+    /// Let a column of the heat map cover more seconds, or fewer; at the end nothing changes.
+    pub fn step_scale(&mut self, longer: bool) {
+        self.scale = match longer {
+            true => (self.scale + 1).min(SCALES_S.len() - 1),
+            false => self.scale.saturating_sub(1),
+        };
+    }
+
+    /// The next scale, and after the last the first.
+    pub fn next_scale(&mut self) {
+        self.scale = (self.scale + 1) % SCALES_S.len();
+    }
+}
+
+/// What a part of the screen is drawn from.
+struct Drawing<'a> {
+    screen: &'a LiveScreen,
+    now: &'a LiveNumbers,
+    table: &'a EndpointTable,
+    choice: ScreenChoice,
+    columns: usize,
+}
+
+impl LiveScreen {
+    /// Of a run with so many loops that has not started.
+    pub fn new(workload: &Workload, loops: u16) -> LiveScreen {
+        LiveScreen {
+            name: workload.name.clone(),
+            has_scenarios: workload.scenarios.len() > 1,
+            figures: LiveFigures::new(workload, loops).by_endpoint(workload),
+            targets: Targets::default(),
+            examples: Vec::new(),
+            objectives: Vec::new(),
+            marks_s: Vec::new(),
+        }
+    }
+
+    /// Add one second of one loop.
+    pub fn take(&mut self, tick: &Tick) {
+        self.figures.take(tick);
+        self.targets.take_loop(tick);
+        tick.exemplars.iter().filter(|e| e.outcome.is_failure()).for_each(|e| self.keep_example(e));
+    }
+
+    /// Add what observers saw.
+    pub fn observe(&mut self, observed: &Observed) {
+        self.targets.take(observed);
+        let marks = observed.notices.iter().filter(|notice| notice.kind == NoticeKind::Mark);
+        self.marks_s.extend(marks.map(|mark| mark.at.second()));
+    }
+
+    /// The objectives by what was counted so far.
+    pub fn set_objectives(&mut self, objectives: Vec<ObjectiveNow>) {
+        self.objectives = objectives;
+    }
+
+    /// The figures that it shows.
+    pub fn figures(&self) -> &LiveFigures {
+        &self.figures
+    }
+
+    /// How many rows its table of endpoints has, without the one of all.
+    pub fn endpoints(&self) -> usize {
+        self.figures.endpoints().map_or(0, |table| table.rows().count())
+    }
+
+    fn keep_example(&mut self, exchange: &Exemplar) {
+        let text = format!("{}: {}", exchange.endpoint, exchange.detail);
+        match self.examples.iter_mut().find(|(known, _)| *known == exchange.outcome) {
+            Some((_, example)) => *example = text,
+            None => self.examples.push((exchange.outcome, text)),
+        }
+    }
+
+    /// At most as many lines as the screen has, none wider than it. Of `notes`, which were printed meanwhile, the last are
+    /// shown.
+    pub fn drawn(
+        &self,
+        style: Style,
+        size: ScreenSize,
+        choice: ScreenChoice,
+        notes: &[String],
+    ) -> TerminalText {
+        let now = self.figures.now();
+        let empty = EndpointTable::default();
+        let table = self.figures.endpoints().unwrap_or(&empty);
+        let drawing = Drawing { screen: self, now: &now, table, choice, columns: size.columns };
+        let mut lines = if choice.is_help { help::lines() } else { drawing.parts(size.rows, notes) };
+        lines.truncate(size.rows.saturating_sub(1));
+        if size.rows > lines.len() + 1 {
+            lines.resize(size.rows - 1, TextLine::new());
+        }
+        lines.push(help::keys(choice));
+        rendered(&lines, style, size.columns)
+    }
+}
+
+impl Drawing<'_> {
+    /// Every part but the line of keys, in as many lines as there is space for.
+    fn parts(&self, rows: usize, notes: &[String]) -> Vec<TextLine> {
+        let head = self.head();
+        let is_large = rows >= 32;
+        let gap = usize::from(is_large);
+        let rows = rows.saturating_sub(head.len() + 1);
+        let wants = [
+            Want { least: 3 + gap, most: self.screen.endpoints() + 2 + gap },
+            Want::titled(self.screen.objectives.len(), 2, gap),
+            Want { least: self.screen.targets.len().min(2), most: self.screen.targets.len() }.with(gap),
+            Want { least: self.now.failures.len().min(1), most: self.now.failures.len().min(4) }.with(gap),
+            Want { least: notes.len().min(1), most: notes.len().min(if is_large { 6 } else { 1 }) }.with(gap),
+            Want { least: 5 + gap, most: 40 },
+        ];
+        let Space([endpoints, objectives, targets, failures, shown_notes, heat_map]) =
+            Space::shared(rows, wants);
+        let mut lines = head;
+        let mut part = |rows: usize, draw: &dyn Fn(usize) -> Vec<TextLine>| {
+            if rows > gap {
+                lines.resize(lines.len() + gap, TextLine::new());
+                lines.extend(draw(rows - gap));
+            }
+        };
+        part(endpoints, &|rows| self.endpoints(rows));
+        part(objectives, &|rows| self.objectives(rows));
+        part(targets, &|rows| self.screen.targets.lines(rows, self.columns));
+        part(failures, &|rows| self.failures(rows));
+        part(heat_map, &|rows| self.heat_map(rows));
+        part(shown_notes, &|rows| {
+            notes[notes.len().saturating_sub(rows)..].iter().map(|text| note(text)).collect()
+        });
+        lines
+    }
+}
+
+fn note(text: &str) -> TextLine {
+    let mut line = TextLine::new();
+    line.add(Tone::Warn, " › ").add(Tone::Normal, text);
+    line
+}

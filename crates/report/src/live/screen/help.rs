@@ -1,0 +1,60 @@
+//! The keys.
+
+use super::ScreenChoice;
+use crate::document::terminal::line::{TextLine, Tone};
+
+const KEYS: [(&str, &str); 8] = [
+    ("↑ ↓, k j, e", "another endpoint for the heat map; above the first come all"),
+    ("+ -, s", "seconds in a column of the heat map: 1, 5, 30, 300"),
+    ("p, space", "freeze the screen, never the load; other keys still work"),
+    ("m", "mark an event: its time is shown in the report"),
+    ("?, h", "this help, and back"),
+    ("q, Ctrl-C", "stop: wait for what is in flight, then judge; again: at once"),
+    ("Ctrl-Z", "suspend the program, and with it the load"),
+    ("", ""),
+];
+
+const WORDS: [&str; 11] = [
+    "Numbers are of the last five seconds, and of the whole run so far.",
+    "",
+    "Objectives are decided by the rule of the verdict, from the requests that have",
+    "ended. It is no verdict: that comes at the end, with what is in flight now,",
+    "stalls of the generator and the rules of validity.",
+    "·├─●─┤··┃···   the share on the wrong side of the bound so far is at ●, its 95 %",
+    "               limits are at ├ ┤, and what is allowed is at ┃.",
+    "\"Decided in about …\" holds if shares and arrivals go on as they are.",
+    "",
+    "Messages are kept and printed when this screen is left.",
+    "",
+];
+
+pub(super) fn lines() -> Vec<TextLine> {
+    let mut lines = Vec::new();
+    let mut title = TextLine::new();
+    title.add(Tone::Strong, " Keys");
+    lines.push(title);
+    for (keys, what) in KEYS {
+        let mut line = TextLine::new();
+        line.add(Tone::Accent, &format!("  {keys}")).pad_to(16).add(Tone::Normal, what);
+        lines.push(line);
+    }
+    for text in WORDS {
+        let mut line = TextLine::new();
+        line.add(Tone::Normal, &format!(" {text}"));
+        lines.push(line);
+    }
+    lines
+}
+
+/// The line at the bottom.
+pub(super) fn keys(choice: ScreenChoice) -> TextLine {
+    let pause = if choice.is_paused { "continue" } else { "pause" };
+    let help = if choice.is_help { "back" } else { "help" };
+    let mut line = TextLine::new();
+    for (key, what) in
+        [("q", "stop"), ("p", pause), ("↑↓", "endpoint"), ("+-", "scale"), ("m", "mark"), ("?", help)]
+    {
+        line.add(Tone::Strong, &format!(" {key}")).add(Tone::Dim, &format!(" {what} "));
+    }
+    line
+}

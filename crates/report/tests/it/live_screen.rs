@@ -1,0 +1,211 @@
+//! The live display as a full screen, at sizes of terminals.
+
+use std::time::Duration;
+
+use evidence::{
+    Instance, Instant, Key, KeyId, Metric, Notice, NoticeKind, Observed, Outcome, Sample, SeriesKey, Tick,
+};
+use report::Style;
+use report::live::objective::{IntervalNow, ObjectiveNow, Stage, StopNow};
+use report::live::screen::{LiveScreen, ScreenChoice, ScreenSize};
+
+use crate::sample_run;
+
+const SIZES: [(usize, usize); 3] = [(80, 24), (200, 60), (40, 24)];
+const ENDPOINTS: [(&str, u64); 4] =
+    [("list challenges", 6), ("set active", 12), ("claim", 40), ("detail\u{1b}[2J", 12)];
+
+/// A second in which each endpoint answers 20 requests in times around its own, and `claim` fails sometimes.
+fn tick(second: u32) -> Tick {
+    let mut tick = Tick::default();
+    (tick.instance, tick.second) = (Instance::of_loop(0), second);
+    (tick.state.in_flight, tick.state.covered_ns, tick.state.cpu_ns) = (7, 1_000_000_000, 312_000_000);
+    for (at, (endpoint, ms)) in (0_u32..).zip(ENDPOINTS) {
+        let [scheduled, ok, failed] = [0, 1, 2].map(|metric| KeyId(3 * at + metric));
+        if second == 0 {
+            let key = |metric| Key::of(metric).scenario("play").endpoint(endpoint).phase("ramp");
+            tick.new_keys.extend([
+                (scheduled, key(Metric::Scheduled)),
+                (ok, key(Metric::ResponseTime).outcome(Outcome::Ok)),
+                (failed, key(Metric::ResponseTime).outcome(Outcome::Http5xx)),
+            ]);
+        }
+        tick.add(scheduled, second, 20);
+        let slower = if (30..40).contains(&second) { 8 } else { 1 };
+        for n in 1..=20_u64 {
+            match endpoint == "claim" && n == 20 && second % 7 == 3 {
+                true => tick.record_ns(failed, 3_000_000),
+                false => tick.record_ns(ok, ms * slower * (700_000 + 30_000 * n * n / 4)),
+            }
+        }
+    }
+    if second == 10 {
+        let mut example = sample_run::exemplar(evidence::ExemplarKind::Failed, "claim", 1_000_000);
+        (example.endpoint, example.outcome) = ("claim".into(), Outcome::Http5xx);
+        example.detail = "status 500, expected 200 to 399\u{1b}[2J".to_owned();
+        tick.exemplars.push(example);
+    }
+    tick
+}
+
+fn observed(second: u32) -> Observed {
+    let at = Instant::at(Duration::from_secs(second.into()));
+    let keys = [
+        (SeriesKey::new("cpu", "shop", "cores"), 0.4 + f64::from(second % 10) / 10.0),
+        (SeriesKey::new("cgroup_cpu_limit", "shop", "cores"), 1.5),
+        (SeriesKey::new("cgroup_throttled", "shop", "1"), if second > 30 { 0.12 } else { 0.0 }),
+        (SeriesKey::new("rss", "shop", "bytes"), 120e6),
+        (SeriesKey::new("cpu", SeriesKey::GENERATOR, "cores"), 0.33),
+    ];
+    let samples = keys.map(|(key, value)| (key, Sample { at, value })).to_vec();
+    Observed { samples, ..Observed::default() }
+}
+
+fn objective(source: &str, value: f64, stage: Stage, interval: Option<[f64; 4]>) -> ObjectiveNow {
+    let parsed = workload::objective::parse("named", source).expect("an objective");
+    let interval =
+        interval.map(|[observed, lower, upper, allowed]| IntervalNow { observed, lower, upper, allowed });
+    let (value, unit) = (Some(value), parsed.measure.unit());
+    ObjectiveNow {
+        name: "named".to_owned(),
+        source: source.to_owned(),
+        value,
+        unit,
+        stage,
+        interval,
+        stop: None,
+    }
+}
+
+/// After 48 seconds.
+fn screen() -> LiveScreen {
+    let workload = workload::Workload { name: "play\u{1b}[2J".to_owned(), ..sample_run::workload() };
+    let mut screen = LiveScreen::new(&workload, 1);
+    for second in 0..48 {
+        screen.take(&tick(second));
+        screen.observe(&observed(second));
+    }
+    let mark = Notice {
+        at: Instant::at(Duration::from_secs(33)),
+        observer: "mark".to_owned(),
+        instance: None,
+        kind: NoticeKind::Mark,
+        text: "mark 1".to_owned(),
+    };
+    screen.observe(&Observed { notices: vec![mark], ..Observed::default() });
+    let open = Stage::Open { decided_in_s: Some(41.0), left_s: 57.0 };
+    let stop = Some(StopNow { failing_since_s: Some(33), not_before_s: 60 });
+    let ending = objective("max(claim) < 500ms", 990.0, Stage::ValueOnly { holds: false }, None);
+    screen.set_objectives(vec![
+        objective("p95(list) < 50ms", 34.2, Stage::Met, Some([0.012, 0.006, 0.021, 0.05])),
+        objective("p99(claim, phase = gameplay) < 300ms", 322.0, open, Some([0.011, 0.004, 0.023, 0.01])),
+        objective("error_rate(all) < 0.1%", 0.0021, Stage::Violated, Some([0.0021, 0.0014, 0.0032, 0.001])),
+        objective("throughput(all) > 50/s", 59.8, Stage::ValueOnly { holds: true }, None),
+        ObjectiveNow { stop, ..ending },
+    ]);
+    screen
+}
+
+fn drawn(screen: &LiveScreen, size: (usize, usize), choice: ScreenChoice) -> String {
+    let notes = ["at 30 s not decided yet: named".to_owned(), "mark 1 at 33.4 s".to_owned()];
+    let (columns, rows) = size;
+    screen.drawn(Style::Plain, ScreenSize { columns, rows }, choice, &notes).to_string()
+}
+
+#[test]
+fn a_run_is_shown_on_screens_of_different_sizes() {
+    let screen = screen();
+    for size @ (columns, rows) in SIZES {
+        insta::assert_snapshot!(
+            format!("screen_{columns}x{rows}"),
+            drawn(&screen, size, ScreenChoice::default())
+        );
+    }
+}
+
+#[test]
+fn nothing_is_wider_or_higher_than_the_screen_or_acts_on_it() {
+    let (new, later) = (LiveScreen::new(&sample_run::workload(), 1), screen());
+    let mut choice = ScreenChoice::default();
+    choice.is_paused = true;
+    for screen in [&new, &later] {
+        for is_help in [false, true] {
+            choice.is_help = is_help;
+            for (columns, rows) in [20, 40, 60, 80, 100, 133, 250]
+                .into_iter()
+                .flat_map(|c| [1, 2, 5, 10, 24, 31, 32, 80].map(|r| (c, r)))
+            {
+                let text = drawn(screen, (columns, rows), choice);
+                assert_eq!(text.lines().count(), rows, "{columns} × {rows}\n{text}");
+                assert!(
+                    text.lines().all(|line| line.chars().count() <= columns),
+                    "{columns} × {rows}\n{text}"
+                );
+                assert!(!text.contains('\u{1b}'), "{text:?}");
+            }
+        }
+        choice.step_endpoint(true, screen.endpoints());
+        choice.next_scale();
+    }
+}
+
+#[test]
+fn a_chosen_endpoint_and_scale_are_those_of_the_heat_map() {
+    let screen = screen();
+    let endpoints = screen.endpoints();
+    let mut choice = ScreenChoice::default();
+    let title = |choice| {
+        let text = drawn(&screen, (100, 40), choice);
+        text.lines().find(|line| line.contains("response times of")).unwrap().trim().to_owned()
+    };
+    assert_eq!(title(choice), "response times of all endpoints, 1 s a column, few ░▒▓█ many");
+    choice.step_endpoint(true, endpoints);
+    choice.step_scale(true);
+    assert_eq!(title(choice), "response times of list challenges, 5 s a column, few ░▒▓█ many");
+    (0..2).for_each(|_| choice.step_endpoint(false, endpoints));
+    (0..9).for_each(|_| choice.step_scale(true));
+    assert_eq!(title(choice), r"response times of detail\u{1b}[2J, 5 min a column, few ░▒▓█ many");
+    choice.next_scale();
+    choice.step_endpoint(true, endpoints);
+    assert_eq!(title(choice), "response times of all endpoints, 1 s a column, few ░▒▓█ many");
+}
+
+#[test]
+fn endpoints_that_do_not_fit_are_counted_and_the_chosen_one_is_shown() {
+    let mut screen = LiveScreen::new(&sample_run::workload(), 1);
+    let mut tick = Tick::default();
+    for id in 0..100 {
+        let name = format!("endpoint {id:02}");
+        let key = Key::of(Metric::ResponseTime).scenario("play").endpoint(&name).outcome(Outcome::Ok);
+        tick.new_keys.push((KeyId(id), key));
+        tick.record_ns(KeyId(id), 5_000_000);
+    }
+    screen.take(&tick);
+    // Those of the plan have rows of their own; 64 have, and what is met later is one.
+    let endpoints = screen.endpoints();
+    assert_eq!(endpoints, 65);
+    let mut choice = ScreenChoice::default();
+    choice.step_endpoint(false, endpoints);
+    let text = drawn(&screen, (100, 24), choice);
+    let is_more = |line: &&str| line.contains("more endpoints");
+    let rows: Vec<&str> = text.lines().skip(4).take_while(|line| !is_more(line)).collect();
+    assert!(rows.last().is_some_and(|row| row.starts_with(" ▸ further names")), "{text}");
+    let hidden = endpoints - rows.len();
+    assert_eq!(text.lines().find(is_more).unwrap().trim(), format!("and {hidden} more endpoints"), "{text}");
+}
+
+#[test]
+fn colours_add_nothing_to_the_text() {
+    let screen = screen();
+    let size = ScreenSize { columns: 100, rows: 30 };
+    let coloured = screen.drawn(Style::Colour, size, ScreenChoice::default(), &[]);
+    let plain = screen.drawn(Style::Plain, size, ScreenChoice::default(), &[]);
+    let codes = ["\u{1b}[38;5;25m", "\u{1b}[38;5;202m", "\u{1b}[31m", "\u{1b}[0m"];
+    assert!(codes.iter().all(|code| coloured.contains(code)), "{coloured:?}");
+    let stripped = coloured.split('\u{1b}').enumerate().map(|(at, piece)| match at {
+        0 => piece,
+        _ => piece.split_once('m').map_or("", |(_, text)| text),
+    });
+    let stripped = stripped.collect::<String>();
+    assert!(stripped.lines().map(str::trim_end).eq(plain.lines().map(str::trim_end)), "{stripped}\n{plain}");
+}
