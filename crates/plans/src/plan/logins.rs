@@ -33,17 +33,17 @@ pub(super) fn read(root: &Section<'_>, targets: &Targets) -> Logins {
     logins
 }
 
-/// The steps of the login that a scenario names; none if it names none.
-pub(super) fn of_scenario(section: &Section<'_>, logins: &Logins) -> Vec<StepDraft> {
-    let Some(item) = section.get("login") else { return Vec::new() };
-    let Some(name) = item.text() else { return Vec::new() };
+/// The steps of the login that a scenario names, empty if it names none; none if there is no such login.
+pub(super) fn of_scenario(section: &Section<'_>, logins: &Logins) -> Option<Vec<StepDraft>> {
+    let Some(item) = section.get("login") else { return Some(Vec::new()) };
+    let name = item.text()?;
     if let Some(steps) = logins.get(name) {
-        return steps.clone();
+        return Some(steps.clone());
     }
     let hint = match nearest(name, logins.keys().map(String::as_str)) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("add its steps: `[[login.{name}]]`"),
     };
     item.wrong(format!("there is no login `{name}`; {hint}"));
-    Vec::new()
+    None
 }

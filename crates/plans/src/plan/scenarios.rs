@@ -28,6 +28,8 @@ pub(super) struct ScenarioDraft {
     pub(super) max_vus: Option<u32>,
     pub(super) tags: BTreeMap<String, String>,
     pub(super) setup: Vec<StepDraft>,
+    /// Whether it names a login that has an error: what that extracts is not known.
+    pub(super) has_unknown_login: bool,
     pub(super) steps: Vec<StepDraft>,
 }
 
@@ -69,7 +71,9 @@ fn read_scenario(
     let tags = section.entries("tags");
     let tags = tags.iter().filter_map(|item| Some((item.key.clone(), item.text()?.to_owned()))).collect();
     // What a virtual user logs in by has no use for headers with what that extracts.
-    let mut setup = logins::of_scenario(section, logins);
+    let login = logins::of_scenario(section, logins);
+    let has_unknown_login = login.is_none();
+    let mut setup = login.unwrap_or_default();
     setup.extend(steps::read(section, "setup", targets, &[]));
     let headers = default_headers::read(section);
     let flow_steps = steps::read(section, "steps", targets, &headers);
@@ -88,6 +92,7 @@ fn read_scenario(
         max_vus,
         tags,
         setup,
+        has_unknown_login,
         steps: flow_steps,
     }
 }

@@ -35,6 +35,9 @@ impl ValueNames<'_> {
         self.check_sequence(setup, &mut known, &mut env);
         for scenario in scenarios {
             let mut known = known.clone();
+            if scenario.has_unknown_login {
+                known.extend(variables(scenario));
+            }
             self.check_sequence(&scenario.setup, &mut known, &mut env);
             if is_mix(scenario) {
                 // Each step of a mix is an iteration: it has no values that another step extracted.
@@ -123,6 +126,15 @@ impl ValueNames<'_> {
             self.issues.add(span, format!("there is no data `{set}`; {hint}"));
         }
     }
+}
+
+/// The names of the extracted values that the scenario uses.
+fn variables(scenario: &ScenarioDraft) -> impl Iterator<Item = String> {
+    let uses = scenario.setup.iter().chain(&scenario.steps).flat_map(|step| &step.uses);
+    uses.filter_map(|ValueUse { value, .. }| match value {
+        Value::Variable(name) => Some(name.clone()),
+        _ => None,
+    })
 }
 
 /// Whether the scenario's steps are a mix: they have weights.

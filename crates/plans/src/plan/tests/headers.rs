@@ -119,11 +119,14 @@ fn errors_in_headers_and_logins_are_reported_at_their_place() {
     plan.toml:9:8: a login is one step or more: `[[login.other]]`
     plan.toml:10:1: a step of a set-up has no weight; all are made, in order
     plan.toml:21:9: there is no login `custmer`; did you mean `customer`?
-    plan.toml:22:29: no step before `list`, which sends this header, extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
-    plan.toml:22:29: no step before `place`, which sends this header, extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
     plan.toml:22:57: there is no data `users`; add `[data.users]`
     plan.toml:22:76: `x` takes a text in quotes, not integer
-    plan.toml:25:7: no step before this one extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
+    "#);
+    let without = PLAN.replacen("login = \"customer\"\nheaders", "headers", 1);
+    assert_snapshot!(errors(&without, &[]), @r#"
+    plan.toml:19:29: no step before `list`, which sends this header, extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
+    plan.toml:19:29: no step before `place`, which sends this header, extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
+    plan.toml:22:7: no step before this one extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
     "#);
 }
 
