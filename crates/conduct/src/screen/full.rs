@@ -195,7 +195,55 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::io::Read as _;
+    use std::process::Command;
+
+    use rustix::fs::{Mode, OFlags, open};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
     use super::*;
+    use crate::screen::note;
+
+    const PANICS: &str = "PLIMSOLL_TEST_PANICS_ON_THE_SCREEN";
+
+    /// This test in a process of its own, on a terminal of its own.
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_says_why() {
+        if std::env::var_os(PANICS).is_some() {
+            assert!(enter().unwrap());
+            note("said meanwhile");
+            panic!("it broke");
+        }
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&ours).unwrap();
+        unlockpt(&ours).unwrap();
+        let name = ptsname(&ours, Vec::new()).unwrap();
+        let theirs = open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+        let before = tcgetattr(&theirs).unwrap();
+        let end = || theirs.try_clone().unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "--nocapture",
+                "screen::full::tests::a_panic_gives_the_terminal_back_before_it_says_why",
+            ])
+            .envs([(PANICS, "1"), ("RUST_BACKTRACE", "0")])
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .unwrap();
+        assert!(!child.wait().unwrap().success());
+        assert_eq!(tcgetattr(&theirs).unwrap().local_modes, before.local_modes);
+        drop(theirs);
+        let (mut ours, mut seen) = (File::from(ours), Vec::new());
+        // Once the other end is closed, reading fails.
+        let _ = ours.read_to_end(&mut seen);
+        let seen = String::from_utf8_lossy(&seen);
+        let places = [ENTER, LEAVE, "said meanwhile", "it broke"].map(|text| seen.find(text));
+        assert!(places.is_sorted() && places[0].is_some(), "{places:?}: {seen:?}");
+    }
 
     #[test]
     fn colours_are_all_that_a_kept_line_loses() {

@@ -44,10 +44,11 @@ impl Drawing<'_> {
         }
         if has_failures {
             let failed = columns.iter().filter(|column| column.failed > 0).map(|column| at(column));
-            lines.push(time.row("failed", Tone::Bad, "×", failed));
+            lines.push(time.row("failed", Tone::Bad, &"×".repeat(time.each), failed));
         }
         if !marks.is_empty() {
-            lines.push(time.row("marked", Tone::Warn, "▲", marks.into_iter()));
+            let glyphs = format!("▲{}", " ".repeat(time.each - 1));
+            lines.push(time.row("marked", Tone::Warn, &glyphs, marks.into_iter()));
         }
         lines.push(time.axis(width));
         lines
@@ -84,12 +85,13 @@ impl Time {
         Time { length_s, begin: complete.saturating_sub(columns as u32), columns, each }
     }
 
-    /// A row with a glyph in some of the columns.
-    fn row(&self, label: &str, tone: Tone, glyph: &str, columns: impl Iterator<Item = usize>) -> TextLine {
-        let mut cells = vec![" "; self.columns];
-        columns.for_each(|column| cells[column] = glyph);
+    /// A row with these glyphs in some of the columns.
+    fn row(&self, label: &str, tone: Tone, glyphs: &str, columns: impl Iterator<Item = usize>) -> TextLine {
+        let blank = " ".repeat(self.each);
+        let mut cells = vec![blank.as_str(); self.columns];
+        columns.for_each(|column| cells[column] = glyphs);
         let mut line = labelled(label, tone);
-        line.add(tone, cells.iter().map(|cell| cell.repeat(self.each)).collect::<String>().trim_end());
+        line.add(tone, cells.concat().trim_end());
         line
     }
 

@@ -28,8 +28,8 @@ impl Want {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Space<const N: usize>(pub(super) [usize; N]);
 
-/// The last part grows to this share of the lines before any other grows beyond what it needs.
-const LAST_SHARE: usize = 3;
+/// The last part grows to this share of the lines before any other grows beyond what it needs: two of five.
+const LAST_SHARE: [usize; 2] = [2, 5];
 
 impl<const N: usize> Space<N> {
     /// Shares `rows` lines: first what each part needs, in their order, then the rest.
@@ -51,7 +51,8 @@ impl<const N: usize> Space<N> {
             }
             more > 0 && space[part] > 0
         };
-        grow(last, rows / LAST_SHARE);
+        let [part, whole] = LAST_SHARE;
+        grow(last, rows * part / whole);
         let mut grown = [0; N];
         loop {
             let mut has_grown = false;
@@ -81,7 +82,7 @@ mod tests {
             (9, [5, 4, 0]),
             (10, [3, 2, 5]),
             (13, [5, 3, 5]),
-            (21, [5, 9, 7]),
+            (21, [5, 8, 8]),
             (60, [5, 9, 40]),
         ] {
             assert_eq!(Space::shared(rows, wants), Space(space), "{rows}");

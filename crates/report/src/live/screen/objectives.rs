@@ -52,11 +52,15 @@ struct Widths {
     is_wide: bool,
 }
 
-/// An objective's text in so many columns: without blanks where it is too wide, and cut where it still is.
+/// An objective's text in so many columns: without blanks where it is too wide, and cut before its bound where it still is.
 fn in_columns(source: &str, columns: usize) -> String {
-    match source.width() <= columns {
-        true => source.to_owned(),
-        false => fit(&source.replace(' ', ""), columns),
+    if source.width() <= columns {
+        return source.to_owned();
+    }
+    let packed = source.replace(' ', "");
+    match packed.rfind(['<', '>']).map(|at| packed.split_at(at)) {
+        Some((measure, bound)) if bound.width() < columns => fit(measure, columns - bound.width()) + bound,
+        _ => fit(&packed, columns),
     }
 }
 
