@@ -110,9 +110,7 @@ impl Recording {
         let marker = Marker::new(clock, observed.clone());
         let rendering = request.live_page.map(|page| page.begin(file.path(), marker.clone())).transpose()?;
         live.iter().for_each(|live| live.mark_by(marker.clone()));
-        let (control, marker_of_readers) = (stop_watch.control(), marker.clone());
-        let handles =
-            RunHandles { clock, control, ended_by: ended_by.clone(), loops, marker: marker_of_readers };
+        let handles = RunHandles { clock, control: stop_watch.control(), ended_by: ended_by.clone(), loops };
         let more = more.map(|make| make(&handles)).unwrap_or_default();
         let decider = until_decided(file.path(), workload, &stop_watch)?;
         let timer = decider

@@ -3,7 +3,6 @@
 use engine::{Clock, Control};
 use evidence::sink::Sink;
 
-use crate::marks::Marker;
 use crate::stop_watch::EndedBy;
 
 /// What a further reader of a run's ticks knows of the run.
@@ -16,8 +15,6 @@ pub struct RunHandles {
     pub ended_by: EndedBy,
     /// How many loops offer its load.
     pub loops: u16,
-    /// Through which events are marked.
-    pub marker: Marker,
 }
 
 /// Makes further readers of a run's ticks, once it is known when the run begins.
