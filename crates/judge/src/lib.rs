@@ -81,7 +81,7 @@ pub struct Look {
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read.
 pub fn look(run: &dyn Run, workload: &Workload) -> Result<Look, JudgeError> {
-    let Judgement { verdict, claims, .. } = so_far(run, workload)?;
+    let Judgement { verdict, claims, .. } = judgement_so_far(run, workload)?;
     let mut look = Look::default();
     for Claim { name, verdict: of_claim, .. } in claims {
         match of_claim {
@@ -99,7 +99,7 @@ pub fn look(run: &dyn Run, workload: &Workload) -> Result<Look, JudgeError> {
 ///
 /// # Errors
 /// [`JudgeError::Read`] when the evidence cannot be read.
-pub fn so_far(run: &dyn Run, workload: &Workload) -> Result<Judgement, JudgeError> {
+pub fn judgement_so_far(run: &dyn Run, workload: &Workload) -> Result<Judgement, JudgeError> {
     let mut facts = facts::Facts::of(run, workload, Provenance::Unsealed)?;
     facts.is_looked_at = true;
     Ok(judgement(&facts))

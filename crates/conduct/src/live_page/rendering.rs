@@ -104,7 +104,7 @@ impl Renderer {
         let stored = Stored::so_far(&self.path)?;
         let run = UntilOver { run: &stored, is_over: &self.is_over };
         let workload = serde_json::from_value(run.manifest().workload.clone())?;
-        let judgement = judge::so_far(&run, &workload)?;
+        let judgement = judge::judgement_so_far(&run, &workload)?;
         let mut summary = Summary::of(&run, &workload, &judgement)?.so_far();
         if let Some(percentiles) = &self.shared.percentiles {
             summary = summary.with_percentiles(percentiles.clone());
