@@ -7,6 +7,7 @@
 
 pub mod asked_workers;
 pub mod clock;
+#[cfg_attr(not(target_os = "linux"), path = "without_landlock.rs")]
 pub mod confine;
 mod decider;
 pub mod environment;
@@ -50,7 +51,7 @@ pub mod writable;
 
 use std::sync::Arc;
 
-use engine::{DryRun, Program, RunOptions};
+use engine::{DryRun, Program, RunOptions, Wakeup};
 use workload::LoadedPlan;
 
 use failure::CommandResult;
@@ -129,7 +130,8 @@ pub fn offer(
     let described = source.described();
     let recorded = RecordedRun { program: &program, identities: &identities, workers: &described };
     let mut recording = Recording::begin(&recorded, request, TickReaders { live, stop_watch, more })?; // 3
-    let options = RunOptions { program, clock: recording.clock(), control, behaviour };
+    let options =
+        RunOptions { program, clock: recording.clock(), control, behaviour, wakeup: Wakeup::default() };
     let watchers = watchers.start(recording.clock(), recording.observed())?; // 4
     let offered = source.run(&options, recording.take_outlets(), &recording.observed().clone()); // 5
     recording.note_limits(&options.program, offered.folded_endpoints);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
 use cluster::{ClusterError, Listening, ReceivedFiles, Secret, Session, WorkerIdentity};
-use engine::{Control, Loops, Program, RunOptions};
+use engine::{Control, Loops, Program, RunOptions, Wakeup};
 use evidence::TerminalText;
 use observe::{Host, Observer, OwnProcess, Watch};
 
@@ -58,7 +58,8 @@ fn offer(mut session: Session, script: ServeScript) -> CommandResult<()> {
         }
     };
     let clock = session.wait_to_begin(&digest).map_err(gone)?;
-    let options = RunOptions { program, clock, control: Control::new(), behaviour };
+    let options =
+        RunOptions { program, clock, control: Control::new(), behaviour, wakeup: Wakeup::default() };
     let (observed, seen) = channel();
     let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(OwnProcess::new())];
     // The coordinator watches its own machine.

@@ -153,7 +153,7 @@ impl Accounting {
         self.keys = first;
     }
 
-    /// Count what the run's setup has counted of its requests, in the first second. Its one iteration is no load.
+    /// Count what the run's setup has counted of its requests, in the first second. Its one iteration is not load.
     pub(crate) fn add_setup(&mut self) {
         let program = self.program.clone();
         let mut ids: HashMap<KeyId, KeyId> = HashMap::new();

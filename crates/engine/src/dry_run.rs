@@ -235,6 +235,7 @@ impl DryRun {
             clock: self.clock,
             control: self.control.clone(),
             behaviour: None,
+            wakeup: crate::Wakeup::default(),
         };
         let (outlet, inlet) = tick_channel();
         let shape = &self.program.shape;

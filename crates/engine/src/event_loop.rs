@@ -1,9 +1,10 @@
 //! One loop: start each arrival when it is due, drive its iteration, fill ticks.
 //!
 //! Each cycle does what is due (arrivals, timers, time limits, the tick), sleeps until the next instant
-//! or until a socket is ready, and handles the socket events. It sleeps on a timer descriptor with nanosecond
+//! or until a socket is ready, and handles the socket events. On Linux it sleeps on a timer descriptor with nanosecond
 //! instants, never spins, and never waits for the recorder of its ticks.
 
+mod alarm;
 mod building;
 mod completion;
 mod deadlines;
@@ -37,6 +38,7 @@ use crate::script_cpu::ScriptCpu;
 use crate::users::{ActiveIteration, Users};
 use crate::vu_slots::ScheduledArrival;
 use crate::window::CurrentWindow;
+pub use alarm::Wakeup;
 use building::Ledger;
 pub(crate) use building::{LoopLinks, LoopLoad, LoopShare, Shared, SingleIteration, early_users};
 use deadlines::Deadlines;

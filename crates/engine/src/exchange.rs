@@ -91,7 +91,7 @@ pub enum BodyReading {
     Whole,
     /// It is a stream of gRPC messages: they are counted, and the last one is kept with its prefix.
     Messages {
-        /// After this many messages the request is cut short, which is no failure.
+        /// After this many messages the request is cut short, which is not a failure.
         cut_after: Option<u64>,
     },
 }

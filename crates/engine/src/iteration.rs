@@ -308,7 +308,7 @@ impl Context<'_> {
     /// Add a value to a metric, now.
     ///
     /// # Errors
-    /// [`NotFinite`] when it is no finite number; nothing was added then.
+    /// [`NotFinite`] when it is not a finite number; nothing was added then.
     pub fn add(&mut self, to: MetricHandle, value: f64) -> Result<(), NotFinite> {
         self.metrics.add(to, value, self.now, self.at.phase)
     }

@@ -48,7 +48,7 @@ pub use body_budget::{BODY_BUDGET_BYTES, BodyBudget, BudgetError, HeldBytes};
 pub use clock::Clock;
 pub use control::{Command, Control};
 pub use dry_run::{DryRun, DryRunError, LeftOut};
-pub use event_loop::LATE_AFTER;
+pub use event_loop::{LATE_AFTER, Wakeup};
 pub use index::{CheckIndex, CheckNameIndex, EndpointIndex, OriginIndex};
 pub use loops::{LoopGroup, Loops};
 pub use merged_names::MergedNames;
@@ -90,6 +90,8 @@ pub struct RunOptions {
     pub control: Control,
     /// What virtual users do instead of the program's steps; none: the steps, of which a scenario of a script has none.
     pub behaviour: Option<Arc<dyn Behaviour>>,
+    /// How loops are woken when something is due: by default the most exact way that this system has.
+    pub wakeup: Wakeup,
 }
 
 /// Totals of a run, over all loops.

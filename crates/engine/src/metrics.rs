@@ -12,7 +12,7 @@ use crate::index::{PhaseIndex, grown};
 /// How many metrics a run has in each phase, each combination of tags being one; those that are met later are counted as one of each kind.
 pub(crate) const METRICS_LIMIT: usize = 1_024;
 
-/// A value that is no finite number was not added.
+/// A value that is not a finite number was not added.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{0} is not a finite number: it was not added")]
 pub struct NotFinite(pub f64);

@@ -3,7 +3,6 @@
 //! It does not use scenarios or time limits. Operations that end on the wire are put into a list that the loop
 //! empties; an error means that the generator itself has run out of a resource.
 
-mod bind_option;
 mod closing;
 mod collector;
 mod connection;
@@ -18,6 +17,7 @@ mod races;
 mod relay;
 mod resolving;
 mod retry;
+mod socket;
 mod streams;
 mod transport;
 mod tunnel;

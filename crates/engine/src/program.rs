@@ -254,7 +254,7 @@ impl Program {
         Program { body_budget, ..self }
     }
 
-    /// The same, where origins that are no targets are connected to by these rules.
+    /// The same, where origins that are not targets are connected to by these rules.
     #[must_use]
     pub fn with_origin_rules(mut self, rules: Arc<dyn OriginRules>) -> Program {
         self.directory.set_rules(rules);

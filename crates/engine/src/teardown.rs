@@ -3,7 +3,7 @@
 use evidence::{Instance, Key, KeyId, Tick};
 
 /// What the one iteration of these ticks has counted of its requests, and added to metrics, as the run's teardown in this
-/// second: in no phase of the load, and from no loop of it. The iteration itself is no load.
+/// second: in no phase of the load, and from no loop of it. The iteration itself is not load.
 pub fn teardown_tick(ticks: Vec<Tick>, second: u32) -> Tick {
     let mut all = Tick::default();
     (all.instance, all.second, all.is_last) = (Instance::TEARDOWN, second, true);

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::iteration::{Behaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker};
-use engine::{Clock, Control, Program, RunOptions};
+use engine::{Clock, Control, Program, RunOptions, Wakeup};
 use evidence::tick_channel::{Received, TickReceiver, tick_channel};
 
 #[path = "it/plan.rs"]
@@ -121,7 +121,13 @@ fn allocations(program: Program, behaviour: Option<Arc<dyn Behaviour>>) -> (u64,
     let (outlet, inlet) = tick_channel();
     let recorder = thread::spawn(move || discard(&inlet));
     let clock = Clock::starting_in(ms(20));
-    let options = RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour };
+    let options = RunOptions {
+        program: Arc::new(program),
+        clock,
+        control: Control::new(),
+        behaviour,
+        wakeup: Wakeup::default(),
+    };
     let counts = || (ALLOCATIONS.load(Ordering::Relaxed), SERVED.load(Ordering::Relaxed));
     let before = counts();
     engine::run(&options, vec![outlet]).unwrap();

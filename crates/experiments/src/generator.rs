@@ -1,5 +1,6 @@
 //! What the generator can do on this machine: the engine offers load to a server in this process whose behaviour is known.
 
+mod readiness;
 mod stage;
 mod target;
 

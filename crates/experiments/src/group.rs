@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use conduct::failure::{CommandResult, Failure};
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper,
-    test_kill_process_group, wait,
+    Pid, Signal, WaitOptions, kill_process, kill_process_group, test_kill_process_group, wait,
 };
 
 /// How often it is looked whether a group is gone.
@@ -40,8 +39,7 @@ pub(crate) struct ShellCommand<'a> {
 impl ShellCommand<'_> {
     pub(crate) fn start(&self) -> CommandResult<ProcessGroup> {
         use std::os::unix::process::CommandExt as _;
-        // What a command leaves behind becomes a child of this process, so that it can be found.
-        set_child_subreaper(Some(getpid())).map_err(Failure::own)?;
+        adopt_orphans().map_err(Failure::own)?;
         let log = File::options().create(true).append(true).open(self.log);
         let log =
             log.with_context(|| format!("cannot write {}", self.log.display())).map_err(Failure::own)?;
@@ -113,6 +111,19 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end(Duration::ZERO);
     }
+}
+
+/// What a command leaves behind becomes a child of this process, so that it can be found.
+#[cfg(target_os = "linux")]
+fn adopt_orphans() -> std::io::Result<()> {
+    use rustix::process::{getpid, set_child_subreaper};
+    Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// On other systems a process that leaves the group of its command is not found.
+#[cfg(not(target_os = "linux"))]
+fn adopt_orphans() -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Kill what left its group and lost its parent; whether there was any. This process starts nothing but commands of arms.

@@ -1,7 +1,7 @@
 //! `plimsoll worker`: loops of a run that a coordinator conducts.
 
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
@@ -10,7 +10,6 @@ use cluster::RunKeys;
 use conduct::failure::{CommandResult, Failure};
 use conduct::worker::serve;
 use conduct::workers::secret;
-use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::arguments::WorkerArguments;
 use crate::script;
@@ -20,11 +19,23 @@ pub(crate) fn worker(arguments: &WorkerArguments) -> CommandResult<u8> {
         return make_keys(path);
     }
     if arguments.with_parent {
-        set_parent_process_death_signal(Some(Signal::TERM)).map_err(Failure::own)?;
+        end_with_parent().map_err(Failure::own)?;
     }
     let secret = secret(arguments.keys.as_deref(), arguments.token_file.as_deref())?;
     serve(&arguments.listen, secret, script::served)?;
     Ok(0)
+}
+
+#[cfg(target_os = "linux")]
+fn end_with_parent() -> io::Result<()> {
+    use rustix::process::{Signal, set_parent_process_death_signal};
+    Ok(set_parent_process_death_signal(Some(Signal::TERM))?)
+}
+
+/// A run's worker ends with the connection to its coordinator anyway.
+#[cfg(not(target_os = "linux"))]
+fn end_with_parent() -> io::Result<()> {
+    Ok(())
 }
 
 fn make_keys(path: &Path) -> CommandResult<u8> {

@@ -66,7 +66,7 @@ impl LoopShare {
     }
 }
 
-/// One iteration of one virtual user, which is no load.
+/// One iteration of one virtual user, which is not load.
 pub(crate) struct SingleIteration {
     /// The scenario that it belongs to.
     pub(crate) scenario: ScenarioIndex,
@@ -206,7 +206,7 @@ impl EventLoop {
         let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(EngineError::Poll)?);
         control.register(waker.clone());
         users.wakes(&waker);
-        let sleeper = Sleeper::new(*clock, poll.registry()).map_err(EngineError::Poll)?;
+        let sleeper = Sleeper::new(*clock, options.wakeup, poll.registry()).map_err(EngineError::Poll)?;
         let mut accounting = Accounting::new(program.clone(), instance);
         let phases = program.shape.phases.iter().map(|phase| phase.name.clone()).collect();
         let mut metrics = LoopMetrics::new(shared.metrics, phases);

@@ -9,12 +9,10 @@ use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, connect, recv, send, socket_with,
-};
+use rustix::net::{AddressFamily, RecvFlags, bind, connect, recv, send};
 
-use super::bind_option::choose_port_later;
 use super::exhausted::NotOfThisMachine;
+use super::socket::{NO_SIGNAL, choose_port_later, stream_socket};
 use crate::program::Route;
 
 /// A socket that never blocks.
@@ -99,8 +97,8 @@ impl Write for Transport {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let sent = match self {
-            Transport::Tcp(stream) => send(stream, bytes, SendFlags::NOSIGNAL),
-            Transport::Unix(stream) => send(stream, bytes, SendFlags::NOSIGNAL),
+            Transport::Tcp(stream) => send(stream, bytes, NO_SIGNAL),
+            Transport::Unix(stream) => send(stream, bytes, NO_SIGNAL),
         };
         Ok(sent?)
     }
@@ -119,8 +117,7 @@ impl Write for Transport {
 
 fn connect_from(local: IpAddr, address: SocketAddr) -> io::Result<TcpStream> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    let socket = stream_socket(family)?;
     // The port is chosen when it is known where the connection goes: one port serves connections to many addresses.
     let _ = choose_port_later(&socket);
     bind(&socket, &SocketAddr::new(local, 0)).map_err(|error| match error {

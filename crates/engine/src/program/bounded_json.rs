@@ -18,7 +18,7 @@ const ENTRY_BYTES: usize = 120;
 /// Reads `text` as a document that takes at most [`DOCUMENT_BYTES`].
 ///
 /// # Errors
-/// In words, when it is no JSON or takes more.
+/// In words, when it is not JSON or takes more.
 pub(super) fn parse(text: &[u8]) -> Result<Value, String> {
     let mut json = serde_json::Deserializer::from_slice(text);
     let value = BoundedValue { left: &mut { DOCUMENT_BYTES } }.deserialize(&mut json);

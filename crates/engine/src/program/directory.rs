@@ -42,7 +42,7 @@ pub(crate) struct Endpoint {
 /// Why requests cannot be sent to a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableOrigin {
-    /// It is no URL of a server; what it should be like.
+    /// It is not a URL of a server; what it should be like.
     #[error("{0}")]
     Malformed(String),
     /// Its TLS cannot be used.
@@ -66,9 +66,9 @@ pub(crate) struct Directory {
     targets: BTreeMap<String, Target>,
     /// The TLS configurations of targets that use TLS, by their names.
     tls: BTreeMap<String, Arc<ClientConfig>>,
-    /// That of origins that are no targets, unless there are rules.
+    /// That of origins that are not targets, unless there are rules.
     default_tls: OnceLock<Result<Arc<ClientConfig>, String>>,
-    /// How origins are connected to that are no targets; none: as by default.
+    /// How origins are connected to that are not targets; none: as by default.
     rules: Option<Arc<dyn OriginRules>>,
 }
 

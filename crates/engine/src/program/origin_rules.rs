@@ -1,4 +1,4 @@
-//! How origins are connected to that are no targets of the plan: scripts name them while they run.
+//! How origins are connected to that are not targets of the plan: scripts name them while they run.
 
 use std::fmt::Debug;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use workload::connection::Connecting;
 use super::tls::{ClientConfig, client_config};
 use crate::tls_offer::TlsOffer;
 
-/// How origins are connected to that are no targets.
+/// How origins are connected to that are not targets.
 pub trait OriginRules: Debug + Send + Sync {
     /// How connections to a server are made, by its host and port; asked once for each.
     ///

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::iteration::Behaviour;
-use engine::{Clock, Control, EngineError, Program, RunOptions, Totals};
+use engine::{Clock, Control, EngineError, Program, RunOptions, Totals, Wakeup};
 use evidence::Instant;
 use evidence::memory::MemoryRun;
 use evidence::tick_channel::{Received, TickReceiver, tick_channel};
@@ -36,8 +36,13 @@ pub(crate) struct FinishedRun {
 impl Drive {
     pub(crate) fn new(program: Program) -> Self {
         let clock = Clock::starting_in(Duration::from_millis(20));
-        let options =
-            RunOptions { program: Arc::new(program), clock, control: Control::new(), behaviour: None };
+        let options = RunOptions {
+            program: Arc::new(program),
+            clock,
+            control: Control::new(),
+            behaviour: None,
+            wakeup: Wakeup::default(),
+        };
         Drive { options, loops: 1, begins: Instant::EPOCH }
     }
 
@@ -52,6 +57,11 @@ impl Drive {
 
     pub(crate) fn behaviour(mut self, behaviour: Arc<dyn Behaviour>) -> Self {
         self.options.behaviour = Some(behaviour);
+        self
+    }
+
+    pub(crate) fn wakeup(mut self, wakeup: Wakeup) -> Self {
+        self.options.wakeup = wakeup;
         self
     }
 

@@ -84,7 +84,7 @@ fn the_runs_setup_is_sent_once_and_every_virtual_user_has_its_values() {
     assert_eq!(run.count(Metric::Requests, in_setup), 1, "the setup has a phase of its own");
     assert_eq!(run.times(Metric::ResponseTime, in_setup).count(), 1);
     assert_eq!(run.all(Metric::Requests), target.requests());
-    assert_eq!(run.count(Metric::Scheduled, in_setup), 0, "its iteration is no part of the load");
+    assert_eq!(run.count(Metric::Scheduled, in_setup), 0, "its iteration is not part of the load");
 }
 
 /// A closed loop would try as fast as the target refuses: thousands of times.

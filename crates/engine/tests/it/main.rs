@@ -48,4 +48,5 @@ mod time_of_day;
 mod times;
 mod tls;
 mod together;
+mod wakeup;
 mod windows;

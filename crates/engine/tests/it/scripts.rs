@@ -10,7 +10,7 @@ use engine::exchange::CheckResult;
 use engine::iteration::{
     Behaviour as UserBehaviour, Context, Event, Iteration, LoopScenario, Progress, UserMaker,
 };
-use engine::{Clock, Control, DryRun, Loops, RunOptions};
+use engine::{Clock, Control, DryRun, Loops, RunOptions, Wakeup};
 use evidence::tick_channel::tick_channel;
 use evidence::{Instant, Metric, Outcome, Run, Tick};
 use testbed::{Behaviour, GrpcBehaviour};
@@ -374,7 +374,13 @@ fn virtual_users_of_scripts_are_made_before_the_run_begins() {
     assert_eq!(loops.made(), (5, 5));
     let (outlets, inlets): (Vec<_>, Vec<_>) = (0..2).map(|_| tick_channel()).unzip();
     let clock = Clock::starting_in(ms(20));
-    let options = RunOptions { program, clock, control: Control::new(), behaviour: Some(behaviour) };
+    let options = RunOptions {
+        program,
+        clock,
+        control: Control::new(),
+        behaviour: Some(behaviour),
+        wakeup: Wakeup::default(),
+    };
     let recorder = std::thread::spawn(move || record(&inlets));
     assert!(loops.run(&options, outlets).is_ok());
     assert_eq!(recorder.join().unwrap().all(Metric::IterationsDone), 10);

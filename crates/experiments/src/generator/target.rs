@@ -2,16 +2,14 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::mem::MaybeUninit;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::readiness::Readiness;
 use evidence::Histogram;
-use rustix::event::{Timespec, epoll};
 
 const RESPONSE: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 23\r\n\r\nhello from the target!\n";
@@ -19,7 +17,7 @@ const HEAD_ENDS: &[u8] = b"\r\n\r\n";
 /// How often it checks whether to end.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The listening socket's number among the connections.
-const LISTENER: u64 = u64::MAX;
+const LISTENER: usize = usize::MAX;
 
 /// The running server.
 pub(super) struct Target {
@@ -35,9 +33,9 @@ impl Target {
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
         let is_over = Arc::new(AtomicBool::new(false));
-        let queue = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&queue, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
-        let server = Server { queue, listener, delay, connections: Vec::new(), held: VecDeque::new() };
+        let mut sockets = Readiness::new()?;
+        sockets.add(&listener, LISTENER)?;
+        let server = Server { sockets, listener, delay, connections: Vec::new(), held: VecDeque::new() };
         let over = is_over.clone();
         let thread = std::thread::Builder::new().name("target".into()).spawn(move || server.serve(&over))?;
         Ok(Target { addr, is_over, thread })
@@ -55,7 +53,7 @@ impl Target {
 }
 
 struct Server {
-    queue: OwnedFd,
+    sockets: Readiness,
     listener: TcpListener,
     delay: Duration,
     /// With how much of the end of a head has been seen.
@@ -66,21 +64,17 @@ struct Server {
 
 impl Server {
     fn serve(mut self, is_over: &AtomicBool) -> io::Result<Histogram> {
-        // Where this is refused, the log still has the real delay.
-        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+        self.sockets.prepare_thread();
         let mut log = Histogram::new();
         while !is_over.load(Ordering::Relaxed) {
             let now = Instant::now();
             let due =
                 self.held.front().map(|(_, since)| (*since + self.delay).saturating_duration_since(now));
             let patience = due.unwrap_or(STOP_CHECK_INTERVAL).min(STOP_CHECK_INTERVAL);
-            let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(patience.subsec_nanos()) };
-            let mut events = [const { MaybeUninit::<epoll::Event>::uninit() }; 256];
-            let (ready, _) = epoll::wait(&self.queue, &mut events, Some(&patience))?;
-            for event in ready {
-                match event.data.u64() {
+            for socket in self.sockets.wait(patience)? {
+                match socket {
                     LISTENER => self.accept()?,
-                    index => self.read(index as usize),
+                    index => self.read(index),
                 }
             }
             self.answer(&mut log);
@@ -92,8 +86,7 @@ impl Server {
         while let Ok((stream, _)) = self.listener.accept() {
             stream.set_nonblocking(true)?;
             stream.set_nodelay(true)?;
-            let data = epoll::EventData::new_u64(self.connections.len() as u64);
-            epoll::add(&self.queue, &stream, data, epoll::EventFlags::IN)?;
+            self.sockets.add(&stream, self.connections.len())?;
             self.connections.push(Some((stream, 0)));
         }
         Ok(())
@@ -104,7 +97,10 @@ impl Server {
         let Some((stream, seen)) = &mut self.connections[index] else { return };
         match stream.read(&mut buffer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Ok(0) | Err(_) => self.connections[index] = None,
+            Ok(0) | Err(_) => {
+                self.connections[index] = None;
+                self.sockets.remove(index);
+            }
             Ok(count) => {
                 for byte in &buffer[..count] {
                     *seen = match *byte == HEAD_ENDS[*seen] {

@@ -202,13 +202,25 @@ fn open_at(
     Ok(BoundedConnection { runtime, client, driver: Some(driver), allowance, other_bytes })
 }
 
+/// What is sent and not acknowledged for so long ends the connection.
+#[cfg(target_os = "linux")]
+fn limit_silence(stream: &TcpStream, patience: Duration) -> io::Result<()> {
+    let patience_ms = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
+    Ok(rustix::net::sockopt::set_tcp_user_timeout(stream, patience_ms)?)
+}
+
+/// This system has its own limit.
+#[cfg(not(target_os = "linux"))]
+fn limit_silence(_stream: &TcpStream, _patience: Duration) -> io::Result<()> {
+    Ok(())
+}
+
 fn connect_tcp(host: &str, port: u16, patience: Duration) -> io::Result<tokio::net::TcpStream> {
     let mut failure = io::Error::from(io::ErrorKind::NotFound);
     for address in (host, port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, patience) {
             Ok(stream) => {
-                let patience_ms = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
-                rustix::net::sockopt::set_tcp_user_timeout(&stream, patience_ms)?;
+                limit_silence(&stream, patience)?;
                 stream.set_nodelay(true)?;
                 stream.set_nonblocking(true)?;
                 return tokio::net::TcpStream::from_std(stream);

@@ -109,7 +109,7 @@ fn watched(rows: &Rows, tables: &Tables) -> (Vec<Value>, Option<String>) {
             continue;
         };
         missing.retain(|table| table != name);
-        // The size is no statistic.
+        // The size is not a statistic.
         let is_known =
             |series: &str| series == "pg_table_size" || !tables.were_reset || !text(row, 4).is_empty();
         for (column, (series, unit)) in SERIES.iter().enumerate().filter(|(_, (series, _))| is_known(series))

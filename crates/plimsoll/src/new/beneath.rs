@@ -2,19 +2,22 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use workload::Files;
+
+#[cfg(target_os = "linux")]
+use linux::Folder;
+#[cfg(not(target_os = "linux"))]
+use other::Folder;
 
 /// More than a plan takes of any file.
 const MOST_BYTES: u64 = 2 << 20;
 
 /// A folder, and what is below it.
 pub(super) struct Beneath {
-    folder: OwnedFd,
+    folder: Folder,
     path: PathBuf,
 }
 
@@ -27,8 +30,7 @@ impl Beneath {
             _ => Path::new("."),
         };
         let path = path.canonicalize().with_context(|| format!("{} cannot be read", path.display()))?;
-        let folder = openat(CWD, &path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        let folder = Folder::open(&path).with_context(|| format!("{} cannot be opened", path.display()))?;
         Ok(Beneath { folder, path })
     }
 
@@ -38,27 +40,81 @@ impl Beneath {
 }
 
 impl Files for Beneath {
-    /// Links and `..` may not lead out of the folder; the kernel sees to that.
+    /// Links and `..` may not lead out of the folder.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let inner = path.strip_prefix(&self.path).unwrap_or(path);
         let outside = || io::Error::other(format!("it is not below {}", self.path.display()));
         if inner.is_absolute() {
             return Err(outside());
         }
-        // Without waiting for a process that writes into a pipe.
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        let opened = openat2(&self.folder, inner, flags, Mode::empty(), resolve);
-        let file = File::from(opened.map_err(|error| match error {
-            rustix::io::Errno::XDEV => outside(),
-            other => other.into(),
-        })?);
+        let file = self.folder.file(inner)?.ok_or_else(outside)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
         let mut bytes = Vec::new();
         file.take(MOST_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::os::fd::OwnedFd;
+
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
+    use rustix::io::Errno;
+
+    use super::{File, Path, io};
+
+    /// An open folder, beneath which the kernel resolves paths.
+    pub(super) struct Folder(OwnedFd);
+
+    impl Folder {
+        pub(super) fn open(path: &Path) -> io::Result<Folder> {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            Ok(Folder(openat(CWD, path, flags, Mode::empty())?))
+        }
+
+        /// None if the path leads out of the folder.
+        pub(super) fn file(&self, inner: &Path) -> io::Result<Option<File>> {
+            // Without waiting for a process that writes into a pipe.
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+            match openat2(&self.0, inner, flags, Mode::empty(), resolve) {
+                Ok(file) => Ok(Some(File::from(file))),
+                Err(Errno::XDEV) => Ok(None),
+                Err(other) => Err(other.into()),
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    use rustix::fs::OFlags;
+
+    use super::{File, Path, PathBuf, io};
+
+    /// A folder whose paths are resolved before they are opened: whoever changes links between the two may lead out of it.
+    pub(super) struct Folder(PathBuf);
+
+    impl Folder {
+        pub(super) fn open(path: &Path) -> io::Result<Folder> {
+            Ok(Folder(path.to_owned()))
+        }
+
+        /// None if the path leads out of the folder.
+        pub(super) fn file(&self, inner: &Path) -> io::Result<Option<File>> {
+            let path = self.0.join(inner).canonicalize()?;
+            if !path.starts_with(&self.0) {
+                return Ok(None);
+            }
+            let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(io::Error::other)?;
+            OpenOptions::new().read(true).custom_flags(flags).open(path).map(Some)
+        }
     }
 }
 
