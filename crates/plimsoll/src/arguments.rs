@@ -70,8 +70,13 @@ pub(crate) use selftest::{
     SelftestEngineArguments, SelftestExperimentsArguments, SelftestPart, SelftestVerdictsArguments,
 };
 pub(crate) use session::{SessionArguments, SlotArguments};
+#[cfg(feature = "full")]
+pub(crate) use topics::{TOPICS, topic};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 pub(crate) use workers::{WorkerArguments, WorkersArguments};
+
+/// The heading of options about what a run leaves behind.
+const RESULTS: &str = "Evidence and reports";
 
 /// What `--version` prints after the name.
 const VERSION: &str = match (cfg!(feature = "scripts"), FULL) {
@@ -104,6 +109,14 @@ First commands:
   plimsoll new openapi.yaml                       a plan to begin with; then `check`, `run`
   plimsoll run script.js                          a k6 script, unmodified";
 
+/// Of the help that fits a screen.
+const RUN_FIRST_EXAMPLES: &str = "\
+Examples:
+  plimsoll run plan.toml --once                   send each step once and show every exchange
+  plimsoll run plan.toml -o today.plimsoll --html today.html
+  plimsoll run script.js                          run a k6 script; its options: `plimsoll run script.js -h`
+`plimsoll run --help` describes all options: workers, pods of Kubernetes, exit codes.";
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   plimsoll run plan.toml                          offer the load, judge it, keep the evidence
@@ -113,7 +126,7 @@ Examples:
   plimsoll run plan.toml --live                   watch the report in a browser while it goes on
   plimsoll run plan.toml -o today.plimsoll --html today.html --junit today.xml
   plimsoll run plan.toml --kubernetes 5 --image registry.example/plimsoll:0.1.0
-  plimsoll run script.js                          run a k6 script; `plimsoll run script.js --help` has k6's flags";
+  plimsoll run script.js                          run a k6 script; `plimsoll run script.js --help` lists k6's flags";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -159,7 +172,7 @@ pub(crate) enum Verb {
     #[command(hide = !FULL, after_help = new::EXAMPLES)]
     New(NewArguments),
     /// Offer the load of a plan or a k6 script, judge what was seen, and keep the evidence in one file
-    #[command(after_help = RUN_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    #[command(after_help = RUN_FIRST_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Run(Box<RunArguments>),
     /// Run a k6 script, judge what was seen, and keep the evidence in one file
     #[command(
@@ -207,7 +220,7 @@ pub(crate) enum Verb {
     /// Judge a run file again and render its reports
     #[command(after_help = REPORT_EXAMPLES, after_long_help = REPORT_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Report(ReportArguments),
-    /// Compare run files: what differs, and what may and may not be concluded from it
+    /// Compare run files, and check whether they are comparable
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArguments),
     /// Compare two versions: pairs of runs in random order, until it is decided whether B is worse than A
@@ -216,7 +229,7 @@ pub(crate) enum Verb {
     /// Find the highest load at which objectives hold, with its interval, and what happens beyond it
     #[command(after_help = capacity::EXAMPLES, after_long_help = capacity::EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
     Capacity(Box<CapacityArguments>),
-    /// Find out how much runs of the same program differ on this host, and so what `ab` can see in 10, 20, 60 or 90 minutes
+    /// Measure how much runs of the same program differ on this host, and which change `ab` could detect in 10, 20, 60 or 90 minutes
     #[command(after_help = ab::CALIBRATE_EXAMPLES)]
     Calibrate(Box<CalibrateArguments>),
     /// Write parts of a run file in the formats that other tools read
@@ -257,25 +270,33 @@ pub(crate) enum Verb {
 
 /// Changes to a plan without editing it.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Load")]
 pub(crate) struct OverrideArguments {
-    /// A target's address instead of the plan's: a URL for HTTP, HOST:PORT for gRPC
+    /// Address of a target instead of the plan's
+    ///
+    /// A URL for HTTP, HOST:PORT for gRPC.
     #[arg(long = "target", value_name = "NAME=ADDRESS", value_parser = pair)]
     pub(crate) targets: Vec<(String, String)>,
-    /// Make every duration this many times as long; rates, time limits and think times stay
+    /// Multiply every duration of the plan
+    ///
+    /// Rates, time limits and think times stay as they are.
     #[arg(long, value_name = "FACTOR", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) time_scale: Option<f64>,
-    /// Make every rate and every number of virtual users this many times as high
+    /// Multiply every rate and every number of virtual users
     #[arg(long, value_name = "FACTOR", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) load: Option<f64>,
     /// Seed of every random choice
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) seed: Option<u64>,
-    /// End the run as soon as every objective passes twice in turn, or one is violated. It is also judged after 25, 50 and
-    /// 75 % of the planned time, from 60 s on, each time with a confidence of 98.1 % instead of 95 %
+    /// End the run as soon as it is decided
+    ///
+    /// The run is also judged after 25, 50 and 75 % of the planned time, from 60 s on, each time with a confidence of 98.1 %
+    /// instead of 95 %. It ends when every objective has passed twice in a row, or when one is violated.
     #[arg(long)]
     pub(crate) until_decided: bool,
-    /// End the run as soon as an objective on times, failures or checks does not hold for what was observed so far, as
-    /// `abort_on = "fail"` does in a plan
+    /// End the run as soon as an objective is violated so far
+    ///
+    /// Applies to objectives on times, failures and checks, as `abort_on = "fail"` does in a plan.
     #[arg(long)]
     pub(crate) abort_on_fail: bool,
 }
@@ -326,38 +347,39 @@ pub(crate) struct RunArguments {
     pub(crate) plan: PathBuf,
     #[command(flatten)]
     pub(crate) overrides: OverrideArguments,
-    /// The run file to write [default: the plan's name with the time, `.plimsoll`]
-    #[arg(short, long, value_name = "FILE", value_parser = run_file)]
+    #[command(flatten)]
+    pub(crate) options: RunOptionArguments,
+    /// The run file to write [default: the plan's name with the time]
+    #[arg(short, long, value_name = "FILE", value_parser = run_file, help_heading = RESULTS)]
     pub(crate) output: Option<PathBuf>,
     /// Show no progress
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = RESULTS)]
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) workers: WorkersArguments,
     #[command(flatten)]
     pub(crate) kubernetes: KubernetesArguments,
-    #[command(flatten)]
-    pub(crate) options: RunOptionArguments,
 }
 
 /// The options of every run, whatever load it offers.
 #[derive(Debug, Args)]
 pub(crate) struct RunOptionArguments {
     /// Send each step once, show every exchange, and record nothing
-    #[arg(long, conflicts_with_all = ["output", "html", "md", "json", "junit"])]
+    #[arg(long, help_heading = "Load", conflicts_with_all = ["output", "html", "md", "json", "junit"])]
     pub(crate) once: bool,
     /// Offer the load without sending each step once before it
-    #[arg(long)]
+    #[arg(long, help_heading = "Load", hide_short_help = true)]
     pub(crate) no_precheck: bool,
-    /// Replace the run file if it is there
-    #[arg(long)]
+    /// Replace the run file if it exists
+    #[arg(long, help_heading = RESULTS)]
     pub(crate) force: bool,
-    /// Loops that offer the load, each on a thread of its own and with an equal share of it
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    /// Number of loops that offer the load, each on its own thread and with an equal share
+    #[arg(long, help_heading = "Load", hide_short_help = true, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) loops: u16,
-    /// Send series of the run to another system while it goes on: prometheus-remote-write=URL or otlp=URL; may be given
-    /// again
-    #[arg(long = "out", value_name = "NAME=URL", value_parser = out::target, conflicts_with = "once")]
+    /// Send series to another system during the run; repeatable
+    ///
+    /// prometheus-remote-write=URL or otlp=URL.
+    #[arg(long = "out", help_heading = RESULTS, value_name = "NAME=URL", value_parser = out::target, conflicts_with = "once")]
     pub(crate) outs: Vec<OutTarget>,
     /// Serve the report of the run so far as a page at this address while it goes on; off loopback only with the token that is
     /// printed [default: 127.0.0.1:5665, or the next port that is free]

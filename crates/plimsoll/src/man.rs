@@ -1,5 +1,7 @@
 //! `plimsoll man`: manual pages, rendered from the definition of the command line.
 
+mod topic;
+
 use std::fs;
 use std::path::Path;
 
@@ -9,20 +11,31 @@ use clap_mangen::Man;
 use conduct::failure::{CommandResult, Failure};
 use conduct::standard_output;
 
-use crate::arguments::{self, ManArguments};
+use crate::arguments::{self, ManArguments, TOPICS, topic};
+use topic::topic_page;
 
 const MANUAL: &str = "Plimsoll Manual";
+const SOURCE: &str = concat!("plimsoll ", env!("CARGO_PKG_VERSION"));
 
 pub(crate) fn man(arguments: &ManArguments) -> CommandResult<u8> {
     let mut command = arguments::command();
     command.build();
     match &arguments.dir {
-        Some(folder) => write_all(&command, folder).map_err(Failure::usage)?,
-        None => {
-            standard_output::print_document(&page(find(&command, &arguments.verb)?).map_err(Failure::own)?)?
+        Some(folder) => {
+            write_all(&command, folder).map_err(Failure::usage)?;
+            TOPICS.iter().try_for_each(|name| write_topic(name, folder)).map_err(Failure::usage)?;
         }
+        None => standard_output::print_document(&asked_page(&command, &arguments.verb)?)?,
     }
     Ok(0)
+}
+
+/// The page of a topic or of a verb.
+fn asked_page(command: &Command, name: &[String]) -> CommandResult<String> {
+    match name {
+        [name] if TOPICS.contains(&name.as_str()) => Ok(page_of_topic(name)),
+        verb => page(find(command, verb)?).map_err(Failure::own),
+    }
 }
 
 fn find<'a>(command: &'a Command, verb: &[String]) -> CommandResult<&'a Command> {
@@ -36,10 +49,18 @@ fn find<'a>(command: &'a Command, verb: &[String]) -> CommandResult<&'a Command>
 /// The text of a page, as the macros of `man` (groff).
 fn page(command: &Command) -> anyhow::Result<String> {
     let mut text = Vec::new();
-    let source = format!("plimsoll {}", env!("CARGO_PKG_VERSION"));
-    Man::new(command.clone()).source(source).manual(MANUAL).render(&mut text)?;
+    Man::new(command.clone()).source(SOURCE).manual(MANUAL).render(&mut text)?;
     // Examples and exit codes.
     Ok(String::from_utf8(text)?.replace(".SH EXTRA\n", ".SH NOTES\n"))
+}
+
+fn page_of_topic(name: &str) -> String {
+    topic_page(name, topic(name).unwrap_or_default(), SOURCE, MANUAL)
+}
+
+fn write_topic(name: &str, folder: &Path) -> anyhow::Result<()> {
+    let path = folder.join(format!("plimsoll-{name}.1"));
+    fs::write(&path, page_of_topic(name)).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Writes the page of `command` and those of its verbs.

@@ -21,7 +21,7 @@ Examples:
 /// What an experiment is made of, and where it is reported.
 #[derive(Debug, Args)]
 pub(crate) struct AbArguments {
-    /// The experiment; with --a and --b the plan
+    /// The experiment file, or a plan with --a and --b
     #[arg(required_unless_present_any = ["from", "judge"], conflicts_with_all = ["from", "judge"])]
     pub(crate) file: Option<PathBuf>,
     /// The command that starts A, the baseline; run by sh
@@ -33,40 +33,40 @@ pub(crate) struct AbArguments {
     /// With --a and --b: the URL that answers 2xx once either is ready
     #[arg(long, value_name = "URL", requires = "a")]
     pub(crate) ready: Option<String>,
-    /// With --a and --b: the command that sets the state back before each run
+    /// With --a and --b: command that resets the service's state before each run
     #[arg(long, value_name = "COMMAND", requires = "a")]
     pub(crate) reset: Option<String>,
     /// The time under load of each run, instead of the plan's
     #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     pub(crate) slot: Option<Duration>,
-    /// After how many pairs the differences are judged [default: 6,10,16]
+    /// Numbers of pairs after which the differences are judged [default: 6,10,16]
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub(crate) looks: Vec<u32>,
-    /// The longest time that the whole experiment may take
+    /// Time limit of the whole experiment
     #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     pub(crate) budget: Option<Duration>,
     /// Seed of the order within pairs and of the load
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// What decides, such as `p95(list)` or `cpu_per_request(target = api)`; repeatable
+    /// Metric that decides, such as `p95(list)` or `cpu_per_request(target = api)`; repeatable
     #[arg(long, value_name = "MEASURE")]
     pub(crate) gate: Vec<String>,
-    /// Answer `git bisect run`: exit code 0 good, 1 bad, 125 skip; more pairs than otherwise
+    /// Exit as `git bisect run` expects: 0 good, 1 bad, 125 skip; uses more pairs
     #[arg(long, conflicts_with_all = ["from", "judge", "resume"])]
     pub(crate) bisect: bool,
-    /// With --bisect: the command that builds what is checked out; a commit that does not build is skipped
+    /// With --bisect: command that builds the checked-out commit; commits that do not build are skipped
     #[arg(long, value_name = "COMMAND", requires = "bisect")]
     pub(crate) build: Option<String>,
     /// The calibration to use [default: that of this host and workload, by `plimsoll calibrate`]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "judge"])]
     pub(crate) calibration: Option<PathBuf>,
-    /// Run files of A that were made elsewhere
+    /// Run files of A, recorded elsewhere
     #[arg(
         long, value_name = "FILE", num_args = 1.., requires = "against",
         conflicts_with_all = ["output", "resume", "judge"]
     )]
     pub(crate) from: Vec<PathBuf>,
-    /// Run files of B that were made elsewhere, interleaved with those of A
+    /// Run files of B, recorded elsewhere and interleaved with those of A
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "from")]
     pub(crate) against: Vec<PathBuf>,
     #[command(flatten)]
@@ -76,7 +76,7 @@ pub(crate) struct AbArguments {
 /// What a calibration is made of.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArguments {
-    /// The plan, whose targets run already unless --start is given; or an experiment, of which arm A is calibrated
+    /// A plan (its targets must be running, or use --start), or an experiment, whose arm A is calibrated
     pub(crate) file: PathBuf,
     /// With a plan: the command that starts its targets; run by sh
     #[arg(long, value_name = "COMMAND")]
@@ -84,7 +84,7 @@ pub(crate) struct CalibrateArguments {
     /// With --start: the URL that answers 2xx once it is ready
     #[arg(long, value_name = "URL", requires = "start")]
     pub(crate) ready: Option<String>,
-    /// With a plan: the command that sets the state back before each run
+    /// With a plan: command that resets the service's state before each run
     #[arg(long, value_name = "COMMAND")]
     pub(crate) reset: Option<String>,
     /// How many pairs
@@ -96,7 +96,7 @@ pub(crate) struct CalibrateArguments {
     /// Seed of the order within pairs and of the load
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
-    /// What is calibrated, such as `p95(list)`; repeatable [default: what `ab` decides by]
+    /// Metric to calibrate, such as `p95(list)`; repeatable [default: what `ab` decides by]
     #[arg(long, value_name = "MEASURE")]
     pub(crate) gate: Vec<String>,
     /// The folder for the run files and their list [default: the name with the time, `.ab`]

@@ -30,10 +30,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct PaceArguments {
-    /// How many requests in all, such as 500 or 10k [default: 200, unless -z, -r or --ramp says how long]
+    /// Total number of requests, such as 500 or 10k [default: 200, unless -z, -r or --ramp says how long]
     #[arg(short = 'n', long, value_name = "NUMBER", value_parser = count)]
     pub(crate) requests: Option<u64>,
-    /// For how long, such as 30s or 1m30s, after the ramp; with -n whichever ends first [default: 10s with -r or
+    /// Duration, such as 30s or 1m30s, after the ramp; with -n whichever ends first [default: 10s with -r or
     /// --ramp; -n ends after 10m at the latest]
     #[arg(short = 'z', long, value_name = "DURATION", value_parser = units::duration)]
     pub(crate) duration: Option<Duration>,
@@ -44,10 +44,10 @@ pub(crate) struct PaceArguments {
     #[arg(long, value_name = "DURATION", value_parser = units::duration)]
     pub(crate) ramp: Option<Duration>,
     /// How requests of a rate are spaced: even, or poisson (at random, like independent users)
-    #[arg(long, value_name = "SPACING", default_value = "even", value_parser = arrivals)]
+    #[arg(long, value_name = "SPACING", default_value = "even", value_parser = arrivals, hide_short_help = true)]
     pub(crate) arrivals: Arrivals,
     /// Seed of every random choice
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, hide_short_help = true)]
     pub(crate) seed: u64,
 }
 
@@ -80,13 +80,13 @@ pub(crate) struct HttpArguments {
     pub(crate) targets: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
-    /// Requests under way at once, each on a connection of its own: a closed model; with -r the most there may be
+    /// Requests in flight at once, each on its own connection: a closed model; with -r the maximum
     /// [default: 50; with -r as many as the rate needs, at most 10000]
     #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load")]
     pub(crate) connections: Option<u32>,
-    /// Requests under way at once on each connection; goes with --http2
+    /// Requests in flight at once on each connection; requires --http2
     #[arg(short = 'p', long, value_name = "NUMBER", help_heading = "Load", requires = "http2",
-        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        value_parser = clap::value_parser!(u32).range(1..=10_000), hide_short_help = true)]
     pub(crate) parallel: Option<u32>,
     #[command(flatten)]
     pub(crate) request: RequestArguments,
@@ -94,7 +94,7 @@ pub(crate) struct HttpArguments {
     #[arg(long, help_heading = "Connections")]
     pub(crate) http2: bool,
     /// Make a new connection for each request
-    #[arg(long, help_heading = "Connections")]
+    #[arg(long, help_heading = "Connections", hide_short_help = true)]
     pub(crate) disable_keepalive: bool,
     #[command(flatten)]
     pub(crate) connect: ConnectArguments,
@@ -115,24 +115,24 @@ pub(crate) struct RequestArguments {
     /// The body
     #[arg(short = 'd', long, value_name = "TEXT", conflicts_with = "body_file")]
     pub(crate) body: Option<String>,
-    /// The body, exactly as this file has it
-    #[arg(short = 'D', long, value_name = "FILE")]
+    /// Read the body from this file, unchanged
+    #[arg(short = 'D', long, value_name = "FILE", hide_short_help = true)]
     pub(crate) body_file: Option<PathBuf>,
     /// The header content-type
     #[arg(short = 'T', long, value_name = "TYPE")]
     pub(crate) content_type: Option<String>,
     /// The header accept
-    #[arg(short = 'A', long, value_name = "TYPE")]
+    #[arg(short = 'A', long, value_name = "TYPE", hide_short_help = true)]
     pub(crate) accept: Option<String>,
     /// Basic authentication, best as 'user:${env.PASSWORD}': everyone on the machine can see command lines
     #[arg(short = 'u', short_alias = 'a', long, value_name = "USER:PASSWORD")]
     pub(crate) basic_auth: Option<String>,
     /// Cookies, such as 'session=7; theme=dark'
-    #[arg(short = 'b', long = "cookie", value_name = "COOKIES")]
+    #[arg(short = 'b', long = "cookie", value_name = "COOKIES", hide_short_help = true)]
     pub(crate) cookies: Option<String>,
     /// Follow up to this many redirects on the URL's host, as one request [default: the redirect is the response]
     #[arg(long, value_name = "NUMBER", default_value_t = 0, hide_default_value = true,
-        value_parser = clap::value_parser!(u32).range(0..=MAX_REDIRECTS as i64))]
+        value_parser = clap::value_parser!(u32).range(0..=MAX_REDIRECTS as i64), hide_short_help = true)]
     pub(crate) redirects: u32,
     /// Follow redirects: as --redirects 10
     #[arg(short = 'L', long, conflicts_with = "redirects")]
@@ -150,7 +150,7 @@ pub(crate) struct GrpcArguments {
     pub(crate) method: Option<String>,
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
-    /// Calls under way at once: a closed model; with -r the most there may be [default: 50; with -r as many as the
+    /// Calls in flight at once: a closed model; with -r the maximum [default: 50; with -r as many as the
     /// rate needs, at most 10000]
     #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load")]
     pub(crate) concurrency: Option<u32>,
@@ -172,13 +172,13 @@ pub(crate) struct CallArguments {
     #[arg(short = 'd', long, value_name = "JSON|@FILE")]
     pub(crate) data: Vec<String>,
     /// Send all messages this many times on a client stream; 0 sends none [default: 1]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", hide_short_help = true)]
     pub(crate) repeat: Option<u32>,
-    /// Pause from one message that is sent to the next, counted from when the call is due
-    #[arg(long, value_name = "DURATION", value_parser = units::duration)]
+    /// Interval between sent messages, from the instant the call was due
+    #[arg(long, value_name = "DURATION", value_parser = units::duration, hide_short_help = true)]
     pub(crate) every: Option<Duration>,
-    /// Cancel a server stream, which is no failure: after this many messages, or this long after the call was due
-    #[arg(long, value_name = "NUMBER|DURATION", value_parser = cancel_after)]
+    /// Cancel a server stream after this many messages or this time since the call was due; not a failure
+    #[arg(long, value_name = "NUMBER|DURATION", value_parser = cancel_after, hide_short_help = true)]
     pub(crate) cancel_after: Option<CancelAfter>,
     /// Metadata, such as 'x-id: 7'; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
@@ -188,9 +188,9 @@ pub(crate) struct CallArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) proto: Vec<PathBuf>,
     /// The same as a descriptor set, as `protoc --descriptor_set_out --include_imports` and `buf build` write it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) protoset: Vec<PathBuf>,
-    /// Connections that calls are spread over; they are spread over all addresses of the name, because one connection
+    /// Number of connections, spread over all addresses of the name: one connection
     /// reaches one replica
     #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,

@@ -22,16 +22,16 @@ Examples:
 /// What is searched, and where it is reported.
 #[derive(Debug, Args)]
 pub(crate) struct CapacityArguments {
-    /// The experiment; with --start or --running the plan
+    /// The experiment file, or a plan with --start or --running
     #[arg(required_unless_present = "judge", conflicts_with = "judge")]
     pub(crate) file: Option<PathBuf>,
-    /// What must hold, such as `p95(list) < 50ms`; repeatable [default: the file's `[slo]`, or the plan's objectives]
+    /// Objective that must be met, such as `p95(list) < 50ms`; repeatable [default: the file's `[slo]`, or the plan's objectives]
     #[arg(long = "objective", alias = "slo", value_name = "OBJECTIVE")]
     pub(crate) objectives: Vec<String>,
     /// The command that starts the target, with a plan; run by sh. `${level}` in it is a number that is searched
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["running", "judge"])]
     pub(crate) start: Option<String>,
-    /// The plan's targets run already
+    /// The plan's targets are already running
     #[arg(long, conflicts_with = "judge")]
     pub(crate) running: bool,
     /// With --start: the URL that answers 2xx once it is ready
@@ -52,31 +52,31 @@ pub(crate) struct SearchArguments {
     /// The lowest level [default: a twentieth of the plan's]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(crate) from: Option<f64>,
-    /// The highest level [default: what the generator is proven for]
+    /// The highest level [default: what the generator can sustain]
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(crate) to: Option<f64>,
     /// The level that must hold: PASS or FAIL instead of MEASURED
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub(crate) at_least: Option<f64>,
-    /// With `${level}`: whether a higher or a lower number makes it easier [default: lower]
+    /// With `${level}`: whether a higher or a lower number is easier [default: lower]
     #[arg(long, value_name = "WHICH", value_enum)]
     pub(crate) better: Option<BetterNumber>,
     /// The time under load of each probe [default: what the objectives need, at least 60s]
     #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     pub(crate) step: Option<Duration>,
-    /// How long the load that was found is then offered, to see that it holds; 0s: not at all [default: 10m]
+    /// How long the load that was found is then offered, to confirm it; 0s skips this [default: 10m]
     #[arg(long, value_name = "DURATION", value_parser = workload::units::duration)]
     pub(crate) hold: Option<Duration>,
-    /// How long each overload lasts; 0s: none [default: 60s]
+    /// Duration of each overload; 0s skips it [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = workload::units::duration)]
     pub(crate) overload: Option<Duration>,
-    /// How many levels around the answer are probed [default: 9]
+    /// Number of levels to probe around the answer [default: 9]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(5..=15))]
     pub(crate) levels: Option<u32>,
-    /// How many probes each level gets [default: 3]
+    /// Number of probes of each level [default: 3]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=10))]
     pub(crate) repeats: Option<u32>,
-    /// The longest time that the whole search may take
+    /// Time limit of the whole search
     #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     pub(crate) budget: Option<Duration>,
     /// Seed of the order of probes and of the load

@@ -22,7 +22,7 @@ pub(crate) struct CompareArguments {
     #[arg(required = true, num_args = 2..)]
     pub(crate) files: Vec<PathBuf>,
     /// An expected change of response time, such as `p95 -30%` or `avg(list) +5%`; shown beside what was measured, and
-    /// labelled as never measured. May be given again
+    /// labelled as not measured; repeatable
     #[arg(long, value_name = "CHANGE", allow_hyphen_values = true)]
     pub(crate) expect: Vec<judge::Expectation>,
     #[command(flatten)]

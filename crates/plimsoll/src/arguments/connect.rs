@@ -22,29 +22,29 @@ pub(crate) struct ConnectArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) cacert: Option<String>,
     /// Client certificate, a PEM file
-    #[arg(long, value_name = "FILE", requires = "key")]
+    #[arg(long, value_name = "FILE", requires = "key", hide_short_help = true)]
     pub(crate) cert: Option<String>,
-    /// Its private key, a PEM file
-    #[arg(long, value_name = "FILE", requires = "cert")]
+    /// Private key of --cert, a PEM file
+    #[arg(long, value_name = "FILE", requires = "cert", hide_short_help = true)]
     pub(crate) key: Option<String>,
-    /// Connect to this host and port instead; requests and certificates still name the target
-    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
+    /// Connect to this host and port; requests and certificates still name the target
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port, hide_short_help = true)]
     pub(crate) connect_to: Option<(String, u16)>,
     /// Connect to this Unix socket instead
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["connect_to", "local_address"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["connect_to", "local_address"], hide_short_help = true)]
     pub(crate) unix_socket: Option<String>,
     /// Go through this HTTP proxy instead of the one that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name; its
     /// password may be ${env.NAME}
-    #[arg(short = 'x', long, value_name = "URL", value_parser = proxy, conflicts_with_all = ["connect_to", "unix_socket"])]
+    #[arg(short = 'x', long, value_name = "URL", value_parser = proxy, conflicts_with_all = ["connect_to", "unix_socket"], hide_short_help = true)]
     pub(crate) proxy: Option<Proxy>,
-    /// Connect from this address of this machine, or from several in turn, with commas between
-    #[arg(long, value_name = "ADDRESS", value_delimiter = ',')]
+    /// Local address to connect from; several, separated by commas, are used in turn
+    #[arg(long, value_name = "ADDRESS", value_delimiter = ',', hide_short_help = true)]
     pub(crate) local_address: Vec<IpAddr>,
     /// Use IPv4 addresses only
-    #[arg(long, conflicts_with = "ipv6")]
+    #[arg(long, conflicts_with = "ipv6", hide_short_help = true)]
     pub(crate) ipv4: bool,
     /// Use IPv6 addresses only
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) ipv6: bool,
 }
 
@@ -59,7 +59,7 @@ fn proxy(text: &str) -> Result<Proxy, String> {
     let place = text.rsplit('@').next().unwrap_or_default();
     if place.contains("${") {
         return Err(
-            "`${env.NAME}` may be the user or the password, not the place, which is no secret".to_owned()
+            "`${env.NAME}` may be the user or the password, not the place, which is not a secret".to_owned()
         );
     }
     Proxy::parse(&filled_address(text, &env))

@@ -37,7 +37,7 @@ pub(crate) struct ImportArguments {
     /// The plan that the tool was to carry out: its rates, VU limits, time limits, phases and objectives apply
     #[arg(long, value_name = "PLAN")]
     pub(crate) intent: Option<PathBuf>,
-    /// Replace the run file if it is there
+    /// Replace the run file if it exists
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]

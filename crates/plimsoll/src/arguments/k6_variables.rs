@@ -23,7 +23,7 @@ impl ScriptArguments {
         if let Some(text) = of("K6_SUMMARY_MODE").filter(|_| self.summary_mode.is_none()) {
             let mode = SummaryMode::of(text);
             self.summary_mode =
-                Some(mode.ok_or_else(|| format!("K6_SUMMARY_MODE '{text}' is no mode of the summary"))?);
+                Some(mode.ok_or_else(|| format!("K6_SUMMARY_MODE '{text}' is not a mode of the summary"))?);
         }
         if let Some(text) =
             of("K6_INCLUDE_SYSTEM_ENV_VARS").filter(|_| self.include_system_env_vars.is_none())

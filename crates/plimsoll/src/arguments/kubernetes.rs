@@ -17,41 +17,47 @@ Examples:
   plimsoll run plan.toml --kubernetes 5 --image registry.example/plimsoll:0.1.0 --detach
   plimsoll fetch checkout-3f9ac                   wait for the run, fetch its file, judge it, delete what it left";
 
+/// The heading of options about pods.
+const KUBERNETES: &str = "Load from pods of a Kubernetes cluster";
+
 /// How a cluster is reached, as for kubectl.
 #[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = KUBERNETES)]
 pub(crate) struct ClusterArguments {
     /// The namespace of the run [default: that of kubectl's context]
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, hide_short_help = true, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
     /// kubectl's configuration [default: as for kubectl]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// The context of kubectl's configuration
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, hide_short_help = true, value_name = "NAME")]
     pub(crate) context: Option<String>,
 }
 
 /// The pods of a run.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = KUBERNETES)]
 pub(crate) struct PodsArguments {
-    /// The image of plimsoll for --kubernetes: of this version, with `plimsoll` in its search path
-    #[arg(long, value_name = "IMAGE")]
+    /// An image that has this version of `plimsoll` in its search path
+    #[arg(long, hide_short_help = true, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
-    /// CPUs that are requested for each pod of --kubernetes [default: one for each loop]
-    #[arg(long, value_name = "QUANTITY")]
+    /// CPU request of each pod [default: one CPU for each loop]
+    #[arg(long, hide_short_help = true, value_name = "QUANTITY")]
     pub(crate) cpu: Option<String>,
-    /// Memory of each pod of --kubernetes
-    #[arg(long, value_name = "QUANTITY", default_value = "512Mi")]
+    /// Memory request and limit of each pod
+    #[arg(long, hide_short_help = true, value_name = "QUANTITY", default_value = "512Mi")]
     pub(crate) memory: String,
-    /// Where pods find the plan and its files instead of in a ConfigMap: /FOLDER of the image, or claim:NAME, a
-    /// PersistentVolumeClaim; at the same paths below it as here below their common folder
-    #[arg(long, value_name = "PLACE", value_parser = files_place)]
+    /// Read the plan and its files from /FOLDER of the image, or from claim:NAME, a PersistentVolumeClaim, instead of a ConfigMap
+    ///
+    /// Their paths relative to this place must be the same as their paths here relative to the folder that contains them all.
+    #[arg(long, hide_short_help = true, value_name = "PLACE", value_parser = files_place)]
     pub(crate) files_in: Option<FilesPlace>,
-    /// Write the run file of --kubernetes to this PersistentVolumeClaim, where it outlives the pod that coordinates
-    #[arg(long, value_name = "CLAIM")]
+    /// Write the run file to this PersistentVolumeClaim, so that it survives the loss of the coordinating pod
+    #[arg(long, hide_short_help = true, value_name = "CLAIM")]
     pub(crate) run_file_claim: Option<String>,
-    /// How many seconds pods have to be started and ready
-    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    /// Time limit in seconds for the pods to start and be ready
+    #[arg(long, hide_short_help = true, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub(crate) start_timeout: u32,
 }
 
@@ -74,12 +80,13 @@ fn files_place(text: &str) -> Result<FilesPlace, String> {
 
 /// A run in a cluster instead of here.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = KUBERNETES)]
 pub(crate) struct KubernetesArguments {
-    /// Offer the load from this many pods of a Kubernetes cluster, each with --loops loops; needs --image and kubectl
+    /// Offer the load from this many pods; requires --image and kubectl
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "image", conflicts_with_all = ["workers", "addresses"])]
     pub(crate) kubernetes: Option<u16>,
-    /// Start the run in the cluster and end; `plimsoll fetch` does the rest
-    #[arg(long, requires = "kubernetes")]
+    /// Start the run in the cluster and exit; `plimsoll fetch` waits for it and judges it
+    #[arg(long, hide_short_help = true, requires = "kubernetes")]
     pub(crate) detach: bool,
     #[command(flatten)]
     pub(crate) cluster: ClusterArguments,
@@ -94,7 +101,7 @@ pub(crate) struct ManifestArguments {
     pub(crate) plan: PathBuf,
     #[command(flatten)]
     pub(crate) overrides: OverrideArguments,
-    /// How many pods offer the load
+    /// Number of pods that offer the load
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "image")]
     pub(crate) kubernetes: u16,
     /// The name of the objects [default: the plan's]
@@ -123,7 +130,7 @@ pub(crate) struct FetchArguments {
     /// The run file to write [default: the plan's name with the time, `.plimsoll`]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace the run file if it is there
+    /// Replace the run file if it exists
     #[arg(long)]
     pub(crate) force: bool,
     /// Show no progress
@@ -142,7 +149,7 @@ pub(crate) enum PodPart {
     Offer(PodArguments),
     /// Write the run file to standard output
     Send,
-    /// Say that the run file is where it belongs
+    /// Report that the run file was fetched and may be deleted
     Fetched,
     /// Stop arrivals and drain
     Interrupt,
@@ -150,7 +157,7 @@ pub(crate) enum PodPart {
 
 #[derive(Debug, Args)]
 pub(crate) struct PodArguments {
-    /// How many pods there are
+    /// Number of pods
     #[arg(long)]
     pub(crate) pods: u16,
     /// The name of the Job and of the Service that names its pods
@@ -159,10 +166,10 @@ pub(crate) struct PodArguments {
     /// The keys of the run
     #[arg(long)]
     pub(crate) keys: PathBuf,
-    /// How many seconds workers have to be there, and then to be ready
+    /// Time limit in seconds for connecting the workers, and again for their readiness
     #[arg(long)]
     pub(crate) start_limit: u32,
-    /// How many seconds the run file is kept, to be fetched
+    /// How long the run file is kept for fetching, in seconds
     #[arg(long)]
     pub(crate) fetch_limit: u64,
     /// The plan, and further arguments of `plimsoll run`

@@ -7,7 +7,7 @@ use clap::Args;
 /// Words that nothing reads.
 #[derive(Debug, Args)]
 pub(crate) struct UnreadArguments {
-    /// What the verb takes
+    /// The input
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) words: Vec<OsString>,
 }

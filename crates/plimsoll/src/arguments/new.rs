@@ -17,14 +17,14 @@ Examples:
 /// What a plan is made of, and where it goes.
 #[derive(Debug, Args)]
 pub(crate) struct NewArguments {
-    /// A URL, the file of an OpenAPI description, a HAR file, a file of curl commands, or a curl command itself: all
-    /// words after `curl` are its own
+    /// A URL, the file of an OpenAPI description, a HAR file, a file of curl commands, or a curl command: all
+    /// words after `curl` belong to it
     #[arg(required = true, num_args = 1.., value_name = "SOURCE")]
     pub(crate) source: Vec<String>,
     /// The plan to write; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "plan.toml")]
     pub(crate) output: PathBuf,
-    /// Replace the plan if it is there
+    /// Replace the plan if it exists
     #[arg(long)]
     pub(crate) force: bool,
     /// Make steps of all requests: of a description those that write too, of a recording static files and other sites

@@ -21,7 +21,7 @@ pub(crate) fn parse() -> Arguments {
         std::process::exit(USAGE);
     }
     if let Some(page) = asked_topic(&given()) {
-        // That standard output was closed is no failure.
+        // That standard output was closed is not a failure.
         let _ = screen::write_document(page);
         std::process::exit(0);
     }

@@ -24,7 +24,7 @@ pub(crate) struct ProfileArguments {
     /// Subtract this earlier profile of the same process, for what counts from its start (heap, mutex, block)
     #[arg(long, value_name = "FILE")]
     pub(crate) since: Option<PathBuf>,
-    /// The same for the baseline
+    /// Subtract this earlier profile from the baseline
     #[arg(long, value_name = "FILE", requires = "base")]
     pub(crate) base_since: Option<PathBuf>,
     /// Sample type by name or number [default: the profile's own default, else its last]

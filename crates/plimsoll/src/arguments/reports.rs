@@ -7,6 +7,7 @@ use clap::Args;
 
 /// Reports besides the summary on the terminal; `-` is standard output.
 #[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = super::RESULTS)]
 pub(crate) struct ReportFileArguments {
     /// Write the report as one self-contained HTML file
     #[arg(long, value_name = "FILE")]
@@ -17,7 +18,7 @@ pub(crate) struct ReportFileArguments {
     /// Write the report as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the claims as JUnit XML
+    /// Write the objectives as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 }
@@ -31,23 +32,25 @@ impl ReportFileArguments {
 
 /// Reports of what has a verdict.
 #[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = super::RESULTS)]
 pub(crate) struct VerdictOutputArguments {
     #[command(flatten)]
     pub(crate) files: ReportFileArguments,
-    /// The exit code of an INCONCLUSIVE verdict: 4, or 0 with a note
-    #[arg(long, value_enum, value_name = "MODE", default_value = "fail")]
+    /// Exit code if INCONCLUSIVE: `fail` is 4, `warn` is 0
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "MODE", default_value = "fail")]
     pub(crate) inconclusive: OnInconclusive,
 }
 
 /// Reports of a run.
 #[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = super::RESULTS)]
 pub(crate) struct OutputArguments {
     #[command(flatten)]
     pub(crate) reports: VerdictOutputArguments,
     /// The percentiles that tables of response times show, such as 50,90,99.9: at most 8 [default: 50,90,95,99]
     #[arg(long, value_name = "LIST")]
     pub(crate) percentiles: Option<Percentiles>,
-    /// Show findings in full: every place, why it matters, what to do next
+    /// Show findings in full, and what the verdict assumes
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -55,10 +58,10 @@ pub(crate) struct OutputArguments {
 /// What an INCONCLUSIVE verdict does to the exit code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum OnInconclusive {
-    /// It is 4
+    /// Exit with 4
     #[default]
     Fail,
-    /// It is 0, and a note says so
+    /// Exit with 0 and print a note
     Warn,
 }
 

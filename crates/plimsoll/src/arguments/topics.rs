@@ -6,8 +6,11 @@ const SCRIPT: &str = include_str!("../../../../docs/k6.md");
 /// The part of the page on plans that is about objectives.
 const OBJECTIVES: &str = "## Objectives\n";
 
+/// The names of the topics.
+pub(crate) const TOPICS: [&str; 3] = ["plan", "objectives", "script"];
+
 /// The page of a topic; none of an unknown one.
-pub(super) fn topic(name: &str) -> Option<&'static str> {
+pub(crate) fn topic(name: &str) -> Option<&'static str> {
     match name {
         "plan" => Some(PLAN),
         "objectives" => objectives(),

@@ -16,21 +16,24 @@ Examples:
 
 /// Other processes that offer the load.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Load from other processes and machines")]
 pub(crate) struct WorkersArguments {
-    /// Offer the load from this many worker processes on this machine, each with --loops loops
+    /// Offer the load from this many local processes
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=256), conflicts_with = "addresses")]
     pub(crate) workers: Option<u16>,
-    /// Offer the load from the worker at this address, with --loops loops, or with `,weight=2` with twice as many; repeatable
+    /// Offer the load from the worker at this address; repeatable
+    ///
+    /// With `,weight=2` it offers twice as much as one without a weight.
     #[arg(long = "worker", value_name = "HOST:PORT[,weight=N]", value_parser = asked_worker)]
     pub(crate) addresses: Vec<AskedWorker>,
     /// The keys of workers on other machines, as `plimsoll worker --make-keys` writes them
-    #[arg(long, value_name = "FILE", requires = "addresses")]
+    #[arg(long, value_name = "FILE", requires = "addresses", hide_short_help = true)]
     pub(crate) worker_keys: Option<PathBuf>,
     /// The token of workers on this machine [default: PLIMSOLL_WORKER_TOKEN in the environment]
-    #[arg(long, value_name = "FILE", requires = "addresses")]
+    #[arg(long, value_name = "FILE", requires = "addresses", hide_short_help = true)]
     pub(crate) worker_token_file: Option<PathBuf>,
-    /// How many seconds workers have to be connected, and then to be ready
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    /// Time limit in seconds for connecting the workers, and again for their readiness
+    #[arg(long, hide_short_help = true, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     pub(crate) worker_timeout: u32,
 }
 

@@ -79,12 +79,13 @@ fn every_verb_has_a_manual_page_that_names_its_options() {
     let verbs = verbs.map(|line| line.split_whitespace().next().unwrap()).filter(|verb| *verb != "help");
     let mut expect: Vec<String> = verbs.map(|verb| format!("plimsoll-{verb}.1")).collect();
     expect.extend(["engine", "experiments", "verdicts"].map(|of| format!("plimsoll-selftest-{of}.1")));
+    expect.extend(["plan", "objectives", "script"].map(|topic| format!("plimsoll-{topic}.1")));
     expect.push("plimsoll.1".to_owned());
     expect.sort();
     assert_eq!(names, expect);
     let run = folder.read("pages/plimsoll-run.1");
     assert!(run.starts_with(".ie") || run.contains(".TH plimsoll-run 1"), "{run}");
-    for part in ["time\\-scale", "Make every duration this many times as long", "Examples:", "Exit codes:"] {
+    for part in ["time\\-scale", "Multiply every duration of the plan", "Examples:", "Exit codes:"] {
         assert!(run.contains(part), "{part} is missing:\n{run}");
     }
     assert_eq!(folder.plimsoll(&["man", "run"]).exits_with(0).stdout, run);
@@ -92,6 +93,7 @@ fn every_verb_has_a_manual_page_that_names_its_options() {
         folder.plimsoll(&["man", "selftest", "engine"]).exits_with(0).stdout,
         folder.read("pages/plimsoll-selftest-engine.1")
     );
+    assert_eq!(folder.plimsoll(&["man", "plan"]).exits_with(0).stdout, folder.read("pages/plimsoll-plan.1"));
 }
 
 #[test]
@@ -120,6 +122,6 @@ fn man_formats_every_page_without_a_warning() {
         let warnings = String::from_utf8_lossy(&formatted.stderr);
         assert!(formatted.status.success() && warnings.is_empty(), "{}: {warnings}", page.display());
         let shown = String::from_utf8_lossy(&formatted.stdout);
-        assert!(shown.contains("SYNOPSIS"), "{}:\n{shown}", page.display());
+        assert!(shown.contains("NAME"), "{}:\n{shown}", page.display());
     }
 }

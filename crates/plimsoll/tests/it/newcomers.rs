@@ -130,6 +130,23 @@ fn verbs_are_listed_in_groups_and_topics_are_pages() {
 }
 
 #[test]
+fn the_short_help_of_run_fits_a_screen_and_the_long_one_has_all_in_sections() {
+    let folder = TestFolder::new("");
+    let short = folder.plimsoll(&["run", "-h"]).exits_with(0).stdout.clone();
+    assert!(short.lines().count() <= 48, "{short}");
+    let long = folder.plimsoll(&["run", "--help"]);
+    long.exits_with(0).stdout_contains(&[
+        "\nLoad:\n",
+        "\nEvidence and reports:\n",
+        "\nLoad from other processes and machines:\n",
+        "\nLoad from pods of a Kubernetes cluster:\n",
+        "--worker-timeout",
+        "--run-file-claim",
+        "--no-precheck",
+    ]);
+}
+
+#[test]
 fn every_verb_that_shows_progress_can_be_quiet() {
     let folder = TestFolder::new("");
     for verb in ["run", "ab", "capacity", "calibrate"] {
