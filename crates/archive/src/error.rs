@@ -59,8 +59,8 @@ pub enum ArchiveError {
         .path.display()
     )]
     JournalBeside { path: PathBuf, journal: PathBuf },
-    /// What has the name of the file's write-ahead log is no file.
-    #[error("{} is no regular file, so it is not the write-ahead log of {}: move it away", .log.display(), .path.display())]
+    /// What has the name of the file's write-ahead log is not a file.
+    #[error("{} is not a regular file, so it is not the write-ahead log of {}: move it away", .log.display(), .path.display())]
     NotALog {
         path: PathBuf,
         /// What has the name of its log.

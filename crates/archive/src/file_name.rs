@@ -8,7 +8,7 @@ const LONGEST_NAME: usize = 80;
 
 /// `demo-20261121T101112Z.plimsoll`, from the plan's name and the start in RFC 3339, UTC.
 ///
-/// Where the start is not known, only from the name. Whatever is no letter, digit, `_` or `.` in the name becomes `-`; fractions of a second are dropped.
+/// Where the start is not known, only from the name. Whatever is not a letter, digit, `_` or `.` in the name becomes `-`; fractions of a second are dropped.
 ///
 /// ```
 /// assert_eq!(archive::file_name("demo", "2026-11-21T10:11:12.5Z"), "demo-20261121T101112Z.plimsoll");

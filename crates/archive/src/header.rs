@@ -26,7 +26,7 @@ pub(crate) fn version_in_header(path: &Path) -> Result<u32, ArchiveError> {
     let foreign = |why: &str| Err(ArchiveError::NotAnArchive { path: path.to_owned(), why: why.to_owned() });
     let file_type = std::fs::metadata(path).map_err(fail)?.file_type();
     if !file_type.is_file() {
-        return foreign(if file_type.is_dir() { "it is a folder" } else { "it is no regular file" });
+        return foreign(if file_type.is_dir() { "it is a folder" } else { "it is not a regular file" });
     }
     let mut header = Vec::with_capacity(100);
     File::open(path).map_err(fail)?.take(100).read_to_end(&mut header).map_err(fail)?;

@@ -79,6 +79,8 @@ fn judged(row: &Row<'_>) -> Result<Judged, Fault> {
         rules_version: row.get(1)?,
         verdict,
         because: row.get(3)?,
+        // Not stored: the judge says it again.
+        assumes: None,
         claims: serde_json::from_str(&row.get::<_, String>(4)?).map_err(json)?,
         findings: serde_json::from_str(&row.get::<_, String>(5)?).map_err(json)?,
     };

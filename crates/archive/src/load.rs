@@ -26,7 +26,7 @@ pub(crate) fn positive(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
 
 /// A V2 blob as a histogram.
 pub(crate) fn histogram_of(value: ValueRef<'_>) -> Result<Histogram, Fault> {
-    let bytes = value.as_blob().map_err(|e| damaged(format_args!("a histogram is no blob: {e}")))?;
+    let bytes = value.as_blob().map_err(|e| damaged(format_args!("a histogram is not a blob: {e}")))?;
     let histogram = Histogram::from_v2(bytes).map_err(damaged)?;
     if histogram.count() > MAX_A_RUN {
         return Err(damaged("a histogram has more values than any run"));
@@ -41,7 +41,7 @@ pub(crate) fn manifest(connection: &Connection) -> Result<Manifest, Fault> {
     while let Some(row) = rows.next()? {
         let (name, text): (String, String) = (row.get(0)?, row.get(1)?);
         let value = serde_json::from_str(&text)
-            .map_err(|e| damaged(format_args!("`{name}` of its manifest is no JSON: {e}")))?;
+            .map_err(|e| damaged(format_args!("`{name}` of its manifest is not JSON: {e}")))?;
         fields.insert(name, value);
     }
     serde_json::from_value(Value::Object(fields)).map_err(|e| damaged(format_args!("its manifest: {e}")))
@@ -151,7 +151,7 @@ pub(crate) fn sealed_digest(connection: &Connection) -> Result<Option<String>, F
 pub(crate) fn sample(row: &Row<'_>) -> Result<Sample, Fault> {
     let value: f64 = row.get(1)?;
     if !value.is_finite() {
-        return Err(damaged("a sample is no number"));
+        return Err(damaged("a sample is not a number"));
     }
     Ok(Sample { at: evidence::Instant::from_nanos(positive(row, 0)?), value })
 }
@@ -209,5 +209,5 @@ fn kind_named(name: &str) -> Result<ExemplarKind, Fault> {
     [ExemplarKind::Failed, ExemplarKind::Slowest]
         .into_iter()
         .find(|kind| name_of(*kind) == name)
-        .ok_or_else(|| damaged(format_args!("`{name}` is no kind of exemplar")))
+        .ok_or_else(|| damaged(format_args!("`{name}` is not a kind of exemplar")))
 }

@@ -223,7 +223,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A value that is no finite number is a gap: it is not kept.
+    /// A value that is not a finite number is a gap: it is not kept.
     fn put_sample(&mut self, series: &SeriesKey, sample: Sample) -> Result<(), Fault> {
         if !sample.value.is_finite() {
             return Ok(());

@@ -206,7 +206,7 @@ pub struct LimitingResource {
 pub enum Ceiling {
     /// It was asked for no more.
     Asked,
-    /// The generator is proven for no more on this machine.
+    /// The generator cannot sustain more on this machine.
     Generator,
 }
 

@@ -98,7 +98,7 @@ impl WideningCause {
     /// What such arrivals are, in words.
     pub fn words(self) -> &'static str {
         match self {
-            WideningCause::Perturbed => "perturbed by stalls of the generator",
+            WideningCause::Perturbed => "affected by stalls of the generator",
             WideningCause::DroppedLate => "dropped: generator late",
             WideningCause::DroppedCap => "dropped: VU limit",
             WideningCause::Dropped => "dropped for a reason that is not recorded",

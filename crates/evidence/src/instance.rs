@@ -17,7 +17,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// What makes the teardown of a run, which is no loop of its load.
+    /// What makes the teardown of a run, which is not a loop of its load.
     pub const TEARDOWN: Instance = Instance::of_loop(u16::MAX);
 
     /// A loop of the only process of a run.

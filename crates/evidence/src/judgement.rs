@@ -288,6 +288,9 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// One sentence: why the whole is what it is.
     pub because: String,
+    /// What passes beside stalls of the generator assume of the target, if that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumes: Option<String>,
     /// Each objective with its answer.
     pub claims: Vec<Claim>,
     /// What the rules found, the gravest first.

@@ -324,7 +324,7 @@ impl Key {
     /// The [`Key::CAUSE`] of what the code of a script took.
     pub const SCRIPT: &str = "script";
 
-    /// Whether a phase of this name is the run's setup or teardown, which are no load and which no plan can have.
+    /// Whether a phase of this name is the run's setup or teardown, which are not load and which no plan can have.
     pub fn is_beside_load(phase: &str) -> bool {
         [Key::SETUP, Key::TEARDOWN].contains(&phase)
     }

@@ -56,7 +56,7 @@ impl Perturbation {
         }
     }
 
-    /// The loop slept, which is no stall, and woke this much later than it had asked for.
+    /// The loop slept, which is not a stall, and woke this much later than it had asked for.
     #[inline]
     pub fn woke(&mut self, now: Instant, late: Duration) {
         self.looked = now;

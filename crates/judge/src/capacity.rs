@@ -55,7 +55,7 @@ pub struct CapacityRules<'a> {
     pub step_s: f64,
     /// Requests a second that count for each objective at the plan's level; 0 where the target decides how many.
     pub per_s: &'a [f64],
-    /// Requests a second that the generator is proven for; none: not known.
+    /// Requests a second that the generator can sustain; none: not known.
     pub proven_per_s: Option<f64>,
     /// The level that must hold.
     pub at_least: Option<f64>,

@@ -62,8 +62,10 @@ fn claim(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, findings: &[Findin
     }
     if verdict == Verdict::Pass && facts.stopped_by() == Some(measured.name()) {
         verdict = Verdict::Inconclusive;
-        let why =
-            format!("{} What ended after that made up for it.", stopped_early(facts).unwrap_or_default());
+        let why = format!(
+            "{} Requests that completed afterwards brought the value back within the limit: not decided.",
+            stopped_early(facts).unwrap_or_default()
+        );
         reasons.push(Reason::Statement(why));
     }
     let value = match measured.observed.value {
@@ -205,7 +207,7 @@ pub(crate) fn cut_short(facts: &Facts<'_>) -> String {
 
 /// Why a total of a run that ended early is not shown to be too low.
 fn too_early(facts: &Facts<'_>) -> String {
-    format!("{}: the rest may have added what is missing.", ended_early(facts))
+    format!("{}: the rest of the run might have reached the limit.", ended_early(facts))
 }
 
 fn ended_early(facts: &Facts<'_>) -> String {

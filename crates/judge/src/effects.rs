@@ -39,7 +39,7 @@ fn effect(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, finding: &Finding
         AffectedClaims::LoadUnlessViolated if finding.scope.phase.is_none() && effect == Effect::Cautions => {
             measured.is_about_times().then_some(effect)
         }
-        // Completions a second are fewer where fewer requests were sent: that is no violation.
+        // Completions a second are fewer where fewer requests were sent: that is not a violation.
         AffectedClaims::LoadUnlessViolated if measured.counts_completions() => Some(effect),
         AffectedClaims::LoadUnlessViolated => measured.is_about_load().then_some(effect.unless_violated()),
         AffectedClaims::LoadExceptRatesOfClosed => {

@@ -67,7 +67,7 @@ mod tests {
         let whole = || 0.0..60.0;
         assert_eq!(missing(&at(1..=60), whole()), 0.0);
         assert_eq!(missing(&at((1..=20).chain(31..=60)), whole()), 10.0);
-        assert_eq!(missing(&at((5..=60).step_by(5)), whole()), 0.0, "a longer usual interval is no gap");
+        assert_eq!(missing(&at((5..=60).step_by(5)), whole()), 0.0, "a longer usual interval is not a gap");
         assert_eq!(missing(&at(11..=50), whole()), 20.0);
         assert_eq!(missing(&at((5..=30).step_by(5)), whole()), 30.0);
         assert_eq!(missing(&[], whole()), 60.0);

@@ -52,7 +52,7 @@ pub enum JudgeError {
 /// Judges `run`, which offered `workload` and whose evidence has this `provenance`.
 ///
 /// # Errors
-/// [`JudgeError::Read`] when the evidence cannot be read. A run without any evidence is no error.
+/// [`JudgeError::Read`] when the evidence cannot be read. A run without any evidence is not an error.
 pub fn judge(run: &dyn Run, workload: &Workload, provenance: Provenance) -> Result<Judgement, JudgeError> {
     Ok(judgement(&facts::Facts::of(run, workload, provenance)?))
 }

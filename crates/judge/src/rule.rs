@@ -9,7 +9,7 @@ use crate::pair::Pair;
 
 /// Which claims most rules of pairs affect, in words.
 pub(crate) const DIFFERENCES: &str =
-    "differences between runs, within its scope; no objective of a run by itself";
+    "differences between runs, within its scope; no objective of a single run";
 
 /// One validity rule.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,5 @@
 //! Objectives of a run under way, from what its ticks have counted: the same question about a share, by the same rule
-//! ([`crate::shares`]), as when the run is judged. It is no verdict: what is still in flight is not counted, and neither the
+//! ([`crate::shares`]), as when the run is judged. It is not a verdict: what is still in flight is not counted, and neither the
 //! generator's stalls nor any rule of validity is known here.
 
 use figures::live::objective::{AT_BOUND, ObjectiveCounts, Span, nearest_cut};

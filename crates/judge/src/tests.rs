@@ -29,9 +29,9 @@ fn a_sound_run_that_meets_its_objectives_passes() {
     insta::assert_snapshot!(sound().verdict(), @r"
     PASS: All 3 objectives are met. Not excluded: outages longer than 1 s that come less than once in 23.3 s.
     PASS fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
     PASS few_errors
-      7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
+      7,000 observations: 0 of 7,000 failed; the true share is at most 0.427 %, and 1 % is allowed (95 % confidence, effective sample size 700).
     PASS rate
       100/s over 6,000 observations: at least 100/s at 95 % confidence; at least 99/s is asked for.
     ");
@@ -68,12 +68,12 @@ fn a_dead_target_fails_its_error_objective() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     FAIL: 2 of 3 objectives are violated: fast, few_errors. 1 is met. Not excluded: outages longer than 167 ms that come less than once in 3.33 s.
     FAIL fast
-      Infinite over 6,000 observations: 100 % failed or took 50 ms or longer (at least 99.5 % at 95 % confidence, effective sample size 600; 5 % allowed).
+      Infinite over 6,000 observations: 6,000 of 6,000 failed or took 50 ms or longer; the true share is at least 99.5 %, and 5 % is allowed (95 % confidence, effective sample size 600).
       T4 functional-failure-phase (caution): 0 % success for 60 s of `steady` (0 of 6,000): 6,000 ended in `refused`. Its latencies are not those of a working target.
     FAIL few_errors
-      7,000 observations: 85.7 % failed (at least 47.9 % at 95 % confidence, effective sample size 7; 0.1 % allowed).
+      7,000 observations: 6,000 of 7,000 (85.7 %) failed; the true share is at least 47.9 %, and 0.1 % is allowed (95 % confidence, effective sample size 7).
     PASS warm
-      10.5 ms over 1,000 observations: 0 % failed or took 50 ms or longer (at most 0.299 % at 95 % confidence, effective sample size 1,000; 5 % allowed).
+      10.5 ms over 1,000 observations: 0 of 1,000 failed or took 50 ms or longer; the true share is at most 0.299 %, and 5 % is allowed (95 % confidence, effective sample size 1,000).
     ");
 }
 
@@ -85,7 +85,7 @@ fn failures_beyond_the_tail_make_the_quantile_infinite() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     FAIL: The objective is violated: fast.
     FAIL fast
-      Infinite over 6,000 observations: 6 % failed or took 50 ms or longer (at least 5.5 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      Infinite over 6,000 observations: 360 of 6,000 (6 %) failed or took 50 ms or longer; the true share is at least 5.5 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
     ");
     assert_eq!(test_run.judge().claims[0].observed.value, None);
 }
@@ -100,10 +100,10 @@ fn a_reached_vu_limit_decides_by_what_was_dropped() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     FAIL: 1 of 2 objectives is violated: few_errors. 1 is met. Not excluded: outages longer than 1.17 s that come less than once in 23.3 s.
     PASS fast
-      10.5 ms over 6,000 observations: 2 % failed or took 50 ms or longer (at most 2.32 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      10.5 ms over 6,000 observations: 120 of 6,000 (2 %) failed or took 50 ms or longer; the true share is at most 2.32 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       L4 closed-loop-or-capped (caution): `play` was at its limit of 100,000 virtual users for 53.3 % of `steady`: the VU limit set both the rate and the latency.
     FAIL few_errors
-      6,000 observations: 2 % failed (at least 1.71 % at 95 % confidence, effective sample size 6,000; 1 % allowed).
+      6,000 observations: 120 of 6,000 (2 %) failed; the true share is at least 1.71 %, and 1 % is allowed (95 % confidence, effective sample size 6,000).
       L4 closed-loop-or-capped (caution): `play` was at its limit of 100,000 virtual users for 53.3 % of `steady`: the VU limit set both the rate and the latency.
     ");
 }
@@ -115,21 +115,21 @@ fn a_generator_that_stalls_decides_what_its_stalls_cannot_change() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     FAIL: 1 of 4 objectives is violated: impossible. 3 are met. Not excluded: outages longer than 1 s that come less than once in 23.3 s.
     PASS fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).
     PASS few_errors
-      7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
+      7,000 observations: 0 of 7,000 failed; the true share is at most 0.427 %, and 1 % is allowed (95 % confidence, effective sample size 700).
     PASS rate
       100/s over 6,000 observations: at least 100/s at 95 % confidence; at least 99/s is asked for.
     FAIL impossible
-      10.5 ms over 6,000 observations: 100 % failed or took 1 ms or longer (at least 99.95 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      10.5 ms over 6,000 observations: 6,000 of 6,000 failed or took 1 ms or longer; the true share is at least 99.95 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).
     ");
     for second in 10..70 {
         test_run.perturb(second, "list", Load::of(100));
     }
     let verdicts: Vec<_> = test_run.judge().claims.iter().map(|claim| claim.verdict).collect();
-    assert_eq!(verdicts[0], Verdict::Pass, "it is fast enough in spite of its stalls");
+    assert_eq!(verdicts[0], Verdict::Pass, "it is fast enough despite its stalls");
     assert_eq!(verdicts[3], Verdict::Invalid, "all of it may be due to stalls");
 }
 
@@ -154,21 +154,21 @@ fn a_run_that_its_plan_ended_early_is_judged_on_what_there_is() {
     insta::assert_snapshot!(run().stopped_by("impossible", 65_432).verdict(), @r"
     FAIL: 1 of 4 objectives is violated: impossible. 3 are met. Not excluded: outages longer than 1 s that come less than once in 23.3 s. The plan's stop rule for impossible ended the run at 65.4 s of 70 s.
     PASS fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
     PASS few_errors
-      7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
+      7,000 observations: 0 of 7,000 failed; the true share is at most 0.427 %, and 1 % is allowed (95 % confidence, effective sample size 700).
     PASS rate
       100/s over 6,000 observations: at least 100/s at 95 % confidence; at least 99/s is asked for.
     FAIL impossible
-      10.5 ms over 6,000 observations: 100 % failed or took 1 ms or longer (at least 99.95 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      10.5 ms over 6,000 observations: 6,000 of 6,000 failed or took 1 ms or longer; the true share is at least 99.95 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
     ");
     insta::assert_snapshot!(sound().stopped_by("fast", 65_432).verdict(), @r"
     INCONCLUSIVE: 1 of 3 objectives is not decided by this evidence: fast. 2 are met. Not excluded: outages longer than 233 ms that come less than once in 23.3 s. The plan's stop rule for fast ended the run at 65.4 s of 70 s.
     INCONCLUSIVE fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
-      The plan's stop rule for fast ended the run at 65.4 s of 70 s. What ended after that made up for it.
+      10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
+      The plan's stop rule for fast ended the run at 65.4 s of 70 s. Requests that completed afterwards brought the value back within the limit: not decided.
     PASS few_errors
-      7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
+      7,000 observations: 0 of 7,000 failed; the true share is at most 0.427 %, and 1 % is allowed (95 % confidence, effective sample size 700).
     PASS rate
       100/s over 6,000 observations: at least 100/s at 95 % confidence; at least 99/s is asked for.
     ");
@@ -179,10 +179,10 @@ fn an_incomplete_run_is_at_best_inconclusive() {
     insta::assert_snapshot!(sound().interrupted().verdict(), @r"
     INCONCLUSIVE: The run was interrupted after 70 s of 70 s: an incomplete run cannot pass.
     INCONCLUSIVE fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       The run was interrupted after 70 s of 70 s: an incomplete run cannot pass.
     INCONCLUSIVE few_errors
-      7,000 observations: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
+      7,000 observations: 0 of 7,000 failed; the true share is at most 0.427 %, and 1 % is allowed (95 % confidence, effective sample size 700).
       The run was interrupted after 70 s of 70 s: an incomplete run cannot pass.
     INCONCLUSIVE rate
       100/s over 6,000 observations: at least 100/s at 95 % confidence; at least 99/s is asked for.
@@ -200,10 +200,10 @@ fn a_closed_model_decides_times_with_its_virtual_users_and_no_rate() {
     insta::assert_snapshot!(test_run.verdict(), @r"
     INVALID: 1 of 3 objectives is not answered by this evidence: rate. 2 are met. Not excluded: outages longer than 1 s that come less than once in 23.3 s.
     PASS fast
-      10.5 ms over 6,000 observations with 10 virtual users: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+      10.5 ms over 6,000 observations with 10 virtual users: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
       S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 90 % of `steady` (longest stall 9.01 ms).
     PASS few_errors
-      7,000 observations with 10 virtual users: 0 % failed (at most 0.427 % at 95 % confidence, effective sample size 700; 1 % allowed).
+      7,000 observations with 10 virtual users: 0 of 7,000 failed; the true share is at most 0.427 %, and 1 % is allowed (95 % confidence, effective sample size 700).
     INVALID rate
       100/s over 6,000 observations with 10 virtual users: at least 100/s at 95 % confidence; at least 99/s is asked for.
       L4 closed-loop-or-capped (invalid): `play` is a closed model: 10 virtual users and the target's own speed set the rate; no rate was offered.

@@ -25,7 +25,8 @@ pub fn exit_code(verdict: Verdict) -> u8 {
 pub(crate) fn judgement(facts: &Facts<'_>, claims: Vec<Claim>, mut findings: Vec<Finding>) -> Judgement {
     findings.sort_by_key(|finding| (finding.severity, finding.rule));
     let (verdict, because) = whole(facts, &claims, &findings);
-    Judgement { rules_version: RULES_VERSION, verdict, because, claims, findings }
+    let assumes = claims::assumption(facts, &claims);
+    Judgement { rules_version: RULES_VERSION, verdict, because, assumes, claims, findings }
 }
 
 fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict, String) {
@@ -64,7 +65,6 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
                 Some(because),
                 open,
                 partial_pass::sentence(claims, verdict),
-                claims::assumption(facts, claims),
                 claims::blind_spot(claims),
                 claims::stopped_early(facts),
             ];
@@ -75,13 +75,7 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
         return (Verdict::Inconclusive, claims::cut_short(facts));
     }
     let met = format!("{} met.", noun.counted(answered, answered));
-    let sentences = [
-        Some(met),
-        open,
-        claims::assumption(facts, claims),
-        claims::blind_spot(claims),
-        claims::stopped_early(facts),
-    ];
+    let sentences = [Some(met), open, claims::blind_spot(claims), claims::stopped_early(facts)];
     (Verdict::Pass, joined(sentences))
 }
 

@@ -29,7 +29,7 @@ pub struct CapacitySummary {
     pub arm: String,
     /// How long each probe is, in seconds.
     pub step_s: f64,
-    /// Requests a second that the generator is proven for on its machine.
+    /// Requests a second that the generator can sustain on its machine.
     pub proven_per_s: f64,
     /// What the judge says of it.
     pub judgement: CapacityJudgement,

@@ -66,6 +66,8 @@ pub(crate) struct VerdictBlock {
     /// The answer, if it is more than the verdict.
     pub(crate) answer: Option<String>,
     pub(crate) because: String,
+    /// What the verdict assumes: for a page, and a terminal that shows findings in full.
+    pub(crate) assumes: Option<String>,
     /// The name of the whole as a test case in JUnit.
     pub(crate) case: &'static str,
 }

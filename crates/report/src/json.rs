@@ -18,6 +18,8 @@ struct Document<'a> {
     schema: &'static str,
     verdict: evidence::Verdict,
     because: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assumes: Option<&'a str>,
     rules_version: u32,
     run: &'a Header,
     headline: &'a Option<Headline>,
@@ -67,6 +69,7 @@ pub(crate) fn json(summary: &Summary) -> String {
         schema: SCHEMA,
         verdict: summary.judgement.verdict,
         because: &summary.judgement.because,
+        assumes: summary.judgement.assumes.as_deref(),
         rules_version: summary.judgement.rules_version,
         run: &summary.header,
         headline: &summary.headline,

@@ -56,6 +56,7 @@ impl Reported for LeaksSummary {
                 word: gravest.map(|line| line.answer.clone()).unwrap_or_default(),
                 answer: None,
                 because: format!("The gravest of the answers on {} series.", self.answers.len()),
+                assumes: None,
                 case: "leaks",
             },
             sections: vec![Section::unheaded("series", "Series", blocks)],

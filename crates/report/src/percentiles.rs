@@ -12,8 +12,8 @@ pub struct Percentiles(Vec<f64>);
 /// Why a list of percentiles is none.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PercentilesError {
-    /// A part of the list is no number.
-    #[error("`{0}` is no percentile; write them like `50,90,99.9`")]
+    /// A part of the list is not a number.
+    #[error("`{0}` is not a percentile; write them like `50,90,99.9`")]
     NoNumber(String),
     /// A number that no percentile can be.
     #[error("a percentile is above 0 and at most 100, and `{0}` is not")]
@@ -78,8 +78,8 @@ mod tests {
         let heads: Vec<String> = [50.0, 99.9, 99.999, 100.0].map(Percentiles::head).into();
         assert_eq!(heads, ["p50", "p99.9", "p99.999", "p100"]);
         let refused = |list: &str| read(list).map_err(|error| error.to_string()).unwrap_err();
-        assert_eq!(refused("50,p90"), "`p90` is no percentile; write them like `50,90,99.9`");
-        assert_eq!(refused(""), "`` is no percentile; write them like `50,90,99.9`");
+        assert_eq!(refused("50,p90"), "`p90` is not a percentile; write them like `50,90,99.9`");
+        assert_eq!(refused(""), "`` is not a percentile; write them like `50,90,99.9`");
         for percent in ["0", "-1", "100.1", "nan", "inf"] {
             assert_eq!(
                 refused(percent),

@@ -54,6 +54,12 @@ pub(crate) fn type_and_unit(of: &ValueType) -> String {
     format!("{} in {}", visible(&of.name), visible(&of.unit))
 }
 
+/// An amount of a sample type: `10.0 s of cpu`, `18 goroutine`.
+pub(crate) fn amount_of_type(value: f64, of: &ValueType) -> String {
+    let between = if of.unit == "count" { " " } else { " of " };
+    format!("{}{between}{}", amount(value, of), visible(&of.name))
+}
+
 /// Marks a function with too few samples for its cost to be significant (rule Q8).
 pub(crate) const TOO_FEW: &str = "too few samples";
 

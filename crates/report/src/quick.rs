@@ -96,6 +96,7 @@ impl Reported for QuickSummary {
                     self.count(QuickState::Fail),
                     self.count(QuickState::Unknown)
                 ),
+                assumes: None,
                 case: "quick",
             },
             facts: self.checks.iter().map(line).collect(),

@@ -98,6 +98,7 @@ fn a_file_with_a_journal_is_neither_added_to_nor_begun() {
         rules_version: 1,
         verdict: evidence::Verdict::Measured,
         because: String::new(),
+        assumes: None,
         claims: Vec::new(),
         findings: Vec::new(),
     };
@@ -137,7 +138,7 @@ fn a_log_that_is_no_file_is_refused() {
     fs::remove_file(&log).unwrap();
     fs::create_dir(&log).unwrap();
     let error = Stored::open(&received.path).unwrap_err().to_string();
-    assert!(error.contains("run.plimsoll-wal is no regular file"), "{error}");
+    assert!(error.contains("run.plimsoll-wal is not a regular file"), "{error}");
 }
 
 #[test]

@@ -27,7 +27,14 @@ fn judgement() -> Judgement {
         next: String::new(),
     };
     let (verdict, because) = (Verdict::Measured, "nothing was asked".to_owned());
-    Judgement { rules_version: 1, verdict, because, claims: Vec::new(), findings: vec![finding] }
+    Judgement {
+        rules_version: 1,
+        verdict,
+        because,
+        assumes: None,
+        claims: Vec::new(),
+        findings: vec![finding],
+    }
 }
 
 #[test]

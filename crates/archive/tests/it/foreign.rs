@@ -35,7 +35,7 @@ fn files_of_other_kinds_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(message(&folder.path().join("no"), &folder), "there is no run file no: check the name");
     assert!(message(folder.path(), &folder).contains("it is a folder"));
-    assert!(message(Path::new("/dev/null"), &folder).contains("it is no regular file"));
+    assert!(message(Path::new("/dev/null"), &folder).contains("it is not a regular file"));
 }
 
 #[test]

@@ -10,6 +10,7 @@ fn judgement(rules_version: u32) -> Judgement {
         rules_version,
         verdict: Verdict::Inconclusive,
         because: "too few requests".to_owned(),
+        assumes: None,
         claims: vec![Claim {
             name: "list_fast".to_owned(),
             text: "p95(list) < 50ms".to_owned(),

@@ -8,7 +8,7 @@ const COOKIE: u32 = 0x1c84_9313;
 const HEADER: usize = 40;
 const SIGNIFICANT_DIGITS: u32 = 3;
 
-/// Bytes that are no V2 histogram of this layout.
+/// Bytes that are not V2 histogram of this layout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// Shorter than its header or than the length the header states.

@@ -88,7 +88,7 @@ pub fn measure_probe(
     probe.goodput = value(Measure::Goodput { within: None }, &of_phase)?.unwrap_or(0.0);
     if let Some(proven) = rules.proven_per_s.filter(|proven| probe.goodput > PROVEN_TOLERANCE * proven) {
         let why = format!(
-            "{:.0} requests/s are more than the {proven:.0} that the generator is proven for",
+            "{:.0} requests/s are more than the generator can sustain ({proven:.0}/s)",
             probe.goodput
         );
         probe.unusable = probe.unusable.take().or(Some(why));

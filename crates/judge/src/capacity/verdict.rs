@@ -22,10 +22,10 @@ pub(super) fn whole(
     judgement: &CapacityJudgement,
 ) -> (Verdict, String) {
     if let ExperimentEnd::Broken(why) = &judgement.end {
-        return (Verdict::Invalid, format!("The search could not go on: {why}"));
+        return (Verdict::Invalid, format!("The search stopped: {why}"));
     }
     if answer.disorder.is_some() {
-        return (Verdict::Inconclusive, "A higher load is shown to be better than a lower one.".to_owned());
+        return (Verdict::Inconclusive, "A higher load did better than a lower one.".to_owned());
     }
     let range = || interval(judgement);
     if let Some(asked) = judgement.at_least {
@@ -35,19 +35,19 @@ pub(super) fn whole(
         let asked = shown(asked, &judgement.unit);
         return match () {
             () if is_within(judgement.holds, false) => {
-                (Verdict::Pass, format!("It {}; {asked} were asked for.", range()))
+                (Verdict::Pass, format!("{}; {asked} required.", range()))
             }
             () if is_within(judgement.breaks, true) => {
-                (Verdict::Fail, format!("It {}; {asked} were asked for.", range()))
+                (Verdict::Fail, format!("{}; {asked} required.", range()))
             }
             () => (
                 Verdict::Inconclusive,
-                format!("Whether {asked} hold is not shown: it {}.{}", range(), ended(judgement)),
+                format!("{}; {asked} required, which is not decided.{}", range(), ended(judgement)),
             ),
         };
     }
     match (judgement.holds, judgement.breaks) {
-        (Some(_), Some(_)) => (Verdict::Measured, format!("It {}.", range())),
+        (Some(_), Some(_)) => (Verdict::Measured, format!("{}.", range())),
         (None, Some(level)) if answer.holds.is_none() && is_easiest(rules, level) => {
             let level = shown(level, &judgement.unit);
             (
@@ -57,16 +57,22 @@ pub(super) fn whole(
         }
         (None, Some(_)) if judgement.hold.is_some() => (
             Verdict::Inconclusive,
-            format!("What holds for {:.0} s does not hold for long: it {}.", rules.step_s, range()),
+            format!(
+                "Loads that meet the objectives for {:.0} s do not meet them for longer. {}.",
+                rules.step_s,
+                range()
+            ),
         ),
         (Some(_), None) => {
             let why = match judgement.ceiling {
-                Some((_, Ceiling::Generator)) => "the generator is proven for no higher load on this machine",
-                Some((_, Ceiling::Asked)) | None => "no higher level was to be tried",
+                Some((_, Ceiling::Generator)) => "the generator cannot sustain a higher load on this machine",
+                Some((_, Ceiling::Asked)) | None => "the search was not allowed to try a higher one",
             };
-            (Verdict::Inconclusive, format!("It {}; {why}.{}", range(), ended(judgement)))
+            (Verdict::Inconclusive, format!("{}; {why}.{}", range(), ended(judgement)))
         }
-        _ => (Verdict::Inconclusive, format!("No level is shown to hold.{}", ended(judgement))),
+        _ => {
+            (Verdict::Inconclusive, format!("No level was shown to meet the objectives.{}", ended(judgement)))
+        }
     }
 }
 
@@ -74,16 +80,20 @@ fn is_easiest(rules: &CapacityRules<'_>, level: f64) -> bool {
     (level / rules.range.easiest - 1.0).abs() < 1e-6
 }
 
-/// `holds 306 arrivals/s and breaks at 331 arrivals/s`.
+/// `Objectives are met up to 306 arrivals/s and violated from 331 arrivals/s`.
 fn interval(judgement: &CapacityJudgement) -> String {
     let level = |level: f64| shown(level, &judgement.unit);
     match (judgement.holds, judgement.breaks) {
         (Some(holds), Some(breaks)) => {
-            format!("holds at {} and breaks at {}", level(holds), level(breaks))
+            format!("Objectives are met up to {} and violated from {}", level(holds), level(breaks))
         }
-        (Some(holds), None) => format!("holds at {} and is not shown to break", level(holds)),
-        (None, Some(breaks)) => format!("breaks at {} and is not shown to hold", level(breaks)),
-        (None, None) => "is neither shown to hold nor to break".to_owned(),
+        (Some(holds), None) => {
+            format!("Objectives are met up to {}, and no level was shown to violate them", level(holds))
+        }
+        (None, Some(breaks)) => {
+            format!("Objectives are violated from {}, and no level was shown to meet them", level(breaks))
+        }
+        (None, None) => "No level was shown to meet or to violate the objectives".to_owned(),
     }
 }
 
@@ -180,7 +190,7 @@ fn unusable(judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
         "probes-left-out",
         Severity::Caution,
         format!(
-            "{} of {} probes say nothing of their level; the first is probe {} at {}: {why}.",
+            "{} of {} probes were excluded as unusable; the first is probe {} at {}: {why}.",
             excluded.len(),
             judgement.probes.len(),
             first.number,
@@ -312,7 +322,8 @@ fn overload_findings(judgement: &CapacityJudgement) -> Vec<ExperimentFinding> {
     let recovery = match overload.recovery {
         Recovery::NotRecovered => Some((
             "metastable",
-            "After the overload it is not as before, although its backlog had the time to drain.".to_owned(),
+            "The service did not recover after the overload, although its backlog had time to drain."
+                .to_owned(),
             "Look for what keeps the overload alive: retries, an empty cache, work that is late already.",
         )),
         Recovery::Slower => Some((

@@ -1,6 +1,7 @@
 //! The share that decides a claim, as data and as one line.
 
 use evidence::{ClaimShare, Verdict, WideningCause};
+use stats::Proportion;
 use workload::{Comparison, Measure, MetricMeasure, MetricStatistic};
 
 use crate::facts::MeasuredObjective;
@@ -31,10 +32,12 @@ pub(super) fn claim_share(measured: &MeasuredObjective<'_>, share: &ShareMeasure
     }
 }
 
-/// As one line: `0.3 % failed or took 50 ms or longer (at most 0.9 % at 95 % confidence, effective sample size 600; 5 % allowed)`.
+/// As one line, plainly first: `2 of 600 failed or took 50 ms or longer; the true share is at most 0.9 %, and 5 % is allowed (95 %
+/// confidence, effective sample size 600)`.
 pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasurement) -> String {
-    let decision = share.decision;
-    let mut remarks = vec![limits(share), allowed(share.question.allowed)];
+    let confidence = brief::percent(share.question.confidence);
+    let sample = brief::sample_size(share.decision.effective_sample);
+    let mut remarks = vec![format!("{confidence} confidence, effective sample size {sample}")];
     remarks.extend(perturbed(share));
     remarks.extend(share.widened_by.iter().filter_map(|widening| {
         let cause = widening.cause;
@@ -42,7 +45,20 @@ pub(super) fn of_share(measured: &MeasuredObjective<'_>, share: &ShareMeasuremen
         is_listed
             .then(|| format!("{} {} {}", brief::count(widening.arrivals), cause.words(), counted_as(share)))
     }));
-    format!("{} {} ({})", brief::percent(decision.share), wrong_side(measured, share), remarks.join("; "))
+    let (observed, wrong_side) = (observed(share), wrong_side(measured, share));
+    let [limits, allowed] = [limits(share), allowed(share.question.allowed)];
+    format!("{observed} {wrong_side}; {limits}, and {allowed} ({})", remarks.join("; "))
+}
+
+/// How many were on the wrong side: `16 of 6,000 (0.267 %)`.
+fn observed(share: &ShareMeasurement) -> String {
+    let Proportion { part, whole } = share.question.counts.observed;
+    let of_all = format!("{} of {}", brief::count(part), brief::count(whole));
+    if part == 0 || part == whole {
+        of_all
+    } else {
+        format!("{of_all} ({})", brief::percent(share.decision.share))
+    }
 }
 
 /// Completions a second as one line: `at most 197/s at 95 % confidence; 230/s or more are asked for`.
@@ -160,25 +176,20 @@ fn failed(side: WrongSide) -> &'static str {
 
 /// The limit that decides, or both.
 fn limits(share: &ShareMeasurement) -> String {
-    let (decision, question) = (share.decision, &share.question);
-    let [lower, upper] = [decision.limits.lower, decision.limits.upper].map(brief::percent);
-    let limits = match decision.answer {
-        ShareAnswer::Pass => format!("at most {upper}"),
-        ShareAnswer::Fail => format!("at least {lower}"),
-        _ => format!("{lower} to {upper}"),
-    };
-    format!(
-        "{limits} at {} confidence, effective sample size {}",
-        brief::percent(question.confidence),
-        brief::sample_size(decision.effective_sample)
-    )
+    let limits = share.decision.limits;
+    let [lower, upper] = [limits.lower, limits.upper].map(brief::percent);
+    match share.decision.answer {
+        ShareAnswer::Pass => format!("the true share is at most {upper}"),
+        ShareAnswer::Fail => format!("the true share is at least {lower}"),
+        _ => format!("the true share is {lower} to {upper}"),
+    }
 }
 
 fn allowed(share: f64) -> String {
     match share {
         share if share < 0.0 => "fewer were due than the objective asks for".to_owned(),
         share if share < 1e-9 => "none is allowed".to_owned(),
-        share => format!("{} allowed", brief::percent(share)),
+        share => format!("{} is allowed", brief::percent(share)),
     }
 }
 
@@ -190,13 +201,16 @@ fn perturbed(share: &ShareMeasurement) -> Option<String> {
     match (share.decision.answer, open) {
         _ if share.perturbed == 0 => None,
         (ShareAnswer::Pass, _) | (_, None) if share.is_perturbed_counted => None,
-        (ShareAnswer::Pass, _) | (_, None) => {
-            Some(format!("up to {all} perturbed arrivals counted as observed"))
-        }
+        (ShareAnswer::Pass, _) | (_, None) => Some(format!(
+            "up to {all} requests that a stall of the generator affected count as they were observed"
+        )),
         (_, Some(open)) => {
             let of = if share.is_perturbed_counted { "of" } else { "of up to" };
             let open = brief::count(open.arrivals);
-            Some(format!("{open} {of} {all} perturbed arrivals {}", counted_as(share)))
+            Some(format!(
+                "{open} {of} {all} requests that a stall of the generator affected {}",
+                counted_as(share)
+            ))
         }
     }
 }
@@ -213,8 +227,8 @@ pub(super) const ASSUMPTION: &str = "assumes that no request was answered faster
 /// How the decision counts arrivals of which the side is not known.
 fn counted_as(share: &ShareMeasurement) -> &'static str {
     match share.decision.answer {
-        ShareAnswer::Pass => "counted against the objective",
-        ShareAnswer::Fail => "counted in the objective's favour",
-        _ => "may be on either side",
+        ShareAnswer::Pass => "count as missed",
+        ShareAnswer::Fail => "count as met",
+        _ => "count as unknown",
     }
 }

@@ -88,7 +88,7 @@ fn because(sides: usize, refusing: &[RuleId]) -> String {
 fn supports(runs: &[JudgedRun<'_>], refusals: &[Refusal], is_aa: bool) -> Vec<String> {
     let unless = if changed(runs).is_empty() { "" } else { ", unless its evidence was changed" };
     let mut supports = vec![format!(
-        "For each run by itself{unless}: what it was offered, what succeeded and failed, and how long responses took."
+        "For each run separately{unless}: what it was offered, what succeeded and failed, and how long responses took."
     )];
     let everywhere = refusals.iter().any(|r| r.scope.phase.is_none() && r.scope.scenario.is_none());
     if !everywhere {
@@ -103,7 +103,7 @@ fn supports(runs: &[JudgedRun<'_>], refusals: &[Refusal], is_aa: bool) -> Vec<St
     }
     let passed = runs.iter().filter(|run| run.judgement.verdict == Verdict::Pass).count();
     if passed > 0 {
-        supports.push(format!("The objectives that {passed} of {} runs met, each by itself.", runs.len()));
+        supports.push(format!("{passed} of {} runs met their own objectives.", runs.len()));
     }
     supports
 }

@@ -189,7 +189,7 @@ fn a_comparison_with_changed_evidence_is_invalid() {
     let changed = judged(Provenance::Changed);
     assert_eq!(changed.verdict, Verdict::Invalid);
     insta::assert_snapshot!(changed.because, @"A1 evidence-changed: The evidence in base.plimsoll and new.plimsoll was changed after it was sealed.");
-    insta::assert_snapshot!(changed.supports.join("\n"), @"For each run by itself, unless its evidence was changed: what it was offered, what succeeded and failed, and how long responses took.");
+    insta::assert_snapshot!(changed.supports.join("\n"), @"For each run separately, unless its evidence was changed: what it was offered, what succeeded and failed, and how long responses took.");
 }
 
 #[test]

@@ -149,7 +149,7 @@ impl Condition {
                 mean(0).unwrap_or_default(),
                 mean(1).unwrap_or_default()
             ),
-            next: "Give the generator a processor of its own, or use a quieter machine.".to_owned(),
+            next: "Give the generator a dedicated core, or use a quieter machine.".to_owned(),
         })
     }
 }

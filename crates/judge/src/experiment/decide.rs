@@ -18,7 +18,7 @@ const FUTILE: f64 = 0.10;
 /// Signs are flipped from so many pairs on; before, no pattern is unlikely enough.
 const SIGN_FLIP_PAIRS: usize = 8;
 /// Why a metric is open that would be answered if every request had started in time.
-const LAG_HIDES: &str = "How late requests started, alike in both arms, may hide a change beyond the margin: give the generator a processor of its own.";
+const LAG_HIDES: &str = "Both arms had high start lag, which could hide a change larger than the margin. Give the generator a dedicated core.";
 
 /// The chances of being wrong, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -392,7 +392,7 @@ fn because(rules: &Rulebook<'_>, answer: &MetricAnswer) -> String {
             format!("{} of {first} pairs for the first look.", answer.pairs)
         }
         MetricVerdict::Inconclusive => {
-            "Neither a difference nor its absence within the margin is shown.".to_owned()
+            "The evidence shows neither a difference beyond the margin nor that there is none.".to_owned()
         }
         MetricVerdict::Invalid => String::new(),
     }

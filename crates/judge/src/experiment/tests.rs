@@ -161,7 +161,7 @@ fn a_lag_that_both_arms_have_excludes_no_change() {
     assert_eq!(of(1.02, 4.0).0, MetricVerdict::Equivalent);
     let (verdict, because) = of(1.02, 15.0);
     assert_eq!(verdict, MetricVerdict::Inconclusive);
-    assert!(because.contains("How late requests started"), "{because}");
+    assert!(because.contains("Both arms had high start lag"), "{because}");
     assert_eq!(of(1.02, 25.0).0, MetricVerdict::Inconclusive, "all of it may be lag");
     assert_eq!(of(0.98, 15.0).0, MetricVerdict::Improved, "it may be better by more than the margin");
     assert_eq!(of(1.20, 15.0).0, MetricVerdict::Regressed, "what is shown is shown with the lag");

@@ -322,7 +322,7 @@ pub(super) fn perturbed(metric: Metric) -> Metric {
 
 /// Whether a target that answers within the bound leaves virtual users free: then only a slower one reaches the limit.
 /// Of λ arrivals a second that take b each, λb are under way in the mean, with a standard deviation of √(λb) if arrivals are
-/// a Poisson process. A drop counts as a failure by itself where the bound is no time.
+/// a Poisson process. A drop counts as a failure by itself where the bound is not a time.
 pub(super) fn is_cap_ample(scenario: &Scenario, bound: Bound) -> bool {
     let Some(seconds) = bound.seconds() else { return true };
     let thinks = scenario.steps().any(|step| !step.think.mean().is_zero());

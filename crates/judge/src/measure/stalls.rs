@@ -5,7 +5,7 @@ use evidence::run::{ReadError, select};
 use evidence::{DISTURBED_STALLS, Metric, Outcome, Run, STALL, Seconds};
 use workload::Workload;
 
-/// Shorter turns of a loop are no stall, in microseconds.
+/// Shorter turns of a loop are not stall, in microseconds.
 const STALL_US: u64 = STALL.as_micros() as u64;
 /// A stall and what it disturbs take at most so many times its own length.
 const REACH: u64 = 1 + DISTURBED_STALLS as u64;

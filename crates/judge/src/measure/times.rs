@@ -50,7 +50,7 @@ pub(super) fn observe(
     let samples = seen.count();
     let value = match (statistic, samples) {
         (_, 0) if source.figures.missing.contains(&Missing::Distributions) => Value::Missing(
-            "The source kept no single times, only figures of its own, which cannot be checked.".to_owned(),
+            "The source recorded no single times, only its own figures, which cannot be checked.".to_owned(),
         ),
         (_, 0) => Value::Missing("Nothing it counts was due: not measured is not zero.".to_owned()),
         (Statistic::Quantile(q), _) => match seen.quantile(q) {

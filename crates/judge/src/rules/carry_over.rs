@@ -23,7 +23,7 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Run(check),
 };
 
-/// Fewer such responses are no backlog.
+/// Fewer such responses are not a backlog.
 pub(crate) const CARRIED: u64 = 10;
 /// A backlog that takes this share of the phase affects its 95th percentile, and is invalid.
 pub(crate) const CARRIED_INVALID: f64 = 0.05;
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(
             with_backlog(5, 5).findings(super::check),
             "nothing",
-            "a few slow requests are no backlog"
+            "a few slow requests are not a backlog"
         );
         assert_eq!(with_backlog(0, 0).findings(super::check), "nothing");
     }

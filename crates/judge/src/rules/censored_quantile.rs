@@ -16,7 +16,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Caution,
     tests: "The share of arrivals that took at least 98 % of their step's time limit is 1 − q or more, for \
             an objective on the quantile q.",
-    affects: "nothing by itself: a request that reached its time limit failed, and counts as infinitely slow",
+    affects: "nothing directly: a request that reached its time limit failed, and counts as infinitely slow",
     why: "The quantile is the time limit, not a response time: its true value is unknown.",
     next: "Raise the step's `timeout` above the bound, or lower the load.",
     affected: AffectedClaims::Named,

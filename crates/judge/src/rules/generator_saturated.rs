@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
             longer at a time, without what the loop waited for a processor meanwhile. \
             CPU that was not measured is a caution, too. Where steal or other processes took the processor, \
             and no script held the loop up, this is part of S9's finding.",
-    affects: "nothing by itself: objectives are decided with the range of times that the delayed arrivals \
+    affects: "nothing directly: objectives are decided with the range of times that the delayed arrivals \
               could have had; differences between runs at an offered rate are refused",
     why: "The generator, not the target, was at its limit: its delays are in the numbers.",
     next: "Give the generator its own cores or a second machine, or lower the load. If a script uses most of \

@@ -11,7 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::Q4,
     title: "impossible-or-bimodal",
     severity: Severity::Invalid,
-    tests: "For each endpoint and phase: p50 > p95, p95 > p99 or p99 > max is impossible, hence invalid; \
+    tests: "For each endpoint and phase: p50 > p95, p95 > p99 or p99 > max is impossible and therefore invalid; \
             with at least 400 successes, a mean above the 95th percentile is a caution.",
     affects: "objectives on times of that endpoint and phase",
     why: "A mean above the 95th percentile means two kinds of responses, one far slower; a quantile between \

@@ -13,9 +13,9 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::T6,
     title: "iterations-threw",
     severity: Severity::Caution,
-    tests: "Iterations of a script that ended with an exception that nothing caught. Setup and teardown are no iterations, and \
-            an exception in them has an exit code of its own. If every iteration threw, nothing succeeded.",
-    affects: "nothing by itself: what an iteration did before it threw counts",
+    tests: "Iterations of a script that ended with an exception that nothing caught. Setup and teardown are not iterations, and \
+            an exception in them has its own exit code. If every iteration threw, nothing succeeded.",
+    affects: "nothing directly: what an iteration did before it threw counts",
     why: "What a script does after the line that threw was never done: its requests and checks are missing from every number.",
     next: "Mend the script at the positions in its log, or catch what the target can cause.",
     affected: AffectedClaims::Load,

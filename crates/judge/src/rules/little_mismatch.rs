@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
     affects: "every objective on requests of that scenario",
     why: "Two of rate, time and concurrency determine the third: if they do not agree, one of them was measured \
           wrongly.",
-    next: "Do not use this run until it is known which of the three is wrong.",
+    next: "Do not use this run until you know which of the three is wrong.",
     affected: AffectedClaims::Load,
     check: Check::Run(check),
 };

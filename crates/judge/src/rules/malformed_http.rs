@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
             `transfer-encoding`, a `transfer-encoding` in HTTP/1.0, blanks around the name of a header or inside it, a header that continues \
             on the next line, status 101 that was not asked for, over HTTP/2 blanks around a value. Those that cannot be understood have the \
             outcome `protocol`.",
-    affects: "nothing by itself: the responses count as what they say",
+    affects: "nothing directly: the responses count as what they say",
     why: "The server's HTTP is malformed. Another client, a proxy or a firewall may refuse such a response or read it in another way; \
           where they may find another end of its body, the connection was closed after it, which costs the server a connection a response.",
     next: "Mend what writes the header, often an old framework, a CGI program or a proxy that adds headers.",

@@ -24,7 +24,7 @@ pub(crate) const RULE: Rule = Rule {
             target is observed, processes other than the generator and the observed targets used more than 0.25 \
             cores while a process waited for a processor for more than 5 % of 10 s. All signs together are one \
             finding. It also reports late drops (L2) of the same phase, and busy loops (L3) where steal or other \
-            processes were seen. Two more signs are findings of their own: the processors' mean frequency \
+            processes were seen. Two more signs are separate findings: the processors' mean frequency \
             differs by more than 5 % between windows of 10 s, and a process waited for memory for more than 5 % \
             of any 10 s. In one run each is a caution. In a comparison it is a caution if both runs show it, \
             inconclusive if only one does, and unknown if a machine was not observed. Steps of the system clock \
@@ -33,10 +33,10 @@ pub(crate) const RULE: Rule = Rule {
               disturbed arrivals could have had; with late drops or a busy loop, what L2 and L3 affect; \
               differences between runs",
     why: "Other work on the machine delays the generator and the target, in one run and not in the next.",
-    next: "Nothing is needed for objectives that are decided. For the others, on a machine of your own: stop \
-           other work, pin the generator and the target to processors of their own, or run the generator on \
+    next: "Nothing is needed for objectives that are decided. For the others, on your own machine: stop \
+           other work, pin the generator and the target to dedicated processors, or run the generator on \
            a second machine. On a shared runner: ask for more cores, lower the rate or run at a quieter \
-           time, and observe the target: late drops are only a caution where the target used less than 70 % \
+           time, and observe the target: drops because the generator was late are only a caution where the target used less than 70 % \
            of its limits.",
     affected: AffectedClaims::Times,
     check: Check::Both { run: check, pair: pairs::check },
@@ -242,7 +242,7 @@ mod tests {
             "the targets' own use is not known"
         );
         let own = [calm[3], calm[4], ("cpu", SeriesKey::GENERATOR, 0.3, 0.3)];
-        assert_eq!(observed(&own).findings(super::check), "nothing", "the generator is no target");
+        assert_eq!(observed(&own).findings(super::check), "nothing", "the generator is not a target");
         assert_eq!(observed(&[]).findings(super::check), "nothing");
     }
 

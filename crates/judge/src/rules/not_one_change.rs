@@ -15,8 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     tests: "What differs between the manifests: the target, the load, the data, the seed, the machine, the \
             generator's version. A target is identified by the SHA-256 of its program (of an interpreter also of \
             the file that it runs), its arguments, its folder, the names of its environment variables and the image \
-            of its container; a process by its id and its start. More than one difference is a caution. None \
-            is reported as an A/A run where all of these are known, else with what is unknown. If the programs \
+            of its container; a process by its id and its start. More than one difference is a caution. If \
+            nothing differs, it is reported as an A/A run; if some of these are unknown, they are named. If the programs \
             differ, folders and containers are not compared.",
     affects: DIFFERENCES,
     why: "With two changes at once, the difference cannot be attributed to either.",

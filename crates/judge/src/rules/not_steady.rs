@@ -71,7 +71,7 @@ fn describe(why: NotSteady, analysis: &SteadyStateAnalysis) -> String {
             share(change)
         ),
         NotSteady::Unknown { batches, needed_s } => format!(
-            "cannot be shown to be steady or not by {batches} independent batches in {length} s: about {} would show it",
+            "is too short to test for steady state: {batches} independent batches in {length} s; about {} are needed",
             brief::length(needed_s as f64)
         ),
         NotSteady::Oscillation { changes } => {

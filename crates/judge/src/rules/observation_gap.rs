@@ -204,7 +204,7 @@ mod tests {
         insta::assert_snapshot!(test_run.verdict(), @r"
         PASS: The objective is met. Not excluded: outages longer than 1.17 s that come less than once in 23.3 s.
         PASS fast
-          10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.0499 % at 95 % confidence, effective sample size 6,000; 5 % allowed).
+          10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
         ");
     }
 

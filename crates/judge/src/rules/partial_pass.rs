@@ -9,7 +9,7 @@ pub(crate) const RULE: Rule = Rule {
     title: "partial-pass",
     severity: Severity::Info,
     tests: "Some objectives pass, and at least one other does not: the sentence beside the verdict names those that \
-            do not, and counts those that pass. It is no finding.",
+            do not, and counts those that pass. It is not a finding.",
     affects: "the whole run",
     why: "Four of five is not a pass: every objective must be met.",
     next: "Report the verdict on each objective; fix what violates one.",

@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Caution,
     tests: "A change was expected of a comparison (`plimsoll compare --expect \"p95 -30%\"`): it is reported as \
             expected, beside what was measured of the same endpoints, or without it where differences are refused.",
-    affects: "nothing by itself: an expectation is not evidence",
+    affects: "nothing directly: an expectation is not evidence",
     why: "An expected gain in a table of results is easily mistaken for a result.",
     next: "Measure it: repeated runs in random order, of the program with and without the change.",
     affected: AffectedClaims::Named,

@@ -88,7 +88,7 @@ fn reason(limit: &str, planned: Option<u32>) -> String {
                     than a minute ago. Keep connections open, connect from further addresses (`local_address`), or widen \
                     `net.ipv4.ip_local_port_range`"
             .to_owned(),
-        _ => format!("the target did not read what was sent on {connections}"),
+        _ => format!("the target did not read the data sent on {connections}"),
     }
 }
 
@@ -149,9 +149,9 @@ mod tests {
         caution [steady/play/list] 600 of 6,000 requests of `list` in `steady` (10 %) waited in the generator for a connection, half of them 4 ms or longer, at most 4 ms: as many requests as the target allows (SETTINGS_MAX_CONCURRENT_STREAMS) were under way on each of the connections that are opened by default.
           waited Some(600.0) 1, waited share Some(10.0) %, median wait Some(4.0005) ms, longest wait Some(4.001) ms, threshold Some(1.0) %
         "#);
-        insta::assert_snapshot!(waiting("unread", 10, Some(1)).findings(super::check), @r#"
-        caution [steady/play/list] 600 of 6,000 requests of `list` in `steady` (10 %) waited in the generator for a connection, half of them 4 ms or longer, at most 4 ms: the target did not read what was sent on the one connection that the plan sets.
+        insta::assert_snapshot!(waiting("unread", 10, Some(1)).findings(super::check), @r"
+        caution [steady/play/list] 600 of 6,000 requests of `list` in `steady` (10 %) waited in the generator for a connection, half of them 4 ms or longer, at most 4 ms: the target did not read the data sent on the one connection that the plan sets.
           waited Some(600.0) 1, waited share Some(10.0) %, median wait Some(4.0005) ms, longest wait Some(4.001) ms, threshold Some(1.0) %
-        "#);
+        ");
     }
 }

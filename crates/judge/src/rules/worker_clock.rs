@@ -12,10 +12,10 @@ pub(crate) const RULE: Rule = Rule {
     severity: Severity::Caution,
     tests: "For each worker: the difference between its clock and the recording process's was known to no better than 5 ms \
             when the load began, during it or when it had ended; or it changed by more than 5 ms.",
-    affects: "nothing by itself: times of requests are measured on one clock",
+    affects: "nothing directly: times of requests are measured on one clock",
     why: "Its arrivals were due earlier or later than those of the others, and what it counted in a second may belong to the \
           second before or after.",
-    next: "Let the machines' clocks be disciplined (chrony, PTP), and put coordinator and workers into one network.",
+    next: "Synchronise the clocks of the machines (chrony, PTP), and put coordinator and workers into one network.",
     affected: AffectedClaims::Load,
     check: Check::Run(check),
 };

@@ -14,7 +14,7 @@ pub(crate) const RULE: Rule = Rule {
     tests: "For each worker against the median of the others, over the whole run: it began less than 95 % of their arrivals a \
             second, where every scenario is open and has virtual users in every loop; or its start lag (p99), its stalls or its CPU were more than 2 times theirs, and its start lag more than \
             10 ms, its stalls more than 1 % of the time, its CPU more than 0.5 cores. A worker that vanished is W1's.",
-    affects: "nothing by itself: the rules on late arrivals and busy loops decide by the worst loop",
+    affects: "nothing directly: the rules on late arrivals and busy loops decide by the worst loop",
     why: "Workers have equal shares of the load. One that is unlike the others has another machine, other neighbours on it or \
           another way to the target, and what it measured is a part of every quantile.",
     next: "Look at that worker's machine and network, or leave it out and run again.",

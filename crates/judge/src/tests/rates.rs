@@ -84,7 +84,7 @@ fn a_target_that_answers_nothing_has_a_rate_of_zero() {
     assert_eq!(of("throughput(list) >= 10/s"), FAIL);
 }
 
-/// What was due in a second is no evidence of when it ended in it: a file of version 5 has the second alone.
+/// What was due in a second is not evidence of when it ended in it: a file of version 5 has the second alone.
 #[test]
 fn an_older_file_counts_the_second_of_a_boundary_in_proportion_and_says_so() {
     let mut test_run = TestRun::new().offer("steady", "list", Load::of(100));

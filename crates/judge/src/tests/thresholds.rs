@@ -64,13 +64,13 @@ fn percentiles_and_rates_are_decided_by_their_shares() {
     insta::assert_snapshot!(run.verdict(), @r"
     FAIL: 1 of 4 thresholds is violated: http_req_duration 2. 3 are met. Not excluded: outages longer than 1.17 s that come less than once in 23.3 s.
     PASS http_req_duration 1
-      20 ms over 6,000 observations: 0 % took 50 ms or longer (at most 0.427 % at 95 % confidence, effective sample size 700; 5 % allowed).
+      20 ms over 6,000 observations: 0 of 6,000 took 50 ms or longer; the true share is at most 0.427 %, and 5 % is allowed (95 % confidence, effective sample size 700).
     FAIL http_req_duration 2
-      20 ms over 6,000 observations: 100 % took 10 ms or longer (at least 99.6 % at 95 % confidence, effective sample size 700; 5 % allowed).
+      20 ms over 6,000 observations: 6,000 of 6,000 took 10 ms or longer; the true share is at least 99.6 %, and 5 % is allowed (95 % confidence, effective sample size 700).
     PASS http_req_failed 3
-      6,000 observations: 0 % failed (at most 0.498 % at 95 % confidence, effective sample size 600; 1 % allowed).
+      6,000 observations: 0 of 6,000 failed; the true share is at most 0.498 %, and 1 % is allowed (95 % confidence, effective sample size 600).
     PASS http_req_failed 4
-      6,000 observations: 0 % failed (at most 0.498 % at 95 % confidence, effective sample size 600; none is allowed).
+      6,000 observations: 0 of 6,000 failed; the true share is at most 0.498 %, and none is allowed (95 % confidence, effective sample size 600).
     ");
 }
 
@@ -202,9 +202,9 @@ fn iterations_that_were_never_begun_leave_a_threshold_open_that_k6_takes_as_met(
     insta::assert_snapshot!(run.verdict(), @r"
     FAIL: 1 of 2 thresholds is violated: http_req_duration 2. 1 is not answered: http_req_duration 1.
     INVALID http_req_duration 1
-      20 ms over 3,600 observations: 0 % took 50 ms or longer (0 % to 42.4 % at 95 % confidence, effective sample size 1,167; 5 % allowed; 2,400 dropped: VU limit may be on either side).
+      20 ms over 3,600 observations: 0 of 3,600 took 50 ms or longer; the true share is 0 % to 42.4 %, and 5 % is allowed (95 % confidence, effective sample size 1,167; 2,400 dropped: VU limit count as unknown).
     FAIL http_req_duration 2
-      20 ms over 3,600 observations: 100 % took 10 ms or longer (at least 57.6 % at 95 % confidence, effective sample size 1,167; 5 % allowed; 2,400 dropped: VU limit counted in the objective's favour).
+      20 ms over 3,600 observations: 3,600 of 3,600 took 10 ms or longer; the true share is at least 57.6 %, and 5 % is allowed (95 % confidence, effective sample size 1,167; 2,400 dropped: VU limit count as met).
     ");
 }
 

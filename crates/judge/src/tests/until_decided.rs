@@ -75,7 +75,7 @@ fn the_verdict_on_a_run_that_was_decided_is_at_the_level_that_its_looks_share() 
     insta::assert_snapshot!(decided.verdict(), @r"
     PASS: The objective is met. Not excluded: outages longer than 1 s that come less than once in 20 s. The run ended after 50 % of the planned time, decided at 98.1 %.
     PASS fast
-      10.5 ms over 6,000 observations: 0 % failed or took 50 ms or longer (at most 0.066 % at 98.1 % confidence, effective sample size 6,000; 5 % allowed).
+      10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.066 %, and 5 % is allowed (98.1 % confidence, effective sample size 6,000).
     ");
     assert_eq!(decided.judge().claims[0].share.as_ref().map(|share| share.confidence), Some(0.981));
 }

@@ -22,6 +22,7 @@ pub(super) fn of(search: &CapacitySummary) -> Document {
             word: judgement.verdict.to_string(),
             answer: Some(answer.clone()),
             because: judgement.because.clone(),
+            assumes: None,
             case: "capacity",
         },
         facts: facts(search),

@@ -26,7 +26,7 @@ pub(super) fn answer(judgement: &CapacityJudgement) -> String {
 pub(super) fn basis(summary: &CapacitySummary) -> String {
     let judgement = &summary.judgement;
     format!(
-        "{} probes of {}; the generator is proven for {} requests/s. {}",
+        "{} probes of {}; the generator can sustain {} requests/s. {}",
         judgement.probes.len(),
         number::length(summary.step_s),
         number::plain(summary.proven_per_s.round()),

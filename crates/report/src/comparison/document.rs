@@ -40,6 +40,7 @@ pub(super) fn of(comparison: &Comparison) -> Document {
             word: judgement.verdict.to_string(),
             answer: None,
             because: judgement.because.clone(),
+            assumes: None,
             case: "comparison",
         },
         facts: sides.chain(unmatched).collect(),

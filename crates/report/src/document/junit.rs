@@ -11,7 +11,7 @@ use crate::test_suite::{Mishap, TestCase, TestSuite};
 
 /// The document as JUnit XML.
 pub fn junit(document: &Document) -> String {
-    let VerdictBlock { verdict, word, answer, because, case } = &document.verdict;
+    let VerdictBlock { verdict, word, answer, because, case, .. } = &document.verdict;
     let message = match answer {
         Some(answer) => format!("{answer}. {because}"),
         None => because.clone(),

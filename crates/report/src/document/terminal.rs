@@ -58,7 +58,7 @@ pub fn terminal(document: &Document, style: Style, width: usize, detail: Detail)
                 page.paragraph(Label::indent(0), Tone::Warn, &notice.text);
             });
             show(&mut page, &|part| !part.is_result);
-            sentence(&mut page, &document.verdict);
+            sentence(&mut page, &document.verdict, detail);
             show(&mut page, &|part| part.is_result);
         }
     }
@@ -82,12 +82,15 @@ fn head(page: &mut Page, verdict: &VerdictBlock) {
 }
 
 /// The verdict in a sentence.
-fn sentence(page: &mut Page, verdict: &VerdictBlock) {
-    let VerdictBlock { word, because, .. } = verdict;
+fn sentence(page: &mut Page, verdict: &VerdictBlock, detail: Detail) {
+    let VerdictBlock { word, because, assumes, .. } = verdict;
     page.gap();
     page.labelled(Label::new(word, word.width() + 2), verdict.tone(), Tone::Strong, because);
     if because.trim().is_empty() {
         page.line(&[(verdict.tone(), word)]);
+    }
+    if let Some(assumes) = assumes.as_ref().filter(|_| detail == Detail::Full) {
+        page.paragraph(Label::indent(word.width() + 2), Tone::Dim, assumes);
     }
 }
 

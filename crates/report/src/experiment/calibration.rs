@@ -56,6 +56,7 @@ impl Reported for CalibrationSummary<'_> {
                     "{}: {} pairs of A against A, {} s under load each",
                     found.name, found.pairs, found.slot_s
                 ),
+                assumes: None,
                 case: "calibration",
             },
             facts: vec![Paragraph::new(ParagraphKind::Basis, host(found))],
@@ -84,7 +85,7 @@ impl CalibrationSummary<'_> {
             let best = visible.smallest[3];
             best.is_none_or(|best| best > visible.margin).then(|| {
                 format!(
-                    "margin-not-visible: {}: even in {} min a change of {} may be missed; its margin is {}.",
+                    "margin-not-detectable: {}: even after {} min, a change of {} may be missed; its margin is {}.",
                     noise.name,
                     self.minutes[3],
                     best.map_or("any size".to_owned(), |best| percent(best, noise.scale)),

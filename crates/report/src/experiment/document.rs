@@ -22,6 +22,7 @@ pub(super) fn of(experiment: &ExperimentSummary) -> Document {
             word: judgement.verdict.to_string(),
             answer: None,
             because: judgement.because.clone(),
+            assumes: None,
             case: "(the whole experiment)",
         },
         facts: vec![Paragraph::labelled("A", a), Paragraph::labelled("B", b), basis],

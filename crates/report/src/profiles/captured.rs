@@ -1,6 +1,6 @@
 //! A captured profile as text.
 
-use super::{amount, type_and_unit};
+use super::{amount, amount_of_type};
 use crate::number;
 use crate::summary::CapturedProfile;
 use crate::text::visible;
@@ -14,15 +14,11 @@ pub(crate) fn facts(profile: &CapturedProfile) -> String {
     let window = format!("{begin_s} s to {end_s} s of the run");
     let requests = format!("{} requests succeeded, {} failed", number::count(*ok), number::count(*failed));
     let Some(top) = &profile.top else { return format!("{window}: {requests}") };
-    let total = amount(top.total as f64, &top.sample_type);
+    let total = amount_of_type(top.total as f64, &top.sample_type);
     let each = profile
         .per_request()
         .map(|each| format!(", {} per successful request", amount(each, &top.sample_type)));
-    format!(
-        "{window}: {requests}. {total} of {}{}",
-        type_and_unit(&top.sample_type),
-        each.unwrap_or_default()
-    )
+    format!("{window}: {requests}. {total}{}", each.unwrap_or_default())
 }
 
 /// The title, facts, most expensive functions and remark of a profile, in one line.

@@ -52,7 +52,8 @@ pub(super) fn verdict(summary: &Summary) -> VerdictBlock {
         }
         _ => (Some(judgement.verdict), judgement.verdict.to_string(), judgement.because.clone()),
     };
-    VerdictBlock { verdict, word, answer: None, because, case: "(the whole run)" }
+    let assumes = judgement.assumes.clone().filter(|_| verdict.is_some());
+    VerdictBlock { verdict, word, answer: None, because, assumes, case: "(the whole run)" }
 }
 
 /// The numbers at the top of a page.

@@ -81,7 +81,7 @@ fn machine(summary: &Summary) -> Vec<Paragraph> {
     facts.extend(spread_of_workers(&summary.workers).map(|spread| Paragraph::labelled("workers", spread)));
     if let Some(perturbed @ 1..) = generator.perturbed_requests {
         let (perturbed, ended) = (number::count(perturbed), number::count(summary.outcomes.completed()));
-        let text = format!("{perturbed} of {ended} requests were under way during a stall of the generator");
+        let text = format!("{perturbed} of {ended} requests were in flight during a stall of the generator");
         facts.push(Paragraph::labelled("stalls", text));
     }
     if let Some(folded @ 1..) = generator.folded_endpoints {
@@ -108,7 +108,7 @@ pub(super) fn files(summary: &Summary) -> Section {
     let mut facts = Vec::new();
     let (failed, slowest) = (summary.failed.len(), summary.slowest.len());
     if failed + slowest > 0 {
-        let text = format!("{failed} failed and {slowest} of the slowest, in full in the HTML report");
+        let text = format!("{failed} failed, {slowest} slowest (full text in the HTML report)");
         facts.push(Paragraph::labelled("exchanges", text));
     }
     let profiles = summary.profiles.iter();

@@ -91,14 +91,25 @@ impl ClaimSummary {
     fn numbers(&self) -> Vec<String> {
         let samples = format!("n = {}", number::count(self.claim.samples));
         match &self.claim.share {
-            Some(share) if self.claim.observed.value == Some(share.observed) => vec![samples],
-            Some(_) => vec![self.observed(), samples],
+            Some(_) => vec![self.beside_bound(), samples],
             None => {
                 let interval = self.interval().map(|interval| format!("interval {interval}"));
                 let limit = format!("limit {}", self.bound());
                 [Some(self.observed()), Some(limit), interval, Some(samples)].into_iter().flatten().collect()
             }
         }
+    }
+
+    /// The observed value beside its bound, and the answer in a word: `156 µs, limit < 50 ms: OK`.
+    fn beside_bound(&self) -> String {
+        let answer = match self.claim.verdict {
+            Verdict::Pass => "OK",
+            Verdict::Fail => "violated",
+            Verdict::Inconclusive => "not decided",
+            Verdict::Invalid => "not valid",
+            Verdict::Measured => "no verdict",
+        };
+        format!("{}, limit {}: {answer}", self.observed(), self.bound())
     }
 
     /// Why its verdict is what it is, as far as its figures do not say it: the share that decides it, and the rules whose

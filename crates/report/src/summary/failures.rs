@@ -50,7 +50,7 @@ pub struct FailureExample {
     pub status: Option<u16>,
     /// What was wrong.
     pub detail: String,
-    /// The first line of the response's body, where that is no markup.
+    /// The first line of the response's body, where that is not markup.
     pub body: String,
 }
 

@@ -59,6 +59,7 @@ fn summary(name: &str, micros: u64) -> Summary {
 fn judgement(name: &str) -> Judgement {
     let mut judgement = sample_run::judgement();
     judgement.because = name.to_owned();
+    judgement.assumes = Some(name.to_owned());
     for claim in &mut judgement.claims {
         claim.text = name.to_owned();
         claim.reasons.push(name.to_owned().into());

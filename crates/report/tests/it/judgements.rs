@@ -11,6 +11,7 @@ pub(crate) fn measured() -> Judgement {
         rules_version: 1,
         verdict: Verdict::Measured,
         because: "No objective was set.".to_owned(),
+        assumes: None,
         claims: Vec::new(),
         findings: Vec::new(),
     }

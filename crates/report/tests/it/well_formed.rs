@@ -77,6 +77,7 @@ fn an_empty_run_is_rendered() {
         rules_version: 1,
         verdict: Verdict::Measured,
         because: String::new(),
+        assumes: None,
         claims: Vec::new(),
         findings: Vec::new(),
     };

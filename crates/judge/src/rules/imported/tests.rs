@@ -40,13 +40,13 @@ fn what_a_source_did_not_record_is_unknown_and_invalidates_nothing() {
     insta::assert_snapshot!(with_objectives.verdict(), @r"
     INCONCLUSIVE: 2 of 3 objectives are not decided by this evidence: few, rate. 1 is met. Not excluded: outages longer than 1.03 s that come less than once in 10.3 s.
     PASS fast
-      10 ms over 1,000 observations: 0 % failed or took 50 ms or longer (at most 0.962 % at 95 % confidence, effective sample size 310; 10 % allowed).
+      10 ms over 1,000 observations: 0 of 1,000 failed or took 50 ms or longer; the true share is at most 0.962 %, and 10 % is allowed (95 % confidence, effective sample size 310).
       L1 offered-load-not-reached (caution): k6 did not record how many arrivals were due: whether the planned load was offered is unknown.
       L2 dropped-or-late (caution): k6 did not record when requests were due: start lag is unknown, and waits before requests were sent are in none of these times.
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
       Q2 censored-quantile (caution): k6 did not record the time limits of requests: whether this quantile is one of them is unknown.
     INCONCLUSIVE few
-      1,000 observations: 0 % failed (0 % to 2.95 % at 95 % confidence, effective sample size 100; 1 % allowed).
+      1,000 observations: 0 of 1,000 failed; the true share is 0 % to 2.95 %, and 1 % is allowed (95 % confidence, effective sample size 100).
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
       S4 too-few-tail-samples (inconclusive): Between 0 % and 2.95 % of 1,000 arrivals miss the bound (limits at 95 %, effective sample size 100); 1 % may. With the same shares, 2,990 arrivals would decide it.
     INCONCLUSIVE rate
@@ -232,7 +232,7 @@ fn a_source_without_outcomes_and_distributions_decides_no_objective() {
     assert_eq!(
         (few.observed.value, few.samples),
         (None, 0),
-        "an outcome that is not known is no observation"
+        "an outcome that is not known is not an observation"
     );
     insta::assert_snapshot!(test_run.findings_of("L6"), @r"
     caution [] 3 records of the k6 CSV could not be read; the first is line 7 of k6.csv: 3 columns, the header has 19.

@@ -65,7 +65,7 @@ pub(crate) fn array(value: &Value) -> &[Value] {
 }
 
 pub(crate) fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+    value.as_str().unwrap_or_else(|| panic!("{value} is not text"))
 }
 
 fn number(value: &Value) -> Expected {

@@ -58,7 +58,7 @@ struct Range {
     high: f64,
 }
 
-/// The range of numbers that are shown so; none for a text that is no number.
+/// The range of numbers that are shown so; none for a text that is not a number.
 fn range_of(text: &str) -> Option<Range> {
     let (bound, text) = match text.split_at_checked(1)? {
         (sign @ ("<" | ">"), rest) => (Some(sign), rest),

@@ -18,7 +18,7 @@ const WORDS: [&str; 11] = [
     "Numbers are of the last five seconds, and of the whole run so far.",
     "",
     "Objectives are decided by the rule of the verdict, from the requests that have",
-    "ended. It is no verdict: that comes at the end, with what is in flight now,",
+    "ended. It is not a verdict: that comes at the end, with what is in flight now,",
     "stalls of the generator and the rules of validity.",
     "·├─●─┤··┃···   the share on the wrong side of the bound so far is at ●, its 95 %",
     "               limits are at ├ ┤, and what is allowed is at ┃.",

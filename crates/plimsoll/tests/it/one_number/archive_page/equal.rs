@@ -102,7 +102,7 @@ fn number(cell: &Cell) -> f64 {
         Cell::Integer(n) => *n as f64,
         Cell::Real(n) => *n,
         Cell::Null => 0.0,
-        other => panic!("{other:?} is no number"),
+        other => panic!("{other:?} is not a number"),
     }
 }
 
@@ -110,7 +110,7 @@ fn words(cell: &Cell) -> &str {
     match cell {
         Cell::Text(text) => text,
         Cell::Null => "",
-        other => panic!("{other:?} is no text"),
+        other => panic!("{other:?} is not text"),
     }
 }
 

@@ -100,10 +100,10 @@ fn claims(form: &mut Form, body: &[&str]) {
             }
             // Its share is said below.
             None => {
+                let [observed, limit, _answer] = parts("{}, limit {}: {}", figures[0]);
                 form.show(format!("claim/{name}/n"), samples);
-                if figures.len() > 1 {
-                    form.show(format!("claim/{name}/observed"), figures[0]);
-                }
+                form.show(format!("claim/{name}/observed"), observed);
+                form.show(format!("claim/{name}/limit"), limit.trim_start_matches(['<', '>', '≤', '≥', ' ']));
             }
         }
         while let Some(text) = lines.next_if(|line| line.starts_with("      ")) {
@@ -216,13 +216,12 @@ fn foot(form: &mut Form, lines: &[&str], scenarios: &[&str]) {
             }
             "stalls" => {
                 let [perturbed, ended] =
-                    parts("{} of {} requests were under way during a stall of the generator", &text);
+                    parts("{} of {} requests were in flight during a stall of the generator", &text);
                 form.show("generator/requests during stalls", perturbed);
                 form.show("all/ended", ended);
             }
             "exchanges" => {
-                let [failed, slowest] =
-                    parts("{} failed and {} of the slowest, in full in the HTML report", &text);
+                let [failed, slowest] = parts("{} failed, {} slowest (full text in the HTML report)", &text);
                 form.show("exemplars/failed", failed);
                 form.show("exemplars/slowest", slowest);
             }
