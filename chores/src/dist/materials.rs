@@ -38,7 +38,7 @@ struct Entry {
 /// The bill of the first package of a tree.
 ///
 /// # Errors
-/// Names the line that is no package; when the tree is empty, or `Cargo.lock` cannot be read.
+/// Names the line that is not a package; when the tree is empty, or `Cargo.lock` cannot be read.
 pub(super) fn cyclonedx(tree: &str, lock: &str) -> Result<String> {
     let digests = digests(lock)?;
     let mut entries: BTreeMap<Package, Entry> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! A Python wheel that carries the program, so that `pip install` puts `plimsoll` on the path.
+//! A Python wheel that carries the program, so that `pip install` puts `plimsoll` on the path. Its name is not `plimsoll`, which is
+//! another project's on PyPI.
 //! The format: <https://packaging.python.org/en/latest/specifications/binary-distribution-format/>.
 
 use std::io::Write as _;
@@ -15,9 +16,14 @@ use sha2::{Digest as _, Sha256};
 use super::release::{DESCRIPTION, LICENCE, Release, SUMMARY};
 use super::tree::{DATE, FileTree};
 
-/// `plimsoll-0.1.0-py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64.whl`.
+/// The name of the distribution.
+const NAME: &str = "plimsoll-load";
+/// The same in file names, where a hyphen separates parts.
+const FILE_NAME: &str = "plimsoll_load";
+
+/// `plimsoll_load-0.1.0-py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64.whl`.
 pub(super) fn file_name(release: &Release) -> String {
-    format!("plimsoll-{}-py3-none-{}.whl", release.version, release.platform.wheel.join("."))
+    format!("{FILE_NAME}-{}-py3-none-{}.whl", release.version, release.platform.wheel.join("."))
 }
 
 /// The wheel.
@@ -25,7 +31,7 @@ pub(super) fn file_name(release: &Release) -> String {
 /// # Errors
 /// When an entry does not fit into a zip archive.
 pub(super) fn wheel(release: &Release) -> Result<Vec<u8>> {
-    let information = format!("plimsoll-{}.dist-info", release.version);
+    let information = format!("{FILE_NAME}-{}.dist-info", release.version);
     let contents = contents(release, &information);
     let record = record(&contents, &information);
     // The record comes last, as the specification recommends.
@@ -50,7 +56,7 @@ fn add(archive: &mut ZipArchiveWriter<Vec<u8>>, path: &str, mode: u32, bytes: &[
 }
 
 fn contents(release: &Release, information: &str) -> FileTree {
-    let data = format!("plimsoll-{}.data", release.version);
+    let data = format!("{FILE_NAME}-{}.data", release.version);
     let licences = release.licences.iter().fold(FileTree::default(), |tree, (name, text)| {
         tree.file(format!("{information}/licenses/{name}"), text.as_str())
     });
@@ -71,7 +77,7 @@ fn contents(release: &Release, information: &str) -> FileTree {
 fn metadata(release: &Release) -> String {
     let files: String = release.licences.iter().map(|(name, _)| format!("License-File: {name}\n")).collect();
     format!(
-        "Metadata-Version: 2.4\nName: plimsoll\nVersion: {}\nSummary: {SUMMARY}\n\
+        "Metadata-Version: 2.4\nName: {NAME}\nVersion: {}\nSummary: {SUMMARY}\n\
          License-Expression: {LICENCE}\n{files}Requires-Python: >=3.7\nDescription-Content-Type: text/plain\n\n\
          {DESCRIPTION}\n",
         release.version
@@ -105,19 +111,19 @@ mod tests {
     #[test]
     fn the_name_has_the_tags_of_every_c_library() {
         let name = file_name(&Release::sample());
-        assert_eq!(name, "plimsoll-1.2.3-py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64.whl");
+        assert_eq!(name, "plimsoll_load-1.2.3-py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64.whl");
     }
 
     #[test]
     fn the_record_has_the_digest_and_the_size_of_every_file() {
         let release = Release::sample();
-        let contents = contents(&release, "plimsoll-1.2.3.dist-info");
-        let (path, text) = record(&contents, "plimsoll-1.2.3.dist-info");
-        assert_eq!(path, "plimsoll-1.2.3.dist-info/RECORD");
+        let contents = contents(&release, "plimsoll_load-1.2.3.dist-info");
+        let (path, text) = record(&contents, "plimsoll_load-1.2.3.dist-info");
+        assert_eq!(path, "plimsoll_load-1.2.3.dist-info/RECORD");
         // printf '{}' | openssl dgst -sha256 -binary | base64
-        let bill = "plimsoll-1.2.3.dist-info/sboms/plimsoll.cdx.json,sha256=RBNvo1WzZ4oRRq0W9-hknpT7T8If536DEMBg9hyq_4o,2\n";
+        let bill = "plimsoll_load-1.2.3.dist-info/sboms/plimsoll.cdx.json,sha256=RBNvo1WzZ4oRRq0W9-hknpT7T8If536DEMBg9hyq_4o,2\n";
         assert!(text.contains(bill), "{text}");
-        assert!(text.ends_with("plimsoll-1.2.3.dist-info/RECORD,,\n"), "{text}");
+        assert!(text.ends_with("plimsoll_load-1.2.3.dist-info/RECORD,,\n"), "{text}");
         assert_eq!(text.lines().count(), contents.files().count() + 1);
     }
 
@@ -140,9 +146,11 @@ mod tests {
             .map(|line| line.split_once(' ').expect("words"))
             .map(|(path, rest)| (path, rest.split(' ').collect()))
             .collect();
-        assert_eq!(entries["plimsoll-1.2.3.data/scripts/plimsoll"][..2], ["0o100755", "1980"]);
-        let (_, record) =
-            record(&contents(&Release::sample(), "plimsoll-1.2.3.dist-info"), "plimsoll-1.2.3.dist-info");
+        assert_eq!(entries["plimsoll_load-1.2.3.data/scripts/plimsoll"][..2], ["0o100755", "1980"]);
+        let (_, record) = record(
+            &contents(&Release::sample(), "plimsoll_load-1.2.3.dist-info"),
+            "plimsoll_load-1.2.3.dist-info",
+        );
         for line in record.lines().filter(|line| !line.ends_with(",,")) {
             let (path, rest) = line.split_once(",sha256=").expect("a digest");
             assert_eq!(entries[path][2], rest.split(',').next().expect("a digest"), "{path}");

@@ -93,7 +93,7 @@ pub(super) fn virtual_environment(wheel: &Path, place: &Path) -> Result<Root> {
             .arg(wheel),
     )?;
     let tool = place.join("bin/plimsoll");
-    let removal = [&pip, "uninstall", "--quiet", "--yes", "plimsoll"].map(str::to_owned).to_vec();
+    let removal = [&pip, "uninstall", "--quiet", "--yes", "plimsoll-load"].map(str::to_owned).to_vec();
     Ok(Root {
         start: vec![tool.display().to_string()],
         share: Some(place.join("share")),

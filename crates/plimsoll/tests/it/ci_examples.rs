@@ -29,7 +29,7 @@ fn scalars(name: &str) -> Vec<String> {
 fn pipelines_install_this_version_and_their_command_leaves_the_reports_they_publish() {
     for name in ["github.yml", "gitlab-ci.yml"] {
         let texts = scalars(name);
-        let pinned = format!("plimsoll=={}", env!("CARGO_PKG_VERSION"));
+        let pinned = format!("plimsoll-load=={}", env!("CARGO_PKG_VERSION"));
         assert!(
             texts.iter().any(|text| text.contains(&pinned)),
             "{name} installs another version than {pinned}"
@@ -58,7 +58,7 @@ fn pipelines_install_this_version_and_their_command_leaves_the_reports_they_publ
 fn the_pipeline_of_a_pull_request_compares_it_with_its_base_and_leaves_the_reports_it_publishes() {
     let name = "github-pull-request.yml";
     let texts = scalars(name);
-    let pinned = format!("plimsoll=={}", env!("CARGO_PKG_VERSION"));
+    let pinned = format!("plimsoll-load=={}", env!("CARGO_PKG_VERSION"));
     assert!(texts.iter().any(|text| text.contains(&pinned)), "{name} installs another version than {pinned}");
     let compare = texts.iter().find(|text| text.starts_with("plimsoll ab")).unwrap();
     let target = testbed::http(Behaviour::ok()).unwrap();
