@@ -236,8 +236,8 @@ impl Figures {
             text.split_once("[instructions]\n").with_context(|| format!("{RECORDED} has no figures"))?;
         let count = |line: &str| {
             let (name, each) =
-                line.split_once(" = ").with_context(|| format!("`{line}` in {RECORDED} is no figure"))?;
-            let each = each.parse().with_context(|| format!("`{line}` in {RECORDED} is no figure"))?;
+                line.split_once(" = ").with_context(|| format!("`{line}` in {RECORDED} is not a figure"))?;
+            let each = each.parse().with_context(|| format!("`{line}` in {RECORDED} is not a figure"))?;
             Ok(Count { name: name.to_owned(), each })
         };
         let counts = counts.lines().map(count).collect::<Result<_>>()?;

@@ -64,7 +64,7 @@ pub(crate) const NEEDS: &[Need] = &[
         binary: "libfaketime",
         package: "libfaketime",
         why: "sets the clock of a service while it runs",
-        // It is no program: tests look for the library in the same way.
+        // It is not a program: tests look for the library in the same way.
         is_there: |_| Clock::is_installed(),
     },
     Need {

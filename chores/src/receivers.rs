@@ -95,7 +95,7 @@ impl Tool {
         outs.iter().for_each(|out| arguments.extend(["--out", out]));
         self.run(&arguments)?;
         let report = self.run(&["report", RUN_FILE, "--json", "-"])?;
-        Counts::of_report(&serde_json::from_str(&report).context("the report is no JSON")?)
+        Counts::of_report(&serde_json::from_str(&report).context("the report is not JSON")?)
     }
 
     /// What it prints.

@@ -14,7 +14,6 @@ mod limits;
 mod manifest;
 mod modules;
 mod programs;
-mod retired;
 mod shell;
 mod string_errors;
 mod tree;
@@ -49,7 +48,6 @@ fn check(tree: &Tree) -> Vec<Complaint> {
     complaints.extend(limits::check(tree));
     complaints.extend(calls::check(tree));
     complaints.extend(words::check(tree));
-    complaints.extend(retired::check(tree));
     complaints.extend(circles::check(tree));
     complaints.extend(images::check(tree));
     complaints.extend(doctests::check(tree));

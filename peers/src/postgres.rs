@@ -25,7 +25,7 @@ pub use installation::{Installation, OLDEST};
 pub use options::Options;
 use server::{PID_FILE, Server};
 
-/// The user of [`Cluster::env`]: owns its databases, and is no superuser, so that the connections kept for one stay
+/// The user of [`Cluster::env`]: owns its databases, and is not a superuser, so that the connections kept for one stay
 /// free for [`Cluster::sql`].
 pub const USER: &str = "service";
 /// The database that every cluster begins with.

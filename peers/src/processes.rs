@@ -39,7 +39,7 @@ pub(crate) fn kill(parent: Pid) {
     poll::until(EFFECT_WITHIN, || children.iter().all(|&child| matches!(state(child), None | Some('Z'))));
 }
 
-/// Sends a signal; that the process has gone meanwhile is no failure.
+/// Sends a signal; that the process has gone meanwhile is not a failure.
 pub(crate) fn send(process: Pid, signal: Signal) {
     let _gone = kill_process(process, signal);
 }

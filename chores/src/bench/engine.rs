@@ -131,7 +131,7 @@ fn conditions(workspace: &Workspace, present: &[Tool], missing: &[Tool]) -> Tabl
     }
     if !missing.is_empty() {
         let names: Vec<_> = missing.iter().map(|one| one.name()).collect();
-        table.notes.push(format!("not installed, hence not measured: {}", names.join(", ")));
+        table.notes.push(format!("not installed, so not measured: {}", names.join(", ")));
     }
     table
 }

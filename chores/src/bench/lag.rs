@@ -110,7 +110,7 @@ fn measure(starter: &Starter, options: &Options, folder: &Path) -> Result<Lag> {
         return of_timer(&output);
     }
     let report = std::fs::read(folder.join("lag.json")).context("no lag.json was written")?;
-    of_report(&serde_json::from_slice(&report).context("lag.json is no JSON")?)
+    of_report(&serde_json::from_slice(&report).context("lag.json is not JSON")?)
 }
 
 fn output(mut command: Command) -> Result<String> {

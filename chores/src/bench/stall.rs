@@ -86,7 +86,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let mut notes = machine::describe(workspace).notes;
     if !missing.is_empty() {
         let names: Vec<_> = missing.iter().map(|other| other.name).collect();
-        notes.push(format!("not installed, hence not measured: {}", names.join(", ")));
+        notes.push(format!("not installed, so not measured: {}", names.join(", ")));
     }
     let head = &["source", "requests", "p50 ms", "p95 ms", "p99 ms", "max ms"];
     let rows = rows.iter().map(ReportedTimes::cells).collect();
@@ -155,7 +155,7 @@ fn offer(workspace: &Workspace, name: &str, plan: &str, folder: &Path) -> Result
     let status = Running::start("plimsoll", command)?.wait()?;
     ensure!(matches!(status.code(), Some(0 | 3..=5)), "plimsoll ended with {status}");
     let text = std::fs::read(file("json")).context("cannot read the report")?;
-    serde_json::from_slice(&text).context("the report is no JSON")
+    serde_json::from_slice(&text).context("the report is not JSON")
 }
 
 impl LoadModel {

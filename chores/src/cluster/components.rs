@@ -76,7 +76,7 @@ fn build_all(source: &Path, folder: &Path) -> Result<()> {
 fn version(module: &str) -> Result<String> {
     let line = module.lines().find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes "));
     let version = line.context("the module does not require Kubernetes")?.trim().to_owned();
-    ensure!(version.starts_with('v'), "`{version}` is no version");
+    ensure!(version.starts_with('v'), "`{version}` is not a version");
     Ok(version)
 }
 

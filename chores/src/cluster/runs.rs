@@ -137,7 +137,7 @@ impl Runs<'_> {
     fn report(&self, file: &str) -> Result<Value> {
         let output =
             self.command(&["report", file, "--json", "-"]).output().context("cannot start plimsoll")?;
-        serde_json::from_slice(&output.stdout).context("the report is no JSON")
+        serde_json::from_slice(&output.stdout).context("the report is not JSON")
     }
 
     fn judged(&self) -> Result<()> {

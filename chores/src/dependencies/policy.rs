@@ -38,9 +38,9 @@ impl Skip {
 
 impl Policy {
     /// # Errors
-    /// When the text is no TOML, or an entry has not the form that this check reads.
+    /// When the text is not TOML, or an entry has not the form that this check reads.
     pub(super) fn read(text: &str) -> Result<Self> {
-        let root = DeTable::parse(text).context("deny.toml is no TOML")?;
+        let root = DeTable::parse(text).context("deny.toml is not TOML")?;
         let section = |name: &str| root.get_ref().get(name).map(Spanned::get_ref);
         let licences = section("licenses").and_then(|licenses| licenses.get("allow"));
         let licences =

@@ -23,7 +23,7 @@ pub(super) struct Query {
 /// When it cannot be read, or uses a variable that it does not have.
 pub(super) fn queries(root: &Path, run: &str) -> Result<Vec<Query>> {
     let text = std::fs::read_to_string(root.join(FILE)).with_context(|| format!("cannot read {FILE}"))?;
-    queries_of(&serde_json::from_str(&text).with_context(|| format!("{FILE} is no JSON"))?, run)
+    queries_of(&serde_json::from_str(&text).with_context(|| format!("{FILE} is not JSON"))?, run)
 }
 
 fn queries_of(dashboard: &Value, run: &str) -> Result<Vec<Query>> {

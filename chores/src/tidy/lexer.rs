@@ -127,7 +127,7 @@ fn block_comment_end(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// `r"…"`, `r#"…"#`, `br"…"`, `cr"…"`; anything else, raw identifiers too, is no literal.
+/// `r"…"`, `r#"…"#`, `br"…"`, `cr"…"`; anything else, raw identifiers too, is not a literal.
 fn raw_string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     if matches!(bytes[at], b'b' | b'c') {

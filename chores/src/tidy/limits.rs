@@ -65,7 +65,7 @@ fn unreadable(line: usize) -> Complaint {
     Complaint {
         path: allow::PATH.to_owned(),
         line,
-        wrong: "this line is no entry".to_owned(),
+        wrong: "this line is not an entry".to_owned(),
         instead: "write `PATH LINES # REASON` or `circle PATH FILES # REASON`".to_owned(),
     }
 }
@@ -127,7 +127,7 @@ mod tests {
         check_with(
             "what is this for\n",
             0,
-            "chores/tidy.allow:1: this line is no entry; write `PATH LINES # REASON` or `circle PATH FILES # REASON`\n",
+            "chores/tidy.allow:1: this line is not an entry; write `PATH LINES # REASON` or `circle PATH FILES # REASON`\n",
         );
     }
 }

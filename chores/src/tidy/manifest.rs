@@ -27,7 +27,7 @@ pub(super) struct Dependency {
 const TABLES: [(&str, Kind); 3] =
     [("dependencies", Kind::Normal), ("build-dependencies", Kind::Build), ("dev-dependencies", Kind::Dev)];
 
-/// Every dependency by its line, those under `[target.…]` too; none of a text that is no TOML, which cargo has refused already.
+/// Every dependency by its line, those under `[target.…]` too; none of a text that is not TOML, which cargo has refused already.
 pub(super) fn dependencies(text: &str) -> Vec<Dependency> {
     let Ok(manifest) = DeTable::parse(text) else { return Vec::new() };
     let manifest = manifest.get_ref();

@@ -18,7 +18,7 @@ pub enum ClusterError {
     /// Nothing was received for so long.
     #[error("nothing was received for {0} s")]
     Silent(u64),
-    /// What was received is no message of this protocol.
+    /// What was received is not a message of this protocol.
     #[error("what it sent is not understood: {0}")]
     Malformed(String),
     /// The peer has not proved that it belongs to the run.

@@ -279,7 +279,7 @@ fn greet(
     let own = Hello { protocol: PROTOCOL, version: version.to_owned(), nonce: nonce()? };
     link.say(&ToWorker::Hello(own.clone()))?;
     let ToCoordinator::Hello(theirs, proof) = link.hear(until)? else {
-        return Err(ClusterError::malformed("its first message is no greeting"));
+        return Err(ClusterError::malformed("its first message is not a greeting"));
     };
     let nonces = Nonces { coordinator: &own.nonce, worker: &theirs.nonce };
     if let Some(token) = secret.token()

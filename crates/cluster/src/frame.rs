@@ -100,7 +100,7 @@ impl FrameReader {
     /// The next frame, if all of it is there.
     ///
     /// # Errors
-    /// [`ClusterError::Malformed`] when what follows is no frame of this protocol.
+    /// [`ClusterError::Malformed`] when what follows is not a frame of this protocol.
     pub fn take(&mut self) -> Result<Option<Frame>, ClusterError> {
         let rest = &self.bytes[self.taken..];
         let Some((length, rest)) = rest.split_first_chunk::<4>() else { return Ok(None) };

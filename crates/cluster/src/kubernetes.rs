@@ -20,7 +20,7 @@ pub use run::{RunObjects, SecretFrom, load_end};
 pub use snapshot::{Obstacle, Pod, PodState, Snapshot, refusal};
 pub use yaml::to_yaml;
 
-/// The label whose value is the run's name, on everything that belongs to it. It is no label that others use: pods are selected by
+/// The label whose value is the run's name, on everything that belongs to it. It is not a label that others use: pods are selected by
 /// it.
 pub const RUN_LABEL: &str = "plimsoll/run";
 /// The label that names what deletes the objects.

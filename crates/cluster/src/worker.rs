@@ -91,7 +91,7 @@ impl Listening {
     fn prove(&self, mut link: Link) -> Result<Link, ClusterError> {
         let limit = within(PROOF_LIMIT);
         let ToWorker::Hello(theirs) = link.hear(limit)? else {
-            return Err(ClusterError::malformed("its first message is no greeting"));
+            return Err(ClusterError::malformed("its first message is not a greeting"));
         };
         let own = Hello { protocol: PROTOCOL, version: self.version.clone(), nonce: nonce()? };
         let nonces = Nonces { coordinator: &theirs.nonce, worker: &own.nonce };

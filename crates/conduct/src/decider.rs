@@ -117,7 +117,9 @@ impl Looking {
             Ok(_) => "every objective passed twice in turn".to_owned(),
         };
         if self.control.command() == Command::Run {
-            note(format_args!("stopping at {at_s} s, {why}; no new arrivals, waiting for what is in flight"));
+            note(format_args!(
+                "stopping at {at_s} s, {why}; no new arrivals, waiting for requests in flight"
+            ));
             self.ended_by.set(EarlyEnd::Decided);
             self.control.drain();
         }

@@ -37,7 +37,7 @@ pub fn verify(run: &Stored, path: &Path) -> CommandResult<Provenance> {
 pub fn state(provenance: Provenance, path: &Path) -> CommandResult<Option<u8>> {
     if provenance == Provenance::Unsealed {
         screen::note(format_args!(
-            "{} has no seal, hence no digest: its run was killed, or is going on",
+            "{} is not sealed and has no digest: its run was killed, or is still running",
             path.display()
         ));
     }

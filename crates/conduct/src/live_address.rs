@@ -14,7 +14,9 @@ pub struct LiveAddress {
 
 /// An address that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no address to serve a page at: expected HOST:PORT, :PORT or HOST, such as 127.0.0.1:5665")]
+#[error(
+    "`{0}` is not an address to serve a page at: expected HOST:PORT, :PORT or HOST, such as 127.0.0.1:5665"
+)]
 pub struct UnusableAddress(String);
 
 impl LiveAddress {

@@ -23,7 +23,8 @@ const OTHER_DESCRIPTORS: u64 = 64;
 const SHOWN_EXCHANGES: usize = 5;
 
 const AFTER_SETUP: &str = "Mend the step or the target: its values are needed by the load.";
-const AFTER_PRECHECK: &str = "Mend the plan or the target, or offer the load in spite of it with --no-precheck (in plans `precheck = false`).";
+const AFTER_PRECHECK: &str =
+    "Fix the plan or the target, or skip this check with --no-precheck (in plans `precheck = false`).";
 
 /// A target that is ready, with the run's setup made; its steps can be sent once.
 pub struct ReachableRun {

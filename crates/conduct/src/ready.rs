@@ -167,7 +167,8 @@ impl Prober<'_> {
     }
 
     fn probe_url(&self, url: &str, limit: Duration) -> anyhow::Result<()> {
-        let (scheme, rest) = scheme_of(url).ok_or_else(|| anyhow!("`{}` is no URL", shown_address(url)))?;
+        let (scheme, rest) =
+            scheme_of(url).ok_or_else(|| anyhow!("`{}` is not a URL", shown_address(url)))?;
         let (authority, path) = rest.find('/').map_or((rest, "/"), |slash| rest.split_at(slash));
         let peer = self.peer(scheme, authority)?;
         let request = Request {

@@ -76,7 +76,7 @@ pub fn write_document(text: &str) -> io::Result<()> {
     write_all(&visible_lines(text))
 }
 
-/// Write everything that `from` has to standard output, for a program: it is no text.
+/// Write everything that `from` has to standard output, for a program: it is not text.
 pub fn write_stream(from: &mut impl Read) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     io::copy(from, &mut stdout)?;
@@ -103,7 +103,7 @@ pub fn print(text: &TerminalText) -> io::Result<()> {
     if full::keep(text) { Ok(()) } else { put(text, 0) }
 }
 
-/// A line on standard error. That it was closed is no failure.
+/// A line on standard error. That it was closed is not a failure.
 pub fn note(line: impl Display) {
     let _ = print(TerminalText::default().line(line));
 }

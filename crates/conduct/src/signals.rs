@@ -87,7 +87,7 @@ impl Listener {
 
     /// A run begins: from now on the first signal drains it through the control that this returns, the second ends it.
     pub fn control_run(&self) -> Control {
-        self.control("stopping: no new arrivals, waiting for what is in flight; once more to end at once")
+        self.control("stopping: no new arrivals, waiting for requests in flight; once more to end at once")
     }
 
     /// A watch without load begins: a signal ends it.
@@ -152,7 +152,7 @@ impl SignalState {
                 control.drain();
             }
             Stage::Sealed if is_first => note("the run is over; once more to end without its report"),
-            Stage::BetweenSlots => note("stopping: what was started is stopped first"),
+            Stage::BetweenSlots => note("stopping the service under test, then exiting"),
             Stage::UnderWay(control, _) => {
                 note(AT_ONCE);
                 control.abandon();

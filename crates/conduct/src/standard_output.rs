@@ -1,4 +1,4 @@
-//! Text on standard output. That its reader has closed it is no failure.
+//! Text on standard output. That its reader has closed it is not a failure.
 
 use std::io::ErrorKind;
 
@@ -14,7 +14,7 @@ pub fn terminal() -> (Style, usize) {
     (if is_coloured { Style::Colour } else { Style::Plain }, Stream::Output.width())
 }
 
-/// Text on standard output. That the reader closed it is no failure.
+/// Text on standard output. That the reader closed it is not a failure.
 pub fn print(text: &TerminalText) -> CommandResult<()> {
     written(screen::write(text))
 }

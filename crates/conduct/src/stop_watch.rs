@@ -82,7 +82,7 @@ impl Sink for StopWatch {
         if self.control.command() == Command::Run
             && let Some(violation) = self.rules.violated()
         {
-            note(format_args!("stopping: {violation}; no new arrivals, waiting for what is in flight"));
+            note(format_args!("stopping: {violation}; no new arrivals, waiting for requests in flight"));
             // It fires once: from now on the command is another.
             self.ended_by.set(EarlyEnd::Violated(violation));
             self.control.drain();

@@ -17,7 +17,7 @@ use crate::url::split;
 /// A plan that gets `url`, in which values such as `${random(1, 9)}` may be.
 ///
 /// # Errors
-/// [`DraftError`] if it is no URL of HTTP.
+/// [`DraftError`] if it is not a URL of HTTP.
 pub fn of_url(url: &str) -> Result<Draft, DraftError> {
     let wrong = |why: String| DraftError::at("the URL", why);
     let parts = split(url).map_err(wrong)?;

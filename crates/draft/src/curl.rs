@@ -105,7 +105,7 @@ const MAX_REPEATED: usize = 1 << 20;
 const HEADER_BYTES: usize = 64;
 
 impl Writer {
-    /// Cookies that a command reads must be those that one before it was sent. An empty name is no file.
+    /// Cookies that a command reads must be those that one before it was sent. An empty name is not a file.
     fn keep_cookies(&mut self, command: &Command) -> Result<(), String> {
         let is_known = |file: &String| {
             file.is_empty() || self.jars.contains(file) || command.cookie_jar.as_ref() == Some(file)

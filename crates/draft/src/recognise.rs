@@ -38,7 +38,10 @@ pub fn recognise(name: &str, text: &str) -> Result<SourceKind, DraftError> {
     }
     let description = match begins.starts_with(['{', '[']) {
         true => Description::from(serde_json::from_str::<Value>(text).map_err(|error| {
-            DraftError::at(format!("{name}:{}:{}", error.line(), error.column()), format!("no JSON: {error}"))
+            DraftError::at(
+                format!("{name}:{}:{}", error.line(), error.column()),
+                format!("not JSON: {error}"),
+            )
         })?),
         false => {
             let YamlDocument { value, texts } = yaml::read(text)
@@ -49,7 +52,7 @@ pub fn recognise(name: &str, text: &str) -> Result<SourceKind, DraftError> {
     let value = &description.value;
     let unknown = || {
         let found =
-            "is no OpenAPI description (`openapi: 3…`), no HAR file (`log.entries`), and no curl commands";
+            "is not an OpenAPI description (`openapi: 3…`), a HAR file (`log.entries`) or curl commands";
         DraftError::at(name, found)
     };
     let Value::Object(fields) = value else { return Err(unknown()) };

@@ -25,7 +25,7 @@ impl YamlError {
     }
 
     pub(crate) fn problem(&self) -> String {
-        format!("no YAML: {}", self.problem)
+        format!("not YAML: {}", self.problem)
     }
 
     fn at(span: Span, problem: &str) -> YamlError {
@@ -43,7 +43,7 @@ pub(crate) struct YamlDocument {
 /// The first document of `text`.
 ///
 /// # Errors
-/// [`YamlError`] where it is no YAML, too deep or too large.
+/// [`YamlError`] where it is not YAML, too deep or too large.
 pub(crate) fn read(text: &str) -> Result<YamlDocument, YamlError> {
     let mut reader = Reader { text, events: Parser::new_from_str(text), anchors: BTreeMap::new(), values: 0 };
     loop {
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
             let key = match &event {
                 // A key such as 200 or true is its text.
                 Event::Scalar(text, ..) => text.clone().into_owned(),
-                _ => return Err(YamlError::at(span, "a key that is no text")),
+                _ => return Err(YamlError::at(span, "a key that is not text")),
             };
             let (event, span) = self.next()?;
             let value = self.value(event, span, depth + 1)?;

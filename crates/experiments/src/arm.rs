@@ -192,7 +192,7 @@ fn host_and_port(url: &str) -> Option<(String, u16, &str)> {
 /// Whether a GET of `url` is answered with 2xx.
 fn answers_2xx(url: &str) -> Result<(), String> {
     let (host, port, path) =
-        host_and_port(url).ok_or_else(|| format!("`{}` is no URL of HTTP", visible(url)))?;
+        host_and_port(url).ok_or_else(|| format!("`{}` is not a URL of HTTP", visible(url)))?;
     let wrong = |error: std::io::Error| format!("{} does not answer ({error})", visible(url));
     let mut stream = connect(&host, port).map_err(wrong)?;
     stream.set_read_timeout(Some(ATTEMPT)).map_err(wrong)?;

@@ -34,7 +34,7 @@ pub(crate) fn read(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Resul
                 let simulation = fields.get(1).copied().unwrap_or_default();
                 Ok(receiver.receive(Event::Fact("simulation", first_characters(simulation, 200)))?)
             }
-            // An error of the simulation is no request; its text is in the requests' own lines where it belongs to one.
+            // An error of the simulation is not a request; its text is in the requests' own lines where it belongs to one.
             "ERROR" => Ok(receiver.receive(Event::Unknown("ERROR"))?),
             "ASSERTION" => Ok(()),
             other => Err(LineError::Malformed(format!("{} is not a record of Gatling", quoted(other)))),

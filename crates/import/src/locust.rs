@@ -111,7 +111,7 @@ fn endpoint<'s>(figures: &StatedFigures, of: &'s str) -> &'s str {
 }
 
 /// `PREFIX_stats_history.csv`: a row a second for all endpoints, and with `--csv-full-history` for each. Its percentiles
-/// are of the last ten seconds, which are no figures of the run.
+/// are of the last ten seconds, which are not figures of the run.
 pub(crate) fn history(input: &mut dyn BufRead, receiver: &mut dyn Receive) -> Result<Reading, ImportError> {
     let shape = CsvShape::quoted(|record| is_count(record.get("Timestamp")));
     // Counts of the run so far: the last row may be up to a second before its end.

@@ -29,7 +29,7 @@ pub fn recognise(head: &[u8]) -> Result<Format, ImportError> {
     }
     if text.starts_with(b"Count,Message,Traceback,Nodes") {
         return Err(ImportError::Refused(
-            "has the exceptions of Locust's users, which are no requests: import the files that end in `_stats.csv` and \
+            "has the exceptions of Locust's users, which are not requests: import the files that end in `_stats.csv` and \
              `_failures.csv`"
                 .to_owned(),
         ));

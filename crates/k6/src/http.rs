@@ -116,7 +116,7 @@ impl Timings {
 /// What a script gets for a request.
 #[derive(Debug, Default)]
 pub(crate) struct HttpResponse {
-    /// What the script asked for; none where that is no request.
+    /// What the script asked for; none where that is not a request.
     pub(crate) request: Option<Rc<HttpRequest>>,
     /// The URL that redirects have led to.
     pub(crate) url: String,

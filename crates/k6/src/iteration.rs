@@ -199,7 +199,7 @@ impl ScriptIteration {
         let vu = &self.vu;
         let Some(under_way) = self.under_way.take() else { return };
         under_way.fiber.recycle(&self.stacks);
-        // `setup` and `teardown` are no iterations.
+        // `setup` and `teardown` are not iterations.
         if self.function.outlet.is_none() {
             let took = vu.time().since(vu.began.get()).as_secs_f64() * 1e3;
             vu.sample(Builtin::IterationDuration.into(), took, &Vec::new());

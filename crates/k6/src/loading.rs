@@ -96,7 +96,7 @@ impl Script {
     /// Read a script and evaluate it once.
     ///
     /// # Errors
-    /// [`ScriptError`] when it cannot be read, is no JavaScript, or throws.
+    /// [`ScriptError`] when it cannot be read, is not a JavaScript, or throws.
     pub fn load(source: ScriptSource, log: LogSink) -> Result<Script, ScriptError> {
         let script = Script(Arc::new(Inner {
             main: source.path.to_string_lossy().into_owned(),
@@ -120,7 +120,7 @@ impl Script {
         let (context, (options, functions)) = group.evaluate(&vu, |exports| exported(&exports))?;
         let options = options.map_or(Ok(serde_json::Value::Null), |json| serde_json::from_str(&json));
         let options =
-            options.map_err(|error| ScriptError::Exports(format!("`options` is no JSON: {error}")))?;
+            options.map_err(|error| ScriptError::Exports(format!("`options` is not JSON: {error}")))?;
         if functions.is_empty() {
             return Err(ScriptError::NoFunctions);
         }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::http::{CookieJar, HttpRequest, Redirect, Sending, Url, answer_challenge, select};
 
 /// The URL that a response to a request for `base` leads to by its `location`, and the path of the request that follows; none
-/// where one of them is no URL.
+/// where one of them is not a URL.
 pub fn redirect(base: &str, location: &str) -> Option<(String, String)> {
     let is_usable = |url: &Url| url.refusal().is_none();
     let base = Url::parse(base).ok().filter(is_usable)?;
@@ -37,7 +37,7 @@ pub fn cookie(from: &str, set_cookie: &[u8], url: &str) -> String {
     jar.pairs(&url, Sending::ByScript, 0.0).join("; ")
 }
 
-/// The header `Authorization` that answers a challenge to a request for `url`; none where it is no challenge by digest, or the
+/// The header `Authorization` that answers a challenge to a request for `url`; none where it is not a challenge by digest, or the
 /// URL has no user.
 pub fn authorization(url: &str, challenge: &str) -> Option<String> {
     answer_challenge("GET", &Url::parse(url).ok()?, challenge)
@@ -46,7 +46,7 @@ pub fn authorization(url: &str, challenge: &str) -> Option<String> {
 /// What a selector selects of a JSON text, as JSON; none where there is no such value.
 ///
 /// # Errors
-/// Why the text is no JSON.
+/// Why the text is not JSON.
 pub fn selected(json: &str, selector: &str) -> Result<Option<String>, serde_json::Error> {
     select(json, selector, &mut |_| true)
 }

@@ -154,7 +154,7 @@ fn levels(folder: &Path) -> Vec<Value> {
     let bytes = |file: &str| text(file)?.trim().parse::<u64>().ok().map(|bytes| bytes as f64);
     let levels = [
         bytes("memory.current").map(|value| ("cgroup_memory", "bytes", value)),
-        // `max` is no number: there is no limit.
+        // `max` is not a number: there is no limit.
         bytes("memory.max").map(|value| ("cgroup_memory_limit", "bytes", value)),
         text("cpu.max")
             .and_then(|text| cpu_max_cores(&text))

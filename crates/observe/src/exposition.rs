@@ -98,11 +98,11 @@ impl<'a> Sample<'a> {
         };
         let mut words = rest.split(BLANK).filter(|word| !word.is_empty());
         let value = words.next().ok_or("it has no value")?;
-        let value = value.parse::<f64>().map_err(|_| "its value is no number")?;
+        let value = value.parse::<f64>().map_err(|_| "its value is not a number")?;
         match words.next() {
             None | Some("#") => return Ok((labels, value)),
             Some(time) if time.parse::<f64>().is_ok() => {}
-            Some(_) => return Err("its time is no number"),
+            Some(_) => return Err("its time is not a number"),
         }
         match words.next() {
             None | Some("#") => Ok((labels, value)),
@@ -182,7 +182,7 @@ mod tests {
                 let labels = labels.into_iter().map(|(name, value)| (name.to_owned(), value.into_owned()));
                 Ok((sample.name.to_owned(), labels.collect(), value))
             }
-            other => panic!("{other:?} is no sample"),
+            other => panic!("{other:?} is not a sample"),
         }
     }
 
@@ -219,8 +219,8 @@ mod tests {
             ("up-time 1", "its name has characters that are not allowed, or it has no value"),
             ("up ", "its name has characters that are not allowed, or it has no value"),
             ("up{a=\"b\"}", "it has no value"),
-            ("up one", "its value is no number"),
-            ("up 1 noon", "its time is no number"),
+            ("up one", "its value is not a number"),
+            ("up 1 noon", "its time is not a number"),
             ("up 1 2 3", "there is text after its timestamp"),
             ("up{a=b} 1", "a label's value has no quotes"),
             ("up{a} 1", "a label has no `=`"),

@@ -170,7 +170,7 @@ mod tests {
         assert!(facts["environment_names"].split(' ').any(|name| name == "PATH"));
         assert!(facts["started_unix_s"].parse::<u64>().unwrap() > 0);
         assert_eq!(command_line.unwrap(), std::env::args().collect::<Vec<_>>());
-        assert!(!facts.contains_key("program_file"), "it is no interpreter");
+        assert!(!facts.contains_key("program_file"), "it is not an interpreter");
     }
 
     #[test]

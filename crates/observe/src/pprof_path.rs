@@ -16,7 +16,7 @@ const USUAL_PATH: &str = "/debug/pprof";
 /// Profiles are not where they were looked for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WrongPprofPath {
-    /// What was asked below the URL, each with why its answer is no profile.
+    /// What was asked below the URL, each with why its answer is not a profile.
     pub asked: Vec<(String, String)>,
     /// A path at the same address below which there are profiles.
     pub elsewhere: Option<&'static str>,

@@ -39,7 +39,7 @@ pub(crate) fn family(pid: u32) -> Vec<u32> {
     let mut family = vec![pid];
     let mut asked = 0;
     while asked < family.len() && family.len() < MOST_PROCESSES {
-        // A generator that its own target started is no part of the target.
+        // A generator that its own target started is not part of the target.
         family.extend(children(family[asked]).into_iter().filter(|child| *child != std::process::id()));
         asked += 1;
     }

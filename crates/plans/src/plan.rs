@@ -74,7 +74,7 @@ pub struct Overrides {
 const MAX_PLAN_BYTES: usize = 4 << 20;
 const DEFAULT_SEED: u64 = 1;
 
-const NOTHING_TO_DECIDE: &str = "the run is to end when every objective is decided, and the plan has none: add `[objectives]`, or leave this out";
+const NOTHING_TO_DECIDE: &str = "the run cannot end when its objectives are decided, because the plan has none: add `[objectives]`, or remove this option";
 const NOTHING_TO_ABORT_ON: &str =
     "no objective of the plan can end the run: those on times, `error_rate` and `check_rate` can";
 
@@ -104,7 +104,7 @@ fn parsed<T>(
     let bytes =
         files.read(path).map_err(|error| whole(format!("cannot be read: {error}; check the path")))?;
     if bytes.len() > MAX_PLAN_BYTES {
-        return Err(whole(format!("larger than {MAX_PLAN_BYTES} bytes; put data into files of its own")));
+        return Err(whole(format!("larger than {MAX_PLAN_BYTES} bytes; put data into separate files")));
     }
     let text = String::from_utf8(bytes).map_err(|error| whole(format!("not UTF-8: {error}")))?;
     let issues = Issues::new(&file, &text);

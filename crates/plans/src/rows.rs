@@ -65,7 +65,7 @@ fn check_columns(columns: &[String], file: &str) -> Result<(), DataError> {
     }
     for (at, column) in columns.iter().enumerate() {
         if column.is_empty() || columns[..at].contains(column) {
-            let message = format!("column {} has no name of its own: `{column}`", at + 1);
+            let message = format!("column {} needs a unique name: `{column}`", at + 1);
             return Err(DataError::Line { file: file.to_owned(), line: 1, message });
         }
     }

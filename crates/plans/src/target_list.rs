@@ -157,7 +157,7 @@ fn read_text(first: NumberedLine<'_>, lines: &mut Lines<'_>) -> Result<ListedReq
     first.check_length()?;
     let (method, url) = first_line(first.text).ok_or_else(|| {
         let shown = excerpt(first.text);
-        first.error(format!("`{shown}` is no method and URL; write `GET http://127.0.0.1:8000/path`"))
+        first.error(format!("`{shown}` is not a method and URL; write `GET http://127.0.0.1:8000/path`"))
     })?;
     let (method, url) = (method.to_owned(), url.to_owned());
     let mut request = ListedRequest { line: first.number, method, url, headers: Vec::new(), body: None };
@@ -176,7 +176,7 @@ fn read_text(first: NumberedLine<'_>, lines: &mut Lines<'_>) -> Result<ListedReq
         let (name, value) = line.text.split_once(':').unwrap_or((line.text, ""));
         if name.trim().is_empty() || value.trim().is_empty() {
             let shown = excerpt(line.text);
-            let message = format!("`{shown}` is no header; write `name: value`, or `@file` for a body");
+            let message = format!("`{shown}` is not a header; write `name: value`, or `@file` for a body");
             return Err(line.error(message));
         }
         if request.headers.len() == MAX_HEADERS {
@@ -225,6 +225,6 @@ fn read_json(line: NumberedLine<'_>) -> Result<ListedRequest, LineError> {
 }
 
 fn decode_body(body: &str) -> Result<String, String> {
-    let bytes = STANDARD.decode(body).map_err(|error| format!("`body` is no base64: {error}"))?;
+    let bytes = STANDARD.decode(body).map_err(|error| format!("`body` is not base64: {error}"))?;
     String::from_utf8(bytes).map_err(|_| "`body` is not UTF-8; bodies must be text".to_owned())
 }

@@ -66,7 +66,7 @@ fn made(arguments: &AbArguments, experiment: Experiment) -> CommandResult<Experi
     if !arguments.bisect || made.judgement.verdict != Verdict::Invalid {
         return Ok(made.summary());
     }
-    note("these pairs decide nothing: they are made once more");
+    note("the result is invalid: repeating these pairs once");
     options.folder = options.folder.map(|folder| folder.with_extension("again.ab"));
     Ok(session::run::<Pairs>(&listener, &arms, &options)?.summary())
 }

@@ -54,7 +54,7 @@ fn answer(run: Stored, arguments: &LeaksArguments, opened: &PreopenedReports) ->
         });
     };
     let is_undetermined = |answer: &LeakAnswer| answer.answer == Leak::Undetermined;
-    let note = "M4 leak-claim: what is UNDETERMINED shows no leak and excludes none.";
+    let note = "M4 leak-claim: UNDETERMINED neither shows a leak nor excludes one.";
     let summary = LeaksSummary {
         name: workload.name.clone(),
         answers: answers.iter().map(line).collect(),

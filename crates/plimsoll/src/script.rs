@@ -49,7 +49,7 @@ const THREW: u8 = 107;
 const SETUP_TIMED_OUT: u8 = 100;
 /// `teardown` took longer than `teardownTimeout`.
 const TEARDOWN_TIMED_OUT: u8 = 101;
-/// A script without any function, or a `setup` whose result is no JSON, as k6 has it.
+/// A script without any function, or a `setup` whose result is not JSON, as k6 has it.
 const NOTHING_TO_CALL: u8 = 255;
 
 pub(crate) fn script(mut arguments: ScriptArguments) -> CommandResult<u8> {
@@ -196,7 +196,7 @@ fn resolve(arguments: &ScriptArguments, log: &LogSink) -> CommandResult<Resolved
     };
     if !value_targets.is_empty() {
         return Err(refused(
-            "-o writes every value by itself, and workers hand on what each second came to: leave out one of them",
+            "-o writes every single value, but workers send totals of each second: leave out one of them",
         ));
     }
     let noted = Arc::new(NotedFiles::over(disk));

@@ -106,7 +106,7 @@ pub enum ReadError {
         why: String,
     },
     /// Something else than a profile in pprof's format.
-    #[error("it is no pprof profile: {why}")]
+    #[error("it is not a pprof profile: {why}")]
     NotPprof {
         /// What it appears to be instead.
         why: String,

@@ -22,7 +22,7 @@ const HALVINGS: u32 = 4;
 /// How long the target delays each response where the measurement error is determined.
 const KNOWN_DELAY: Duration = Duration::from_millis(5);
 const KNOWN_DELAY_RATE: u32 = 500;
-/// Start lag up to here is no concern: half the fastest response over a real network.
+/// Start lag up to here is not a concern: half the fastest response over a real network.
 const PROMPT: Duration = Duration::from_micros(100);
 
 /// Everything that was found.

@@ -45,7 +45,7 @@ struct MeanVariance {
 /// Method of batch means (A. M. Law, "Simulation Modeling and Analysis", 9.5.3): batches of 10 s, or of a sixth of a window
 /// below 60 s, and their variance widened by what the lag-1 correlation of seconds leaves between batches
 /// ([`crate::correlation_of_batches`]), of which a short series shows too little: by (1 + 3φ)/n (M. G. Kendall, "Note on bias
-/// in the estimation of autocorrelation", Biometrika 41, 1954). What the plan changed is no scatter: where its rate varies, the residuals of the
+/// in the estimation of autocorrelation", Biometrika 41, 1954). What the plan changed is not scatter: where its rate varies, the residuals of the
 /// regression on it are taken (a control variate, Law, 11.4). Windows are strata: the variances of their counts add up, and
 /// their degrees of freedom are those of F. E. Satterthwaite, "An Approximate Distribution of Estimates of Variance
 /// Components", Biometrics Bulletin 2, 1946. A window that is too short by itself is taken to vary as the most variable one.
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(rate_limits(50.0, &[], 0.95), None);
     }
 
-    /// One request that was still in flight at the end is no proof that fewer are answered than are offered.
+    /// One request that was still in flight at the end is not proof that fewer are answered than are offered.
     #[test]
     fn one_second_that_is_short_never_shows_that_the_rate_is_lower() {
         for count in [10, 20, 60, 300] {

@@ -76,7 +76,7 @@ impl From<CannedResponse> for Behaviour {
     }
 }
 
-/// What happens to a connection after bytes that were no whole answer.
+/// What happens to a connection after bytes that were not whole answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// It is closed in order.

@@ -118,7 +118,7 @@ fn duration(text: &str) -> Result<Duration, String> {
         "ms" => 1_000_000,
         "s" => 1_000_000_000,
         "m" => 60_000_000_000,
-        unit => return Err(format!("{unit:?} is no unit: expected us, ms, s or m")),
+        unit => return Err(format!("{unit:?} is not a unit: expected us, ms, s or m")),
     };
     number.checked_mul(nanos_a_unit).map(Duration::from_nanos).ok_or_else(|| format!("{text:?} is too long"))
 }

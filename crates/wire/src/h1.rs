@@ -405,7 +405,7 @@ impl crate::Connection for Connection {
             }
             Reading::Head if self.partial.is_empty() => Err(WireError::ClosedBeforeResponse),
             Reading::Head => {
-                // What came may be no HTTP at all, which says more than that it is too short.
+                // What came may be not an HTTP at all, which says more than that it is too short.
                 match head::parse(&self.partial, &mut Fields::new())? {
                     Parsed::Irregular(error) => Err(error),
                     Parsed::Head(_) | Parsed::Incomplete => Err(WireError::UnexpectedEof),

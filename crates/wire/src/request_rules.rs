@@ -9,7 +9,7 @@ use crate::event::Request;
 /// Check everything but the body.
 pub(crate) fn check(request: &Request<'_>) -> Result<(), StartError> {
     ensure(is_name_like(request.method), "the method is empty or not a token")?;
-    ensure(request.method != b"CONNECT", "CONNECT opens a tunnel, which is no request")?;
+    ensure(request.method != b"CONNECT", "CONNECT opens a tunnel, which is not a request")?;
     ensure(is_visible(request.path), "the path is empty or holds a space or a control character")?;
     ensure(is_visible(request.authority), "the authority is empty or holds a space or a control character")?;
     for (name, value) in request.headers.iter() {

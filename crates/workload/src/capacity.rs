@@ -68,7 +68,7 @@ pub struct Search {
     pub searched: Searched,
     /// The lowest level; none: a twentieth of the plan's.
     pub from: Option<f64>,
-    /// The highest level; none: what the generator is proven for.
+    /// The highest level; none: what the generator can sustain.
     pub to: Option<f64>,
     /// Whether a higher number makes the objectives easier to meet, as threads do.
     pub is_more_better: bool,

@@ -72,7 +72,7 @@ impl Proxy {
 /// `all_proxy`, in lower or upper case; none for this machine itself, and for hosts in `no_proxy`.
 ///
 /// # Errors
-/// A message that names the variable, if its value is no proxy.
+/// A message that names the variable, if its value is not a proxy.
 pub fn from_environment(
     target: &Origin,
     env: &dyn Fn(&str) -> Option<String>,

@@ -65,7 +65,7 @@ pub fn env_value(name: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<Str
     match value.chars().count() {
         1..MIN_VALUE_CHARS => Err(format!(
             "the environment variable `{name}` is too short to be hidden in reports: use a value of at least \
-             {MIN_VALUE_CHARS} characters, or write one that is no secret into the plan"
+             {MIN_VALUE_CHARS} characters, or write one that is not a secret into the plan"
         )),
         _ => Ok(value),
     }

@@ -7,7 +7,7 @@ use crate::template::{Part, Template};
 /// The replacement of secret values.
 pub const REDACTED: &str = "[redacted]";
 
-/// Parameters of queries and keyword strings that are no secrets. The values of all others are hidden.
+/// Parameters of queries and keyword strings that are not secrets. The values of all others are hidden.
 const PLAIN: [&str; 10] = [
     "host",
     "hostaddr",

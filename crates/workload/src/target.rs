@@ -54,15 +54,16 @@ impl HttpOrigin {
     /// # Errors
     /// A message, if the text is no such URL.
     pub fn parse(text: &str) -> Result<HttpOrigin, String> {
-        let (scheme, rest) =
-            scheme_of(text).ok_or_else(|| wrong_address(text, "is no URL; write `http://host:port/path`"))?;
+        let (scheme, rest) = scheme_of(text)
+            .ok_or_else(|| wrong_address(text, "is not a URL; write `http://host:port/path`"))?;
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         // The part up to a `/` may be the beginning of a password.
         let (host, port) = authority_of(authority, Some(scheme.default_port())).map_err(|why| {
             if text.contains('@') { wrong_address(text, "has no host and port") } else { why }
         })?;
         if path.contains(['?', '#', '$']) || !is_visible_ascii(path) {
-            let why = "is no address of a target: its path ends before `?` and `#` and has no blanks or `$`";
+            let why =
+                "is not an address of a target: its path ends before `?` and `#` and has no blanks or `$`";
             return Err(wrong_address(text, why));
         }
         Ok(HttpOrigin { scheme, host, port, base_path: path.trim_end_matches('/').to_owned() })

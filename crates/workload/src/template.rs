@@ -192,7 +192,7 @@ pub fn push_url_encoded(text: &[u8], out: &mut Vec<u8>) {
 /// The template whose text is `json`; `${…}` in its strings are values.
 ///
 /// # Errors
-/// [`TemplateError`] if a string is no template.
+/// [`TemplateError`] if a string is not a template.
 pub fn json_template(json: &serde_json::Value) -> Result<Template, TemplateError> {
     let mut source = String::new();
     push_json(json, &mut source)?;
@@ -259,7 +259,7 @@ impl TryFrom<String> for Template {
     }
 }
 
-/// The templates in the strings of a JSON value, keys included, in order. Strings that are no templates are skipped.
+/// The templates in the strings of a JSON value, keys included, in order. Strings that are not templates are skipped.
 pub fn templates_in(json: &serde_json::Value) -> Vec<Template> {
     let mut found = Vec::new();
     collect(json, &mut found);

@@ -29,7 +29,7 @@ fn unit_ns(unit: &str) -> Option<f64> {
 /// A duration: one number with a unit, or several: `1m30s`.
 ///
 /// # Errors
-/// A message, if the text is no duration or longer than 30 days.
+/// A message, if the text is not a duration or longer than 30 days.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let malformed =
         || format!("`{text}` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`");
@@ -53,7 +53,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// A rate in events a second: `300/s`, `20/min`.
 ///
 /// # Errors
-/// A message, if the text is no rate or above the highest rate of a schedule.
+/// A message, if the text is not a rate or above the highest rate of a schedule.
 pub fn rate(text: &str) -> Result<f64, String> {
     let malformed =
         || format!("`{text}` is not a rate; write a number and a unit of time, such as `300/s` or `20/min`");

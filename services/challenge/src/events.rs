@@ -38,7 +38,7 @@ pub struct EventMessage<'a> {
     pub user: &'a str,
     /// Numbers the events of one publisher; 0 when absent.
     pub version: i64,
-    /// When it happened, in RFC 3339, from 1970 to 2099; any text that is no time counts as absent.
+    /// When it happened, in RFC 3339, from 1970 to 2099; any text that is not a time counts as absent.
     pub timestamp: &'a str,
     pub payload: EventPayload<'a>,
 }

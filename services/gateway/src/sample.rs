@@ -131,7 +131,7 @@ pub fn unit(text: Cow<'_, str>) -> Result<Cow<'_, str>, Invalid> {
 /// Checks a `value` against the limit on its absolute value.
 ///
 /// # Errors
-/// When it is no finite number, or too large in either direction.
+/// When it is not a finite number, or too large in either direction.
 pub fn value(number: f64, limit: f64) -> Result<f64, Invalid> {
     if !number.is_finite() {
         return Err(Invalid::fixed("value", "must be a finite number"));

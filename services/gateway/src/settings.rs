@@ -36,7 +36,7 @@ pub struct Settings {
     pub exposure: Exposure,
     /// How bearer tokens are verified; `None` when every caller is trusted.
     pub tokens: Option<auth::Settings>,
-    /// The subjects of tokens that are no devices.
+    /// The subjects of tokens that are not devices.
     pub roles: Roles,
     /// Bounds on bodies and values.
     pub limits: Limits,

@@ -156,7 +156,8 @@ impl Gateway {
             let refused = |problem: String| SimulateError::Token { path: path.clone(), problem };
             let token = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
             let bearer = HeaderValue::from_str(&format!("Bearer {}", token.trim()));
-            headers.insert(header::AUTHORIZATION, bearer.map_err(|_| refused("it is no token".to_owned()))?);
+            headers
+                .insert(header::AUTHORIZATION, bearer.map_err(|_| refused("it is not a token".to_owned()))?);
         }
         Ok(Self { telemetry: client("/telemetry")?, status: client("/status?device=sim-001")?, url, headers })
     }

@@ -243,7 +243,7 @@ mod tests {
         assert!(matches!(large, Err(CallError::TooLarge(StatusCode::OK, 100))), "{large:?}");
         for status in ["302 Found", "404 Not Found", "503 Busy"] {
             let Err(CallError::Status(refused)) = call_outcome(reply(status, ""), BOUNDS).await else {
-                panic!("{status} is no success")
+                panic!("{status} is not success")
             };
             assert!(status.starts_with(refused.status.as_str()));
             assert_eq!(refused.retry_after(), Some(Duration::from_secs(7)));

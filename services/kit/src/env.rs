@@ -123,7 +123,7 @@ impl Env {
     /// `name` as a whole number within `range`, or `default`.
     ///
     /// # Errors
-    /// When it is no whole number or lies outside.
+    /// When it is not a whole number or lies outside.
     pub fn within(
         &self,
         name: &'static str,
@@ -139,7 +139,7 @@ impl Env {
     /// A TCP port, 0 meaning "any free one".
     ///
     /// # Errors
-    /// When it is no port.
+    /// When it is not a port.
     pub fn port(&self, name: &'static str, default: u16) -> Result<u16, EnvError> {
         let number = self.within(name, default.into(), 0..=u16::MAX.into())?;
         Ok(u16::try_from(number).unwrap_or(default))

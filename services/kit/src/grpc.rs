@@ -58,7 +58,7 @@ pub const fn gate_policy(metric: &'static str, refusal: fn() -> Response) -> Gat
 /// encoded `FileDescriptorSet`), health and themselves.
 ///
 /// # Panics
-/// When `services` is no descriptor set: it is written by the build.
+/// When `services` is not a descriptor set: it is written by the build.
 #[must_use]
 pub fn with_reflection(routes: Routes, services: &'static [u8]) -> Routes {
     let builder = || {

@@ -79,7 +79,7 @@ impl GrpcMetrics {
     /// Counts the calls of a port that has the services described by these encoded `FileDescriptorSet`s.
     ///
     /// # Panics
-    /// When one is no descriptor set: they are written by the build.
+    /// When one is not a descriptor set: they are written by the build.
     pub fn count<R>(&self, inner: R, services: &[&[u8]]) -> Counted<R> {
         let mut methods = HashMap::new();
         for set in services {

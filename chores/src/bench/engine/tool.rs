@@ -230,7 +230,7 @@ impl Tool {
         let file = |name: &str| -> Result<Value> {
             let text =
                 fs::read(folder.join(name)).with_context(|| format!("{} left no {name}", self.name()))?;
-            serde_json::from_slice(&text).with_context(|| format!("{name} is no JSON"))
+            serde_json::from_slice(&text).with_context(|| format!("{name} is not JSON"))
         };
         let number = match self {
             Tool::Plimsoll | Tool::Baseline => ok_in_report(&file("plimsoll.json")?),

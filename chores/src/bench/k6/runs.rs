@@ -73,7 +73,7 @@ impl ScriptRunner {
         }
         let ended = measured::run(self.name(), command, run.folder, run.seconds)?;
         let summary = fs::read(run.folder.join("summary.json")).context("it left no summary")?;
-        let summary: Value = serde_json::from_slice(&summary).context("its summary is no JSON")?;
+        let summary: Value = serde_json::from_slice(&summary).context("its summary is not JSON")?;
         super::ensure_checked(&summary)?;
         let iterations = summary["metrics"]["iterations"]["count"].as_u64();
         let requests = iterations.context("its summary has no number of iterations")?;

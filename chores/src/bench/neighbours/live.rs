@@ -160,7 +160,7 @@ impl LiveRuns<'_> {
         let status = Running::start("plimsoll", command)?.wait()?;
         ensure!(matches!(status.code(), Some(0 | 3..=5)), "plimsoll ended with {status}");
         let text = fs::read(file("json")).context("cannot read the report")?;
-        RunReport::new(serde_json::from_slice(&text).context("the report is no JSON")?)
+        RunReport::new(serde_json::from_slice(&text).context("the report is not JSON")?)
     }
 }
 

@@ -163,7 +163,7 @@ impl Fixture<'_> {
         service.stop()?;
         ensure!(matches!(status.code(), Some(0 | 3..=5)), "plimsoll run ended with {status}");
         let report = std::fs::read(self.file(plan, "json")).context("cannot read the report")?;
-        let report = RunReport::new(serde_json::from_slice(&report).context("the report is no JSON")?)?;
+        let report = RunReport::new(serde_json::from_slice(&report).context("the report is not JSON")?)?;
         let seconds = report.seconds();
         let cpu_s = before.zip(after).map(|(before, after)| after - before);
         let store_cores = cpu_s.filter(|_| seconds > 0.0).map(|cpu_s| cpu_s / seconds);

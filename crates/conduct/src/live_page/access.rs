@@ -126,13 +126,13 @@ fn refused(status: StatusCode, why: &'static str) -> Refused {
     Refused { status, why }
 }
 
-/// The value of a header; one that comes twice, or is no text, may be read in two ways.
+/// The value of a header; one that comes twice, or is not text, may be read in two ways.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Refused> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) if value.to_str().is_ok() => Ok(value.to_str().ok()),
-        _ => Err(refused(StatusCode::BAD_REQUEST, "a header comes twice, or is no text")),
+        _ => Err(refused(StatusCode::BAD_REQUEST, "a header comes twice, or is not text")),
     }
 }
 

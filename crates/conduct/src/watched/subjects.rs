@@ -28,9 +28,7 @@ pub(super) fn targets(subjects: &[String]) -> CommandResult<BTreeMap<String, Tar
         })?;
         let name = name.unwrap_or_else(|| name_of(what));
         if !merge(targets.entry(name.clone()).or_default(), read) {
-            return Err(Failure::usage(anyhow!(
-                "`{name}` has two of one kind; give them names of their own"
-            )));
+            return Err(Failure::usage(anyhow!("`{name}` has two of one kind; give them different names")));
         }
     }
     Ok(targets)

@@ -174,7 +174,7 @@ impl Splitter<'_> {
                 }
             }
         }
-        char::from_u32(high).ok_or_else(|| format!("has an escape that is no character: \\u{high:04x}"))
+        char::from_u32(high).ok_or_else(|| format!("has an escape that is not a character: \\u{high:04x}"))
     }
 
     fn octal(&mut self, first: char) -> Result<char, String> {
@@ -185,7 +185,7 @@ impl Splitter<'_> {
             self.next();
             code = code * 8 + digit;
         }
-        char::from_u32(code).ok_or_else(|| "has an escape that is no character".to_owned())
+        char::from_u32(code).ok_or_else(|| "has an escape that is not a character".to_owned())
     }
 
     fn number(&mut self, radix: u32, most: usize) -> u32 {

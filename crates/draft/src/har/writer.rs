@@ -133,7 +133,7 @@ impl Writer {
         let name = target_name(&url.host, &mut self.target_names);
         // Like a browser, and each iteration like a new one.
         let cookies =
-            ("cookies", "\"iteration\"   # each iteration is a visitor with cookies of its own".to_owned());
+            ("cookies", "\"iteration\"   # each iteration is a visitor with its own cookies".to_owned());
         self.targets.push(TargetDraft { name, url: url.origin.clone(), keys: vec![cookies] });
         self.targets.len() - 1
     }
@@ -240,7 +240,7 @@ impl Writer {
                 continue;
             }
             named.push(format!(
-                "`{}` sends {} as it was recorded: no response before it has that value at a place of its own",
+                "`{}` sends {} as it was recorded: no earlier response has that value at an unambiguous place",
                 steps[*exchange].name,
                 slot.kind.describe(&slot.name)
             ));

@@ -131,7 +131,7 @@ fn in_media_type(media_type: &str, value: &Json) -> Result<Text, String> {
     match value {
         _ if media_type.contains("json") => Ok(value.written()),
         Json::Text(text) => Ok(text.clone()),
-        _ => Err(format!("has a value of the type `{media_type}`, which is to be written by hand")),
+        _ => Err(format!("has a value of the type `{media_type}`, which must be written by hand")),
     }
 }
 

@@ -64,7 +64,7 @@ fn headers(document: &Document<'_>, encoding: Option<&Value>, pointer: &str) -> 
         if name.eq_ignore_ascii_case("content-disposition")
             || !name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':')
         {
-            return Ok(Err(format!("has the header `{name}`, which is to be written by hand")));
+            return Ok(Err(format!("has the header `{name}`, which must be written by hand")));
         }
         out = out.and(&format!("\r\n{name}: ")).then(&sample.value.plain().in_header());
     }
@@ -115,7 +115,7 @@ impl Part<'_> {
                 .split(',')
                 .map(str::trim)
                 .find(|one| !one.contains('*'))
-                .ok_or_else(|| format!("has any type of `{asked}`, so that its content is unknown"))?,
+                .ok_or_else(|| format!("has any type of `{asked}`, and its content is unknown"))?,
             None => usual,
         };
         let is_json = media_type.contains("json");

@@ -60,7 +60,7 @@ pub(super) fn add(
         }
         (value @ Json::Plain(_), media_type) if is_text(media_type) => BodyDraft::Text(value.plain()),
         (_, media_type) => {
-            return Ok(Some(wrong(format!("a body of type `{media_type}` is to be written by hand"))));
+            return Ok(Some(wrong(format!("a body of type `{media_type}` must be written by hand"))));
         }
     };
     Ok(None)

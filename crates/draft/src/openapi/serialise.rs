@@ -176,7 +176,7 @@ impl Serialisation {
     /// `name[field]=value`. Its brackets are percent-encoded, as no query contains them.
     fn deep_object(self, name: &Text, value: &Json) -> Result<Text, Undefined> {
         let Json::Object(fields) = value else {
-            return Err("has the style `deepObject`, and no object as its value".to_owned());
+            return Err("has the style `deepObject`, and its value is not an object".to_owned());
         };
         let pair = |(field, value): &(String, Json)| {
             match value {

@@ -155,6 +155,6 @@ fn bodies_of_octets_are_sent_and_those_of_other_types_only_with_an_example() {
     {
         let draft = draft(content);
         assert_eq!((draft.steps, draft.commented), (1, 1), "{content}");
-        assert!(draft.notes.join("\n").contains("is to be written by hand"), "{content}");
+        assert!(draft.notes.join("\n").contains("must be written by hand"), "{content}");
     }
 }

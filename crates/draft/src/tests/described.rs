@@ -76,7 +76,7 @@ fn parameters_have_the_style_that_is_described() {
 #[test]
 fn what_the_specification_does_not_define_is_not_sent_and_named_with_its_place() {
     for (parameter, part) in [
-        ("{name: f, in: query, style: deepObject, example: [1]}", "no object"),
+        ("{name: f, in: query, style: deepObject, example: [1]}", "is not an object"),
         ("{name: f, in: query, style: deepObject, example: {a: {b: 1}}}", "within an object"),
         ("{name: f, in: query, style: pipeDelimited, explode: true, example: [1, 2]}", "exploded"),
         ("{name: f, in: query, example: [[1]]}", "within a list"),

@@ -123,8 +123,8 @@ fn what_is_wrong_with_a_description_is_named_with_its_place() {
 fn what_is_no_description_is_named() {
     let problem = |text: &str| recognise("x", text).unwrap_err().to_string();
     assert!(problem("{\"a\": 1").contains("x:1:"), "{}", problem("{\"a\": 1"));
-    assert!(problem("a: [").contains("no YAML"));
+    assert!(problem("a: [").contains("not YAML"));
     assert!(problem("swagger: '2.0'").contains("OpenAPI 3"));
     assert!(problem("{\"info\": {}, \"item\": []}").contains("Postman"));
-    assert!(problem("hello").contains("no OpenAPI description"));
+    assert!(problem("hello").contains("not an OpenAPI description"));
 }

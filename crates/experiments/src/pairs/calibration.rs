@@ -120,7 +120,7 @@ fn read(path: &Path) -> CommandResult<Calibration> {
         Ok(calibration)
     };
     read()
-        .with_context(|| format!("{} is no calibration; make one by `plimsoll calibrate`", path.display()))
+        .with_context(|| format!("{} is not a calibration; make one by `plimsoll calibrate`", path.display()))
         .map_err(Failure::usage)
 }
 

@@ -60,8 +60,8 @@ fn warn(experiment: &Experiment, metric: &workload::experiment::GateMetric, know
     let Some(smallest) = known.smallest_detectable(looks.last(), level) else { return };
     if smallest > metric.margin {
         note(format_args!(
-            "  warning: margin-not-visible: after {} pairs a change of {} below {} may be missed; its margin is {}. Make \
-             slots longer, plan more pairs, use a quieter machine, or widen the margin.",
+            "  warning: margin-not-detectable: after {} pairs, a change of {} smaller than {} may be missed; its margin is {}. Use \
+             longer slots, more pairs, a quieter machine or a wider margin.",
             looks.last(),
             metric.name,
             shown(Some(smallest), known.scale),

@@ -45,7 +45,7 @@ pub(super) fn allowed_lag(slos: &[Objective]) -> Duration {
     Duration::from_secs_f64(allowed_ms.clamp(1.0, 1_000.0) / 1_000.0)
 }
 
-/// Requests a second that the generator is proven for.
+/// Requests a second that the generator can sustain.
 pub(super) fn prove(asked: &AskedProof) -> CommandResult<f64> {
     let AskedProof { needed_per_s: needed, begin_per_s, loops, lag } = *asked;
     note(format_args!("the generator is tested against a server that answers at once"));
@@ -83,7 +83,7 @@ pub(super) fn prove(asked: &AskedProof) -> CommandResult<f64> {
     }
     let proven = f64::from(reached) / RESERVE;
     note(format_args!(
-        "it is proven for {proven:.0} requests/s: half of the {reached} that it offered in time"
+        "the generator can sustain {reached} requests/s on this machine; the search uses at most half of that ({proven:.0}/s)"
     ));
     Ok(proven)
 }

@@ -31,7 +31,7 @@ pub(super) struct Resolved {
     pub(super) ceiling: Ceiling,
     /// The plan's own level, where levels scale its load.
     pub(super) plan_level: Option<f64>,
-    /// Requests a second that the generator is proven for.
+    /// Requests a second that the generator can sustain.
     pub(super) proven_per_s: f64,
     /// Requests a second that count for each objective at the plan's level.
     pub(super) per_s: Vec<f64>,
@@ -81,8 +81,8 @@ pub(super) fn resolved_levels(
     let lowest = if search.searched.is_whole() { lowest.round().max(1.0) } else { lowest };
     if lowest >= highest {
         return Err(Failure::usage(anyhow!(
-            "on this machine the generator is proven for {proven_per_s:.0} requests/s, with 99 of 100 started within {lag:?}; \
-             {lowest:.1} {} need more: end what else runs here, or offer the load from another machine",
+            "the generator can sustain at most {proven_per_s:.0} requests/s on this machine, with 99 of 100 started within {lag:?}; \
+             {lowest:.1} {} need more: stop other programs, or offer the load from another machine",
             search.searched.unit()
         )));
     }

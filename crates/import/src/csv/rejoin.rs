@@ -24,7 +24,7 @@ pub(super) struct WholeRecord<'l> {
     pub(super) fields: Vec<Cow<'l, str>>,
 }
 
-/// Lines that are no record yet.
+/// Lines that are not record yet.
 #[derive(Default)]
 struct OpenRecord {
     at: u64,
@@ -87,7 +87,7 @@ impl Rejoiner {
         &self.columns
     }
 
-    /// Whether there are lines that are no record yet.
+    /// Whether there are lines that are not record yet.
     pub(super) fn is_open(&self) -> bool {
         self.open.lines > 0
     }
@@ -170,7 +170,7 @@ impl Rejoiner {
         record
     }
 
-    /// Count the lines that are no record: each may be one.
+    /// Count the lines that are not record: each may be one.
     fn give_up(&mut self, reading: &mut Reading) {
         let OpenRecord { at, lines, text, end, .. } = std::mem::take(&mut self.open);
         let why = match end.is_in_quotes() {

@@ -15,7 +15,7 @@ struct Challenge {
     has_auth: bool,
 }
 
-/// The header `Authorization` that answers a challenge; none where it is no challenge of this kind.
+/// The header `Authorization` that answers a challenge; none where it is not a challenge of this kind.
 pub(crate) fn authorization(method: &str, url: &Url, challenge: &str) -> Option<String> {
     let challenge = Challenge::parse(challenge)?;
     // Without the password it cannot be guessed, and each nonce has another one.

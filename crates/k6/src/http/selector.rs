@@ -14,7 +14,7 @@ type MayGrow<'a> = &'a mut dyn FnMut(usize) -> bool;
 /// k6. None where there is no such value.
 ///
 /// # Errors
-/// That the text is no JSON, or that the memory may not grow.
+/// That the text is not JSON, or that the memory may not grow.
 pub(crate) fn select(
     json: &str,
     path: &str,

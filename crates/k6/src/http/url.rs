@@ -1,4 +1,4 @@
-//! URLs of scripts, read as k6 reads them: a text that is no URL has another reason than a URL that no request can be sent to.
+//! URLs of scripts, read as k6 reads them: a text that is not a URL has another reason than a URL that no request can be sent to.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ pub(crate) struct Url {
     text: String,
 }
 
-/// A text that is no URL, and why not, in k6's words.
+/// A text that is not a URL, and why not, in k6's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("parse \"{text}\": {why}")]
 pub(crate) struct UrlError {

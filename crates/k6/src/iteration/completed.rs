@@ -158,7 +158,7 @@ pub(super) fn request(vu: &Vu, context: &mut Context<'_>, completion: &Completio
     let next = operation.ended(&end);
     warn_of_redirect(vu, operation.withheld.as_ref());
     if matches!(next, NextHop::Follow) && hop.awaits_challenge(completion.response.status) {
-        // A challenge is no failure: the next hop answers it.
+        // A challenge is not a failure: the next hop answers it.
         Rc::make_mut(&mut hop).expected = Expected::Statuses(Rc::new([(401, 401)]));
     }
     let verdict = match &next {

@@ -244,7 +244,7 @@ impl HeapLimit {
 
     fn set(&self, is_on: bool) {
         self.is_on.set(is_on);
-        // SAFETY: the runtime is alive. 0 is no limit.
+        // SAFETY: the runtime is alive. 0 is not a limit.
         unsafe { q::JS_SetMemoryLimit(self.runtime.get(), if is_on { self.bytes as _ } else { 0 }) }
     }
 }

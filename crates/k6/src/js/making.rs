@@ -10,22 +10,22 @@ use super::value::{Kept, Value};
 
 impl<'js> Scope<'js> {
     pub(crate) fn undefined(self) -> Value<'js> {
-        // SAFETY: it is no reference.
+        // SAFETY: it is not a reference.
         unsafe { Value::owned(self, q::JS_UNDEFINED) }
     }
 
     pub(crate) fn null(self) -> Value<'js> {
-        // SAFETY: it is no reference.
+        // SAFETY: it is not a reference.
         unsafe { Value::owned(self, q::JS_NULL) }
     }
 
     pub(crate) fn boolean(self, value: bool) -> Value<'js> {
-        // SAFETY: it is no reference.
+        // SAFETY: it is not a reference.
         unsafe { Value::owned(self, if value { q::JS_TRUE } else { q::JS_FALSE }) }
     }
 
     pub(crate) fn number(self, value: f64) -> Value<'js> {
-        // SAFETY: it is no reference.
+        // SAFETY: it is not a reference.
         unsafe { Value::owned(self, q::JS_NewFloat64(value)) }
     }
 
@@ -45,10 +45,10 @@ impl<'js> Scope<'js> {
         }
     }
 
-    /// An `ArrayBuffer` with these bytes. What cannot be made is thrown, and is no value that anything may refer to.
+    /// An `ArrayBuffer` with these bytes. What cannot be made is thrown, and is not a value that anything may refer to.
     pub(crate) fn array_buffer(self, bytes: &[u8]) -> Value<'js> {
         if let Err(Thrown) = self.ensure_typed_arrays() {
-            // SAFETY: it is no reference.
+            // SAFETY: it is not a reference.
             return unsafe { Value::owned(self, q::JS_EXCEPTION) };
         }
         // SAFETY: the context is alive; pointer and length are those of the bytes, which are copied.

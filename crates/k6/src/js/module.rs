@@ -219,7 +219,7 @@ impl<'js> Scope<'js> {
                 q::JS_ReadObject(self.raw(), bytes.as_ptr(), bytes.len() as _, flags)
             })
             .map(|module| (kind, module)),
-            ModuleSource::Native(_) => Err(self.throw(&format!("`{name}` is no script"))),
+            ModuleSource::Native(_) => Err(self.throw(&format!("`{name}` is not a script"))),
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) enum PromiseState<'js> {
     Fulfilled(Value<'js>),
     /// It was rejected, for this reason.
     Rejected(Value<'js>),
-    /// The value is no promise.
+    /// The value is not a promise.
     NoPromise,
 }
 

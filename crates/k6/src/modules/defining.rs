@@ -18,7 +18,7 @@ where
 /// Tags that a script gives with a value: the properties of an object.
 ///
 /// # Errors
-/// What reading them throws; or what `wrong` makes of the reason why one of them is no tag.
+/// What reading them throws; or what `wrong` makes of the reason why one of them is not a tag.
 pub(in crate::modules) fn tags<E: From<Thrown>>(
     object: &Value<'_>,
     wrong: impl Fn(String) -> E,

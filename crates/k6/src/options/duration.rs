@@ -30,7 +30,7 @@ impl OptionDuration {
     /// A duration with units: `1m30s`, `500ms`, `1d2h`; or `0`.
     ///
     /// # Errors
-    /// A message, if the text is no duration or longer than 292 years.
+    /// A message, if the text is not a duration or longer than 292 years.
     pub fn parse(text: &str) -> Result<OptionDuration, String> {
         let (sign, rest) = split_sign(text);
         // Days come first, whole, and only once.
@@ -120,7 +120,7 @@ fn sum_of_units(text: &str) -> Result<Option<i64>, ()> {
 /// A decimal number of units in nanoseconds, rounded down; none if it overflows.
 ///
 /// # Errors
-/// If the text is no decimal number.
+/// If the text is not a decimal number.
 fn times(number: &str, unit: i64) -> Result<Option<i64>, ()> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {

@@ -52,7 +52,7 @@ pub enum OptionsError {
     /// The options as a whole are no object.
     #[error("options ({origin}): must be an object, not {found}")]
     NotAnObject { origin: Source, found: String },
-    /// The configuration file is no JSON.
+    /// The configuration file is not JSON.
     #[error("configuration file: {0}")]
     NotJson(String),
     /// Two options of one source exclude each other.

@@ -161,7 +161,7 @@ impl Flags {
             let is_name = name.chars().all(is_inner) && !name.starts_with(|c: char| c.is_ascii_digit());
             match is_name && !name.is_empty() {
                 true => Ok((name.to_owned(), value.to_owned())),
-                false => Err(refused("--env", format!("{name:?} is no name of a variable"))),
+                false => Err(refused("--env", format!("{name:?} is not a name of a variable"))),
             }
         };
         self.env.iter().map(pair).collect()
@@ -179,7 +179,7 @@ impl Flags {
 
     fn tags(&self) -> Result<Option<BTreeMap<String, String>>, OptionsError> {
         let pair = |text: &String| {
-            let wrong = || refused("--tag", format!("{text:?} is no tag; write NAME=VALUE"));
+            let wrong = || refused("--tag", format!("{text:?} is not a tag; write NAME=VALUE"));
             let (name, value) = text.split_once('=').ok_or_else(wrong)?;
             if name.is_empty() || value.is_empty() {
                 return Err(wrong());

@@ -44,7 +44,7 @@ impl HostPattern {
             None => (false, text),
         };
         if rest.contains('*') {
-            return Err(format!("{text:?} is no host name; a wildcard is allowed at its beginning only"));
+            return Err(format!("{text:?} is not a host name; a wildcard is allowed at its beginning only"));
         }
         Ok(HostPattern { name: rest.to_lowercase(), has_wildcard })
     }
@@ -64,21 +64,21 @@ impl fmt::Display for HostPattern {
 
 impl HostAddress {
     /// # Errors
-    /// A message, if the text is no IP address, with or without a port.
+    /// A message, if the text is not an IP address, with or without a port.
     pub fn parse(text: &str) -> Result<HostAddress, String> {
         let alone = || text.parse().ok().map(|ip| HostAddress { ip, port: None });
         let with_port = || text.parse::<std::net::SocketAddr>().ok();
         let with_port =
             || with_port().map(|address| HostAddress { ip: address.ip(), port: Some(address.port()) });
         alone().or_else(with_port).ok_or_else(|| {
-            format!("{text:?} is no IP address, nor one with a port such as \"10.0.0.1:8080\"")
+            format!("{text:?} is not an IP address, nor one with a port such as \"10.0.0.1:8080\"")
         })
     }
 }
 
 impl IpNetwork {
     /// # Errors
-    /// A message, if the text is no network such as `10.0.0.0/8`.
+    /// A message, if the text is not a network such as `10.0.0.0/8`.
     pub fn parse(text: &str) -> Result<IpNetwork, String> {
         let read = || {
             let (address, prefix) = text.split_once('/')?;
@@ -87,7 +87,7 @@ impl IpNetwork {
             let bits = if address.is_ipv4() { 32 } else { 128 };
             (prefix <= bits).then_some(IpNetwork { address, prefix })
         };
-        read().ok_or_else(|| format!("{text:?} is no network such as \"10.0.0.0/8\""))
+        read().ok_or_else(|| format!("{text:?} is not a network such as \"10.0.0.0/8\""))
     }
 
     /// The first and the last address of its hosts: of IPv4 without those of the network itself and of all hosts.

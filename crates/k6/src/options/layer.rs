@@ -31,7 +31,7 @@ impl Layer {
     /// The options of the configuration file. What is unknown in it belongs to other tools, as in k6.
     ///
     /// # Errors
-    /// [`OptionsError`] when it is no JSON or a value cannot be used.
+    /// [`OptionsError`] when it is not JSON or a value cannot be used.
     pub fn of_config_file(text: &str) -> Result<Layer, OptionsError> {
         let value = serde_json::from_str(text).map_err(|error| OptionsError::NotJson(error.to_string()))?;
         Layer::of_json(Source::ConfigFile, &value)

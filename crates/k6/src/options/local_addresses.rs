@@ -13,7 +13,7 @@ pub struct LocalAddresses(Vec<(IpAddr, IpAddr)>);
 
 impl LocalAddresses {
     /// # Errors
-    /// A message, if a part of the list is no address, no range such as `10.0.0.1-10.0.0.9` and no network such as
+    /// A message, if a part of the list is not an address, no range such as `10.0.0.1-10.0.0.9` and no network such as
     /// `10.0.0.0/24`.
     pub fn parse(text: &str) -> Result<LocalAddresses, String> {
         let read = |part: &str| {

@@ -25,7 +25,7 @@ impl ExecutionSegment {
     pub fn parse(text: &str) -> Result<ExecutionSegment, String> {
         let point = |text: &str| {
             Fraction::parse(text).ok_or_else(|| {
-                format!("{text:?} is no share from 0 to 1, such as \"1/3\", \"25%\" or \"0.25\"")
+                format!("{text:?} is not a share from 0 to 1, such as \"1/3\", \"25%\" or \"0.25\"")
             })
         };
         let (from, to) = match text.split_once(':') {
@@ -42,13 +42,13 @@ impl ExecutionSegment {
 
 impl SegmentSequence {
     /// # Errors
-    /// A message, if the text is no list of two or more ascending shares, separated by commas.
+    /// A message, if the text is not a list of two or more ascending shares, separated by commas.
     pub fn parse(text: &str) -> Result<SegmentSequence, String> {
         let points: Option<Vec<_>> = text.split(',').map(Fraction::parse).collect();
         let points =
             points.filter(|points| points.len() > 1 && points.windows(2).all(|two| two[0].is_below(two[1])));
         points.map(SegmentSequence).ok_or_else(|| {
-            format!("{text:?} is no list of ascending shares from 0 to 1, such as \"0,1/3,2/3,1\"")
+            format!("{text:?} is not a list of ascending shares from 0 to 1, such as \"0,1/3,2/3,1\"")
         })
     }
 }
@@ -74,7 +74,7 @@ impl FromJson for SegmentSequence {
 /// The part of the load that a run with these options offers.
 ///
 /// # Errors
-/// [`OptionsError`] when the segment is no part of the sequence, or parts are too fine.
+/// [`OptionsError`] when the segment is not part of the sequence, or parts are too fine.
 pub(super) fn part_of(options: &Options) -> Result<InstancePart, OptionsError> {
     if options.execution_segment.is_none() && options.execution_segment_sequence.is_none() {
         return Ok(InstancePart::whole());
@@ -87,7 +87,7 @@ pub(super) fn part_of(options: &Options) -> Result<InstancePart, OptionsError> {
     let mut points = [vec![ZERO], named, vec![ONE]].concat();
     points.dedup();
     let Some(index) = points.windows(2).position(|two| [segment.from, segment.to] == two) else {
-        let problem = "executionSegment is no part of executionSegmentSequence";
+        let problem = "executionSegment is not part of executionSegmentSequence";
         return Err(OptionsError::Problems(vec![problem.to_owned()]));
     };
     part(&points, index).ok_or_else(|| OptionsError::Unsupported {

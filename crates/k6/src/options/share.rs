@@ -125,7 +125,7 @@ fn own_arrivals(whole: &Executor, stripes: &Stripes, share_of_rate: f64) -> Opti
 
 /// How many arrivals come while so many are expected: the first comes at once.
 fn count(expected: f64) -> u64 {
-    // What a sum of fractions is above a whole number is no arrival.
+    // What a sum of fractions is above a whole number is not an arrival.
     (expected - 1e-6).ceil().max(0.0) as u64
 }
 

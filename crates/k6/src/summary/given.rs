@@ -11,7 +11,7 @@ use super::legacy::legacy_text;
 use super::number::TimeUnit;
 use super::table::Colours;
 
-/// Data that is no summary.
+/// Data that is not a summary.
 #[derive(Debug, thiserror::Error)]
 #[error("textSummary needs the data that handleSummary was given: {0}")]
 pub struct SummaryShapeError(#[from] serde_json::Error);

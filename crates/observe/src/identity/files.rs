@@ -45,7 +45,7 @@ pub(super) fn program_file(pid: u32, arguments: &[String]) -> Vec<(&'static str,
 pub(super) fn sha256(path: &str) -> io::Result<String> {
     let found = fs::metadata(path)?;
     if !found.is_file() || found.len() > LARGEST {
-        return Err(io::Error::other("it is no file of at most 1 GiB"));
+        return Err(io::Error::other("it is not a file of at most 1 GiB"));
     }
     let mut reader = BufReader::with_capacity(PIECE, File::open(path)?);
     let mut digest = Sha256::new();
@@ -94,6 +94,6 @@ mod tests {
             [("program_file", "none".to_owned())]
         );
         assert_eq!(program_file(0, &["Cargo.toml".to_owned()]), [("program_file", "none".to_owned())]);
-        assert!(sha256("/dev/null").unwrap_err().to_string().contains("no file"));
+        assert!(sha256("/dev/null").unwrap_err().to_string().contains("not a file"));
     }
 }

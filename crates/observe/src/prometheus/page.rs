@@ -141,7 +141,7 @@ impl Page {
             Role::Sum => &mut self.sums,
             Role::Level | Role::Bucket | Role::Nothing => &mut self.levels,
         };
-        // A value that is no number is known to be there, so that another for the same series is seen to be one.
+        // A value that is not a number is known to be there, so that another for the same series is seen to be one.
         match values.entry(id) {
             Entry::Vacant(vacant) => {
                 vacant.insert(value);
@@ -159,9 +159,9 @@ impl Page {
         known: &mut KeptSeries,
     ) -> Result<(), &'static str> {
         let at = labels.iter().position(|(name, _)| *name == "le").ok_or("a bucket has no bound `le`")?;
-        let bound = labels.remove(at).1.parse::<f64>().map_err(|_| "a bucket's bound is no number")?;
+        let bound = labels.remove(at).1.parse::<f64>().map_err(|_| "a bucket's bound is not a number")?;
         if bound.is_nan() || count.is_nan() {
-            return Err("a bucket's bound or count is no number");
+            return Err("a bucket's bound or count is not a number");
         }
         let id = identify(family, &mut labels)?;
         if !known.admits(&id) {
@@ -188,7 +188,7 @@ impl Page {
             && self.histograms.is_empty()
     }
 
-    /// Sorts buckets, and drops what is no number or contradicts itself.
+    /// Sorts buckets, and drops what is not a number or contradicts itself.
     fn finish(&mut self) {
         for values in [&mut self.levels, &mut self.counters, &mut self.sums] {
             values.retain(|_, value| value.is_finite());

@@ -111,7 +111,7 @@ fn throttling_limits_and_kills_are_reported() {
         (seen.value("cgroup_memory", ""), seen.value("cgroup_cpu_limit", "")),
         (Some(1_048_576.0), Some(0.5))
     );
-    assert_eq!(seen.value("cgroup_memory_limit", ""), None, "`max` is no limit");
+    assert_eq!(seen.value("cgroup_memory_limit", ""), None, "`max` is not a limit");
     write(folder.path(), 1_500_000, 130, 2);
     let seen = looking.look();
     assert_eq!(seen.value("cgroup_throttled", ""), Some(0.25));

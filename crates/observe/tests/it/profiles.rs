@@ -58,7 +58,7 @@ fn every_kind_is_captured_with_its_window_and_whether_it_was_sampled() {
             (profile.begin, profile.target.as_str(), profile.mark.as_str()),
             (second(0), "shop", "0s")
         );
-        assert!(profile.bytes.starts_with(&[0x1f, 0x8b]), "{:?} is no gzipped profile", profile.kind);
+        assert!(profile.bytes.starts_with(&[0x1f, 0x8b]), "{:?} is not a gzipped profile", profile.kind);
     }
     let ends = |kind| {
         all.profiles.iter().filter(move |profile| profile.kind == kind).map(|profile| profile.end.second())

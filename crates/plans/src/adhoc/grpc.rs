@@ -114,7 +114,7 @@ impl Call {
     fn read(adhoc: &AdhocGrpc) -> Result<Call, AdhocError> {
         let method = adhoc.method.trim_start_matches('/').to_owned();
         if !method.contains('/') {
-            return Err(AdhocError(format!("`{method}` is no call; write `package.Service/Method`")));
+            return Err(AdhocError(format!("`{method}` is not a call; write `package.Service/Method`")));
         }
         let mut messages = read_messages(&adhoc.messages)?.into_iter();
         let message = messages.next().ok_or_else(|| {
@@ -146,7 +146,7 @@ fn read_messages(texts: &[String]) -> Result<Vec<Value>, AdhocError> {
     let mut all = Vec::new();
     for text in texts {
         for value in serde_json::Deserializer::from_str(text).into_iter() {
-            match value.map_err(|error| AdhocError(format!("--data: no JSON: {error}")))? {
+            match value.map_err(|error| AdhocError(format!("--data: not JSON: {error}")))? {
                 Value::Array(items) => all.extend(items),
                 single => all.push(single),
             }

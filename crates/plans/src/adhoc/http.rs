@@ -74,7 +74,7 @@ impl Body {
     /// The content of a file, as literal text.
     ///
     /// # Errors
-    /// [`AdhocError`] if it is no text, or too large.
+    /// [`AdhocError`] if it is not text, or too large.
     pub fn of_file(name: &str, bytes: Vec<u8>) -> Result<Body, AdhocError> {
         if bytes.len() > MAX_BODY_BYTES {
             return Err(AdhocError(format!(
@@ -146,7 +146,7 @@ pub(super) fn body(body: Option<&Body>, texts: &mut TemplateReader<'_>) -> Resul
 pub(super) fn method_of(method: &str) -> Result<String, AdhocError> {
     let upper = method.to_ascii_uppercase();
     if upper.is_empty() || !upper.bytes().all(|b| b.is_ascii_uppercase() || b == b'-') || upper == "CONNECT" {
-        return Err(AdhocError(format!("`{method}` is no method; write `GET`, `POST`, `PUT` …")));
+        return Err(AdhocError(format!("`{method}` is not a method; write `GET`, `POST`, `PUT` …")));
     }
     Ok(upper)
 }

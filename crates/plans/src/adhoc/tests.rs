@@ -161,7 +161,7 @@ fn urls_are_split_into_target_and_path() {
     assert_eq!(at("[::1]:9?x"), expected("::1", 9, "/?x"));
     assert_eq!(at("https://h/${uuid()}").1, 443);
     assert_eq!(sent(&plan("h/a?q=1")).name, "GET /a");
-    refused(&request("ftp://h/"), &["no URL"]);
+    refused(&request("ftp://h/"), &["not a URL"]);
     refused(&request("http://u:p@h/"), &["-a 'user:${env.PASSWORD}'"]);
     refused(&request("http://h/a b"), &["percent-encode"]);
     refused(&request("http://h/${users.id}"), &["has no value here", "plan"]);
@@ -210,7 +210,7 @@ fn a_call_is_checked_against_its_description() {
     assert_eq!(sent(&plan).name, "demo.Echo/Say");
     let error = |adhoc: &AdhocGrpc| grpc(adhoc, SOURCES).unwrap_err().to_string();
     assert!(error(&call("demo.Echo/Sey", "{}")).contains("did you mean `demo.Echo/Say`?"));
-    assert!(error(&call("demo.Echo/Say", "{")).contains("no JSON"));
+    assert!(error(&call("demo.Echo/Say", "{")).contains("not JSON"));
     assert!(error(&call("demo.Echo/Say", r#"{"nope": 1}"#)).contains("nope"));
     assert!(error(&call("Say", "{}")).contains("package.Service/Method"));
     let undescribed = AdhocGrpc { proto: Vec::new(), ..call("demo.Echo/Say", "{}") };
@@ -268,7 +268,7 @@ fn stream_options_must_fit_the_method() {
     let watched = AdhocGrpc { stream, ..call("demo.Echo/Watch", "{}") };
     assert_eq!(call_of(&grpc(&watched, SOURCES).unwrap()).1.cancel_after, Some(CancelAfter::Messages(2)));
     assert!(error(&streaming(&["[]"])).contains("at least one message"));
-    assert!(error(&streaming(&[r#"{"text": "a"} {"text""#])).contains("no JSON"));
+    assert!(error(&streaming(&[r#"{"text": "a"} {"text""#])).contains("not JSON"));
     assert!(error(&streaming(&[r#"{"text": "a"}"#, r#"{"nope": 1}"#])).contains("nope"));
 }
 

@@ -13,7 +13,7 @@ use workload::model::Request;
 pub(super) fn read<'a>(reader: &mut StepReader<'a, '_>, grpc: &Item<'a>) -> Option<Request> {
     let mut metadata = reader.headers("headers");
     for key in ["json", "body", "auth", "redirects"] {
-        reader.refuse_key(key, "goes with HTTP; use `message` here");
+        reader.refuse_key(key, "applies to HTTP only; use `message` here");
     }
     let messages = read_messages(reader);
     let mut call = read_options(reader);

@@ -179,7 +179,7 @@ fn is_more_better(item: &Item<'_>, searched: Searched) -> Option<bool> {
         "lower" => Some(false),
         "higher" if searched == Searched::Number => Some(true),
         "higher" => {
-            item.wrong("more load is never better; `\"higher\"` is for numbers such as threads");
+            item.wrong("`better` applies only to a number in the start command, such as threads: more load is never better");
             None
         }
         _ => {

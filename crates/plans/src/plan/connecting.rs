@@ -57,7 +57,7 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
     }
     if let Some(item) = section.get("connection_order") {
         if connecting.reuse.is_some_and(|reuse| reuse != Reuse::Pool) {
-            item.issues.add(&item.key_span, "`connection_order` goes with `reuse = \"pool\"`; leave it out");
+            item.issues.add(&item.key_span, "`connection_order` requires `reuse = \"pool\"`; leave it out");
         } else if connecting.http == HttpVersion::Http2 || section.get("url").is_none() {
             item.issues.add(
                 &item.key_span,
@@ -66,7 +66,7 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
         }
     }
     if let Some(item) = section.get("http").filter(|_| section.get("url").is_none()) {
-        item.issues.add(&item.key_span, "`http` goes with `url`; gRPC always uses HTTP/2");
+        item.issues.add(&item.key_span, "`http` requires `url`; gRPC always uses HTTP/2");
     }
     connecting
 }

@@ -88,7 +88,7 @@ pub(super) fn check_open_keys(section: &Section<'_>, executor: Option<&Executor>
     for key in ["arrivals", "preallocated_vus", "max_vus"] {
         if let (Some(item), true) = (section.get(key), executor.is_some_and(|executor| !executor.is_open())) {
             let text =
-                format!("`{key}` goes with arrival rates only; this executor has its own virtual users");
+                format!("`{key}` applies to arrival rates only; this executor has its own virtual users");
             item.issues.add(&item.key_span, text);
         }
     }

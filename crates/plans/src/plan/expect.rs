@@ -74,7 +74,7 @@ fn read_code(item: &Item<'_>) -> Option<String> {
         (0..GrpcCode::COUNT as u32).map(|n| GrpcCode::from_number(n).to_string()).collect();
     let near =
         nearest(text, known.iter().map(String::as_str)).map(|near| format!("; did you mean `{near}`?"));
-    item.wrong(format!("`{text}` is no gRPC status{}", near.unwrap_or_default()));
+    item.wrong(format!("`{text}` is not a gRPC status{}", near.unwrap_or_default()));
     None
 }
 

@@ -64,7 +64,7 @@ fn parse_auth(item: &Item<'_>) -> Option<Template> {
 /// A URL without its user, and the user with its password, a template whose text is percent-decoded.
 ///
 /// # Errors
-/// [`TemplateError`] if the user is no template.
+/// [`TemplateError`] if the user is not a template.
 pub(super) fn split_user(url: &str) -> Result<(String, Option<Template>), TemplateError> {
     let without_user = || Ok((url.to_owned(), None));
     let Some((scheme, rest)) = url.split_once("://") else { return without_user() };

@@ -113,7 +113,7 @@ fn read_url(item: &Item<'_>, schemes: &[&str], uses: &mut Vec<ValueUse>) -> Opti
     let is_value = text.starts_with("${");
     let rest = schemes.iter().find_map(|scheme| text.strip_prefix(scheme)?.strip_prefix("://"));
     if rest.is_none() && !is_value {
-        item.wrong(wrong_address(text, &format!("is no URL; write `{}://HOST:PORT`", schemes[0])));
+        item.wrong(wrong_address(text, &format!("is not a URL; write `{}://HOST:PORT`", schemes[0])));
     } else if has_password(text) {
         item.wrong(
             "a plan holds no passwords; write `${env.NAME}` in its place, and `%40` for an `@` elsewhere",

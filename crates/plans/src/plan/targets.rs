@@ -250,7 +250,7 @@ pub(super) fn resolve_ready(named: &mut BTreeMap<String, Target>) -> Vec<(String
     wrong
 }
 
-/// The message for a name that is no target's.
+/// The message for a name that is not a target's.
 pub(super) fn unknown_target<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     match nearest(name, known) {
         Some(near) => format!("there is no target `{name}`; did you mean `{near}`?"),

@@ -226,7 +226,7 @@ pub(super) fn check_orders(issues: &Issues<'_>, orders: &BTreeMap<String, Span>,
             issues.add(
                 span,
                 format!(
-                    "`connection_order` has no effect: each virtual user of scenario `{}` has connections of its own; add `reuse = \"pool\"`, or leave it out",
+                    "`connection_order` has no effect: each virtual user of scenario `{}` has its own connections; add `reuse = \"pool\"`, or leave it out",
                     first.name
                 ),
             );

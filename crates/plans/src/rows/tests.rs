@@ -59,7 +59,7 @@ fn errors_contain_file_and_line() {
     assert_snapshot!(all.join("\n"), @r"
     u.csv:4: this row has 1 field, the header line has 2; give every row a value for each column
     u.csv: it is empty; its first line must name the columns
-    u.csv:1: column 2 has no name of its own: `a`
+    u.csv:1: column 2 needs a unique name: `a`
     u.csv: it has no rows; add one or more
     u.csv:2: not readable as CSV: CSV parse error: record 1 (line 2, field: 0, byte: 2): invalid utf-8: invalid UTF-8 in field 0 near byte index 0
     u.json: it has no rows; add one or more

@@ -40,12 +40,12 @@ fn json_lines_are_parsed_with_headers_and_bodies() {
 #[test]
 fn errors_are_reported_with_their_line() {
     refused("", "list:1: no request");
-    refused("GET http://h/\n\nhttp://h/\n", "list:3: `http://h/` is no method and URL");
-    refused("GET http://h/\nnothing\n", "list:2: `nothing` is no header");
+    refused("GET http://h/\n\nhttp://h/\n", "list:3: `http://h/` is not a method and URL");
+    refused("GET http://h/\nnothing\n", "list:2: `nothing` is not a header");
     refused("GET http://h/\nname:\n", "list:2:");
     refused("POST http://h/\n@a\nx: y\n", "list:3: a body is the last line");
     refused("{\"method\": \"GET\", \"url\": \"u\"}\n{\"url\": \"u\"}\n", "list:2: no request as JSON");
-    refused("{\"method\": \"GET\", \"url\": \"u\", \"body\": \"!\"}", "no base64");
+    refused("{\"method\": \"GET\", \"url\": \"u\", \"body\": \"!\"}", "not base64");
     refused("{\"method\": \"GET\", \"url\": \"u\", \"bodie\": \"\"}", "bodie");
     refused(&format!("GET http://h/{}\n", "x".repeat(70_000)), "list:1: a line longer");
     let error = parse(b"GET http://h/\n\xff\n", "list").unwrap_err();

@@ -68,7 +68,7 @@ pub(crate) fn of_calibration(arguments: &CalibrateArguments) -> CommandResult<Ex
     let mut experiment = if is_experiment(file) {
         if start.is_some() || reset.is_some() {
             return Err(Failure::usage(anyhow!(
-                "{}: the experiment has commands of its own",
+                "{}: the experiment file already has commands",
                 file.display()
             )));
         }

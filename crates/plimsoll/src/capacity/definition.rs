@@ -71,18 +71,18 @@ fn check(experiment: &CapacityExperiment) -> CommandResult<()> {
     if let (Some(from), Some(to)) = (search.from, search.to)
         && from >= to
     {
-        return refused(format!("levels from {from} to {to} are none: the lowest is below the highest"));
+        return refused(format!("--from {from} must be lower than --to {to}"));
     }
     match search.searched {
         Searched::Number if search.to.is_none() => refused(format!(
             "`{PLACEHOLDER}` is a number that is searched: name the highest, `to = 64` or --to 64"
         )),
         Searched::Number if search.is_more_better && search.at_least.is_some() => refused(
-            "a level that must hold is about what is carried; of numbers that make it easier the lowest is searched"
+            "--at-least cannot be combined with `better = \"higher\"`: that search looks for the lowest number that meets the objectives"
                 .to_owned(),
         ),
         Searched::Rate | Searched::Users if search.is_more_better => {
-            refused(format!("more load is never better; `better` is for `{PLACEHOLDER}` in the start command"))
+            refused(format!("`better` applies only when the start command contains `{PLACEHOLDER}`"))
         }
         _ => Ok(()),
     }

@@ -26,7 +26,7 @@ pub(super) fn of(files: &[Surveyed]) -> anyhow::Result<Source> {
     let tools: BTreeSet<&str> = files.iter().map(|file| file.format.tool()).collect();
     ensure!(
         tools.len() == 1,
-        "these files are by different tools ({}): import each run by itself",
+        "these files are by different tools ({}): import each run separately",
         tools.into_iter().collect::<Vec<_>>().join(", ")
     );
     let formats: BTreeSet<String> = files.iter().map(|file| file.format.to_string()).collect();

@@ -32,7 +32,7 @@ fn of_file(file: &Surveyed) -> Vec<UnknownRecords> {
         n => format!("{} records of the {format} could not be read; the first is {first}.", number::count(n)),
     };
     let unread = (reading.malformed > 0).then(|| UnknownRecords {
-        // The lines of a file with figures alone are no requests.
+        // The lines of a file with figures alone are not requests.
         more: Some(if format.is_detailed() { reading.malformed } else { 0 }),
         ..any(why)
     });

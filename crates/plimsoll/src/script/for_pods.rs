@@ -54,7 +54,7 @@ pub(crate) fn read(arguments: &mut ScriptArguments) -> CommandResult<ScriptForPo
     }
     let inputs = inputs::of(arguments)?;
     if !values::targets(&arguments.out, &inputs.variables)?.is_empty() {
-        return refused("-o writes every value by itself, and workers hand on what each second came to");
+        return refused("-o writes every single value, but workers send totals of each second");
     }
     let noted = Arc::new(NotedFiles::over(Arc::new(Disk)));
     let log = ScriptLog::start()?;

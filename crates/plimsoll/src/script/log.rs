@@ -77,7 +77,7 @@ impl ScriptLog {
             // The printer ends with the channel only.
             let _ = lines.send(LogLine { level: Level::Warning, text, fields: Vec::new() });
         }
-        // An empty text without fields is no line of a script.
+        // An empty text without fields is not a line of a script.
         let _ = lines.send(END);
         drop(lines);
         // That it could not print changes nothing.
@@ -95,7 +95,7 @@ fn print_all(lines: &Receiver<LogLine>, waiting: &Waiting) {
         }
         let text = printed(&line);
         waiting.bytes.fetch_sub(bytes_of(&line), Ordering::Relaxed);
-        // That standard error was closed is no failure.
+        // That standard error was closed is not a failure.
         let _ = screen::print(&text);
     }
 }

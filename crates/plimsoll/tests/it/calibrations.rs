@@ -61,7 +61,7 @@ fn a_calibration_is_kept_and_says_what_an_experiment_can_see_before_it_begins() 
     old.exits_with(2).stderr_contains(&["more than 14 days ago", "no calibration"]);
     folder.write("old.json", "{}");
     let none = folder.plimsoll(&["ab", "ex.toml", "--calibration", "old.json"]);
-    none.exits_with(2).stderr_contains(&["old.json is no calibration"]);
+    none.exits_with(2).stderr_contains(&["old.json is not a calibration"]);
 }
 
 #[test]

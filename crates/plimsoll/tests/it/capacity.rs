@@ -70,7 +70,12 @@ fn a_capacity_is_found_reported_and_judged_alike_again() {
             "Beyond the capacity",
             "short-probes",
         ])
-        .stderr_contains(&["what must hold: p95(get) < 200ms", "it is proven for", "grid:", "overload:"]);
+        .stderr_contains(&[
+            "what must hold: p95(get) < 200ms",
+            "the generator can sustain",
+            "grid:",
+            "overload:",
+        ]);
     let report = folder.json("r.json");
     assert_eq!(report["schema"], "plimsoll.capacity/1");
     let judgement = &report["judgement"];

@@ -210,6 +210,7 @@ fn a_judgement_that_was_appended_is_no_change() {
         rules_version: 1,
         verdict: Verdict::Fail,
         because: "a test".to_owned(),
+        assumes: None,
         claims: Vec::new(),
         findings: Vec::new(),
     };

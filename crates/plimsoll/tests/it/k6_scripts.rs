@@ -110,7 +110,7 @@ fn a_threshold_that_does_not_hold_is_99_and_each_other_end_has_its_code() {
         (
             "export const options = { executionSegment: '0:1/2', executionSegmentSequence: '0,1/3,1' }; export default function () {}",
             104,
-            "executionSegment is no part of executionSegmentSequence",
+            "executionSegment is not part of executionSegmentSequence",
         ),
         (
             "import exec from 'k6/execution'; export const options = { vus: 2, duration: '1h' }; export default function () { exec.test.abort('enough'); }",

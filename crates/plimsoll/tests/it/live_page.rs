@@ -298,6 +298,6 @@ fn a_page_that_cannot_be_served_is_reported_before_anything_is_sent() {
     folder
         .plimsoll(&["run", "plan.toml", "--live=http://x"])
         .exits_with(2)
-        .stderr_contains(&["is no address"]);
+        .stderr_contains(&["is not an address"]);
     assert_eq!(target.log().len(), 0);
 }

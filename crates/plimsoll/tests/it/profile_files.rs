@@ -116,7 +116,7 @@ fn what_cannot_be_used_is_exit_2_and_says_why() {
         (&["absent.pb.gz"], "cannot read absent.pb.gz"),
         (
             &["page.html"],
-            "page.html: it is no pprof profile: it is text that begins with `<html>not found</html>`",
+            "page.html: it is not a pprof profile: it is text that begins with `<html>not found</html>`",
         ),
         (&["cut.pb.gz"], "cut.pb.gz: its gzip stream breaks off or is damaged"),
         (
@@ -124,7 +124,7 @@ fn what_cannot_be_used_is_exit_2_and_says_why() {
             "cpu.pb.gz: it has no sample type `alloc_space`; it has: samples, cpu",
         ),
         (&["cpu.pb.gz", "--focus", "("], "cpu.pb.gz: the focus is not a regular expression"),
-        (&["cpu.pb.gz", "--base", "page.html"], "page.html: it is no pprof profile"),
+        (&["cpu.pb.gz", "--base", "page.html"], "page.html: it is not a pprof profile"),
         (&["cpu.pb.gz", "--requests", "5"], "--base-requests"),
         (&["cpu.pb.gz", "--top", "0"], "--top"),
     ];

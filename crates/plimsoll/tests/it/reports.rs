@@ -191,10 +191,10 @@ fn files_of_earlier_versions_are_judged_and_what_they_do_not_record_is_said() {
     assert!(first.is_empty(), "it did not stall, and observed nothing but itself: {first:?}");
     assert!(second.iter().any(|what| what.starts_with(OF_VERSION_2)), "{second:?}");
     assert!(!second.iter().any(|what| what.contains("notices of observers")), "{second:?}");
-    folder
-        .plimsoll(&["report", "2.plimsoll"])
-        .exits_with(4)
-        .stdout_contains(&["up to 120 perturbed arrivals counted as observed", "INCONCLUSIVE  fast"]);
+    folder.plimsoll(&["report", "2.plimsoll"]).exits_with(4).stdout_contains(&[
+        "up to 120 requests that a stall of the generator affected count as they were observed",
+        "INCONCLUSIVE  fast",
+    ]);
     // Killed, so that it was never sealed, and with a target that was observed.
     let file = Connection::open(folder.path("1.plimsoll")).unwrap();
     let killed = "DELETE FROM seal; DELETE FROM run_end; UPDATE series SET target = 'web' WHERE name = 'rss'";
@@ -228,7 +228,7 @@ fn percentiles_are_chosen_for_a_run_for_a_url_and_for_a_report() {
     assert_eq!(heads(&folder.plimsoll(&["report", "run.plimsoll"])), ["p50", "p95", "p99"], "as ever");
     for (list, why) in [
         ("0,50", "a percentile is above 0 and at most 100, and `0` is not"),
-        ("p99", "`p99` is no percentile; write them like `50,90,99.9`"),
+        ("p99", "`p99` is not a percentile; write them like `50,90,99.9`"),
         ("1,2,3,4,5,6,7,8,9", "9 percentiles are too many for a table: at most 8"),
     ] {
         folder

@@ -39,7 +39,7 @@ impl Clone for Identity {
 }
 
 impl Authority {
-    #[expect(clippy::new_without_default, reason = "making a key is no default")]
+    #[expect(clippy::new_without_default, reason = "making a key is not a default")]
     pub fn new() -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let nth = MADE.fetch_add(1, Ordering::Relaxed);

@@ -35,7 +35,7 @@ impl Request {
 #[derive(Debug)]
 pub(crate) enum Incoming {
     Request(Request),
-    /// Bytes that are no HTTP/1.1 request.
+    /// Bytes that are not HTTP/1.1 request.
     NoRequest,
     /// The client closed its side.
     End,

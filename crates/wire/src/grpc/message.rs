@@ -115,7 +115,7 @@ fn read_prefix(prefix: &[u8; PREFIX_BYTES]) -> Result<u32, MessageError> {
     }
 }
 
-/// Why a response body is no sequence of messages.
+/// Why a response body is not a sequence of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
     /// The flag asks for a decompression that was not offered.

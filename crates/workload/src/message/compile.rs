@@ -54,7 +54,7 @@ pub(super) fn check_fields(descriptor: &MessageDescriptor, json: &Value) -> Resu
                     items.iter().try_for_each(|item| check_fields(inner, item))?;
                 }
             }
-            // A map that is no object or a list that is no array: prost-reflect reports it.
+            // A map that is not an object or a list that is not an array: prost-reflect reports it.
             _ if field.is_map() || field.is_list() => {}
             _ => {
                 if let Kind::Message(inner) = &kind {
@@ -261,7 +261,7 @@ fn tag(field: &FieldDescriptor) -> Vec<u8> {
     tag
 }
 
-/// A field that is no message: a gap, or bytes if its template is literal.
+/// A field that is not a message: a gap, or bytes if its template is literal.
 fn scalar(field: &FieldDescriptor, value: Template) -> Result<MessagePart<Template>, SchemaError> {
     let Some(kind) = scalar_kind(&field.kind()) else {
         return wrong(format!("`{}` takes a message, not a text", field.full_name()));

@@ -164,7 +164,7 @@ impl ReflectionSession {
     /// Process one response message.
     ///
     /// # Errors
-    /// [`SchemaError`] if the message is no response, or the description is too large.
+    /// [`SchemaError`] if the message is not a response, or the description is too large.
     pub fn receive(&mut self, message: &[u8]) -> Result<(), SchemaError> {
         let wrong =
             |error: prost::DecodeError| SchemaError(format!("its reflection is not readable: {error}"));

@@ -140,7 +140,7 @@ impl Method {
         compile::compile(&self.descriptor.input(), json)
     }
 
-    /// Encode the request message that a text in protobuf's JSON describes, as it is: strings are no templates.
+    /// Encode the request message that a text in protobuf's JSON describes, as it is: strings are not templates.
     ///
     /// # Errors
     /// [`SchemaError`] if it does not have the request's type.
@@ -152,7 +152,7 @@ impl Method {
     /// without one is `null`, what is optional and absent is left out. 64-bit integers are strings.
     ///
     /// # Errors
-    /// [`SchemaError`] if the bytes are no such message, or it takes more than 256 MiB decoded.
+    /// [`SchemaError`] if the bytes are not such a message, or it takes more than 256 MiB decoded.
     pub fn response_json(&self, bytes: &[u8]) -> Result<String, SchemaError> {
         json::decode(self.descriptor.output(), bytes)
     }
@@ -160,7 +160,7 @@ impl Method {
     /// A `google.rpc.Status`, as in the trailer `grpc-status-details-bin`, as a text in protobuf's JSON.
     ///
     /// # Errors
-    /// [`SchemaError`] if the bytes are no such message, or the type of a detail is not described.
+    /// [`SchemaError`] if the bytes are not such a message, or the type of a detail is not described.
     pub fn status_json(&self, bytes: &[u8]) -> Result<String, SchemaError> {
         json::decode_status(self.descriptor.parent_pool(), bytes)
     }
@@ -169,7 +169,7 @@ impl Method {
     /// 64-bit integers are strings.
     ///
     /// # Errors
-    /// [`SchemaError`] if the bytes are no such message, or it takes more than 256 MiB decoded.
+    /// [`SchemaError`] if the bytes are not such a message, or it takes more than 256 MiB decoded.
     pub fn decode_to_json(&self, bytes: &[u8]) -> Result<serde_json::Value, SchemaError> {
         decode(self.descriptor.output(), bytes)
     }
@@ -177,7 +177,7 @@ impl Method {
     /// A request message as protobuf's JSON, for display.
     ///
     /// # Errors
-    /// [`SchemaError`] if the bytes are no such message.
+    /// [`SchemaError`] if the bytes are not such a message.
     pub fn request_to_json(&self, bytes: &[u8]) -> Result<serde_json::Value, SchemaError> {
         decode(self.descriptor.input(), bytes)
     }

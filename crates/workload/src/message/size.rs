@@ -29,7 +29,7 @@ impl Default for MessageBudget {
 }
 
 impl MessageBudget {
-    /// Takes what the message `bytes` of this type needs. Of bytes that are no such message it takes anything: decoding
+    /// Takes what the message `bytes` of this type needs. Of bytes that are not such a message it takes anything: decoding
     /// refuses them.
     ///
     /// # Errors

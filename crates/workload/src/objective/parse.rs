@@ -407,10 +407,10 @@ fn bound(measure: &Measure, text: &str) -> Result<f64, String> {
         ("ms", _) => units::duration(text).map(|bound| bound.as_secs_f64() * 1e3),
         ("1/s", _) => units::rate(text),
         ("1", _) => {
-            units::share(text).ok_or_else(|| format!("`{text}` is no share; write `0.1%` or `0.001`"))
+            units::share(text).ok_or_else(|| format!("`{text}` is not a share; write `0.1%` or `0.001`"))
         }
         (_, Measure::Series { name, .. }) => series_bound(name, text),
-        _ => Err(format!("`{text}` is no bound")),
+        _ => Err(format!("`{text}` is not a bound")),
     }
 }
 

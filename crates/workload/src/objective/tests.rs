@@ -198,7 +198,7 @@ fn malformed_bounds_are_shown_with_a_caret() {
     `` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
         p95(list) <
                    ^
-    `5ms` is no share; write `0.1%` or `0.001`
+    `5ms` is not a share; write `0.1%` or `0.001`
         error_rate(all) < 5ms
                           ^
     `soon` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`

@@ -85,7 +85,7 @@ fn a_token_in_a_url_is_hidden_as_it_is_sent() {
     // base64 of `t0k/en:`: a user without a password (RFC 7617).
     assert!(secrets.contains(&"dDBrL2VuOg==".to_owned()), "{secrets:?}");
     assert!(secrets.contains(&"t0k/en".to_owned()), "{secrets:?}");
-    assert_eq!(secrets_of_user(""), Vec::<String>::new(), "`:` alone is no secret");
+    assert_eq!(secrets_of_user(""), Vec::<String>::new(), "`:` alone is not a secret");
 }
 
 #[test]

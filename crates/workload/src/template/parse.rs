@@ -83,7 +83,7 @@ fn value(text: &str) -> Result<Value, String> {
             Ok(Value::Data { set: set.to_owned(), column: column.to_owned() })
         }
         None if is_name(text) => Ok(Value::Variable(text.to_owned())),
-        _ => Err(format!("`${{{text}}}` is no value; names are letters, digits, `_` and `-`")),
+        _ => Err(format!("`${{{text}}}` is not a value; names are letters, digits, `_` and `-`")),
     }
 }
 

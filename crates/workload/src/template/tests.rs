@@ -59,7 +59,7 @@ fn errors_are_reported_with_their_place() {
     ];
     assert_snapshot!(all.map(wrong).join("\n"), @r"
     2: `${` without `}`; write `$${` for a literal `${`
-    0: `${}` is no value; names are letters, digits, `_` and `-`
+    0: `${}` is not a value; names are letters, digits, `_` and `-`
     0: there is no function `rndom`; did you mean `random`?
     0: `random` takes two whole numbers: `random(1, 1000)`
     0: `random(2, 1)`: the first must not be above the second
@@ -68,7 +68,7 @@ fn errors_are_reported_with_their_place() {
     0: `${` without `}`; write `$${` for a literal `${`
     0: `,` or `)` expected before `b`
     0: `counter` takes a name and, if not 0, a start: `counter(order, 1)`
-    0: `${a b}` is no value; names are letters, digits, `_` and `-`
+    0: `${a b}` is not a value; names are letters, digits, `_` and `-`
     0: `uuid` takes no argument: `uuid()`
     0: an argument is missing after the last `,`
     0: `${f(}`: a `(` without `)` at the end

@@ -70,7 +70,7 @@ pub(super) struct SampleMembers<'a> {
 }
 
 impl<'a> SampleMembers<'a> {
-    /// A value that is no object.
+    /// A value that is not an object.
     pub(super) const NOT_AN_OBJECT: Self = Self {
         members: [const { None }; COUNT],
         invalid: Some(Invalid {

@@ -62,7 +62,7 @@ pub(crate) struct TestResponse {
 }
 
 impl TestResponse {
-    /// Null for a body that is no JSON.
+    /// Null for a body that is not JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }

@@ -23,7 +23,7 @@ pub enum Denied {
 /// The claims of the bearer token in an `authorization` header.
 ///
 /// # Errors
-/// When it is no bearer token, or one that is refused.
+/// When it is not a bearer token, or one that is refused.
 pub async fn authenticate(tokens: &Verifier, authorization: &str) -> Result<Arc<Claims>, Denied> {
     let token = bearer(authorization).ok_or(Denied::Unauthenticated("only bearer tokens name a user"))?;
     Ok(tokens.verify(token).await?)

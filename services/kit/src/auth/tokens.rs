@@ -25,7 +25,7 @@ use jws::Token;
 use key_ring::{FetchCounters, KeyRing};
 pub use settings::Settings;
 
-/// A token has one or two thousand characters; a text that is far longer is no token.
+/// A token has one or two thousand characters; a text that is far longer is not a token.
 const MAX_TOKEN_BYTES: usize = 8 * 1024;
 
 impl TokenError {

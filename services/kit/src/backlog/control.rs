@@ -7,7 +7,7 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 /// The mean delay of this much time decides: longer than any single pause, short beside the time of a useful response.
 const WINDOW: Duration = Duration::from_millis(50);
 /// Windows in a row above the target after which they are limited: a machine that was busy with something else
-/// for a moment is no overload.
+/// for a moment is not an overload.
 const WINDOWS_TO_LIMIT: u32 = 2;
 /// Windows in a row, below the target, with no port waiting and no request refused, after which they are not limited any
 /// more. A client whose attempt to connect was dropped tries again after a second.
@@ -20,7 +20,7 @@ const INCREASE: f64 = 1.125;
 const MAX_TARGETS_IN_PROGRESS: u32 = 3;
 
 /// How late checks are, after one with this delay: half of it is the last one's. No single check exceeds the target, however
-/// late it is: a machine that was busy with something else for a moment is no overload.
+/// late it is: a machine that was busy with something else for a moment is not an overload.
 pub(super) fn lateness(before: Duration, delay: Duration, target: Duration) -> Duration {
     (before + delay.min(target * 2)) / 2
 }

@@ -45,7 +45,7 @@ struct Entry {
 /// The categories in this file.
 ///
 /// # Errors
-/// When it cannot be read, or its categories are no tree.
+/// When it cannot be read, or its categories are not tree.
 pub fn read(path: &Path) -> Result<Vec<Category>, CategoriesError> {
     let error = |why| CategoriesError { path: path.display().to_string(), why };
     let text = std::fs::read_to_string(path).map_err(|cause| error(cause.to_string()))?;

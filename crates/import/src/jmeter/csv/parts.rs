@@ -10,7 +10,7 @@ use crate::lines::LineError;
 /// Threads whose last sample is remembered. JMeter writes a sample and its parts one after the other, so that few would do.
 const MOST_THREADS: usize = 10_000;
 
-/// The last sample of each thread that is no part.
+/// The last sample of each thread that is not part.
 #[derive(Default)]
 pub(super) struct Parts {
     wholes: HashMap<String, Whole>,

@@ -43,7 +43,7 @@ pub(super) fn batch<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     in_order(&given, result)
 }
 
-/// What is returned where an element is no request, by which none is sent: empty responses for the elements before it, and null
+/// What is returned where an element is not a request, by which none is sent: empty responses for the elements before it, and null
 /// for those of an array that follow.
 fn unsent<'js>(given: &Value<'js>, key: &str, failed: &Value<'js>) -> Result<Value<'js>, Thrown> {
     let scope = given.scope();

@@ -1,4 +1,4 @@
-//! Why what a script asks for is no request.
+//! Why what a script asks for is not a request.
 
 use crate::http::Failure;
 use crate::js::Thrown;

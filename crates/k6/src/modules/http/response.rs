@@ -141,7 +141,7 @@ fn timings<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>
     Ok(object)
 }
 
-/// What the script asked for; null where that is no request.
+/// What the script asked for; null where that is not a request.
 fn request<'js>(scope: Scope<'js>, response: &HttpResponse) -> Result<Value<'js>, Thrown> {
     let Some(request) = &response.request else { return Ok(scope.null()) };
     let object = scope.object();
@@ -213,7 +213,7 @@ fn json<'js>(call: &Call<'js, '_>) -> Result<Value<'js>, Thrown> {
     if let Some(error) = refusal {
         return Err(scope.throw(&format!("the response cannot be read as JSON: {error}")));
     }
-    // As in k6, a selector finds nothing in what is no JSON.
+    // As in k6, a selector finds nothing in what is not JSON.
     match selected.ok().flatten() {
         Some(value) => scope.parse_json(&value, "response.json()"),
         None => Ok(scope.undefined()),

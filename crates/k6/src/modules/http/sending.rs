@@ -68,7 +68,7 @@ pub(super) fn send_async<'js>(
     Ok(promise)
 }
 
-/// What a script gets for what is no request.
+/// What a script gets for what is not a request.
 ///
 /// # Errors
 /// Where failures of it are thrown.

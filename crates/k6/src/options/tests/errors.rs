@@ -55,9 +55,9 @@ fn a_value_of_another_type_is_refused_by_name() {
     104 `thresholds` (script): http_reqs: must be a list, not "count<1"
     104 `thresholds` (script): http_reqs: item 2: it has no threshold
     104 `tags` (script): a: must be a text, not 1
-    104 `hosts` (script): a.com: "x" is no IP address, nor one with a port such as "10.0.0.1:8080"
-    104 `blacklistIPs` (script): item 1: "1.2.3.4" is no network such as "10.0.0.0/8"
-    104 `blockHostnames` (script): item 1: "a*b" is no host name; a wildcard is allowed at its beginning only
+    104 `hosts` (script): a.com: "x" is not an IP address, nor one with a port such as "10.0.0.1:8080"
+    104 `blacklistIPs` (script): item 1: "1.2.3.4" is not a network such as "10.0.0.0/8"
+    104 `blockHostnames` (script): item 1: "a*b" is not a host name; a wildcard is allowed at its beginning only
     104 `dns` (script): select: must be one of "first", "random", "roundRobin", not "x"
     104 `tlsVersion` (script): min: must be one of "tls1.0", "tls1.1", "tls1.2", "tls1.3", not "ssl3.0"
     104 `tlsAuth` (script): item 1: there is no "foo"; it has domains, cert, key and password
@@ -218,17 +218,17 @@ fn flags_that_cannot_be_read_end_with_255_and_variables_with_104() {
     255 `--stage` (flag): "x" is not a duration; write a number with a unit, such as "500ms", "10s", "1m30s"
     255 `--stage` (flag): a stage has no duration; write DURATION:TARGET
     255 `--stage` (flag): must be a whole number, not "x"
-    255 `--tag` (flag): "a=" is no tag; write NAME=VALUE
+    255 `--tag` (flag): "a=" is not a tag; write NAME=VALUE
     255 `--dns` (flag): select: must be one of "first", "random", "roundRobin", not "x"
     255 `--dns` (flag): there is no "foo"; it has ttl, select and policy
-    255 `--blacklist-ip` (flag): "1.2.3.4" is no network such as "10.0.0.0/8"
+    255 `--blacklist-ip` (flag): "1.2.3.4" is not a network such as "10.0.0.0/8"
     255 `--summary-trend-stats` (flag): must be avg, min, med, max, count or p(N) with N from 0 to 100, not "x"
-    255 `--execution-segment` (flag): "x" is no share from 0 to 1, such as "1/3", "25%" or "0.25"
+    255 `--execution-segment` (flag): "x" is not a share from 0 to 1, such as "1/3", "25%" or "0.25"
     "#);
     let names = ["=b", "1a=b"].map(|pair| Flags { env: vec![pair.into()], ..none() }.variables());
     insta::assert_snapshot!(refused(names), @r#"
-    255 `--env` (flag): "" is no name of a variable
-    255 `--env` (flag): "1a" is no name of a variable
+    255 `--env` (flag): "" is not a name of a variable
+    255 `--env` (flag): "1a" is not a name of a variable
     "#);
     let variables =
         [("K6_VUS", "x"), ("K6_DURATION", "x"), ("K6_STAGES", "x"), ("K6_NO_SETUP", "2"), ("K6_TAGS", "a=b")];

@@ -36,13 +36,13 @@ fn other_parts_are_refused() {
     insta::assert_snapshot!(refused, @r#"
     executionSegment in parts below a millionth is not supported: write its ends with smaller numbers, such as 1/3
     There were problems with the specified script configuration:
-    	- executionSegment is no part of executionSegmentSequence
+    	- executionSegment is not part of executionSegmentSequence
     There were problems with the specified script configuration:
-    	- executionSegment is no part of executionSegmentSequence
-    `executionSegment` (script): "x" is no share from 0 to 1, such as "1/3", "25%" or "0.25"
-    `executionSegment` (script): "3/2" is no share from 0 to 1, such as "1/3", "25%" or "0.25"
+    	- executionSegment is not part of executionSegmentSequence
+    `executionSegment` (script): "x" is not a share from 0 to 1, such as "1/3", "25%" or "0.25"
+    `executionSegment` (script): "3/2" is not a share from 0 to 1, such as "1/3", "25%" or "0.25"
     `executionSegment` (script): "2/3:1/3" must begin before it ends
-    `executionSegmentSequence` (script): "1,0" is no list of ascending shares from 0 to 1, such as "0,1/3,2/3,1"
+    `executionSegmentSequence` (script): "1,0" is not a list of ascending shares from 0 to 1, such as "0,1/3,2/3,1"
     "#);
 }
 

@@ -142,13 +142,13 @@ impl Expression {
     /// # Errors
     /// What is wrong with the text.
     pub fn parse(text: &str) -> Result<Expression, String> {
-        let malformed = || "is no comparison such as \"p(95)<500\"".to_owned();
+        let malformed = || "is not a comparison such as \"p(95)<500\"".to_owned();
         let (left, operator, right) = Operator::split(text).ok_or_else(malformed)?;
         if right.trim().is_empty() {
             return Err(malformed());
         }
         let aggregation = Aggregation::parse(left.trim())?;
-        let bound = number(right.trim()).ok_or_else(|| format!("{:?} is no number", right.trim()))?;
+        let bound = number(right.trim()).ok_or_else(|| format!("{:?} is not a number", right.trim()))?;
         Ok(Expression { aggregation, operator, bound })
     }
 

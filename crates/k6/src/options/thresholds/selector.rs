@@ -34,7 +34,7 @@ impl MetricSelector {
 
 /// `name:value`, each with or without quotes. A value has colons, and no comma.
 fn tag(text: &str) -> Result<(String, String), String> {
-    let malformed = || format!("{text:?} is no tag such as \"status:200\"");
+    let malformed = || format!("{text:?} is not a tag such as \"status:200\"");
     let (name, value) = text.split_once(':').ok_or_else(malformed)?;
     let plain = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
     let (name, is_empty) = (plain(name), value.trim().is_empty());

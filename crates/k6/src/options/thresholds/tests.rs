@@ -96,10 +96,10 @@ fn expressions_that_k6_refuses_are_refused() {
     }
     let metrics = ["p(95)=500", "p95<5", "p(101)<1", "avg<1ms"].map(|text| ("http_req_duration", text));
     insta::assert_snapshot!(refused(metrics), @r#"
-    threshold "p(95)=500" of http_req_duration: is no comparison such as "p(95)<500"
+    threshold "p(95)=500" of http_req_duration: is not a comparison such as "p(95)<500"
     threshold "p95<5" of http_req_duration: must begin with count, rate, value, avg, min, max, med or p(N) with N from 0 to 100, not "p95"
     threshold "p(101)<1" of http_req_duration: must begin with count, rate, value, avg, min, max, med or p(N) with N from 0 to 100, not "p(101)"
-    threshold "avg<1ms" of http_req_duration: "1ms" is no number
+    threshold "avg<1ms" of http_req_duration: "1ms" is not a number
     "#);
 }
 
@@ -185,14 +185,14 @@ fn selectors_are_read_as_in_k6() {
     insta::assert_snapshot!(refused(wrong.map(|metric| (metric, "count<1"))), @r#"
     threshold of http_reqs{a:b: must end with a closing brace
     threshold of http_reqs a:b}: has a closing brace and no opening one
-    threshold of http_reqs{}: "" is no tag such as "status:200"
-    threshold of http_reqs{ }: " " is no tag such as "status:200"
-    threshold of http_reqs{a}: "a" is no tag such as "status:200"
-    threshold of http_reqs{a:}: "a:" is no tag such as "status:200"
-    threshold of http_reqs{a:b,}: "" is no tag such as "status:200"
-    threshold of http_reqs{a:"b,c"}: "c\"" is no tag such as "status:200"
+    threshold of http_reqs{}: "" is not a tag such as "status:200"
+    threshold of http_reqs{ }: " " is not a tag such as "status:200"
+    threshold of http_reqs{a}: "a" is not a tag such as "status:200"
+    threshold of http_reqs{a:}: "a:" is not a tag such as "status:200"
+    threshold of http_reqs{a:b,}: "" is not a tag such as "status:200"
+    threshold of http_reqs{a:"b,c"}: "c\"" is not a tag such as "status:200"
     threshold of http_reqs{a:b}x: must end with a closing brace
-    threshold of http_reqs{:b}: ":b" is no tag such as "status:200"
+    threshold of http_reqs{:b}: ":b" is not a tag such as "status:200"
     "#);
 }
 

@@ -72,7 +72,7 @@ fn invalid_and_contradictory_keys_are_reported() {
     plan.toml:6:1: `cert` and `key` go together: the client's certificate and its private key
     plan.toml:6:7: c cannot be read: entity not found; check the path
     "#);
-    assert_snapshot!(errors(&target("reuse = \"user\"\nconnection_order = \"last-used\""), &[]), @r#"plan.toml:5:1: `connection_order` goes with `reuse = "pool"`; leave it out"#);
+    assert_snapshot!(errors(&target("reuse = \"user\"\nconnection_order = \"last-used\""), &[]), @r#"plan.toml:5:1: `connection_order` requires `reuse = "pool"`; leave it out"#);
     assert_snapshot!(errors(&target("proxy = \"socks5://h:1\""), &[]), @"plan.toml:4:9: proxies are used over cleartext HTTP, not over `socks5`; write `http://`");
     assert_snapshot!(errors(&target("proxy = \"http://ann:secret@h:1\"\nconnect_to = \"h:1\""), &[]), @r"
     plan.toml:4:1: `proxy` does not go with `connect_to`; leave one out
@@ -81,7 +81,7 @@ fn invalid_and_contradictory_keys_are_reported() {
     let grpc = "version = 1\n[targets.a]\ngrpc = \"https://h:1\"\nproto = [\"shop.proto\"]\nhttp = \"2\"\n";
     assert_snapshot!(errors(grpc, &[("shop.proto", PROTO)]), @r#"
     plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
-    plan.toml:5:1: `http` goes with `url`; gRPC always uses HTTP/2
+    plan.toml:5:1: `http` requires `url`; gRPC always uses HTTP/2
     "#);
 }
 
@@ -99,7 +99,7 @@ fn an_order_of_connections_that_has_no_effect_is_an_error() {
     plan.toml:1:1: a plan needs one scenario or more: `[[scenarios]]`
     plan.toml:5:1: `connection_order` has no effect over HTTP/2, which uses all connections in turn; leave it out
     ");
-    assert_snapshot!(errors(&closed(""), &[]), @r#"plan.toml:4:1: `connection_order` has no effect: each virtual user of scenario `browse` has connections of its own; add `reuse = "pool"`, or leave it out"#);
+    assert_snapshot!(errors(&closed(""), &[]), @r#"plan.toml:4:1: `connection_order` has no effect: each virtual user of scenario `browse` has its own connections; add `reuse = "pool"`, or leave it out"#);
     for has_effect in [closed("reuse = \"pool\"\n"), closed("connections = 5\n"), target(order)] {
         good(&has_effect);
     }

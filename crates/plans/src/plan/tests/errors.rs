@@ -83,7 +83,7 @@ fast = "p95(lisst, phase = upp) < 50"
 "#;
     assert_snapshot!(errors(plan, &[("users.csv", "id,name\n1,a\n2\n")]), @r#"
     plan.toml:1:11: only `version = 1` is known; this file needs another version of the command
-    plan.toml:3:7: `ftp://shop.test` is no URL; write `http://host:port/path`
+    plan.toml:3:7: `ftp://shop.test` is not a URL; write `http://host:port/path`
     plan.toml:5:8: users.csv:3: this row has 1 field, the header line has 2; give every row a value for each column
     plan.toml:6:8: `pick` is sequential, random or unique; did you mean `unique`?
     plan.toml:9:12: `10` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
@@ -95,7 +95,7 @@ fast = "p95(lisst, phase = upp) < 50"
     plan.toml:19:26: no step before this one extracts `player`; extract it in an earlier step: `extract = { player = "$.path" }`
     plan.toml:20:21: `status` takes a whole number from 100 to 599, not 99
     plan.toml:20:25: this step answers with `status`, not with `grpc_status`
-    plan.toml:20:54: `$.[` is no JSON path: at position 2, in dot member name, must start with lowercase alpha or '_'; write one like `$.items[0].id`
+    plan.toml:20:54: `$.[` is not JSON path: at position 2, in dot member name, must start with lowercase alpha or '_'; write one like `$.items[0].id`
     plan.toml:21:27: `(` is not a regular expression: error: unclosed group
     plan.toml:21:38: a value comes from one of `json`, `header` and `regex`, from `header` with `regex`, or is a JSON path: `"$.token"`
     plan.toml:22:11: `soon` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`

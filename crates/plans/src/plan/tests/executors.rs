@@ -71,7 +71,7 @@ fn wrong_keys_and_numbers_are_reported() {
     plan.toml:2:1: a scenario needs `iterations`: `iterations = 100`
     plan.toml:6:1: `duration` does not go with this executor; it takes `vus`, `iterations` and `max_duration`
     ");
-    assert_snapshot!(reported("executor = \"constant-vus\"\nvus = 1\nduration = \"1s\"\nmax_vus = 5"), @"plan.toml:7:1: `max_vus` goes with arrival rates only; this executor has its own virtual users");
+    assert_snapshot!(reported("executor = \"constant-vus\"\nvus = 1\nduration = \"1s\"\nmax_vus = 5"), @"plan.toml:7:1: `max_vus` applies to arrival rates only; this executor has its own virtual users");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn random_arrivals_and_preallocated_vus_are_read() {
     assert_snapshot!(reported("arrivals = \"random\""), @"plan.toml:7:12: arrivals are `even` or `poisson`, not `random`");
     assert_snapshot!(reported("preallocated_vus = 9\nmax_vus = 8"), @"plan.toml:7:20: 9 virtual users are more than `max_vus` allows, which is 8");
     let closed = "executor = \"per-vu-iterations\"\nvus = 2\niterations = 1\narrivals = \"poisson\"";
-    assert_snapshot!(errors(&plan_of(closed), &[]), @"plan.toml:7:1: `arrivals` goes with arrival rates only; this executor has its own virtual users");
+    assert_snapshot!(errors(&plan_of(closed), &[]), @"plan.toml:7:1: `arrivals` applies to arrival rates only; this executor has its own virtual users");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn a_target_may_have_observers_only() {
 #[test]
 fn errors_of_observers_are_reported() {
     let wrong = |line: &str| errors(&valid_with(&format!("[targets.shop.observe]\n{line}\n")), &[]);
-    assert_snapshot!(wrong("redis = \"127.0.0.1:6379\""), @"plan.toml:13:9: `127.0.0.1:6379` is no URL; write `redis://HOST:PORT`");
+    assert_snapshot!(wrong("redis = \"127.0.0.1:6379\""), @"plan.toml:13:9: `127.0.0.1:6379` is not a URL; write `redis://HOST:PORT`");
     assert_snapshot!(wrong("postgres = \"postgresql://me:secret@db/shop\""), @"plan.toml:13:12: a plan holds no passwords; write `${env.NAME}` in its place, and `%40` for an `@` elsewhere");
     assert_snapshot!(wrong("prometheus = \"http://${users.id}/metrics\""), @"plan.toml:13:14: only environment variables are allowed here: `${env.NAME}`");
     assert_snapshot!(wrong("prometheus = { url = \"http://h/metrics\", every = \"100ms\", kep = [] }"), @r"

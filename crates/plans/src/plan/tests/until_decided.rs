@@ -58,8 +58,8 @@ fn the_confidence_is_stored_with_the_run() {
 #[test]
 fn a_plan_without_objectives_decides_nothing() {
     let plan = PLAN.replace("[objectives]\n", "");
-    assert_snapshot!(errors(&plan, &[]), @"plan.toml:2:17: the run is to end when every objective is decided, and the plan has none: add `[objectives]`, or leave this out");
+    assert_snapshot!(errors(&plan, &[]), @"plan.toml:2:17: the run cannot end when its objectives are decided, because the plan has none: add `[objectives]`, or remove this option");
     let overrides = Overrides { until_decided: true, ..Overrides::default() };
-    assert_snapshot!(load_with(&plan, &[], &overrides).unwrap_err(), @"command line: the run is to end when every objective is decided, and the plan has none: add `[objectives]`, or leave this out");
+    assert_snapshot!(load_with(&plan, &[], &overrides).unwrap_err(), @"command line: the run cannot end when its objectives are decided, because the plan has none: add `[objectives]`, or remove this option");
     assert_snapshot!(errors(&plan.replace("= true", "= 1"), &[]), @"plan.toml:2:17: `until_decided` takes `true` or `false`, not integer");
 }

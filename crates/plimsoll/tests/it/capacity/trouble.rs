@@ -54,7 +54,7 @@ fn a_number_of_which_a_higher_and_a_lower_one_break_is_no_capacity() {
     let search = ["capacity", "ex.toml", "-o", "out.capacity", "--json", "r.json", "--quiet"];
     folder.plimsoll(&search).exits_with(4).stdout_contains(&[
         "INCONCLUSIVE",
-        "A higher load is shown to be better than a lower one.",
+        "A higher load did better than a lower one.",
         "inconclusive  not-monotone",
         "`fast` is better at 8 than at 9, beyond noise.",
     ]);

@@ -55,9 +55,10 @@ impl Keys {
     /// Reads a JWKS. Entries for other algorithms than the accepted two are left out.
     ///
     /// # Errors
-    /// When it is no JWKS, or has no usable key. The text contains nothing of the document.
+    /// When it is not a JWKS, or has no usable key. The text contains nothing of the document.
     pub(super) fn parse(document: &[u8]) -> Result<Self, &'static str> {
-        let listed: JwksDocument = serde_json::from_slice(document).map_err(|_| "the document is no JWKS")?;
+        let listed: JwksDocument =
+            serde_json::from_slice(document).map_err(|_| "the document is not a JWKS")?;
         if listed.keys.len() > MAX_KEYS {
             return Err("the JWKS has more than 100 keys");
         }
@@ -139,9 +140,9 @@ mod tests {
 
     #[test]
     fn a_document_without_a_usable_key_is_refused() {
-        check("", "is no JWKS");
-        check("<html>", "is no JWKS");
-        check(r#"{"keys":{}}"#, "is no JWKS");
+        check("", "is not a JWKS");
+        check("<html>", "is not a JWKS");
+        check(r#"{"keys":{}}"#, "is not a JWKS");
         check(r#"{"keys":[]}"#, "no RS256 or ES256 key");
         let short = "A".repeat(171);
         for entry in [

@@ -127,7 +127,7 @@ fn broken_blocks_are_refused() {
         "82 20",             // size update after a field
         "3f e2 1f",          // table above what we announced
         "ff ff ff ff ff ff", // endless integer
-        "00 81 00 00",       // padding that is no padding
+        "00 81 00 00",       // padding that is not padding
     ] {
         assert_eq!(decode(&mut Decoder::new(), &bytes(hex)), Err(WireError::HpackError), "{hex}");
     }
