@@ -58,7 +58,7 @@ fn rows_that_make_no_sense_are_named() {
         ("UPDATE profiles SET begin_ns = 2000000000", "a profile ends before it begins"),
         ("UPDATE run_end SET how = 'well'", "no way for a run to end"),
         ("UPDATE run_end SET last_second = -1", "out of range"),
-        ("UPDATE exemplars SET kind = 'odd'", "no kind of exemplar"),
+        ("UPDATE exemplars SET kind = 'odd'", "not a kind of exemplar"),
         ("UPDATE exemplars SET status = 70000", "out of range"),
         ("UPDATE exemplars SET request_headers = '[1]'", "the headers of an exemplar"),
         ("UPDATE exemplars SET detail = CAST(x'ff' AS TEXT)", "utf-8"),

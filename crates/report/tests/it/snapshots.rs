@@ -120,7 +120,7 @@ fn the_terminal_ends_with_the_totals_the_verdict_and_the_findings() {
     next  Raise max_vus to at least rate × timeout, or find what stalled the target
           at 1:11.
 
-    exchanges  3 failed and 3 of the slowest, in full in the HTML report
+    exchanges  3 failed, 3 slowest (full text in the HTML report)
     evidence   demo.plimsoll
     digest     3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
     ");
@@ -131,18 +131,18 @@ fn findings_are_a_line_each_unless_they_are_asked_for_in_full() {
     let page = forms::terminal(&demo(), Style::Plain, 80, Detail::Brief);
     let (_, end) = page.split_once("\nFindings").expect("it has findings");
     insta::assert_snapshot!(end, @r"
-      -v: in full, with why and what next
-    fail  O1 objective-missed
-          objective few_errors: 0.187 % of 78,431 arrivals failed or were dropped;
-          the limit is below 0.1 %.
-    caution  L4 closed-loop-or-capped
-          phase gameplay: For 1.9 s all 200 virtual users were in use and 30
-          arrivals were dropped.
+        -v: in full, with why and what next
+      fail  O1 objective-missed
+            objective few_errors: 0.187 % of 78,431 arrivals failed or were dropped;
+            the limit is below 0.1 %.
+      caution  L4 closed-loop-or-capped
+            phase gameplay: For 1.9 s all 200 virtual users were in use and 30
+            arrivals were dropped.
 
-    exchanges  3 failed and 3 of the slowest, in full in the HTML report
-    evidence   demo.plimsoll
-    digest     3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
-    ");
+      exchanges  3 failed, 3 slowest (full text in the HTML report)
+      evidence   demo.plimsoll
+      digest     3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
+      ");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
     - **CPU** generator 12.6 CPU-s (0.187 CPU-s per 1,000 requests, whole run); challenge 62.5 CPU-s (0.926 CPU-s per 1,000 requests, whole run)
     - **start lag** p50 55 µs, p99 141 µs, max 1.11 ms
 
-    - **exchanges** 3 failed and 3 of the slowest, in full in the HTML report
+    - **exchanges** 3 failed, 3 slowest (full text in the HTML report)
     - **evidence** demo.plimsoll
     - **digest** 3e33e61f61ea0455c76c632cb91d7a047f7fbc692a42ace9667b0559fd02dc36
     "#);
