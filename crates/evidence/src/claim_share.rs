@@ -102,7 +102,7 @@ impl WideningCause {
             WideningCause::DroppedLate => "dropped: generator late",
             WideningCause::DroppedCap => "dropped: VU limit",
             WideningCause::Dropped => "dropped for a reason that is not recorded",
-            WideningCause::Cut => "cancelled, or unfinished at the end of the run",
+            WideningCause::Cut => "cancelled or unfinished",
             WideningCause::AtBound => "within 0.1 % of the bound",
             WideningCause::Unread => "missing in the import, not readable or contradicted",
         }

@@ -212,6 +212,7 @@ fn too_early(facts: &Facts<'_>) -> String {
 
 fn ended_early(facts: &Facts<'_>) -> String {
     let how = match facts.end.map(|end| &end.ending) {
+        None if facts.is_looked_at => "is under way".to_owned(),
         None => "was killed".to_owned(),
         Some(Ending::Interrupted) => "was interrupted".to_owned(),
         Some(Ending::Stopped(objective)) => format!("was stopped by the plan's rule for {objective}"),

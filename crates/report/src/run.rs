@@ -17,7 +17,9 @@ use crate::document::{
     Block, Case, ChartBlock, ClaimBlock, Claims, Column, Document, FactLayout, Facts, Forms, Paragraph,
     ParagraphKind, Reported, Row, Section, Table,
 };
-use crate::summary::{BesideK6, ClaimSummary, MarkedEvent, MetricNumbers, ScriptMetric, Summary};
+use crate::summary::{
+    BesideK6, ClaimSummary, MarkedEvent, MetricNumbers, RunEndState, ScriptMetric, Summary,
+};
 use crate::{card, number, source};
 
 impl Reported for Summary {
@@ -35,7 +37,7 @@ impl Reported for Summary {
                 ("workload_digest", self.header.workload_digest.clone()),
                 ("started_at", self.header.started_at.clone()),
             ],
-            cases: self.claims.iter().map(case).collect(),
+            cases: self.claims.iter().map(|shown| case(self, shown)).collect(),
             footer: "Made by Plimsoll from the run's archive; the same archive always gives the same report.",
         }
     }
@@ -69,7 +71,7 @@ fn sections(summary: &Summary) -> Vec<Section> {
 }
 
 fn claims(summary: &Summary) -> Section {
-    let mut claims: Vec<ClaimBlock> = summary.claims.iter().map(claim).collect();
+    let mut claims: Vec<ClaimBlock> = summary.claims.iter().map(|shown| claim(summary, shown)).collect();
     claims.sort_by_key(|claim| urgency(claim.verdict));
     let hint = (!claims.is_empty()).then(|| {
         Block::text(
@@ -93,10 +95,22 @@ pub(crate) fn urgency(verdict: Verdict) -> u8 {
     }
 }
 
-fn claim(shown: &ClaimSummary) -> ClaimBlock {
+/// What the evidence does to a claim; of a run that is under way, so far.
+fn word(summary: &Summary, verdict: Verdict) -> String {
+    match (&summary.header.end, verdict) {
+        (RunEndState::UnderWay, Verdict::Pass) => "met so far".to_owned(),
+        (RunEndState::UnderWay, Verdict::Fail) => "violated so far".to_owned(),
+        (RunEndState::UnderWay, Verdict::Inconclusive) => "undecided so far".to_owned(),
+        (RunEndState::UnderWay, Verdict::Invalid) => "not valid so far".to_owned(),
+        _ => verdict.to_string(),
+    }
+}
+
+fn claim(summary: &Summary, shown: &ClaimSummary) -> ClaimBlock {
     let claim = &shown.claim;
     ClaimBlock {
         verdict: claim.verdict,
+        word: word(summary, claim.verdict),
         name: claim.name.clone(),
         text: shown.text().to_owned(),
         described: shown.described(),
@@ -109,7 +123,7 @@ fn claim(shown: &ClaimSummary) -> ClaimBlock {
     }
 }
 
-fn case(shown: &ClaimSummary) -> Case {
+fn case(summary: &Summary, shown: &ClaimSummary) -> Case {
     let claim = &shown.claim;
     let mut message = format!("{}: observed {}, limit {}", claim.text, shown.observed(), shown.bound());
     if let Some(interval) = shown.interval() {
@@ -125,7 +139,7 @@ fn case(shown: &ClaimSummary) -> Case {
     Case {
         name: claim.name.clone(),
         verdict: claim.verdict,
-        word: claim.verdict.to_string(),
+        word: word(summary, claim.verdict),
         message,
         because: claim.reasons.iter().map(Reason::to_string).collect(),
     }

@@ -42,6 +42,22 @@ fn a_look_decides_what_the_evidence_so_far_decides() {
 }
 
 #[test]
+fn what_a_run_under_way_will_still_have_is_no_finding() {
+    let mut test_run = under_way(20, &[("rare", "p99.9(list, phase = steady) < 1s"), ("fast", FAST)]);
+    test_run.begin_without_end(29, 12);
+    let so_far = crate::judgement_so_far(&test_run.run, &test_run.workload).unwrap();
+    assert_eq!(so_far.findings, []);
+    assert_eq!(
+        so_far.claims.iter().map(|claim| claim.verdict).collect::<Vec<_>>(),
+        [Verdict::Inconclusive, Verdict::Pass]
+    );
+    let texts = format!("{:?}", so_far.claims);
+    assert!(!texts.contains("killed") && !texts.contains("end of the run"), "{texts}");
+    let killed: Vec<_> = test_run.judge().findings.iter().map(|finding| finding.rule.to_string()).collect();
+    assert_eq!(killed, ["S4", "L6"], "of one that was killed");
+}
+
+#[test]
 fn an_objective_whose_phase_has_not_begun_is_not_decided() {
     let mut warming = TestRun::new().with_objective("fast", FAST);
     (0..8).for_each(|second| warming.offer_once(second, "list", Load::of(100)));

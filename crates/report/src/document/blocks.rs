@@ -304,6 +304,8 @@ pub(crate) struct Claims {
 #[derive(Debug)]
 pub(crate) struct ClaimBlock {
     pub(crate) verdict: Verdict,
+    /// The verdict in words.
+    pub(crate) word: String,
     pub(crate) name: String,
     /// What it says; empty where the name does.
     pub(crate) text: String,

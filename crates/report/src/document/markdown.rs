@@ -156,7 +156,9 @@ fn claims(out: &mut String, claims: &Claims) {
     out.push_str("\n| | claim | observed | limit | interval | n |\n");
     out.push_str("| --- | --- | ---: | ---: | ---: | ---: |\n");
     for claim in claims.claims.iter().take(MAX_CLAIMS) {
-        let ClaimBlock { verdict, name, described, observed, bound, interval, samples, reasons, .. } = claim;
+        let ClaimBlock {
+            verdict, word, name, described, observed, bound, interval, samples, reasons, ..
+        } = claim;
         let reasons: String =
             reasons.iter().map(|reason| format!("<br>{}", text(reason, MAX_TEXT))).collect();
         let interval = interval.as_deref().unwrap_or(number::NOT_MEASURED);
@@ -164,7 +166,7 @@ fn claims(out: &mut String, claims: &Claims) {
         let (name, described) = (text(name, MAX_NAME), text(described, MAX_TEXT));
         let _ = writeln!(
             out,
-            "| {} {verdict} | **{name}** {described}{reasons} | {observed} | {bound} | {interval} | {samples} |",
+            "| {} {word} | **{name}** {described}{reasons} | {observed} | {bound} | {interval} | {samples} |",
             sign(*verdict),
         );
     }

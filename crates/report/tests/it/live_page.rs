@@ -57,6 +57,12 @@ fn a_run_that_goes_on_has_no_verdict_yet() {
     let html = forms::html(&summary(60, None).so_far());
     assert!(html.contains("<title>UNDER WAY: ") && html.contains("60 s of 105 s"));
     assert!(html.contains("each verdict below may still change") && !html.contains("killed"));
+    for word in ["met so far", "violated so far", "undecided so far"] {
+        assert!(html.contains(&format!(">{word}</span></td>")), "{word}");
+    }
+    for verdict in [">PASS<", ">FAIL<", ">INCONCLUSIVE<"] {
+        assert!(!html.contains(verdict), "{verdict}");
+    }
     let before = document::html(&Document::before("checkout <b>"));
     assert!(before.contains("NOT BEGUN: checkout &#60;b&#62;"), "{before}");
 }

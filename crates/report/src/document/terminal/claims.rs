@@ -17,7 +17,7 @@ pub(super) fn add(page: &mut Page, claims: &Claims) {
 fn add_claim(page: &mut Page, claim: &ClaimBlock) {
     let verdict = tone(claim.verdict);
     let mut head = TextLine::new();
-    head.add(verdict, &claim.verdict.to_string()).add(Tone::Normal, "  ");
+    head.add(verdict, &claim.word).add(Tone::Normal, "  ");
     head.add(Tone::Accent, &claim.name).add(Tone::Normal, "  ");
     page.headed(head, INDENT, Tone::Dim, &claim.text);
     let figures: Vec<String> = claim.figures.iter().map(|figure| figure.replace(' ', "\u{a0}")).collect();
