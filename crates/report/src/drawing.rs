@@ -20,7 +20,7 @@ pub enum Background {
 /// The fonts of texts, by what systems have.
 pub(crate) const FONTS: &str = "system-ui, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 /// The approximate width of a character at 12 px.
-pub(crate) const CHARACTER_WIDTH: f64 = 6.6;
+const CHARACTER_WIDTH: f64 = 6.6;
 /// How much larger a drawing is than its coordinates say, in pixels.
 const SCALE: f64 = 2.0;
 

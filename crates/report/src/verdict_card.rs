@@ -19,6 +19,8 @@ const INDENT: f64 = 124.0;
 /// The columns of the verdict's sentence, and the lines that it may take.
 const COLUMNS: usize = 92;
 const MAX_LINES: usize = 3;
+/// The columns of the run's name.
+const NAME_COLUMNS: usize = 68;
 /// Before the name of a phase.
 const OF_PHASE: &str = "Throughput and response times are those of the phase";
 
@@ -57,7 +59,7 @@ impl VerdictCard {
         let header = &summary.header;
         VerdictCard {
             name: header.name.clone(),
-            when: format!("{} · {}", header.started_at, number::duration(u64::from(header.seconds))),
+            when: format!("{} · {}", header.started_at, number::length(header.elapsed_s)),
             verdict: summary.judgement.verdict,
             because: summary.judgement.because.clone(),
             objectives,
@@ -136,16 +138,13 @@ impl CardDrawing {
     }
 
     fn head(&mut self, card: &VerdictCard) {
-        let word = card.verdict.to_string();
         self.y = 40.0;
-        self.text(MARGIN, TextStyle::bold(26.0, colour_of(card.verdict)), &word, 20);
-        let beside = MARGIN + drawing::width_of(&word, 26.0) * 1.15 + 12.0;
-        let columns = ((WIDTH - beside) / drawing::CHARACTER_WIDTH) as usize;
-        self.y = 30.0;
-        self.text(beside, TextStyle::bold(14.0, "ink"), &card.name, columns * 4 / 5);
-        self.y = 46.0;
-        self.text(beside, TextStyle::plain(11.0, "soft"), &card.when, columns);
-        self.y = 72.0;
+        self.text(MARGIN, TextStyle::bold(26.0, colour_of(card.verdict)), &card.verdict.to_string(), 20);
+        let ended = TextStyle { anchor: "end", ..TextStyle::plain(11.0, "soft") };
+        self.text(WIDTH - MARGIN, ended, &card.when, 50);
+        self.y = 64.0;
+        self.text(MARGIN, TextStyle::bold(14.0, "ink"), &card.name, NAME_COLUMNS);
+        self.y = 88.0;
         for part in crate::text::wrap(&card.because, COLUMNS).iter().take(MAX_LINES) {
             self.text(MARGIN, TextStyle::plain(12.5, "ink"), part, COLUMNS);
             self.y += 17.0;

@@ -44,7 +44,7 @@ pub(super) fn heads(sides: usize) -> Vec<String> {
 
 /// The plan, start, length and end of a run.
 pub(super) fn run_in_words(run: &Header) -> String {
-    let duration = number::duration(u64::from(run.seconds));
+    let duration = number::length(run.elapsed_s);
     format!("{} · {} · {duration} · {}", run.name, run.started_at, run.end_in_words())
 }
 

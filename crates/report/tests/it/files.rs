@@ -1,6 +1,6 @@
 //! Charts and cards as files of their own.
 
-use evidence::Ending;
+use evidence::{Ending, Verdict};
 use report::{Background, Reported as _, Summary, VerdictCard, chart_files};
 
 use crate::{sample_run, well_formed};
@@ -55,6 +55,23 @@ fn each_colour_of_a_chart_is_one_of_its_style() {
             assert!(svg.contains(&format!(".line.{class}{{stroke:#")), "{}: {class}", chart.name);
         }
     }
+}
+
+#[test]
+fn a_card_has_the_elapsed_time_and_the_name_on_a_line_of_its_own() {
+    let mut run = demo();
+    run.header.elapsed_s = 18.3;
+    run.header.name = "checkout of a basket".to_owned();
+    run.judgement.verdict = Verdict::Inconclusive;
+    let card = VerdictCard::of(&run);
+    assert!(card.markdown().contains("2026-11-21T10:40:19Z · 18 s\n"), "{}", card.markdown());
+    let svg = card.svg(Background::White);
+    let baseline = |text: &str| {
+        let before = svg.split(&format!(">{text}<")).next().unwrap_or_default();
+        let line = before.rsplit("<text ").next().unwrap_or_default();
+        line.split(" y=\"").nth(1).and_then(|y| y.split('"').next()).map(str::to_owned).expect("a text")
+    };
+    assert_ne!(baseline("INCONCLUSIVE"), baseline("checkout of a basket"));
 }
 
 #[test]
