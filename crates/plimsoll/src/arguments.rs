@@ -100,6 +100,7 @@ Exit codes:
   3  FAIL: an objective was violated, or nothing succeeded
   4  INCONCLUSIVE: the evidence is sound but too little to decide
   5  INVALID: the evidence cannot support a verdict
+A k6 script has k6's exit codes: 99 where a threshold is crossed (`plimsoll run script.js --help`).
 An interrupt before the load ends the command by that signal (130 in a shell), with nothing recorded.";
 
 const FIRST_COMMANDS: &str = "\
