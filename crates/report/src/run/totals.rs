@@ -12,6 +12,9 @@ const MAX_SCENARIO: usize = 8;
 /// The kind of the file that the digest is of.
 const EVIDENCE: &str = "evidence";
 
+/// The kind of the file that shows exchanges in full.
+const HTML: &str = "HTML";
+
 /// The counts of the whole run, CPU of the generator and the targets, and how the generator fared.
 pub(super) fn section(summary: &Summary) -> Section {
     let mut facts: Vec<Paragraph> = summary.arrivals.iter().map(|of| arrivals("arrivals", of)).collect();
@@ -108,7 +111,9 @@ pub(super) fn files(summary: &Summary) -> Section {
     let mut facts = Vec::new();
     let (failed, slowest) = (summary.failed.len(), summary.slowest.len());
     if failed + slowest > 0 {
-        let text = format!("{failed} failed, {slowest} slowest (full text in the HTML report)");
+        let are_kept = summary.files.iter().any(|(kind, _)| kind == EVIDENCE || kind == HTML);
+        let place = if are_kept { "full text in the HTML report" } else { "--html FILE shows them" };
+        let text = format!("{failed} failed, {slowest} slowest ({place})");
         facts.push(Paragraph::labelled("exchanges", text));
     }
     let profiles = summary.profiles.iter();

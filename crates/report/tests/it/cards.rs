@@ -46,7 +46,7 @@ fn findings_of_a_rule_are_one_card_with_their_places() {
     why   While arrivals are dropped at the VU limit, the load is not the planned load, and the longest waits are missing.
     next  Raise max_vus to at least rate × timeout, or find what stalled the target at 1:11.
 
-    exchanges  3 failed, 3 slowest (full text in the HTML report)
+    exchanges  3 failed, 3 slowest (--html FILE shows them)
     ");
 }
 
