@@ -69,7 +69,7 @@ fn key(row: &Row<'_>) -> Result<Key, Fault> {
     let metric = row.get::<_, String>(1)?.parse().map_err(damaged)?;
     let outcome = row.get::<_, Option<String>>(5)?.map(|text| text.parse()).transpose().map_err(damaged)?;
     let tags = serde_json::from_str(&row.get::<_, String>(6)?)
-        .map_err(|e| damaged(format_args!("the tags of a key: {e}")))?;
+        .map_err(|e| damaged(format_args!("the tags of a series cannot be read: {e}")))?;
     let (scenario, endpoint, phase) = (row.get(2)?, row.get(3)?, row.get(4)?);
     Ok(Key { metric, scenario, endpoint, phase, outcome, tags, instance: None })
 }

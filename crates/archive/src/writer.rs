@@ -187,7 +187,10 @@ impl Writer {
         match self.loop_keys.get(&local) {
             Some((id, shape)) if *shape == used_as => Ok(*id),
             Some(_) => Err(Fault::Bug(format!("key {} was used against its metric's shape", local.1.0))),
-            None => Err(Fault::Bug(format!("key {} was never announced", local.1.0))),
+            None => Err(Fault::Bug(format!(
+                "a value was recorded for series {}, which was never registered",
+                local.1.0
+            ))),
         }
     }
 

@@ -97,7 +97,11 @@ fn program(job: PlanJob, session: &mut Session) -> CommandResult<Program> {
     let program = Program::compile(plan).map_err(Failure::usage)?;
     let (variables, ticks) =
         (std::mem::take(&mut session.setup_variables), std::mem::take(&mut session.setup_ticks));
-    let other = || Failure::own(anyhow!("the values of the run's setup are those of another plan"));
+    let other = || {
+        Failure::own(anyhow!(
+            "the setup values that the coordinator sent do not belong to the plan it sent: this is a bug in plimsoll"
+        ))
+    };
     program.set_up_elsewhere(variables, ticks).ok_or_else(other)
 }
 

@@ -153,10 +153,9 @@ impl Sink for MemoryRun {
             self.loop_keys.insert((tick.instance, *local), id);
         }
         let place = |run: &MemoryRun, local: KeyId| {
-            run.loop_keys
-                .get(&(tick.instance, local))
-                .copied()
-                .ok_or_else(|| SinkError(format!("key {} was never announced", local.0)))
+            run.loop_keys.get(&(tick.instance, local)).copied().ok_or_else(|| {
+                SinkError(format!("a value was recorded for series {}, which was never registered", local.0))
+            })
         };
         for (local, histogram) in tick.histograms() {
             let id = place(self, local)?;

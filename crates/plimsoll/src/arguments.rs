@@ -25,6 +25,7 @@ mod kubernetes;
 #[cfg(not(feature = "full"))]
 mod lean;
 mod new;
+mod other_tools;
 mod out;
 mod parse;
 #[cfg(feature = "scripts")]
@@ -193,7 +194,7 @@ pub(crate) enum Verb {
     /// Offer a part of a run's load for a coordinator: `plimsoll run PLAN --worker HOST:PORT`
     #[command(hide = !FULL, after_help = workers::WORKER_EXAMPLES)]
     Worker(WorkerArguments),
-    /// Print a run over pods of a Kubernetes cluster as YAML, for a repository: Job, Service, ConfigMap, NetworkPolicy
+    /// Print the Kubernetes objects of a run as YAML, to keep in Git: Job, Service, ConfigMap, NetworkPolicy
     #[command(hide = !FULL, after_help = kubernetes::MANIFEST_EXAMPLES)]
     Manifest(Box<ManifestArguments>),
     /// Print a run of a k6 script over pods of a Kubernetes cluster as YAML

@@ -57,7 +57,7 @@ fn name_of(chart: &Chart) -> String {
     };
     match chart.unit.as_str() {
         "response time" => format!("response-time-{}", slug(&chart.title)),
-        "response time by share of requests" => {
+        "response time by percentile" => {
             format!("distribution-{}", slug(chart.title.trim_start_matches("Phase ")))
         }
         _ => slug(&chart.title),

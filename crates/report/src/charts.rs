@@ -297,7 +297,7 @@ fn distribution(phase: &PhaseDistribution, summary: &Summary, scale: &Scale) -> 
     };
     Chart {
         title: format!("Phase {}", phase.phase),
-        unit: "response time by share of requests".to_owned(),
+        unit: "response time by percentile".to_owned(),
         note: String::new(),
         legend: phase.curves.iter().map(legend).collect(),
         svg: plot.svg(),

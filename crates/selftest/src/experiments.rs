@@ -134,7 +134,7 @@ fn live_pairs(folder: &Path) -> CommandResult<LivePairsOfHost> {
     let Pairs { arms: [a, b], metrics, .. } = &record.design;
     if a != b {
         return Err(Failure::usage(anyhow!(
-            "{}: the arms differ (`{}` and `{}`), and only pairs of a program against itself have no difference",
+            "{}: A (`{}`) and B (`{}`) are different commands; this test needs an experiment whose A and B are the same",
             folder.display(),
             visible(a),
             visible(b)

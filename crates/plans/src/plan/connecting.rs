@@ -48,12 +48,13 @@ pub(super) fn read(section: &Section<'_>) -> Connecting {
     if let Some(item) = section.get("unix") {
         for key in ["connect_to", "dns_ttl", "local_address", "proxy"] {
             if section.get(key).is_some() {
-                item.issues.add(&item.key_span, format!("`unix` does not go with `{key}`; leave one out"));
+                item.issues
+                    .add(&item.key_span, format!("`unix` cannot be combined with `{key}`; leave one out"));
             }
         }
     }
     if let Some(item) = section.get("proxy").filter(|_| section.get("connect_to").is_some()) {
-        item.issues.add(&item.key_span, "`proxy` does not go with `connect_to`; leave one out");
+        item.issues.add(&item.key_span, "`proxy` cannot be combined with `connect_to`; leave one out");
     }
     if let Some(item) = section.get("connection_order") {
         if connecting.reuse.is_some_and(|reuse| reuse != Reuse::Pool) {

@@ -44,7 +44,7 @@ pub(super) fn read(section: &Section<'_>, window: Option<&ScenarioWindow>) -> Op
     let keys = EXECUTORS.iter().find(|(name, _)| Some(*name) == kind).map_or(&KEYS[..], |(_, keys)| keys);
     for key in KEYS {
         if let (Some(item), false) = (section.get(key), keys.contains(&key)) {
-            let text = format!("`{key}` does not go with this executor; it takes {}", listed(keys));
+            let text = format!("`{key}` does not apply to this executor; it takes {}", listed(keys));
             item.issues.add(&item.key_span, text);
         }
     }

@@ -21,8 +21,8 @@ pub(crate) struct CompareArguments {
     /// The run files; the first is the baseline
     #[arg(required = true, num_args = 2..)]
     pub(crate) files: Vec<PathBuf>,
-    /// An expected change of response time, such as `p95 -30%` or `avg(list) +5%`; shown beside what was measured, and
-    /// labelled as not measured; repeatable
+    /// A change that you expect, such as `p95 -30%` or `avg(list) +5%`; shown beside the measured change and marked as your
+    /// expectation; repeatable
     #[arg(long, value_name = "CHANGE", allow_hyphen_values = true)]
     pub(crate) expect: Vec<judge::Expectation>,
     #[command(flatten)]

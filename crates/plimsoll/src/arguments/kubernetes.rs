@@ -104,7 +104,7 @@ pub(crate) struct ManifestArguments {
     /// Number of pods that offer the load
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "image")]
     pub(crate) kubernetes: u16,
-    /// The name of the objects [default: the plan's]
+    /// Name of the Kubernetes objects [default: the plan's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// The Secret with the run's keys and the values of `${env.…}`, which is not printed [default: the name]

@@ -9,9 +9,8 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use conduct::screen;
 use evidence::visible;
 use workload::redact::{REDACTED, shown_address};
-use workload::units;
 
-use super::{Arguments, groups, topics};
+use super::{Arguments, groups, other_tools, topics};
 
 /// The command line. Help, or what is wrong, is printed, and ends the process.
 pub(crate) fn parse() -> Arguments {
@@ -67,35 +66,15 @@ const USAGE: i32 = 2;
 /// What to write instead of a command line that means something else than its writer expects.
 fn refused(arguments: &[OsString]) -> Option<String> {
     let verb = arguments.get(1)?.to_str()?;
-    if (verb == "http" || verb == "grpc")
-        && let Some(hint) = arguments.windows(2).find_map(meant_elsewhere)
-    {
-        return Some(hint);
-    }
     let path = Path::new(verb);
     let is_plan = path.extension().is_some_and(|ending| ending == "toml" || ending == "js" || ending == "ts");
-    (is_plan && path.is_file())
-        .then(|| format!("a plan or script is run by `plimsoll run {}`", visible(verb)))
-}
-
-/// What to write for an option that other load generators have with another meaning.
-fn meant_elsewhere(pair: &[OsString]) -> Option<String> {
-    let [option, value] = pair else { return None };
-    let (option, value) = (option.to_str()?, value.to_str()?);
-    let is_number = value.starts_with(|c: char| c.is_ascii_digit());
-    match option {
-        "-q" if is_number => {
-            Some(format!("`-q` is --quiet, as in every command; a rate is `-r {}`", visible(value)))
-        }
-        "-d" if units::duration(value).is_ok() => Some(format!(
-            "`-d` is the body of the request; a duration is `-z {value}`. If it is the body: `--body {value}`, or \
-             `--data {value}` of a gRPC call"
-        )),
-        "--latency" => {
-            Some("`--latency` is not needed: every report has the distribution of latency".to_owned())
-        }
-        _ => None,
+    if is_plan && path.is_file() {
+        return Some(format!("a plan or script is run by `plimsoll run {}`", visible(verb)));
     }
+    let command = Arguments::command();
+    let is_known = verb == "help" || verb.starts_with('-') || command.find_subcommand(verb).is_some();
+    let listed = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(clap::Command::get_name);
+    if is_known { other_tools::hint(arguments) } else { other_tools::unknown_verb(verb, listed) }
 }
 
 /// The verb that `run` is with a script: it has k6's flags.
@@ -188,6 +167,10 @@ fn of_typed_verbs(mut error: clap::Error) -> clap::Error {
 /// The error about an argument, which quotes its value: an address may have a password, a header is one.
 fn without_secrets(error: clap::Error) -> clap::Error {
     let mut error = of_typed_verbs(error);
+    // It says how to pass an unknown option as a value, which nobody means.
+    if error.kind() == clap::error::ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Suggested);
+    }
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,

@@ -198,7 +198,7 @@ fn contradictory_options_get_an_error_with_a_remedy() {
     refused(&[&free, "-H", "nothing"], &["name: value"]);
     refused(&[&free, "-D", "no-such-file"], &["no-such-file", "cannot be read"]);
     refused(&[&free, "-d", "a", "-D", "b"], &["cannot be used with"]);
-    refused(&["ftp://h/"], &["no URL"]);
+    refused(&["ftp://h/"], &["not a URL"]);
     refused(&[&free], &["nothing answers", &refusing.addr().to_string()]);
     assert!(!plimsoll(&folder, &["http", &free]).stderr.contains("--target"));
 }
@@ -265,7 +265,7 @@ fn an_error_in_a_list_names_its_line() {
     folder.write("bad.txt", "GET nowhere\nname\n");
     plimsoll(&folder, &["http", "--targets", "bad.txt"])
         .exits_with(2)
-        .stderr_contains(&["bad.txt:2:", "no header"]);
+        .stderr_contains(&["bad.txt:2:", "not a header"]);
     plimsoll(&folder, &["http"]).exits_with(2).stderr_contains(&["<URL"]);
 }
 

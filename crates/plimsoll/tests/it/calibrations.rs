@@ -72,7 +72,7 @@ fn a_plan_is_calibrated_with_the_command_that_starts_its_targets() {
     ran.exits_with(2).stderr_contains(&["of pair 1 could not be made ready", "exit status: 3"]);
     let ex = experiment([refused.addr(); 2], "p50 = \"p50(get)\"");
     let ran = ex.plimsoll(&["calibrate", "ex.toml", "--start", "x"]);
-    ran.exits_with(2).stderr_contains(&["has commands of its own"]);
+    ran.exits_with(2).stderr_contains(&["already has commands"]);
 }
 
 #[test]

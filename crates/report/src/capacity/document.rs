@@ -110,7 +110,7 @@ fn heads<const F: usize, const L: usize>(
 
 fn overload(search: &CapacitySummary) -> Section {
     let section = |blocks| Section {
-        note: "as multiples of it, in one run".to_owned(),
+        note: "loads are multiples of the capacity, all in one run".to_owned(),
         ..Section::new("overload", "Beyond the capacity", blocks)
     };
     let Some(overload) = &search.judgement.overload else { return section(Vec::new()) };

@@ -22,7 +22,7 @@ pub(super) fn sections(summary: &Summary) -> impl Iterator<Item = Section> {
         let shown = exchanges.iter().take(MAX_EXCHANGES);
         let mut blocks: Vec<Block> = shown.map(|of| Block::Exchange(exchange(summary, of))).collect();
         if exchanges.len() > MAX_EXCHANGES {
-            let more = format!("{} more are in the archive.", exchanges.len() - MAX_EXCHANGES);
+            let more = format!("{} more are in the run file.", exchanges.len() - MAX_EXCHANGES);
             blocks.push(Block::text(ParagraphKind::Hint, more));
         }
         Section::new(id, heading, blocks).only(Forms::Page)

@@ -268,7 +268,7 @@ impl<'a> Cursor<'a> {
 
 fn misplaced(key: &str) -> String {
     match nearest(key, KEYS) {
-        _ if KEYS.contains(&key) => format!("`{key}` does not go with this measure"),
+        _ if KEYS.contains(&key) => format!("`{key}` does not apply to this measure"),
         Some(near) => format!("there is no `{key}`; did you mean `{near}`?"),
         None => format!("there is no `{key}`; known are `{}`", KEYS.join("`, `")),
     }
@@ -403,14 +403,26 @@ fn filter(measure: &Measure, arguments: &mut Arguments<'_>) -> Result<Filter, Sy
 
 /// The bound in the measure's unit.
 fn bound(measure: &Measure, text: &str) -> Result<f64, String> {
+    if text.is_empty() {
+        return Err(format!("the bound is missing: {FORM}"));
+    }
     match (measure.unit(), measure) {
         ("ms", _) => units::duration(text).map(|bound| bound.as_secs_f64() * 1e3),
         ("1/s", _) => units::rate(text),
-        ("1", _) => {
-            units::share(text).ok_or_else(|| format!("`{text}` is not a share; write `0.1%` or `0.001`"))
-        }
+        ("1", _) => share_bound(text),
         (_, Measure::Series { name, .. }) => series_bound(name, text),
         _ => Err(format!("`{text}` is not a bound")),
+    }
+}
+
+/// A share that can exclude something: `5` is meant as 5 %.
+fn share_bound(text: &str) -> Result<f64, String> {
+    let share =
+        units::share(text).ok_or_else(|| format!("`{text}` is not a share; write `0.1%` or `0.001`"))?;
+    match text.ends_with('%') {
+        false if share >= 1.0 => Err(format!("`{text}` is {} %; write `{text}%`", share * 100.0)),
+        true if share > 1.0 => Err(format!("`{text}` is more than all; a share is at most 100%")),
+        _ => Ok(share),
     }
 }
 

@@ -166,13 +166,13 @@ fn unknown_and_misplaced_names_are_shown_with_a_caret() {
     there is no `phse`; did you mean `phase`?
         p95(list, phse = x) < 5ms
                   ^
-    `within` does not go with this measure
+    `within` does not apply to this measure
         p95(list, within = 5ms) < 5ms
                   ^
     `phase` is given twice
         p95(a, phase = x, phase = y) < 5ms
                           ^
-    `target` does not go with this measure
+    `target` does not apply to this measure
         error_rate(all, target = x) < 1%
                         ^
     an iteration is of a scenario, not of an endpoint: `iteration_p95(scenario = play)`
@@ -187,6 +187,8 @@ fn malformed_bounds_are_shown_with_a_caret() {
         "p95(list) < 5",
         "p95(list) <",
         "error_rate(all) < 5ms",
+        "error_rate(all) < 5",
+        "check_rate(all) > 101%",
         "goodput(within = soon) > 1/s",
         "goodput() > 5",
         "mean(cpu, target = x) < 5ms",
@@ -195,11 +197,17 @@ fn malformed_bounds_are_shown_with_a_caret() {
     `5` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
         p95(list) < 5
                     ^
-    `` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    the bound is missing: write it like `p95(list, phase = gameplay) < 50ms`
         p95(list) <
                    ^
     `5ms` is not a share; write `0.1%` or `0.001`
         error_rate(all) < 5ms
+                          ^
+    `5` is 500 %; write `5%`
+        error_rate(all) < 5
+                          ^
+    `101%` is more than all; a share is at most 100%
+        check_rate(all) > 101%
                           ^
     `soon` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
         goodput(within = soon) > 1/s

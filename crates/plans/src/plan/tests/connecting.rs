@@ -68,14 +68,14 @@ fn invalid_and_contradictory_keys_are_reported() {
     plan.toml:10:17: `me` is not an IP address; write one of this machine, such as `"127.0.0.2"`
     "#);
     assert_snapshot!(errors(&target("unix = \"/s\"\nconnect_to = \"h:1\"\ntls = { cert = \"c\" }"), &[]), @r#"
-    plan.toml:4:1: `unix` does not go with `connect_to`; leave one out
+    plan.toml:4:1: `unix` cannot be combined with `connect_to`; leave one out
     plan.toml:6:1: `cert` and `key` go together: the client's certificate and its private key
     plan.toml:6:7: c cannot be read: entity not found; check the path
     "#);
     assert_snapshot!(errors(&target("reuse = \"user\"\nconnection_order = \"last-used\""), &[]), @r#"plan.toml:5:1: `connection_order` requires `reuse = "pool"`; leave it out"#);
     assert_snapshot!(errors(&target("proxy = \"socks5://h:1\""), &[]), @"plan.toml:4:9: proxies are used over cleartext HTTP, not over `socks5`; write `http://`");
     assert_snapshot!(errors(&target("proxy = \"http://ann:secret@h:1\"\nconnect_to = \"h:1\""), &[]), @r"
-    plan.toml:4:1: `proxy` does not go with `connect_to`; leave one out
+    plan.toml:4:1: `proxy` cannot be combined with `connect_to`; leave one out
     plan.toml:4:9: a plan holds no passwords; use a proxy without credentials
     ");
     let grpc = "version = 1\n[targets.a]\ngrpc = \"https://h:1\"\nproto = [\"shop.proto\"]\nhttp = \"2\"\n";

@@ -58,7 +58,7 @@ fn phases_limit_the_duration_of_iterations() {
 fn wrong_keys_and_numbers_are_reported() {
     let reported = |lines: &str| errors(&plan_of(lines), &[]);
     assert_snapshot!(reported("executor = \"ramping-vu\"\nstages = []"), @"plan.toml:4:12: there is no executor `ramping-vu`; did you mean `ramping-vus`?");
-    assert_snapshot!(reported("executor = \"ramping-vus\"\nvus = 3\nstages = [{ to = 1, over = \"1s\" }]"), @"plan.toml:5:1: `vus` does not go with this executor; it takes `start_vus`, `stages` and `graceful_ramp_down`");
+    assert_snapshot!(reported("executor = \"ramping-vus\"\nvus = 3\nstages = [{ to = 1, over = \"1s\" }]"), @"plan.toml:5:1: `vus` does not apply to this executor; it takes `start_vus`, `stages` and `graceful_ramp_down`");
     assert_snapshot!(reported("executor = \"ramping-vus\"\nstages = [{ to = \"5/s\", over = \"1s\" }]"), @"plan.toml:5:18: `to` takes a whole number from 0 to 1000000, not string");
     assert_snapshot!(reported("executor = \"ramping-vus\"\nstart_vus = 0\nstages = [{ to = 0, over = \"1s\" }]"), @"plan.toml:6:10: no stage has a virtual user, so nothing would be offered");
     assert_snapshot!(reported("executor = \"ramping-vus\""), @"plan.toml:2:1: a scenario needs `stages`: `stages = [{ to = 50, over = \"10s\" }]`");
@@ -69,7 +69,7 @@ fn wrong_keys_and_numbers_are_reported() {
     ");
     assert_snapshot!(reported("executor = \"per-vu-iterations\"\nvus = 1\nduration = \"1s\""), @r"
     plan.toml:2:1: a scenario needs `iterations`: `iterations = 100`
-    plan.toml:6:1: `duration` does not go with this executor; it takes `vus`, `iterations` and `max_duration`
+    plan.toml:6:1: `duration` does not apply to this executor; it takes `vus`, `iterations` and `max_duration`
     ");
     assert_snapshot!(reported("executor = \"constant-vus\"\nvus = 1\nduration = \"1s\"\nmax_vus = 5"), @"plan.toml:7:1: `max_vus` applies to arrival rates only; this executor has its own virtual users");
 }

@@ -55,7 +55,7 @@ fn is_known(text: &str) -> bool {
     text == "p99"
         || text.starts_with("Response times of ") && text.ends_with(rough)
         || text.ends_with(" endpoints with fewer requests are only in the tables.")
-        || captured("{} more are in the archive.", text).is_some()
+        || captured("{} more are in the run file.", text).is_some()
 }
 
 /// (Name, value) of each fact of lists.
