@@ -106,7 +106,8 @@ mod tests {
         registry.register(&mut socket, OTHER, Interest::READABLE).unwrap();
         let to = socket.local_addr().unwrap();
         std::thread::spawn(move || {
-            std::thread::sleep(time);
+            let (_sender, never) = std::sync::mpsc::channel::<()>();
+            let _ = never.recv_timeout(time);
             std::net::UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"x", to).unwrap();
         });
         socket

@@ -409,20 +409,18 @@ fn bound(measure: &Measure, text: &str) -> Result<f64, String> {
     match (measure.unit(), measure) {
         ("ms", _) => units::duration(text).map(|bound| bound.as_secs_f64() * 1e3),
         ("1/s", _) => units::rate(text),
-        ("1", _) => share_bound(text),
+        ("1", _) => match (units::share(text), text.ends_with('%')) {
+            (None, _) => Err(format!("`{text}` is not a share; write `0.1%` or `0.001`")),
+            (Some(share), false) if share >= 1.0 => {
+                Err(format!("`{text}` is {} %; write `{text}%`", share * 100.0))
+            }
+            (Some(share), true) if share > 1.0 => {
+                Err(format!("`{text}` is more than all; a share is at most 100%"))
+            }
+            (Some(share), _) => Ok(share),
+        },
         (_, Measure::Series { name, .. }) => series_bound(name, text),
         _ => Err(format!("`{text}` is not a bound")),
-    }
-}
-
-/// A share that can exclude something: `5` is meant as 5 %.
-fn share_bound(text: &str) -> Result<f64, String> {
-    let share =
-        units::share(text).ok_or_else(|| format!("`{text}` is not a share; write `0.1%` or `0.001`"))?;
-    match text.ends_with('%') {
-        false if share >= 1.0 => Err(format!("`{text}` is {} %; write `{text}%`", share * 100.0)),
-        true if share > 1.0 => Err(format!("`{text}` is more than all; a share is at most 100%")),
-        _ => Ok(share),
     }
 }
 
