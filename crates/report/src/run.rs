@@ -95,22 +95,26 @@ pub(crate) fn urgency(verdict: Verdict) -> u8 {
     }
 }
 
-/// What the evidence does to a claim; of a run that is under way, so far.
-fn word(summary: &Summary, verdict: Verdict) -> String {
-    match (&summary.header.end, verdict) {
-        (RunEndState::UnderWay, Verdict::Pass) => "met so far".to_owned(),
-        (RunEndState::UnderWay, Verdict::Fail) => "violated so far".to_owned(),
-        (RunEndState::UnderWay, Verdict::Inconclusive) => "undecided so far".to_owned(),
-        (RunEndState::UnderWay, Verdict::Invalid) => "not valid so far".to_owned(),
-        _ => verdict.to_string(),
-    }
+/// The verdict on a claim, and in words. Of a run that is under way it is that so far: what is in flight may still decide what it
+/// leaves open now.
+fn answer(summary: &Summary, verdict: Verdict) -> (Verdict, String) {
+    let (verdict, word) = match (&summary.header.end, verdict) {
+        (RunEndState::UnderWay, Verdict::Pass) => (verdict, "met so far"),
+        (RunEndState::UnderWay, Verdict::Fail) => (verdict, "violated so far"),
+        (RunEndState::UnderWay, Verdict::Inconclusive | Verdict::Invalid) => {
+            (Verdict::Inconclusive, "undecided so far")
+        }
+        _ => return (verdict, verdict.to_string()),
+    };
+    (verdict, word.to_owned())
 }
 
 fn claim(summary: &Summary, shown: &ClaimSummary) -> ClaimBlock {
     let claim = &shown.claim;
+    let (verdict, word) = answer(summary, claim.verdict);
     ClaimBlock {
-        verdict: claim.verdict,
-        word: word(summary, claim.verdict),
+        verdict,
+        word,
         name: claim.name.clone(),
         text: shown.text().to_owned(),
         described: shown.described(),
@@ -136,10 +140,11 @@ fn case(summary: &Summary, shown: &ClaimSummary) -> Case {
     if let Some(share) = &claim.share {
         message.push_str(&format!("; {}", share.sentence));
     }
+    let (verdict, word) = answer(summary, claim.verdict);
     Case {
         name: claim.name.clone(),
-        verdict: claim.verdict,
-        word: word(summary, claim.verdict),
+        verdict,
+        word,
         message,
         because: claim.reasons.iter().map(Reason::to_string).collect(),
     }

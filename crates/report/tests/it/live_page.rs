@@ -1,6 +1,6 @@
 //! The page of a run that goes on is the report itself, and what keeps it up to date.
 
-use evidence::Ending;
+use evidence::{Ending, Verdict};
 use report::document::{self, LiveState};
 use report::{Document, Reported as _, Summary};
 
@@ -57,6 +57,11 @@ fn a_run_that_goes_on_has_no_verdict_yet() {
     let html = forms::html(&summary(60, None).so_far());
     assert!(html.contains("<title>UNDER WAY: ") && html.contains("60 s of 105 s"));
     assert!(html.contains("each verdict below may still change") && !html.contains("killed"));
+    let mut judgement = sample_run::judgement();
+    judgement.claims[0].verdict = Verdict::Invalid;
+    let run = sample_run::run(60, None);
+    let open = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read").so_far();
+    assert!(!forms::html(&open).contains(">INVALID</span></td>"), "what is in flight may decide it");
     for word in ["met so far", "violated so far", "undecided so far"] {
         assert!(html.contains(&format!(">{word}</span></td>")), "{word}");
     }
