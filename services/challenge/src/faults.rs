@@ -14,7 +14,7 @@ pub const FAULTS: &[Fault] = &[
     Fault {
         name: GOAL_BY_GOAL,
         amount: "how often each goal is read",
-        does: "before a group of events is written, each goal of its users is read by a statement of its own (PostgreSQL)",
+        does: "before a group of events is written, each goal of its users is read by a separate statement (PostgreSQL)",
         shows: "response times and CPU per event rise; `pg_statement_calls` of the `SELECT` by user and goal is many times the number of events; the profile names `store::postgres::faults::goal_by_goal`",
     },
     Fault {

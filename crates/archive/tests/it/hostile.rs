@@ -24,7 +24,7 @@ fn rows_that_make_no_sense_are_named() {
     for (change, expected) in [
         ("UPDATE keys SET metric = 'latency'", "`latency` is not a metric"),
         ("UPDATE keys SET outcome = 'grpc:NOPE'", "is not an outcome"),
-        ("UPDATE keys SET tags = '{\"check\": 1}'", "the tags of a key"),
+        ("UPDATE keys SET tags = '{\"check\": 1}'", "the tags of a series"),
         ("UPDATE keys SET key = 4294967296 WHERE key = 4", "out of range"),
         ("DELETE FROM keys WHERE key = 1", "its key 1 is missing"),
         ("UPDATE keys SET instance = 7", "its instance 7 is missing"),

@@ -155,7 +155,7 @@ fn evidence_that_makes_no_sense_is_refused() {
     let mut unknown = Tick::default();
     unknown.add(KeyId(3), 0, 1);
     let error = writer.tick(&unknown).unwrap_err().to_string();
-    assert!(error.contains("key 3 was never announced"), "{error}");
+    assert!(error.contains("series 3, which was never registered"), "{error}");
     let mut misused = Tick::default();
     misused.new_keys.push((KeyId(0), Key::of(Metric::Started)));
     misused.record_ns(KeyId(0), 5);
