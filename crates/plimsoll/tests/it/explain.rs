@@ -61,7 +61,7 @@ fn help_has_examples_and_exit_codes() {
 fn wrong_usage_is_exit_2_with_a_suggestion() {
     let folder = TestFolder::new("");
     folder.plimsoll(&[]).exits_with(2).stderr_contains(&["Usage: plimsoll"]);
-    folder.plimsoll(&["runn", "plan.toml"]).exits_with(2).stderr_contains(&["'run'"]);
+    folder.plimsoll(&["runn", "plan.toml"]).exits_with(2).stderr_contains(&["did you mean `run`?"]);
     folder
         .plimsoll(&["run", "plan.toml", "--tim-scale", "2"])
         .exits_with(2)

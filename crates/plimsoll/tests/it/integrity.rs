@@ -237,7 +237,7 @@ fn a_run_that_was_never_sealed_is_judged_and_has_no_digest() {
     for file in ["r.html", "r.md"] {
         assert!(folder.read(file).contains("none: the file has no seal"), "{file}");
     }
-    folder.plimsoll(&["leaks", "run.plimsoll"]).stderr_contains(&["run.plimsoll has no seal"]);
+    folder.plimsoll(&["leaks", "run.plimsoll"]).stderr_contains(&["run.plimsoll is not sealed"]);
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn what_one_worker_asks_of_the_test_holds_for_all() {
 #[test]
 fn values_of_every_iteration_are_not_to_be_had_from_workers() {
     let (folder, ran) = over_two("export default () => {};", &["-o", "json=values.json"]);
-    ran.exits_with(255).stderr_contains(&["-o writes every value"]);
+    ran.exits_with(255).stderr_contains(&["-o writes every single value"]);
     assert!(folder.files(".plimsoll").is_empty());
 }
 

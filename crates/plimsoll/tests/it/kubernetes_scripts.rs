@@ -141,7 +141,7 @@ fn what_pods_cannot_do_is_refused_before_anything_is_made() {
         ran.stderr_contains(&[why]);
     };
     refused(&["absolute.js"], "by an absolute path, which pods do not have");
-    refused(&["scripts/load.js", "-o", "json=values.json"], "-o writes every value");
+    refused(&["scripts/load.js", "-o", "json=values.json"], "-o writes every single value");
     refused(
         &["scripts/load.js", "--summary-export", "summary.json"],
         "--summary-export is a file of the first pod",

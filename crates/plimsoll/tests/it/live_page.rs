@@ -143,10 +143,11 @@ fn the_last_page_of_a_script_and_of_an_ad_hoc_run_is_its_report_too() {
     let script = "import http from 'k6/http';\nexport const options = { vus: 2, duration: '3s' };\n\
                   export default () => { http.get('http://ADDRESS/x'); };\n";
     folder.write("script.js", script.replace("ADDRESS", &of_script.addr().to_string()));
-    let script = LiveRun::start_in(folder, of_script, &["run", "script.js", "--live=:0"]);
     let ad_hoc = ["http", &url, "-r", "50", "-z", "3s", "--live=:0"];
-    let ad_hoc = LiveRun::start_in(TestFolder::new(""), of_url, &ad_hoc);
-    for run in [script, ad_hoc] {
+    let runs: [(TestFolder, Target, &[&str]); 2] =
+        [(folder, of_script, &["run", "script.js", "--live=:0"]), (TestFolder::new(""), of_url, &ad_hoc)];
+    for (folder, target, arguments) in runs {
+        let run = LiveRun::start_in(folder, target, arguments);
         let pages = run.pages();
         run.running.end().exits_with(0);
         assert!(pages[0].contains("UNDER WAY"), "{}", pages[0]);

@@ -191,10 +191,10 @@ fn files_of_earlier_versions_are_judged_and_what_they_do_not_record_is_said() {
     assert!(first.is_empty(), "it did not stall, and observed nothing but itself: {first:?}");
     assert!(second.iter().any(|what| what.starts_with(OF_VERSION_2)), "{second:?}");
     assert!(!second.iter().any(|what| what.contains("notices of observers")), "{second:?}");
-    folder.plimsoll(&["report", "2.plimsoll"]).exits_with(4).stdout_contains(&[
-        "up to 120 requests that a stall of the generator affected count as they were observed",
-        "INCONCLUSIVE  fast",
-    ]);
+    folder
+        .plimsoll(&["report", "2.plimsoll"])
+        .exits_with(4)
+        .stdout_contains(&["up to 120", "INCONCLUSIVE  fast"]);
     // Killed, so that it was never sealed, and with a target that was observed.
     let file = Connection::open(folder.path("1.plimsoll")).unwrap();
     let killed = "DELETE FROM seal; DELETE FROM run_end; UPDATE series SET target = 'web' WHERE name = 'rss'";

@@ -83,11 +83,11 @@ fn an_arm_that_does_not_start_any_more_ends_the_search_which_keeps_its_probes() 
         ),
     );
     let ran = folder.plimsoll(&["capacity", "ex.toml", "-o", "out.capacity", "--quiet"]);
-    ran.exits_with(5).stdout_contains(&["INVALID", "The search could not go on", "2 probes"]);
+    ran.exits_with(5).stdout_contains(&["INVALID", "The search stopped", "2 probes"]);
     ran.stderr_contains(&["go on with `--resume out.capacity`"]);
     assert_eq!(runs(&folder), 2);
     let judged = folder.plimsoll(&["capacity", "--judge", "out.capacity"]);
-    judged.exits_with(5).stdout_contains(&["The search could not go on", "2 probes"]);
+    judged.exits_with(5).stdout_contains(&["The search stopped", "2 probes"]);
     // It starts twice more than it did.
     folder.write("starts", "");
     let resumed = folder.plimsoll(&["capacity", "ex.toml", "--resume", "out.capacity", "--quiet"]);

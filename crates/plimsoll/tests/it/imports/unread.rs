@@ -42,7 +42,7 @@ fn failures_with_a_line_end_in_their_message_are_failures() {
         let (folder, ran) = asked("a.jtl", &jtl(break_in_message), "error_rate(all) < 1%");
         let source = &folder.json("run.json")["run"]["source"];
         ran.exits_with(3);
-        says(&ran.stdout, &["5 % failed", "200 records of a.jtl whose texts have line ends or delimiters"]);
+        says(&ran.stdout, &["(5 %) failed", "200 records of a.jtl whose texts have line ends or delimiters"]);
         assert_eq!(source["malformed"], 0, "{source}");
     }
 }
@@ -56,8 +56,8 @@ fn records_that_cannot_be_read_are_shown_and_may_be_on_either_side() {
         &ran.stdout,
         &[
             "INCONCLUSIVE",
-            "0 % failed (0 % to ",
-            "200 missing in the import, not readable or contradicted may be on either side",
+            "failed; the true share is 0 % to ",
+            "200 missing in the import, not readable or contradicted count as unknown",
             "200 records of the JMeter CSV could not be read; the first is line 2 of a.jtl: 19 columns, the header has 22: \
              1769000000000,213,Test,502,Failed,Premature end of file.",
             "not read line 22 of a.jtl",
@@ -95,7 +95,7 @@ fn totals_of_ghz_that_its_details_do_not_have_are_named() {
             "INCONCLUSIVE",
             "The source's own total has 36,000 requests, 0 of them failed; the file has records of 10,000 requests",
             "The source has a p99 of 50 ms; of 10,000 records 99 too few are at or above it.",
-            "26,000 missing in the import, not readable or contradicted may be on either side",
+            "26,000 missing in the import, not readable or contradicted count as unknown",
         ],
     );
 }
