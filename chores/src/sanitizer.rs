@@ -33,12 +33,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     let inputs = options.cases.saturating_mul(INPUTS_A_CASE).to_string();
     let folder = workspace.kept("sanitizer")?;
     let host = host()?;
-    let cargo = |verb: &[&str]| {
+    let cargo = |verb: &[&str], features: &str| {
         let mut command = workspace.cargo();
-        command
-            .args(verb)
-            .args(["--features", "k6/sanitizer", "--target", &host, "--target-dir"])
-            .arg(&folder);
+        command.args(verb).args(["--features", features, "--target", &host, "--target-dir"]).arg(&folder);
         command
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTFLAGS", "-Zsanitizer=address")
@@ -46,13 +43,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
         command
     };
     steps::step("tests of scripts", || {
-        let (tally, status) = steps::run_tests(cargo(&["test", "--package", "k6"]), &mut std::io::stdout())?;
+        let (tally, status) =
+            steps::run_tests(cargo(&["test", "--package", "k6"], "k6/sanitizer"), &mut std::io::stdout())?;
         ensure!(status.success(), "{tally} ({status})");
         ensure!(tally.passed > 0, "cargo ran no test at all");
         require_instrumented(&folder.join(&host).join("debug/build"))
     })?;
     steps::step("heaps of scripts", || {
-        let mut command = cargo(&["run", "--package", "fuzz"]);
+        let mut command = cargo(&["run", "--package", "fuzz"], "fuzz/sanitizer");
         command.args(["--", "k6-heap", "--inputs", &inputs, "--findings"]).arg(folder.join("findings"));
         steps::run(command)
     })

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ impl Session {
         tcsetwinsize(&theirs, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let before = tcgetattr(&theirs).unwrap();
         let end = || theirs.try_clone().unwrap();
+        // In a group of its own, whose parent is this test: the kernel does not stop an orphaned group.
+        command.process_group(0);
         let child =
             command.current_dir(folder.path()).stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
         Session { child, ours: File::from(ours), theirs, before, seen: Vec::new(), _folder: folder }
