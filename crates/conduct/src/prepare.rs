@@ -22,7 +22,7 @@ const OTHER_DESCRIPTORS: u64 = 64;
 /// How many exchanges that failed are shown.
 const SHOWN_EXCHANGES: usize = 5;
 
-const AFTER_SETUP: &str = "Mend the step or the target: its values are needed by the load.";
+const AFTER_SETUP: &str = "Fix the step or the target: the load needs its values.";
 const AFTER_PRECHECK: &str =
     "Fix the plan or the target, or skip this check with --no-precheck (in plans `precheck = false`).";
 

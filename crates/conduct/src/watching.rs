@@ -97,8 +97,8 @@ fn wrong_pprof_path(target: &str, planned: &str, wrong: &WrongPprofPath) -> Stri
         None => String::new(),
     };
     format!(
-        "`{target}` serves no profiles below `observe.pprof`, which is {}; {answers}{elsewhere}. Mend the URL, or offer the \
-         load in spite of it with --no-precheck (in plans `precheck = false`)",
+        "`{target}` serves no profiles below `observe.pprof`, which is {}; {answers}{elsewhere}. Fix the URL, or skip \
+         this check with --no-precheck (in plans `precheck = false`)",
         shown_address(planned)
     )
 }

@@ -12,7 +12,7 @@ use crate::row_key::RowKey;
 #[derive(Debug, Default)]
 pub struct PhaseTotal {
     /// What its rows counted, in one; the key names the phase alone. Histograms are merged bucket by bucket, so a quantile is
-    /// as exact as one of a single endpoint. Without the times of whole iterations, which are no requests.
+    /// as exact as one of a single endpoint. Without the times of whole iterations, which are not requests.
     pub row: Row,
     /// What ended in the window of the phase, whenever it was due.
     pub ended: EndedCounts,

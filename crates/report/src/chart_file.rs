@@ -27,7 +27,7 @@ pub struct ChartFile<'d> {
     legend: Vec<(&'d str, &'d str)>,
 }
 
-/// Every chart of the page of `document`, each with a name of its own.
+/// Every chart of the page of `document`, each with a unique name.
 pub fn chart_files(document: &Document) -> Vec<ChartFile<'_>> {
     let mut names = BTreeSet::new();
     let mut files = Vec::new();

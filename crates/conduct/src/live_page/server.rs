@@ -1,4 +1,4 @@
-//! Answers requests for the page, on a thread of its own. Each connection has one request and a limited time, whatever its
+//! Answers requests for the page, on its own thread. Each connection has one request and a limited time, whatever its
 //! client does.
 
 use std::convert::Infallible;

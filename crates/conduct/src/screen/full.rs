@@ -16,7 +16,7 @@ use rustix::termios::{
 
 use super::{Stream, put, write_codes};
 
-/// The alternate buffer, without a cursor, without line breaks of its own.
+/// The alternate buffer, without a cursor, that breaks no lines itself.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// A terminal that knows these shows what is between them at once.
@@ -207,7 +207,7 @@ mod tests {
 
     const PANICS: &str = "PLIMSOLL_TEST_PANICS_ON_THE_SCREEN";
 
-    /// This test in a process of its own, on a terminal of its own.
+    /// This test in a separate process, on its own terminal.
     #[test]
     fn a_panic_gives_the_terminal_back_before_it_says_why() {
         if std::env::var_os(PANICS).is_some() {

@@ -23,7 +23,7 @@ pub(crate) struct ObserverNotices {
 /// Every observer that reported anything, by name.
 pub(super) fn notices(run: &dyn Run) -> Result<Vec<ObserverNotices>, ReadError> {
     let mut by_name: BTreeMap<String, Vec<Notice>> = BTreeMap::new();
-    // Who stopped the run or marked an event is not an observer, and a part of the generator that vanished has a rule of its own.
+    // Who stopped the run or marked an event is not an observer, and a part of the generator that vanished has a separate rule.
     let is_lost_worker = |notice: &Notice| notice.instance.is_some() && notice.kind == NoticeKind::Gone;
     let is_of_observer = |notice: &Notice| {
         !matches!(notice.kind, NoticeKind::Stopped | NoticeKind::Mark) && !is_lost_worker(notice)

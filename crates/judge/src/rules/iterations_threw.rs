@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
             an exception in them has its own exit code. If every iteration threw, nothing succeeded.",
     affects: "nothing directly: what an iteration did before it threw counts",
     why: "What a script does after the line that threw was never done: its requests and checks are missing from every number.",
-    next: "Mend the script at the positions in its log, or catch what the target can cause.",
+    next: "Fix the script at the positions in its log, or catch what the target can cause.",
     affected: AffectedClaims::Load,
     check: Check::Run(check),
 };

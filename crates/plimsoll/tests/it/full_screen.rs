@@ -19,7 +19,7 @@ use crate::terminal::{screen, terminal};
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 
-/// A run on a terminal of its own, of which the test is the user.
+/// A run on its own terminal, whose user is the test.
 struct Session {
     child: Child,
     ours: File,
@@ -52,7 +52,7 @@ impl Session {
         tcsetwinsize(&theirs, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let before = tcgetattr(&theirs).unwrap();
         let end = || theirs.try_clone().unwrap();
-        // In a group of its own, whose parent is this test: the kernel does not stop an orphaned group.
+        // In a separate process group, whose parent is this test: the kernel does not stop an orphaned group.
         command.process_group(0);
         let child =
             command.current_dir(folder.path()).stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
