@@ -94,6 +94,13 @@ pub struct RunOptions {
     pub wakeup: Wakeup,
 }
 
+impl RunOptions {
+    /// A run of the program's own steps by this clock and a new control.
+    pub fn new(program: Arc<Program>, clock: Clock) -> RunOptions {
+        RunOptions { program, clock, control: Control::new(), behaviour: None, wakeup: Wakeup::default() }
+    }
+}
+
 /// Totals of a run, over all loops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use cluster::frame::{Frame, FrameKind, FrameReader, MOST_BYTES, append};
 use cluster::message::{Ended, WorkerOver, WorkerTotals};
 use cluster::{Fleet, Limits, WorkerAddress};
-use engine::{Clock, Control, EngineError, RunOptions, Totals, Wakeup};
+use engine::{Clock, Control, EngineError, RunOptions, Totals};
 use evidence::tick_channel::{TickReceiver, tick_channel};
 use evidence::{Key, KeyId, Metric, NoticeKind, Observed, Tick};
 
@@ -21,13 +21,7 @@ const SCHEDULED_A_SECOND: u64 = 90;
 
 fn options(plan: &str) -> RunOptions {
     let clock = Clock::starting_in(Duration::from_millis(200));
-    RunOptions {
-        program: program(plan),
-        clock,
-        control: Control::new(),
-        behaviour: None,
-        wakeup: Wakeup::default(),
-    }
+    RunOptions::new(program(plan), clock)
 }
 
 /// What became of a run over workers at these addresses, read by this recorder.

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use cluster::{ClusterError, Coordinator, Job, Limits, Listening, Secret, Session, Token, WorkerIdentity};
-use engine::{Control, Loops, Program, RunOptions, Wakeup};
+use engine::{Loops, Program, RunOptions};
 use evidence::tick_channel::{Received, TickReceiver};
 use evidence::{Instance, Key, KeyId, Tick};
 use plans::{Overrides, load};
@@ -85,13 +85,7 @@ pub(crate) fn worker(listening: Listening, plan: &'static str) -> JoinHandle<Res
         let program = program(plan);
         let loops = Loops::make(&program, None, &session.assignment.group()).unwrap();
         let clock = session.wait_to_begin("digest")?;
-        let options = RunOptions {
-            program,
-            clock,
-            control: Control::new(),
-            behaviour: None,
-            wakeup: Wakeup::default(),
-        };
+        let options = RunOptions::new(program, clock);
         let (observers, observed) = channel();
         session.offer(loops, &options, observed, move || {
             drop(observers);

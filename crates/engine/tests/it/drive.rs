@@ -36,13 +36,7 @@ pub(crate) struct FinishedRun {
 impl Drive {
     pub(crate) fn new(program: Program) -> Self {
         let clock = Clock::starting_in(Duration::from_millis(20));
-        let options = RunOptions {
-            program: Arc::new(program),
-            clock,
-            control: Control::new(),
-            behaviour: None,
-            wakeup: Wakeup::default(),
-        };
+        let options = RunOptions::new(Arc::new(program), clock);
         Drive { options, loops: 1, begins: Instant::EPOCH }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use engine::{Clock, Control, Program, RunOptions, Wakeup};
+use engine::{Clock, Program, RunOptions};
 use evidence::tick_channel::{Received, TickReceiver, tick_channel};
 use evidence::{Histogram, Key, KeyId, Metric, Outcome, Tick};
 use plans::{Overrides, load as load_plan};
@@ -101,13 +101,7 @@ pub fn offer(load: Load) -> Result<Stage> {
     let target = Target::start(load.delay).context("the target of the self-test cannot be started")?;
     let program = Program::compile(plan(load, &target)?)?;
     let clock = Clock::starting_in(LEAD);
-    let options = RunOptions {
-        program: Arc::new(program),
-        clock,
-        control: Control::new(),
-        behaviour: None,
-        wakeup: Wakeup::default(),
-    };
+    let options = RunOptions::new(Arc::new(program), clock);
     let (outlets, inlets): (Vec<_>, Vec<_>) = (0..load.loops).map(|_| tick_channel()).unzip();
     let mut stage = std::thread::scope(|scope| {
         let engine = scope.spawn(|| engine::run(&options, outlets));
