@@ -46,8 +46,10 @@ const SMALL_SHARE: f64 = 0.01;
 const STREAM_RANKS: [u8; 6] = [0, 0, 1, 2, 4, 3];
 
 pub(super) fn section(summary: &Summary) -> Section {
-    let mut blocks: Vec<Block> =
-        summary.phases_with_rows().into_iter().flat_map(|name| phase(summary, name)).collect();
+    let dropped = summary.rows.iter().filter_map(|row| row.arrivals).map(|arrivals| arrivals.dropped());
+    let has_dropped = dropped.sum::<u64>() > 0;
+    let phases = summary.phases_with_rows().into_iter();
+    let mut blocks: Vec<Block> = phases.flat_map(|name| phase(summary, name, has_dropped)).collect();
     match blocks.is_empty() {
         true => blocks.push(Block::text(ParagraphKind::Hint, "No request was made.")),
         false => blocks.extend(legend(summary)),
@@ -58,12 +60,11 @@ pub(super) fn section(summary: &Summary) -> Section {
 }
 
 /// The endpoints of one phase, and what became of its requests.
-fn phase(summary: &Summary, name: &str) -> Vec<Block> {
+fn phase(summary: &Summary, name: &str, has_dropped: bool) -> Vec<Block> {
     let planned = summary.phases.iter().find(|p| p.name == name);
     let when = planned.map(|phase| phase.when()).unwrap_or_default();
     let caption = format!("Phase {}", if name.is_empty() { "(no phase)" } else { name });
     let rows = summary.rows_of(name).chain(summary.total_of(name));
-    let has_dropped = rows.clone().any(|row| row.arrivals.is_some_and(|arrivals| arrivals.dropped() > 0));
     let columns = columns(&summary.percentiles, has_dropped);
     let rows = rows.map(|row| endpoint(row, &summary.percentiles));
     let table = Table::of_columns("endpoint", columns, rows).captioned(caption, when);
@@ -72,12 +73,12 @@ fn phase(summary: &Summary, name: &str) -> Vec<Block> {
     std::iter::once(Block::Table(table)).chain(requests).collect()
 }
 
-/// The columns of a phase's table. Percentiles that were chosen are never left out, nor is what was dropped.
+/// The columns of a phase's table. Percentiles that were chosen are never left out; what was dropped is left out last.
 fn columns(percentiles: &Percentiles, has_dropped: bool) -> Vec<Column> {
     let of = |(group, head, rank): (&'static str, &str, u8)| Column { group, ..Column::new(head, rank) };
     let mut columns: Vec<Column> = COUNTS.map(of).into();
     if has_dropped {
-        columns[DROPPED].rank = 0;
+        columns[DROPPED].rank = 1;
     }
     let rank = |percent: f64| match percent {
         _ if *percentiles != Percentiles::default() => 0,

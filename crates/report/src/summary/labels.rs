@@ -7,26 +7,66 @@ use evidence::key::Name;
 /// The label of whole iterations.
 const WHOLE_ITERATION: &str = "(whole iteration)";
 
-/// The scenarios that have an endpoint, by the endpoint's name.
 #[derive(Debug, Default)]
-pub(super) struct Labels(BTreeMap<Name, BTreeSet<Name>>);
+pub(super) struct Labels {
+    /// The scenarios that have an endpoint, by the endpoint's name.
+    scenarios: BTreeMap<Name, BTreeSet<Name>>,
+    /// The origins of endpoints that are named by URL.
+    origins: BTreeSet<String>,
+}
 
 impl Labels {
     pub(super) fn add(&mut self, scenario: &Name, endpoint: &Name) {
-        self.0.entry(endpoint.clone()).or_default().insert(scenario.clone());
+        self.origins.extend(split_url(endpoint).map(|(origin, _)| origin.to_owned()));
+        self.scenarios.entry(endpoint.clone()).or_default().insert(scenario.clone());
     }
 
     /// The endpoint's name, with its scenario's where several scenarios of the run have an endpoint of that name. Whole
-    /// iterations are named after their scenario as soon as there are two.
+    /// iterations are named after their scenario as soon as there are two. Endpoints that are named by URL, all of one
+    /// origin, are called by the rest of it.
     pub(super) fn of(&self, scenario: &str, endpoint: &str) -> String {
         if endpoint.is_empty() {
-            let all: BTreeSet<&Name> = self.0.values().flatten().collect();
+            let all: BTreeSet<&Name> = self.scenarios.values().flatten().collect();
             return label(scenario, WHOLE_ITERATION, all.len());
         }
-        label(scenario, endpoint, self.0.get(endpoint).map_or(0, BTreeSet::len))
+        let path = split_url(endpoint).map(|(_, path)| path);
+        let path = path.filter(|path| self.origins.len() == 1 && !path.is_empty());
+        let name = path.unwrap_or(endpoint);
+        label(scenario, name, self.scenarios.get(endpoint).map_or(0, BTreeSet::len))
     }
+}
+
+/// The origin of a URL, and what follows it; none where the text is not a URL.
+fn split_url(text: &str) -> Option<(&str, &str)> {
+    let begin = text.find("://")? + "://".len();
+    let is_scheme =
+        text[..begin].bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.:/".contains(&byte));
+    let end = text[begin..].find(['/', '?', '#']).map_or(text.len(), |at| begin + at);
+    is_scheme.then(|| text.split_at(end))
 }
 
 fn label(scenario: &str, name: &str, scenarios: usize) -> String {
     if scenarios > 1 { format!("{scenario} / {name}") } else { name.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(endpoints: &[&str]) -> Vec<String> {
+        let mut labels = Labels::default();
+        endpoints.iter().for_each(|name| labels.add(&Name::from("default"), &Name::from(*name)));
+        endpoints.iter().map(|name| labels.of("default", name)).collect()
+    }
+
+    #[test]
+    fn urls_of_one_origin_are_called_by_their_paths() {
+        let one = ["http://127.0.0.1:8000/shop/good", "http://127.0.0.1:8000/shop/bad?x=1", "login", ""];
+        assert_eq!(labels(&one), ["/shop/good", "/shop/bad?x=1", "login", "(whole iteration)"]);
+        assert_eq!(labels(&["http://a/x"]), ["/x"]);
+        assert_eq!(labels(&["http://a"]), ["http://a"], "there is no path");
+        let two = ["http://a/x", "https://a/x"];
+        assert_eq!(labels(&two), two, "of two origins");
+        assert_eq!(labels(&["see http://a/x"]), ["see http://a/x"], "not a URL");
+    }
 }

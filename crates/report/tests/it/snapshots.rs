@@ -31,26 +31,26 @@ fn the_terminal_starts_with_the_numbers_and_fits_80_columns() {
     FAIL  demo · 2026-11-21T10:40:19Z · 1 min 45 s · completed
 
     Phase ramp  0 to 10 s
-    endpoint         requests  throughput    failed      p50       p95       p99
-    list challenges     1,051     105.1/s       0 %  2.48 ms   4.66 ms  ~6.11 ms
-    set active            226     22.60/s       0 %  5.16 ms  ~11.7 ms  ~15.5 ms
-    initialize            148     14.80/s   0.676 %  8.99 ms  ~17.9 ms  ~24.1 ms
-    claim                  75     7.500/s       0 %  6.65 ms  ~15.5 ms  ~49.3 ms
-    (all requests)      1,500     150.0/s  0.0667 %  3.03 ms   10.6 ms  ~17.4 ms
+    endpoint         dropped  requests    failed      p50       p95       p99
+    list challenges        0     1,051       0 %  2.48 ms   4.66 ms  ~6.11 ms
+    set active             0       226       0 %  5.16 ms  ~11.7 ms  ~15.5 ms
+    initialize             0       148   0.676 %  8.99 ms  ~17.9 ms  ~24.1 ms
+    claim                  0        75       0 %  6.65 ms  ~15.5 ms  ~49.3 ms
+    (all requests)         0     1,500  0.0667 %  3.03 ms   10.6 ms  ~17.4 ms
 
     Phase initialize  10 to 30 s
-    endpoint    requests  throughput    failed      p50      p95      p99     max
-    initialize     6,000     300.0/s  0.0167 %  9.08 ms  17.3 ms  23.7 ms  142 ms
+    endpoint         dropped  requests    failed      p50       p95       p99
+    initialize             0     6,000  0.0167 %  9.08 ms   17.3 ms   23.7 ms
 
     Phase gameplay  30 to 105 s
-    endpoint         dropped  requests   failed      p50      p95      p99
-    list challenges       20    15,730  0.318 %  2.50 ms  5.23 ms   366 ms
-    set active             4     3,371  0.119 %  5.29 ms  11.7 ms   395 ms
-    initialize             2     2,248  0.489 %  9.41 ms  19.8 ms   362 ms
-    claim                  0     1,125  0.267 %  7.00 ms  14.7 ms  ~427 ms
-    stat event             0    30,000  0.137 %   975 µs  2.04 ms   423 ms
-    login event            0     7,500  0.120 %  1.38 ms  2.89 ms   428 ms
-    (all requests)        26    59,974  0.197 %  1.42 ms  9.60 ms   407 ms
+    endpoint         dropped  requests    failed      p50       p95       p99
+    list challenges       20    15,730   0.318 %  2.50 ms   5.23 ms    366 ms
+    set active             4     3,371   0.119 %  5.29 ms   11.7 ms    395 ms
+    initialize             2     2,248   0.489 %  9.41 ms   19.8 ms    362 ms
+    claim                  0     1,125   0.267 %  7.00 ms   14.7 ms   ~427 ms
+    stat event             0    30,000   0.137 %   975 µs   2.04 ms    423 ms
+    login event            0     7,500   0.120 %  1.38 ms   2.89 ms    428 ms
+    (all requests)        26    59,974   0.197 %  1.42 ms   9.60 ms    407 ms
     Response times of successes, from the instant a request was due to its last
     byte. ~ marks a quantile with fewer than 20 samples above it.
 
@@ -347,23 +347,23 @@ fn first_table(page: &str) -> String {
 fn percentiles_that_were_chosen_take_the_place_of_the_usual_ones_in_every_form() {
     let chosen = || demo().with_percentiles("99.9,50,75".parse().expect("percentiles"));
     let wide = forms::terminal(&chosen(), Style::Plain, 200, Detail::Brief);
-    insta::assert_snapshot!(first_table(&wide), @r#"
-    endpoint           due  dropped  requests  throughput  failures    failed      avg      p50       p75     p99.9      max  received      sent  svc p50   svc p95
-    list challenges  1,051        0     1,051     105.1/s         0       0 %  2.68 ms  2.48 ms   3.26 ms  ~7.92 ms  17.8 ms  1.84 MiB   220 KiB  2.42 ms   4.60 ms
-    set active         226        0       226     22.60/s         0       0 %  5.76 ms  5.16 ms   6.62 ms  ~31.7 ms  31.7 ms   406 KiB  47.2 KiB  5.09 ms  ~11.6 ms
-    initialize         148        0       148     14.80/s         1   0.676 %  10.3 ms  8.99 ms   12.2 ms  ~67.6 ms  67.6 ms   266 KiB  30.9 KiB  8.92 ms  ~17.8 ms
-    claim               75        0        75     7.500/s         0       0 %  8.06 ms  6.65 ms  ~8.51 ms  ~49.3 ms  49.3 ms   135 KiB  15.7 KiB  6.59 ms  ~15.4 ms
-    (all requests)   1,500        0     1,500     150.0/s         1  0.0667 %  4.16 ms  3.03 ms   4.81 ms  ~49.3 ms  67.6 ms  2.63 MiB   313 KiB  2.97 ms   10.5 ms
-    "#);
+    insta::assert_snapshot!(first_table(&wide), @r"
+    endpoint            due  dropped  requests  throughput  failures    failed      avg      p50       p75     p99.9      max  received      sent  svc p50   svc p95
+    list challenges   1,051        0     1,051     105.1/s         0       0 %  2.68 ms  2.48 ms   3.26 ms  ~7.92 ms  17.8 ms  1.84 MiB   220 KiB  2.42 ms   4.60 ms
+    set active          226        0       226     22.60/s         0       0 %  5.76 ms  5.16 ms   6.62 ms  ~31.7 ms  31.7 ms   406 KiB  47.2 KiB  5.09 ms  ~11.6 ms
+    initialize          148        0       148     14.80/s         1   0.676 %  10.3 ms  8.99 ms   12.2 ms  ~67.6 ms  67.6 ms   266 KiB  30.9 KiB  8.92 ms  ~17.8 ms
+    claim                75        0        75     7.500/s         0       0 %  8.06 ms  6.65 ms  ~8.51 ms  ~49.3 ms  49.3 ms   135 KiB  15.7 KiB  6.59 ms  ~15.4 ms
+    (all requests)    1,500        0     1,500     150.0/s         1  0.0667 %  4.16 ms  3.03 ms   4.81 ms  ~49.3 ms  67.6 ms  2.63 MiB   313 KiB  2.97 ms   10.5 ms
+    ");
     let narrow = forms::terminal(&chosen(), Style::Plain, 60, Detail::Brief);
-    insta::assert_snapshot!(first_table(&narrow), @r#"
+    insta::assert_snapshot!(first_table(&narrow), @r"
     endpoint     requests    failed      p50       p75     p99.9
     list chall…     1,051       0 %  2.48 ms   3.26 ms  ~7.92 ms
     set active        226       0 %  5.16 ms   6.62 ms  ~31.7 ms
     initialize        148   0.676 %  8.99 ms   12.2 ms  ~67.6 ms
     claim              75       0 %  6.65 ms  ~8.51 ms  ~49.3 ms
     (all reque…     1,500  0.0667 %  3.03 ms   4.81 ms  ~49.3 ms
-    "#);
+    ");
     let (markdown, html) = (forms::markdown(&chosen()), forms::html(&chosen()));
     assert!(markdown.contains("| avg | p50 | p75 | p99.9 | max |"), "{markdown}");
     for head in ["p50", "p75", "p99.9"] {
@@ -384,12 +384,12 @@ fn percentiles_that_were_chosen_take_the_place_of_the_usual_ones_in_every_form()
 #[test]
 fn the_mean_and_the_bytes_are_shown_where_the_width_allows_it() {
     let wide = forms::terminal(&demo(), Style::Plain, 200, Detail::Brief);
-    insta::assert_snapshot!(first_table(&wide), @r#"
-    endpoint           due  dropped  requests  throughput  failures    failed      avg      p50       p90       p95       p99      max  received      sent  svc p50   svc p95
-    list challenges  1,051        0     1,051     105.1/s         0       0 %  2.68 ms  2.48 ms   4.08 ms   4.66 ms  ~6.11 ms  17.8 ms  1.84 MiB   220 KiB  2.42 ms   4.60 ms
-    set active         226        0       226     22.60/s         0       0 %  5.76 ms  5.16 ms   8.23 ms  ~11.7 ms  ~15.5 ms  31.7 ms   406 KiB  47.2 KiB  5.09 ms  ~11.6 ms
-    initialize         148        0       148     14.80/s         1   0.676 %  10.3 ms  8.99 ms  ~16.8 ms  ~17.9 ms  ~24.1 ms  67.6 ms   266 KiB  30.9 KiB  8.92 ms  ~17.8 ms
-    claim               75        0        75     7.500/s         0       0 %  8.06 ms  6.65 ms  ~12.8 ms  ~15.5 ms  ~49.3 ms  49.3 ms   135 KiB  15.7 KiB  6.59 ms  ~15.4 ms
-    (all requests)   1,500        0     1,500     150.0/s         1  0.0667 %  4.16 ms  3.03 ms   7.68 ms   10.6 ms  ~17.4 ms  67.6 ms  2.63 MiB   313 KiB  2.97 ms   10.5 ms
-    "#);
+    insta::assert_snapshot!(first_table(&wide), @r"
+    endpoint            due  dropped  requests  throughput  failures    failed      avg      p50       p90       p95       p99      max  received      sent  svc p50   svc p95
+    list challenges   1,051        0     1,051     105.1/s         0       0 %  2.68 ms  2.48 ms   4.08 ms   4.66 ms  ~6.11 ms  17.8 ms  1.84 MiB   220 KiB  2.42 ms   4.60 ms
+    set active          226        0       226     22.60/s         0       0 %  5.76 ms  5.16 ms   8.23 ms  ~11.7 ms  ~15.5 ms  31.7 ms   406 KiB  47.2 KiB  5.09 ms  ~11.6 ms
+    initialize          148        0       148     14.80/s         1   0.676 %  10.3 ms  8.99 ms  ~16.8 ms  ~17.9 ms  ~24.1 ms  67.6 ms   266 KiB  30.9 KiB  8.92 ms  ~17.8 ms
+    claim                75        0        75     7.500/s         0       0 %  8.06 ms  6.65 ms  ~12.8 ms  ~15.5 ms  ~49.3 ms  49.3 ms   135 KiB  15.7 KiB  6.59 ms  ~15.4 ms
+    (all requests)    1,500        0     1,500     150.0/s         1  0.0667 %  4.16 ms  3.03 ms   7.68 ms   10.6 ms  ~17.4 ms  67.6 ms  2.63 MiB   313 KiB  2.97 ms   10.5 ms
+    ");
 }

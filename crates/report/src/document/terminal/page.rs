@@ -81,8 +81,9 @@ impl Page {
         }
     }
 
-    pub(crate) fn table(&mut self, table: &Table) {
-        self.lines.extend(super::table::lines(table, self.width));
+    /// A table, laid out as `alike` are.
+    pub(crate) fn table(&mut self, table: &Table, alike: &[&Table]) {
+        self.lines.extend(super::table::lines(table, alike, self.width));
     }
 
     /// As text, one line each.

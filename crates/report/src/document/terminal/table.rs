@@ -4,6 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::line::{TextLine, Tone};
 use crate::document::{Cell, Table};
+use crate::number;
 use crate::text::fit;
 
 /// The label column is never cut below this.
@@ -13,6 +14,20 @@ const KEPT_LABEL: usize = 24;
 /// Columns of space between two columns of the table.
 const GAP: usize = 2;
 
+fn used(columns: &[TableColumn]) -> usize {
+    columns.iter().map(|column| column.width + GAP).sum()
+}
+
+/// Drop columns, the highest rank first, until the rest take no more than `width`. Rank 0 stays.
+fn drop_until(columns: &mut Vec<TableColumn>, width: usize, is_droppable: impl Fn(&TableColumn) -> bool) {
+    while used(columns) > width {
+        let droppable =
+            columns.iter().enumerate().filter(|(_, column)| column.rank > 0 && is_droppable(column));
+        let Some((at, _)) = droppable.max_by_key(|(_, column)| column.rank) else { break };
+        columns.remove(at);
+    }
+}
+
 /// Which columns of a table are shown, and how wide.
 struct TableLayout {
     label_width: usize,
@@ -20,34 +35,57 @@ struct TableLayout {
     columns: Vec<(usize, usize)>,
 }
 
-/// The table as lines of at most `width` columns, unless the label column is at its minimum.
-pub(super) fn lines(table: &Table, width: usize) -> Vec<TextLine> {
-    let layout = TableLayout::of(table, width);
+/// A table as lines of at most `width` columns, unless the label column is at its minimum. It has the layout of all
+/// `alike`, tables of the same columns that stand near it, so that a reader finds a number of each in the same place.
+pub(super) fn lines(table: &Table, alike: &[&Table], width: usize) -> Vec<TextLine> {
+    let layout = TableLayout::of(alike, width);
     let rows = table.rows.iter().map(|row| layout.row(&row.label, &row.cells));
     std::iter::once(layout.head(table)).chain(rows).collect()
 }
 
-fn width_of(table: &Table, column: usize) -> usize {
-    let cells = table.rows.iter().filter_map(|row| row.cells.get(column));
-    let widest = cells.map(|cell| cell.text.width()).max().unwrap_or(0);
-    widest.max(table.columns[column].head.width())
+/// Whether two tables have the same columns.
+pub(super) fn are_alike(some: &Table, other: &Table) -> bool {
+    let heads = |table: &Table| table.columns.iter().map(|column| column.head.clone()).collect::<Vec<_>>();
+    some.label == other.label && heads(some) == heads(other)
+}
+
+/// A column of tables that are alike.
+struct TableColumn {
+    index: usize,
+    width: usize,
+    rank: u8,
+    /// Whether some cell says more than 0 or that nothing was measured.
+    is_telling: bool,
+}
+
+impl TableColumn {
+    fn of(tables: &[&Table], index: usize) -> TableColumn {
+        let cells = || tables.iter().flat_map(|table| &table.rows).filter_map(|row| row.cells.get(index));
+        let columns = || tables.iter().filter_map(|table| table.columns.get(index));
+        let widest = cells().map(|cell| cell.text.width()).max().unwrap_or(0);
+        let head = columns().map(|column| column.head.width()).max().unwrap_or(0);
+        TableColumn {
+            index,
+            width: widest.max(head),
+            rank: columns().map(|column| column.rank).min().unwrap_or(0),
+            is_telling: cells().any(|cell| !["", "0", number::NOT_MEASURED].contains(&&*cell.text)),
+        }
+    }
 }
 
 impl TableLayout {
-    fn of(table: &Table, width: usize) -> TableLayout {
-        let label = table.rows.iter().map(|row| row.label.width()).max().unwrap_or(0);
-        let label = label.max(table.label.width());
-        let mut columns: Vec<(usize, usize)> =
-            (0..table.columns.len()).map(|column| (column, width_of(table, column))).collect();
-        let used = |columns: &[(usize, usize)]| columns.iter().map(|(_, width)| width + GAP).sum::<usize>();
+    /// Columns that tell nothing are dropped before labels are cut, the others after that.
+    fn of(tables: &[&Table], width: usize) -> TableLayout {
+        let rows = tables.iter().flat_map(|table| &table.rows);
+        let head = tables.iter().map(|table| table.label.width()).max().unwrap_or(0);
+        let label = rows.map(|row| row.label.width()).max().unwrap_or(0).max(head);
+        let all = tables.first().map_or(0, |table| table.columns.len());
+        let mut columns: Vec<TableColumn> = (0..all).map(|index| TableColumn::of(tables, index)).collect();
         let least_label = label.min((label / 2).max(KEPT_LABEL));
-        while used(&columns) + least_label > width {
-            let rank = |column: usize| table.columns[column].rank;
-            let droppable = columns.iter().enumerate().filter(|(_, (column, _))| rank(*column) > 0);
-            let Some((at, _)) = droppable.max_by_key(|(_, (column, _))| rank(*column)) else { break };
-            columns.remove(at);
-        }
+        drop_until(&mut columns, width.saturating_sub(label), |column| !column.is_telling);
+        drop_until(&mut columns, width.saturating_sub(least_label), |_| true);
         let label_width = label.min(width.saturating_sub(used(&columns)).max(MIN_LABEL));
+        let columns = columns.into_iter().map(|column| (column.index, column.width)).collect();
         TableLayout { label_width, columns }
     }
 
