@@ -178,7 +178,8 @@ pub fn bytes(value: f64) -> String {
         scaled /= 1_024.0;
         unit += 1;
     }
-    let text = if unit == 0 { format!("{scaled:.0}") } else { significant(scaled, 3) };
+    // Adding 0 makes -0 positive.
+    let text = if unit == 0 { format!("{:.0}", scaled.round() + 0.0) } else { significant(scaled, 3) };
     format!("{text} {}", UNITS[unit])
 }
 
@@ -332,6 +333,7 @@ mod tests {
             bytes(512.0),
             bytes(1_048_576.0),
             bytes(123_456_789.0),
+            bytes(-0.4),
             duration(45),
             duration(105),
             duration(7_380),
@@ -344,6 +346,6 @@ mod tests {
             span(10.0, 12.344),
         ]
         .join(" | ");
-        insta::assert_snapshot!(texts, @"0 | 999 | 1,234,567 | 299.7/s | 12,346/s | 512 B | 1.00 MiB | 118 MiB | 45 s | 1 min 45 s | 2 h 3 min | 1:02:03 | 4.44 ms | 1.43 s | 1 min 45 s | 0 to 150 ms | 0 to 10 s | 10 to 12.34 s");
+        insta::assert_snapshot!(texts, @"0 | 999 | 1,234,567 | 299.7/s | 12,346/s | 512 B | 1.00 MiB | 118 MiB | 0 B | 45 s | 1 min 45 s | 2 h 3 min | 1:02:03 | 4.44 ms | 1.43 s | 1 min 45 s | 0 to 150 ms | 0 to 10 s | 10 to 12.34 s");
     }
 }

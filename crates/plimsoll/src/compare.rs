@@ -33,7 +33,8 @@ pub(crate) fn compare(arguments: &CompareArguments) -> CommandResult<u8> {
     let judgement = judge::compare(&sides, &arguments.expect).map_err(Failure::own)?;
     let shown: Vec<summary::Side<'_>> = opened.iter().map(shown_side).collect();
     let comparison = Comparison::of(&shown, &judgement).map_err(Failure::own)?;
-    outputs::write(&comparison, &arguments.reports, Detail::Full, &opened_reports)?;
+    let detail = if arguments.verbose { Detail::Full } else { Detail::Brief };
+    outputs::write(&comparison, &arguments.reports, detail, &opened_reports)?;
     Ok(judge::exit_code(judgement.verdict))
 }
 

@@ -2,6 +2,8 @@
 
 mod document;
 mod format;
+mod measures;
+mod overview;
 
 use crate::document::{Document, Reported};
 use crate::summary::Comparison;

@@ -105,6 +105,8 @@ pub(crate) enum Forms {
     Page,
     /// A terminal and Markdown.
     Text,
+    /// All, but a terminal only where it shows everything in full.
+    InFull,
 }
 
 /// A case of a test suite.

@@ -34,11 +34,12 @@ pub(super) fn joined(findings: Vec<SidedFinding>) -> Vec<SidedFinding> {
 pub(super) fn of(runs: &[JudgedRun<'_>], findings: &[SidedFinding], refusals: &[Refusal]) -> Conclusion {
     let fired = |rule: RuleId| findings.iter().any(|f| f.finding.rule == rule);
     let is_aa = super::pairs(runs).any(|pair| not_one_change::is_aa(&pair));
+    let are_all_aa = super::pairs(runs).all(|pair| not_one_change::is_aa(&pair));
     let refusing = refusing_rules(refusals);
     let changed = changed(runs);
     Conclusion {
         verdict: if changed.is_empty() { Verdict::Measured } else { Verdict::Invalid },
-        because: because_of(&changed).unwrap_or_else(|| because(runs.len(), &refusing)),
+        because: because_of(&changed).unwrap_or_else(|| because(runs.len(), are_all_aa, &refusing)),
         supports: supports(runs, refusals, is_aa),
         does_not_support: does_not_support(&refusing, fired(RuleId::C6) || fired(RuleId::C5)),
         next_runs: next_runs(findings, refusals),
@@ -74,9 +75,12 @@ fn listed(rules: &[RuleId]) -> String {
     rules.iter().map(RuleId::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn because(sides: usize, refusing: &[RuleId]) -> String {
+fn because(sides: usize, is_aa: bool, refusing: &[RuleId]) -> String {
     let runs = if sides == 2 { "Two runs".to_owned() } else { format!("{sides} runs") };
     match refusing {
+        [] if is_aa => format!(
+            "{runs} of one program, as far as is recorded: what differs between them is how much runs differ here."
+        ),
         [] => format!("{runs} side by side: a description, no verdict on their differences."),
         rules => format!(
             "{runs} side by side: a description; differences of latency are refused where {} fired.",

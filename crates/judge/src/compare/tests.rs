@@ -4,7 +4,7 @@ mod claims;
 mod identity;
 mod steadiness;
 
-use evidence::{Metric, Provenance, SeriesKey, Verdict};
+use evidence::{ComparisonJudgement, Metric, Provenance, SeriesKey, Verdict};
 
 use super::{Side, compare};
 use crate::testing::{Load, TestRun};
@@ -30,15 +30,19 @@ fn later() -> TestRun {
     test_run
 }
 
-/// The findings of one rule on two runs, a line each.
-fn findings(rule: &str, runs: [(&TestRun, Provenance); 2]) -> String {
+fn judgement(runs: [(&TestRun, Provenance); 2]) -> ComparisonJudgement {
     let sides = runs.map(|(test_run, provenance)| Side {
         name: "run",
         run: &test_run.run,
         workload: &test_run.workload,
         provenance,
     });
-    let judgement = compare(&sides, &[]).unwrap();
+    compare(&sides, &[]).unwrap()
+}
+
+/// The findings of one rule on two runs, a line each.
+fn findings(rule: &str, runs: [(&TestRun, Provenance); 2]) -> String {
+    let judgement = judgement(runs);
     let of_rule = judgement.findings.iter().filter(|f| f.finding.rule.to_string() == rule);
     let lines: Vec<String> =
         of_rule.map(|f| format!("{} {:?} {}", f.finding.severity, f.sides, f.finding.what)).collect();

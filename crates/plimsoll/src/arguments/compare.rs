@@ -25,6 +25,9 @@ pub(crate) struct CompareArguments {
     /// expectation; repeatable
     #[arg(long, value_name = "CHANGE", allow_hyphen_values = true)]
     pub(crate) expect: Vec<judge::Expectation>,
+    /// Show every phase, observed series and profile, and findings in full
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) reports: ReportFileArguments,
 }

@@ -25,7 +25,7 @@ fn differences_of_latency_are_refused_where_error_rates_differ() {
     run(&folder, Behaviour::ok(), "sound.plimsoll");
     run(&folder, Behaviour::status(503), "failing.plimsoll");
     let outputs = ["--html", "c.html", "--md", "c.md", "--json", "c.json"];
-    let ran = compare(&folder, &[&["sound.plimsoll", "failing.plimsoll"], &outputs[..]].concat());
+    let ran = compare(&folder, &[&["sound.plimsoll", "failing.plimsoll", "-v"], &outputs[..]].concat());
     ran.exits_with(0).stdout_contains(&[
         "MEASURED",
         "C1 error-rates-differ",
@@ -35,7 +35,7 @@ fn differences_of_latency_are_refused_where_error_rates_differ() {
         "S1 single-run",
         "What would decide it",
     ]);
-    let expecting = ["failing.plimsoll", "--expect", "p95 -30%", "--expect", "avg +5%"];
+    let expecting = ["failing.plimsoll", "-v", "--expect", "p95 -30%", "--expect", "avg +5%"];
     let same = compare(&folder, &[&["sound.plimsoll"], &expecting[..]].concat());
     same.exits_with(0).stdout_contains(&[
         "M5 prediction-as-result",
@@ -58,7 +58,7 @@ fn differences_of_latency_are_refused_where_error_rates_differ() {
 fn a_run_file_compared_with_itself_is_the_same_run() {
     let folder = TestFolder::new("");
     run(&folder, Behaviour::ok(), "run.plimsoll");
-    let ran = compare(&folder, &["run.plimsoll", "run.plimsoll"]);
+    let ran = compare(&folder, &["run.plimsoll", "run.plimsoll", "--verbose"]);
     ran.exits_with(0).stdout_contains(&[
         "Both are the same run",
         "B ÷ A",

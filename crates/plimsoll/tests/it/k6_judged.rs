@@ -206,7 +206,7 @@ fn two_runs_of_one_script_are_compared_and_a_slower_target_shows() {
     let slow = testbed::http(Behaviour::after(Duration::from_millis(200))).unwrap();
     run(&folder, &fast, &["--evidence", "a.plimsoll"]);
     run(&folder, &slow, &["--evidence", "b.plimsoll"]);
-    let ran = folder.plimsoll(&["compare", "a.plimsoll", "b.plimsoll", "--json", "compared.json"]);
+    let ran = folder.plimsoll(&["compare", "a.plimsoll", "b.plimsoll", "-v", "--json", "compared.json"]);
     ran.stdout_contains(&["A  a.plimsoll", "B  b.plimsoll", "item of open"]);
     let p50 = |file: &str| {
         folder.plimsoll(&["report", file, "--json", "one.json"]);

@@ -1,11 +1,10 @@
 //! What the report of a comparison says.
 
-use evidence::Verdict;
-
-use super::format;
+use super::measures::{heads, row, table};
+use super::{format, overview};
 use crate::charts;
 use crate::document::{
-    Block, ChartBlock, Column, Document, Mark, Paragraph, ParagraphKind, Row, Section, Table, VerdictBlock,
+    Block, ChartBlock, Column, Document, Forms, Paragraph, ParagraphKind, Row, Section, Table, VerdictBlock,
 };
 use crate::number;
 use crate::summary::{
@@ -24,14 +23,17 @@ pub(super) fn of(comparison: &Comparison) -> Document {
     let unmatched = unmatched.map(|sentence| Paragraph::new(ParagraphKind::Notice, sentence));
     let phases = comparison.phases.iter().enumerate().map(|(at, of)| phase(at, of, comparison.sides.len()));
     let mut sections: Vec<Section> = largest(comparison).into_iter().collect();
-    sections.extend([Section::cards(format::cards(&comparison.judgement), "None."), plots(comparison)]);
-    sections.extend(phases);
-    sections.extend(profiles(comparison));
-    sections.push(differences(comparison));
-    sections.extend(format::conclusions(judgement).map(|(head, list)| {
+    sections.push(overview::of(comparison));
+    sections.extend([Section::cards(format::cards(judgement), "None."), plots(comparison)]);
+    let conclusions = format::conclusions(judgement).map(|(head, list)| {
         let items = list.iter().map(|item| Block::text(ParagraphKind::Item, item));
         Section::new(head.replace(' ', "-").to_lowercase(), head, items.collect())
-    }));
+    });
+    let [supports, does_not_support, would_settle] = conclusions;
+    let details =
+        phases.chain(profiles(comparison)).chain([differences(comparison), supports, does_not_support]);
+    sections.extend(details.map(|section| section.only(Forms::InFull)));
+    sections.push(would_settle);
     Document {
         name: "comparison".to_owned(),
         title: format!("{} runs side by side", comparison.sides.len()),
@@ -52,7 +54,7 @@ pub(super) fn of(comparison: &Comparison) -> Document {
 
 /// What differs most, before everything else.
 fn largest(comparison: &Comparison) -> Option<Section> {
-    let several = comparison.phases.len() > 1;
+    let several = comparison.phases.iter().filter(|phase| phase.is_measured).count() > 1;
     let row = |of: &LargestDifference| {
         let phase = if several { format!(" in {}", of.phase) } else { String::new() };
         let cell = |value: f64| number::with_unit(Some(value), &of.unit);
@@ -131,31 +133,6 @@ fn series(target: &TargetSeries, sides: usize) -> Vec<Block> {
         ..Table::new("", heads(sides), target.series.iter().flat_map(both))
     };
     moved_most.into_iter().chain([Block::Table(all)]).collect()
-}
-
-fn table<'m>(caption: &str, measures: impl Iterator<Item = &'m Measure>, sides: usize) -> Block {
-    let rows = measures.map(|measure| {
-        let (refused, cells) = row(measure, sides);
-        let mut row = Row::new(&measure.name, cells);
-        refused.into_iter().for_each(|at| row.cells[at].mark = Mark::Verdict(Verdict::Inconclusive));
-        row
-    });
-    let table = Table::new("", heads(sides), rows);
-    Block::Table(Table { caption: caption.to_owned(), ..table })
-}
-
-fn heads(sides: usize) -> impl Iterator<Item = (String, u8)> {
-    let ranks = (0..sides).map(|_| 0).chain((1..sides).flat_map(|_| [2, 1]));
-    format::heads(sides).into_iter().zip(ranks.collect::<Vec<u8>>())
-}
-
-/// The cells of a measure, and which of them say that a difference is refused.
-fn row(measure: &Measure, sides: usize) -> (Vec<usize>, Vec<String>) {
-    let values = measure.values.iter().map(|value| format::value(*value, &measure.unit));
-    let differences = (1..sides).flat_map(|side| format::difference(measure, side));
-    let refused = (1..sides).filter(|side| format::is_refused(measure, *side));
-    let refused = refused.map(|side| measure.values.len() + 2 * (side - 1)).collect();
-    (refused, values.chain(differences).collect())
 }
 
 fn profiles(comparison: &Comparison) -> impl Iterator<Item = Section> {

@@ -41,7 +41,13 @@ pub enum Detail {
 /// The document as text, no line wider than `width` columns; `width` below 20 counts as 20.
 pub fn terminal(document: &Document, style: Style, width: usize, detail: Detail) -> TerminalText {
     let mut page = Page::new(width);
-    let sections = || document.sections.iter().filter(|section| section.forms != Forms::Page);
+    let sections = || {
+        document.sections.iter().filter(|section| match section.forms {
+            Forms::All | Forms::Text => true,
+            Forms::InFull => detail == Detail::Full,
+            Forms::Page => false,
+        })
+    };
     let show = |page: &mut Page, is_shown: &dyn Fn(&Section) -> bool| {
         sections().filter(|part| is_shown(part)).for_each(|part| section(page, part, detail));
     };
@@ -62,7 +68,18 @@ pub fn terminal(document: &Document, style: Style, width: usize, detail: Detail)
             show(&mut page, &|part| part.is_result);
         }
     }
+    left_out(&mut page, document, detail);
     page.render(style)
+}
+
+/// The headings of the sections that are not shown.
+fn left_out(page: &mut Page, document: &Document, detail: Detail) {
+    let left_out = document.sections.iter().filter(|section| section.forms == Forms::InFull);
+    let headings: Vec<&str> = left_out.map(|section| &*section.heading).collect();
+    if detail == Detail::Brief && !headings.is_empty() {
+        page.gap();
+        page.paragraph(Label::indent(0), Tone::Dim, &format!("-v shows also: {}", headings.join(", ")));
+    }
 }
 
 impl VerdictBlock {
@@ -117,11 +134,11 @@ fn section(page: &mut Page, section: &Section, detail: Detail) {
         false if note.is_empty() => page.heading(&section.heading, ""),
         false => page.heading(&section.heading, &format!("  {note}")),
     }
-    for block in shown {
+    for block in &shown {
         match block {
             Block::Paragraph(text) => paragraph(page, text, if section.is_unheaded { 0 } else { 2 }),
             Block::Facts(of) => facts(page, of),
-            Block::Table(of) => captioned(page, of, section.is_unheaded),
+            Block::Table(of) => captioned(page, of, &alike(of, &shown), section.is_unheaded),
             Block::Claims(of) => claims::add(page, of),
             Block::Findings(of) => findings::add(page, of, detail),
             Block::Chart(_) | Block::Flame(_) | Block::Exchange(_) => {}
@@ -172,8 +189,17 @@ fn facts(page: &mut Page, facts: &Facts) {
     }
 }
 
+/// The tables among `blocks` that have the columns of this one, itself included.
+fn alike<'b>(table: &Table, blocks: &[&'b Block]) -> Vec<&'b Table> {
+    let tables = blocks.iter().filter_map(|block| match block {
+        Block::Table(other) => Some(other),
+        _ => None,
+    });
+    tables.filter(|other| table::are_alike(table, other)).collect()
+}
+
 /// A table below its caption, which is a heading where the section has none.
-fn captioned(page: &mut Page, of: &Table, is_heading: bool) {
+fn captioned(page: &mut Page, of: &Table, alike: &[&Table], is_heading: bool) {
     let Table { caption, caption_note, .. } = of;
     let note = if caption_note.is_empty() { String::new() } else { format!("  {caption_note}") };
     match is_heading {
@@ -181,7 +207,7 @@ fn captioned(page: &mut Page, of: &Table, is_heading: bool) {
         true => page.heading(caption, &note),
         false => page.line(&[(Tone::Accent, caption), (Tone::Dim, &note)]),
     }
-    page.table(of);
+    page.table(of, alike);
 }
 
 impl ParagraphKind {

@@ -152,6 +152,8 @@ impl Measure {
 #[derive(Debug, Clone, Serialize)]
 pub struct PhaseTable {
     pub name: String,
+    /// Whether the plan of the baseline measures it: neither the setup, the teardown nor a warm-up.
+    pub is_measured: bool,
     /// The seconds of it with evidence on each side; none where a side has no such phase.
     pub covered_s: Vec<Option<f64>>,
     /// Its endpoints, in the baseline's order.
@@ -160,6 +162,13 @@ pub struct PhaseTable {
     pub costs: Vec<Measure>,
     /// Observed series of each target.
     pub series: Vec<TargetSeries>,
+}
+
+impl PhaseTable {
+    /// Its endpoints without whole iterations and without what virtual users send in their setup.
+    pub fn requests(&self) -> impl Iterator<Item = &EndpointTable> {
+        self.endpoints.iter().filter(|endpoint| !endpoint.endpoint.is_empty() && !endpoint.is_setup)
+    }
 }
 
 /// Several runs side by side.
@@ -202,9 +211,11 @@ impl Comparison {
             })
         };
         let names = phases(&sides);
+        let measured = measured_phases(&names, sides.first().map(|baseline| baseline.side.workload));
         let observed = costs::of(&sides, &names)?.into_iter().zip(series::of(&sides, &names)?);
         let phase = |(name, (costs, series)): (&String, (Vec<Measure>, Vec<TargetSeries>))| PhaseTable {
             name: name.clone(),
+            is_measured: measured.contains(&&**name),
             covered_s: sides.iter().map(|s| covered(s, name)).collect(),
             endpoints: endpoints::of(&sides, name, judgement),
             costs,
@@ -250,6 +261,22 @@ fn phases(sides: &[TalliedSide<'_>]) -> Vec<String> {
     names
 }
 
+/// The phases that the objectives name, where each names one, and otherwise all that are load. Of several, none whose name
+/// begins with `warm`.
+fn measured_phases<'n>(names: &'n [String], workload: Option<&Workload>) -> Vec<&'n str> {
+    let objectives = workload.map(|workload| &*workload.objectives).unwrap_or_default();
+    let judged: Option<Vec<&str>> =
+        objectives.iter().map(|objective| objective.filter.phase.as_deref()).collect();
+    let judged = judged.filter(|judged| names.iter().any(|name| judged.contains(&&**name)));
+    let is_counted = |name: &&str| match &judged {
+        Some(judged) => judged.contains(name),
+        None => !evidence::Key::is_beside_load(name),
+    };
+    let load: Vec<&str> = names.iter().map(String::as_str).filter(is_counted).collect();
+    let hot: Vec<&str> = load.iter().copied().filter(|name| !name.starts_with("warm")).collect();
+    if hot.is_empty() { load } else { hot }
+}
+
 fn covered(side: &TalliedSide<'_>, phase: &str) -> Option<f64> {
     side.phases.iter().find(|p| p.name == phase).map(|p| p.covered_s)
 }
@@ -285,4 +312,37 @@ fn unmatched(sides: &[TalliedSide<'_>]) -> Vec<String> {
 
 fn letters(sides: &[usize]) -> String {
     sides.iter().map(|side| LETTERS[side % MAX_SIDES]).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::{Filter, Objective, Statistic};
+
+    use super::*;
+
+    fn measured(objectives: &[Option<&str>]) -> String {
+        let names = ["setup", "warm-up", "steady", "peak", "teardown"].map(str::to_owned);
+        let objective = |phase: &Option<&str>| Objective {
+            name: "fast".to_owned(),
+            source: String::new(),
+            measure: workload::Measure::ResponseTime(Statistic::Mean),
+            filter: Filter { phase: phase.map(str::to_owned), ..Filter::default() },
+            comparison: workload::Comparison::Below,
+            bound: 1.0,
+            abort_after: None,
+        };
+        let objectives = objectives.iter().map(objective).collect();
+        let workload = Workload { objectives, ..Workload::named("shop") };
+        measured_phases(&names, Some(&workload)).join(", ")
+    }
+
+    #[test]
+    fn the_measured_phases_are_those_of_the_objectives_and_no_warm_up() {
+        assert_eq!(measured(&[]), "steady, peak");
+        assert_eq!(measured(&[Some("peak")]), "peak");
+        assert_eq!(measured(&[Some("peak"), None]), "steady, peak", "one objective counts all phases");
+        assert_eq!(measured(&[Some("warm-up"), Some("steady")]), "steady");
+        assert_eq!(measured(&[Some("warm-up")]), "warm-up", "there is nothing else");
+        assert_eq!(measured(&[Some("renamed")]), "steady, peak", "no run has that phase");
+    }
 }

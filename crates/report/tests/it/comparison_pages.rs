@@ -96,6 +96,11 @@ fn the_terminal_lays_two_runs_side_by_side() {
       Of each measure the endpoint that differs most between these runs. One run of each does not show
       whether it would differ again, nor what caused the difference.
 
+    By endpoint  phase ramp
+    endpoint  run  throughput  failed      p50      ÷ A      p95      ÷ A      p99      ÷ A
+    claim       A     10.00/s     0 %  5.00 ms           5.00 ms           5.00 ms
+                B     10.00/s  10.0 %  6.00 ms  refused  6.00 ms  refused  6.00 ms  refused
+
     Findings
     invalid  C1 error-rates-differ
       –   A, B · phase ramp: `claim` in `ramp`: 0 % of 100 failed against 10 % of 100.
@@ -158,7 +163,7 @@ fn differences_that_no_rule_refuses_are_computed() {
 
 #[test]
 fn markdown_lays_two_runs_side_by_side() {
-    insta::assert_snapshot!(document::markdown(&small(Differences::Refused).document()), @r"
+    insta::assert_snapshot!(document::markdown(&small(Differences::Refused).document()), @r#"
     ## 📏 MEASURED
 
     Two runs side by side: a description.
@@ -173,6 +178,13 @@ fn markdown_lays_two_runs_side_by_side() {
     | claim | failed | 0 % | B | 10.0 % | – |
 
     Of each measure the endpoint that differs most between these runs. One run of each does not show whether it would differ again, nor what caused the difference.
+
+    **By endpoint** phase ramp
+
+    | endpoint | run | throughput | failed | p50 | ÷ A | p95 | ÷ A | p99 | ÷ A |
+    | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | claim | A | 10.00/s | 0 % | 5.00 ms |  | 5.00 ms |  | 5.00 ms |  |
+    |  | B | 10.00/s | 10.0 % | 6.00 ms | refused | 6.00 ms | refused | 6.00 ms | refused |
 
     ### Findings
 
@@ -221,7 +233,7 @@ fn markdown_lays_two_runs_side_by_side() {
     ### What would decide it
 
     - Six pairs.
-    ");
+    "#);
 }
 
 #[test]
@@ -274,12 +286,17 @@ fn json_has_the_judgement_and_the_numbers() {
 #[test]
 fn the_largest_differences_are_before_the_findings() {
     let page = forms::terminal(&small(Differences::Allowed), Style::Plain, 100, Detail::Full);
-    insta::assert_snapshot!(between(&page, "Largest differences", "Phase ramp"), @r#"
+    insta::assert_snapshot!(between(&page, "Largest differences", "Phase ramp"), @r"
     Largest differences
     endpoint  measure        A  run  its number    of A
     claim         p50  5.00 ms    B     6.00 ms  × 1.20
     claim         p95  5.00 ms    B     6.00 ms  × 1.20
       Of each measure the endpoint that differs most between these runs. One run of each does not show
       whether it would differ again, nor what caused the difference.
-    "#);
+
+    By endpoint  phase ramp
+    endpoint  run  throughput  failed      p50     ÷ A      p95     ÷ A      p99     ÷ A
+    claim       A     10.00/s     0 %  5.00 ms          5.00 ms          5.00 ms
+                B     10.00/s     0 %  6.00 ms  × 1.20  6.00 ms  × 1.20  6.00 ms  × 1.20
+    ");
 }

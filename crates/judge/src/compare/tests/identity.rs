@@ -1,6 +1,8 @@
 //! C8: what identifies a target, on both sides.
 
-use super::{between, later, sound};
+use evidence::Provenance;
+
+use super::{between, judgement, later, sound};
 use crate::testing::TestRun;
 
 /// A Python server as it is recorded.
@@ -39,6 +41,11 @@ fn a_restart_of_the_same_program_is_an_aa_run() {
     info [0, 1] Program, arguments, folder, names of environment variables and container of the target are equal on both sides, under the same load: this is an A/A run. Differences are noise, unless values of environment variables or files that the program reads were changed: they are not recorded.
     refusals: 0
     ");
+    let because = |new: &TestRun| {
+        judgement([(&run(sound(), "5", &[]), Provenance::Intact), (new, Provenance::Intact)]).because
+    };
+    insta::assert_snapshot!(because(&run(later(), "65", &[])), @"Two runs of one program, as far as is recorded: what differs between them is how much runs differ here.");
+    insta::assert_snapshot!(because(&run(later(), "65", &[("program_file", "fast")])), @"Two runs side by side: a description, no verdict on their differences.");
 }
 
 #[test]

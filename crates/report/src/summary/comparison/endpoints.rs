@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use evidence::{ComparisonJudgement, Outcome};
 use figures::{EndedCounts, RowKey};
 use serde::Serialize;
+use workload::{Step, Workload};
 
 use super::super::endpoint_tally::EndpointTally;
 use super::super::labels::Labels;
@@ -20,6 +21,8 @@ pub struct EndpointTable {
     /// What it is called in a table of all endpoints of its phase.
     #[serde(skip)]
     pub label: String,
+    /// Whether virtual users send it in their setup alone, as a login.
+    pub is_setup: bool,
     /// The rules that refuse differences of times, for each side but the baseline.
     pub refused: Vec<Vec<String>>,
     /// The numbers.
@@ -64,6 +67,12 @@ pub(super) fn of(
     keys.iter().map(table).collect()
 }
 
+fn is_setup(workload: &Workload, key: &RowKey) -> bool {
+    let of_key = |step: &Step| *step.name == *key.endpoint;
+    let scenario = workload.scenarios.iter().find(|scenario| *scenario.name == *key.scenario);
+    scenario.is_some_and(|scenario| scenario.setup.iter().any(of_key) && !scenario.flow.steps().any(of_key))
+}
+
 fn has_content(counts: &EndpointTally) -> bool {
     counts.arrivals.is_some() || counts.has_responses()
 }
@@ -86,6 +95,7 @@ fn table(sides: &[TalliedSide<'_>], key: &RowKey, judgement: &ComparisonJudgemen
         label: String::new(),
         scenario: key.scenario.to_string(),
         endpoint: key.endpoint.to_string(),
+        is_setup: sides.iter().all(|side| is_setup(side.side.workload, key)),
         refused: (1..sides.len()).map(refused).collect(),
         measures: endpoint.measures(&refused),
         failures: endpoint.failures(),

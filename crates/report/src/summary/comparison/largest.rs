@@ -49,10 +49,9 @@ pub(super) fn of(phases: &[PhaseTable]) -> Vec<LargestDifference> {
 }
 
 fn of_measure(phases: &[PhaseTable], name: &str) -> Option<LargestDifference> {
-    let load = phases.iter().filter(|phase| !evidence::Key::is_beside_load(&phase.name));
     let mut largest: Option<LargestDifference> = None;
-    for phase in load {
-        for endpoint in phase.endpoints.iter().filter(|endpoint| !endpoint.endpoint.is_empty()) {
+    for phase in phases.iter().filter(|phase| phase.is_measured) {
+        for endpoint in phase.requests() {
             let its = endpoint.measures.iter().filter(|measure| measure.name == name);
             for (side, measure, ratio) in its.flat_map(known) {
                 let [Some(baseline), Some(value)] = [0, side].map(|side| measure.values[side].finite())
@@ -107,6 +106,7 @@ mod tests {
             scenario: "shop".to_owned(),
             endpoint: name.to_owned(),
             label: name.to_owned(),
+            is_setup: name == "log in",
             refused: vec![Vec::new()],
             measures,
             failures: BTreeMap::new(),
@@ -119,7 +119,8 @@ mod tests {
 
     fn phase(name: &str, endpoints: Vec<EndpointTable>) -> PhaseTable {
         let (costs, series) = (Vec::new(), Vec::new());
-        PhaseTable { name: name.to_owned(), covered_s: Vec::new(), endpoints, costs, series }
+        let is_measured = name == "steady";
+        PhaseTable { name: name.to_owned(), is_measured, covered_s: Vec::new(), endpoints, costs, series }
     }
 
     #[test]
@@ -134,10 +135,11 @@ mod tests {
             measure("throughput", [100.0, 90.0, 100.0]),
             measure("failed", [1.0, 2.0, 2.0]),
         ];
+        let login = endpoint("log in", vec![measure("p50", [1.0, 60.0, 1.0])]);
         let whole = endpoint("", vec![measure("p50", [1.0, 100.0, 1.0])]);
         let phases = [
-            phase("setup", vec![endpoint("log in", vec![measure("p50", [1.0, 50.0, 1.0])])]),
-            phase("steady", vec![whole, endpoint("list", list), endpoint("search", search)]),
+            phase("warm-up", vec![endpoint("list", vec![measure("p50", [1.0, 50.0, 1.0])])]),
+            phase("steady", vec![whole, login, endpoint("list", list), endpoint("search", search)]),
         ];
         let found = of(&phases);
         let named: Vec<_> =
@@ -147,7 +149,7 @@ mod tests {
             ("throughput", "search", "B", 100.0, 90.0),
             ("failed", "list", "B", 0.0, 3.0),
         ];
-        assert_eq!(named, expected, "neither what is refused, nor the setup, nor whole iterations");
+        assert_eq!(named, expected, "neither what is refused, nor the warm-up, logins or whole iterations");
         assert_eq!((found[0].ratio, found[2].ratio), (Some(0.25), None));
     }
 }
