@@ -10,6 +10,7 @@ mod totals;
 
 use std::time::Duration;
 
+use evidence::metric::MetricKind;
 use evidence::{Reason, Verdict};
 
 use crate::charts;
@@ -217,23 +218,31 @@ fn plots(summary: &Summary) -> Vec<Section> {
 
 fn beside_k6(summary: &Summary) -> Option<Section> {
     let beside = summary.beside_k6.as_ref()?;
-    let heads = ["n", "p50", "p90", "p95", "p99", "max"].map(|head| (head, 0));
+    let heads = [("n", 0), ("p50", 0), ("p90", 1), ("p95", 0), ("p99", 0), ("max", 0)];
     let rows = beside.rows().into_iter().map(|(label, cells)| Row::new(label, cells));
     let table = Block::Table(Table::new("", heads, rows));
     let sentences = beside.sentences().into_iter().map(|text| Block::text(ParagraphKind::Plain, text));
     Some(Section::new("beside-k6", BesideK6::HEADING, std::iter::once(table).chain(sentences).collect()))
 }
 
-fn metrics(summary: &Summary) -> Option<Section> {
-    let rows = |metric: &ScriptMetric| {
-        let kind = metric.kind;
-        let row = |(label, numbers): (String, &MetricNumbers)| {
-            Row::new(label, [kind.to_string(), number::count(numbers.count), numbers.in_words()])
-        };
-        metric.rows().into_iter().map(row).collect::<Vec<_>>()
-    };
-    let columns = [Column::words("kind", 0), Column::new("values", 0), Column::words("numbers", 0)];
-    let table = Table::of_columns("metric", columns, summary.metrics.iter().flat_map(rows));
-    let section = Section::new("metrics", "Metrics of the script", vec![Block::Table(table)]);
-    (!summary.metrics.is_empty()).then(|| section.with_note("over the whole run"))
+/// The metrics that the script made, then those that k6 makes of any script.
+fn metrics(summary: &Summary) -> impl Iterator<Item = Section> {
+    let sections = [("metrics", "Metrics of the script", false), ("k6-metrics", "Metrics of k6", true)];
+    sections.into_iter().filter_map(|(id, heading, is_built_in)| {
+        let metrics = summary.metrics.iter().filter(|metric| metric.is_built_in() == is_built_in);
+        let rows: Vec<Row> = metrics.flat_map(ScriptMetric::rows).map(metric_row).collect();
+        let numbers = MetricNumbers::HEADS.map(|(head, rank)| Column::new(head, rank));
+        let columns =
+            [Column::words("kind", 7).in_markdown(), Column::new("values", 5)].into_iter().chain(numbers);
+        let is_empty = rows.is_empty();
+        let table = Block::Table(Table::of_columns("metric", columns, rows));
+        let section = Section::new(id, heading, vec![table]).with_note("over the whole run");
+        let section = if is_built_in { section.only(Forms::InFull) } else { section };
+        (!is_empty).then_some(section)
+    })
+}
+
+fn metric_row((label, kind, numbers): (String, MetricKind, &MetricNumbers)) -> Row {
+    let first = [kind.to_string(), number::count(numbers.count)];
+    Row::new(label, first.into_iter().chain(numbers.cells()))
 }

@@ -18,11 +18,10 @@ const HTML: &str = "HTML";
 /// The counts of the whole run, CPU of the generator and the targets, and how the generator fared.
 pub(super) fn section(summary: &Summary) -> Section {
     let mut facts: Vec<Paragraph> = summary.arrivals.iter().map(|of| arrivals("arrivals", of)).collect();
-    if summary.scenarios.len() > 1 {
-        let of = summary.scenarios.iter().filter_map(|scenario| Some((scenario, scenario.arrivals?)));
-        facts.extend(
-            of.map(|(scenario, of)| arrivals(&format!("  {}", fit(&scenario.name, MAX_SCENARIO)), &of)),
-        );
+    let of_scenarios = summary.scenarios.iter().filter_map(|scenario| Some((scenario, scenario.arrivals?)));
+    if of_scenarios.clone().count() > 1 {
+        let label = |name: &str| format!("  {}", fit(name, MAX_SCENARIO));
+        facts.extend(of_scenarios.map(|(scenario, of)| arrivals(&label(&scenario.name), &of)));
     }
     facts.extend(summary.virtual_users().map(|(name, users)| match summary.scenarios.len() {
         1 => Paragraph::labelled("users", users.in_words()),

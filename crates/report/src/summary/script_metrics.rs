@@ -97,16 +97,36 @@ fn by_phase(kind: MetricKind, phases: &SumsByPhase) -> Vec<PhaseNumbers> {
     known.map(numbers).collect()
 }
 
+/// The beginnings of the names of metrics that k6 itself makes.
+const BUILT_IN: [&str; 11] = [
+    "browser_",
+    "checks",
+    "data_received",
+    "data_sent",
+    "dropped_iterations",
+    "group_duration",
+    "grpc_",
+    "http_req",
+    "iteration",
+    "vus",
+    "ws_",
+];
+
 impl ScriptMetric {
+    /// Whether k6 makes it, whatever the script does.
+    pub(crate) fn is_built_in(&self) -> bool {
+        BUILT_IN.iter().any(|name| self.name.starts_with(name))
+    }
+
     /// The rows of a table: the metric over the whole run and, if it has values in several phases, in each of them.
-    pub(crate) fn rows(&self) -> Vec<(String, &MetricNumbers)> {
+    pub(crate) fn rows(&self) -> Vec<(String, MetricKind, &MetricNumbers)> {
         let tags: Vec<String> = self.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let tags = if tags.is_empty() { String::new() } else { format!("{{{}}}", tags.join(", ")) };
         let label = format!("{}{tags}", self.name);
         let of_phase = |of: &'_ PhaseNumbers| format!("{label} in {}", of.phase);
         let shown = if self.phases.len() > 1 { self.phases.as_slice() } else { &[] };
-        let phases = shown.iter().map(|of| (of_phase(of), &of.numbers));
-        std::iter::once((label.clone(), &self.numbers)).chain(phases).collect()
+        let phases = shown.iter().map(|of| (of_phase(of), self.kind, &of.numbers));
+        std::iter::once((label.clone(), self.kind, &self.numbers)).chain(phases).collect()
     }
 }
 
@@ -131,24 +151,20 @@ impl MetricNumbers {
         }
     }
 
-    /// Its numbers in words.
-    pub(crate) fn in_words(&self) -> String {
-        let named = [
-            ("sum", self.sum),
-            ("last", self.last),
-            ("avg", self.avg),
-            ("min", self.min),
-            ("p50", self.p50),
-            ("p95", self.p95),
-            ("p99", self.p99),
-            ("max", self.max),
-        ];
-        let number = |(name, value): (&str, Option<f64>)| {
-            value.map(|value| format!("{name} {}", number::significant(value, 3)))
-        };
-        let rate = self.rate.map(|rate| format!("{} not zero", number::percent(rate, 1.0)));
-        rate.into_iter().chain(named.into_iter().filter_map(number)).collect::<Vec<_>>().join(", ")
+    /// What a table has of them, under [`MetricNumbers::HEADS`].
+    pub(crate) fn cells(&self) -> [String; 7] {
+        let rate = self.rate.map(|rate| format!("{} not 0", number::percent(rate, 1.0)));
+        let number =
+            |value: Option<f64>| number::or_not_measured(value, |value| number::significant(value, 3));
+        let total = rate.unwrap_or_else(|| number(self.sum.or(self.last)));
+        let [avg, min, p50, p95, p99, max] =
+            [self.avg, self.min, self.p50, self.p95, self.p99, self.max].map(number);
+        [total, avg, min, p50, p95, p99, max]
     }
+
+    /// The heads of its cells, with the ranks of their columns.
+    pub(crate) const HEADS: [(&str, u8); 7] =
+        [("sum, last or share", 0), ("avg", 1), ("min", 6), ("p50", 2), ("p95", 0), ("p99", 4), ("max", 3)];
 }
 
 #[cfg(test)]
@@ -162,12 +178,11 @@ mod tests {
         let shown = |kind, values: &[f64]| {
             let mut sums = MetricSums::default();
             values.iter().for_each(|value| sums.add(kind, *value, Instant::EPOCH));
-            MetricNumbers::of(kind, &sums).in_words()
+            MetricNumbers::of(kind, &sums).cells().join(" ")
         };
-        assert_eq!(shown(MetricKind::Counter, &[0.5, 2.0]), "sum 2.50");
-        assert_eq!(shown(MetricKind::Rate, &[0.0, 1.0, 3.0, 0.0]), "50.0 % not zero");
-        assert_eq!(shown(MetricKind::Gauge, &[4.0, -1.0]), "last -1.00, min -1.00, max 4.00");
-        let trend = "avg 2.00, min 2.00, p50 2.00, p95 2.00, p99 2.00, max 2.00";
-        assert_eq!(shown(MetricKind::Trend, &[2.0, 2.0]), trend);
+        assert_eq!(shown(MetricKind::Counter, &[0.5, 2.0]), "2.50 – – – – – –");
+        assert_eq!(shown(MetricKind::Rate, &[0.0, 1.0, 3.0, 0.0]), "50.0 % not 0 – – – – – –");
+        assert_eq!(shown(MetricKind::Gauge, &[4.0, -1.0]), "-1.00 – -1.00 – – – 4.00");
+        assert_eq!(shown(MetricKind::Trend, &[2.0, 2.0]), "– 2.00 2.00 2.00 2.00 2.00 2.00");
     }
 }

@@ -22,6 +22,7 @@ fn run() -> MemoryRun {
         ("<hits>|", MetricKind::Counter, "ramp"),
         ("wait", MetricKind::Trend, "ramp"),
         ("wait", MetricKind::Trend, "gameplay"),
+        ("http_reqs", MetricKind::Counter, "ramp"),
     ];
     for (number, (name, kind, phase)) in made.into_iter().enumerate() {
         let id = MetricId(number as u32);
@@ -37,11 +38,11 @@ fn run() -> MemoryRun {
 fn every_report_has_a_table_of_the_metrics() {
     let summary = summary(&run());
     let page = forms::html(&summary);
-    let row = "&#60;hits&#62;|{page=a}</th><td class=\"w\">counter</td><td class=\"n\">3</td><td class=\"w\">sum 6.00</td>";
+    let row = "&#60;hits&#62;|{page=a}</th><td class=\"w\">counter</td><td class=\"n\">3</td><td class=\"n\">6.00</td>";
     assert!(page.contains(row) && page.contains("href=\"#metrics\""), "{page}");
     assert!(page.contains("wait{page=a}</th><td class=\"w\">trend</td>"), "{page}");
     let markdown = forms::markdown(&summary);
-    assert!(markdown.contains("| &lt;hits&gt;\\|{page=a} | counter | 3 | sum 6.00 |"), "{markdown}");
+    assert!(markdown.contains("| &lt;hits&gt;\\|{page=a} | counter | 3 | 6.00 |"), "{markdown}");
     for label in
         ["wait{page=a}</th><td class=\"w\">trend</td><td class=\"n\">6", "wait{page=a} in gameplay</th>"]
     {
@@ -50,13 +51,24 @@ fn every_report_has_a_table_of_the_metrics() {
     assert!(markdown.contains("| wait{page=a} in ramp | trend | 3 |"), "{markdown}");
     assert!(!page.contains("{page=a} in ramp</th><td class=\"w\">counter"), "one phase is the whole: {page}");
     let terminal = forms::terminal(&summary, Style::Plain, 100, Detail::Full);
-    assert!(terminal.contains("<hits>|{page=a}"), "{terminal}");
+    assert!(terminal.contains("<hits>|{page=a}") && terminal.contains("http_reqs{page=a}"), "{terminal}");
+    let brief = forms::terminal(&summary, Style::Plain, 80, Detail::Brief);
+    let table = brief.split("Metrics of the script").nth(1).expect("it has the table");
+    insta::assert_snapshot!(table.split("\n\n").next().unwrap_or_default(), @r"
+      over the whole run
+    metric                    sum, last or share   avg   p50   p95   p99   max
+    <hits>|{page=a}                         6.00     –     –     –     –     –
+    wait{page=a}                               –  2.00  2.00  3.00  3.00  3.00
+    wait{page=a} in ramp                       –  2.00  2.00  3.00  3.00  3.00
+    wait{page=a} in gameplay                   –  2.00  2.00  3.00  3.00  3.00
+    ");
+    assert!(!brief.contains("http_reqs") && brief.contains("-v shows also: Metrics of k6"), "{brief}");
 }
 
 #[test]
 fn json_has_the_whole_and_each_phase() {
     let json: serde_json::Value = serde_json::from_str(&forms::json(&summary(&run()))).expect("JSON");
-    let metric = &json["metrics"][1];
+    let metric = &json["metrics"][2];
     assert_eq!((metric["name"].as_str(), metric["count"].as_u64()), (Some("wait"), Some(6)));
     let phases: Vec<_> =
         metric["phases"].as_array().expect("an array").iter().map(|p| (&p["phase"], &p["count"])).collect();
