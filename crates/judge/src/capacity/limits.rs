@@ -12,6 +12,8 @@ use super::grid::GridAnswer;
 const AT_LIMIT: f64 = 0.90;
 /// What is used as much at the easiest level is not what the load brings to its limit.
 const RISES: f64 = 1.05;
+/// From this share of the machine's processors on, what other processes use is much.
+const MAX_OTHERS: f64 = 0.10;
 /// What a pool has in use …
 const IN_USE: &str = "_in_use";
 /// … and how much it may have.
@@ -30,7 +32,8 @@ pub(super) fn uses(run: &dyn Run, window: Window) -> Result<Vec<ResourceUse>, Re
         uses.extend(observed.processors(target)?);
         uses.extend(observed.pools(target)?);
     }
-    uses.extend(observed.machine()?);
+    let machine = observed.machine(&uses)?;
+    uses.extend(machine);
     Ok(uses)
 }
 
@@ -102,13 +105,19 @@ impl ObservedRun<'_> {
         Ok(uses)
     }
 
-    /// The processors of the machine, which the generator uses too.
-    fn machine(&self) -> Result<Option<ResourceUse>, ReadError> {
+    /// The processors of the machine, which the generator uses too; none where other processes than it and the targets may
+    /// have used much of them: what neighbours fill is not what the load brings to its limit.
+    fn machine(&self, targets: &[ResourceUse]) -> Result<Option<ResourceUse>, ReadError> {
         let used = self.mean(HOST, "host_cpu")?;
+        let generator = self.mean(SeriesKey::GENERATOR, "cpu")?;
+        let generator = generator.or(self.mean(SeriesKey::GENERATOR, "loop_cpu")?).unwrap_or(0.0);
+        let targets = targets.iter().filter(|resource| resource.series == "cpu");
+        let known = generator + targets.map(|target| target.used).sum::<f64>();
         let limit = ["cores", "cores_usable"]
             .into_iter()
             .find_map(|name| self.run.manifest().environment.get(name)?.parse::<f64>().ok());
-        Ok(used.zip(limit).map(|(used, limit)| ResourceUse {
+        let of_load = used.zip(limit).filter(|(used, limit)| used - known < MAX_OTHERS * limit);
+        Ok(of_load.map(|(used, limit)| ResourceUse {
             name: "CPU of the machine, the generator's included".to_owned(),
             series: "host_cpu".to_owned(),
             used,
@@ -177,5 +186,25 @@ mod tests {
         assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 2.0), ("cgroup_cpu_limit", 0.5)]), Some(0.5));
         assert_eq!(of(&[("cpu", 0.9), ("cpus_allowed", 64.0)]), Some(4.0), "the machine's quota counts too");
         assert_eq!(of(&[("cpus_allowed", 1.0)]), None);
+    }
+
+    #[test]
+    fn a_machine_that_neighbours_fill_is_no_resource_of_the_target() {
+        let of = |host: f64, target: f64| {
+            let mut test_run = TestRun::new().offer("steady", "list", Load::of(10));
+            test_run.edit(|manifest| {
+                manifest.environment.insert("cores".to_owned(), "2".to_owned());
+            });
+            let series =
+                [("host_cpu", HOST, host), ("cpu", SeriesKey::GENERATOR, 0.2), ("cpu", "web", target)];
+            for (name, of, value) in series {
+                test_run.observe(&SeriesKey::new(name, of, "cores"), 0..70, value);
+            }
+            let window = Window::of(&test_run.run.whole());
+            let all = uses(&test_run.run, window).unwrap();
+            all.iter().any(|it| it.series == "host_cpu")
+        };
+        assert!(of(1.99, 1.7), "0.09 cores of others");
+        assert!(!of(1.99, 0.05), "1.74 cores of others");
     }
 }
