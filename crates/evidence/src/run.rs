@@ -149,9 +149,9 @@ pub trait Run {
     }
 }
 
-/// Until when the load of `run` was offered: to the end of its last tick, but not longer than the last second in which
-/// anything was due. What comes after it is the wait for requests in flight, and when in this second a run was stopped is not
-/// known then: its load ends before it. Results of other tools are complete, unless there are none of single requests.
+/// Until when the load of `run` was offered: until it was stopped, where that was recorded. Else to the end of its last tick, but
+/// not longer than the last second in which anything was due. What comes after it is the wait for requests in flight, and when in
+/// this second a run ended is not known then: its load ends before it. Results of other tools are complete, unless there are none of single requests.
 ///
 /// # Errors
 /// [`ReadError`] when the evidence cannot be read.
@@ -167,7 +167,10 @@ pub fn load_end(run: &dyn Run) -> Result<LoadEnd, ReadError> {
     let is_complete = run.end().is_some_and(|end| end.ending == Ending::Completed) && run.seconds() > 0;
     Ok(match (is_complete, waited_after) {
         (true, waited_after) => LoadEnd::Complete(waited_after.map_or(recorded, |second| at(second + 1))),
-        (false, waited_after) => LoadEnd::CutShort(waited_after.map_or(recorded, at)),
+        (false, waited_after) => LoadEnd::CutShort(match stopped_at(run)? {
+            Some(stopped) => stopped.offset().max(last_due.map_or(Duration::ZERO, at)).min(recorded),
+            None => waited_after.map_or(recorded, at),
+        }),
     })
 }
 

@@ -361,6 +361,10 @@ impl Fold {
         counted.sort_by_key(|(key, _)| key.tags.contains_key(Key::WINDOW));
         for (key, count) in counted {
             for (window, sign) in self.windows.signs(key) {
+                if key.metric == Metric::MovedRequests {
+                    let of = &mut all[window];
+                    *(if sign > 0 { &mut of.begun_by_earlier } else { &mut of.begun_after }) += count;
+                }
                 let counted = match (key.metric, key.outcome) {
                     (Metric::Requests | Metric::MovedRequests, _) => &mut all[window].begun,
                     (_, Some(Outcome::Cancelled)) => &mut all[window].cancelled,

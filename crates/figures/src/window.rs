@@ -13,6 +13,10 @@ use crate::scenario_phase::ScenarioPhase;
 pub struct WindowCounts {
     /// Requests that began in it.
     pub begun: u64,
+    /// Of these, the ones of iterations of an earlier phase.
+    pub begun_by_earlier: u64,
+    /// Requests that iterations of this phase began after it.
+    pub begun_after: u64,
     /// In success or failure.
     pub completed: u64,
     /// By the generator.

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::memory::MemoryRun;
+use crate::observed::Observed;
 use crate::sink::Sink;
 use crate::tick::Tick;
 
@@ -55,6 +56,27 @@ fn a_load_ends_with_its_last_tick_and_not_with_the_wait_for_requests_in_flight()
     assert_eq!(end(31_500, Some(Ending::Completed)), LoadEnd::Complete(ms(2_000)));
     assert_eq!(end(31_500, Some(Ending::Interrupted)), LoadEnd::CutShort(ms(1_000)));
     assert_eq!(load_end(&empty()).unwrap(), LoadEnd::CutShort(ms(0)));
+}
+
+#[test]
+fn a_load_that_was_stopped_ends_then_however_long_the_wait_was_for_requests_in_flight() {
+    let end = |covered_ms, stopped_ms| {
+        let mut run = run(covered_ms, Some(Ending::Interrupted));
+        let stopped = Notice {
+            at: Instant::at(Duration::from_millis(stopped_ms)),
+            observer: "generator".to_owned(),
+            instance: None,
+            kind: NoticeKind::Stopped,
+            text: "interrupted by a signal".to_owned(),
+        };
+        run.observed(&Observed { notices: vec![stopped], ..Observed::default() }).unwrap();
+        load_end(&run).unwrap()
+    };
+    let cut = |ms| LoadEnd::CutShort(Duration::from_millis(ms));
+    assert_eq!(end(2_050, 1_950), cut(1_950), "the last arrival was due in this second");
+    assert_eq!(end(1_288, 1_200), cut(1_200));
+    assert_eq!(end(1_288, 1_400), cut(1_288), "no longer than was recorded");
+    assert_eq!(end(1_288, 900), cut(1_000), "not before its last arrival");
 }
 
 #[test]

@@ -50,6 +50,20 @@ fn what_was_due_in_one_phase_and_ended_in_another_is_counted_once_in_each_way() 
 }
 
 #[test]
+fn requests_that_iterations_begin_after_their_phase_are_counted_where_they_belong_and_where_they_began() {
+    let (mut run, workload) = run();
+    run.add(&key(Metric::Requests, "warm-up"), 1, 40);
+    run.add(&key(Metric::Requests, "steady"), 3, 90);
+    for (phase, window, second, count) in [("warm-up", "steady", 2, 7), ("steady", "", 6, 4)] {
+        run.add(&key(Metric::MovedRequests, phase).tag(Key::WINDOW, window), second, count);
+    }
+    let figures = Figures::of(&run, &workload).expect("it is in memory");
+    let counts = figures.in_window.iter().map(|of| (of.begun, of.begun_by_earlier, of.begun_after));
+    // 40 − 7, and 90 + 7 − 4.
+    assert_eq!(counts.collect::<Vec<_>>(), [(33, 0, 7), (93, 7, 4)]);
+}
+
+#[test]
 fn arrivals_belong_to_their_row_their_scenario_and_their_second() {
     let (mut run, workload) = run();
     for (metric, count) in

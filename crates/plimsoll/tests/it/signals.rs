@@ -65,6 +65,25 @@ fn an_interrupted_run_drains_is_sealed_and_inconclusive() {
     assert!((1.0..60.0).contains(&stopped_at_s), "{stopped_at_s}");
 }
 
+/// Its first response comes seconds after the interrupt, and the second in which that came is the first of the load: without
+/// the instant at which it was stopped nothing would be left of the phase.
+#[test]
+fn a_phase_that_was_cut_in_its_first_second_has_the_rates_of_the_time_that_it_had() {
+    let target = testbed::http(Behaviour::after(Duration::from_millis(1_500))).unwrap();
+    let folder = TestFolder::new(&open(target.addr(), 60));
+    let run = folder.start(&RUN);
+    assert!(target.wait_for(HANG, |log| log.len() >= 10));
+    run.signal(Signal::INT);
+    let ran = run.end();
+    ran.exits_with(4);
+    let report = folder.json("run.json");
+    let phase = &report["phases"][0];
+    let [covered_s, stopped_at_s] =
+        [&phase["covered_s"], &report["run"]["stopped_at_s"]].map(|value| value.as_f64().unwrap());
+    assert!(covered_s > 0.0 && (covered_s - stopped_at_s).abs() < 1e-6, "{covered_s} {stopped_at_s}");
+    ran.stdout_contains(&[", cut short of 60 s"]);
+}
+
 #[test]
 fn a_second_interrupt_ends_at_once() {
     let target = testbed::http(Behaviour::never()).unwrap();

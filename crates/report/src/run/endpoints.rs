@@ -3,7 +3,9 @@
 use crate::document::{Block, Cell, Column, Mark, ParagraphKind, Row, Section, Table};
 use crate::number;
 use crate::percentiles::Percentiles;
-use crate::summary::{self, RequestPhase, Streams, Summary, TimeAtPercentile, quantile_text};
+use crate::summary::{
+    self, PhaseCoverage, RequestPhase, RunEndState, Streams, Summary, TimeAtPercentile, quantile_text,
+};
 
 /// The columns of a phase's table before its times: group, head and rank.
 const COUNTS: [(&str, &str, u8); 6] = [
@@ -62,15 +64,29 @@ pub(super) fn section(summary: &Summary) -> Section {
 /// The endpoints of one phase, and what became of its requests.
 fn phase(summary: &Summary, name: &str, has_dropped: bool) -> Vec<Block> {
     let planned = summary.phases.iter().find(|p| p.name == name);
-    let when = planned.map(|phase| phase.when()).unwrap_or_default();
+    let when = planned.map(|phase| when(summary, phase)).unwrap_or_default();
     let caption = format!("Phase {}", if name.is_empty() { "(no phase)" } else { name });
     let rows = summary.rows_of(name).chain(summary.total_of(name));
     let columns = columns(&summary.percentiles, has_dropped);
     let rows = rows.map(|row| endpoint(row, &summary.percentiles));
     let table = Table::of_columns("endpoint", columns, rows).captioned(caption, when);
     let requests = planned.and_then(|phase| phase.requests);
-    let requests = requests.map(|requests| Block::text(ParagraphKind::Basis, requests.in_words()));
+    let sentences =
+        requests.into_iter().flat_map(|of| std::iter::once(of.in_words()).chain(of.beside_table()));
+    let requests = sentences.map(|text| Block::text(ParagraphKind::Basis, text));
     std::iter::once(Block::Table(table)).chain(requests).collect()
+}
+
+/// From when to when the load of a phase was offered, and whether its end came early.
+fn when(summary: &Summary, phase: &PhaseCoverage) -> String {
+    let when = phase.when();
+    match &summary.header.end {
+        RunEndState::UnderWay if phase.is_cut() => format!("{when}, under way"),
+        // A run whose iterations are done is complete however long it took.
+        RunEndState::Completed => when,
+        _ if phase.is_cut() => format!("{when}, cut short of {} s", number::plain(phase.end_s)),
+        _ => when,
+    }
 }
 
 /// The columns of a phase's table. Percentiles that were chosen are never left out; what was dropped is left out last.

@@ -122,6 +122,11 @@ impl PhaseCoverage {
         number::span(self.start_s, self.start_s + self.covered_s)
     }
 
+    /// Whether its load ended before it was over.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.start_s + self.covered_s < self.end_s
+    }
+
     /// The window of its samples.
     pub(super) fn window(&self) -> Window {
         self.window_to(self.end_s)

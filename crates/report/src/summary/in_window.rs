@@ -16,6 +16,10 @@ use crate::number;
 pub struct PhaseRequests {
     /// Requests that began in its window.
     pub begun: u64,
+    /// Of these, the ones of iterations of an earlier phase, whose table has them.
+    pub begun_by_earlier: u64,
+    /// Requests that iterations of this phase began after its end: its table has them.
+    pub begun_after: u64,
     /// Those that ended in it, in success or failure.
     pub completed: u64,
     /// Those that the generator cancelled in it.
@@ -45,6 +49,24 @@ impl PhaseRequests {
             number::count(self.cancelled),
         )
     }
+
+    /// What its table counts beside these, in words: `1,592 in the table = 1,582 begun + 12 begun after the phase − 2 of
+    /// iterations from before it`. None where both are the same requests.
+    pub(crate) fn beside_table(&self) -> Option<String> {
+        let PhaseRequests { begun, begun_by_earlier, begun_after, .. } = *self;
+        if begun_by_earlier + begun_after == 0 {
+            return None;
+        }
+        let table = (begun + begun_after).saturating_sub(begun_by_earlier);
+        let mut text = format!("{} in the table = {} begun", number::count(table), number::count(begun));
+        if begun_after > 0 {
+            text.push_str(&format!(" + {} begun after the phase", number::count(begun_after)));
+        }
+        if begun_by_earlier > 0 {
+            text.push_str(&format!(" − {} of iterations from before it", number::count(begun_by_earlier)));
+        }
+        Some(text)
+    }
 }
 
 /// What began and ended, by window.
@@ -61,6 +83,8 @@ impl InWindow {
         let counts_them = run.manifest().counts_windows() && run.manifest().source.is_none();
         let requests = |counts: &WindowCounts| PhaseRequests {
             begun: counts.begun,
+            begun_by_earlier: counts.begun_by_earlier,
+            begun_after: counts.begun_after,
             completed: counts.completed,
             cancelled: counts.cancelled,
             in_flight_at_begin: 0,
@@ -107,6 +131,7 @@ mod tests {
             cancelled: 0,
             in_flight_at_begin: 0,
             in_flight_at_end: 975,
+            ..PhaseRequests::default()
         };
         assert!(grown.add_up());
         assert_eq!(
@@ -120,5 +145,17 @@ mod tests {
             drained.in_words(),
             "0 requests begun = 970 completed + 5 cancelled − 975 that were in flight before"
         );
+    }
+    #[test]
+    fn the_requests_of_a_table_and_those_begun_in_its_phase_are_an_equation_where_they_differ() {
+        let same = PhaseRequests { begun: 1_582, ..PhaseRequests::default() };
+        assert_eq!(same.beside_table(), None);
+        let both = PhaseRequests { begun_by_earlier: 2, begun_after: 12, ..same };
+        let expected =
+            "1,592 in the table = 1,582 begun + 12 begun after the phase − 2 of iterations from before it";
+        assert_eq!(both.beside_table().as_deref(), Some(expected));
+        let later = PhaseRequests { begun_by_earlier: 0, ..both };
+        let expected = "1,594 in the table = 1,582 begun + 12 begun after the phase";
+        assert_eq!(later.beside_table().as_deref(), Some(expected));
     }
 }

@@ -103,6 +103,36 @@ fn phase_requests(form: &mut Form, phase: &str, text: &str) {
     }
 }
 
+/// From when to when a phase was offered, and its planned end where that is another: `4 to 5.3 s, cut short of 18 s`.
+fn phase_when(form: &mut Form, phase: &str, text: &str) {
+    let when = match captured("{}, cut short of {} s", text).as_deref() {
+        Some([when, planned]) => {
+            form.show(format!("phase/{phase}/planned end"), planned);
+            when
+        }
+        _ => text,
+    };
+    form.show(format!("phase/{phase}/when"), when);
+}
+
+/// What the table of a phase counts beside the requests that began in it: `62 in the table = 60 begun + 3 begun after the
+/// phase − 1 of iterations from before it`.
+fn beside_table(form: &mut Form, phase: &str, text: &str) {
+    let base = "{} in the table = {} begun";
+    let (after, earlier) = (" + {} begun after the phase", " − {} of iterations from before it");
+    let (forms, names) = (
+        [format!("{base}{after}{earlier}"), format!("{base}{after}"), format!("{base}{earlier}")],
+        [&["begun after", "begun by earlier"][..], &["begun after"], &["begun by earlier"]],
+    );
+    let found = forms.iter().zip(names).find_map(|(form, names)| Some((captured(form, text)?, names)));
+    let (parts, names) = found.unwrap_or_else(|| panic!("not known: `{text}`"));
+    form.show(format!("phase/{phase}/in the table"), parts[0]);
+    form.show(format!("phase/{phase}/begun"), parts[1]);
+    for (name, count) in names.iter().zip(&parts[2..]) {
+        form.show(format!("phase/{phase}/{name}"), count);
+    }
+}
+
 /// The parts of a text of this form that replace its `{}`.
 pub(super) fn captured<'a>(form: &str, text: &'a str) -> Option<Vec<&'a str>> {
     let mut parts = form.split("{}");

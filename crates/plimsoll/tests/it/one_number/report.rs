@@ -99,9 +99,17 @@ fn run(all: &mut Numbers, report: &Value) {
         let name = text(&phase["name"]);
         let [start_s, covered_s] = ["start_s", "covered_s"].map(|key| phase[key].as_f64().unwrap());
         all.insert(format!("phase/{name}/when"), words(span(start_s, start_s + covered_s)));
+        all.insert(format!("phase/{name}/planned end"), number(&phase["end_s"]));
         let requests = &phase["requests"];
         for count in ["begun", "completed", "cancelled"] {
             all.insert(format!("phase/{name}/{count}"), number(&requests[count]));
+        }
+        if let [Some(begun), Some(earlier), Some(after)] =
+            ["begun", "begun_by_earlier", "begun_after"].map(|key| requests[key].as_f64())
+        {
+            all.insert(format!("phase/{name}/in the table"), Expected::Number(begun + after - earlier));
+            all.insert(format!("phase/{name}/begun by earlier"), Expected::Number(earlier));
+            all.insert(format!("phase/{name}/begun after"), Expected::Number(after));
         }
         let in_flight = ["in_flight_at_begin", "in_flight_at_end"].map(|key| requests[key].as_i64());
         if let [Some(begin), Some(end)] = in_flight {
@@ -394,7 +402,21 @@ fn judged(all: &mut Numbers, claim: &Value) {
     let unit = text(&claim["observed"]["unit"]);
     add("observed", figure(&claim["observed"]));
     add("limit", figure(&claim["bound"]));
-    add("low", base(&claim["interval"][0], unit));
-    add("high", base(&claim["interval"][1], unit));
+    let share = &claim["share"];
+    match claim["interval"].is_null() && unit == "1" && !share.is_null() {
+        // Of a share the limits are those that decide it, of what is on the wrong side of the bound.
+        true if text(&claim["text"]).contains('>') => {
+            add("low", Expected::Number(1.0 - share["upper"].as_f64().unwrap()));
+            add("high", Expected::Number(1.0 - share["lower"].as_f64().unwrap()));
+        }
+        true => {
+            add("low", base(&share["lower"], unit));
+            add("high", base(&share["upper"], unit));
+        }
+        false => {
+            add("low", base(&claim["interval"][0], unit));
+            add("high", base(&claim["interval"][1], unit));
+        }
+    }
     add("n", number(&claim["samples"]));
 }

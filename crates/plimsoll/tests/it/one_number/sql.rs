@@ -289,9 +289,12 @@ impl Reading<'_> {
         let is_whole = self.is_imported || is_complete && one::<u32>(self.file, has_iterations) == Some(0);
         let elapsed: f64 = one(self.file, elapsed).unwrap_or(0.0);
         let last_due = "SELECT max(second) FROM counts JOIN keys USING (key) WHERE metric = 'scheduled'";
-        let over = match one::<f64>(self.file, last_due) {
-            Some(second) if elapsed > second + 1.0 && is_complete => second + 1.0,
-            Some(second) if elapsed > second + 1.0 => second,
+        let stopped = "SELECT min(at_ns) / 1e9 FROM notices WHERE kind = 'stopped'";
+        let stopped: Option<f64> = one(self.file, stopped).filter(|_| !is_complete);
+        let over = match (one::<f64>(self.file, last_due), stopped) {
+            (last_due, Some(at)) => at.max(last_due.unwrap_or(0.0)).min(elapsed),
+            (Some(second), None) if elapsed > second + 1.0 && is_complete => second + 1.0,
+            (Some(second), None) if elapsed > second + 1.0 => second,
             _ => elapsed,
         };
         let end = if is_whole { end } else { end.min(over) };

@@ -1,7 +1,8 @@
 //! The terminal's form: sections divided by empty lines, tables of right-aligned columns.
 
 use super::{
-    Form, SEVERITIES, Table, captured, claim, finding, parts, phase_requests, reason, virtual_users,
+    Form, SEVERITIES, Table, beside_table, captured, claim, finding, parts, phase_requests, phase_when,
+    reason, virtual_users,
 };
 
 const VERDICTS: [&str; 5] = ["PASS", "FAIL", "INCONCLUSIVE", "INVALID", "MEASURED"];
@@ -168,13 +169,18 @@ fn table(body: &[&str]) -> Table {
 }
 
 fn is_identity(line: &str) -> bool {
-    line.contains(" requests begun = ")
+    line.contains(" requests begun = ") || line.contains(" in the table = ")
 }
 
 fn phase(form: &mut Form, heading: &str, body: &[&str]) {
     let (name, when) = heading.strip_prefix("Phase ").unwrap().split_once("  ").unwrap();
-    form.show(format!("phase/{name}/when"), when);
-    body.iter().filter(|line| is_identity(line)).for_each(|line| phase_requests(form, name, line));
+    phase_when(form, name, when);
+    for line in body.iter().filter(|line| is_identity(line)) {
+        match line.contains(" in the table = ") {
+            true => beside_table(form, name, line),
+            false => phase_requests(form, name, line),
+        }
+    }
     let table = table(body);
     for row in &table.rows {
         let heads = table.heads.iter().map(String::as_str);
@@ -239,7 +245,7 @@ fn foot(form: &mut Form, lines: &[&str], scenarios: &[&str]) {
 /// What the least and the most busy of the workers began and dropped.
 fn workers(form: &mut Form, text: &str) {
     let [count, began, _, dropped]: [&str; 4] =
-        parts("{} of 1 loop; each began {}, start lag {}, dropped late {}", text);
+        parts("{} workers with 1 loop each; each began {}, start lag {}, dropped late {}", text);
     form.show("workers/number", count);
     for (name, range) in [("began", began), ("dropped late", dropped)] {
         let ends = captured("{} to {}", range).unwrap_or_else(|| vec![range, range]);

@@ -2,7 +2,7 @@
 
 use super::super::super::markup::Node;
 use super::super::super::report::kind;
-use super::super::{Form, Table, captured, parts, phase_requests, virtual_users};
+use super::super::{Form, Table, beside_table, captured, parts, phase_requests, phase_when, virtual_users};
 
 pub(super) fn all(form: &mut Form, document: &mut Node) {
     for section in document.take("section#endpoints") {
@@ -12,6 +12,7 @@ pub(super) fn all(form: &mut Form, document: &mut Node) {
             let text = region.text();
             match region.attribute("aria-label") {
                 "" if text.contains(" requests begun = ") => phase_requests(form, &phase, &text),
+                "" if text.contains(" in the table = ") => beside_table(form, &phase, &text),
                 "" => {}
                 "Parts of a request" => request_phases(form, &table(region)),
                 label => {
@@ -57,7 +58,7 @@ fn expect_heads(table: &Table, heads: &[&str]) {
 fn endpoints(form: &mut Form, region: &Node, phase: &str, table: &Table) {
     let caption = region.first("caption").unwrap().text();
     let [when] = parts(&format!("Phase {phase} {{}}"), &caption);
-    form.show(format!("phase/{phase}/when"), when);
+    phase_when(form, phase, when);
     for (label, _, cells) in rows_with_notes(region, table) {
         // The head of the labels is in the row above.
         let cells: Vec<(&str, &str)> =
