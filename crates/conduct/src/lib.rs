@@ -6,6 +6,7 @@
 //! workload in another way and pass the same stations. What is said meanwhile goes through [`screen`].
 
 pub mod asked_workers;
+mod checking;
 pub mod clock;
 #[cfg_attr(not(target_os = "linux"), path = "without_landlock.rs")]
 pub mod confine;
@@ -123,9 +124,9 @@ pub fn offer(
     };
     let more = live_output::with_readers(readers, request.outs, &program.workload().name)?;
     let (workload, loops) = (program.workload(), request.all_loops());
-    let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops));
     // Until here a signal ends the process as it ends any other, without a run file. From here on it drains the run.
     let control = listener.control_run();
+    let live = (request.progress == Progress::Shown).then(|| Live::new(workload, loops, &control));
     let stop_watch = StopWatch::new(workload, loops, control.clone());
     let described = source.described();
     let recorded = RecordedRun { program: &program, identities: &identities, workers: &described };

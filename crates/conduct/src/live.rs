@@ -5,6 +5,7 @@ mod keys;
 mod objectives;
 
 use ::report::{LiveView, Style};
+use engine::Control;
 use evidence::sink::{Sink, SinkError};
 use evidence::{Notice, NoticeKind, Observed, RunEnd, TerminalText, Tick};
 use workload::Workload;
@@ -36,10 +37,15 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(crate) fn new(workload: &Workload, loops: u16) -> Live {
+    /// Of a run with so many loops that `control` stops.
+    pub(crate) fn new(workload: &Workload, loops: u16, control: &Control) -> Live {
         let style = if std::env::var_os("NO_COLOR").is_none() { Style::Colour } else { Style::Plain };
         let view = LiveView::new(workload, loops);
-        Live { view, canvas: Canvas::of(workload, loops, style), style, notices: Vec::new() }
+        if screen::is_drawable() {
+            // The first figures come when a second is over.
+            let _ = screen::draw(TerminalText::default().line("the load begins"));
+        }
+        Live { view, canvas: Canvas::of(workload, loops, style, control), style, notices: Vec::new() }
     }
 
     /// A key on its screen marks events of the run.
@@ -72,12 +78,10 @@ impl Live {
 }
 
 impl Canvas {
-    fn of(workload: &Workload, loops: u16, style: Style) -> Canvas {
-        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let display = || Display::start(workload, loops, style).ok();
-        match Stream::Error.is_terminal() && !is_dumb {
+    fn of(workload: &Workload, loops: u16, style: Style, control: &Control) -> Canvas {
+        let display = || Display::start(workload, loops, style, control).ok();
+        match screen::is_drawable() {
             false => Canvas::Log { last_s: 0 },
-            true if !screen::full::is_in_foreground() => Canvas::Log { last_s: 0 },
             true => match screen::full::is_possible().then(display).flatten() {
                 Some(display) => Canvas::Screen(Some(display)),
                 None => Canvas::Line,

@@ -36,6 +36,13 @@ pub struct Mark {
     pub text: String,
 }
 
+impl Mark {
+    /// Its time as reports show it: `1:45`.
+    pub fn clock(&self) -> String {
+        figures::number::clock(self.at.offset().as_secs())
+    }
+}
+
 /// Why an event cannot be marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MarkError {
@@ -109,6 +116,7 @@ mod tests {
         let marked = texts.map(|text| marker.clone().mark(text).unwrap());
         let cut = "ü".repeat(119) + "…";
         assert_eq!(marked.clone().map(|mark| mark.text), ["deployed v2", "mark 2", &cut, &"ü".repeat(120)]);
+        assert!(marked.iter().all(|mark| mark.clock() == "0:00"));
         marker.close();
         assert_eq!(marker.mark("late"), Err(MarkError::Over));
         let recorded: Vec<Mark> = recorder

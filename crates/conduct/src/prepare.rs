@@ -10,11 +10,11 @@ use workload::LoadedPlan;
 
 use crate::failure::{CommandResult, Failure};
 use crate::manifest::Identities;
-use crate::run_request::{Precheck, RunRequest};
+use crate::run_request::{Precheck, Progress, RunRequest};
 use crate::tick_readers::MakeReaders;
 use crate::watching::{self, Watchers};
 use crate::workers::ConnectedWorkers;
-use crate::{once, ready, reflection, screen};
+use crate::{checking, once, ready, reflection, screen};
 
 /// Descriptors that are not connections: the run file, timers, standard streams, observers.
 const OTHER_DESCRIPTORS: u64 = 64;
@@ -31,6 +31,7 @@ pub struct ReachableRun {
     /// By which each step can be sent once.
     pub dry_run: DryRun,
     pub(crate) watchers: Watchers,
+    progress: Progress,
 }
 
 /// A target that answered each step as expected, or need not be asked.
@@ -71,7 +72,7 @@ pub fn prepare(mut plan: LoadedPlan, request: &RunRequest<'_>) -> CommandResult<
     }
     ready::wait(&program, request.address_hint)?;
     let dry_run = DryRun::new(program).set_up().map_err(|error| refused(error, AFTER_SETUP))?;
-    Ok(ReachableRun { dry_run, watchers })
+    Ok(ReachableRun { dry_run, watchers, progress: request.progress })
 }
 
 impl ReachableRun {
@@ -82,10 +83,11 @@ impl ReachableRun {
         precheck: Precheck,
         additions: Additions,
     ) -> CommandResult<PreparedRun> {
-        let ReachableRun { dry_run, watchers } = self;
+        let ReachableRun { dry_run, watchers, progress } = self;
         if dry_run.program().workload().precheck && precheck == Precheck::AsPlanned {
             watchers.ask_for_profiles(dry_run.program().workload())?;
-            let left_out = dry_run.check().map_err(|error| refused(error, AFTER_PRECHECK))?;
+            let checked = checking::shown(progress, dry_run.progress(), || dry_run.check());
+            let left_out = checked.map_err(|error| refused(error, AFTER_PRECHECK))?;
             for LeftOut { scenario, data } in left_out {
                 screen::note(format_args!(
                     "precheck: the steps of `{scenario}` are not sent: the load needs all unique rows of `{data}`"

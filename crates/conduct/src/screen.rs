@@ -89,6 +89,12 @@ fn write_all(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
+/// Whether lines of standard error can be drawn over: it is a terminal that can move its cursor, and this its foreground.
+pub(crate) fn is_drawable() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    Stream::Error.is_terminal() && !is_dumb && full::is_in_foreground()
+}
+
 /// Draw `text` on standard error, over the current drawing.
 pub fn draw(text: &TerminalText) -> io::Result<()> {
     let text = text.strip_suffix('\n').unwrap_or(text);

@@ -1,5 +1,7 @@
 //! Steps sent once, one at a time, with every exchange kept: the run's setup, the check before the load, `--once`.
 
+mod progress;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,9 +14,10 @@ use crate::control::Control;
 use crate::event_loop::{EventLoop, LoopLinks, LoopLoad, Shared, SingleIteration};
 use crate::index::{PhaseIndex, ScenarioIndex};
 use crate::iteration::{Arrival, Context, Event, Iteration, Progress, UserMaker};
-use crate::program::{FlowProgram, Program};
-use crate::steps::PlanIteration;
+use crate::program::{FlowProgram, Program, ScenarioSteps};
+use crate::steps::{PlanIteration, StepPlace};
 use crate::{EngineError, RunOptions};
+pub use progress::{DryRunProgress, StepUnderWay};
 
 /// Why a run cannot begin.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +39,7 @@ pub struct DryRun {
     control: Control,
     /// The exchanges of the run's setup.
     exchanges: Vec<Exemplar>,
+    progress: DryRunProgress,
 }
 
 /// A scenario whose steps were not sent before the load.
@@ -96,7 +100,13 @@ impl DryRun {
 
     /// The same by the clock of a run whose load is over; `control` ends it when it abandons the run.
     pub fn timed(program: impl Into<Arc<Program>>, clock: Clock, control: Control) -> DryRun {
-        DryRun { program: program.into(), clock, control, exchanges: Vec::new() }
+        DryRun {
+            program: program.into(),
+            clock,
+            control,
+            exchanges: Vec::new(),
+            progress: DryRunProgress::default(),
+        }
     }
 
     /// Send the run's setup steps. Every virtual user begins with the values that they extract.
@@ -162,6 +172,11 @@ impl DryRun {
     pub fn check(&self) -> Result<Vec<LeftOut>, DryRunError> {
         let mut left_out = Vec::new();
         let mut exchanges = Vec::new();
+        let workload = self.program.workload();
+        let sent = |index: &usize| workload.without_spare_rows(*index).is_none();
+        let scenarios = &self.program.steps.scenarios;
+        self.progress
+            .expect((0..scenarios.len()).filter(sent).map(|index| sent_steps(&scenarios[index])).sum());
         for (index, scenario) in self.program.workload().scenarios.iter().enumerate() {
             match self.program.workload().without_spare_rows(index) {
                 Some(data) => {
@@ -196,6 +211,11 @@ impl DryRun {
         Ok(exchanges)
     }
 
+    /// How far [`DryRun::check`] is.
+    pub fn progress(&self) -> DryRunProgress {
+        self.progress.clone()
+    }
+
     /// The program whose steps are sent.
     pub fn program(&self) -> &Program {
         &self.program
@@ -214,10 +234,10 @@ impl DryRun {
         flow: DryFlow,
     ) -> Result<FlowResult, EngineError> {
         let found = Arc::new(Mutex::new(variables.clone()));
-        let (program, kept) = (self.program.clone(), found.clone());
+        let (program, kept, progress) = (self.program.clone(), found.clone(), self.progress.clone());
         let (ticks, ended) = self.iterate(scenario, move || {
             let iteration = PlanIteration::of_flow(program, scenario, variables, flow.steps);
-            Box::new(SingleUser { iteration: Some((iteration, flow.number)), found: kept })
+            Box::new(SingleUser { iteration: Some((iteration, flow.number)), found: kept, progress })
         });
         ended?;
         let variables = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
@@ -272,12 +292,14 @@ struct SingleUser {
     iteration: Option<(PlanIteration, u64)>,
     /// The values that its steps have extracted.
     found: Arc<Mutex<Vec<Arc<[u8]>>>>,
+    progress: DryRunProgress,
 }
 
 impl UserMaker for SingleUser {
     fn virtual_user(&mut self, _number: u32) -> Box<dyn Iteration> {
         let (iteration, number) = self.iteration.take().expect("one virtual user is made");
-        Box::new(SingleRun { iteration, number, found: self.found.clone() })
+        let (found, progress) = (self.found.clone(), self.progress.clone());
+        Box::new(SingleRun { iteration, number, found, progress, begun: None })
     }
 }
 
@@ -285,6 +307,9 @@ struct SingleRun {
     iteration: PlanIteration,
     number: u64,
     found: Arc<Mutex<Vec<Arc<[u8]>>>>,
+    progress: DryRunProgress,
+    /// The step that began last.
+    begun: Option<StepPlace>,
 }
 
 impl Iteration for SingleRun {
@@ -293,12 +318,23 @@ impl Iteration for SingleRun {
         if matches!(progress, Progress::Done(_)) {
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
             found.clone_from_slice(self.iteration.variables());
+        } else {
+            self.note_step();
         }
         progress
     }
 }
 
 impl SingleRun {
+    /// A step that the iteration has come to has begun.
+    fn note_step(&mut self) {
+        let (place, name) = self.iteration.step_under_way();
+        if self.begun != Some(place) {
+            self.begun = Some(place);
+            self.progress.begin(name);
+        }
+    }
+
     /// The event, with the number by which data are chosen.
     fn numbered<'a>(&self, event: Event<'a>) -> Event<'a> {
         match event {
@@ -320,4 +356,13 @@ fn one_step_flows(flow: &FlowProgram) -> Vec<FlowProgram> {
         script if script.steps().is_empty() => Vec::new(),
         other => vec![other.clone()],
     }
+}
+
+/// How many steps are sent of a scenario: one of those that take turns.
+fn sent_steps(scenario: &ScenarioSteps) -> usize {
+    let in_flow = match &scenario.flow {
+        FlowProgram::InTurn { .. } => 1,
+        flow => flow.steps().len(),
+    };
+    scenario.setup.len() + in_flow
 }

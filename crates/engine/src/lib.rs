@@ -47,7 +47,7 @@ pub use absent::AbsentLoop;
 pub use body_budget::{BODY_BUDGET_BYTES, BodyBudget, BudgetError, HeldBytes};
 pub use clock::Clock;
 pub use control::{Command, Control};
-pub use dry_run::{DryRun, DryRunError, LeftOut};
+pub use dry_run::{DryRun, DryRunError, DryRunProgress, LeftOut, StepUnderWay};
 pub use event_loop::{LATE_AFTER, Wakeup};
 pub use index::{CheckIndex, CheckNameIndex, EndpointIndex, OriginIndex};
 pub use loops::{LoopGroup, Loops};

@@ -88,6 +88,13 @@ enum ScenarioPart {
     Main,
 }
 
+/// The place of a step in an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StepPlace {
+    part: ScenarioPart,
+    step: usize,
+}
+
 /// The iterations of one virtual user of a plan.
 #[derive(Debug)]
 pub(crate) struct PlanIteration {
@@ -220,6 +227,12 @@ impl PlanIteration {
             ScenarioPart::Setup => &self.setup[self.step],
             ScenarioPart::Main => &self.flow.steps()[self.step],
         }
+    }
+
+    /// The place of the step that it is at, and its name.
+    pub(crate) fn step_under_way(&self) -> (StepPlace, &str) {
+        let name = &self.program.endpoint(self.current().endpoint).name;
+        (StepPlace { part: self.part, step: self.step }, name)
     }
 
     fn begin(&mut self, arrival: Arrival, context: &mut Context<'_>) -> Progress {

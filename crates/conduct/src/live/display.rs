@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use ::report::Style;
 use ::report::live::screen::{LiveScreen, ScreenChoice};
+use engine::{Command, Control};
 use evidence::{Observed, Tick};
 use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGWINCH};
@@ -19,7 +20,7 @@ use workload::Workload;
 
 use super::keys::{Key, keys};
 use super::objectives::ObjectiveWatch;
-use crate::marks::{Mark, Marker};
+use crate::marks::Marker;
 use crate::screen::{full, note};
 
 /// How much less the drawing thread gets of a processor than the loops.
@@ -49,7 +50,12 @@ struct BoardState {
 
 impl Display {
     /// Of a run with so many loops that has not started. The screen is taken when its first second is over.
-    pub(super) fn start(workload: &Workload, loops: u16, style: Style) -> io::Result<Display> {
+    pub(super) fn start(
+        workload: &Workload,
+        loops: u16,
+        style: Style,
+        control: &Control,
+    ) -> io::Result<Display> {
         let state = BoardState {
             screen: LiveScreen::new(workload, loops),
             objectives: ObjectiveWatch::new(workload, loops),
@@ -71,6 +77,7 @@ impl Display {
             choice: ScreenChoice::default(),
             frozen: None,
             has_keys: true,
+            control: control.clone(),
         };
         let thread =
             thread::Builder::new().name("display".to_owned()).spawn(move || drawer.draw_until_over())?;
@@ -133,6 +140,8 @@ struct Drawer {
     frozen: Option<Box<LiveScreen>>,
     /// Whether the terminal may still send some.
     has_keys: bool,
+    /// By what the run is stopped.
+    control: Control,
 }
 
 impl Drawer {
@@ -204,10 +213,13 @@ impl Drawer {
     }
 
     fn obey(&mut self, key: Key) {
-        let endpoints = || self.board.locked().screen.endpoints();
+        let order = || match &self.frozen {
+            Some(frozen) => frozen.endpoint_order(),
+            None => self.board.locked().screen.endpoint_order(),
+        };
         match key {
-            Key::NextEndpoint => self.choice.step_endpoint(true, endpoints()),
-            Key::EndpointBefore => self.choice.step_endpoint(false, endpoints()),
+            Key::NextEndpoint => self.choice.step_endpoint(true, &order()),
+            Key::EndpointBefore => self.choice.step_endpoint(false, &order()),
             Key::LongerColumns => self.choice.step_scale(true),
             Key::ShorterColumns => self.choice.step_scale(false),
             Key::NextScale => self.choice.next_scale(),
@@ -215,13 +227,17 @@ impl Drawer {
             Key::Pause => self.pause(),
             Key::Mark => self.mark(),
             // As Ctrl-C: the first drains, a further one ends at once.
-            Key::Stop => drop(raise(SIGINT)),
+            Key::Stop => {
+                // The thread that listens for signals stops the run a moment later.
+                self.choice.is_stopping = true;
+                drop(raise(SIGINT));
+            }
         }
     }
 
     fn mark(&self) {
         match self.board.marker.get().map(|marker| marker.mark("")) {
-            Some(Ok(Mark { at, text })) => note(format_args!("{text} at {:.1} s", at.offset().as_secs_f64())),
+            Some(Ok(mark)) => note(format_args!("{} at {}", mark.text, mark.clock())),
             Some(Err(error)) => note(error),
             None => {}
         }
@@ -236,6 +252,7 @@ impl Drawer {
         if self.signals.is_off() {
             return Ok(());
         }
+        self.choice.is_stopping |= self.control.command() != Command::Run;
         let (size, notes) = (full::size(), full::recent());
         let drawn = match &self.frozen {
             Some(frozen) => frozen.drawn(self.style, size, self.choice, &notes),

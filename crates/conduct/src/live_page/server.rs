@@ -188,10 +188,7 @@ async fn mark(request: Request<Incoming>, shared: &Shared) -> PageResponse {
         return text(StatusCode::BAD_REQUEST, "the text of a mark is UTF-8");
     };
     match marker.mark(said) {
-        Ok(mark) => {
-            let at = mark.at.offset().as_secs_f64();
-            text(StatusCode::CREATED, &format!("marked at {at:.1} s: {}", mark.text))
-        }
+        Ok(mark) => text(StatusCode::CREATED, &format!("marked at {}: {}", mark.clock(), mark.text)),
         Err(error @ MarkError::Over) => text(StatusCode::CONFLICT, &error.to_string()),
         Err(error @ MarkError::TooMany) => text(StatusCode::TOO_MANY_REQUESTS, &error.to_string()),
     }

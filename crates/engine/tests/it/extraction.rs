@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{DryRun, DryRunError};
+use engine::{DryRun, DryRunError, StepUnderWay};
 use evidence::{Key, Metric, Outcome};
 use testbed::{Behaviour, Served, Site, Target};
 use workload::{Executor, Pick, Scenario, Step};
@@ -164,6 +164,9 @@ fn a_dry_run_sends_each_step_once_and_returns_every_exchange() {
     assert_eq!(target.requests(), 5);
     let DryRunError::Failed(failed) = dry_run.check().unwrap_err() else { panic!() };
     assert_eq!(failed.iter().map(|e| &*e.endpoint).collect::<Vec<_>>(), ["no too", "no", "hang"]);
+    // Six steps would be sent; the sequence ended before its last.
+    let last = StepUnderWay { name: "hang".to_owned(), number: 5, of: 6 };
+    assert_eq!(dry_run.progress().now(), Some(last));
 }
 
 #[test]

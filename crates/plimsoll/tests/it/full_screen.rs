@@ -183,6 +183,27 @@ fn the_screen_is_taken_and_given_back_and_the_report_follows() {
 }
 
 #[test]
+fn the_check_before_the_load_says_which_step_it_sends() {
+    let target = testbed::http(Behaviour::after(Duration::from_millis(1_500))).unwrap();
+    let url = format!("http://{}/", target.addr());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["http", &url, "-r", "5", "-z", "1s"]);
+    let mut session = Session::start(command, TempDir::new().unwrap());
+    session.until("the step", |session| session.text().contains("checking before the load: GET / (1 of 1)"));
+    let (left, _) = session.end();
+    for gone in ["checking before the load", "the load begins"] {
+        assert!(left.iter().all(|line| !line.contains(gone)), "{left:#?}");
+    }
+    // Where no line can be drawn over, it is written once it takes a second.
+    let folder = TempDir::new().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["http", &url, "-r", "5", "-z", "1s"]).current_dir(folder.path());
+    let stderr = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    let lines = stderr.lines().filter(|line| *line == "checking before the load: GET / (1 of 1)");
+    assert_eq!(lines.count(), 1, "{stderr}");
+}
+
+#[test]
 fn keys_and_the_size_change_what_is_shown_and_a_mark_is_in_the_report() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let mut session = Session::of(&target, 60, &[("NO_COLOR", "1")]);
@@ -205,7 +226,9 @@ fn keys_and_the_size_change_what_is_shown_and_a_mark_is_in_the_report() {
     session.press("q");
     let (left, code) = session.end();
     assert_eq!(code, Some(4), "an interrupted run decides nothing: {left:#?}");
-    assert!(left.iter().any(|line| line.starts_with("mark 1 at")), "messages are kept: {left:#?}");
+    let said = left.iter().find_map(|line| line.strip_prefix("mark 1 at ")).expect("messages are kept");
+    let of_report = left.iter().find_map(|line| line.strip_prefix("1 · ")).expect("the report has the mark");
+    assert!(of_report.starts_with(&format!("{said} ")), "one format of time: {said} and {of_report}");
     assert!(left.iter().any(|line| line.starts_with("stopping: no new arrivals")), "{left:#?}");
 }
 

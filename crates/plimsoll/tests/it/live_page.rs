@@ -117,7 +117,10 @@ fn the_page_follows_a_run_of_workers_and_its_last_one_is_the_report() {
     assert!(first.contains("UNDER WAY") && !first.contains("<a href=\"#marks\">"), "{first}");
     let marked = run.ask("POST /marks", "", "deployed <b>v2</b>");
     assert_eq!(marked.status, 201, "{}", marked.body);
-    assert!(marked.body.starts_with("marked at ") && marked.body.contains(" s: deployed <b>v2</b>"));
+    // The time by the clock of the report, which is checked below.
+    let said = marked.body.strip_prefix("marked at ").unwrap();
+    let (at, text) = said.split_once(": ").unwrap();
+    assert_eq!(text, "deployed <b>v2</b>\n");
     let pages = run.pages();
     let seconds = |page: &str| {
         page.split("<p class=\"because\">").nth(1).unwrap().split(' ').next().unwrap().to_owned()
@@ -129,6 +132,7 @@ fn the_page_follows_a_run_of_workers_and_its_last_one_is_the_report() {
     let report = run.folder.read("run.html");
     assert_eq!(content(last), content(&report));
     assert!(content(last).contains("deployed &#60;b&#62;v2&#60;/b&#62;"), "{last}");
+    assert!(content(last).contains(&format!("1 · {at}")), "the time that was answered: {at}");
     let stored = Stored::open(&run.folder.path("run.plimsoll")).unwrap();
     let marks = stored.notices().unwrap().into_iter().filter(|notice| notice.kind == NoticeKind::Mark);
     assert_eq!(marks.map(|mark| mark.text).collect::<Vec<_>>(), ["deployed <b>v2</b>"]);

@@ -47,21 +47,24 @@ pub struct ScreenSize {
 /// What is shown of a run, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ScreenChoice {
-    /// 0 for all endpoints, else the row in the table.
-    endpoint: usize,
+    /// None for all endpoints, else its place among those of the figures.
+    endpoint: Option<usize>,
     /// The scale of the heat map.
     scale: usize,
     /// Whether what is shown is that of an earlier second.
     pub is_paused: bool,
     /// Whether the keys are explained.
     pub is_help: bool,
+    /// Whether the load is over and what is in flight is waited for.
+    pub is_stopping: bool,
 }
 
 impl ScreenChoice {
-    /// Show the next endpoint of so many, or the one before; beyond the last come all of them together.
-    pub fn step_endpoint(&mut self, forward: bool, endpoints: usize) {
-        let places = endpoints + 1;
-        self.endpoint = (self.endpoint + if forward { 1 } else { places - 1 }) % places;
+    /// Show the next of the endpoints that are in this order, or the one before; beyond the last come all of them together.
+    pub fn step_endpoint(&mut self, forward: bool, order: &[usize]) {
+        let places = order.len() + 1;
+        let row = (row_of(self.endpoint, order) + if forward { 1 } else { places - 1 }) % places;
+        self.endpoint = row.checked_sub(1).map(|place| order[place]);
     }
 
     /// Let a column of the heat map cover more seconds, or fewer; at the end nothing changes.
@@ -76,6 +79,12 @@ impl ScreenChoice {
     pub fn next_scale(&mut self) {
         self.scale = (self.scale + 1) % SCALES_S.len();
     }
+}
+
+/// The row of an endpoint in a table in this order; 0 is that of all.
+fn row_of(endpoint: Option<usize>, order: &[usize]) -> usize {
+    let place = endpoint.and_then(|endpoint| order.iter().position(|known| *known == endpoint));
+    place.map_or(0, |place| place + 1)
 }
 
 /// What a part of the screen is drawn from.
@@ -125,8 +134,18 @@ impl LiveScreen {
         &self.figures
     }
 
-    /// How many rows its table of endpoints has, without the one of all.
-    pub fn endpoints(&self) -> usize {
+    /// The order in which its table shows the endpoints of the figures: those that failed first, by how often, then as planned.
+    pub fn endpoint_order(&self) -> Vec<usize> {
+        let failed: Vec<u64> = match self.figures.endpoints() {
+            Some(table) => table.rows().map(|row| row.figures.so_far.failed).collect(),
+            None => Vec::new(),
+        };
+        let mut order: Vec<usize> = (0..failed.len()).collect();
+        order.sort_by_key(|endpoint| std::cmp::Reverse(failed[*endpoint]));
+        order
+    }
+
+    fn endpoints(&self) -> usize {
         self.figures.endpoints().map_or(0, |table| table.rows().count())
     }
 
@@ -156,7 +175,7 @@ impl LiveScreen {
         if size.rows > lines.len() + 1 {
             lines.resize(size.rows - 1, TextLine::new());
         }
-        lines.push(help::keys(choice));
+        lines.push(if choice.is_stopping { help::stopping(now.in_flight) } else { help::keys(choice) });
         rendered(&lines, style, size.columns)
     }
 }
@@ -168,8 +187,13 @@ impl Drawing<'_> {
         let is_large = rows >= 32;
         let gap = usize::from(is_large);
         let rows = rows.saturating_sub(head.len() + 1);
+        let endpoints = self.screen.endpoints();
         let wants = [
-            Want { least: 3 + gap, most: self.screen.endpoints() + 2 + gap },
+            // A heading and the row of all; of the others some, or the first and how many more there are.
+            Want {
+                least: 2 + endpoints.min(if rows >= 20 { 4 } else { 2 }) + gap,
+                most: endpoints + 2 + gap,
+            },
             Want::titled(self.screen.objectives.len(), 2, gap),
             Want { least: self.screen.targets.len().min(2), most: self.screen.targets.len() }.with(gap),
             Want { least: self.now.failures.len().min(1), most: self.now.failures.len().min(4) }.with(gap),

@@ -107,7 +107,7 @@ fn screen() -> LiveScreen {
 }
 
 fn drawn(screen: &LiveScreen, size: (usize, usize), choice: ScreenChoice) -> String {
-    let notes = ["at 30 s not decided yet: named".to_owned(), "mark 1 at 33.4 s".to_owned()];
+    let notes = ["at 30 s not decided yet: named".to_owned(), "mark 1 at 0:33".to_owned()];
     let (columns, rows) = size;
     screen.drawn(Style::Plain, ScreenSize { columns, rows }, choice, &notes).to_string()
 }
@@ -144,7 +144,7 @@ fn nothing_is_wider_or_higher_than_the_screen_or_acts_on_it() {
                 assert!(!text.contains('\u{1b}'), "{text:?}");
             }
         }
-        choice.step_endpoint(true, screen.endpoints());
+        choice.step_endpoint(true, &screen.endpoint_order());
         choice.next_scale();
     }
 }
@@ -152,7 +152,7 @@ fn nothing_is_wider_or_higher_than_the_screen_or_acts_on_it() {
 #[test]
 fn a_chosen_endpoint_and_scale_are_those_of_the_heat_map() {
     let screen = screen();
-    let endpoints = screen.endpoints();
+    let endpoints = &screen.endpoint_order();
     let mut choice = ScreenChoice::default();
     let title = |choice| {
         let text = drawn(&screen, (100, 40), choice);
@@ -161,7 +161,11 @@ fn a_chosen_endpoint_and_scale_are_those_of_the_heat_map() {
     assert_eq!(title(choice), "response times of all endpoints, 1 s a column, few ░▒▓█ many");
     choice.step_endpoint(true, endpoints);
     choice.step_scale(true);
+    // It failed, and so is the first.
+    assert_eq!(title(choice), "response times of claim, 5 s a column, few ░▒▓█ many");
+    choice.step_endpoint(true, endpoints);
     assert_eq!(title(choice), "response times of list challenges, 5 s a column, few ░▒▓█ many");
+    choice.step_endpoint(false, endpoints);
     (0..2).for_each(|_| choice.step_endpoint(false, endpoints));
     (0..9).for_each(|_| choice.step_scale(true));
     assert_eq!(title(choice), r"response times of detail\u{1b}[2J, 5 min a column, few ░▒▓█ many");
@@ -182,16 +186,44 @@ fn endpoints_that_do_not_fit_are_counted_and_the_chosen_one_is_shown() {
     }
     screen.take(&tick);
     // Those of the plan have rows of their own; 64 have, and what is met later is one.
-    let endpoints = screen.endpoints();
+    let order = screen.endpoint_order();
+    let endpoints = order.len();
     assert_eq!(endpoints, 65);
     let mut choice = ScreenChoice::default();
-    choice.step_endpoint(false, endpoints);
+    choice.step_endpoint(false, &order);
     let text = drawn(&screen, (100, 24), choice);
     let is_more = |line: &&str| line.contains("more endpoints");
     let rows: Vec<&str> = text.lines().skip(4).take_while(|line| !is_more(line)).collect();
     assert!(rows.last().is_some_and(|row| row.starts_with(" ▸ further names")), "{text}");
     let hidden = endpoints - rows.len();
     assert_eq!(text.lines().find(is_more).unwrap().trim(), format!("and {hidden} more endpoints"), "{text}");
+}
+
+#[test]
+fn the_first_lines_never_lose_the_failures() {
+    let mut screen = screen();
+    for second in 48..60 {
+        let mut tick = tick(second);
+        // More than fits beside the rates.
+        (0..70_000).for_each(|_| tick.record_ns(KeyId(8), 3_000_000));
+        screen.take(&tick);
+    }
+    for columns in [40, 60, 80, 100, 200] {
+        let text = drawn(&screen, (columns, 24), ScreenChoice::default());
+        let second = text.lines().nth(1).unwrap();
+        assert!(second.contains("840,00") && second.contains(" failed"), "{columns}: {second}");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopping_says_what_it_waits_for_and_offers_no_keys_of_the_load() {
+    let mut choice = ScreenChoice::default();
+    choice.is_stopping = true;
+    let text = drawn(&screen(), (80, 24), choice);
+    let (first, last) = (text.lines().next().unwrap(), text.lines().last().unwrap());
+    assert!(first.ends_with("stopping: no new arrivals"), "{first}");
+    assert_eq!(last, " waiting for 7 requests in flight  q end at once");
+    assert!(!text.contains("left") && !text.contains('━'), "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use figures::live::heat::SCALES_S;
 use figures::live::{Ended, EndpointFigures, EndpointRow};
 
-use super::Drawing;
+use super::{Drawing, row_of};
 use crate::document::terminal::line::{TextLine, Tone};
 use crate::live::lines::columns_of;
 use crate::number;
@@ -72,39 +72,42 @@ impl Widths {
 }
 
 impl Drawing<'_> {
-    /// A heading, a row for all, and a row for each endpoint as far as there are lines; the chosen one is among them.
+    /// A heading, a row for all, and a row for each endpoint as far as there are lines: those that fail first, and the chosen
+    /// one among them.
     pub(super) fn endpoints(&self, rows: usize) -> Vec<TextLine> {
         let widths = Widths::of(self.columns);
         let all: Vec<EndpointRow<'_>> = self.table.rows().collect();
         let is_whole = all.len() + 2 <= rows;
         let space = rows.saturating_sub(if is_whole { 2 } else { 3 });
-        let chosen = self.choice.endpoint;
-        let first = chosen.saturating_sub(space);
-        let mut lines = vec![heading(&widths), self.row(&widths, 0, "all", &self.table.all)];
-        for (at, row) in all.iter().enumerate().skip(first).take(space) {
+        let order = self.screen.endpoint_order();
+        let first = row_of(self.choice.endpoint, &order).saturating_sub(space);
+        let mut lines = vec![heading(&widths), self.row(&widths, None, "all", &self.table.all)];
+        for endpoint in order.into_iter().skip(first).take(space) {
+            let row = &all[endpoint];
             let name = match row.name {
                 None => "further names".to_owned(),
                 Some((scenario, endpoint)) if self.screen.has_scenarios => format!("{scenario} › {endpoint}"),
                 Some((_, endpoint)) => endpoint.to_owned(),
             };
-            lines.push(self.row(&widths, at + 1, &name, row.figures));
+            lines.push(self.row(&widths, Some(endpoint), &name, row.figures));
         }
         let hidden = all.len().saturating_sub(space);
         if !is_whole && hidden > 0 {
             let mut more = TextLine::new();
-            more.add(Tone::Dim, &format!("   and {hidden} more endpoints"));
+            let endpoints = if hidden == 1 { "endpoint" } else { "endpoints" };
+            more.add(Tone::Dim, &format!("   and {hidden} more {endpoints}"));
             lines.push(more);
         }
         lines
     }
 
-    fn row(&self, widths: &Widths, at: usize, name: &str, of: &EndpointFigures) -> TextLine {
-        let is_chosen = self.choice.endpoint == at;
+    fn row(&self, widths: &Widths, endpoint: Option<usize>, name: &str, of: &EndpointFigures) -> TextLine {
+        let is_chosen = self.choice.endpoint == endpoint;
         let tone = if is_chosen { Tone::Strong } else { Tone::Normal };
         let mut line = TextLine::new();
         line.add(Tone::Accent, if is_chosen { " ▸ " } else { "   " });
         line.add(
-            if at == 0 { Tone::Strong } else { Tone::Accent },
+            if endpoint.is_none() { Tone::Strong } else { Tone::Accent },
             &fit(name, widths.name.saturating_sub(1)),
         );
         line.pad_to(widths.name + 3);

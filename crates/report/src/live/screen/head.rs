@@ -21,6 +21,10 @@ impl Drawing<'_> {
         }
         line.add(Tone::Strong, &format!(" {}", self.screen.name)).add(Tone::Dim, " · ");
         line.add(Tone::Accent, &now.phase).add(Tone::Normal, &format!("  {}  ", progress(now)));
+        if self.choice.is_stopping {
+            line.add(Tone::Warn, "stopping: no new arrivals");
+            return line;
+        }
         let remaining = remaining(now);
         let mut end = TextLine::new();
         end.add(Tone::Dim, &format!("  {remaining}"));
@@ -44,25 +48,41 @@ impl Drawing<'_> {
         }
     }
 
+    /// In the first form that fits: failures stay in all of them.
     fn second(&self) -> TextLine {
-        let full = self.loads(&failures(self.now));
-        match full.width() <= self.columns {
-            true => full,
-            // The table has the share of failures.
-            false => {
-                self.loads(&with_dropped(format!("{} failed", number::count(self.now.failed)), self.now))
-            }
-        }
+        let now = self.now;
+        // The table has the share of failures.
+        let failed = with_dropped(format!("{} failed", number::count(now.failed)), now);
+        let in_flight = format!("{} in flight", number::count(now.in_flight));
+        let done = format!("{} done", number::count(now.completed));
+        let throughput = format!("{} req/s", number::rate_or_none(Some(now.throughput_per_s)));
+        let loads = loads(now);
+        let failures = failures(now);
+        let forms: [&[&str]; 5] = [
+            &[&loads, &in_flight, &done, &failures],
+            &[&loads, &in_flight, &done, &failed],
+            &[&loads, &in_flight, &failed],
+            &[&throughput, &in_flight, &done, &failed],
+            &[&throughput, &failed],
+        ];
+        let lines = forms.into_iter().map(|pieces| self.pieces(pieces));
+        let [.., last] = forms;
+        let fits = |line: &TextLine| line.width() <= self.columns;
+        lines.into_iter().find(fits).unwrap_or_else(|| self.pieces(last))
     }
 
-    fn loads(&self, failures: &str) -> TextLine {
-        let now = self.now;
+    /// Pieces of which the first is the load, and the last the failures.
+    fn pieces(&self, pieces: &[&str]) -> TextLine {
         let mut line = TextLine::new();
-        line.add(Tone::Normal, " ").add(Tone::Strong, &loads(now)).add(Tone::Dim, " · ");
-        line.add(Tone::Normal, &format!("{} in flight", number::count(now.in_flight))).add(Tone::Dim, " · ");
-        let done = format!("{} done", number::count(now.completed));
-        line.add(Tone::Normal, &done).add(Tone::Dim, " · ");
-        line.add(failure_tone(now), failures);
+        line.add(Tone::Normal, " ");
+        for (at, piece) in pieces.iter().enumerate() {
+            let tone = match at {
+                0 => Tone::Strong,
+                _ if at + 1 == pieces.len() => failure_tone(self.now),
+                _ => Tone::Normal,
+            };
+            line.add(Tone::Dim, if at > 0 { " · " } else { "" }).add(tone, piece);
+        }
         line
     }
 }

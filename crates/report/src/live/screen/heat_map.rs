@@ -6,8 +6,8 @@ use super::Drawing;
 use crate::document::terminal::line::{TextLine, Tone};
 use crate::number;
 
-/// Columns of a row's time, before the map.
-const LABEL: usize = 10;
+/// Columns of a row's times, before the map.
+const LABEL: usize = 17;
 /// Shades from little to much.
 const SHADES: [&str; 4] = ["░", "▒", "▓", "█"];
 /// Columns between two times of the axis.
@@ -55,7 +55,7 @@ impl Drawing<'_> {
     }
 
     fn chosen(&self) -> (String, Option<&figures::live::EndpointFigures>) {
-        match self.choice.endpoint.checked_sub(1) {
+        match self.choice.endpoint {
             None => ("all endpoints".to_owned(), Some(&self.table.all)),
             Some(at) => match self.table.rows().nth(at) {
                 Some(row) => {
@@ -142,14 +142,21 @@ impl Bands {
         usize::from(row - self.lowest) / self.each
     }
 
-    /// The shortest time of a band.
+    /// The times of a band: `1.2 to 1.9 ms`.
     fn label(&self, band: usize) -> String {
-        match self.each > usize::from(HeatRow::MAX) {
-            true => String::new(),
-            false => {
-                let row = usize::from(self.lowest) + band * self.each;
-                number::time_with(row_us(row as HeatRow) / 1_000.0, 2)
+        if self.each > usize::from(HeatRow::MAX) {
+            return String::new();
+        }
+        let from = usize::from(self.lowest) + band * self.each;
+        let time = |row: usize| {
+            number::time_with(row_us(HeatRow::try_from(row).unwrap_or(HeatRow::MAX)) / 1_000.0, 2)
+        };
+        let (from, to) = (time(from), time(from + self.each));
+        match (from.split_once(' '), to.split_once(' ')) {
+            (Some((number, unit)), Some((_, unit_of_end))) if unit == unit_of_end => {
+                format!("{number} to {to}")
             }
+            _ => format!("{from} to {to}"),
         }
     }
 }

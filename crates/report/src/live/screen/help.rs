@@ -2,6 +2,7 @@
 
 use super::ScreenChoice;
 use crate::document::terminal::line::{TextLine, Tone};
+use crate::number;
 
 const KEYS: [(&str, &str); 8] = [
     ("↑ ↓, k j, e", "another endpoint for the heat map; above the first come all"),
@@ -56,5 +57,14 @@ pub(super) fn keys(choice: ScreenChoice) -> TextLine {
     {
         line.add(Tone::Strong, &format!(" {key}")).add(Tone::Dim, &format!(" {what} "));
     }
+    line
+}
+
+/// The line at the bottom once the load is over.
+pub(super) fn stopping(in_flight: u64) -> TextLine {
+    let mut line = TextLine::new();
+    let requests = if in_flight == 1 { "request" } else { "requests" };
+    let waiting = format!(" waiting for {} {requests} in flight ", number::count(in_flight));
+    line.add(Tone::Warn, &waiting).add(Tone::Strong, " q").add(Tone::Dim, " end at once");
     line
 }

@@ -30,7 +30,11 @@ impl Drawing<'_> {
         let mut title = TextLine::new();
         title.add(Tone::Dim, "   objectives so far");
         if all.len() > space {
-            title.add(Tone::Dim, &format!(", {} more do not fit", all.len() - space));
+            let more = match all.len() - space {
+                1 => "1 more does not fit".to_owned(),
+                n => format!("{n} more do not fit"),
+            };
+            title.add(Tone::Dim, &format!(", {more}"));
         }
         let is_wide = self.columns >= WIDE;
         let [wide, narrow] = SOURCE;
