@@ -27,6 +27,15 @@ pub(crate) const RULE: Rule = Rule {
     check: Check::Run(check),
 };
 
+/// Where no rate was offered, and an objective is on one.
+const NEXT_OF_RATES: &str =
+    "Use an arrival-rate executor, which offers a rate, or state the objective on times or failures.";
+/// Where the results hold for a number of virtual users.
+const NEXT_OF_CLOSED: &str =
+    "Nothing, if so many virtual users are the question; use an arrival-rate executor if a rate is.";
+/// Where an open model reached its limit.
+const NEXT_OF_LIMITED: &str = "Raise `max_vus` of the scenario, or offer a lower rate.";
+
 /// The largest share of a phase that a scenario may be at its VU limit.
 pub(crate) const AT_VU_LIMIT: f64 = 0.01;
 /// The largest share of the VU limit that rate × iteration time may reach.
@@ -59,14 +68,14 @@ fn closed(facts: &Facts<'_>, scenario: &Scenario, vus: u32) -> Vec<Finding> {
             scenario.name, vus
         );
         let scope = Scope { objective: Some(measured.name().to_owned()), ..whole.clone() };
-        findings.push(with_figures(RULE.finding(Severity::Invalid, scope, what), &figures));
+        findings.push(advised(NEXT_OF_RATES, RULE.finding(Severity::Invalid, scope, what), &figures));
     }
     if measured.iter().any(|measured| !measured.is_a_rate()) {
         let what = format!(
             "`{}` is a closed model: its results apply to {} virtual users, and to no rate of arrivals.",
             scenario.name, vus
         );
-        findings.push(with_figures(RULE.finding(Severity::Info, whole, what), &figures));
+        findings.push(advised(NEXT_OF_CLOSED, RULE.finding(Severity::Info, whole, what), &figures));
     }
     findings
 }
@@ -100,7 +109,7 @@ fn at_vu_limit(facts: &Facts<'_>, scenario: &Scenario, scenario_phase: &Scenario
         key.phase
     );
     let figures = [("time at the VU limit", share * 100.0, "%"), ("threshold", AT_VU_LIMIT * 100.0, "%")];
-    Some(with_figures(RULE.finding(Severity::Caution, key.scope(), what), &figures))
+    Some(advised(NEXT_OF_LIMITED, RULE.finding(Severity::Caution, key.scope(), what), &figures))
 }
 
 /// Little's law: completions a second × iteration time = concurrent iterations.
@@ -123,12 +132,39 @@ fn near_vu_limit(facts: &Facts<'_>, scenario: &Scenario, scenario_phase: &Scenar
         brief::count(u64::from(scenario.max_vus))
     );
     let figures = [("in flight", concurrent, "1"), ("threshold", VU_LIMIT_USE * vu_limit, "1")];
-    Some(with_figures(RULE.finding(Severity::Caution, scenario_phase.key.scope(), what), &figures))
+    let finding = RULE.finding(Severity::Caution, scenario_phase.key.scope(), what);
+    Some(advised(NEXT_OF_LIMITED, finding, &figures))
+}
+
+/// The finding with these figures and this advice.
+fn advised(next: &str, finding: Finding, figures: &[(&str, f64, &str)]) -> Finding {
+    with_figures(Finding { next: next.to_owned(), ..finding }, figures)
 }
 
 #[cfg(test)]
 mod tests {
+    use evidence::Provenance;
+
+    use super::*;
     use crate::testing::{Load, TestRun};
+
+    fn advice(test_run: &TestRun) -> Vec<String> {
+        let facts = Facts::of(&test_run.run, &test_run.workload, Provenance::Intact).unwrap();
+        super::check(&facts).into_iter().map(|finding| finding.next).collect()
+    }
+
+    #[test]
+    fn what_is_advised_fits_a_closed_model_or_an_open_one() {
+        let closed = TestRun::new()
+            .offer("steady", "list", Load::of(100))
+            .closed(10)
+            .with_objective("fast", "p95(list) < 50ms")
+            .with_objective("held", "goodput(within = 50ms) >= 90/s");
+        assert_eq!(advice(&closed), [NEXT_OF_RATES, NEXT_OF_CLOSED]);
+        let mut open = TestRun::new().offer("steady", "list", Load::of(100));
+        open.at_vu_limit(30..33, 0.7);
+        assert_eq!(advice(&open), [NEXT_OF_LIMITED]);
+    }
 
     #[test]
     fn a_closed_model_offers_no_rate() {

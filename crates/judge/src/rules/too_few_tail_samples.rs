@@ -5,7 +5,8 @@ use evidence::{Finding, RuleId, Severity};
 use crate::facts::{Facts, MeasuredObjective};
 use crate::rule::{AffectedClaims, Check, Rule, with_figures};
 use crate::shares::{BeyondCounts, ShareAnswer, ShareQuestion};
-use figures::number::brief;
+use figures::PhaseWindow;
+use figures::number::{self, brief};
 
 pub(crate) const RULE: Rule = Rule {
     id: RuleId::S4,
@@ -20,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
             finding says that the run is too short for changes so slow.",
     affects: "that objective",
     why: "The sample is too small: the next run may be on the other side of what is allowed.",
-    next: "Run longer, offer a higher rate, or state a bound that is farther away.",
+    next: "Run longer or offer a higher rate. Where some miss the bound, one that is farther away is decided sooner.",
     affected: AffectedClaims::Named,
     check: Check::Run(check),
 };
@@ -30,10 +31,10 @@ fn check(facts: &Facts<'_>) -> Vec<Finding> {
         // The rest of the run is more of what is missing.
         return Vec::new();
     }
-    facts.objectives.iter().filter_map(finding).collect()
+    facts.objectives.iter().filter_map(|measured| finding(facts, measured)).collect()
 }
 
-fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
+fn finding(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> Option<Finding> {
     let share = measured.observed.share.as_ref()?;
     let decision = share.decision;
     if decision.answer != ShareAnswer::UndecidedBySample {
@@ -49,7 +50,7 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
         brief::percent(share.question.confidence),
         brief::sample_size(decision.effective_sample),
         brief::percent(share.question.allowed),
-        enough(&share.question, measured.thing())
+        enough(facts, measured, &share.question)
     );
     if let Some(slow) = slow {
         what.push_str(&format!(
@@ -64,7 +65,12 @@ fn finding(measured: &MeasuredObjective<'_>) -> Option<Finding> {
     ];
     let slow = slow.map(|slow| ("relaxation time", slow, "s"));
     let figures: Vec<_> = figures.into_iter().chain(slow).collect();
-    Some(with_figures(RULE.finding(Severity::Inconclusive, measured.scope(), what), &figures))
+    let next = match share.question.counts.most {
+        0 => "Run longer, or offer a higher rate.",
+        _ => RULE.next,
+    };
+    let finding = RULE.finding(Severity::Inconclusive, measured.scope(), what);
+    Some(with_figures(Finding { next: next.to_owned(), ..finding }, &figures))
 }
 
 /// Whether the observed share is allowed, and what is unknown would be too much.
@@ -74,11 +80,40 @@ fn is_open_without_more(question: &ShareQuestion) -> bool {
     share(observed.part, observed.whole) <= question.allowed && share(most, arrivals) > question.allowed
 }
 
-/// How many would be enough.
-fn enough(question: &ShareQuestion, thing: &str) -> String {
+/// The seconds of the phases that it counts.
+fn measured_s(facts: &Facts<'_>, measured: &MeasuredObjective<'_>) -> f64 {
+    let is_counted = |phase: &&PhaseWindow| {
+        let mut keys = facts.figures.rows.iter().map(|row| &row.key);
+        keys.any(|key| *key.phase == *phase.name && key.matches(&measured.objective.filter))
+    };
+    facts.figures.phases.iter().filter(is_counted).map(PhaseWindow::length_s).sum()
+}
+
+/// A length for a plan: not shorter, in whole seconds, from ten minutes on in whole minutes, and from ten hours in hours.
+fn length(seconds: f64) -> String {
+    const STEPS_S: [(f64, f64); 3] = [(36_000.0, 3_600.0), (600.0, 60.0), (10.0, 1.0)];
+    match STEPS_S.into_iter().find(|(from, _)| seconds >= *from) {
+        Some((_, step)) => number::duration(((seconds / step).ceil() * step) as u64),
+        None => number::length(seconds),
+    }
+}
+
+/// How long a run would be enough, and how many that are.
+fn enough(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, question: &ShareQuestion) -> String {
+    let thing = measured.thing();
     match question.arrivals_needed() {
-        Some(arrivals) => {
-            format!("With the same shares, {} {thing}s would decide it.", brief::count(arrivals))
+        Some(needed) => {
+            let had_s = measured_s(facts, measured);
+            let needed_s = had_s * needed as f64 / question.counts.arrivals.max(1) as f64;
+            let needed = brief::count(needed);
+            match had_s > 0.0 && question.counts.arrivals > 0 {
+                true => format!(
+                    "With the same shares, {} at this rate instead of {} would decide it ({needed} {thing}s).",
+                    length(needed_s),
+                    length(had_s)
+                ),
+                false => format!("With the same shares, {needed} {thing}s would decide it."),
+            }
         }
         None if is_open_without_more(question) => {
             format!(
@@ -86,5 +121,35 @@ fn enough(question: &ShareQuestion, thing: &str) -> String {
             )
         }
         None => "The observed share is too close to the allowed one.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::Provenance;
+
+    use super::*;
+    use crate::testing::{Load, TestRun};
+
+    #[test]
+    fn what_would_decide_it_is_a_length_and_a_bound_is_moved_only_where_some_miss_it() {
+        let finding = |miss: u64, bound: &str| {
+            let test_run = TestRun::new()
+                .offer("steady", "list", Load { failed: miss, ..Load::of(2) })
+                .with_objective("few", bound);
+            let facts = Facts::of(&test_run.run, &test_run.workload, Provenance::Intact).unwrap();
+            let [finding] = &check(&facts)[..] else { panic!("one finding") };
+            finding.clone()
+        };
+        let none = finding(0, "error_rate(list) < 0.1%");
+        assert!(none.what.contains(" at this rate instead of 1 min would decide it ("), "{}", none.what);
+        assert_eq!(none.next, "Run longer, or offer a higher rate.");
+        let some = finding(1, "error_rate(list) < 34%");
+        assert_eq!(some.next, RULE.next, "{}", some.what);
+    }
+
+    #[test]
+    fn lengths_are_not_rounded_down() {
+        assert_eq!([8.4, 71.2, 601.0, 36_001.0].map(length), ["8.4 s", "1 min 12 s", "11 min", "11 h"]);
     }
 }

@@ -57,7 +57,7 @@ fn fifty_requests_without_a_failure_do_not_show_a_rate_below_one_in_a_thousand()
     INCONCLUSIVE: The objective is not decided by this evidence: errors.
     INCONCLUSIVE errors
       50 observations: 0 of 50 failed; the true share is 0 % to 45.1 %, and 0.1 % is allowed (95 % confidence, effective sample size 5).
-      S4 too-few-tail-samples (inconclusive): Between 0 % and 45.1 % of 50 arrivals miss the bound (limits at 95 %, effective sample size 5); 0.1 % may. With the same shares, 29,950 arrivals would decide it.
+      S4 too-few-tail-samples (inconclusive): Between 0 % and 45.1 % of 50 arrivals miss the bound (limits at 95 %, effective sample size 5); 0.1 % may. With the same shares, 9 h 59 min at this rate instead of 1 min would decide it (29,950 arrivals).
     ");
 }
 
