@@ -17,6 +17,10 @@ const LINE: f64 = 18.0;
 const SIGN: f64 = 24.0;
 const GAP: f64 = 16.0;
 const MARGIN: f64 = 12.0;
+/// How much wider than usual the title is.
+const BOLD: f64 = 1.15;
+/// From the plot to the name of its x axis.
+const AXIS_NAME: f64 = 10.0;
 
 /// A chart of a report.
 #[derive(Debug)]
@@ -71,14 +75,19 @@ impl ChartFile<'_> {
         let mut out = String::new();
         let ink = format!("font-size=\"14\" font-weight=\"600\" fill=\"{}\"", palette.get("ink"));
         let soft = format!("font-size=\"11\" fill=\"{}\"", palette.get("soft"));
-        let Chart { title, unit, note, svg, .. } = self.chart;
+        let Chart { title, unit, note, svg, x_name, .. } = self.chart;
         drawing::text(&mut out, (MARGIN, 18.0), &ink, title, 40);
-        let after = MARGIN + drawing::width_of(title, 14.0).min(WIDTH / 2.0) + GAP;
+        let after = MARGIN + BOLD * drawing::width_of(title, 14.0).min(WIDTH / 2.0) + GAP;
         let about = if note.is_empty() { unit.clone() } else { format!("{unit} · {note}") };
         drawing::text(&mut out, (after, 18.0), &soft, &about, 60);
         let plot = format!("<svg class=\"plot\" y=\"{TITLE}\" width=\"{WIDTH}\" height=\"{HEIGHT}\"");
         out.push_str(&svg.replacen("<svg class=\"plot\"", &plot, 1));
         let (mut x, mut y) = (MARGIN, TITLE + HEIGHT + LINE);
+        if !x_name.is_empty() {
+            let middle = (WIDTH - drawing::width_of(x_name, 11.0)) / 2.0;
+            drawing::text(&mut out, (middle, TITLE + HEIGHT + AXIS_NAME), &soft, x_name, 60);
+            y += LINE;
+        }
         for (class, label) in &self.legend {
             let width = SIGN + drawing::width_of(label, 12.0);
             if x > MARGIN && x + width > WIDTH - MARGIN {
@@ -88,7 +97,7 @@ impl ChartFile<'_> {
             drawing::text(&mut out, (x + SIGN, y), &soft.replace("11", "12"), label, 60);
             x += width + GAP;
         }
-        let height = if self.legend.is_empty() { TITLE + HEIGHT } else { y + MARGIN };
+        let height = if self.legend.is_empty() { y - LINE + MARGIN } else { y + MARGIN };
         drawing::file(WIDTH, height, &palette, &style(&palette), &out)
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Chart {
     pub(crate) title: String,
     /// What its y axis shows.
     pub(crate) unit: String,
+    /// What its x axis shows, where its ticks alone do not say it.
+    pub(crate) x_name: &'static str,
     pub(crate) note: String,
     /// (Class, label) of each line.
     pub(crate) legend: Vec<(String, String)>,
@@ -101,6 +103,11 @@ impl RunTimeAxis {
         }
     }
 
+    /// What its ticks are.
+    fn name(&self) -> &'static str {
+        if self.x.scale.high < 3_600.0 { "run time, min:s" } else { "run time, h:min:s" }
+    }
+
     /// With those of `marks` that are on it, each by its number.
     fn with_marks(self, marks: &[MarkedEvent]) -> RunTimeAxis {
         let mark = |(index, mark): (usize, &MarkedEvent)| PlotMark {
@@ -116,11 +123,19 @@ impl RunTimeAxis {
 impl Chart {
     fn over_run_time(title: ChartTitle<'_>, run_time: RunTimeAxis, y: Axis, traces: Vec<Trace>) -> Chart {
         let ChartTitle { text, unit } = title;
+        let x_name = run_time.name();
         let RunTimeAxis { x, bands, marks } = run_time;
         let legend = traces.iter().map(|t| (t.class.clone(), t.label.clone())).collect();
         let description = format!("{text} over run time, {unit}");
         let plot = Plot { description, x, y, bands, traces, bars: Vec::new(), marks };
-        Chart { title: text.to_owned(), unit: unit.to_owned(), note: String::new(), legend, svg: plot.svg() }
+        Chart {
+            title: text.to_owned(),
+            unit: unit.to_owned(),
+            x_name,
+            note: String::new(),
+            legend,
+            svg: plot.svg(),
+        }
     }
 }
 
@@ -220,7 +235,9 @@ fn response_time(canvas: &Canvas, line: &EndpointTimeline, scale: &Scale) -> Cha
     let bar = |(bin, share): (usize, &Option<f64>)| {
         Some(Bar { from: bin as f64 * bin_s, to: (bin + 1) as f64 * bin_s, height: (*share)? })
     };
-    let RunTimeAxis { x, bands, marks } = canvas.run_time();
+    let run_time = canvas.run_time();
+    let x_name = run_time.name();
+    let RunTimeAxis { x, bands, marks } = run_time;
     let plot = Plot {
         description: format!("Response time of {} over run time, logarithmic", line.label),
         x,
@@ -233,6 +250,7 @@ fn response_time(canvas: &Canvas, line: &EndpointTimeline, scale: &Scale) -> Cha
     Chart {
         title: line.label.clone(),
         unit: "response time".to_owned(),
+        x_name,
         note: successes_and_failures(&line.outcomes),
         legend: Vec::new(),
         svg: plot.svg(),
@@ -298,6 +316,7 @@ fn distribution(phase: &PhaseDistribution, summary: &Summary, scale: &Scale) -> 
     Chart {
         title: format!("Phase {}", phase.phase),
         unit: "response time by percentile".to_owned(),
+        x_name: "share of requests that ended within the time",
         note: String::new(),
         legend: phase.curves.iter().map(legend).collect(),
         svg: plot.svg(),

@@ -307,6 +307,7 @@ impl Summary {
     #[must_use]
     pub fn so_far(mut self) -> Summary {
         self.header.end = RunEndState::UnderWay;
+        self.headline = Headline::of_last_phase(&self.rows, &self.totals, &self.phases);
         self
     }
 

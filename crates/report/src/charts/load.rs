@@ -93,7 +93,14 @@ impl<'a> Plotted<'a> {
             bars: Vec::new(),
             marks: Vec::new(),
         };
-        Chart { title: title.to_owned(), unit: unit.to_owned(), note: String::new(), legend, svg: plot.svg() }
+        Chart {
+            title: title.to_owned(),
+            unit: unit.to_owned(),
+            x_name: "load",
+            note: String::new(),
+            legend,
+            svg: plot.svg(),
+        }
     }
 
     fn horizontal(&self, label: &str, at: f64) -> Trace {

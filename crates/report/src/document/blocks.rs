@@ -118,6 +118,9 @@ impl Facts {
     }
 }
 
+/// Columns of this rank or a higher one are not on a page for a narrow screen.
+const LESS: u8 = 2;
+
 #[derive(Debug)]
 pub(crate) struct Table {
     /// The head of the column of labels.
@@ -191,8 +194,14 @@ impl Column {
         Column { is_in_markdown: true, ..self }
     }
 
+    /// Its class on a page; a narrow screen leaves the ones that matter less out of a table with groups.
     pub(super) fn class(&self) -> &'static str {
-        if self.is_words { "w" } else { "n" }
+        match (self.is_words, !self.group.is_empty() && self.rank >= LESS) {
+            (true, false) => "w",
+            (true, true) => "w less",
+            (false, false) => "n",
+            (false, true) => "n less",
+        }
     }
 }
 

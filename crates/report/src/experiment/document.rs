@@ -89,6 +89,7 @@ fn pairs(all: &[MetricAnswer]) -> Section {
         Some(Chart {
             title: metric.name.clone(),
             unit: "B against A, in % or percentage points".to_owned(),
+            x_name: "pairs, in the order in which they were made",
             note: metric.verdict.to_string(),
             legend: Vec::new(),
             svg: dots::svg(metric)?,

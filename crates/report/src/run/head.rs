@@ -60,7 +60,7 @@ pub(super) fn verdict(summary: &Summary) -> VerdictBlock {
 pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
     let tile =
         |name: &str, value: String, note: String| Tile { name: name.to_owned(), value, note, is_bad: false };
-    let mut tiles: Vec<Tile> = summary.headline.iter().flat_map(headline).collect();
+    let mut tiles: Vec<Tile> = summary.headline.iter().flat_map(|of| headline(summary, of)).collect();
     tiles.push(failed(&summary.outcomes));
     tiles.extend(summary.arrivals.map(|arrivals| Tile {
         is_bad: arrivals.dropped() > 0,
@@ -83,12 +83,13 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
     tiles
 }
 
-/// Throughput and response times of the phase in which most requests ended, which is named.
-fn headline(headline: &Headline) -> [Tile; 4] {
+/// Throughput and response times of the phase in which most requests ended, or which is under way: it is named.
+fn headline(summary: &Summary, headline: &Headline) -> [Tile; 4] {
+    let so_far = if summary.header.end == RunEndState::UnderWay { " so far" } else { "" };
     let tile = |name: &str, value: String, of: &str| Tile {
         name: name.to_owned(),
         value,
-        note: format!("{of} in {}", headline.phase),
+        note: format!("{of} in {}{so_far}", headline.phase),
         is_bad: false,
     };
     let (times, of) = (&headline.response_time, "response time of successes");

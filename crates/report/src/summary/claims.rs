@@ -140,8 +140,18 @@ impl ClaimSummary {
 
     /// The interval, where there is one: `12.1 ms to 12.9 ms`.
     pub fn interval(&self) -> Option<String> {
-        let (low, high) = self.claim.interval?;
+        let (low, high) = self.claim.interval.or_else(|| self.interval_of_share())?;
         Some(format!("{} to {}", self.number(low, self.digits()), self.number(high, self.digits())))
+    }
+
+    /// Of an objective on a share, the limits of that share: those of what is on the wrong side of its bound decide it.
+    fn interval_of_share(&self) -> Option<(f64, f64)> {
+        let share = self.claim.share.as_ref().filter(|_| self.quantity == Quantity::Share)?;
+        match self.comparison? {
+            Comparison::Below | Comparison::AtMost => Some((share.lower, share.upper)),
+            Comparison::Above | Comparison::AtLeast => Some((1.0 - share.upper, 1.0 - share.lower)),
+            Comparison::Equal | Comparison::NotEqual => None,
+        }
     }
 
     /// The fewest digits with which the observed value and its bound differ.

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::Times;
 use super::endpoint_tally::TotalTally;
 use super::tally::RunTally;
+use super::{PhaseCoverage, Row, Times};
 
 /// All requests of the phase in which most of those were due that ended.
 #[derive(Debug, Clone, Serialize)]
@@ -31,4 +31,22 @@ pub(super) fn of(tally: &RunTally) -> Option<Headline> {
         goodput_per_s: per_second(ended.ok).filter(|_| counts.outcomes.unknown.is_none()),
         response_time: Times::of(&counts.response),
     })
+}
+
+impl Headline {
+    /// All requests of the phase that is under way: the last in which any ended.
+    pub(super) fn of_last_phase(rows: &[Row], totals: &[Row], phases: &[PhaseCoverage]) -> Option<Headline> {
+        let of_phase = |phase: &PhaseCoverage| {
+            // Where its requests have one row, there is no row of all.
+            let mut all = totals.iter().chain(rows).filter(|row| row.phase == phase.name);
+            all.find(|row| row.outcomes.completed() > 0)
+        };
+        let row = phases.iter().rev().find_map(of_phase)?;
+        Some(Headline {
+            phase: row.phase.clone(),
+            throughput_per_s: row.throughput_per_s,
+            goodput_per_s: row.goodput_per_s,
+            response_time: row.response_time,
+        })
+    }
 }

@@ -31,7 +31,7 @@ pub(super) fn of(run: &dyn Run, load_s: f64) -> Result<Vec<WorkerSummary>, ReadE
     run.manifest().workers.iter().map(summary).collect()
 }
 
-/// How far apart the workers were, without naming one: `3 of 2 loops each; each began 166/s to 167/s, …`. None where there are
+/// How far apart the workers were, without naming one: `3 workers with 2 loops each; each began 166/s to 167/s, …`. None where there are
 /// none.
 pub(crate) fn spread(workers: &[WorkerSummary]) -> Option<String> {
     let loops = workers.first()?.loops;
@@ -53,7 +53,9 @@ pub(crate) fn spread(workers: &[WorkerSummary]) -> Option<String> {
     ];
     let known = parts.into_iter().filter_map(|(name, range)| Some(format!("{name}{}", range?)));
     let each = if loops == 1 { "1 loop".to_owned() } else { format!("{loops} loops") };
-    Some(format!("{} of {each}; each {}", workers.len(), known.collect::<Vec<_>>().join(", ")))
+    let workers =
+        if workers.len() == 1 { "1 worker".to_owned() } else { format!("{} workers", workers.len()) };
+    Some(format!("{workers} with {each} each; each {}", known.collect::<Vec<_>>().join(", ")))
 }
 
 #[cfg(test)]
@@ -76,6 +78,6 @@ mod tests {
     fn the_spread_names_what_was_recorded_and_no_worker() {
         assert_eq!(spread(&[]), None);
         let all = [worker(1, 100.0, 0), worker(2, 98.4, 3)];
-        insta::assert_snapshot!(spread(&all).unwrap(), @"2 of 2 loops; each began 98.4/s to 100/s, start lag p99 250 µs, stalled 0 %, dropped late 0 to 3");
+        insta::assert_snapshot!(spread(&all).unwrap(), @"2 workers with 2 loops each; each began 98.4/s to 100/s, start lag p99 250 µs, stalled 0 %, dropped late 0 to 3");
     }
 }

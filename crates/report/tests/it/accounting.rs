@@ -247,6 +247,34 @@ fn every_report_of_a_run_with_streams_has_their_messages() {
 }
 
 #[test]
+fn an_objective_on_a_share_has_the_limits_of_the_share_as_its_interval() {
+    let mut judgement = sample_run::judgement();
+    let claim = judgement.claims.iter_mut().find(|claim| claim.name == "few_errors").expect("in the sample");
+    claim.interval = None;
+    claim.share = Some(ClaimShare {
+        sentence: "0.3 % failed (0.2 % to 0.9 %)".to_owned(),
+        observed: 0.003,
+        lower: 0.002,
+        upper: 0.009,
+        allowed: 0.001,
+        confidence: 0.95,
+        arrivals: 1_000,
+        least: 3,
+        most: 3,
+        effective_sample: 100.0,
+        design_effect: 10.0,
+        perturbed: 0,
+        widened_by: Vec::new(),
+        blind_spot: None,
+    });
+    let run = sample_run::run(12, None);
+    let summary = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read");
+    let shown = summary.claims.iter().find(|shown| shown.claim.name == "few_errors").expect("it is shown");
+    assert_eq!(shown.interval().as_deref(), Some("0.200 % to 0.900 %"));
+    assert!(forms::html(&summary).contains("data-l=\"interval\">0.200 % to 0.900 %</td>"));
+}
+
+#[test]
 fn a_claim_that_passes_shows_the_share_that_decided_it() {
     let mut judgement = sample_run::judgement();
     let passed =

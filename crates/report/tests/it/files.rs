@@ -38,6 +38,9 @@ fn every_chart_of_the_page_has_a_name_and_is_a_file_that_needs_nothing_else() {
             well_formed::check(&svg).unwrap_or_else(|why| panic!("{}: {why}", chart.name));
             assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""), "{svg}");
             assert!(svg.contains(&format!("fill=\"{paper}\"")), "{}", chart.name);
+            let of_axis =
+                if chart.name.starts_with("distribution") { "share of requests" } else { "run time, min:s" };
+            assert!(svg.contains(of_axis), "{}: its x axis says what it shows", chart.name);
             for outside in ["var(", "href", "url(", "@import", "#888888"] {
                 assert!(!svg.contains(outside), "{}: {outside}", chart.name);
             }

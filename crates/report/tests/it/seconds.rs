@@ -146,3 +146,14 @@ fn every_report_names_the_seconds_of_a_cost() {
     let json: serde_json::Value = serde_json::from_str(&comparison.json()).expect("JSON");
     assert_eq!(json["phases"][1]["costs"][0]["seconds"].to_string(), "[[[6,12]],[[6,12]]]");
 }
+
+#[test]
+fn the_first_numbers_of_a_run_under_way_are_of_its_phase_under_way() {
+    let run = run(&[]);
+    let phase = |summary: &Summary| summary.headline.as_ref().expect("requests ended").phase.clone();
+    assert_eq!(phase(&summary(&run)), "heavy", "most requests were due there");
+    let so_far = summary(&run).so_far();
+    assert_eq!(phase(&so_far), "after");
+    let html = forms::html(&so_far);
+    assert!(html.contains("requests in after so far") && !html.contains("requests in heavy"), "{html}");
+}
