@@ -7,7 +7,7 @@ use crate::document::{
     Block, FactLayout, Facts, Forms, Paragraph, ParagraphKind, Section, Tile, VerdictBlock,
 };
 use crate::number;
-use crate::summary::{CpuUse, Header, Headline, Outcomes, RunEndState, Summary, quantile_text};
+use crate::summary::{CpuUse, Header, Headline, RunEndState, Summary, quantile_text};
 
 /// A longer resolved workload is cut, in bytes.
 const MAX_WORKLOAD: usize = 100_000;
@@ -27,7 +27,10 @@ pub(super) fn facts(summary: &Summary) -> Vec<Paragraph> {
     let mut facts = vec![
         Paragraph::labelled("started", &header.started_at),
         Paragraph::labelled("elapsed", number::length(header.elapsed_s)),
-        Paragraph::labelled("ended", header.end_in_words()),
+        Paragraph::labelled(
+            if header.end == RunEndState::UnderWay { "state" } else { "ended" },
+            header.end_in_words(),
+        ),
         Paragraph::labelled("rules", format!("version {}", summary.judgement.rules_version)),
     ];
     facts.extend(summary.files.iter().map(|(kind, path)| Paragraph::labelled(kind, path)));
@@ -48,7 +51,9 @@ pub(super) fn verdict(summary: &Summary) -> VerdictBlock {
     let (verdict, word, because) = match summary.header.end {
         RunEndState::UnderWay => {
             let Header { seconds, planned_seconds, .. } = &summary.header;
-            (None, "UNDER WAY".to_owned(), format!("{seconds} s of {planned_seconds} s"))
+            let phase = summary.headline.as_ref().map(|headline| format!(", in {}", headline.phase));
+            let far = format!("{seconds} s of {planned_seconds} s{}", phase.unwrap_or_default());
+            (None, "UNDER WAY".to_owned(), far)
         }
         _ => (Some(judgement.verdict), judgement.verdict.to_string(), judgement.because.clone()),
     };
@@ -61,7 +66,7 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
     let tile =
         |name: &str, value: String, note: String| Tile { name: name.to_owned(), value, note, is_bad: false };
     let mut tiles: Vec<Tile> = summary.headline.iter().flat_map(|of| headline(summary, of)).collect();
-    tiles.push(failed(&summary.outcomes));
+    tiles.push(failed(summary));
     tiles.extend(summary.arrivals.map(|arrivals| Tile {
         is_bad: arrivals.dropped() > 0,
         ..tile(
@@ -102,12 +107,15 @@ fn headline(summary: &Summary, headline: &Headline) -> [Tile; 4] {
     ]
 }
 
-fn failed(outcomes: &Outcomes) -> Tile {
+fn failed(summary: &Summary) -> Tile {
+    let outcomes = &summary.outcomes;
+    // Beside numbers of one phase.
+    let of = if summary.header.end == RunEndState::UnderWay { " of the whole run so far" } else { "" };
     Tile {
         name: "Failed".to_owned(),
         value: outcomes.failed_share(),
         note: match outcomes.failed() {
-            Some(failed) => format!("{} requests{}", number::count(failed), outcomes.retried_text()),
+            Some(failed) => format!("{} requests{of}{}", number::count(failed), outcomes.retried_text()),
             None => String::new(),
         },
         is_bad: outcomes.known_failures() > 0,

@@ -156,4 +156,8 @@ fn the_first_numbers_of_a_run_under_way_are_of_its_phase_under_way() {
     assert_eq!(phase(&so_far), "after");
     let html = forms::html(&so_far);
     assert!(html.contains("requests in after so far") && !html.contains("requests in heavy"), "{html}");
+    assert!(
+        html.contains("18 s of 18 s, in after") && html.contains("0 requests of the whole run so far"),
+        "{html}"
+    );
 }
