@@ -24,9 +24,7 @@ impl Drawing<'_> {
     pub(super) fn objectives(&self, rows: usize) -> Vec<TextLine> {
         let mut all: Vec<&ObjectiveNow> = self.screen.objectives.iter().collect();
         let space = rows.saturating_sub(1);
-        if all.len() > space {
-            all.sort_by_key(|objective| urgency(objective.stage));
-        }
+        all.sort_by_key(|objective| urgency(objective.stage));
         let mut title = TextLine::new();
         title.add(Tone::Dim, "   objectives so far");
         if all.len() > space {
