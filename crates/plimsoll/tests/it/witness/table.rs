@@ -165,6 +165,13 @@ fn identity(all: &mut Numbers, run: &WitnessedRun, phase: &PaperPhase) {
     let growth = Bounds { low: if has_sign { least } else { 0.0 }, high: most };
     let mut add = |name: &str, expected| all.insert(format!("phase/{}/{name}", phase.name), expected);
     add("begun", between(begun));
+    // Its own requests, and which of them began in it: the others of each began elsewhere.
+    let its = run.log_of(phase);
+    let (count, own) = (its.requests.len() as f64, its.begun_within(from_ns, to_ns));
+    add("in the table", Expected::Number(count));
+    add("begun after", Expected::Between(count - own.high, count - own.low));
+    add("begun by earlier", Expected::Between((begun.low - own.high).max(0.0), begun.high - own.low));
+    add("planned end", Expected::Number(phase.to_ms as f64 / 1e3));
     add("completed", between(completed));
     add("cancelled", exactly(0));
     add("growth", between(growth));
