@@ -1,5 +1,8 @@
 //! Recognises files of the wrong kind: one sentence says what the file is and which command takes it.
 
+mod of_others;
+mod unusable;
+
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -7,6 +10,7 @@ use std::path::Path;
 use anyhow::anyhow;
 
 use crate::failure::{CommandResult, Failure};
+use of_others::OtherTool;
 
 /// A kind of file that the tool knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +34,10 @@ pub enum FileKind {
     Results,
     /// A table.
     Csv,
+    /// A list of requests, in vegeta's format.
+    TargetList,
+    /// What another tool runs.
+    OfOthers(&'static OtherTool),
 }
 
 impl FileKind {
@@ -47,6 +55,10 @@ impl FileKind {
         let has_all = |words: &[&str]| words.iter().all(|word| text.contains(word));
         if is_curl(text) {
             Some(FileKind::CurlCommands)
+        } else if let Some(tool) = OtherTool::of(text) {
+            Some(FileKind::OfOthers(tool))
+        } else if is_target_list(text) {
+            Some(FileKind::TargetList)
         } else if text.starts_with('{') {
             let is_description = has_all(&["\"openapi\"", "\"paths\""]);
             let is_recording = has_all(&["\"log\"", "\"entries\""]);
@@ -98,6 +110,10 @@ impl FileKind {
             FileKind::Csv => {
                 "is a table (CSV): a plan reads it as data, `[data.NAME]` with `file = \"…\"`".to_owned()
             }
+            FileKind::TargetList => {
+                format!("is a list of requests (vegeta's format): `plimsoll http --targets {path}`")
+            }
+            FileKind::OfOthers(tool) => tool.advice(),
         }
     }
 }
@@ -111,21 +127,52 @@ fn is_table(text: &str) -> bool {
     columns(first) > 1 && !has_syntax(first) && lines.all(|line| columns(line) == columns(first))
 }
 
+/// Whether the first line is a request of vegeta: a method and an absolute URL, as text or as JSON.
+fn is_target_list(text: &str) -> bool {
+    let line = text.lines().next().unwrap_or_default();
+    let is_json = line.starts_with('{') && ["\"method\"", "\"url\""].iter().all(|key| line.contains(key));
+    let is_method = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_address = |word: &str| word.starts_with("http://") || word.starts_with("https://");
+    is_json || line.split_once(' ').is_some_and(|(method, url)| is_method(method) && is_address(url))
+}
+
 /// How much of a file is read to recognise it.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Refuse the file at `path` if it is clearly of another kind than these.
+/// Refuse the file at `path` if it is missing, cannot be read as text, or is clearly of another kind than these.
 pub fn refuse_others(path: &Path, accepted: &[FileKind]) -> CommandResult<()> {
-    let mut head = Vec::new();
-    // What cannot be read is reported by the code that needs it.
-    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    if !is_file || File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head)).is_err() {
-        return Ok(());
+    let refused = |why: Option<String>| why.map_or(Ok(()), |why| Err(Failure::usage(anyhow!(why))));
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        // What is no file is read by the code that needs it.
+        found => return refused(unusable::without_content(path, found, accepted)),
     }
+    let head = match head_of(path) {
+        Ok(head) => head,
+        Err(error) => return refused(unusable::without_content(path, Err(error), accepted)),
+    };
     match FileKind::of(&head) {
-        Some(kind) if !accepted.contains(&kind) => Err(kind.refused(path)),
-        _ => Ok(()),
+        Some(kind) if accepted.contains(&kind) => Ok(()),
+        Some(kind) => Err(kind.refused(path)),
+        None => refused(unusable::by_content(path, &head, accepted)),
     }
+}
+
+/// What a file begins with.
+fn head_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// The kind of the file at `path`, if it is one and it is known.
+fn kind_at(path: &Path) -> Option<FileKind> {
+    FileKind::of(&std::fs::metadata(path).is_ok_and(|found| found.is_file()).then(|| head_of(path).ok())??)
+}
+
+/// The files of this folder that are of a kind, as a list; none if there are none.
+pub fn here(kind: FileKind) -> Option<String> {
+    unusable::here(kind)
 }
 
 /// The refusal of the file at `path` that begins with `head`; none if it may be anything.
@@ -174,6 +221,9 @@ mod tests {
             ("import http from 'k6/http';\nexport default function () {}\n", Some(FileKind::Script)),
             ("id,name\n1,a\n2,b\n", Some(FileKind::Csv)),
             ("timeStamp,elapsed,label\n1,2,a\n", Some(FileKind::Results)),
+            ("GET http://h/\nx-id: 1\n", Some(FileKind::TargetList)),
+            ("{\"method\":\"GET\",\"url\":\"http://h/\"}\n", Some(FileKind::TargetList)),
+            ("GET /relative\n", None),
             ("name = \"a, b\"\n", None),
             ("hello\n", None),
             ("", None),

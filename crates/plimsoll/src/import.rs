@@ -47,6 +47,11 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     if !arguments.force {
         keep.refuse_existing()?;
     }
+    // Before what follows confines the process: a file that is missing may have neighbours.
+    if arguments.format.is_none() {
+        let accepted = [FileKind::Results, FileKind::Csv];
+        arguments.files.iter().try_for_each(|path| file_kind::refuse_others(path, &accepted))?;
+    }
     let intent = arguments.intent.as_deref().map(Intent::read).transpose()?;
     let objectives = objectives(&arguments.objectives)?;
     let opened = PreopenedReports::all(arguments.outputs.named())?;
@@ -100,13 +105,7 @@ fn survey(path: &Path, format: Option<Format>) -> CommandResult<Surveyed> {
             let mut head = Vec::new();
             let read = file.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
             read.with_context(|| path.display().to_string()).map_err(Failure::usage)?;
-            match import::recognise(&head) {
-                Ok(format) => format,
-                Err(error) => {
-                    file_kind::refuse_others(path, &[FileKind::Results, FileKind::Csv])?;
-                    return Err(refused(error));
-                }
-            }
+            import::recognise(&head).map_err(refused)?
         }
     };
     // A pipe would be at its end after the first pass.

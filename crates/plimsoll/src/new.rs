@@ -20,6 +20,7 @@ use workload::Files;
 use crate::arguments::NewArguments;
 
 pub(crate) fn new(arguments: &NewArguments) -> CommandResult<u8> {
+    source::check(arguments)?;
     let is_stdout = arguments.output == Path::new("-");
     if !is_stdout && !arguments.force && arguments.output.exists() {
         return Err(exists(&arguments.output));

@@ -16,16 +16,36 @@ use draft::{Avoided, Draft, DraftError, OpenApiOptions, Selection, SourceKind};
 use super::beneath::Beneath;
 use crate::arguments::NewArguments;
 
-/// A draft of the source that the arguments name, without the places of values in `avoided`.
+/// Refuse arguments that name no source, before anything is said of the plan to write.
+pub(super) fn check(arguments: &NewArguments) -> CommandResult<()> {
+    let source = &arguments.source;
+    let first = source.first().map_or("", String::as_str);
+    if first == "curl" {
+        return Ok(());
+    }
+    let is_plan = |word: &&String| word.ends_with(".toml");
+    match &source[..] {
+        [_, second, ..] => Err(Failure::usage(match source.iter().find(is_plan) {
+            Some(plan) => {
+                let other = source.iter().find(|word| *word != plan).unwrap_or(second);
+                anyhow!("the plan to write is named by -o: `plimsoll new {other} -o {plan}`")
+            }
+            None => anyhow!("a plan is made of one source, and `{second}` is a second one"),
+        })),
+        _ if first == "-" || first.starts_with("curl ") || is_address(first) => Ok(()),
+        _ => file_kind::refuse_others(
+            Path::new(first),
+            &[FileKind::OpenApi, FileKind::Recording, FileKind::CurlCommands],
+        ),
+    }
+}
+
+/// A draft of the source that the arguments name, which were checked, without the places of values in `avoided`.
 pub(super) fn drafted(arguments: &NewArguments, avoided: &Avoided) -> CommandResult<Draft> {
     let refused = |error: DraftError| Failure::usage(error);
-    let (first, more) =
-        arguments.source.split_first().map_or(("", &[][..]), |(first, more)| (first.as_str(), more));
+    let first = arguments.source.first().map_or("", String::as_str);
     if first == "curl" {
         return draft::of_curl_words(&arguments.source, &Disk).map_err(refused);
-    }
-    if let Some(surplus) = more.first() {
-        return Err(Failure::usage(anyhow!("a plan is made of one source, and `{surplus}` is a second one")));
     }
     if first.starts_with("curl ") {
         return draft::of_curl("the curl command", first, &Disk).map_err(refused);
@@ -40,10 +60,6 @@ pub(super) fn drafted(arguments: &NewArguments, avoided: &Avoided) -> CommandRes
             }
         });
     }
-    file_kind::refuse_others(
-        Path::new(first),
-        &[FileKind::OpenApi, FileKind::Recording, FileKind::CurlCommands],
-    )?;
     let (name, text) = read(first)?;
     let folder = Beneath::open(Path::new(if first == "-" { "." } else { first })).map_err(Failure::usage)?;
     let source = Source { name, text, folder, arguments, avoided };

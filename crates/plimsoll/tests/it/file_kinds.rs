@@ -3,7 +3,7 @@
 use crate::command::{TestFolder, closed, refusal};
 
 /// A kind of file: its name, its content, and what is said of it.
-const KINDS: [(&str, &str, &str); 7] = [
+const KINDS: [(&str, &str, &str); 12] = [
     ("api.yaml", "openapi: 3.1.0\npaths: {}\n", "is an OpenAPI description: `plimsoll new api.yaml`"),
     (
         "visit.har",
@@ -26,6 +26,19 @@ const KINDS: [(&str, &str, &str); 7] = [
         "plan = \"plan.toml\"\n[arms.a]\nstart = \"x\"\n[slo]\n",
         "is a search for capacity: `plimsoll capacity search.toml`",
     ),
+    (
+        "list.txt",
+        "GET http://shop.test/\n",
+        "is a list of requests (vegeta's format): `plimsoll http --targets list.txt`",
+    ),
+    ("shop.json", "{\"info\": {\"_postman_id\": \"1\"}, \"item\": []}", "is a Postman collection, which"),
+    (
+        "locustfile.py",
+        "from locust import HttpUser\n",
+        "is a Locust file (Python), which Plimsoll does not run: `plimsoll new URL`",
+    ),
+    ("shop.jmx", "<jmeterTestPlan version=\"1.2\">\n", "is a test plan of JMeter, which"),
+    ("Shop.scala", "import io.gatling.core.Predef._\n", "is a simulation of Gatling, which"),
     ("curls.txt", "curl http://shop.test/\n", "has curl commands: `plimsoll new curls.txt`"),
 ];
 const EXPERIMENT: &str = "ab.toml";
@@ -94,5 +107,49 @@ fn pairs_of_runs_that_are_none_are_named_too() {
         if file != RUN_FILE.0 {
             folder.plimsoll(&arguments).exits_with(2).stderr_contains(&[&format!("{file} {said}")]);
         }
+    }
+}
+
+/// Files that no command can use: a name, the content, and what is said of it.
+const UNUSABLE: [(&str, &[u8], &str); 3] = [
+    ("nothing.toml", b"", ": it is empty; "),
+    (
+        "plan.toml.gz",
+        b"\x1f\x8b\x08\0",
+        " is compressed (gzip): `gunzip -k plan.toml.gz`, then name plan.toml",
+    ),
+    ("noise.bin", b"\xff\xfe\0\x01", ": it is not text (UTF-8); "),
+];
+const FOLDER: (&str, &str) = ("folder", " no ");
+/// Each command has a file whose name is like this in the folder.
+const ABSENT: [&str; 4] = ["plam.toml", "mabe.plimsoll", "result.json", "apy.yaml"];
+
+#[test]
+fn files_that_are_missing_or_hold_nothing_readable_are_told_from_others() {
+    let folder = TestFolder::new(&closed(refusal().addr(), 1));
+    files(&folder);
+    UNUSABLE.iter().for_each(|(name, content, _)| folder.write(name, content));
+    std::fs::create_dir(folder.path(FOLDER.0)).unwrap();
+    let absent = ABSENT.map(|name| (name, "there is no "));
+    let known = UNUSABLE.map(|(name, _, said)| (name, said));
+    for (file, said) in known.into_iter().chain([FOLDER]).chain(absent) {
+        // What a profile is made of is not text.
+        for (command, _) in COMMANDS.iter().filter(|(command, _)| command[0] != "profile") {
+            let named = |argument: &&'static str| if *argument == FILE { file } else { argument };
+            let arguments: Vec<&str> = command.iter().map(named).collect();
+            let refused = folder.plimsoll(&arguments);
+            refused.exits_with(2).stderr_contains(&[file, said]);
+            assert!(refused.stderr.lines().count() <= 2, "{arguments:?}: {}", refused.stderr);
+        }
+    }
+    for (arguments, said) in [
+        (["run", "plam.toml"], "there is no plan plam.toml; did you mean `plan.toml`?"),
+        (["report", "mad.plimsoll"], "there is no run file mad.plimsoll; did you mean `made.plimsoll`?"),
+        (["report", "zzz"], "its folder has `made.plimsoll`"),
+        (["report", "."], "it is a folder; name one in it: `./made.plimsoll`"),
+        (["report", "none/zzz"], "the folder none is missing"),
+        (["import", "result.json"], "did you mean `results.json`?"),
+    ] {
+        folder.plimsoll(&arguments).exits_with(2).stderr_contains(&[said]);
     }
 }

@@ -115,12 +115,12 @@ fn a_source_that_cannot_be_used_is_named_with_its_place() {
     folder.write("d.har", "{\"log\": {\"entries\": [{}]}}");
     folder.write("e.bin", b"\xff\xfe");
     for (source, parts) in [
-        (vec!["nope.har"], vec!["nope.har cannot be read", "HAR"]),
+        (vec!["nope.har"], vec!["there is no source of a plan nope.har", "its folder has", "`d.har`"]),
         (vec!["a.json"], vec!["a.json:3:1", "JSON"]),
         (vec!["b.yaml"], vec!["b.yaml:4:", "YAML"]),
         (vec!["c.txt"], vec!["c.txt:2", "--nope"]),
         (vec!["d.har"], vec!["d.har: log.entries[0]"]),
-        (vec!["e.bin"], vec!["e.bin is not UTF-8", "byte 0"]),
+        (vec!["e.bin"], vec!["e.bin is no source of a plan: it is not text"]),
         (vec!["ftp://h/x"], vec!["the URL", "ftp://h"]),
         (vec!["http://h/", "http://i/"], vec!["one source", "http://i/"]),
         (vec!["curl", "-d"], vec!["the curl command", "no value"]),

@@ -23,7 +23,7 @@ fn a_missing_plan_is_named() {
     folder
         .plimsoll(&["run", "nope.toml"])
         .exits_with(2)
-        .stderr_contains(&["plimsoll: nope.toml: cannot be read", "path"]);
+        .stderr_contains(&["plimsoll: there is no plan nope.toml; its folder has `plan.toml`"]);
 }
 
 #[test]
