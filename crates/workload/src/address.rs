@@ -89,7 +89,19 @@ pub fn with_local_host(address: &str) -> Cow<'_, str> {
 /// # Errors
 /// A message, if the text is neither a name nor an address, or has no port and there is no default.
 pub fn authority_of(text: &str, default_port: Option<u16>) -> Result<(String, u16), String> {
-    let form = || wrong_address(text, "is not a host and port; write `127.0.0.1:8000`");
+    let form = || {
+        let port = text.rsplit_once(':').map_or("", |(_, port)| port);
+        let is_number = !port.is_empty() && port.chars().all(|c| c.is_ascii_digit());
+        match text.trim_end_matches(':') {
+            "http" | "https" => {
+                format!("`{text}` is not a host; two slashes follow it: `{text}//127.0.0.1:8000/`")
+            }
+            _ if is_number => {
+                wrong_address(text, "is not a host and port; a port is 1 to 65535: write `127.0.0.1:8000`")
+            }
+            _ => wrong_address(text, "is not a host and port; write `127.0.0.1:8000`"),
+        }
+    };
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, port) = rest.split_once(']').ok_or_else(form)?;

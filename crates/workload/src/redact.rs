@@ -61,7 +61,8 @@ const FORM_ENCODED: &AsciiSet =
 /// # Errors
 /// A message, if it is not set, or too short to be hidden.
 pub fn env_value(name: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
-    let value = env(name).ok_or_else(|| format!("the environment variable `{name}` is not set; set it"))?;
+    let value = env(name)
+        .ok_or_else(|| format!("the environment variable `{name}` is not set: `export {name}=…`"))?;
     match value.chars().count() {
         1..MIN_VALUE_CHARS => Err(format!(
             "the environment variable `{name}` is too short to be hidden in reports: use a value of at least \

@@ -31,8 +31,18 @@ fn unit_ns(unit: &str) -> Option<f64> {
 /// # Errors
 /// A message, if the text is not a duration or longer than 30 days.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let malformed =
-        || format!("`{text}` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`");
+    let malformed = || {
+        let bare = split_number(text).filter(|(_, unit)| unit.is_empty()).map(|_| text.trim());
+        match bare {
+            Some(number) => {
+                format!("`{text}` is not a duration without a unit; write `{number}s` or `{number}ms`")
+            }
+            None if is_negative(text) => format!("`{text}` is not a duration: it is below 0"),
+            None => format!(
+                "`{text}` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`"
+            ),
+        }
+    };
     let mut rest = text.trim();
     if rest.is_empty() {
         return Err(malformed());
@@ -50,14 +60,23 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(nanos.round() as u64))
 }
 
-/// A rate in events a second: `300/s`, `20/min`.
+fn is_negative(text: &str) -> bool {
+    text.trim().strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// A rate in events a second: `300/s`, `20/min`, `10k/s`.
 ///
 /// # Errors
 /// A message, if the text is not a rate or above the highest rate of a schedule.
 pub fn rate(text: &str) -> Result<f64, String> {
-    let malformed =
-        || format!("`{text}` is not a rate; write a number and a unit of time, such as `300/s` or `20/min`");
+    let malformed = || match is_negative(text) {
+        true => format!("`{text}` is not a rate: it is below 0"),
+        false => {
+            format!("`{text}` is not a rate; write a number and a unit of time, such as `300/s` or `20/min`")
+        }
+    };
     let (number, unit) = split_number(text).ok_or_else(malformed)?;
+    let (number, unit) = unit.strip_prefix('k').map_or((number, unit), |unit| (number * 1e3, unit));
     let per = unit.strip_prefix('/').and_then(|unit| unit_ns(unit.trim())).ok_or_else(malformed)?;
     let rate = number * 1e9 / per;
     if rate > MAX_RATE {
@@ -112,10 +131,21 @@ mod tests {
     }
 
     #[test]
+    fn numbers_without_a_unit_or_below_zero_are_told_from_others() {
+        for (wrong, why) in
+            [("30", "write `30s` or `30ms`"), ("-5s", "below 0"), ("5 sec", "such as `500ms`")]
+        {
+            assert!(duration(wrong).is_err_and(|said| said.contains(why)), "{wrong}");
+        }
+        assert!(rate("-5/s").is_err_and(|said| said.contains("below 0")));
+    }
+
+    #[test]
     fn rates_of_every_unit_are_converted_to_a_second() {
         assert_eq!(rate("300/s"), Ok(300.0));
         assert_eq!(rate("30 / min"), Ok(0.5));
         assert_eq!(rate("3600/h"), Ok(1.0));
+        assert_eq!(rate("1.5k/s"), Ok(1_500.0));
         for wrong in ["300", "300/d", "/s", "-1/s", "1e9/s", "99999999999/s"] {
             assert!(rate(wrong).is_err(), "{wrong}");
         }

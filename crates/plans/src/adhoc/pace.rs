@@ -75,16 +75,20 @@ impl Pace {
     fn check(&self) -> Result<(), AdhocError> {
         let wrong = |text: &str| Err(AdhocError(text.to_owned()));
         if self.rate.is_some_and(|rate| !(rate > 0.0 && rate <= MAX_RATE)) {
-            return Err(AdhocError(format!("a rate is above 0 and at most {MAX_RATE:.0}/s")));
+            return Err(AdhocError(format!(
+                "a rate is above 0 and at most {MAX_RATE:.0}/s, such as `-r 100`"
+            )));
         }
         if self.users.is_some_and(|users| users == 0 || users > MAX_VUS) {
-            return Err(AdhocError(format!("requests under way at once are 1 to {MAX_VUS}")));
+            return Err(AdhocError(format!(
+                "requests under way at once are 1 to {MAX_VUS}: `-c 1` sends one after the other"
+            )));
         }
         if self.requests == Some(0) {
             return wrong("0 requests measure nothing; `-n 1` sends one");
         }
         if [self.duration, self.ramp].contains(&Some(Duration::ZERO)) {
-            return wrong("a duration is longer than 0");
+            return wrong("a duration is longer than 0, such as `10s`");
         }
         if self.ramp.is_some() && self.requests.is_some() {
             return wrong("a ramp goes with a duration: use `-z` instead of `-n`, or leave out `--ramp`");

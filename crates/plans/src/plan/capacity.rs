@@ -234,7 +234,8 @@ fn slos(root: &Section<'_>, workload: &Workload) -> Vec<Objective> {
 
 /// What keeps an objective from being searched for.
 fn wrong(slo: &Objective, known: &KnownNames) -> Vec<String> {
-    let mut wrong = known.check_names(&slo.measure, &slo.filter);
+    let unknown = known.check_names(&slo.measure, &slo.filter);
+    let mut wrong: Vec<String> = unknown.into_iter().map(|unknown| unknown.message).collect();
     let is_share = matches!(slo.measure, Measure::ErrorRate | Measure::CheckRate { .. });
     if is_share && !(slo.bound > 0.0 && slo.bound < 1.0) {
         wrong.push(

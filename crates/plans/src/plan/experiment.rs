@@ -339,7 +339,7 @@ fn too_many(many: usize) -> String {
 }
 
 fn wrong_names(known: &KnownNames, quantity: &Quantity) -> Vec<String> {
-    match quantity {
+    let unknown = match quantity {
         Quantity::Measure { measure, filter } => known.check_names(measure, filter),
         Quantity::Cost { target, phase, .. } => {
             let (statistic, name) = (Statistic::Mean, "cpu".to_owned());
@@ -347,5 +347,6 @@ fn wrong_names(known: &KnownNames, quantity: &Quantity) -> Vec<String> {
             let filter = objective::Filter { phase: phase.clone(), ..objective::Filter::default() };
             known.check_names(&measure, &filter)
         }
-    }
+    };
+    unknown.into_iter().map(|unknown| unknown.message).collect()
 }

@@ -155,11 +155,13 @@ impl KnownNames {
 
     fn check(&self, objective: &Objective, issues: &Issues<'_>, span: &Span) {
         let Objective { measure, filter, .. } = objective;
-        self.check_names(measure, filter).into_iter().for_each(|wrong| issues.add(span, wrong));
+        for UnknownName { name, message } in self.check_names(measure, filter) {
+            issues.add(&issues.place_of(span, &name), message);
+        }
     }
 
     /// What is wrong with the names in a measure.
-    pub(super) fn check_names(&self, measure: &Measure, filter: &Filter) -> Vec<String> {
+    pub(super) fn check_names(&self, measure: &Measure, filter: &Filter) -> Vec<UnknownName> {
         let mut wrong = Vec::new();
         let mut references =
             vec![("scenario", &filter.scenario, &self.scenarios), ("phase", &filter.phase, &self.phases)];
@@ -186,10 +188,16 @@ fn every_step<'a>(scenario: &Section<'a>) -> Vec<Section<'a>> {
     [scenario.tables("setup", "a step"), scenario.tables("steps", "a step")].into_iter().flatten().collect()
 }
 
-fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+/// A name that nothing has.
+pub(super) struct UnknownName {
+    name: String,
+    pub(super) message: String,
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> UnknownName {
     let hint = match nearest(name, known.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are {}", known.map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")),
     };
-    format!("there is no {what} `{name}`; {hint}")
+    UnknownName { name: name.to_owned(), message: format!("there is no {what} `{name}`; {hint}") }
 }

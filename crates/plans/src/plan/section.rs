@@ -69,9 +69,24 @@ impl<'a> Issues<'a> {
         result.map_err(|error| self.add(span, error.to_string())).ok()
     }
 
-    /// What was parsed; an error is added to the issues, in its own lines.
+    /// What was parsed; an error is added to the issues at its place, in its own lines.
     pub(super) fn check_lines<T>(&self, span: &Span, parsed: Result<T, ObjectiveError>) -> Option<T> {
-        parsed.map_err(|error| self.add_lines(span, error.to_string())).ok()
+        parsed
+            .map_err(|error| {
+                let found = self.find(span, &error.source_text);
+                let start = found.map_or(span.start, |at| at + error.at);
+                self.add_lines(&(start..span.end), error.to_string());
+            })
+            .ok()
+    }
+
+    /// Where `part` is written at `span`: the span itself if it is written with escapes.
+    pub(super) fn place_of(&self, span: &Span, part: &str) -> Span {
+        self.find(span, part).map_or_else(|| span.clone(), |at| at..at + part.len())
+    }
+
+    fn find(&self, span: &Span, part: &str) -> Option<usize> {
+        self.text.get(span.clone())?.find(part).map(|at| span.start + at)
     }
 
     /// All errors, in the order of the file.

@@ -120,6 +120,7 @@ impl ValueNames<'_> {
         } else {
             let known = self.data.names.iter().map(String::as_str);
             let hint = match nearest(set, known) {
+                _ if set == "data" => "columns are `${NAME.column}`, without `data.`".to_owned(),
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("add `[data.{set}]`"),
             };

@@ -1,10 +1,13 @@
 //! Parses objectives: `p95(initialize, phase = gameplay) < 50ms`.
 
+mod elsewhere;
+
 use evidence::visible;
 
 use super::{Comparison, CostKind, Filter, Measure, Objective, Quantity, Statistic};
 use crate::nearest::nearest;
 use crate::units;
+use elsewhere::{k6_threshold, unknown_measure};
 
 /// The built-in series of observers, those of the generator last.
 pub const SERIES: [&str; 18] = [
@@ -166,7 +169,13 @@ impl<'a> Cursor<'a> {
     }
 
     fn objective(mut self, name: &str, is_endpoint: &dyn Fn(&str) -> bool) -> Result<Objective, SyntaxError> {
-        let function = self.word(&['(', '<', '>'])?;
+        if let Some(ours) = k6_threshold(self.text) {
+            return Err(SyntaxError::new(
+                0,
+                format!("a threshold of k6 is an objective here: write `{ours}`"),
+            ));
+        }
+        let function = self.function()?;
         let mut arguments = match self.eat("(") {
             true => self.arguments()?,
             // `p95 < 50ms` is about all requests.
@@ -180,14 +189,13 @@ impl<'a> Cursor<'a> {
         }
         let comparison = self.comparison()?;
         self.skip_blanks();
-        let bound =
-            bound(&measure, self.rest().trim_end()).map_err(|message| SyntaxError::new(self.at, message))?;
+        let bound = self.bound(&measure)?;
         let source = self.text.to_owned();
         Ok(Objective { name: name.to_owned(), source, measure, filter, comparison, bound, abort_after: None })
     }
 
     fn quantity(mut self, is_endpoint: &dyn Fn(&str) -> bool) -> Result<Quantity, SyntaxError> {
-        let function = self.word(&['(', '<', '>'])?;
+        let function = self.function()?;
         if !self.eat("(") {
             return Err(SyntaxError::new(
                 self.at,
@@ -219,6 +227,50 @@ impl<'a> Cursor<'a> {
             Some((key, _)) => Err(SyntaxError::new(key.at, misplaced(key.text))),
             None => Ok(quantity),
         }
+    }
+
+    /// The name before the parentheses or the comparison.
+    fn function(&mut self) -> Result<Word<'a>, SyntaxError> {
+        let word = self.word(&['(', '<', '>'])?;
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '%');
+        match word.text.find(|c| !is_part(c)).map(|at| word.text.split_at(at)) {
+            Some((name, rest)) if is_measure(name) => {
+                let at = word.at + word.text.len() - rest.trim_start().len();
+                let rest = rest.trim_start();
+                Err(SyntaxError::new(at, format!("`<`, `<=`, `>` or `>=` is missing before `{rest}`")))
+            }
+            _ => Ok(word),
+        }
+    }
+
+    /// The rest, which is the bound alone.
+    fn bound(&self, measure: &Measure) -> Result<f64, SyntaxError> {
+        let text = self.rest().trim_end();
+        let wrong = |message| SyntaxError::new(self.at, message);
+        bound(measure, text).map_err(|message| match self.after_bound(measure, text) {
+            Some(surplus) => surplus,
+            None => wrong(message),
+        })
+    }
+
+    /// What follows a bound that is one: a second comparison, or what belongs between the parentheses.
+    fn after_bound(&self, measure: &Measure, text: &str) -> Option<SyntaxError> {
+        let end = text.find(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '&' | '|'))?;
+        let (first, rest) = text.split_at(end);
+        bound(measure, first).ok()?;
+        let surplus = rest.trim_start();
+        let at = self.at + text.len() - surplus.len();
+        let second = surplus.trim_start_matches("and ").trim_start_matches("or ");
+        let second = second.trim_start_matches([',', ';', '&', '|']).trim_start();
+        Some(SyntaxError::new(
+            at,
+            match second.contains(['<', '>']) {
+                true => format!("an objective has one comparison; `{second}` is an objective of its own"),
+                false => format!(
+                    "nothing follows the bound: endpoint, scenario and phase are in parentheses; {FORM}"
+                ),
+            },
+        ))
     }
 
     fn arguments(&mut self) -> Result<Arguments<'a>, SyntaxError> {
@@ -260,9 +312,13 @@ impl<'a> Cursor<'a> {
             (">", Comparison::Above),
         ];
         let found = signs.into_iter().find(|(sign, _)| self.eat(sign));
-        found
-            .map(|(_, comparison)| comparison)
-            .ok_or_else(|| SyntaxError::new(self.at, "`<`, `<=`, `>` or `>=` and a bound are missing"))
+        match found {
+            Some(_) if self.rest().starts_with(['<', '>', '=']) => {
+                Err(SyntaxError::new(self.at, "a comparison is `<`, `<=`, `>` or `>=`; a bound follows it"))
+            }
+            Some((_, comparison)) => Ok(comparison),
+            None => Err(SyntaxError::new(self.at, "`<`, `<=`, `>` or `>=` and a bound are missing")),
+        }
     }
 }
 
@@ -339,49 +395,11 @@ fn k6_quantile(function: &str, arguments: &mut Arguments<'_>) -> Option<Statisti
     Some(found)
 }
 
-/// What other load generators call a measure, and its name here.
-const NAMES_ELSEWHERE: [(&str, &str); 14] = [
-    ("errors", "error_rate"),
-    ("error", "error_rate"),
-    ("failures", "error_rate"),
-    ("failed", "error_rate"),
-    ("http_req_failed", "error_rate"),
-    ("rps", "throughput"),
-    ("qps", "throughput"),
-    ("rate", "throughput"),
-    ("requests", "throughput"),
-    ("http_reqs", "throughput"),
-    ("checks", "check_rate"),
-    ("latency", "p95"),
-    ("response_time", "p95"),
-    ("http_req_duration", "p95"),
-];
-
-fn unknown_measure(text: &str) -> String {
-    if let Some((_, name)) = NAMES_ELSEWHERE.iter().find(|(elsewhere, _)| *elsewhere == text) {
-        return format!("there is no measure `{text}`; did you mean `{name}`?");
-    }
-    let known = [
-        "avg",
-        "mean",
-        "min",
-        "max",
-        "median",
-        "p50",
-        "p90",
-        "p95",
-        "p99",
-        "error_rate",
-        "goodput",
-        "throughput",
-        "check_rate",
-        "service_p95",
-        "iteration_p95",
-    ];
-    match nearest(text, known) {
-        Some(near) => format!("there is no measure `{text}`; did you mean `{near}`?"),
-        None => format!("there is no measure `{text}`; {FORM}"),
-    }
+/// Whether a measure has this name.
+fn is_measure(name: &str) -> bool {
+    let timed = ["", "service_", "iteration_"];
+    ["error_rate", "throughput", "check_rate", "goodput"].contains(&name)
+        || timed.iter().any(|prefix| name.strip_prefix(prefix).and_then(statistic).is_some())
 }
 
 fn filter(measure: &Measure, arguments: &mut Arguments<'_>) -> Result<Filter, SyntaxError> {

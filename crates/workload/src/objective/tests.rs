@@ -96,19 +96,41 @@ fn an_objective_without_parentheses_is_about_all() {
 #[test]
 fn names_of_other_load_generators_are_answered_with_the_measure() {
     assert_snapshot!(wrong(&["errors < 1%", "rps > 200", "http_req_duration(all) < 5ms", "p(all) < 5ms"]), @r"
-    there is no measure `errors`; did you mean `error_rate`?
+    there is no measure `errors`; did you mean `error_rate`? Write it like `error_rate < 1%`
         errors < 1%
         ^
-    there is no measure `rps`; did you mean `throughput`?
+    there is no measure `rps`; did you mean `throughput`? Write it like `throughput >= 100/s`
         rps > 200
         ^
-    there is no measure `http_req_duration`; did you mean `p95`?
+    there is no measure `http_req_duration`; did you mean `p95`? Write it like `p95 < 50ms`
         http_req_duration(all) < 5ms
         ^
-    there is no measure `p`; did you mean `p99`?
+    there is no measure `p`; did you mean `p99`? Write it like `p99 < 50ms`
         p(all) < 5ms
         ^
     ");
+}
+
+#[test]
+fn mistakes_in_objectives_are_answered_where_they_are() {
+    for (text, at, said) in [
+        ("failure_rate < 1%", 0, "did you mean `error_rate`? Write it like `error_rate < 1%`"),
+        ("p101 < 5ms", 0, "a percentile is above 0 and at most 100"),
+        ("95 < 5ms", 0, "did you mean `p95`?"),
+        ("http_req_duration: p(95)<500", 0, "write `p95 < 500ms`"),
+        ("p95 < 50ms and p99 < 1s", 11, "`p99 < 1s` is an objective of its own"),
+        ("p95 < 50ms, p99 < 1s", 10, "`p99 < 1s` is an objective of its own"),
+        ("p95 < 50ms && p99 < 1s", 11, "`p99 < 1s` is an objective of its own"),
+        ("p95 < 50ms in main", 11, "endpoint, scenario and phase are in parentheses"),
+        ("p95 = 50ms", 4, "`<`, `<=`, `>` or `>=` is missing before `= 50ms`"),
+        ("p95 50ms", 4, "is missing before `50ms`"),
+        ("p95 << 50ms", 5, "a comparison is `<`, `<=`, `>` or `>=`"),
+        ("p95 < 50", 6, "write `50s` or `50ms`"),
+        ("p95 < -5ms", 6, "it is below 0"),
+    ] {
+        let error = parse("o", text).expect_err(text);
+        assert_eq!((error.at, error.message.contains(said)), (at, true), "{text}: {}", error.message);
+    }
 }
 
 fn wrong(texts: &[&str]) -> String {
@@ -157,10 +179,10 @@ fn unknown_and_misplaced_names_are_shown_with_a_caret() {
         "iteration_p95(list) < 1s",
     ];
     assert_snapshot!(wrong(&names), @r"
-    there is no measure `q95`; did you mean `p95`?
+    there is no measure `q95`; did you mean `p95`? Write it like `p95 < 50ms`
         q95(list) < 5ms
         ^
-    there is no measure `p0`; write it like `p95(list, phase = gameplay) < 50ms`
+    there is no measure `p0`: a percentile is above 0 and at most 100, such as `p99.9`
         p0(list) < 5ms
         ^
     there is no `phse`; did you mean `phase`?
@@ -194,7 +216,7 @@ fn malformed_bounds_are_shown_with_a_caret() {
         "mean(cpu, target = x) < 5ms",
     ];
     assert_snapshot!(wrong(&bounds), @r"
-    `5` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    `5` is not a duration without a unit; write `5s` or `5ms`
         p95(list) < 5
                     ^
     the bound is missing: write it like `p95(list, phase = gameplay) < 50ms`

@@ -86,7 +86,7 @@ fast = "p95(lisst, phase = upp) < 50"
     plan.toml:3:7: `ftp://shop.test` is not a URL; write `http://host:port/path`
     plan.toml:5:8: users.csv:3: this row has 1 field, the header line has 2; give every row a value for each column
     plan.toml:6:8: `pick` is sequential, random or unique; did you mean `unique`?
-    plan.toml:9:12: `10` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    plan.toml:9:12: `10` is not a duration without a unit; write `10s` or `10ms`
     plan.toml:12:12: there is no executor `constant-rate`; did you mean `constant-arrival-rate`?
     plan.toml:13:11: there is no phase `upp`; did you mean `up`?
     plan.toml:17:7: there is no target `shopp`; did you mean `shop`?
@@ -99,7 +99,7 @@ fast = "p95(lisst, phase = upp) < 50"
     plan.toml:21:27: `(` is not a regular expression: error: unclosed group
     plan.toml:21:38: a value comes from one of `json`, `header` and `regex`, from `header` with `regex`, or is a JSON path: `"$.token"`
     plan.toml:22:11: `soon` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
-    plan.toml:24:8: `50` is not a duration; write a number with a unit, such as `500ms`, `10s`, `1m30s`
+    plan.toml:24:35: `50` is not a duration without a unit; write `50s` or `50ms`
         p95(lisst, phase = upp) < 50
                                   ^
     "#);
@@ -131,7 +131,7 @@ generate = "user-{1..10}"
     assert_snapshot!(errors(&valid_with(more), &[]), @r#"
     plan.toml:12:17: no step before this one extracts `token`; extract it in an earlier step: `extract = { token = "$.path" }`
     plan.toml:12:33: data `users` has no column `name`; it has `id`
-    plan.toml:12:74: the environment variable `NONE` is not set; set it
+    plan.toml:12:74: the environment variable `NONE` is not set: `export NONE=…`
     plan.toml:13:8: `random(3, 1)`: the first must not be above the second
     plan.toml:17:8: no step before this one extracts `token`; did you mean `tokn`?
     "#);

@@ -49,7 +49,7 @@ fn errors_of_observers_are_reported() {
     plan.toml:13:50: observers run once a second at most
     plan.toml:13:59: `prometheus` has no key `kep`; did you mean `keep`?
     ");
-    assert_snapshot!(wrong("redis = \"redis://:${env.NONE}@h\""), @"plan.toml:13:9: the environment variable `NONE` is not set; set it");
+    assert_snapshot!(wrong("redis = \"redis://:${env.NONE}@h\""), @"plan.toml:13:9: the environment variable `NONE` is not set: `export NONE=…`");
     assert_snapshot!(wrong("container = \"a\"\ncgroup = \"/b\""), @"plan.toml:12:15: `observe` takes one of `cgroup` and `container`");
 }
 
