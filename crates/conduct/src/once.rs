@@ -4,6 +4,7 @@ use engine::DryRun;
 use evidence::{Exemplar, Outcome as StepOutcome, TerminalText};
 
 use crate::failure::{CommandResult, Failure};
+use crate::ready::scheme;
 use crate::standard_output;
 
 /// Before each line of a body.
@@ -22,14 +23,20 @@ pub fn once(dry_run: &DryRun) -> CommandResult<u8> {
     Ok(if failed == 0 { 0 } else { 3 })
 }
 
+/// Why an exchange failed, and what to write instead of its URL if that has the wrong scheme.
+pub fn reasons(exchange: &Exemplar) -> impl Iterator<Item = String> {
+    let detail = (!exchange.detail.is_empty()).then(|| exchange.detail.clone());
+    detail.into_iter().chain(scheme::hint(exchange))
+}
+
 /// One exchange as text, already redacted. The lines of a body are behind a mark, so that none passes for a line of ours.
 pub fn show(exchange: &Exemplar) -> TerminalText {
     let mut text = TerminalText::default();
     let ms = exchange.response_time_ns as f64 / 1e6;
     let (scenario, endpoint, outcome) = (&exchange.scenario, &exchange.endpoint, exchange.outcome);
     text.line(format_args!("── {scenario} / {endpoint}: {outcome} in {ms:.2} ms"));
-    if !exchange.detail.is_empty() {
-        text.line(format_args!("   {}", exchange.detail));
+    for reason in reasons(exchange) {
+        text.line(format_args!("   {reason}"));
     }
     text.line(format_args!("> {}", exchange.request));
     for (name, value) in &exchange.request_headers {

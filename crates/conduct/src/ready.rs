@@ -1,6 +1,7 @@
 //! Before the load: every target must be reachable and ready.
 
 mod exchange;
+pub(crate) mod scheme;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, UdpSocket};

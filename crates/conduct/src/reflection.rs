@@ -8,12 +8,13 @@ use evidence::GrpcCode;
 use plans::descriptions;
 use wire::grpc::{Deframer, frame_message};
 use workload::LoadedPlan;
+use workload::connection::Scheme;
 use workload::message::reflection::{PATHS, ReflectionSession};
 use workload::message::{Method, Schemas};
 use workload::model::{GrpcOrigin, Target};
 
 use crate::failure::{CommandResult, Failure, Unreachable};
-use crate::ready::{Call, Origin, Prober};
+use crate::ready::{Call, Origin, Prober, scheme};
 
 /// Time limit of one round of queries.
 const ROUND_LIMIT: Duration = Duration::from_secs(10);
@@ -86,6 +87,10 @@ fn query(
         let call = Call { path, body: &body, limit: ROUND_LIMIT, most_bytes: MAX_ANSWER_BYTES };
         let answer = prober
             .call(Origin { scheme: grpc.scheme, authority: &authority }, &call)
+            .map_err(|error| match grpc.scheme == Scheme::Http && scheme::speaks_tls(&authority) {
+                true => anyhow!("this port speaks TLS: write `https://{authority}`"),
+                false => error,
+            })
             .context(Unreachable("its reflection cannot be asked".to_owned()))?;
         let (mut messages, mut received) = (0, Ok(()));
         Deframer::default().push(&answer.body, |framed| {

@@ -76,7 +76,7 @@ impl<'a> RunRequest<'a> {
             outs: &[],
             live_page: None,
             reports: Vec::new(),
-            address_hint: |_| String::new(),
+            address_hint: |_| ", or check host and port".to_owned(),
             script_rules: None,
         }
     }

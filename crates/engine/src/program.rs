@@ -50,6 +50,8 @@ pub use resolve::AddressChange;
 pub(crate) use resolve::LookupState;
 pub(crate) use route::Route;
 pub(crate) use template::{CompiledTemplate, Counters, RenderScope, TemplateNames, write_hex};
+#[cfg(feature = "tls")]
+pub use tls::NOT_TLS;
 pub(crate) use tls::TlsPeer;
 pub use tls::{ClientConfig, tls12_cipher_suites};
 

@@ -97,6 +97,11 @@ fn measure(listener: &Listener, arguments: &QuickArguments, probe: Probe) -> Com
 
 fn from_address(arguments: &QuickArguments, probe: Probe) -> CommandResult<LoadedPlan> {
     let QuickArguments { target, headers, .. } = arguments;
+    if Path::new(target).is_file() {
+        return Err(Failure::usage(anyhow!(
+            "{target} is a file: name a target of it, `plimsoll quick NAME --plan {target}`"
+        )));
+    }
     let pace = Pace {
         rate: Some(probe.rate),
         users: None,

@@ -74,7 +74,9 @@ fn connect(peer: &Peer<'_>, limit: Duration) -> anyhow::Result<TcpStream> {
     };
     let addresses: Vec<SocketAddr> =
         (host, port).to_socket_addrs().with_context(|| format!("cannot find {host}:{port}"))?.collect();
-    let mut stream = connect_to_any(&addresses, limit)?.ok_or_else(|| anyhow!("{host} has no address"))?;
+    let connected = connect_to_any(&addresses, limit)
+        .with_context(|| format!("nothing answers at {host}:{port}: start it, or check host and port"))?;
+    let mut stream = connected.ok_or_else(|| anyhow!("{host} has no address"))?;
     if let Some(proxy) = &peer.connecting.proxy {
         stream.set_read_timeout(Some(limit))?;
         stream.write_all(proxy.tunnel_request(own.0, own.1).as_bytes())?;

@@ -7,7 +7,7 @@ use super::template::UnknownName;
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
     /// The name of a host has no address.
-    #[error("target `{target}`: cannot find the address of {host}: {source}")]
+    #[error("target `{target}`: cannot find the address of {host}: {source}; check how it is spelt")]
     Dns {
         target: String,
         /// The host that was looked up.

@@ -20,6 +20,10 @@ use crate::tls_offer::{TlsOffer, TlsVersion, suite_name};
 use identities::Identities;
 use trust::Trust;
 
+/// Of a peer that answers a handshake with something else, and what to do.
+pub const NOT_TLS: &str =
+    "what the peer sends is not TLS: if this port speaks plain HTTP, write `http://` instead of `https://`";
+
 /// The TLS settings for a peer.
 #[derive(Debug, Clone)]
 pub(crate) struct TlsPeer {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use conduct::judged::StoredRun;
+use conduct::once;
 use evidence::run::ReadError;
 use evidence::{GrpcCode, Histogram, Key, Outcome, Run, SeriesKey};
 use figures::Figures;
@@ -30,7 +31,10 @@ pub(super) fn of(slow: &StoredRun, burst: &StoredRun) -> Result<Vec<QuickCheck>,
     let reachable = if calm.answers() > 0 {
         check("reachable", QuickState::Pass, format!("{} requests were answered", calm.answers()))
     } else {
-        check("reachable", QuickState::Fail, format!("no answer: {}", calm.failures()))
+        let first = slow.exemplars()?.into_iter().find(|exchange| exchange.outcome != Outcome::Ok);
+        let reasons = first.iter().flat_map(once::reasons).collect::<Vec<_>>().join("; ");
+        let why = if reasons.is_empty() { reasons } else { format!(": {reasons}") };
+        check("reachable", QuickState::Fail, format!("no answer: {}{why}", calm.failures()))
     };
     Ok(vec![
         reachable,

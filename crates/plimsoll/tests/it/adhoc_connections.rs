@@ -231,3 +231,36 @@ fn requests_of_all_connections_are_under_way_at_once() {
         target.log().iter().map(|served| served.connection).collect();
     assert_eq!((most_at_once(&target), target.requests(), connections.len()), (800, 800, 8));
 }
+
+/// Each command says which scheme the port wants; a port of another server is named too.
+#[test]
+fn the_scheme_that_a_port_speaks_is_named() {
+    let target = web();
+    let identity = Authority::self_signed(&["127.0.0.1"]);
+    let front = Front::new(identity).protocol("http/1.1", target.addr()).start().unwrap();
+    let (plain, secure, gone) = (target.addr(), front.addr(), crate::command::refusal().addr());
+    let folder = TestFolder::new(&crate::command::checked(&crate::command::open(plain, 1)));
+    let to_secure = format!("this port speaks TLS: write `https://{secure}`");
+    let to_plain = "write `http://` instead of `https://`".to_owned();
+    let to_gone = format!("nothing answers at {gone}");
+    for (scheme, address, said) in
+        [("http", secure, &to_secure), ("https", plain, &to_plain), ("http", gone, &to_gone)]
+    {
+        let url = format!("{scheme}://{address}");
+        let target = format!("api={url}");
+        let of_grpc = if scheme == "http" { address.to_string() } else { url.clone() };
+        for (line, code) in [
+            (vec!["http", &url, "-n", "1"], 2),
+            (vec!["run", "plan.toml", "--target", &target], 2),
+            (vec!["run", "plan.toml", "--target", &target, "--once"], if address == gone { 2 } else { 3 }),
+            (vec!["grpc", &of_grpc], 2),
+            (vec!["quick", &url], if address == gone { 2 } else { 3 }),
+        ] {
+            let ran = folder.plimsoll(&line);
+            ran.exits_with(code);
+            let shown =
+                format!("{}{}", ran.stdout, ran.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(shown.contains(said.as_str()), "{line:?}: no {said:?} in {shown}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use engine::program::ClientConfig;
+use engine::program::{ClientConfig, NOT_TLS};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
@@ -30,15 +30,24 @@ impl TlsStream {
     }
 }
 
+/// The error, in words that say what to do where the peer does not speak TLS.
+fn in_words(error: io::Error) -> io::Error {
+    let of_tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    match of_tls {
+        Some(rustls::Error::InvalidMessage(_)) => io::Error::other(NOT_TLS),
+        _ => error,
+    }
+}
+
 impl Read for TlsStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
+        self.0.read(buffer).map_err(in_words)
     }
 }
 
 impl Write for TlsStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        self.0.write(bytes).map_err(in_words)
     }
 
     fn flush(&mut self) -> io::Result<()> {

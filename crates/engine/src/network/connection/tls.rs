@@ -12,7 +12,7 @@ use crate::network::collector::ResponseSink;
 use crate::network::loss::ConnectionLoss;
 use crate::network::transport::Transport;
 use crate::network::unsent::UnsentRequests;
-use crate::program::TlsPeer;
+use crate::program::{NOT_TLS, TlsPeer};
 use crate::tls_offer::TlsVersion;
 
 /// The TLS of one connection.
@@ -99,7 +99,7 @@ impl From<&Error> for ConnectionLoss {
     fn from(error: &Error) -> ConnectionLoss {
         let reason = match error {
             Error::InvalidCertificate(wrong) => wrong_certificate(wrong),
-            Error::InvalidMessage(_) => format!("what the peer sends is not TLS ({error})"),
+            Error::InvalidMessage(_) => NOT_TLS.to_owned(),
             other => format!("TLS failed: {other}"),
         };
         let mut loss = ConnectionLoss::tls(&reason);
