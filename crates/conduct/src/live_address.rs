@@ -15,7 +15,7 @@ pub struct LiveAddress {
 /// An address that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not an address to serve a page at: expected HOST:PORT, :PORT or HOST, such as 127.0.0.1:5665"
+    "`{0}` is not an address to serve a page at: expected HOST:PORT, PORT or HOST, such as 127.0.0.1:5665"
 )]
 pub struct UnusableAddress(String);
 
@@ -34,6 +34,8 @@ impl FromStr for LiveAddress {
     fn from_str(text: &str) -> Result<LiveAddress, UnusableAddress> {
         let (host, port) = match text.rsplit_once(':') {
             _ if text.parse::<IpAddr>().is_ok() => (text, None),
+            // A port alone.
+            _ if !text.is_empty() && text.chars().all(|c| c.is_ascii_digit()) => ("", Some(text)),
             Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),
             Some(_) if !text.ends_with(']') => return Err(UnusableAddress(text.to_owned())),
             _ => (text, None),
@@ -59,6 +61,7 @@ mod tests {
         let read = |host: &str, port| Some((host.to_owned(), port));
         assert_eq!(of(""), read("127.0.0.1", None));
         assert_eq!(of(":8080"), read("127.0.0.1", Some(8080)));
+        assert_eq!(of("8080"), read("127.0.0.1", Some(8080)));
         assert_eq!(of("0.0.0.0:80"), read("0.0.0.0", Some(80)));
         assert_eq!(of("load.example"), read("load.example", None));
         assert_eq!(of("load.example:0"), read("load.example", Some(0)));
@@ -66,9 +69,15 @@ mod tests {
             assert_eq!(of(v6), read("::1", None), "{v6}");
         }
         assert_eq!(of("[::1]:80"), read("::1", Some(80)));
-        for wrong in
-            ["http://127.0.0.1", "localhost:port", "localhost:99999", "a b:1", "::x:1", "user@host:1"]
-        {
+        for wrong in [
+            "http://127.0.0.1",
+            "localhost:port",
+            "localhost:99999",
+            "99999",
+            "a b:1",
+            "::x:1",
+            "user@host:1",
+        ] {
             assert_eq!(of(wrong), None, "{wrong}");
         }
     }

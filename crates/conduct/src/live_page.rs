@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use ::report::document::{self, LiveState};
 use ::report::{Document, Percentiles};
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use cluster::Token;
 use hyper::body::Bytes;
 use tokio::sync::{Notify, watch};
@@ -175,7 +175,16 @@ fn listen(address: &LiveAddress) -> anyhow::Result<TcpListener> {
     };
     let listener = match port {
         Some(port) => {
-            bind(*port).with_context(|| format!("--live: cannot serve a page at {host}, port {port}"))
+            bind(*port).map_err(|error| {
+                let next = match error.kind() {
+                    io::ErrorKind::AddrInUse => {
+                        "another program listens there; give another port, or `--live` alone for the first that is free"
+                    }
+                    io::ErrorKind::PermissionDenied => "ports below 1024 are for root; give a higher one",
+                    _ => "give an address of this machine, such as --live=127.0.0.1:5665",
+                };
+                anyhow!("--live: cannot serve a page at {host}, port {port}: {error}; {next}")
+            })
         }
         None => first_free(bind).map_err(|error| {
             let last = LiveAddress::FIRST_PORT + LiveAddress::PORTS - 1;

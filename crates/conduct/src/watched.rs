@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use archive::{Overwrite, Writer};
 use engine::Clock;
-use evidence::{Ending, Observed, RunEnd, Sink as _};
+use evidence::{Ending, NoticeKind, Observed, RunEnd, Sample, SeriesKey, Sink as _};
 use observe::{Observer, Watch};
 use plans::Overrides;
 use workload::LoadedPlan;
@@ -30,12 +30,23 @@ use shown::Shown;
 const LONGEST: Duration = Duration::from_secs(31 * 86_400 - 1);
 /// How often the end of the time and signals are checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a target that must answer may take.
+const FIRST_ANSWER: Duration = Duration::from_secs(2);
 
 /// What is watched, and the workload that describes it.
 pub struct Watched {
     observers: Vec<Box<dyn Observer>>,
     workload: Workload,
     identities: Identities,
+    must_answer: bool,
+}
+
+impl Watched {
+    /// The same, which ends with an error if no target shows anything at first.
+    #[must_use]
+    pub fn that_must_answer(self) -> Watched {
+        Watched { must_answer: true, ..self }
+    }
 }
 
 /// The observers of `subjects`, or of a plan's targets.
@@ -47,7 +58,7 @@ pub fn watched(subjects: &[String], plan: Option<&Path>) -> CommandResult<Watche
     let observers = watching::observers(&workload, &env).map_err(watching::unwatched)?;
     let identities = watching::identities(&workload, &env);
     workload = Redactor::new(&workload, &env).stored(&workload);
-    Ok(Watched { observers, workload, identities })
+    Ok(Watched { observers, workload, identities, must_answer: false })
 }
 
 fn of_plan(path: &Path) -> CommandResult<(Workload, BTreeMap<String, String>)> {
@@ -82,7 +93,7 @@ fn of_subjects(subjects: &[String]) -> CommandResult<(Workload, BTreeMap<String,
 /// Watch for `length`, or until a signal comes, and keep what was seen.
 pub fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) -> CommandResult<RunFile> {
     keep.refuse_existing()?;
-    let Watched { observers, mut workload, identities } = watched;
+    let Watched { observers, mut workload, identities, must_answer } = watched;
     let end = length.unwrap_or(LONGEST);
     workload.phases = vec![Phase { name: "watch".to_owned(), start: Duration::ZERO, end }];
     let listener = Listener::start()?;
@@ -96,9 +107,17 @@ pub fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) -> Comm
     let watch = Watch::start(observers, Arc::new(move || clock.now()), seen).map_err(Failure::own)?;
     let mut shown = Shown::new(length);
     let is_over = || listener.interrupted() || clock.now().offset() >= end;
-    let recorded = record(&observed, &mut writer, &mut shown, is_over);
+    let mut first = FirstAnswer { is_there: !must_answer, gone: None };
+    let recorded = record(&observed, is_over, |seen| {
+        keep_and_show(seen, &mut writer, &mut shown)?;
+        first.take(seen, &workload, clock.now().offset())
+    });
     let last_second = clock.now().second();
     watch.stop();
+    if let (Err(_), Some(path)) = (&recorded, file.kept().filter(|_| !first.is_there)) {
+        // It has nothing; that it cannot be deleted changes nothing.
+        let _ = std::fs::remove_file(path);
+    }
     recorded?;
     // What was sent in the meantime, and the closing samples.
     observed.try_iter().try_for_each(|seen| keep_and_show(&seen, &mut writer, &mut shown))?;
@@ -116,24 +135,51 @@ pub fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) -> Comm
     Ok(file)
 }
 
+/// Takes what observers see until it is over.
 fn record(
     observed: &Receiver<Observed>,
-    writer: &mut Writer,
-    shown: &mut Shown,
     is_over: impl Fn() -> bool,
+    mut take: impl FnMut(&Observed) -> CommandResult<()>,
 ) -> CommandResult<()> {
     while !is_over() {
-        let seen = match observed.recv_timeout(POLL_INTERVAL) {
-            Ok(seen) => seen,
-            Err(RecvTimeoutError::Timeout) => continue,
+        match observed.recv_timeout(POLL_INTERVAL) {
+            Ok(seen) => take(&seen)?,
+            Err(RecvTimeoutError::Timeout) => take(&Observed::default())?,
             Err(RecvTimeoutError::Disconnected) => break,
-        };
-        keep_and_show(&seen, writer, shown)?;
+        }
     }
     Ok(())
 }
 
+/// Whether any target has shown something, where one must.
+struct FirstAnswer {
+    /// It came, or need not come.
+    is_there: bool,
+    /// Why there is none so far.
+    gone: Option<String>,
+}
+
+impl FirstAnswer {
+    fn take(&mut self, seen: &Observed, workload: &Workload, elapsed: Duration) -> CommandResult<()> {
+        let is_of_target = |(series, _): &(SeriesKey, Sample)| workload.targets.contains_key(&*series.target);
+        self.is_there |= seen.samples.iter().any(is_of_target);
+        let gone = seen.notices.iter().find(|notice| notice.kind == NoticeKind::Gone);
+        self.gone =
+            self.gone.take().or_else(|| gone.map(|notice| format!("{}: {}", notice.observer, notice.text)));
+        match &self.gone {
+            Some(gone) if !self.is_there && elapsed >= FIRST_ANSWER => Err(Failure::usage(anyhow!(
+                "{gone}. Name a process (`:PORT` for the one that listens there) or a page of Prometheus metrics \
+                 (`http://HOST:PORT/metrics`)"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
 fn keep_and_show(seen: &Observed, writer: &mut Writer, shown: &mut Shown) -> CommandResult<()> {
+    if seen.is_empty() {
+        return Ok(());
+    }
     writer.observed(seen).and_then(|()| writer.flush()).map_err(Failure::own)?;
     shown.show(seen)
 }

@@ -14,6 +14,7 @@ use conduct::run_file::Keep;
 use conduct::{integrity, watched};
 use evidence::Verdict;
 use judge::leaks::{Leak, LeakAnswer};
+use workload::redact::shown_address;
 
 use crate::arguments::LeaksArguments;
 use crate::outputs::{self, PreopenedReports};
@@ -28,6 +29,12 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
         let [file] = &arguments.subjects[..] else {
             return Err(Failure::usage(anyhow!("name one run file, or `--for 30m` and what to watch")));
         };
+        if file.contains("://") || file.starts_with(':') {
+            let shown = shown_address(file);
+            return Err(Failure::usage(anyhow!(
+                "{shown} is watched before it is judged: `plimsoll leaks --for 30m {shown}`"
+            )));
+        }
         Received::check([Path::new(file)])?;
         let received = Received::at([Path::new(file)])?;
         let opened = PreopenedReports::all(arguments.reports.named())?;
@@ -35,7 +42,7 @@ pub(crate) fn leaks(arguments: &LeaksArguments) -> CommandResult<u8> {
         return answer(received.read_one()?, arguments, &opened);
     };
     let keep = arguments.output.as_deref().map_or(Keep::Nothing, Keep::At);
-    let subjects = watched::watched(&arguments.subjects, None)?;
+    let subjects = watched::watched(&arguments.subjects, None)?.that_must_answer();
     let file = watched::watch(subjects, Some(length), keep)?;
     answer(Stored::open(file.path()).map_err(Failure::usage)?, arguments, &PreopenedReports::default())
 }
@@ -49,7 +56,8 @@ fn answer(run: Stored, arguments: &LeaksArguments, opened: &PreopenedReports) ->
         // That there are none may be the change.
         return invalid.ok_or_else(|| {
             Failure::usage(anyhow!(
-                "nothing was observed that could show a leak: watch a process (`process = {{ port = … }}` in the plan)"
+                "nothing was observed that could show a leak: watch a process (`plimsoll leaks --for 30m :PORT`, in a \
+                 plan `process = {{ port = … }}`) or a page of Prometheus metrics (`http://HOST:PORT/metrics`)"
             ))
         });
     };

@@ -300,6 +300,12 @@ fn a_page_that_cannot_be_served_is_reported_before_anything_is_sent() {
         .stderr_contains(&["--live: cannot serve a page at 127.0.0.1"]);
     let pods = ["run", "plan.toml", "--live", "--kubernetes", "2", "--image", "plimsoll"];
     folder.plimsoll(&pods).exits_with(2).stderr_contains(&["a pod records it", "--out"]);
+    // The same with a blank, and as a port alone.
+    let port = taken.local_addr().unwrap().port().to_string();
+    for at in [taken.local_addr().unwrap().to_string(), port] {
+        let next = "another program listens there; give another port";
+        folder.plimsoll(&["run", "plan.toml", "--live", &at]).exits_with(2).stderr_contains(&[next]);
+    }
     folder
         .plimsoll(&["run", "plan.toml", "--live=http://x"])
         .exits_with(2)

@@ -147,3 +147,14 @@ fn a_run_without_observers_is_reported() {
     folder.plimsoll(&["run", "plan.toml", "--quiet", "-o", "run.plimsoll"]).exits_with(0);
     folder.plimsoll(&["leaks", "run.plimsoll"]).exits_with(2).stderr_contains(&["nothing was observed"]);
 }
+
+#[test]
+fn a_target_without_metrics_ends_a_search_for_leaks_at_once() {
+    let target = testbed::http(testbed::Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/", target.addr());
+    // An hour would outlast the test.
+    let ran = folder.plimsoll(&["leaks", &url, "--for", "1h", "-o", "watched.plimsoll"]);
+    ran.exits_with(2).stderr_contains(&["its metrics cannot be read", "`http://HOST:PORT/metrics`"]);
+    assert!(!folder.path("watched.plimsoll").exists(), "a file of nothing is not kept");
+}
