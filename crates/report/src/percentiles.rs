@@ -15,6 +15,9 @@ pub enum PercentilesError {
     /// A part of the list is not a number.
     #[error("`{0}` is not a percentile; write them like `50,90,99.9`")]
     NoNumber(String),
+    /// A share of 1: it would be next to the least.
+    #[error("percentiles are in percent: write `{percent}` for `{share}`")]
+    Share { share: String, percent: f64 },
     /// A number that no percentile can be.
     #[error("a percentile is above 0 and at most 100, and `{0}` is not")]
     OutOfRange(String),
@@ -54,6 +57,11 @@ impl FromStr for Percentiles {
             if !(percent > 0.0 && percent <= 100.0) {
                 return Err(PercentilesError::OutOfRange(part.to_owned()));
             }
+            if percent < 1.0 {
+                // Rounded: 0.57 × 100 is 56.99999999999999.
+                let percent = (percent * 1e8).round() / 1e6;
+                return Err(PercentilesError::Share { share: part.to_owned(), percent });
+            }
             if percentiles.contains(&percent) {
                 return Err(PercentilesError::Twice(part.to_owned()));
             }
@@ -86,6 +94,8 @@ mod tests {
                 format!("a percentile is above 0 and at most 100, and `{percent}` is not")
             );
         }
+        assert_eq!(refused("0.95"), "percentiles are in percent: write `95` for `0.95`");
+        assert_eq!(refused("0.57"), "percentiles are in percent: write `57` for `0.57`");
         assert_eq!(refused("50,50.0"), "`50.0` is there twice");
         assert_eq!(refused("1,2,3,4,5,6,7,8,9"), "9 percentiles are too many for a table: at most 8");
     }

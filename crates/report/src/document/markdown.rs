@@ -106,9 +106,11 @@ fn paragraph(out: &mut String, paragraph: &Paragraph) {
 }
 
 fn fact(out: &mut String, Paragraph { label, text: raw, .. }: &Paragraph) {
+    // A label that is indented is of a part of the fact above it.
+    let nesting = if label.starts_with(char::is_whitespace) { "  " } else { "" };
     let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
     let label = if label.is_empty() { String::new() } else { format!("**{}** ", text(&label, MAX_NAME)) };
-    let _ = writeln!(out, "- {label}{}", text(raw, MAX_TEXT));
+    let _ = writeln!(out, "{nesting}- {label}{}", text(raw, MAX_TEXT));
 }
 
 fn facts(out: &mut String, facts: &Facts) {
