@@ -42,6 +42,7 @@ mod script_manifest;
 mod selftest;
 mod session;
 mod topics;
+mod verbs;
 mod watching;
 mod workers;
 
@@ -104,6 +105,8 @@ Exit codes:
 A k6 script has k6's exit codes: 99 where a threshold is crossed (`plimsoll run script.js --help`).
 An interrupt before the load ends the command by that signal (130 in a shell), with nothing recorded.";
 
+const USAGE: &str = "plimsoll <COMMAND> [OPTIONS]\n       plimsoll <URL> [OPTIONS]";
+
 const FIRST_COMMANDS: &str = "\
 First commands:
   plimsoll http://127.0.0.1:8000/                 200 requests, 50 at a time
@@ -161,7 +164,7 @@ Examples:
     version = VERSION,
     after_help = FIRST_COMMANDS.to_owned() + "\n\n" + EXIT_CODES,
     max_term_width = 100,
-    override_usage = "plimsoll <COMMAND> [OPTIONS]\n       plimsoll <URL> [OPTIONS]"
+    override_usage = USAGE
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -178,7 +181,7 @@ pub(crate) enum Verb {
     Run(Box<RunArguments>),
     /// Run a k6 script, judge what was seen, and keep the evidence in one file
     #[command(
-        name = parse::SCRIPT_VERB,
+        name = verbs::SCRIPT_VERB,
         hide = true,
         override_usage = "plimsoll run [OPTIONS] <SCRIPT>",
         after_help = script::EXAMPLES,
@@ -200,7 +203,7 @@ pub(crate) enum Verb {
     /// Print a run of a k6 script over pods of a Kubernetes cluster as YAML
     #[cfg(feature = "scripts")]
     #[command(
-        name = parse::SCRIPT_MANIFEST_VERB,
+        name = verbs::SCRIPT_MANIFEST_VERB,
         hide = true,
         override_usage = "plimsoll manifest [OPTIONS] <SCRIPT>",
         after_help = kubernetes::MANIFEST_EXAMPLES
@@ -448,6 +451,6 @@ fn pair(text: &str) -> Result<(String, String), String> {
 fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
-        _ => Err("expected a number above 0".to_owned()),
+        _ => Err("expected a number above 0, such as 2 for twice as much".to_owned()),
     }
 }

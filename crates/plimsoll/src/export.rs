@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ::export::{CSV_FILES, RunStart};
 use ::report::Background;
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use archive::Stored;
 use conduct::failure::{CommandResult, Failure};
 use conduct::received::Received;
@@ -23,6 +23,9 @@ use charts::AskedChart;
 pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
     let path = arguments.file.as_path();
     Received::check([path])?;
+    if arguments.csv.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage(anyhow!("tables are several files: name a folder, `--csv FOLDER`")));
+    }
     for folder in [&arguments.profiles, &arguments.csv].into_iter().flatten() {
         let made = fs::create_dir_all(folder);
         made.with_context(|| format!("cannot make the folder {}", folder.display()))
@@ -31,9 +34,15 @@ pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
     let chart = arguments.chart.as_deref().map(AskedChart::of).transpose()?;
     let files = files(arguments);
     let files = files.iter().map(|path| Some(path.as_path()));
-    let opened = PreopenedReports::all(files.chain([chart.as_ref().and_then(AskedChart::file)]))?;
+    // A chart's name is known to be one once the run is judged: a new file of it is made then.
+    let (old, new) =
+        chart.as_ref().and_then(AskedChart::file).map_or((None, None), |file| match file.exists() {
+            true => (Some(file), None),
+            false => (None, Some(folder_of(file))),
+        });
+    let opened = PreopenedReports::all(files.chain([old]))?;
     let received = Received::at([path])?;
-    let reach = received.reach();
+    let reach = new.iter().fold(received.reach(), |reach, folder| reach.new_files_in(folder));
     arguments.profiles.iter().fold(reach, |reach, folder| reach.new_files_in(folder)).confine();
     let run = received.read_one()?;
     let invalid = integrity::state(integrity::verify(&run, path)?, path)?;
@@ -52,7 +61,11 @@ pub(crate) fn export(arguments: &ExportArguments) -> CommandResult<u8> {
     Ok(invalid.unwrap_or(0))
 }
 
-/// Every file that is written, but for profiles.
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Every file that is written, but for profiles and a chart.
 fn files(arguments: &ExportArguments) -> Vec<PathBuf> {
     let tables = arguments.csv.iter().flat_map(|folder| CSV_FILES.map(|name| folder.join(name)));
     tables.chain(arguments.openmetrics.clone()).chain(arguments.hdr.clone()).collect()

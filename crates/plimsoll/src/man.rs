@@ -33,6 +33,7 @@ pub(crate) fn man(arguments: &ManArguments) -> CommandResult<u8> {
 /// The page of a topic or of a verb.
 fn asked_page(command: &Command, name: &[String]) -> CommandResult<String> {
     match name {
+        [name] if name == command.get_name() => page(command).map_err(Failure::own),
         [name] if TOPICS.contains(&name.as_str()) => Ok(page_of_topic(name)),
         verb => page(find(command, verb)?).map_err(Failure::own),
     }
@@ -51,7 +52,20 @@ fn page(command: &Command) -> anyhow::Result<String> {
     let mut text = Vec::new();
     Man::new(command.clone()).source(SOURCE).manual(MANUAL).render(&mut text)?;
     // Examples and exit codes.
-    Ok(String::from_utf8(text)?.replace(".SH EXTRA\n", ".SH NOTES\n"))
+    let text = String::from_utf8(text)?.replace(".SH EXTRA\n", ".SH NOTES\n");
+    Ok(with_synopsis(&text, command))
+}
+
+const SYNOPSIS: &str = ".SH SYNOPSIS\n";
+
+/// The page with the usage of the command as its synopsis, as `--help` has it; the renderer's own lists options without values.
+fn with_synopsis(page: &str, command: &Command) -> String {
+    let Some((before, rest)) = page.split_once(SYNOPSIS) else { return page.to_owned() };
+    let after = rest.find(".SH ").map_or("", |at| &rest[at..]);
+    let usage = command.clone().render_usage().to_string();
+    let lines = usage.trim_start_matches("Usage:").lines().map(|line| line.trim().replace('-', "\\-"));
+    let lines = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n.br\n");
+    format!("{before}{SYNOPSIS}{lines}\n{after}")
 }
 
 fn page_of_topic(name: &str) -> String {

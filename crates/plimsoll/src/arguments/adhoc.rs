@@ -31,17 +31,17 @@ Examples:
 #[command(next_help_heading = "Load")]
 pub(crate) struct PaceArguments {
     /// Total number of requests, such as 500 or 10k [default: 200, unless -z, -r or --ramp says how long]
-    #[arg(short = 'n', long, value_name = "NUMBER", value_parser = count)]
+    #[arg(short = 'n', long, value_name = "NUMBER", value_parser = count::<u64>, allow_hyphen_values = true)]
     pub(crate) requests: Option<u64>,
     /// Duration, such as 30s or 1m30s, after the ramp; with -n whichever ends first [default: 10s with -r or
     /// --ramp; -n ends after 10m at the latest]
-    #[arg(short = 'z', long, value_name = "DURATION", value_parser = units::duration)]
+    #[arg(short = 'z', long, value_name = "DURATION", value_parser = units::duration, allow_hyphen_values = true)]
     pub(crate) duration: Option<Duration>,
     /// Requests due a second, whatever the target does: an open model
-    #[arg(short = 'r', long, value_name = "RATE", value_parser = rate)]
+    #[arg(short = 'r', long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     pub(crate) rate: Option<f64>,
     /// Ramp up from zero within this time, which is reported as a phase of its own
-    #[arg(long, value_name = "DURATION", value_parser = units::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = units::duration, allow_hyphen_values = true)]
     pub(crate) ramp: Option<Duration>,
     /// How requests of a rate are spaced: even, or poisson (at random, like independent users)
     #[arg(long, value_name = "SPACING", default_value = "even", value_parser = arrivals, hide_short_help = true)]
@@ -82,7 +82,7 @@ pub(crate) struct HttpArguments {
     pub(crate) pace: PaceArguments,
     /// Requests in flight at once, each on its own connection: a closed model; with -r the maximum
     /// [default: 50; with -r as many as the rate needs, at most 10000]
-    #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load")]
+    #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load", value_parser = count::<u32>, allow_hyphen_values = true)]
     pub(crate) connections: Option<u32>,
     /// Requests in flight at once on each connection; requires --http2
     #[arg(short = 'p', long, value_name = "NUMBER", help_heading = "Load", requires = "http2",
@@ -138,7 +138,7 @@ pub(crate) struct RequestArguments {
     #[arg(short = 'L', long, conflicts_with = "redirects")]
     pub(crate) location: bool,
     /// Time limit of a response, from the instant its request was due
-    #[arg(short, long, value_name = "DURATION", default_value = "30s", value_parser = limit)]
+    #[arg(short, long, value_name = "DURATION", default_value = "30s", value_parser = limit, allow_hyphen_values = true)]
     pub(crate) timeout: Duration,
 }
 
@@ -152,7 +152,7 @@ pub(crate) struct GrpcArguments {
     pub(crate) pace: PaceArguments,
     /// Calls in flight at once: a closed model; with -r the maximum [default: 50; with -r as many as the
     /// rate needs, at most 10000]
-    #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load")]
+    #[arg(short = 'c', long, value_name = "NUMBER", help_heading = "Load", value_parser = count::<u32>, allow_hyphen_values = true)]
     pub(crate) concurrency: Option<u32>,
     #[command(flatten)]
     pub(crate) call: CallArguments,
@@ -195,24 +195,28 @@ pub(crate) struct CallArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
     /// Time limit of a response, from the instant its call was due
-    #[arg(short = 't', long, visible_alias = "timeout", value_name = "DURATION", default_value = "30s", value_parser = limit)]
+    #[arg(short = 't', long, visible_alias = "timeout", value_name = "DURATION", default_value = "30s", value_parser = limit, allow_hyphen_values = true)]
     pub(crate) deadline: Duration,
 }
 
 /// A number: `500`, `10k`, `2M`.
-fn count(text: &str) -> Result<u64, String> {
+fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let (digits, factor) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1_000),
         None => text.strip_suffix('M').map_or((text, 1), |digits| (digits, 1_000_000)),
     };
     let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    let number = number.and_then(|number| T::try_from(number).ok());
     number.ok_or_else(|| "expected a whole number, such as 500, 10k or 2M".to_owned())
 }
 
-/// A rate: `300` a second, `300/s`, `20/min`.
+/// A rate: `300` a second, `10k`, `300/s`, `20/min`.
 fn rate(text: &str) -> Result<f64, String> {
-    let is_bare = !text.contains('/');
-    units::rate(&if is_bare { format!("{text}/s") } else { text.to_owned() })
+    if text.contains('/') {
+        return units::rate(text);
+    }
+    let a_second = format!("{text}/s");
+    units::rate(&a_second).map_err(|wrong| wrong.replacen(&a_second, text, 1))
 }
 
 fn arrivals(text: &str) -> Result<Arrivals, String> {

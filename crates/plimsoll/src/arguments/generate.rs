@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Command, CommandFactory as _};
 use clap_complete::Shell;
 
-use super::Arguments;
+use super::{Arguments, USAGE};
 
 pub(super) const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
@@ -41,8 +41,10 @@ pub(crate) fn command() -> Command {
     whole = whole.disable_help_subcommand(true).mut_subcommands(|verb| verb.disable_help_subcommand(true));
     // Gives each verb its full name, `plimsoll-selftest-engine`.
     whole.build();
-    let mut command =
-        Command::new("plimsoll").version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
+    let mut command = Command::new("plimsoll")
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
+        .override_usage(USAGE);
     if let (Some(about), Some(after_help)) = (whole.get_about(), whole.get_after_help()) {
         command = command.about(about.clone()).after_help(after_help.clone());
     }

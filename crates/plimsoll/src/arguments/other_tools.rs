@@ -1,6 +1,9 @@
 //! Command lines as users of other load generators type them, each with what to write here. What would be understood as something
 //! else, such as a duration as a body, is refused.
 
+mod tables;
+
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -8,85 +11,62 @@ use evidence::visible;
 use workload::nearest::nearest;
 use workload::units;
 
-/// Options of other tools for an ad-hoc run, and those here.
-const AD_HOC: [(&str, &str); 14] = [
-    ("--vus", "-c NUMBER"),
-    ("--users", "-c NUMBER"),
-    ("--concurrent", "-c NUMBER"),
-    ("--workers", "--loops NUMBER; processes are for plans: `plimsoll run PLAN --workers NUMBER`"),
-    ("--threads", "--loops NUMBER"),
-    ("--rps", "-r RATE"),
-    ("--qps", "-r RATE"),
-    ("-R", "-r RATE"),
-    ("--request", "-m METHOD"),
-    ("--data-raw", "-d TEXT"),
-    ("--data-binary", "-D FILE"),
-    ("--user", "-u USER:PASSWORD"),
-    ("--iterations", "-n NUMBER"),
-    ("--max-redirs", "--redirects NUMBER"),
-];
+use super::verbs::SCRIPT_VERB;
+use tables::{
+    AD_HOC, GRPC_ALONE, HTTP_ALONE, IN_PLANS, IN_SCRIPTS, NOT_NEEDED, OF_OTHER_VERBS, ONE_HYPHEN, TOOLS,
+    VERBS,
+};
 
-/// The same where calls of gRPC have an option of this name.
-const HTTP_ALONE: [(&str, &str); 2] = [("--concurrency", "-c NUMBER"), ("--data", "-d TEXT")];
-
-/// Long options that vegeta and hey have with one hyphen, and those here.
-const ONE_HYPHEN: [(&str, &str); 13] = [
-    ("duration", "-z DURATION"),
-    ("rate", "-r RATE"),
-    ("body", "-D FILE"),
-    ("header", "-H HEADER"),
-    ("method", "-m METHOD"),
-    ("timeout", "-t DURATION"),
-    ("connections", "-c NUMBER"),
-    ("targets", "--targets FILE"),
-    ("insecure", "--insecure"),
-    ("http2", "--http2"),
-    ("h2", "--http2"),
-    ("output", "-o FILE"),
-    ("disable-keepalive", "--disable-keepalive"),
-];
-
-/// Options that a plan sets, and how.
-const IN_PLANS: [(&[&str], &str); 5] = [
-    (
-        &["-r", "--rate", "--rps", "-c", "--connections", "--vus", "-u", "--users", "-n", "--requests"],
-        "the plan sets the load; `--load FACTOR` multiplies it",
-    ),
-    (&["-z", "--duration", "-d"], "the plan sets durations; `--time-scale FACTOR` multiplies them"),
-    (&["-k", "--insecure"], "write `tls = { insecure = true }` in the target of the plan"),
-    (&["-H", "--header"], "write `headers = { … }` in the target, the scenario or the step of the plan"),
-    (
-        &["--objective", "--ask"],
-        "objectives are in the plan's `[objectives]`; `plimsoll report RUN --objective …` judges a run file by others",
-    ),
-];
-
-/// Verbs of other tools, and those here.
-const VERBS: [(&str, &str); 10] = [
-    ("test", "run"),
-    ("start", "run"),
-    ("exec", "run"),
-    ("validate", "check"),
-    ("lint", "check"),
-    ("inspect", "check"),
-    ("attack", "http"),
-    ("bench", "http"),
-    ("load", "http"),
-    ("diff", "compare"),
-];
-
-/// What to write instead of a command line that another tool would understand.
+/// What to write instead of a command line that another tool would understand: a sentence a line.
 pub(super) fn hint(arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;
     let (verb, rest) = words.split_first()?;
-    match *verb {
-        "http" | "grpc" => {
-            let next = rest.iter().skip(1).map(|word| Some(*word)).chain([None]);
-            rest.iter().zip(next).find_map(|(option, value)| ad_hoc(verb, option, value))
-        }
-        "run" => rest.iter().find_map(|word| of_run(word)),
-        _ => None,
+    let next = rest.iter().skip(1).map(|word| Some(*word)).chain([None]);
+    let each = rest.iter().copied().zip(next);
+    let mut hints: Vec<String> = match *verb {
+        "http" | "grpc" => each.filter_map(|(option, value)| ad_hoc(verb, option, value)).collect(),
+        "run" => of_run(rest).into_iter().collect(),
+        SCRIPT_VERB => each.filter_map(|(word, value)| of_script(word, value)).collect(),
+        option if option.starts_with('-') && !ROOT_OPTIONS.contains(&option) => vec![VERB_MISSING.to_owned()],
+        "ab" if rest.iter().any(|word| is_url(word)) => vec![AB_OF_APACHE.to_owned()],
+        verb => rest.iter().filter_map(|word| of_other_verbs(verb, word)).collect(),
+    };
+    if let Some(call) = rest.first().filter(|_| *verb == "grpc").and_then(|first| joined_call(first)) {
+        hints.push(call);
     }
+    let mut seen = BTreeSet::new();
+    hints.retain(|hint| seen.insert(hint.clone()));
+    (!hints.is_empty()).then(|| hints.join("\n"))
+}
+
+const ROOT_OPTIONS: [&str; 4] = ["-h", "--help", "-V", "--version"];
+const VERB_MISSING: &str = "a verb or a URL is missing: `plimsoll run PLAN` runs a plan or a k6 script, `plimsoll URL` \
+                            loads a URL; `plimsoll --help` lists all verbs";
+
+const AB_OF_APACHE: &str = "`plimsoll ab` compares two versions of a program; the load of ApacheBench is \
+                            `plimsoll URL -n NUMBER -c NUMBER`";
+
+/// What to write for an option that the verb does not have, if another tool has one of a similar name.
+pub(super) fn of_similar_option<'a>(
+    verb: &str,
+    option: &'a str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let mut elsewhere = AD_HOC.iter().chain(&HTTP_ALONE).map(|(theirs, _)| *theirs);
+    if verb != "http" || known.into_iter().any(|known| is_nearly(option, known)) {
+        return None;
+    }
+    ad_hoc(verb, elsewhere.find(|theirs| is_nearly(option, theirs))?, None)
+}
+
+/// Whether the words are long, and differ by two letters at most, wherever those are.
+fn is_nearly(word: &str, other: &str) -> bool {
+    let (mut left, mut right) = (sorted(word), sorted(other));
+    let common = left.clone();
+    left.retain(|letter| !other.contains(*letter));
+    right.retain(|letter| !common.contains(letter));
+    let lengths = word.chars().count().abs_diff(other.chars().count());
+    word.chars().count() > 6 && lengths <= 2 && left.len() + right.len() <= 2
 }
 
 fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
@@ -96,11 +76,17 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
             .find(|(theirs, _)| *theirs == option)
             .map(|(_, ours)| format!("write `{ours}` for `{option}`"))
     };
-    if let Some(hint) = found(&AD_HOC).or_else(|| found(&HTTP_ALONE).filter(|_| verb == "http")) {
+    let alone = if verb == "http" { &HTTP_ALONE[..] } else { &GRPC_ALONE };
+    if let Some(hint) = found(&AD_HOC).or_else(|| found(alone)) {
         return Some(hint);
     }
-    if option == "--latency" {
-        return Some("`--latency` is not needed: every report has the distribution of latency".to_owned());
+    if let Some(hint) = of_list(&NOT_NEEDED, option) {
+        return Some(format!("`{option}` is not needed: {hint}"));
+    }
+    if let Some((scheme, rest)) =
+        option.split_once("//").filter(|(scheme, _)| ["http", "https"].contains(scheme))
+    {
+        return Some(format!("a colon follows the scheme: `{scheme}://{}`", visible(rest)));
     }
     let long = option.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
     let name = long.split('=').next().unwrap_or(long);
@@ -109,7 +95,21 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
     }
     let (letter, attached) = option.split_at_checked(2)?;
     let value = if attached.is_empty() { value? } else { attached };
+    let is_http = verb == "http";
     match letter {
+        // `-sS` and `-sSL` of curl.
+        "-s" if attached.starts_with('S') => {
+            of_list(&NOT_NEEDED, "-S").map(|why| format!("`{option}` is not needed: {why}"))
+        }
+        "-o" if value == "/dev/null" => {
+            Some("`-o` names the run file; responses are not kept: leave it out".to_owned())
+        }
+        "-t" if is_bare(value) => Some(format!(
+            "`-t` is the time limit of a response, with a unit: `-t {value}s`; threads are `--loops {value}`"
+        )),
+        "-p" if is_http && !is_number(value) && !value.starts_with('-') => {
+            Some(format!("`-p` is --parallel; a body from a file is `-D {}`", visible(value)))
+        }
         "-q" if is_number(value) => {
             Some(format!("`-q` is --quiet, as in every command; a rate is `-r {}`", visible(value)))
         }
@@ -117,7 +117,7 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
             "`-d` is the body of the request; a duration is `-z {value}`. If it is the body: `--body {value}`, or \
              `--data {value}` of a gRPC call"
         )),
-        "-d" if verb == "http" && value.starts_with('@') => Some(format!(
+        "-d" if is_http && value.starts_with('@') => Some(format!(
             "`-D {0}` reads the body from the file; `--body '{1}'` sends this text",
             visible(&value[1..]),
             visible(value)
@@ -126,30 +126,83 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
     }
 }
 
+fn of_other_verbs(verb: &str, word: &str) -> Option<String> {
+    let option = word.split('=').next().unwrap_or(word);
+    let is_it =
+        |(verbs, options, _): &&(&[&str], &[&str], &str)| verbs.contains(&verb) && options.contains(&option);
+    OF_OTHER_VERBS.iter().find(is_it).map(|(.., why)| format!("`{verb}` has no option `{option}`: {why}"))
+}
+
+/// `HOST:PORT/SERVICE/METHOD`, which are two arguments.
+fn joined_call(address: &str) -> Option<String> {
+    let scheme = address.find("://").map_or(0, |at| at + 3);
+    let (authority, call) = address[scheme..].split_once('/').filter(|(_, call)| call.contains('/'))?;
+    let (scheme, authority, call) = (&address[..scheme], visible(authority), visible(call));
+    Some(format!("address and method are two arguments: `plimsoll grpc {scheme}{authority} {call}`"))
+}
+
+fn of_list(table: &[(&[&'static str], &'static str)], option: &str) -> Option<&'static str> {
+    table.iter().find(|(options, _)| options.contains(&option)).map(|(_, why)| *why)
+}
+
+fn is_bare(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit())
+}
+
+fn is_url(word: &str) -> bool {
+    word.starts_with("http://") || word.starts_with("https://")
+}
+
 /// Whether it begins as a number.
 fn is_number(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
         && text.chars().all(|c| c.is_ascii_digit() || ".smhk/".contains(c))
 }
 
-fn of_run(word: &str) -> Option<String> {
-    if word.starts_with("http://") || word.starts_with("https://") {
-        let url = workload::redact::shown_address(word);
-        return Some(format!(
-            "a URL is loaded by `plimsoll {}`; `run` takes a plan or a k6 script",
-            visible(&url)
-        ));
-    }
+/// The first word that `run` does not understand.
+fn of_run(words: &[&str]) -> Option<String> {
+    let before = std::iter::once("").chain(words.iter().copied());
+    before.zip(words).find_map(|(before, word)| match (before, is_url(word)) {
+        ("--target", true) => {
+            let url = workload::redact::shown_address(word);
+            Some(format!("a target has a name in the plan: `--target NAME={}`", visible(&url)))
+        }
+        (_, true) => {
+            let url = workload::redact::shown_address(word);
+            Some(format!(
+                "a URL is loaded by `plimsoll {}`; `run` takes a plan or a k6 script",
+                visible(&url)
+            ))
+        }
+        _ => of_plan(word),
+    })
+}
+
+fn of_plan(word: &str) -> Option<String> {
     let option = word.split('=').next().unwrap_or(word);
-    let (_, why) = IN_PLANS.iter().find(|(options, _)| options.contains(&option))?;
+    let why = of_list(&IN_PLANS, option)?;
     Some(format!("`run` has no option `{option}`: {why}"))
+}
+
+fn of_script(word: &str, value: Option<&str>) -> Option<String> {
+    let option = word.split('=').next().unwrap_or(word);
+    if ["-o", "--out"].contains(&word)
+        && let Some(file) = value.filter(|value| value.ends_with(".plimsoll"))
+    {
+        return Some(format!("write `--evidence {0}` for `{word} {0}`", visible(file)));
+    }
+    let why = of_list(&IN_SCRIPTS, option)?;
+    Some(format!("a script has no option `{option}`: {why}"))
 }
 
 /// What to write for a verb that does not exist, if anything is like it.
 pub(super) fn unknown_verb<'a>(verb: &str, verbs: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let shown = visible(verb);
-    if let Some((_, ours)) = VERBS.iter().find(|(theirs, _)| *theirs == verb) {
-        return Some(format!("there is no verb `{shown}`: it is `plimsoll {ours}` here"));
+    if let Some(ours) = of_list(&VERBS, verb) {
+        return Some(format!("there is no verb `{shown}`: it is `{ours}` here"));
+    }
+    if let Some(ours) = of_list(&TOOLS, verb) {
+        return Some(format!("`{shown}` is another tool, and no verb: write `{ours}`"));
     }
     if let Some(ending) = Path::new(verb).extension().filter(|_| Path::new(verb).is_file()) {
         let verb = if ending == "plimsoll" { "report" } else { "run" };
@@ -173,6 +226,9 @@ fn sorted(word: &str) -> Vec<char> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
+    use super::super::Arguments;
     use super::*;
 
     const VISIBLE: [&str; 5] = ["run", "check", "report", "compare", "http"];
@@ -180,7 +236,9 @@ mod tests {
     fn of(line: &str) -> String {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let verb = words[1].to_str().unwrap();
-        let is_known = VISIBLE.contains(&verb) || verb == "grpc";
+        let is_known = VISIBLE.contains(&verb)
+            || ["grpc", "ab", "quick", SCRIPT_VERB].contains(&verb)
+            || verb.starts_with('-');
         let found = if is_known { hint(&words) } else { unknown_verb(verb, VISIBLE) };
         found.unwrap_or_default()
     }
@@ -207,8 +265,80 @@ mod tests {
             ("plimsoll validate plan.toml", "plimsoll check"),
             ("plimsoll rnu plan.toml", "did you mean `run`"),
             ("plimsoll localhost -n 5", "http://localhost/"),
+            ("plimsoll http http://h/ -t4 -c100 -d30s", "-t 4s"),
+            ("plimsoll http http://h/ -t4 -c100 -d30s", "-z 30s"),
+            ("plimsoll http http://h/ -p body.json", "-D body.json"),
+            ("plimsoll http http://h/ -sS", "-q"),
+            ("plimsoll http http://h/ -i", "--once"),
+            ("plimsoll http https//h/", "`https://h/`"),
+            ("plimsoll grpc h:1/a.B/C", "`plimsoll grpc h:1 a.B/C`"),
+            ("plimsoll report a.plimsoll --format=markdown", "`--md FILE`"),
+            ("plimsoll check plan.toml --rate 5", "`--load FACTOR`"),
+            ("plimsoll http http://h/ -o /dev/null", "leave it out"),
+            ("plimsoll run plan.toml --target http://h/", "--target NAME=http://h"),
+            ("plimsoll -f locustfile.py --headless", "a verb or a URL is missing"),
+            ("plimsoll http http://h/ --no-tui", "-q"),
+            ("plimsoll http http://h/ -j", "--json -"),
+            ("plimsoll http http://h/ -F a=b", "multipart/form-data"),
+            ("plimsoll grpc h:1 --call a.B/C", "SERVICE/METHOD"),
+            ("plimsoll ab -n 100 http://h/", "plimsoll URL -n NUMBER"),
+            ("plimsoll run plan.toml -e A=1", "NAME=VALUE plimsoll run PLAN"),
+            ("plimsoll run -f locustfile.py --headless", "plimsoll run PLAN"),
+            ("plimsoll run-script a.js -o x.plimsoll", "--evidence x.plimsoll"),
+            ("plimsoll run-script a.js --once", "-i 1 -u 1"),
+            ("plimsoll wrk -t4 http://h/", "plimsoll URL -c NUMBER"),
+            ("plimsoll k6 run a.js", "plimsoll run SCRIPT.js"),
+            ("plimsoll attack -rate=5", "plimsoll http --targets FILE"),
+            ("plimsoll init", "plimsoll new"),
         ] {
             assert!(of(line).contains(expected), "{line}: {}", of(line));
+        }
+    }
+
+    #[test]
+    fn an_option_is_of_another_tool_if_none_here_is_nearly_it() {
+        let known = ["--requests", "--once", "--redirects"];
+        assert!(
+            of_similar_option("http", "--concurency", known).is_some_and(|said| said.contains("-c NUMBER"))
+        );
+        for other in ["--requets", "--burst-delay", "--zzz"] {
+            assert_eq!(of_similar_option("http", other, known), None, "{other}");
+        }
+    }
+
+    /// An option that exists is not one of another tool.
+    #[test]
+    fn no_option_of_the_tables_is_one_here() {
+        let command = Arguments::command();
+        let has = |verb: &str, option: &str| {
+            let verb = command.find_subcommand(verb).expect("the verb exists");
+            verb.get_arguments().any(|argument| {
+                let longs = argument.get_long_and_visible_aliases().unwrap_or_default();
+                let shorts = argument.get_short_and_visible_aliases().unwrap_or_default();
+                longs.iter().any(|long| option == format!("--{long}"))
+                    || shorts.iter().any(|short| option == format!("-{short}"))
+            })
+        };
+        let of_lists = |table: &[(&[&'static str], &str)]| -> Vec<&'static str> {
+            table.iter().flat_map(|(options, _)| options.iter().copied()).collect()
+        };
+        let names = |table: &[(&'static str, &str)]| -> Vec<&'static str> {
+            table.iter().map(|(option, _)| *option).collect()
+        };
+        for (verb, options) in [
+            ("http", [names(&AD_HOC), names(&HTTP_ALONE), of_lists(&NOT_NEEDED)].concat()),
+            ("grpc", [names(&AD_HOC), names(&GRPC_ALONE), of_lists(&NOT_NEEDED)].concat()),
+            ("run", of_lists(&IN_PLANS)),
+            ("report", OF_OTHER_VERBS[0].1.to_vec()),
+            ("report", OF_OTHER_VERBS[1].1.to_vec()),
+            ("compare", [OF_OTHER_VERBS[0].1, OF_OTHER_VERBS[1].1].concat()),
+            ("import", OF_OTHER_VERBS[0].1.to_vec()),
+            ("check", OF_OTHER_VERBS[2].1.to_vec()),
+            ("quick", OF_OTHER_VERBS[3].1.to_vec()),
+            (SCRIPT_VERB, of_lists(&IN_SCRIPTS)),
+        ] {
+            let clashing: Vec<_> = options.into_iter().filter(|option| has(verb, option)).collect();
+            assert_eq!(clashing, [""; 0], "{verb}");
         }
     }
 

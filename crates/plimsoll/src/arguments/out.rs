@@ -5,7 +5,7 @@ use export::Protocol;
 
 /// `NAME=URL`. The names that k6 has for the same are known too, and OpenTelemetry's path is added where there is none.
 pub(super) fn target(text: &str) -> Result<OutTarget, String> {
-    let known = "expected prometheus-remote-write=URL or otlp=URL";
+    let known = "expected prometheus-remote-write=URL or otlp=URL; `--json FILE` writes the report as JSON";
     let (name, url) = text.split_once('=').ok_or(known)?;
     let protocol = match name {
         "prometheus-remote-write" | "experimental-prometheus-rw" => Protocol::RemoteWrite,

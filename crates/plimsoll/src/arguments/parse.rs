@@ -1,7 +1,10 @@
 //! Reads the command line. What clap says about it quotes arguments: in their visible form, and without secrets.
 
+mod missing;
+
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
@@ -10,19 +13,29 @@ use conduct::screen;
 use evidence::visible;
 use workload::redact::{REDACTED, shown_address};
 
+use super::verbs::{SCRIPT_MANIFEST_VERB, SCRIPT_VERB};
 use super::{Arguments, groups, other_tools, topics};
 
 /// The command line. Help, or what is wrong, is printed, and ends the process.
 pub(crate) fn parse() -> Arguments {
-    let given = || with_script_verb(with_http_verb(with_whole_curl(std::env::args_os().collect())));
+    let arguments = || with_live_address(with_whole_curl(std::env::args_os().collect()));
+    let given = || with_script_verb(with_http_verb(arguments()));
+    let usage = if is_script_verb(&given()) { UNREADABLE_FLAGS } else { USAGE };
     if let Some(hint) = refused(&given()) {
-        screen::note(format_args!("plimsoll: {hint}"));
-        std::process::exit(USAGE);
+        hint.lines().for_each(|line| screen::note(format_args!("plimsoll: {line}")));
+        std::process::exit(usage);
     }
-    if let Some(page) = asked_topic(&given()) {
+    match asked_help(&given()) {
         // That standard output was closed is not a failure.
-        let _ = screen::write_document(page);
-        std::process::exit(0);
+        Some(Ok(page)) => {
+            let _ = screen::write_document(&page);
+            std::process::exit(0);
+        }
+        Some(Err(unknown)) => {
+            screen::note(format_args!("plimsoll: {unknown}"));
+            std::process::exit(USAGE);
+        }
+        None => {}
     }
     let error = match parsed(given()) {
         Ok(arguments) => return arguments,
@@ -34,12 +47,19 @@ pub(crate) fn parse() -> Arguments {
     // The message quotes the arguments: it is printed as that of their visible forms, which are refused as well.
     let shown = given().into_iter().map(|argument| visible(&argument.to_string_lossy()).into_owned());
     match parsed(shown.map(OsString::from).collect()) {
-        Err(error) if is_script_verb(&given()) => {
+        Err(error) => {
+            if let Some(hint) = misspelt_elsewhere(&given(), &error) {
+                screen::note(format_args!("plimsoll: {hint}"));
+                std::process::exit(usage);
+            }
+            let next = missing::next_step(&given(), &error);
             // That standard error was closed changes no exit code.
             let _ = without_secrets(error).print();
-            std::process::exit(UNREADABLE_FLAGS)
+            if let Some(next) = next {
+                screen::note(next);
+            }
+            std::process::exit(usage)
         }
-        Err(error) => without_secrets(error).exit(),
         Ok(_) => {
             screen::note(format_args!("plimsoll: {}", error.kind()));
             std::process::exit(error.exit_code())
@@ -52,12 +72,27 @@ fn parsed(given: Vec<OsString>) -> Result<Arguments, clap::Error> {
     Arguments::from_arg_matches(&matches)
 }
 
-/// The page that `plimsoll help TOPIC` asks for.
-fn asked_topic(arguments: &[OsString]) -> Option<&'static str> {
-    match arguments {
-        [_, help, name] if help == "help" => topics::topic(name.to_str()?),
-        _ => None,
+/// The page that `plimsoll help TOPIC` or `plimsoll help TOPIC SECTION` asks for; none of a verb.
+fn asked_help(arguments: &[OsString]) -> Option<anyhow::Result<String>> {
+    let [_, help, name, section @ ..] = arguments else { return None };
+    let name = name.to_str().filter(|_| help == "help")?;
+    let section: Vec<_> = section.iter().map(|word| word.to_string_lossy()).collect();
+    let is_verb = Arguments::command().find_subcommand(name).is_some();
+    (!is_verb).then(|| topics::help(name, &section.join(" ")))
+}
+
+/// What to write for an option that is almost one of another tool.
+fn misspelt_elsewhere(arguments: &[OsString], error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
+    let option = option.split('=').next().filter(|option| option.starts_with("--"))?;
+    if error.kind() != clap::error::ErrorKind::UnknownArgument {
+        return None;
     }
+    let verb = arguments.get(1)?.to_str()?;
+    let command = Arguments::command();
+    let known = command.find_subcommand(verb)?.get_arguments().filter_map(clap::Arg::get_long);
+    let known: Vec<String> = known.map(|long| format!("--{long}")).collect();
+    other_tools::of_similar_option(verb, option, known.iter().map(String::as_str))
 }
 
 /// The exit code of a command line that cannot be used.
@@ -77,10 +112,6 @@ fn refused(arguments: &[OsString]) -> Option<String> {
     if is_known { other_tools::hint(arguments) } else { other_tools::unknown_verb(verb, listed) }
 }
 
-/// The verb that `run` is with a script: it has k6's flags.
-pub(super) const SCRIPT_VERB: &str = "run-script";
-/// The verb that `manifest` is with a script.
-pub(super) const SCRIPT_MANIFEST_VERB: &str = "manifest-script";
 /// What the names of scripts end with.
 const SCRIPT_ENDINGS: [&str; 5] = ["js", "mjs", "cjs", "tar", "ts"];
 /// The exit code of k6 for flags that cannot be read.
@@ -92,6 +123,25 @@ fn with_whole_curl(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let curl = arguments.iter().position(|word| word == "curl").filter(|_| is_new);
     if let Some(at) = curl.filter(|at| arguments[at - 1] != "--") {
         arguments.insert(at, "--".into());
+    }
+    arguments
+}
+
+/// The command line, in which `--live ADDR` is `--live=ADDR`. The value is optional, so only what is clearly an address is one.
+fn with_live_address(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_address = |word: &OsString| {
+        let word = word.to_string_lossy();
+        let is_port = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+        let has_port = word.rsplit_once(':').is_some_and(|(host, port)| !host.contains('/') && is_port(port));
+        word == "localhost" || is_port(&word) || has_port || word.parse::<IpAddr>().is_ok()
+    };
+    let at = arguments.windows(2).skip(1).position(|pair| pair[0] == "--live" && is_address(&pair[1]));
+    // What may be the URL of the run itself stays that.
+    let has_more = arguments.get(1).is_some_and(|verb| verb != "http" && verb != "--live");
+    if let Some(at) = at.filter(|_| has_more).map(|at| at + 1) {
+        let address = arguments.remove(at + 1);
+        arguments[at].push("=");
+        arguments[at].push(address);
     }
     arguments
 }

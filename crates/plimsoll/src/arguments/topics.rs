@@ -1,5 +1,9 @@
 //! The topics of `plimsoll help` besides the verbs: pages of the documentation, for users who have only the program.
 
+mod sections;
+
+use anyhow::Context as _;
+
 const PLAN: &str = include_str!("../../../../docs/plan.md");
 const SCRIPT: &str = include_str!("../../../../docs/k6.md");
 
@@ -25,6 +29,37 @@ fn objectives() -> Option<&'static str> {
     Some(&PLAN[from..length.map_or(PLAN.len(), |length| from + length)])
 }
 
+/// What `plimsoll help NAME SECTION` prints: a topic, or a section of one; the sections of `plan` need no topic. Else what
+/// there is help on.
+pub(super) fn help(name: &str, section: &str) -> anyhow::Result<String> {
+    let (page, asked) = match topic(name) {
+        Some(page) if section.is_empty() => return Ok(for_terminal(page)),
+        Some(page) => (page, section.to_owned()),
+        None => (PLAN, format!("{name} {section}")),
+    };
+    let found = sections::find(page, asked.trim()).map(for_terminal);
+    found.with_context(|| {
+        let known = sections::titles(page).join(", ");
+        match topic(name) {
+            Some(_) => format!("`plimsoll help {name}` has no section `{section}`; there are: {known}"),
+            None => format!(
+                "there is no help on `{name}`: `plimsoll --help` lists the verbs; topics are {}, and sections of `plan`: {known}",
+                TOPICS.join(", ")
+            ),
+        }
+    })
+}
+
+/// A page as it is read in a terminal: links are their texts.
+fn for_terminal(page: &str) -> String {
+    let mut is_code = false;
+    let lines = page.lines().map(|line| {
+        is_code ^= line.trim_start().starts_with("```");
+        if is_code { line.to_owned() } else { sections::without_links(line) }
+    });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,5 +70,28 @@ mod tests {
         assert!(text.starts_with(OBJECTIVES) && text.matches("\n## ").count() == 0, "{text}");
         assert!(text.contains("error_rate"), "{text}");
         assert_eq!(topic("run"), None);
+    }
+
+    #[test]
+    fn sections_are_found_by_what_one_calls_them() {
+        for (name, section, title) in [
+            ("plan", "scenarios", "## Scenarios"),
+            ("scenarios", "", "## Scenarios"),
+            ("plan", "Think time", "### Think time"),
+            ("think", "time", "### Think time"),
+            ("plan", "scenario", "## Scenarios"),
+            ("plan", "", "# Plan files"),
+        ] {
+            let page = help(name, section).unwrap_or_else(|wrong| panic!("{name} {section}: {wrong}"));
+            assert!(page.starts_with(&format!("{title}\n")), "{name} {section}: {page}");
+            assert!(!page.contains("]("), "links are texts: {page}");
+        }
+        assert!(!help("plan", "scenarios").unwrap_or_default().contains("\n## "), "a section ends");
+        for (name, section) in [("plan", "zzz"), ("zzz", "")] {
+            assert!(
+                help(name, section).is_err_and(|said| said.to_string().contains("Scenarios")),
+                "{name} {section}"
+            );
+        }
     }
 }

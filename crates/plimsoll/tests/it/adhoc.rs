@@ -193,7 +193,7 @@ fn contradictory_options_get_an_error_with_a_remedy() {
     };
     refused(&[&free, "-r", "5", "-n", "5", "-z", "5s"], &["leave out one of"]);
     refused(&[&free, "-n", "5", "--ramp", "5s"], &["`-z` instead of `-n`"]);
-    refused(&[&free, "-z", "5"], &["--duration", "number with a unit"]);
+    refused(&[&free, "-z", "5"], &["--duration", "without a unit; write `5s`"]);
     refused(&[&free, "-r", "fast"], &["--rate", "not a rate"]);
     refused(&[&free, "-H", "nothing"], &["name: value"]);
     refused(&[&free, "-D", "no-such-file"], &["no-such-file", "cannot be read"]);

@@ -144,6 +144,7 @@ fn a_chart_of_the_page_is_exported_by_its_name() {
         &["distribution-rum", "x.svg"],
         &["no chart `distribution-rum`", "did you mean `distribution-run`?", "`requests-in-flight`"],
     );
+    assert!(!folder.path("x.svg").exists(), "no file is left of a chart that there is not");
     refused(&["cpu"], &["a chart needs a file: --chart NAME FILE.svg"]);
     refused(&["cpu", "cpu.png"], &["a chart is written as SVG: --chart cpu FILE.svg", "rsvg-convert"]);
 }

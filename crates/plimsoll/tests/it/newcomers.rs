@@ -120,6 +120,19 @@ fn verbs_are_listed_in_groups_and_topics_are_pages() {
     let help = folder.plimsoll(&["--help"]);
     help.exits_with(0).stdout_contains(&["\nTest:\n  run ", "\nExperiment:\n  ab ", "\nTools:\n  worker "]);
     folder.plimsoll(&["help", "plan"]).exits_with(0).stdout_contains(&["# Plan files"]);
+    folder
+        .plimsoll(&["help", "plan", "scenarios"])
+        .exits_with(0)
+        .stdout_contains(&["## Scenarios", "max_vus"]);
+    folder.plimsoll(&["help", "nothing"]).exits_with(2).stderr_contains(&["topics are plan", "Scenarios"]);
+    folder
+        .plimsoll(&["man", "run"])
+        .exits_with(0)
+        .stdout_contains(&[".SH SYNOPSIS\nplimsoll run [OPTIONS] <PLAN>\n.SH DESCRIPTION"]);
+    folder
+        .plimsoll(&["man"])
+        .exits_with(0)
+        .stdout_contains(&[".SH SYNOPSIS\nplimsoll <COMMAND> [OPTIONS]\n.br\nplimsoll <URL> [OPTIONS]\n"]);
     folder.plimsoll(&["help", "objectives"]).exits_with(0).stdout_contains(&["## Objectives", "error_rate"]);
     folder.plimsoll(&["help", "script"]).exits_with(0).stdout_contains(&["handleSummary"]);
     folder.plimsoll(&["help", "run"]).exits_with(0).stdout_contains(&["Usage: plimsoll run"]);
@@ -166,6 +179,30 @@ fn options_that_mean_something_else_elsewhere_get_a_hint() {
         (vec!["plan.toml"], vec!["plimsoll run plan.toml"]),
         (vec!["run", "plan.toml", "-o", "json"], vec!["--json FILE"]),
         (vec!["http", "127.0.0.1:1", "-o", "json"], vec!["--json FILE"]),
+        (vec!["http://127.0.0.1:1/", "-t4", "-c100", "-d30s"], vec!["`-t 4s`", "`-z 30s`"]),
+        (vec!["http://127.0.0.1:1/", "-z", "30"], vec!["without a unit; write `30s`"]),
+        (vec!["http://127.0.0.1:1/", "-z", "-5s"], vec!["is below 0"]),
+        (vec!["http://127.0.0.1:1/", "-r", "-5"], vec!["`-5` is not a rate: it is below 0"]),
+        (vec!["http://127.0.0.1:1/", "-c", "abc"], vec!["expected a whole number"]),
+        (vec!["http://127.0.0.1:1/", "-c", "0"], vec!["`-c 1` sends one after the other"]),
+        (vec!["http://127.0.0.1:1/", "--concurency", "5"], vec!["-c NUMBER"]),
+        (vec!["http://127.0.0.1:1/", "--percentiles", "0.95"], vec!["write `95` for `0.95`"]),
+        (vec!["http://127.0.0.1:80000/"], vec!["a port is 1 to 65535"]),
+        (vec!["http:/127.0.0.1:1/"], vec!["two slashes follow it"]),
+        (vec!["wrk", "-t4", "http://127.0.0.1:1/"], vec!["plimsoll URL -c NUMBER"]),
+        (vec!["run"], vec!["For example: `plimsoll run plan.toml", "this folder has `plan.toml`"]),
+        (vec!["compare", "a.plimsoll"], vec!["For example: `plimsoll compare "]),
+        (vec!["leaks", "http://127.0.0.1:1/"], vec!["plimsoll leaks --for 30m http://127.0.0.1:1/"]),
+        (
+            vec!["check", "http://127.0.0.1:1/"],
+            vec!["is a URL, and no plan", "plimsoll new http://127.0.0.1:1/"],
+        ),
+        (vec!["new", "plan.toml", "api.yaml"], vec!["plimsoll new api.yaml -o plan.toml"]),
+        (vec!["new", "nope.yaml"], vec!["there is no source of a plan nope.yaml"]),
+        (vec!["quick", "plan.toml"], vec!["`plimsoll quick NAME --plan plan.toml`"]),
+        (vec!["report", "a.plimsoll", "--json"], vec!["`--json -`"]),
+        (vec!["ab", "a.plimsoll", "b.plimsoll"], vec!["plimsoll compare BEFORE AFTER"]),
+        (vec!["http", "http://127.0.0.1:1/", "http://127.0.0.1:2/"], vec!["plimsoll http --targets FILE"]),
     ] {
         folder.plimsoll(&line).exits_with(2).stderr_contains(&parts);
     }

@@ -1,0 +1,195 @@
+//! What users of other load generators type, and what is written here.
+
+/// Options of other tools for an ad-hoc run, and those here.
+pub(super) const AD_HOC: [(&str, &str); 18] = [
+    ("--vus", "-c NUMBER"),
+    ("--users", "-c NUMBER"),
+    ("--concurrent", "-c NUMBER"),
+    ("--workers", "--loops NUMBER; processes are for plans: `plimsoll run PLAN --workers NUMBER`"),
+    ("--threads", "--loops NUMBER"),
+    ("--rps", "-r RATE"),
+    ("--qps", "-r RATE"),
+    ("--query-per-second", "-r RATE"),
+    ("-R", "-r RATE"),
+    ("--request", "-m METHOD"),
+    ("--data-raw", "-d TEXT"),
+    ("--data-binary", "-D FILE"),
+    ("--user", "-u USER:PASSWORD"),
+    ("--iterations", "-n NUMBER"),
+    ("--total", "-n NUMBER"),
+    ("--run-time", "-z DURATION"),
+    ("--max-duration", "-z DURATION"),
+    ("--output-format", "--json FILE"),
+];
+
+/// The same where calls of gRPC have an option of this name.
+pub(super) const HTTP_ALONE: [(&str, &str); 9] = [
+    ("--concurrency", "-c NUMBER"),
+    ("--data", "-d TEXT"),
+    ("--head", "-m HEAD"),
+    ("-I", "-m HEAD"),
+    ("--max-redirs", "--redirects NUMBER"),
+    ("--data-urlencode", "-d TEXT -T application/x-www-form-urlencoded"),
+    ("--form", "-D FILE -T 'multipart/form-data; boundary=…'"),
+    ("-F", "-D FILE -T 'multipart/form-data; boundary=…'"),
+    ("--compressed", "-H 'accept-encoding: gzip'"),
+];
+
+/// The same of `ghz`, for calls of gRPC.
+pub(super) const GRPC_ALONE: [(&str, &str); 5] = [
+    ("--call", "`plimsoll grpc HOST:PORT SERVICE/METHOD`"),
+    ("--metadata", "-H 'name: value'"),
+    ("--data-file", "-d @FILE"),
+    ("--rps", "-r RATE"),
+    ("--import-paths", "--proto FILE, whose imports are searched in the folders above it,"),
+];
+
+/// Options that have nothing to ask for here, and why.
+pub(super) const NOT_NEEDED: [(&[&str], &str); 7] = [
+    (
+        &["--latency", "--latency-correction"],
+        "every report has the distribution of latency, and with `-r` each time counts from when its request was due",
+    ),
+    (
+        &["--no-tui", "--headless", "--no-color", "--disable-color"],
+        "`-q` shows no progress, NO_COLOR=1 in the environment no colour",
+    ),
+    (&["--silent", "-S", "--show-error"], "`-q` shows no progress"),
+    (&["-s", "--script"], "scripts of wrk are not run: `--targets FILE` sends a list of requests"),
+    (
+        &["-i", "--include", "-w", "--write-out", "-f", "--fail"],
+        "`--once` sends one request and shows the whole exchange; a status from 400 on is a failure",
+    ),
+    (&["-l"], "responses may differ in length"),
+    (&["-j"], "`--json -` prints the report as JSON"),
+];
+
+/// Long options that vegeta and hey have with one hyphen, and those here.
+pub(super) const ONE_HYPHEN: [(&str, &str); 14] = [
+    ("duration", "-z DURATION"),
+    ("rate", "-r RATE"),
+    ("body", "-D FILE"),
+    ("header", "-H HEADER"),
+    ("method", "-m METHOD"),
+    ("timeout", "-t DURATION"),
+    ("connections", "-c NUMBER"),
+    ("max-workers", "-c NUMBER"),
+    ("targets", "--targets FILE"),
+    ("insecure", "--insecure"),
+    ("http2", "--http2"),
+    ("h2", "--http2"),
+    ("output", "-o FILE"),
+    ("disable-keepalive", "--disable-keepalive"),
+];
+
+/// Options that a plan sets, and how.
+pub(super) const IN_PLANS: [(&[&str], &str); 12] = [
+    (
+        &[
+            "-r",
+            "--rate",
+            "--rps",
+            "-c",
+            "--connections",
+            "--vus",
+            "-u",
+            "--users",
+            "--requests",
+            "-i",
+            "--iterations",
+            "--spawn-rate",
+            "--stage",
+        ],
+        "the plan sets the load; `--load FACTOR` multiplies it",
+    ),
+    (
+        &["-z", "--duration", "-d", "--run-time"],
+        "the plan sets durations; `--time-scale FACTOR` multiplies them",
+    ),
+    (&["-k", "--insecure"], "write `tls = { insecure = true }` in the target of the plan"),
+    (&["-H", "--header"], "write `headers = { … }` in the target, the scenario or the step of the plan"),
+    (&["-t", "--timeout"], "write `timeout = \"5s\"` in the steps of the plan"),
+    (
+        &["-e", "--env"],
+        "`NAME=VALUE plimsoll run PLAN` sets a variable, which the plan reads as `${env.NAME}`",
+    ),
+    (&["--host", "--url", "--base-url"], "`--target NAME=URL` gives a target of the plan another address"),
+    (
+        &["--objective", "--ask", "--thresholds"],
+        "objectives are in the plan's `[objectives]`; `plimsoll report RUN --objective …` judges a run file by others",
+    ),
+    (&["-f", "--file", "--plan", "--config"], "the plan is named without an option: `plimsoll run PLAN`"),
+    (
+        &["--headless", "--no-color", "--no-tui"],
+        "`-q` shows no progress, NO_COLOR=1 in the environment no colour",
+    ),
+    (&["--csv"], "`plimsoll export RUN --csv FOLDER` writes tables of a run file"),
+    (&["--summary-export", "--summary"], "`--json FILE` writes the report as JSON"),
+];
+
+/// Options of runs of plans, for scripts of k6, and how it is done there.
+pub(super) const IN_SCRIPTS: [(&[&str], &str); 6] = [
+    (&["--once"], "`-i 1 -u 1 --http-debug` runs one iteration and shows its exchanges"),
+    (&["--output"], "`--evidence FILE` names the run file"),
+    (&["--target"], "the script has the address; `-e NAME=VALUE` sets a variable for it"),
+    (&["--load", "--time-scale"], "`-u NUMBER -d DURATION` set the load of a script"),
+    (
+        &["--objective", "--ask"],
+        "thresholds are in the script's options, objectives in a file for `--policy`",
+    ),
+    (&["--connections", "-r", "--rate", "-z"], "`-u NUMBER -d DURATION` set the load of a script"),
+];
+
+/// Options that a verb has not, and what has them: verbs, options, what to write.
+pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 4] = [
+    (
+        &["report", "compare", "import"],
+        &["--output-format", "--out"],
+        "each form of a report has an option: `--html FILE`, `--md FILE`, `--json FILE`, `--junit FILE`",
+    ),
+    (
+        &["report", "compare"],
+        &["--format", "--output", "-o"],
+        "each form of a report has an option: `--html FILE`, `--md FILE`, `--json FILE`, `--junit FILE`",
+    ),
+    (
+        &["check"],
+        &["-r", "--rate", "-c", "--vus", "-n", "-z", "--duration"],
+        "the plan sets the load; `--load FACTOR` multiplies it, `--time-scale FACTOR` its durations",
+    ),
+    (
+        &["quick"],
+        &["-n", "-r", "-z", "-c", "--for", "--duration", "--rate"],
+        "its two short loads are always the same; `plimsoll URL -n NUMBER` sends one of your own",
+    ),
+];
+
+/// Verbs of other tools, and what is written here.
+pub(super) const VERBS: [(&[&str], &str); 12] = [
+    (&["test", "start", "exec", "execute", "go"], "plimsoll run PLAN"),
+    (&["validate", "lint", "inspect", "verify", "dry-run"], "plimsoll check PLAN"),
+    (&["attack"], "plimsoll http --targets FILE -r RATE -z DURATION"),
+    (&["bench", "benchmark", "load", "hit"], "plimsoll http URL"),
+    (&["diff"], "plimsoll compare BEFORE AFTER"),
+    (&["init", "create", "record", "generate", "convert", "scaffold"], "plimsoll new SOURCE"),
+    (&["show", "view", "open", "summary", "results", "analyze", "plot"], "plimsoll report RUN"),
+    (&["stress", "breakpoint", "max", "limit"], "plimsoll capacity FILE"),
+    (&["soak"], "plimsoll leaks RUN"),
+    (&["watch", "top"], "plimsoll monitor TARGET"),
+    (&["version"], "plimsoll --version"),
+    (&["agent", "serve"], "plimsoll worker"),
+];
+
+/// Other tools, named as if Plimsoll started them, and what is written here.
+pub(super) const TOOLS: [(&[&str], &str); 7] = [
+    (
+        &["wrk", "wrk2", "hey", "oha", "bombardier", "siege", "autocannon", "curl", "drill"],
+        "plimsoll URL -c NUMBER -z DURATION",
+    ),
+    (&["k6"], "plimsoll run SCRIPT.js"),
+    (&["vegeta"], "plimsoll http --targets FILE -r RATE -z DURATION"),
+    (&["ghz", "grpcurl"], "plimsoll grpc HOST:PORT SERVICE/METHOD"),
+    (&["locust", "jmeter", "gatling", "artillery"], "plimsoll new URL` and `plimsoll run PLAN"),
+    (&["docker", "kubectl"], "plimsoll run PLAN --kubernetes PODS"),
+    (&["benchstat"], "plimsoll compare BEFORE AFTER"),
+];
