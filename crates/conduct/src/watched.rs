@@ -114,11 +114,14 @@ pub fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) -> Comm
     });
     let last_second = clock.now().second();
     watch.stop();
-    if let (Err(_), Some(path)) = (&recorded, file.kept().filter(|_| !first.is_there)) {
-        // It has nothing; that it cannot be deleted changes nothing.
-        let _ = std::fs::remove_file(path);
+    if let Err(failure) = recorded {
+        drop(writer);
+        if let Some(path) = file.kept().filter(|_| !first.is_there) {
+            // It has nothing; that it cannot be deleted changes nothing.
+            let _ = std::fs::remove_file(path);
+        }
+        return Err(failure);
     }
-    recorded?;
     // What was sent in the meantime, and the closing samples.
     observed.try_iter().try_for_each(|seen| keep_and_show(&seen, &mut writer, &mut shown))?;
     shown.end();
@@ -163,7 +166,8 @@ impl FirstAnswer {
     fn take(&mut self, seen: &Observed, workload: &Workload, elapsed: Duration) -> CommandResult<()> {
         let is_of_target = |(series, _): &(SeriesKey, Sample)| workload.targets.contains_key(&*series.target);
         self.is_there |= seen.samples.iter().any(is_of_target);
-        let gone = seen.notices.iter().find(|notice| notice.kind == NoticeKind::Gone);
+        let gone = (seen.notices.iter())
+            .find(|notice| matches!(notice.kind, NoticeKind::Gone | NoticeKind::Unreadable));
         self.gone =
             self.gone.take().or_else(|| gone.map(|notice| format!("{}: {}", notice.observer, notice.text)));
         match &self.gone {

@@ -155,6 +155,8 @@ fn a_target_without_metrics_ends_a_search_for_leaks_at_once() {
     let url = format!("http://{}/", target.addr());
     // An hour would outlast the test.
     let ran = folder.plimsoll(&["leaks", &url, "--for", "1h", "-o", "watched.plimsoll"]);
-    ran.exits_with(2).stderr_contains(&["its metrics cannot be read", "`http://HOST:PORT/metrics`"]);
-    assert!(!folder.path("watched.plimsoll").exists(), "a file of nothing is not kept");
+    ran.exits_with(2).stderr_contains(&["none of its metrics", "`http://HOST:PORT/metrics`"]);
+    for end in [".plimsoll", "-wal", "-shm"] {
+        assert_eq!(folder.files(end), [""; 0], "a file of nothing is not kept");
+    }
 }

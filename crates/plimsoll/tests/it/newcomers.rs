@@ -170,7 +170,7 @@ fn every_verb_that_shows_progress_can_be_quiet() {
 
 #[test]
 fn options_that_mean_something_else_elsewhere_get_a_hint() {
-    let folder = TestFolder::new("version = 1\n");
+    let folder = TestFolder::new("version = 1\n[[scenarios]]\n");
     for (line, parts) in [
         (vec!["http", "http://127.0.0.1:1/", "-q", "300"], vec!["`-q` is --quiet", "`-r 300`"]),
         (vec!["http://127.0.0.1:1/", "-q", "300/s"], vec!["`-r 300/s`"]),

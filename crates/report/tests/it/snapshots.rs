@@ -223,8 +223,8 @@ fn markdown_has_verdict_claims_findings_and_endpoints() {
     While arrivals are dropped at the VU limit, the load is not the planned load, and the longest waits are missing. _Next:_ Raise max\_vus to at least rate × timeout, or find what stalled the target at 1:11.
 
     - **arrivals** 67,500 due, 67,474 started, 26 dropped: VU limit 26, generator late 0
-    - **play** 30,000 due, 29,974 started, 26 dropped: VU limit 26, generator late 0
-    - **events** 37,500 due, 37,500 started, 0 dropped: VU limit 0, generator late 0
+      - **play** 30,000 due, 29,974 started, 26 dropped: VU limit 26, generator late 0
+      - **events** 37,500 due, 37,500 started, 0 dropped: VU limit 0, generator late 0
     - **users** play needed about 3.5 virtual users (Little's law), used at most 10 of 200 allowed
     - **requests** 67,474 ended, 120 failed · grpc:UNAVAILABLE 50 · http\_503 43 · http\_5xx 14 · timeout 13
     - **statuses** OK × 37,450 · 200 × 29,904 · UNAVAILABLE × 50 · 503 × 43 · 500 × 14 · no response × 13
