@@ -3,8 +3,7 @@
 //!
 //! For tests, benchmarks and use by hand; no service and no tool may need it to run. It installs nothing (`cargo xtask
 //! test` does), contains nothing about our services, and leaves nothing behind: a peer whose owner was killed is ended by
-//! its guard. [`document`] is for what tests of several crates find out and document, [`service`] for services as processes of
-//! their own.
+//! its guard. [`document`] is for what tests of several crates find out and document.
 
 pub mod document;
 mod error;

@@ -110,6 +110,7 @@ const CRATES: &[CrateRule] = &[
     ),
     tool_crate("testbed", Nature::Free, &[]),
     service("kit", &[]),
+    service("testkit", &["kit", "peers"]),
     service("challenge", &["kit"]),
     service("listings", &["kit"]),
     service("gateway", &["kit"]),
@@ -125,8 +126,8 @@ const CRATES: &[CrateRule] = &[
     beside("chores", &["peers", "xtask"]),
 ];
 
-/// For tests only; `chores` may also import `peers`.
-const DEV_ONLY: &[&str] = &["peers", "testbed"];
+/// For tests only; `chores` and `testkit`, whose helpers start them, may also import `peers`.
+const DEV_ONLY: &[&str] = &["peers", "testbed", "testkit"];
 
 /// Tests in both layers need the same peers, which import neither.
 const IN_EVERY_LAYER: &str = "peers";
@@ -343,13 +344,16 @@ mod tests {
     }
 
     #[test]
-    fn the_testbed_is_for_tests() {
-        check_one(
-            "crates/plimsoll/Cargo.toml",
-            "[dependencies]\ntestbed.workspace = true\n",
-            "crates/plimsoll/Cargo.toml:2: `plimsoll` imports `testbed` outside its tests; move it to \
-             [dev-dependencies]\n",
-        );
+    fn the_testbed_and_the_testkit_are_for_tests() {
+        for (path, name, helper) in [
+            ("crates/plimsoll/Cargo.toml", "plimsoll", "testbed"),
+            ("services/gateway/Cargo.toml", "gateway", "testkit"),
+        ] {
+            let to = "outside its tests; move it to [dev-dependencies]\n";
+            let complaint = format!("{path}:2: `{name}` imports `{helper}` {to}");
+            check_one(path, &format!("[dependencies]\n{helper}.workspace = true\n"), &complaint);
+            check_one(path, &format!("[dev-dependencies]\n{helper}.workspace = true\n"), "");
+        }
     }
 
     #[test]

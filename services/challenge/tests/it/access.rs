@@ -12,9 +12,10 @@ use challenge::proto::{EVENTS, PLAYERS};
 use hyper::{Method, Request};
 use serde_json::json;
 
-use crate::any_rpc;
-use crate::issuer::{KeyServer, Signer, claims, claims_with};
-use crate::support::{Player, Server};
+use crate::support::Server;
+use testkit::grpc;
+use testkit::http::{Client, request};
+use testkit::issuer::{KeyServer, Signer, claims, claims_with};
 
 /// The routes of the operators' port.
 const OPERATORS: [&str; 4] = ["/healthz", "/readyz", "/ready", "/metrics"];
@@ -46,15 +47,16 @@ fn rows(table: &mut String, what: &str, cells: &[String]) {
 }
 
 /// `yes` when the caller gets past the check, whatever the operation's result, or the status of the refusal.
-async fn http_cell(address: SocketAddr, request: (&Method, &str), authorization: Option<&str>) -> String {
-    let (method, path) = request;
-    let mut request = Request::builder().method(method).uri(path).header("host", "test");
-    if let Some(authorization) = authorization {
-        request = request.header("authorization", authorization);
-    }
+async fn http_cell(
+    address: SocketAddr,
+    method_and_path: (&Method, &str),
+    authorization: Option<&str>,
+) -> String {
+    let (method, path) = method_and_path;
+    let headers = authorization.map(|value| ("authorization", value));
     // Makes the goal inactive, if that is what the route does.
-    let request = request.body(Body::from(r#"{"isActive":false}"#)).unwrap();
-    cell(Player::new(address, "").raw(request).await.unwrap().0.as_u16())
+    let request = request(method, path, headers.as_slice(), r#"{"isActive":false}"#);
+    cell(Client::new(address).exchange(request).await.status.as_u16())
 }
 
 fn cell(status: u16) -> String {
@@ -66,7 +68,7 @@ fn cell(status: u16) -> String {
 
 /// The same over gRPC, with an empty message.
 async fn grpc_cell(address: SocketAddr, rpc: &str, authorization: Option<&str>) -> String {
-    match any_rpc::status(address, rpc, authorization).await.as_str() {
+    match grpc::status(address, rpc, authorization).await.as_str() {
         "16" => "unauthenticated".to_owned(),
         "7" => "permission denied".to_owned(),
         _ => "yes".to_owned(),
@@ -92,7 +94,7 @@ async fn table(server: &Server, credentials: &[Option<String>]) -> String {
     for (address, descriptors, port) in
         [(addresses.grpc, PLAYERS, "gRPC port"), (addresses.events, EVENTS, "event port")]
     {
-        for rpc in any_rpc::paths(descriptors).into_iter().chain(any_rpc::paths_of_every_port()) {
+        for rpc in grpc::paths(descriptors).into_iter().chain(grpc::paths_of_every_port()) {
             let mut cells = Vec::new();
             for authorization in credentials {
                 cells.push(grpc_cell(address.unwrap(), &rpc, authorization.as_deref()).await);
@@ -178,18 +180,14 @@ async fn no_other_caller_reads_or_changes_anything_of_a_user() {
     let state =
         "SELECT count(*) FROM user_goal_progress WHERE user_id = 'ann' AND is_active AND claimed_at IS NULL";
     assert_eq!(server.count(state), 10);
-    let http = server.running.addresses.http.unwrap();
     for authorization in &credentials(&signer)[..CALLERS.len() - 1] {
         for route in routes::all() {
             let path = route.path.replace("{challenge_id}", "challenge-010").replace("{goal_id}", LOGIN_GOAL);
             let uri = format!("/challenge{path}?user_id=ann&userId=ann");
-            let mut request = Request::builder().method(route.method).uri(uri).header("host", "test");
-            request = request.header("x-mock-user-id", "ann").header("x-user-id", "ann");
-            if let Some(authorization) = authorization {
-                request = request.header("authorization", authorization);
-            }
-            let body = Body::from(r#"{"isActive":false,"userId":"ann","user_id":"ann"}"#);
-            let (_, answer) = Player::new(http, "").exchange(request.body(body).unwrap()).await.unwrap();
+            let mut headers = vec![("x-mock-user-id", "ann"), ("x-user-id", "ann")];
+            headers.extend(authorization.as_deref().map(|value| ("authorization", value)));
+            let body = r#"{"isActive":false,"userId":"ann","user_id":"ann"}"#;
+            let (_, answer) = server.http().request(route.method, &uri, &headers, body).await;
             assert!(!answer.to_string().contains(r#""status":"completed""#), "{} {answer}", route.path);
         }
     }

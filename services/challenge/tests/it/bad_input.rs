@@ -7,17 +7,18 @@ use axum::body::{Body, Bytes};
 use challenge::proto::service as proto;
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use peers::service::random_bytes;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use serde_json::{Value, json};
+use serde_json::json;
+use testkit::http::Response;
+use testkit::process::{Process, random_bytes};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tonic::Code;
 
 use crate::database::TestDatabase;
-use crate::process::Process;
-use crate::support::{Player, Server};
+use crate::process::serving;
+use crate::support::{Player, Publisher, Server};
 
 const LIST: &str = "/challenge/v1/challenges";
 const ACTIVE: &str = "/challenge/v1/challenges/challenge-001/goals/goal-001-02/active";
@@ -48,8 +49,7 @@ async fn bodies_of_any_other_form_are_refused_and_change_nothing() {
         b"\0",
         deep.as_bytes(),
     ] {
-        let request = Request::put(ACTIVE).header("host", "test").header("x-mock-user-id", "ann");
-        let (status, answer) = ann.exchange(request.body(Body::from(body.to_vec())).unwrap()).await.unwrap();
+        let (status, answer) = ann.send(Method::PUT, ACTIVE, body).await;
         let shown = String::from_utf8_lossy(&body[..body.len().min(40)]);
         assert_eq!(
             (status, &answer["errorCode"]),
@@ -70,11 +70,10 @@ async fn bodies_without_meaning_may_have_any_content() {
     server.publisher().await.log_in("ann", "1").await.unwrap();
     let large = "x".repeat(1 << 20);
     for body in ["", "{", "null", large.as_str()] {
-        let request = Request::post(format!("{LIST}/initialize")).header("host", "test");
-        let request = request.header("x-mock-user-id", "ann").body(Body::from(body.to_owned())).unwrap();
+        let request = server.player("ann").request(Method::POST, &format!("{LIST}/initialize"), body);
         // A large body that is not read may break the connection while it is still being sent.
-        if let Ok((status, _)) = server.player("ann").exchange(request).await {
-            assert_eq!(status, StatusCode::OK);
+        if let Ok(response) = server.http().try_exchange(request).await {
+            assert_eq!(response.status, StatusCode::OK);
         }
     }
     assert_eq!(server.player("ann").initialize().await["newAssignments"], 0);
@@ -125,10 +124,8 @@ async fn unknown_ids_are_shortened_in_the_refusal() {
 #[tokio::test]
 async fn repeated_and_too_long_headers_are_refused() {
     let server = Server::start().await;
-    let ann = server.player("");
-    let request = Request::get(LIST).header("host", "test");
-    let twice = request.header("x-mock-user-id", "ann").header("x-mock-user-id", "bob");
-    let (status, answer) = ann.exchange(twice.body(Body::empty()).unwrap()).await.unwrap();
+    let twice = [("x-mock-user-id", "ann"), ("x-mock-user-id", "bob")];
+    let (status, answer) = server.http().request(Method::GET, LIST, &twice, "").await;
     assert_eq!((status, &answer["errorCode"]), (StatusCode::UNAUTHORIZED, &json!("UNAUTHENTICATED")));
     let head =
         format!("GET {LIST} HTTP/1.1\r\nhost: test\r\nx-mock-user-id: {}\r\n\r\n", "a".repeat(1 << 20));
@@ -156,23 +153,21 @@ async fn send_bytes(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 async fn random_bytes_on_any_port_end_only_their_connection() {
     let database = TestDatabase::new();
     let log = database.path().join("log");
-    let process = Process::start_logging(&database, std::fs::File::create(&log).unwrap().into());
-    let addresses = process.addresses;
+    let process = Process::start_logging(&mut serving(&database), std::fs::File::create(&log).unwrap());
+    let ports = ["http", "grpc", "events", "admin"].map(|name| process.address(name));
     let http2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     for round in 0..40 {
         let bytes = random_bytes(round, 1 << (round % 14));
         let framed = [&http2[..], &bytes].concat();
         let headed = [&b"POST /challenge/v1/challenges/initialize HTTP/1.1\r\n"[..], &bytes].concat();
-        for address in
-            [addresses.http.unwrap(), addresses.grpc.unwrap(), addresses.events.unwrap(), addresses.admin]
-        {
+        for address in ports {
             for sent in [&bytes, &framed, &headed] {
                 send_bytes(address, sent).await;
             }
         }
     }
-    assert_eq!(Player::new(addresses.http.unwrap(), "ann").get(LIST).await.0, StatusCode::OK);
-    crate::support::Publisher::connect(addresses).await.log_in("ann", "1").await.unwrap();
+    assert_eq!(Player::new(ports[0], "ann").get(LIST).await.0, StatusCode::OK);
+    Publisher::connect(ports[2]).await.log_in("ann", "1").await.unwrap();
     assert!(process.terminate().success());
     let log = std::fs::read_to_string(log).unwrap();
     assert!(!log.contains("panicked"), "{log}");
@@ -311,14 +306,14 @@ fn any_request() -> impl Strategy<Value = RandomRequest> {
         .prop_map(|(method, path, user, body)| RandomRequest { method, path, user, body })
 }
 
-async fn answer(server: &Server, random: &RandomRequest) -> Option<(StatusCode, Vec<u8>)> {
+async fn answer(server: &Server, random: &RandomRequest) -> Option<Response> {
     let mut request = Request::builder().method(&random.method).uri(&random.path).header("host", "test");
     if let Some(user) = &random.user {
         request = request.header("x-mock-user-id", user);
     }
     // Requests that the client cannot build are skipped.
     let request = request.body(Body::from(Bytes::from(random.body.clone()))).ok()?;
-    Some(server.player("").raw(request).await.unwrap())
+    Some(server.http().exchange(request).await)
 }
 
 #[test]
@@ -327,11 +322,10 @@ fn random_requests_are_answered_and_every_refusal_is_json() {
     let server = runtime.block_on(Server::start());
     let mut runner = TestRunner::new(Config { cases: 600, failure_persistence: None, ..Config::default() });
     let outcome = runner.run(&any_request(), |random| {
-        let Some((status, body)) = runtime.block_on(answer(&server, &random)) else { return Ok(()) };
-        prop_assert!(!status.is_server_error(), "{}", status);
-        if !status.is_success() && random.method != Method::HEAD {
-            let refusal: Value = serde_json::from_slice(&body).unwrap_or_default();
-            prop_assert!(refusal["errorCode"].is_string(), "{} {}", status, String::from_utf8_lossy(&body));
+        let Some(response) = runtime.block_on(answer(&server, &random)) else { return Ok(()) };
+        prop_assert!(!response.status.is_server_error(), "{}", response.status);
+        if !response.status.is_success() && random.method != Method::HEAD {
+            prop_assert!(response.json()["errorCode"].is_string(), "{:?}", response);
         }
         Ok(())
     });

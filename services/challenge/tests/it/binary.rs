@@ -1,11 +1,12 @@
 //! The real binary: its commands, its exit codes, and its shutdown.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use peers::service::refused;
+use testkit::process::{Process, assert_health};
 
 use crate::database::TestDatabase;
-use crate::process::{BINARY, Process, serving};
+use crate::process::{BINARY, serving, started, started_as};
 
 #[test]
 fn it_refuses_to_start_without_authentication() {
@@ -30,7 +31,7 @@ fn the_test_identity_header_is_warned_about_at_start() {
 #[test]
 fn a_database_in_use_and_a_bad_challenge_file_are_refused() {
     let database = TestDatabase::new();
-    let first = Process::start_as(&database, "all");
+    let first = started_as(&database, "all");
     let message = refused(&mut serving(&database));
     assert!(message.contains("is in use by another process"), "{message}");
     drop(first);
@@ -44,15 +45,7 @@ fn a_database_in_use_and_a_bad_challenge_file_are_refused() {
 
 #[test]
 fn health_distinguishes_a_ready_process_from_none() {
-    let process = Process::start_as(&TestDatabase::new(), "all");
-    let port = process.addresses.admin.port().to_string();
-    let health = || Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", &port).output().unwrap();
-    assert_eq!(health().status.code(), Some(0));
-    process.kill();
-    let output = health();
-    assert_eq!(output.status.code(), Some(1));
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(message.contains(&format!("127.0.0.1:{port} does not answer")), "{message}");
+    assert_health(started(&TestDatabase::new(), &[]), BINARY, "admin", "ADMIN_PORT");
     let message = refused(Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", "many"));
     assert!(message.contains("ADMIN_PORT"), "{message}");
 }
@@ -75,7 +68,7 @@ fn a_temporary_database_is_deleted_at_the_end() {
     let database = TestDatabase::new();
     let mut command = serving(&database);
     command.env("DATABASE_PATH", ":temporary:").env("TMPDIR", database.path());
-    let process = Process::started(&mut command, Stdio::null());
+    let process = Process::start(&mut command);
     assert_eq!(std::fs::read_dir(database.path()).unwrap().count(), 1);
     assert!(process.terminate().success());
     assert_eq!(std::fs::read_dir(database.path()).unwrap().count(), 0);

@@ -5,10 +5,11 @@ use std::time::Duration;
 use challenge::proto::service::{ClaimRewardRequest, InitializeRequest, SetGoalActiveRequest};
 use hyper::StatusCode;
 use serde_json::json;
+use testkit::until;
 use tokio::task::JoinSet;
 
 use crate::reward_server::{RewardReaction, RewardServer};
-use crate::support::{Server, until};
+use crate::support::Server;
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const LIST: &str = "/challenge/v1/challenges";

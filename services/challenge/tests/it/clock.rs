@@ -1,37 +1,28 @@
 //! The time of day is set back, or forward, while the service runs: timestamps and tokens follow it, nothing else does.
 
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use axum::body::Body;
-use hyper::{Request, StatusCode};
-use kit::clock::UtcMs;
+use hyper::{Method, StatusCode};
 use peers::faketime::Clock;
-use serde_json::Value;
+use testkit::process::Process;
+use testkit::time::{HOUR_S, hours_ahead};
+use testkit::until;
 
 use crate::database::TestDatabase;
-use crate::issuer::{KeyServer, Signer, claims};
-use crate::process::{Process, serving};
+use crate::process::serving;
 use crate::reward_server::{RewardReaction, RewardServer};
-use crate::support::{Player, Publisher, until};
+use crate::support::{Player, Publisher};
+use testkit::issuer::{KeyServer, Signer, claims};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const KILLS_GOAL: &str = "goal-001-01";
-const HOUR_S: i64 = 3_600;
-const HOUR_MS: i64 = 1_000 * HOUR_S;
 const DAY_S: i64 = 24 * HOUR_S;
 
 fn start(database: &TestDatabase, clock: &Clock, settings: &[(&str, &str)]) -> Process {
     let mut command = serving(database);
     command.envs(clock.env()).envs(settings.iter().copied());
-    Process::started(&mut command, Stdio::null())
-}
-
-/// How far the clock was from the true time at a timestamp; a test takes far less than half an hour.
-fn hours_ahead(stamp: &Value) -> i64 {
-    let time = UtcMs::parse(stamp.as_str().unwrap()).unwrap();
-    (time.0 - UtcMs::now().0 + HOUR_MS / 2).div_euclid(HOUR_MS)
+    Process::start(&mut command)
 }
 
 /// Reads until the end: progress never decreases.
@@ -50,8 +41,8 @@ async fn watch(ann: Player, reads: Arc<AtomicI64>, is_over: Arc<AtomicBool>) {
 async fn a_clock_that_is_set_loses_no_event_and_counts_none_twice() {
     let (clock, database) = (Clock::start().unwrap(), TestDatabase::new());
     let process = start(&database, &clock, &[]);
-    let mut publisher = Publisher::connect(process.addresses).await;
-    let player = |user: &str| Player::new(process.addresses.http.unwrap(), user);
+    let mut publisher = Publisher::connect(process.address("events")).await;
+    let player = |user: &str| Player::new(process.address("http"), user);
     let ann = player("ann");
     ann.initialize().await;
     let (reads, is_over) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicBool::new(false)));
@@ -70,8 +61,8 @@ async fn a_clock_that_is_set_loses_no_event_and_counts_none_twice() {
         assert_eq!(claimer.claim(LOGIN_GOAL).await.0, StatusCode::OK);
         assert_eq!(claimer.claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT);
         let goal = claimer.goal(LOGIN_GOAL).await;
-        assert_eq!(hours_ahead(&goal["completedAt"]), ahead_s / HOUR_S, "the clock was set");
-        assert_eq!(hours_ahead(&goal["claimedAt"]), ahead_s / HOUR_S);
+        assert_eq!(hours_ahead(goal["completedAt"].as_str().unwrap()), ahead_s / HOUR_S, "the clock was set");
+        assert_eq!(hours_ahead(goal["claimedAt"].as_str().unwrap()), ahead_s / HOUR_S);
         let before = reads.load(Ordering::Relaxed);
         until("the progress is read meanwhile", async || {
             assert!(!watching.is_finished());
@@ -92,11 +83,11 @@ async fn events_count_once_across_starts_at_other_times_of_day() {
     for (round, ahead_s) in [0, HOUR_S, 0, -HOUR_S, 0].into_iter().enumerate() {
         clock.set(ahead_s).unwrap();
         let process = start(&database, &clock, &[]);
-        let mut publisher = Publisher::connect(process.addresses).await;
+        let mut publisher = Publisher::connect(process.address("events")).await;
         for id in 0..=round {
             publisher.log_in("ann", &id.to_string()).await.unwrap();
         }
-        let ann = Player::new(process.addresses.http.unwrap(), "ann");
+        let ann = Player::new(process.address("http"), "ann");
         assert_eq!(ann.goal(LOGIN_GOAL).await["progress"], round + 1);
         clock.set(-ahead_s).unwrap();
         drop(publisher);
@@ -119,8 +110,8 @@ async fn a_claim_left_open_at_a_later_time_of_day_is_resumed() {
     ];
     clock.set(HOUR_S).unwrap();
     let process = start(&database, &clock, &settings);
-    Publisher::connect(process.addresses).await.log_in("ann", "1").await.unwrap();
-    let ann = Player::new(process.addresses.http.unwrap(), "ann");
+    Publisher::connect(process.address("events")).await.log_in("ann", "1").await.unwrap();
+    let ann = Player::new(process.address("http"), "ann");
     assert_eq!(ann.claim(LOGIN_GOAL).await.0, StatusCode::BAD_GATEWAY, "given up after its time");
     clock.set(0).unwrap();
     until("the reward is granted", async || ann.goal(LOGIN_GOAL).await["status"] == "claimed").await;
@@ -140,10 +131,8 @@ async fn tokens_are_valid_by_the_time_of_day() {
     let uses = [(0, &first), (HOUR_S + 60, &first), (0, &first), (-HOUR_S, &second), (0, &second)];
     for (ahead_s, token) in uses {
         clock.set(ahead_s).unwrap();
-        let request = Request::get("/challenge/v1/challenges").header("host", "test");
-        let request = request.header("authorization", format!("Bearer {token}"));
-        let player = Player::new(process.addresses.http.unwrap(), "");
-        answers.push(player.exchange(request.body(Body::empty()).unwrap()).await.unwrap().0);
+        let headers = [("authorization", &*format!("Bearer {token}"))];
+        answers.push(process.client().request(Method::GET, "/challenge/v1/challenges", &headers, "").await.0);
     }
     let (valid, invalid) = (StatusCode::OK, StatusCode::UNAUTHORIZED);
     assert_eq!(answers, [valid, invalid, valid, invalid, valid]);

@@ -6,8 +6,8 @@ use challenge::role::Role;
 use challenge::settings::Settings;
 use kit::env::Env;
 
-pub(crate) use crate::test_data::StoreKind;
-use crate::test_data::{TestData, usual_store};
+pub(crate) use testkit::data::StoreKind;
+use testkit::data::{TestData, usual_store};
 
 /// Settings for every store: any free ports, and the test identity header. Without a wait target, because on a machine
 /// that builds and tests at once, tasks wait for the processor; and with limits above what one player sends in a test.

@@ -4,16 +4,17 @@ mod compose;
 mod kubernetes;
 mod proxy;
 mod tls;
-mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 
 use challenge::role::Role;
 use challenge::settings::{Settings, SettingsError};
 use kit::env::Env;
+use peers::document::sources;
 use serde_json::Value;
+use testkit::process::assert_command;
+use testkit::yaml;
 
 use crate::process::BINARY;
 
@@ -40,7 +41,7 @@ fn read(variables: &Variables, role: Role) -> Result<Settings, SettingsError> {
 /// The role of a container's command, which the binary has.
 fn role(command: &Value) -> Role {
     let name = command[0].as_str().unwrap();
-    assert_command(name);
+    assert_command(BINARY, name);
     match name {
         "api" => Role::Api,
         "events" => Role::Events,
@@ -51,10 +52,8 @@ fn role(command: &Value) -> Role {
 /// Each variable is read by the service and documented.
 fn assert_known(names: impl IntoIterator<Item = String>) {
     let services = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut sources = String::new();
-    for folder in ["challenge/src", "kit/src"] {
-        read_all(&services.join(folder), &mut sources);
-    }
+    let sources = ["challenge/src", "kit/src"].map(|folder| sources(&services.join(folder)).unwrap());
+    let sources: String = sources.into_iter().flatten().map(|(_, text)| text).collect();
     let documentation = include_str!("../../../../docs/challenge.md");
     for name in names {
         // The library that finds the system's authorities reads this one.
@@ -62,23 +61,6 @@ fn assert_known(names: impl IntoIterator<Item = String>) {
         assert!(is_read, "nothing reads {name}");
         assert!(documentation.contains(&format!("`{name}`")), "{name} is not documented");
     }
-}
-
-fn read_all(folder: &Path, into: &mut String) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            read_all(&path, into);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            into.push_str(&std::fs::read_to_string(path).unwrap());
-        }
-    }
-}
-
-/// The binary has the command.
-fn assert_command(name: &str) {
-    let help = Command::new(BINARY).args([name, "--help"]).output().unwrap();
-    assert!(help.status.success(), "there is no command `{name}`");
 }
 
 /// Whether a variable's value must stay out of files.
@@ -95,8 +77,8 @@ fn the_image_exposes_every_port_and_starts_an_existing_command() {
     for port in [ports.http, ports.grpc, ports.events, ports.admin] {
         assert!(exposed.contains(&port.port()), "{port}");
     }
-    assert_command(after("CMD").trim_matches(['[', ']', '"']));
+    assert_command(BINARY, after("CMD").trim_matches(['[', ']', '"']));
     assert!(after("HEALTHCHECK").ends_with("CMD [\"/challenge\", \"health\"]"));
-    assert_command("health");
+    assert_command(BINARY, "health");
     assert!(after("USER").starts_with("65532"));
 }

@@ -1,29 +1,20 @@
 //! A full disk: writes are refused, acknowledged data is kept, reads continue.
 
-use std::process::{Command, Stdio};
-
 use hyper::StatusCode;
+use testkit::process::{Process, on_a_small_disk};
 use tonic::Code;
 
-use crate::database::{PORTS, TestDatabase};
-use crate::process::{BINARY, Process};
+use crate::database::TestDatabase;
+use crate::process::{serving, started_as};
 use crate::support::{Player, Publisher};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 
-/// Files are limited to a number of blocks of 512 bytes; above it a write fails, as on a full disk.
-fn on_a_small_disk(database: &TestDatabase, blocks: u32) -> Process {
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {BINARY} all");
-    let mut command = Command::new("sh");
-    command.args(["-c", &script]).env_clear().envs(PORTS).envs(database.env());
-    Process::started(&mut command, Stdio::null())
-}
-
 #[tokio::test]
 async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
     let database = TestDatabase::new();
-    let process = on_a_small_disk(&database, 2_000);
-    let mut publisher = Publisher::connect(process.addresses).await;
+    let process = Process::start(&mut on_a_small_disk(&serving(&database), 2_000));
+    let mut publisher = Publisher::connect(process.address("events")).await;
     let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());
     let mut in_a_row = 0;
     // After the first refusal a smaller write may still succeed: the disk is full only when every write fails.
@@ -45,7 +36,7 @@ async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
         }
         assert!(number < 20_000, "a megabyte holds fewer users");
     }
-    let http = process.addresses.http.unwrap();
+    let http = process.address("http");
     // It writes less than an event, so it may succeed for a while.
     let mut changes = 0;
     let answer = loop {
@@ -63,12 +54,12 @@ async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
     assert_eq!(first.get("/challenge/healthz").await.0, StatusCode::OK);
     assert!(process.terminate().success());
 
-    let process = Process::start_as(&database, "all");
+    let process = started_as(&database, "all");
     let logins =
         format!("SELECT count(*) FROM user_goal_progress WHERE goal_id = '{LOGIN_GOAL}' AND value = 1");
     assert_eq!(database.count(&logins), acknowledged.len() as i64, "every acknowledged event, and no other");
-    let mut publisher = Publisher::connect(process.addresses).await;
+    let mut publisher = Publisher::connect(process.address("events")).await;
     publisher.log_in(&refused[0], "1").await.unwrap();
-    let again = Player::new(process.addresses.http.unwrap(), &refused[0]);
+    let again = Player::new(process.address("http"), &refused[0]);
     assert_eq!(again.goal(LOGIN_GOAL).await["progress"], 1, "delivered again, it counts");
 }

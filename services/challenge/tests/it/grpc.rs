@@ -12,8 +12,10 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use tonic_reflection::pb::{v1, v1alpha};
 
-use crate::issuer::{KeyServer, Signer, claims};
-use crate::support::{Caller, Server, connect};
+use testkit::grpc::connect;
+use testkit::issuer::{KeyServer, Signer, claims};
+
+use crate::support::{Caller, Server};
 
 const LIST: &str = "/challenge/v1/challenges";
 const LOGIN_GOAL: &str = "goal-010-01";

@@ -3,26 +3,23 @@
 //! `CHALLENGE_KILL_ROUNDS` sets how many rounds are run (3 when unset).
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use challenge::server::Addresses;
 use hyper::StatusCode;
+use testkit::killed::{Load, rounds};
+use testkit::process::Process;
 use tokio::task::JoinSet;
 
 use crate::database::{StoreKind, TestDatabase};
-use crate::process::Process;
+use crate::process::started_as;
 use crate::support::{Player, Publisher};
-use crate::test_data::usual_store;
+use testkit::data::usual_store;
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const KILLS_GOAL: &str = "goal-001-01";
 const USERS: usize = 8;
 const CLAIMERS: usize = 60;
-
-pub(crate) fn rounds() -> usize {
-    std::env::var("CHALLENGE_KILL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
-}
 
 /// The logins of one user: the ids acknowledged, and the one without an answer.
 #[derive(Debug, Default)]
@@ -39,17 +36,10 @@ struct ClaimRecord {
     is_acknowledged: bool,
 }
 
-/// The state that the tasks of a load share.
-#[derive(Default)]
-struct Load {
-    acknowledged: AtomicUsize,
-    is_over: AtomicBool,
-}
-
 async fn log_in_until_cut(mut publisher: Publisher, user: String, load: Arc<Load>) -> LoginRecord {
     let mut logins = LoginRecord { user: user.clone(), ..LoginRecord::default() };
     for number in 0.. {
-        if load.is_over.load(Ordering::Relaxed) {
+        if load.is_over() {
             break;
         }
         let id = format!("{user}-{number}");
@@ -60,7 +50,7 @@ async fn log_in_until_cut(mut publisher: Publisher, user: String, load: Arc<Load
                 break;
             }
         }
-        load.acknowledged.fetch_add(1, Ordering::Relaxed);
+        load.acknowledge();
     }
     logins
 }
@@ -70,9 +60,7 @@ async fn claim_once(mut publisher: Publisher, player: Player, user: String) -> C
     if publisher.update_statistic(&user, "enemy_kills", 10.0).await.is_err() {
         return lost;
     }
-    let path = "/challenge/v1/challenges/challenge-001/goals/goal-001-01/claim";
-    let request = hyper::Request::post(path).header("host", "test").header("x-mock-user-id", &user);
-    let answer = player.exchange(request.body(axum::body::Body::empty()).unwrap()).await;
+    let answer = player.try_claim(KILLS_GOAL).await;
     ClaimRecord { is_acknowledged: answer.is_ok_and(|(status, _)| status == StatusCode::OK), ..lost }
 }
 
@@ -90,22 +78,12 @@ impl Deployment {
     }
 
     fn start(database: &TestDatabase) -> Self {
-        Self {
-            parts: Self::roles(database)
-                .iter()
-                .map(|role| (*role, Process::start_as(database, role)))
-                .collect(),
-        }
+        Self { parts: Self::roles(database).iter().map(|role| (*role, started_as(database, role))).collect() }
     }
 
-    fn addresses(&self) -> Addresses {
-        let all = || self.parts.iter().map(|(_, process)| process.addresses);
-        Addresses {
-            http: all().find_map(|addresses| addresses.http),
-            grpc: all().find_map(|addresses| addresses.grpc),
-            events: all().find_map(|addresses| addresses.events),
-            admin: self.parts[0].1.addresses.admin,
-        }
+    fn address(&self, name: &str) -> SocketAddr {
+        let processes = self.parts.iter().map(|(_, process)| process);
+        processes.into_iter().find(|process| process.has(name)).unwrap().address(name)
     }
 
     /// Kills one process, or in every third round all of them, and returns the rest.
@@ -122,14 +100,14 @@ impl Deployment {
     fn complete(mut self, database: &TestDatabase) -> Self {
         for role in Self::roles(database) {
             if self.parts.iter().all(|(running, _)| running != role) {
-                self.parts.push((role, Process::start_as(database, role)));
+                self.parts.push((role, started_as(database, role)));
             }
         }
         self
     }
 
     fn player(&self, user: &str) -> Player {
-        Player::new(self.addresses().http.unwrap(), user)
+        Player::new(self.address("http"), user)
     }
 }
 
@@ -148,7 +126,7 @@ async fn load(
     enough: usize,
     end: impl FnOnce(Deployment) -> Deployment + Send + 'static,
 ) -> LoadOutcome {
-    let publisher = Publisher::connect(deployment.addresses()).await;
+    let publisher = Publisher::connect(deployment.address("events")).await;
     let load = Arc::new(Load::default());
     let mut logins = JoinSet::new();
     for user in 0..USERS {
@@ -159,17 +137,15 @@ async fn load(
         let user = format!("claim-{round}-{user}");
         claims.spawn(claim_once(publisher.clone(), deployment.player(&user), user));
     }
-    while load.acknowledged.load(Ordering::Relaxed) < enough {
-        tokio::task::yield_now().await;
-    }
+    load.reach(enough).await;
     let rest = tokio::task::spawn_blocking(move || end(deployment)).await.unwrap();
-    load.is_over.store(true, Ordering::Relaxed);
+    load.end();
     LoadOutcome { rest, logins: logins.join_all().await, claims: claims.join_all().await }
 }
 
 /// Repeats unanswered logins and some acknowledged ones, then compares the count with the progress.
 async fn check_logins(deployment: &Deployment, records: &[LoginRecord]) {
-    let mut publisher = Publisher::connect(deployment.addresses()).await;
+    let mut publisher = Publisher::connect(deployment.address("events")).await;
     for logins in records {
         let again = logins.acknowledged.iter().rev().take(20).chain(&logins.unanswered);
         for id in again {
@@ -187,7 +163,7 @@ async fn check_claims(
     records: &[ClaimRecord],
     database: &TestDatabase,
 ) {
-    let mut publisher = Publisher::connect(deployment.addresses()).await;
+    let mut publisher = Publisher::connect(deployment.address("events")).await;
     for claim in records {
         publisher.update_statistic(&claim.user, "enemy_kills", 10.0).await.unwrap();
         let (status, answer) = deployment.player(&claim.user).claim(KILLS_GOAL).await;
@@ -214,7 +190,7 @@ async fn kill_9_under_load_loses_and_duplicates_nothing() {
     let database = TestDatabase::new();
     let mut deployment = Deployment::start(&database);
     let mut acknowledged = BTreeMap::new();
-    for round in 0..rounds() {
+    for round in 0..rounds("CHALLENGE_KILL_ROUNDS") {
         // Rounds end at different moments: early with claims in flight, or later.
         let enough = if round % 2 == 0 { 1 + round % 12 } else { 40 + (round * 7919) % 600 };
         let kill = move |deployment: Deployment| deployment.kill(round);

@@ -4,7 +4,6 @@
 
 mod access;
 mod all_goals;
-mod any_rpc;
 mod bad_input;
 mod binary;
 mod bulkheads;
@@ -17,7 +16,6 @@ mod events;
 mod grpc;
 mod identity;
 mod injected_faults;
-mod issuer;
 mod killed;
 mod openapi;
 mod pitfalls;
@@ -33,9 +31,7 @@ mod reward_server;
 mod rewards;
 mod rotation;
 mod rotation_killed;
-mod schema;
 mod selection;
 mod support;
-mod test_data;
 mod tls;
 mod tokens;

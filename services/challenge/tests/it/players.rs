@@ -7,7 +7,7 @@ use hyper::{Method, StatusCode};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 
-use crate::support::{Player, Server};
+use crate::support::Server;
 
 const LIST: &str = "/challenge/v1/challenges";
 
@@ -175,7 +175,7 @@ async fn health_needs_no_identity_and_the_admin_port_answers() {
         server.player("").get("/challenge/healthz").await,
         (StatusCode::OK, json!({"status": "healthy"}))
     );
-    let admin = Player::new(server.running.addresses.admin, "");
+    let admin = server.admin();
     assert_eq!(admin.get("/healthz").await.0, StatusCode::OK);
     for path in ["/readyz", "/ready"] {
         assert_eq!(admin.get(path).await, (StatusCode::OK, json!({"status": "ready"})));

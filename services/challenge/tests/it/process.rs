@@ -1,51 +1,20 @@
-//! The real binary in a process of its own.
+//! `challenge` in a process of its own.
 
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::Command;
 
-use challenge::server::Addresses;
-use peers::service::ServiceProcess;
+use testkit::process::Process;
 
 use crate::database::{PORTS, TestDatabase};
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_challenge");
 
-/// `challenge all` in a process of its own, ready.
-pub(crate) struct Process {
-    pub(crate) service: ServiceProcess,
-    pub(crate) addresses: Addresses,
+/// `challenge all`, ready.
+pub(crate) fn started(database: &TestDatabase, settings: &[(&str, String)]) -> Process {
+    Process::start(serving(database).envs(settings.iter().map(|(name, value)| (*name, value))))
 }
 
-impl Process {
-    pub(crate) fn start_with(database: &TestDatabase, settings: &[(&str, String)]) -> Self {
-        let mut command = serving(database);
-        command.envs(settings.iter().map(|(name, value)| (*name, value)));
-        Self::started(&mut command, Stdio::null())
-    }
-
-    /// With its log written to `log`.
-    pub(crate) fn start_logging(database: &TestDatabase, log: Stdio) -> Self {
-        Self::started(&mut serving(database), log)
-    }
-
-    pub(crate) fn start_as(database: &TestDatabase, role: &str) -> Self {
-        Self::started(&mut serving_as(database, role), Stdio::null())
-    }
-
-    pub(crate) fn started(command: &mut Command, log: Stdio) -> Self {
-        let service = ServiceProcess::start(command, log).unwrap();
-        let [http, grpc, events, admin] =
-            ["http", "grpc", "events", "admin"].map(|name| service.address(name));
-        Self { service, addresses: Addresses { http, grpc, events, admin: admin.unwrap() } }
-    }
-
-    /// Sends SIGKILL.
-    pub(crate) fn kill(self) {
-        self.service.kill();
-    }
-
-    pub(crate) fn terminate(self) -> ExitStatus {
-        self.service.terminate().unwrap()
-    }
+pub(crate) fn started_as(database: &TestDatabase, role: &str) -> Process {
+    Process::start(&mut serving_as(database, role))
 }
 
 pub(crate) fn serving(database: &TestDatabase) -> Command {

@@ -5,8 +5,9 @@ use hyper::StatusCode;
 use serde_json::json;
 use tonic::{Code, Request};
 
-use crate::issuer::{KeyServer, Signer, claims, claims_with};
 use crate::support::{Server, statistic};
+use testkit::grpc::{authorized, code};
+use testkit::issuer::{KeyServer, Signer, claims, claims_with};
 
 /// The settings of a service that trusts this key server, with a subject for each role.
 pub(crate) fn settings(keys: &KeyServer) -> Vec<(&str, &str)> {
@@ -15,11 +16,7 @@ pub(crate) fn settings(keys: &KeyServer) -> Vec<(&str, &str)> {
 }
 
 fn with_token<T>(message: T, token: Option<&str>) -> Request<T> {
-    let mut request = Request::new(message);
-    if let Some(token) = token {
-        request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
-    }
-    request
+    authorized(message, token.map(|token| format!("Bearer {token}")).as_deref())
 }
 
 fn login(user: &str) -> UserLoggedIn {
@@ -42,7 +39,7 @@ async fn codes(server: &Server, token: Option<&str>) -> [Code; 2] {
     let logged_in = publisher.login.on_message(with_token(login("ann"), token)).await;
     let update = statistic("ann", "enemy_kills", 1e9);
     let updated = publisher.statistic.on_message(with_token(update, token)).await;
-    [logged_in, updated].map(|result| result.map_or_else(|status| status.code(), |_| Code::Ok))
+    [logged_in, updated].map(code)
 }
 
 #[tokio::test]

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
+use testkit::until;
 
 use crate::database::TestDatabase;
-use crate::process::Process;
+use crate::process::started;
 use crate::reward_server::{RewardReaction, RewardServer};
-use crate::support::{Player, Publisher, Server, until};
+use crate::support::{Player, Publisher, Server};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const OPEN: &str = "SELECT count(*) FROM claims WHERE granted_at IS NULL";
@@ -27,12 +28,6 @@ async fn server(rewards: &RewardServer, settings: &[(&str, &str)]) -> (Server, P
 
 fn keys(rewards: &RewardServer) -> BTreeSet<String> {
     rewards.requests().iter().map(|request| request.headers["idempotency-key"].clone()).collect()
-}
-
-async fn metrics(server: &Server) -> String {
-    let address = server.running.addresses.admin;
-    let player = Player::new(address, "");
-    player.text("/metrics").await
 }
 
 #[tokio::test]
@@ -55,7 +50,7 @@ async fn a_grant_request_has_every_field() {
         })
     );
     assert_eq!(server.count("SELECT count(*) FROM reward_ledger"), 0, "the ledger is not in use");
-    let metrics = metrics(&server).await;
+    let metrics = server.metrics().await;
     assert!(metrics.contains("challenge_grants_total{outcome=\"granted\"} 1"), "{metrics}");
     assert!(!metrics.contains("the-reward-token"));
 }
@@ -179,9 +174,9 @@ async fn a_crash_between_intent_and_end_grants_once() {
         let database = TestDatabase::new();
         let mut settings = rewards.settings();
         settings.push(("REWARD_TIMEOUT_MS", "30000".to_owned()));
-        let process = Process::start_with(&database, &settings);
-        Publisher::connect(process.addresses).await.log_in("ann", "1").await.unwrap();
-        let ann = Player::new(process.addresses.http.unwrap(), "ann");
+        let process = started(&database, &settings);
+        Publisher::connect(process.address("events")).await.log_in("ann", "1").await.unwrap();
+        let ann = Player::new(process.address("http"), "ann");
         let claim = tokio::spawn(async move { ann.try_claim(LOGIN_GOAL).await });
         until("the grant is requested", async || rewards.attempts() == 1).await;
         process.kill();
@@ -189,8 +184,8 @@ async fn a_crash_between_intent_and_end_grants_once() {
         rewards.release();
 
         database.age_claims();
-        let process = Process::start_with(&database, &settings);
-        let ann = Player::new(process.addresses.http.unwrap(), "ann");
+        let process = started(&database, &settings);
+        let ann = Player::new(process.address("http"), "ann");
         assert_eq!(ann.goal(LOGIN_GOAL).await["status"], "claimed", "{act:?}");
         assert_eq!(ann.claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT, "{act:?}");
         let counts = (rewards.attempts(), keys(&rewards).len(), rewards.granted().len());
@@ -241,17 +236,17 @@ async fn a_drain_leaves_an_unanswered_claim_to_the_next_start() {
     let mut settings = rewards.settings();
     settings.push(("REWARD_TIMEOUT_MS", "60000".to_owned()));
     settings.push(("DRAIN_TIMEOUT_S", "1".to_owned()));
-    let process = Process::start_with(&database, &settings);
-    Publisher::connect(process.addresses).await.log_in("ann", "1").await.unwrap();
-    let ann = Player::new(process.addresses.http.unwrap(), "ann");
+    let process = started(&database, &settings);
+    Publisher::connect(process.address("events")).await.log_in("ann", "1").await.unwrap();
+    let ann = Player::new(process.address("http"), "ann");
     let claim = tokio::spawn(async move { ann.try_claim(LOGIN_GOAL).await });
     until("the grant is requested", async || rewards.attempts() == 1).await;
     let ended = tokio::task::spawn_blocking(move || process.terminate()).await.unwrap();
     assert!(ended.success(), "{ended}");
     assert!(claim.await.unwrap().is_err(), "no answer");
     database.age_claims();
-    let process = Process::start_with(&database, &settings);
-    let ann = Player::new(process.addresses.http.unwrap(), "ann");
+    let process = started(&database, &settings);
+    let ann = Player::new(process.address("http"), "ann");
     assert_eq!(ann.claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT, "the start has ended it");
     assert_eq!((rewards.attempts(), keys(&rewards).len(), rewards.granted().len()), (2, 1, 1));
     process.kill();
@@ -266,11 +261,11 @@ async fn a_reward_service_behind_tls_must_have_a_trusted_certificate() {
     for (url, expected) in [(address, StatusCode::BAD_GATEWAY), (url, StatusCode::OK)] {
         let database = TestDatabase::new();
         let mut settings = rewards.settings();
-        settings.extend([("REWARD_URL", url), ("SSL_CERT_FILE", crate::tls::authority())]);
+        settings.extend([("REWARD_URL", url), ("SSL_CERT_FILE", testkit::tls::authority())]);
         settings.push(("REWARD_TIMEOUT_MS", "10000".to_owned()));
-        let process = Process::start_with(&database, &settings);
-        Publisher::connect(process.addresses).await.log_in("ann", "1").await.unwrap();
-        assert_eq!(Player::new(process.addresses.http.unwrap(), "ann").claim(LOGIN_GOAL).await.0, expected);
+        let process = started(&database, &settings);
+        Publisher::connect(process.address("events")).await.log_in("ann", "1").await.unwrap();
+        assert_eq!(Player::new(process.address("http"), "ann").claim(LOGIN_GOAL).await.0, expected);
         assert_eq!(
             rewards.attempts(),
             usize::from(expected == StatusCode::OK),

@@ -1,18 +1,18 @@
 //! Goals that begin again every day, week or month: the clock is set from one period to the next while the service runs.
 
-use std::process::Stdio;
-
 use challenge::catalog::Schedule;
 use challenge::proto::service as proto;
 use hyper::StatusCode;
 use kit::clock::UtcMs;
 use peers::faketime::Clock;
 use serde_json::{Value, json};
+use testkit::process::Process;
+use testkit::until;
 
 use crate::database::TestDatabase;
-use crate::process::{Process, serving};
+use crate::process::serving;
 use crate::reward_server::{RewardReaction, RewardServer};
-use crate::support::{Player, Publisher, Server, statistic, until};
+use crate::support::{Player, Publisher, Server, statistic};
 
 const ROTATING: &str = include_str!("../../../../examples/challenge-rotating.json");
 const DAILY: &str = "goal-001-01";
@@ -52,7 +52,7 @@ impl Rotating {
         let mut command = serving(database);
         command.env("CHALLENGE_CONFIG_PATH", challenge_file(database));
         command.envs(clock.env()).envs(settings.iter().copied());
-        Self { process: Process::started(&mut command, Stdio::null()), clock, kills: 0.0 }
+        Self { process: Process::start(&mut command), clock, kills: 0.0 }
     }
 
     fn set(&self, time: UtcMs) {
@@ -60,7 +60,7 @@ impl Rotating {
     }
 
     fn ann(&self) -> Player {
-        Player::new(self.process.addresses.http.unwrap(), "ann")
+        Player::new(self.process.address("http"), "ann")
     }
 
     /// Ann defeats some enemies.
@@ -68,7 +68,7 @@ impl Rotating {
         self.kills += added;
         let mut event = statistic("ann", "kills", self.kills);
         event.payload.as_mut().unwrap().inc = added;
-        let mut publisher = Publisher::connect(self.process.addresses).await;
+        let mut publisher = Publisher::connect(self.process.address("events")).await;
         publisher.statistic.on_message(event).await.unwrap();
     }
 
@@ -156,7 +156,7 @@ async fn a_daily_goal_counts_one_login_a_day() {
     let database = TestDatabase::new();
     let service = Rotating::start(&database, Clock::start().unwrap(), &[]);
     let mut now = UtcMs::now();
-    let mut publisher = Publisher::connect(service.process.addresses).await;
+    let mut publisher = Publisher::connect(service.process.address("events")).await;
     for day in 1..=3 {
         let [before, after] = around_the_end_of(Schedule::Daily, now);
         service.set(before);

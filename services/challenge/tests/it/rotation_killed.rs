@@ -2,22 +2,22 @@
 //!
 //! `CHALLENGE_KILL_ROUNDS` sets how many rounds are run (3 when unset).
 
-use std::process::Stdio;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use challenge::catalog::Schedule;
-use challenge::server::Addresses;
 use hyper::StatusCode;
 use kit::clock::UtcMs;
 use peers::faketime::Clock;
+use testkit::killed::{Load, rounds};
+use testkit::process::Process;
+use testkit::until;
 use tokio::task::JoinSet;
 
 use crate::database::TestDatabase;
-use crate::killed::rounds;
-use crate::process::{Process, serving};
+use crate::process::serving;
 use crate::rotation::challenge_file;
-use crate::support::{Player, Publisher, statistic, until};
+use crate::support::{Player, Publisher, statistic};
 
 const DAILY: &str = "goal-001-01";
 const USERS: usize = 8;
@@ -34,33 +34,18 @@ struct Record {
     unanswered: i64,
 }
 
-/// What the tasks of a load share.
-#[derive(Default)]
-struct Load {
-    answers: AtomicUsize,
-    is_over: AtomicBool,
-}
-
-impl Load {
-    async fn until(&self, answers: usize) {
-        while self.answers.load(Ordering::Relaxed) < answers {
-            tokio::task::yield_now().await;
-        }
-    }
-}
-
 fn start(database: &TestDatabase, clock: &Clock) -> Process {
     let mut command = serving(database);
     command
         .env("CHALLENGE_CONFIG_PATH", challenge_file(database))
         .env("CLAIM_RESUME_S", "1")
         .envs(clock.env());
-    Process::started(&mut command, Stdio::null())
+    Process::start(&mut command)
 }
 
 /// The library leaves two files of a process that is killed.
 fn kill(process: Process) {
-    let id = process.service.id();
+    let id = process.id();
     process.kill();
     for name in [format!("faketime_shm_{id}"), format!("sem.faketime_sem_{id}")] {
         let _is_there = std::fs::remove_file(std::path::Path::new("/dev/shm").join(name));
@@ -75,10 +60,10 @@ async fn complete(publisher: &mut Publisher, record: &mut Record) -> Result<(), 
 }
 
 /// Completes the goal and claims it, again and again, until the service is killed.
-async fn play(addresses: Addresses, mut publisher: Publisher, user: String, load: Arc<Load>) -> Record {
-    let player = Player::new(addresses.http.unwrap(), &user);
+async fn play(http: SocketAddr, mut publisher: Publisher, user: String, load: Arc<Load>) -> Record {
+    let player = Player::new(http, &user);
     let mut record = Record { user, kills: 0.0, claimed: 0, unanswered: 0 };
-    while !load.is_over.load(Ordering::Relaxed) && complete(&mut publisher, &mut record).await.is_ok() {
+    while !load.is_over() && complete(&mut publisher, &mut record).await.is_ok() {
         match player.try_claim(DAILY).await {
             Ok((StatusCode::OK, _)) => record.claimed += 1,
             Ok((StatusCode::CONFLICT | StatusCode::BAD_REQUEST, _)) => {}
@@ -88,17 +73,17 @@ async fn play(addresses: Addresses, mut publisher: Publisher, user: String, load
                 break;
             }
         }
-        load.answers.fetch_add(1, Ordering::Relaxed);
+        load.acknowledge();
     }
     record
 }
 
 /// After the restart each user claims in the new period; then there is one grant for each period that was claimed.
-async fn check(addresses: Addresses, records: &mut [Record], database: &TestDatabase) {
-    let mut publisher = Publisher::connect(addresses).await;
+async fn check(process: &Process, records: &mut [Record], database: &TestDatabase) {
+    let mut publisher = Publisher::connect(process.address("events")).await;
     for record in records.iter_mut() {
         complete(&mut publisher, record).await.unwrap();
-        let (status, answer) = Player::new(addresses.http.unwrap(), &record.user).claim(DAILY).await;
+        let (status, answer) = Player::new(process.address("http"), &record.user).claim(DAILY).await;
         assert!([StatusCode::OK, StatusCode::CONFLICT].contains(&status), "{record:?}: {status} {answer}");
         record.claimed += i64::from(status == StatusCode::OK);
     }
@@ -123,29 +108,29 @@ async fn kill_9_while_periods_end_grants_once_in_each_period() {
     let (database, clock) = (TestDatabase::new(), Clock::start().unwrap());
     let first_end = Schedule::Daily.period(UtcMs::now()).end;
     let set = |time: i64| clock.set((time - UtcMs::now().0).div_euclid(1_000)).unwrap();
-    for round in 0..rounds() {
+    for round in 0..rounds("CHALLENGE_KILL_ROUNDS") {
         let end = first_end.0 + DAY_MS * i64::try_from(round).unwrap();
         set(end - 60 * A_SECOND_MS);
         let process = start(&database, &clock);
-        let publisher = Publisher::connect(process.addresses).await;
+        let publisher = Publisher::connect(process.address("events")).await;
         let load = Arc::new(Load::default());
         let mut users = JoinSet::new();
         for user in 0..USERS {
             let user = format!("user-{round}-{user}");
-            users.spawn(play(process.addresses, publisher.clone(), user, Arc::clone(&load)));
+            users.spawn(play(process.address("http"), publisher.clone(), user, Arc::clone(&load)));
         }
         let before = 1 + (round * 7919) % 40;
-        load.until(before).await;
+        load.reach(before).await;
         set(end + A_SECOND_MS);
         // In every third round no request is answered between the end of the period and the kill.
         if round % 3 != 2 {
-            load.until(before + 1 + (round * 31) % 30).await;
+            load.reach(before + 1 + (round * 31) % 30).await;
         }
         kill(process);
-        load.is_over.store(true, Ordering::Relaxed);
+        load.end();
         let mut records = users.join_all().await;
         let process = start(&database, &clock);
-        check(process.addresses, &mut records, &database).await;
+        check(&process, &mut records, &database).await;
         drop(publisher);
         assert!(process.terminate().success());
     }

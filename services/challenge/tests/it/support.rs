@@ -1,21 +1,21 @@
 //! A server in this process, and the HTTP and gRPC clients of tests.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use challenge::proto::account::UserLoggedIn;
 use challenge::proto::account::user_authentication_user_logged_in_service_client::UserAuthenticationUserLoggedInServiceClient as LoginClient;
 use challenge::proto::service::service_client::ServiceClient;
 use challenge::proto::statistic::statistic_stat_item_updated_service_client::StatisticStatItemUpdatedServiceClient as StatisticClient;
 use challenge::proto::statistic::{StatItem, StatItemUpdated};
 use challenge::role::Role;
-use challenge::server::{Addresses, Running, start};
+use challenge::server::{Running, start};
 use hyper::{Method, Request, StatusCode};
-use hyper_util::rt::TokioIo;
 use kit::process::Service;
 use serde_json::Value;
-use tonic::transport::{Channel, Endpoint};
+use testkit::grpc::connect;
+use testkit::http::{Client, Lost, request};
+use tonic::transport::Channel;
 
 use crate::database::TestDatabase;
 
@@ -66,14 +66,20 @@ impl Server {
     }
 
     pub(crate) async fn publisher(&self) -> Publisher {
-        Publisher::connect(self.running.addresses).await
+        Publisher::connect(self.running.addresses.events.unwrap()).await
+    }
+
+    pub(crate) fn http(&self) -> Client {
+        Client::new(self.running.addresses.http.unwrap())
+    }
+
+    pub(crate) fn admin(&self) -> Client {
+        Client::new(self.running.addresses.admin)
     }
 
     /// The admin port's metrics.
     pub(crate) async fn metrics(&self) -> String {
-        let request = Request::get("/metrics").header("host", "test").body(Body::empty()).unwrap();
-        let admin = Player::new(self.running.addresses.admin, "");
-        String::from_utf8(admin.raw(request).await.unwrap().1).unwrap()
+        self.admin().text("/metrics").await
     }
 
     /// The number that a query returns.
@@ -82,31 +88,16 @@ impl Server {
     }
 }
 
-/// Longer than any condition takes on a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Checks a condition repeatedly until it holds.
-pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let begun = Instant::now();
-    let mut checks = tokio::time::interval(Duration::from_millis(20));
-    // After a check that takes longer, the other tasks must be able to run.
-    checks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    while !holds().await {
-        assert!(begun.elapsed() < TIMEOUT, "not in time: {what}");
-        checks.tick().await;
-    }
-}
-
-/// One user's HTTP client; a connection for each request.
+/// One user's HTTP client.
 #[derive(Clone)]
 pub(crate) struct Player {
-    address: SocketAddr,
+    pub(crate) client: Client,
     user: String,
 }
 
 impl Player {
     pub(crate) fn new(address: SocketAddr, user: &str) -> Self {
-        Self { address, user: user.to_owned() }
+        Self { client: Client::new(address), user: user.to_owned() }
     }
 
     pub(crate) async fn get(&self, path: &str) -> (StatusCode, Value) {
@@ -140,49 +131,26 @@ impl Player {
     }
 
     /// A claim during which the server may end.
-    pub(crate) async fn try_claim(&self, goal_id: &str) -> Result<(StatusCode, Value), String> {
+    pub(crate) async fn try_claim(&self, goal_id: &str) -> Result<(StatusCode, Value), Lost> {
         let path = format!("/challenge/v1/challenges/challenge-{}/goals/{goal_id}/claim", &goal_id[5..8]);
-        let request = Request::post(path).header("host", "test").header("x-mock-user-id", &self.user);
-        self.exchange(request.body(Body::empty()).unwrap()).await
+        let response = self.client.try_exchange(self.request(Method::POST, &path, "")).await?;
+        Ok(response.status_and_json())
     }
 
-    /// A response that is not JSON.
-    pub(crate) async fn text(&self, path: &str) -> String {
-        let request = Request::get(path).header("host", "test").body(Body::empty()).unwrap();
-        String::from_utf8(self.raw(request).await.unwrap().1).unwrap()
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: impl AsRef<[u8]>,
+    ) -> (StatusCode, Value) {
+        self.client.exchange(self.request(method, path, body)).await.status_and_json()
     }
 
-    pub(crate) async fn send(&self, method: Method, path: &str, body: &str) -> (StatusCode, Value) {
-        let request = Request::builder().method(method).uri(path).header("host", "test");
-        let request =
-            if self.user.is_empty() { request } else { request.header("x-mock-user-id", &self.user) };
-        let request = request.body(Body::from(body.to_owned())).unwrap();
-        self.exchange(request).await.unwrap()
+    /// A request of this user; without an identity when its name is empty.
+    pub(crate) fn request(&self, method: Method, path: &str, body: impl AsRef<[u8]>) -> Request<Body> {
+        let identity = [("x-mock-user-id", self.user.as_str())];
+        request(method, path, if self.user.is_empty() { &[] } else { &identity }, body)
     }
-
-    /// `Err` when the connection was lost; null for a body that is not JSON.
-    pub(crate) async fn exchange(&self, request: Request<Body>) -> Result<(StatusCode, Value), String> {
-        let (status, bytes) = self.raw(request).await?;
-        Ok((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
-    }
-
-    /// The same with the raw body.
-    pub(crate) async fn raw(&self, request: Request<Body>) -> Result<(StatusCode, Vec<u8>), String> {
-        let lost = |error: &dyn std::error::Error| error.to_string();
-        let stream = tokio::net::TcpStream::connect(self.address).await.map_err(|e| lost(&e))?;
-        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = handshake.map_err(|e| lost(&e))?;
-        tokio::spawn(connection);
-        let response = sender.send_request(request).await.map_err(|e| lost(&e))?;
-        let status = response.status();
-        let bytes = to_bytes(Body::new(response.into_body()), usize::MAX).await.map_err(|e| lost(&e))?;
-        Ok((status, bytes.to_vec()))
-    }
-}
-
-/// A channel to a gRPC port.
-pub(crate) async fn connect(address: SocketAddr) -> Channel {
-    Endpoint::new(format!("http://{address}")).unwrap().connect().await.unwrap()
 }
 
 /// One user's gRPC client.
@@ -211,8 +179,8 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    pub(crate) async fn connect(addresses: Addresses) -> Self {
-        let channel = connect(addresses.events.unwrap()).await;
+    pub(crate) async fn connect(events: SocketAddr) -> Self {
+        let channel = connect(events).await;
         Self { login: LoginClient::new(channel.clone()), statistic: StatisticClient::new(channel) }
     }
 

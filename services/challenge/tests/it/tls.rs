@@ -1,23 +1,14 @@
 //! TLS in front of a port, with a certificate that only the tests' own authority signed.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use testkit::tls::folder;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-
-pub(crate) fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/tls")
-}
-
-/// The authority's certificate, for `SSL_CERT_FILE`.
-pub(crate) fn authority() -> String {
-    folder().join("authority.pem").display().to_string()
-}
 
 /// A port on `localhost` that decrypts and forwards to `behind`.
 pub(crate) async fn in_front_of(behind: SocketAddr) -> u16 {

@@ -1,26 +1,22 @@
 //! Bearer tokens, with real requests to a real server whose keys come from a real key server.
 
-use axum::body::Body;
 use challenge::proto::service::InitializeRequest;
 use challenge::proto::service::service_client::ServiceClient;
-use hyper::{Request, StatusCode};
+use hyper::{Method, StatusCode};
 use kit::process::Service;
 use serde_json::{Value, json};
+use testkit::grpc::{authorized, code};
+use testkit::until;
 use tonic::Code;
 
 use crate::database::TestDatabase;
-use crate::issuer::{KeyServer, Signer, claims, claims_with, now_s, unsigned};
-use crate::support::{Player, Server, until};
+use crate::support::Server;
+use testkit::issuer::{KeyServer, Signer, claims, claims_with, now_s, unsigned};
 
 const LIST: &str = "/challenge/v1/challenges";
 
 async fn list(server: &Server, headers: &[(&str, &str)]) -> (StatusCode, Value) {
-    let mut request = Request::get(LIST).header("host", "test");
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let player = Player::new(server.running.addresses.http.unwrap(), "");
-    player.exchange(request.body(Body::empty()).unwrap()).await.unwrap()
+    server.http().request(Method::GET, LIST, headers, "").await
 }
 
 async fn authenticate(server: &Server, token: &str) -> (StatusCode, Value) {
@@ -51,11 +47,9 @@ async fn a_token_of_either_kind_names_its_subject() {
             assert_eq!(status, StatusCode::OK, "{}: {body}", signer.id);
         }
     }
-    let claim = Request::post("/challenge/v1/challenges/challenge-010/goals/goal-010-01/claim")
-        .header("host", "test")
-        .header("authorization", format!("Bearer {}", ec.token(&claims("ann"))));
-    let player = Player::new(server.running.addresses.http.unwrap(), "");
-    assert_eq!(player.exchange(claim.body(Body::empty()).unwrap()).await.unwrap().0, StatusCode::OK);
+    let path = "/challenge/v1/challenges/challenge-010/goals/goal-010-01/claim";
+    let headers = [("authorization", &*format!("Bearer {}", ec.token(&claims("ann"))))];
+    assert_eq!(server.http().request(Method::POST, path, &headers, "").await.0, StatusCode::OK);
     assert_eq!(server.count("SELECT count(*) FROM reward_ledger WHERE user_id = 'ann'"), 1);
 }
 
@@ -166,7 +160,7 @@ async fn without_keys_requests_are_refused_and_readiness_reports_the_reason() {
     let server = Server::start_unready_in(TestDatabase::new(), &keys.settings()).await;
     let token = signer.token(&claims("ann"));
     assert_refused(&server, &token, StatusCode::SERVICE_UNAVAILABLE, "cannot be verified now").await;
-    let admin = Player::new(server.running.addresses.admin, "");
+    let admin = server.admin();
     until("a fetch has failed", async || keys.fetches() > 0).await;
     until("readiness reports the reason", async || {
         let (status, body) = admin.get("/readyz").await;
@@ -212,7 +206,7 @@ async fn keys_can_be_read_from_a_file() {
     let settings = [
         ("TEST_IDENTITY_HEADER", "off"),
         ("AUTH_JWKS_URL", url.as_str()),
-        ("AUTH_ISSUER", crate::issuer::ISSUER),
+        ("AUTH_ISSUER", testkit::issuer::ISSUER),
     ];
     let server = Server::start_with(&settings).await;
     assert_eq!(authenticate(&server, &signer.token(&claims("ann"))).await.0, StatusCode::OK);
@@ -245,17 +239,15 @@ async fn tokens_are_checked_over_grpc_as_over_http() {
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
     let server = Server::start_with(&keys.settings()).await;
-    let channel = crate::support::connect(server.running.addresses.grpc.unwrap()).await;
+    let channel = testkit::grpc::connect(server.running.addresses.grpc.unwrap()).await;
     let mut client = ServiceClient::new(channel);
     for (changes, expect) in [
         (json!({}), Code::Ok),
         (json!({"exp": now_s() - 60}), Code::Unauthenticated),
         (json!({"namespace": "other"}), Code::PermissionDenied),
     ] {
-        let mut call = tonic::Request::new(InitializeRequest {});
         let bearer = format!("Bearer {}", signer.token(&claims_with("ann", changes.clone())));
-        call.metadata_mut().insert("authorization", bearer.parse().unwrap());
-        let code = client.initialize_player(call).await.map_or_else(|status| status.code(), |_| Code::Ok);
+        let code = code(client.initialize_player(authorized(InitializeRequest {}, Some(&bearer))).await);
         assert_eq!(code, expect, "{changes}");
     }
 }

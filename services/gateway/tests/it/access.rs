@@ -9,8 +9,10 @@ use hyper::{Method, StatusCode};
 use kit::process::Service;
 use serde_json::{Value, json};
 
-use crate::issuer::{KeyServer, Signer, claims, claims_with};
-use crate::support::{Client, Server, request, sample};
+use testkit::http::{Client, request};
+use testkit::issuer::{KeyServer, Signer, claims, claims_with};
+
+use crate::support::{Server, sample};
 
 /// The routes of the operators' port.
 const OPERATORS: [&str; 4] = ["/healthz", "/readyz", "/ready", "/metrics"];
@@ -59,7 +61,7 @@ async fn cell(client: Client, method: &Method, path: &str, authorization: Option
     let headers: Vec<_> = authorization.map(|value| ("authorization", value)).into_iter().collect();
     let body = sample("d-1", 1.0, "LOW").to_string();
     let request = request(method.clone(), &format!("{path}?device=d-1"), &headers, body);
-    let response = client.exchange(request).await.unwrap();
+    let response = client.exchange(request).await;
     let challenge = response.headers.get("www-authenticate");
     match response.status {
         // A command may be refused by the device's state, too.
@@ -142,7 +144,7 @@ async fn a_gateway_without_keys_is_not_ready_and_refuses_for_now() {
     let bearer = format!("Bearer {}", signer.token(&claims("d-1")));
     let headers = [("authorization", bearer.as_str())];
     let body = sample("d-1", 1.0, "LOW").to_string();
-    let send = async || server.client().request(Method::POST, "/telemetry", &headers, body.clone()).await.0;
+    let send = async || server.client().request(Method::POST, "/telemetry", &headers, &body).await.0;
     assert_eq!(send().await, StatusCode::SERVICE_UNAVAILABLE);
     for path in ["/readyz", "/ready"] {
         assert_eq!(server.admin().get(path).await.0, StatusCode::SERVICE_UNAVAILABLE);

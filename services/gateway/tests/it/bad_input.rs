@@ -7,15 +7,16 @@ use std::time::Duration;
 use axum::body::Body;
 use hyper::{Method, Request, StatusCode};
 use kit::process::Service;
-use peers::service::random_bytes;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
+use testkit::http::Client;
+use testkit::process::{Process, random_bytes};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::process::{Process, serving};
-use crate::support::{Client, Home, Server, sample};
+use crate::process::serving;
+use crate::support::{Home, Server, sample, send};
 
 const BAD: StatusCode = StatusCode::BAD_REQUEST;
 
@@ -47,7 +48,7 @@ async fn bodies_without_samples_are_refused_with_a_reason_and_change_nothing() {
         let why = response["error"].as_str().unwrap();
         assert_eq!((got, why.starts_with(message)), (status, true), "{}: {why}", &body[..body.len().min(40)]);
     }
-    let (got, response) = client.request(Method::POST, "/telemetry", &[], &b"{\"unit\":\"\xff\"}"[..]).await;
+    let (got, response) = client.request(Method::POST, "/telemetry", &[], b"{\"unit\":\"\xff\"}").await;
     assert_eq!(
         (got, response["error"].as_str().unwrap().contains("invalid utf-8")),
         (BAD, true),
@@ -77,7 +78,7 @@ async fn invalid_types_and_values_are_refused_by_member() {
     ] {
         let mut invalid = sample("a", 1.0, "LOW");
         invalid[member] = value.clone();
-        let (status, response) = client.send(&invalid).await;
+        let (status, response) = send(client, &invalid).await;
         assert_eq!((status, &response["refused"][0]["member"]), (BAD, &member.into()), "{member}: {value}");
     }
     assert_nothing_was_accepted(client).await;
@@ -115,7 +116,7 @@ async fn send_raw(address: SocketAddr, bytes: &[u8]) {
 async fn random_bytes_end_their_connection_and_nothing_else() {
     let home = Home::new();
     let log = home.path().join("log");
-    let process = Process::started(&mut serving(&[]), std::fs::File::create(&log).unwrap().into());
+    let process = Process::start_logging(&mut serving(&[]), std::fs::File::create(&log).unwrap());
     for round in 0..40 {
         let bytes = random_bytes(round, 1 << (round % 14));
         let with_request_line = [&b"POST /telemetry HTTP/1.1\r\n"[..], &bytes].concat();
@@ -124,13 +125,13 @@ async fn random_bytes_end_their_connection_and_nothing_else() {
             bytes.len()
         );
         let with_head = [head.as_bytes(), &bytes].concat();
-        for address in [process.client.address, process.admin.address] {
+        for address in [process.client().address, process.admin().address] {
             for sent in [&bytes, &with_request_line, &with_head] {
                 send_raw(address, sent).await;
             }
         }
     }
-    assert_eq!(process.client.send(&sample("a", 1.0, "LOW")).await.0, StatusCode::ACCEPTED);
+    assert_eq!(send(process.client(), &sample("a", 1.0, "LOW")).await.0, StatusCode::ACCEPTED);
     assert!(process.terminate().success());
     let log = std::fs::read_to_string(log).unwrap();
     assert!(!log.contains("panicked"), "{log}");
@@ -175,7 +176,7 @@ fn random_requests_get_responses_and_every_refusal_is_json() {
         let request = Request::builder().method(&method).uri(&path).header("host", "test");
         // Requests that no HTTP client can send are out of scope.
         let Ok(request) = request.body(Body::from(body)) else { return Ok(()) };
-        let response = runtime.block_on(server.client().exchange(request)).unwrap();
+        let response = runtime.block_on(server.client().exchange(request));
         prop_assert!(!response.status.is_server_error(), "{} {}: {}", method, path, response.status);
         if !response.status.is_success() && method != Method::HEAD {
             let refusal: Value = response.json();

@@ -1,10 +1,9 @@
 //! The real binary: its commands, its exit codes, and its shutdown.
 
-use std::process::Command;
-
 use peers::service::refused;
+use testkit::process::{Process, assert_health};
 
-use crate::process::{BINARY, Process, serving};
+use crate::process::{BINARY, serving, started};
 use crate::support::Home;
 
 #[test]
@@ -44,7 +43,7 @@ fn a_gateway_that_loses_acknowledged_samples_says_so_at_its_start() {
         [([].as_slice(), true, true), (&durable[..2], false, true), (&durable, false, false)]
     {
         let stderr = std::fs::File::create(&log).unwrap();
-        assert!(Process::started(&mut serving(settings), stderr.into()).terminate().success());
+        assert!(Process::start_logging(&mut serving(settings), stderr).terminate().success());
         let text = std::fs::read_to_string(&log).unwrap();
         let warns = |of: &str| text.lines().any(|line| line.contains("WARN") && line.contains(of));
         assert_eq!((warns("DURABILITY=memory"), warns("SINK=none")), (memory, none), "{text}");
@@ -56,22 +55,14 @@ fn a_journal_in_use_is_refused() {
     let home = Home::new();
     let folder = home.at("journal");
     let settings = [("DURABILITY", "disk"), ("JOURNAL_DIR", folder.as_str())];
-    let process = Process::start(&settings);
+    let process = started(&settings);
     let message = refused(&mut serving(&settings));
     assert!(message.contains("another process uses it"), "{message}");
     process.kill();
-    assert!(Process::start(&settings).terminate().success(), "a lock does not outlive its process");
+    assert!(started(&settings).terminate().success(), "a lock does not outlive its process");
 }
 
 #[test]
 fn health_distinguishes_a_ready_process_from_none() {
-    let process = Process::start(&[]);
-    let port = process.admin.address.port().to_string();
-    let check = || Command::new(BINARY).arg("health").env_clear().env("ADMIN_PORT", &port).output().unwrap();
-    assert_eq!(check().status.code(), Some(0));
-    process.kill();
-    let output = check();
-    assert_eq!(output.status.code(), Some(1));
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(message.contains(&format!("127.0.0.1:{port} does not answer")), "{message}");
+    assert_health(started(&[]), BINARY, "admin", "ADMIN_PORT");
 }

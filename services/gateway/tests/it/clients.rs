@@ -5,12 +5,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hyper::{Method, StatusCode};
+use testkit::http::request;
+use testkit::until;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::access::Guarded;
-use crate::issuer::claims;
-use crate::support::{Server, request, sample, until};
+use crate::support::{Server, sample, send};
+use testkit::issuer::claims;
 
 pub(crate) async fn connect_and_send(address: SocketAddr, bytes: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -41,7 +43,7 @@ async fn silent_slow_and_half_open_clients_are_cut_off_while_others_are_served()
         idle.push((connect_and_send(address, &format!("{HEAD}{{\"device_id\":")).await, "HTTP/1.1 408"));
     }
     for value in 0..20 {
-        let (status, _) = server.client().send(&sample("a", f64::from(value), "HIGH")).await;
+        let (status, _) = send(server.client(), &sample("a", f64::from(value), "HIGH")).await;
         assert_eq!(status, StatusCode::ACCEPTED, "200 idle connections delay no other client");
     }
     for (stream, begin) in &mut idle {
@@ -82,7 +84,7 @@ async fn clients_that_vanish_leave_nothing_behind() {
     }
     // Otherwise the memory budget for bodies would be used up many times over.
     until("others are served", async || {
-        server.client().send(&sample("a", 1.0, "LOW")).await.0 == StatusCode::ACCEPTED
+        send(server.client(), &sample("a", 1.0, "LOW")).await.0 == StatusCode::ACCEPTED
     })
     .await;
 }
@@ -121,7 +123,7 @@ async fn a_device_with_many_slow_bodies_is_refused_and_the_others_are_served() {
         let bearer = guarded.bearer(&claims(subject));
         let body = sample("d-1", 1.0, "LOW").to_string().replace("d-1", subject);
         let headers = [("authorization", bearer.as_str())];
-        guarded.server.client().exchange(request(Method::POST, "/telemetry", &headers, body)).await.unwrap()
+        guarded.server.client().exchange(request(Method::POST, "/telemetry", &headers, body)).await
     };
     let begin = async |subject: &str, count: usize, part: &str| {
         let bearer = guarded.bearer(&claims(subject));

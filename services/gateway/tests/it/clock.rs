@@ -2,32 +2,29 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use hyper::{Method, StatusCode};
-use kit::clock::UtcMs;
+use hyper::StatusCode;
 use peers::faketime::Clock;
 use peers::redis::Redis;
 use serde_json::Value;
+use testkit::http::Client;
+use testkit::process::Process;
+use testkit::time::HOUR_S;
+use testkit::until;
 
 use crate::clients::{connect_and_send, read_to_close};
-use crate::process::{Process, serving};
+use crate::process::{serving, started};
 use crate::redis::listed;
-use crate::support::{Client, Home, metric, request, sample, until};
-
-const HOUR_S: i64 = 3_600;
-const HOUR_MS: i64 = 1_000 * HOUR_S;
+use crate::support::{Home, sample, send};
 
 fn start(clock: &Clock, settings: &[(&str, &str)]) -> Process {
-    Process::started(serving(settings).envs(clock.env()), Stdio::null())
+    Process::start(serving(settings).envs(clock.env()))
 }
 
-/// How many hours the clock was ahead when a task was created; a test takes far less than half an hour.
 fn hours_ahead(task: &Value) -> i64 {
-    let created_at = UtcMs::parse(task["created_at"].as_str().unwrap()).unwrap();
-    (created_at.0 - UtcMs::now().0 + HOUR_MS / 2).div_euclid(HOUR_MS)
+    testkit::time::hours_ahead(task["created_at"].as_str().unwrap())
 }
 
 fn value(task: &Value) -> u32 {
@@ -42,10 +39,10 @@ struct SenderControl {
 }
 
 /// Sends one sample after the other until it is stopped; each is accepted.
-async fn send(client: Client, control: SenderControl) {
+async fn keep_sending(client: Client, control: SenderControl) {
     while !control.is_stopped.load(Ordering::Relaxed) {
         let value = f64::from(control.accepted.load(Ordering::Relaxed));
-        let (status, response) = client.send(&sample("a", value, "MEDIUM")).await;
+        let (status, response) = send(client, &sample("a", value, "MEDIUM")).await;
         assert_eq!(status, StatusCode::ACCEPTED, "{response}");
         control.accepted.fetch_add(1, Ordering::Relaxed);
     }
@@ -62,9 +59,9 @@ async fn setting_the_clock_loses_duplicates_and_reorders_no_sample() {
     let settings: Vec<(&str, &str)> = disk.into_iter().chain(sink).collect();
     let process = start(&clock, &settings);
     let control = SenderControl::default();
-    let sending = tokio::spawn(send(process.client, control.clone()));
+    let sending = tokio::spawn(keep_sending(process.client(), control.clone()));
     for ahead_s in [0, -HOUR_S, HOUR_S, 0] {
-        let mut silent = connect_and_send(process.client.address, "").await;
+        let mut silent = connect_and_send(process.client().address, "").await;
         clock.set(ahead_s).unwrap();
         let before = control.accepted.load(Ordering::Relaxed);
         until("samples are accepted", async || {
@@ -97,26 +94,25 @@ async fn timeouts_and_pauses_of_the_sink_do_not_depend_on_the_time_of_day() {
     let sink = [("SINK", "redis"), ("REDIS_URL", &url), ("SINK_TIMEOUT_MS", "200")];
     let settings: Vec<(&str, &str)> = disk.into_iter().chain(sink).collect();
     let process = start(&clock, &settings);
-    let count = async |name: &str| {
-        let response = process.admin.exchange(request(Method::GET, "/metrics", &[], "")).await.unwrap();
-        metric(&String::from_utf8(response.body).unwrap(), name).unwrap()
-    };
+    let admin = process.admin();
     let mut sent = 0;
     for ahead_s in [-HOUR_S, HOUR_S] {
-        let opened = count("gateway_sink_breaker_opened_total").await;
+        let opened = admin.metric("gateway_sink_breaker_opened_total").await;
         redis.pause();
         for _ in 0..30 {
             assert_eq!(
-                process.client.send(&sample("a", f64::from(sent), "LOW")).await.0,
+                send(process.client(), &sample("a", f64::from(sent), "LOW")).await.0,
                 StatusCode::ACCEPTED
             );
             sent += 1;
         }
         clock.set(ahead_s).unwrap();
-        until("the breaker is open", async || count("gateway_sink_breaker_opened_total").await > opened)
-            .await;
+        until("the breaker is open", async || {
+            admin.metric("gateway_sink_breaker_opened_total").await > opened
+        })
+        .await;
         redis.resume();
-        until("the queue is empty", async || count("gateway_queue_depth").await == 0.0).await;
+        until("the queue is empty", async || admin.metric("gateway_queue_depth").await == 0.0).await;
     }
     assert!(process.terminate().success());
     let values: BTreeSet<u32> = listed(&redis).iter().map(value).collect();
@@ -142,7 +138,7 @@ async fn a_process_with_an_earlier_clock_keeps_the_order_of_the_journal() {
         clock.set(ahead_s).unwrap();
         let process = start(&clock, &unreachable);
         for value in first..first + 20 {
-            let (status, _) = process.client.send(&sample("a", f64::from(value), "LOW")).await;
+            let (status, _) = send(process.client(), &sample("a", f64::from(value), "LOW")).await;
             assert_eq!(status, StatusCode::ACCEPTED);
         }
         assert!(process.terminate().success(), "a drain ends in time with an unreachable sink");
@@ -179,7 +175,7 @@ async fn samples_with_any_timestamp_are_accepted() {
     {
         let mut sample = sample("a", 1.0, "LOW");
         sample["timestamp"] = timestamp.into();
-        assert_eq!(server.client().send(&sample).await.0.as_u16(), 202, "{timestamp}");
+        assert_eq!(send(server.client(), &sample).await.0.as_u16(), 202, "{timestamp}");
     }
     let (_, status) = server.client().get("/status?device=a").await;
     assert_eq!(
@@ -201,9 +197,9 @@ async fn a_journal_written_by_a_later_clock_is_handed_on_in_its_order() {
     ];
     let unreachable: Vec<_> =
         disk.into_iter().chain([("SINK", "redis"), ("REDIS_URL", "redis://127.0.0.1:1")]).collect();
-    let process = Process::start(&unreachable);
+    let process = started(&unreachable);
     for value in 0..40 {
-        process.client.send(&sample("a", f64::from(value), "LOW")).await;
+        send(process.client(), &sample("a", f64::from(value), "LOW")).await;
     }
     process.kill();
     let mut files: Vec<_> = std::fs::read_dir(&journal).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -216,7 +212,7 @@ async fn a_journal_written_by_a_later_clock_is_handed_on_in_its_order() {
     }
     let to_file: Vec<_> =
         disk.into_iter().chain([("SINK", "file"), ("SINK_FILE", &file), ("WORKERS", "1")]).collect();
-    let _process = Process::start(&to_file);
+    let _process = started(&to_file);
     until("all are handed on", async || home.tasks().len() == 40).await;
     let values: Vec<f64> =
         home.tasks().iter().map(|task| task["payload"]["value"].as_f64().unwrap()).collect();

@@ -1,14 +1,11 @@
 //! The files of `deploy/gateway`, compared with the gateway's settings and commands.
 
-#[path = "../../../challenge/tests/it/deploy/yaml.rs"]
-mod yaml;
-
-use std::process::Command;
-
 use gateway::settings::{DurabilityOptions, Settings};
 use gateway::sink::SinkOptions;
 use kit::env::Env;
 use serde_json::{Value, json};
+use testkit::process::assert_command;
+use testkit::yaml;
 
 use crate::process::BINARY;
 
@@ -24,11 +21,6 @@ fn settings(service: &Value) -> Settings {
     Settings::read(&Env::of(pairs.into_iter().chain(given))).unwrap()
 }
 
-fn assert_command(name: &str) {
-    let help = Command::new(BINARY).args([name, "--help"]).output().unwrap();
-    assert!(help.status.success(), "there is no command `{name}`");
-}
-
 #[test]
 fn the_image_exposes_every_port_and_starts_an_existing_command() {
     let text = yaml::text("gateway/Containerfile");
@@ -41,9 +33,9 @@ fn the_image_exposes_every_port_and_starts_an_existing_command() {
     assert!(matches!(durability, DurabilityOptions::Disk(journal) if journal.folder.starts_with(volume)));
     assert!(matches!(sink, SinkOptions::File(path) if path.starts_with(volume)));
     assert_eq!(instruction("EXPOSE"), format!("{} {}", ports.http.port(), ports.admin.port()));
-    assert_command(instruction("CMD").trim_matches(['[', ']', '"']));
+    assert_command(BINARY, instruction("CMD").trim_matches(['[', ']', '"']));
     assert!(instruction("HEALTHCHECK").ends_with("CMD [\"/gateway\", \"health\"]"));
-    assert_command("health");
+    assert_command(BINARY, "health");
     assert!(instruction("USER").starts_with("65532"));
 }
 
@@ -78,7 +70,7 @@ fn compose_starts_two_gateways_that_share_redis_and_no_disk() {
         assert!(grace.parse::<u64>().unwrap() > 2 * settings.drain.as_secs());
         assert_eq!(service["healthcheck"]["test"], json!(["CMD", "/gateway", "health"]));
         assert_eq!((&service["read_only"], &service["cap_drop"][0]), (&true.into(), &"ALL".into()));
-        assert_command(service["command"][0].as_str().unwrap());
+        assert_command(BINARY, service["command"][0].as_str().unwrap());
     }
     assert_ne!(disks[0], disks[1]);
 }

@@ -3,7 +3,7 @@
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{Server, sample};
+use crate::support::{Server, sample, send};
 
 const OK: StatusCode = StatusCode::OK;
 const BAD: StatusCode = StatusCode::BAD_REQUEST;
@@ -27,7 +27,7 @@ async fn each_command_is_accepted_in_its_states_only() {
         assert_eq!((got, state().await), (status, after.into()), "{command}: {response}");
         assert!(if status == OK { response == json!({ "ok": true }) } else { response["error"].is_string() });
     }
-    client.send(&json!([sample("default", 1.0, "LOW"), sample("default", 2.0, "LOW")])).await;
+    send(client, &json!([sample("default", 1.0, "LOW"), sample("default", 2.0, "LOW")])).await;
     assert_eq!(state().await, "SafeState");
     assert_eq!((client.post("/start", "").await.0, client.post("/reset", "").await.0), (BAD, OK));
     assert_eq!(state().await, "Idle");
@@ -39,10 +39,10 @@ async fn a_measuring_device_that_sends_invalid_samples_is_in_error_until_it_is_r
     let client = server.client();
     client.post("/start", "").await;
     let invalid: Vec<Value> = (0..5).map(|_| sample("d-1", 1e300, "LOW")).collect();
-    assert_eq!(client.send(&invalid.into()).await.0, BAD);
+    assert_eq!(send(client, &invalid.into()).await.0, BAD);
     assert_eq!(client.get("/status").await.1["state"], "Error");
     assert_eq!(
-        client.send(&sample("d-1", 1.0, "LOW")).await.0,
+        send(client, &sample("d-1", 1.0, "LOW")).await.0,
         StatusCode::ACCEPTED,
         "samples are accepted in any state"
     );
@@ -55,8 +55,7 @@ async fn each_device_has_its_own_state_and_latest_sample() {
     let client = server.client();
     let (_, unused) = client.get("/status").await;
     assert_eq!((&unused["latest_sample"], &unused["device"]), (&Value::Null, &"default".into()));
-    client
-        .send(&json!([sample("a", 1.0, "LOW"), sample("b", 2.0, "HIGH"), sample("a", 3.0, "MEDIUM")]))
+    send(client, &json!([sample("a", 1.0, "LOW"), sample("b", 2.0, "HIGH"), sample("a", 3.0, "MEDIUM")]))
         .await;
     client.post("/start?device=b", "").await;
     let (_, a) = client.get("/status?device=a").await;
@@ -72,7 +71,7 @@ async fn each_device_has_its_own_state_and_latest_sample() {
     for query in ["?device=", "?device=a%20b", "?device=%ff", "?device=a&device=b"] {
         assert_eq!(client.get(&format!("/status{query}")).await.0, BAD, "{query}");
     }
-    client.send(&json!([sample("c", 1.0, "LOW"), sample("d", 1.0, "LOW")])).await;
+    send(client, &json!([sample("c", 1.0, "LOW"), sample("d", 1.0, "LOW")])).await;
     assert_eq!(client.get("/status?device=c").await.0, OK);
     assert_eq!(
         client.get("/status?device=d").await.0,

@@ -1,19 +1,11 @@
 //! A full disk: samples that cannot be persisted are refused, acknowledged samples stay.
 
-use std::process::{Command, Stdio};
-
 use hyper::StatusCode;
+use testkit::process::{Process, on_a_small_disk};
+use testkit::until;
 
-use crate::process::{BINARY, Process};
-use crate::support::{Home, PORTS, sample, until};
-
-/// A file may grow to this many blocks of 512 bytes; past that a write fails, as on a full disk.
-fn on_a_small_disk(settings: &[(&str, &str)], blocks: u32) -> Process {
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec {BINARY} serve");
-    let mut command = Command::new("sh");
-    command.args(["-c", &script]).env_clear().envs(PORTS).envs(settings.iter().copied());
-    Process::started(&mut command, Stdio::null())
-}
+use crate::process::{serving, started};
+use crate::support::{Home, sample, send};
 
 #[tokio::test]
 async fn a_full_disk_refuses_samples_and_loses_no_acknowledged_one() {
@@ -21,12 +13,12 @@ async fn a_full_disk_refuses_samples_and_loses_no_acknowledged_one() {
     let (journal, file) = (home.at("journal"), home.at("tasks"));
     let disk = [("DURABILITY", "disk"), ("JOURNAL_DIR", &journal), ("DRAIN_TIMEOUT_S", "1")];
     let unreachable = [disk[0], disk[1], disk[2], ("SINK", "redis"), ("REDIS_URL", "redis://127.0.0.1:1")];
-    let process = on_a_small_disk(&unreachable, 100);
+    let process = Process::start(&mut on_a_small_disk(&serving(&unreachable), 100));
     let mut acknowledged = Vec::new();
     let mut refused = 0;
     // After a refusal the next file begins, up to the same size.
     for number in 0_u32.. {
-        let (status, response) = process.client.send(&sample("a", f64::from(number), "LOW")).await;
+        let (status, response) = send(process.client(), &sample("a", f64::from(number), "LOW")).await;
         if status == StatusCode::ACCEPTED {
             acknowledged.push(number);
         } else {
@@ -39,14 +31,14 @@ async fn a_full_disk_refuses_samples_and_loses_no_acknowledged_one() {
         }
         assert!(number < 1_000, "three times 50 kB hold fewer samples");
     }
-    assert_eq!(process.client.get("/health").await.0, StatusCode::OK);
+    assert_eq!(process.client().get("/health").await.0, StatusCode::OK);
     process.kill();
-    let process = Process::start(&[disk[0], disk[1], disk[2], ("SINK", "file"), ("SINK_FILE", &file)]);
+    let process = started(&[disk[0], disk[1], disk[2], ("SINK", "file"), ("SINK_FILE", &file)]);
     until("acknowledged samples are handed on", async || home.tasks().len() >= acknowledged.len()).await;
     let values: Vec<u32> =
         home.tasks().iter().map(|task| task["payload"]["value"].as_f64().unwrap() as u32).collect();
     assert_eq!(values, acknowledged, "all of them, and no refused sample");
-    assert_eq!(process.client.send(&sample("a", 0.0, "LOW")).await.0, StatusCode::ACCEPTED);
+    assert_eq!(send(process.client(), &sample("a", 0.0, "LOW")).await.0, StatusCode::ACCEPTED);
 }
 
 /// The sink's file: samples wait until it can be written.
@@ -54,13 +46,16 @@ async fn a_full_disk_refuses_samples_and_loses_no_acknowledged_one() {
 async fn samples_wait_while_the_file_cannot_be_written() {
     let home = Home::new();
     let file = home.at("tasks");
-    let process = Process::start(&[("SINK", "file"), ("SINK_FILE", &file)]);
+    let process = started(&[("SINK", "file"), ("SINK_FILE", &file)]);
     std::fs::remove_file(&file).unwrap();
     std::fs::create_dir(&file).unwrap();
     for value in 0..5 {
-        assert_eq!(process.client.send(&sample("a", f64::from(value), "LOW")).await.0, StatusCode::ACCEPTED);
+        assert_eq!(
+            send(process.client(), &sample("a", f64::from(value), "LOW")).await.0,
+            StatusCode::ACCEPTED
+        );
     }
-    until("all are queued", async || process.client.get("/metrics").await.1["queue_depth"] == 5).await;
+    until("all are queued", async || process.client().get("/metrics").await.1["queue_depth"] == 5).await;
     std::fs::remove_dir(&file).unwrap();
     until("all are handed on", async || home.tasks().len() == 5).await;
 }

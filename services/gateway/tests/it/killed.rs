@@ -4,26 +4,24 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hyper::StatusCode;
 use serde_json::Value;
+use testkit::http::{Client, request};
+use testkit::killed::{Load, rounds};
+use testkit::until;
 use tokio::task::JoinSet;
 
-use crate::process::Process;
-use crate::support::{Client, Home, Server, sample, until};
+use crate::process::started;
+use crate::support::{Home, Server, sample, send};
 
 const SENDERS: usize = 8;
-
-fn rounds() -> usize {
-    std::env::var("GATEWAY_KILL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
-}
 
 /// A sample, identified by its device and its value.
 type SampleKey = (String, u64);
 
 /// Sends until the connection is cut; every other request is a batch. Returns the acknowledged samples.
-async fn send_until_cut(client: Client, device: String, acknowledged: Arc<AtomicUsize>) -> Vec<SampleKey> {
+async fn send_until_cut(client: Client, device: String, load: Arc<Load>) -> Vec<SampleKey> {
     let mut samples = Vec::new();
     let mut number = 0_u64;
     loop {
@@ -31,12 +29,11 @@ async fn send_until_cut(client: Client, device: String, acknowledged: Arc<Atomic
         let priority = ["HIGH", "MEDIUM", "LOW"][(number % 3) as usize];
         let numbers = number..number + count;
         let batch: Vec<Value> = numbers.clone().map(|n| sample(&device, n as f64, priority)).collect();
-        let request =
-            crate::support::request(hyper::Method::POST, "/telemetry", &[], Value::from(batch).to_string());
-        match client.exchange(request).await {
+        let request = request("POST", "/telemetry", &[], Value::from(batch).to_string());
+        match client.try_exchange(request).await {
             Ok(response) if response.status == StatusCode::ACCEPTED => {
                 samples.extend(numbers.map(|n| (device.clone(), n)));
-                acknowledged.fetch_add(1, Ordering::Relaxed);
+                load.acknowledge();
             }
             Ok(_refused) => {}
             Err(_cut) => return samples,
@@ -66,38 +63,33 @@ async fn kill_9_under_load_loses_no_acknowledged_sample() {
     let to_file = [disk[0], disk[1], disk[2], ("SINK", "file"), ("SINK_FILE", &file)];
     let to_unreachable = [disk[0], disk[1], disk[2], ("SINK", "redis"), ("REDIS_URL", "redis://127.0.0.1:1")];
     let mut expected: Vec<SampleKey> = Vec::new();
-    for round in 0..rounds() {
+    let rounds = rounds("GATEWAY_KILL_ROUNDS");
+    for round in 0..rounds {
         // In every other round the sink is unreachable, and every sample stays on disk.
-        let process = Process::start(if round % 2 == 0 { &to_file } else { &to_unreachable });
-        let acknowledged = Arc::new(AtomicUsize::new(0));
+        let process = started(if round % 2 == 0 { &to_file } else { &to_unreachable });
+        let load = Arc::new(Load::default());
         let mut senders = JoinSet::new();
         for sender in 0..SENDERS {
-            senders.spawn(send_until_cut(
-                process.client,
-                format!("r{round}-s{sender}"),
-                Arc::clone(&acknowledged),
-            ));
+            senders.spawn(send_until_cut(process.client(), format!("r{round}-s{sender}"), Arc::clone(&load)));
         }
         let enough = if round % 2 == 0 { 1 + round % 12 } else { 40 + (round * 7919) % 400 };
-        while acknowledged.load(Ordering::Relaxed) < enough {
-            tokio::task::yield_now().await;
-        }
+        load.reach(enough).await;
         tokio::task::spawn_blocking(move || process.kill()).await.unwrap();
         expected.extend(senders.join_all().await.into_iter().flatten());
     }
-    let process = Process::start(&to_file);
+    let process = started(&to_file);
     let missing = || {
         let found = handed_on(&home);
         expected.iter().filter(|key| !found.contains_key(*key)).count()
     };
     until("all acknowledged samples are handed on", async || missing() == 0).await;
-    until("the queue is empty", async || process.client.get("/metrics").await.1["queue_depth"] == 0).await;
+    until("the queue is empty", async || process.client().get("/metrics").await.1["queue_depth"] == 0).await;
     assert!(process.terminate().success());
     let found = handed_on(&home);
     assert!(found.values().all(|ids| ids.len() == 1), "a sample that was handed on twice has one id");
     let files = std::fs::read_dir(&journal).unwrap().count();
     assert_eq!(files, 1, "only the lock is left in the journal");
-    println!("{} rounds, {} samples acknowledged, {} handed on", rounds(), expected.len(), found.len());
+    println!("{} rounds, {} samples acknowledged, {} handed on", rounds, expected.len(), found.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -106,12 +98,15 @@ async fn sigterm_with_an_unreachable_sink_keeps_every_sample_on_disk() {
     let (journal, file) = (home.at("journal"), home.at("tasks"));
     let disk = [("DURABILITY", "disk"), ("JOURNAL_DIR", &journal), ("DRAIN_TIMEOUT_S", "1")];
     let unreachable = [disk[0], disk[1], disk[2], ("SINK", "redis"), ("REDIS_URL", "redis://127.0.0.1:1")];
-    let process = Process::start(&unreachable);
+    let process = started(&unreachable);
     for value in 0..20 {
-        assert_eq!(process.client.send(&sample("a", f64::from(value), "LOW")).await.0, StatusCode::ACCEPTED);
+        assert_eq!(
+            send(process.client(), &sample("a", f64::from(value), "LOW")).await.0,
+            StatusCode::ACCEPTED
+        );
     }
     assert!(process.terminate().success());
-    let process = Process::start(&[disk[0], disk[1], disk[2], ("SINK", "file"), ("SINK_FILE", &file)]);
+    let process = started(&[disk[0], disk[1], disk[2], ("SINK", "file"), ("SINK_FILE", &file)]);
     until("all are handed on", async || home.tasks().len() == 20).await;
     assert!(process.terminate().success());
 }
@@ -123,14 +118,17 @@ async fn after_sigterm_no_sample_that_was_handed_on_is_handed_on_again() {
     let (journal, file) = (home.at("journal"), home.at("tasks"));
     let settings =
         [("DURABILITY", "disk"), ("JOURNAL_DIR", &journal), ("SINK", "file"), ("SINK_FILE", &file)];
-    let process = Process::start(&settings);
+    let process = started(&settings);
     for value in 0..10 {
-        assert_eq!(process.client.send(&sample("a", f64::from(value), "LOW")).await.0, StatusCode::ACCEPTED);
+        assert_eq!(
+            send(process.client(), &sample("a", f64::from(value), "LOW")).await.0,
+            StatusCode::ACCEPTED
+        );
     }
     assert!(process.terminate().success());
     assert_eq!(home.tasks().len(), 10);
     // Whatever it finds in the journal is queued before it is ready, and handed on before it ends.
-    assert!(Process::start(&settings).terminate().success());
+    assert!(started(&settings).terminate().success());
     assert_eq!(home.tasks().len(), 10, "samples are handed on once");
     assert_eq!(std::fs::read_dir(&journal).unwrap().count(), 1, "only the lock is left in the journal");
 }

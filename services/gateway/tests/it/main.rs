@@ -12,9 +12,6 @@ mod devices;
 mod disk;
 mod full;
 mod injected_faults;
-#[path = "../../../challenge/tests/it/issuer.rs"]
-#[allow(dead_code, reason = "the challenge service uses more of it")]
-mod issuer;
 mod killed;
 mod openapi;
 mod pitfalls;
@@ -23,8 +20,6 @@ mod profiles;
 mod published;
 mod redis;
 mod replicas;
-#[path = "../../../challenge/tests/it/schema.rs"]
-mod schema;
 mod simulate;
 mod support;
 mod telemetry;

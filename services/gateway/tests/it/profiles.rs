@@ -1,19 +1,18 @@
 //! Profiles of the process on the admin port, and what `/metrics` says of it.
 
-use peers::service::assert_no_profiles;
+use testkit::profiles;
 
-use crate::process::Process;
+use crate::process::started;
 
 #[test]
 fn without_the_variable_there_are_no_profiles_and_the_process_is_described() {
-    let process = Process::start(&[]);
-    assert_no_profiles(process.admin.address);
+    let process = started(&[]);
+    profiles::assert_no_profiles(process.address("admin"));
 }
 
 #[cfg(feature = "profiling")]
 mod built_in {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
 
     use axum::body::Body;
     use gateway::settings::Settings;
@@ -24,12 +23,11 @@ mod built_in {
     use kit::env::Env;
     use kit::metrics::Metrics;
     use kit::serve::Peer;
-    use peers::service::Profiles;
 
     use super::*;
     use crate::access::ROLES;
-    use crate::issuer::{KeyServer, Signer, claims};
-    use crate::support::sample;
+    use crate::support::{sample, send};
+    use testkit::issuer::{KeyServer, Signer, claims};
 
     /// The statuses of every profile for a caller at this address.
     async fn statuses(identity: &Arc<Identity>, address: &str, tokens: &[String]) -> Vec<StatusCode> {
@@ -76,21 +74,11 @@ mod built_in {
         }
     }
 
-    /// Sends requests until `is_over`.
-    async fn load(process: &Process, is_over: &AtomicBool) {
-        while !is_over.load(Ordering::Relaxed) {
-            process.client.send(&sample("a", 1.5, "LOW")).await;
-        }
-    }
-
     #[tokio::test]
     async fn profiles_under_load_name_the_functions_of_the_service_for_go_tool_pprof() {
-        let process = Process::start(&[("PROFILING", "on"), ("PROFILING_BYTES", "4096")]);
-        let (admin, is_over) = (process.admin.address, Arc::new(AtomicBool::new(false)));
-        let ends = Arc::clone(&is_over);
-        let profiles = tokio::task::spawn_blocking(move || Profiles::of(admin, &ends));
-        let load = async || load(&process, &is_over).await;
-        tokio::join!(load(), load(), load(), load());
-        profiles.await.unwrap().unwrap().assert_named("gateway::", "gateway::http::");
+        let process = started(&profiles::ON);
+        let client = process.client();
+        let call = async || drop(send(client, &sample("a", 1.5, "LOW")).await);
+        profiles::assert_named(process.address("admin"), "gateway::", "gateway::http::", call).await;
     }
 }

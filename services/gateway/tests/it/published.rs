@@ -7,7 +7,7 @@ use gateway::http::routes;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{Server, sample};
+use crate::support::{Server, sample, send};
 
 /// Route: members of its successful response, of any depth.
 const ROUTES: [(&str, &str); 7] = [
@@ -61,11 +61,11 @@ async fn every_published_route_answers_200_with_its_members() {
         assert!(ours.contains(route), "{route}");
         let (method, path) = route.split_once(' ').unwrap();
         let before = match path {
-            "/status" => Some(client.send(&sample("default", 1.0, "HIGH")).await.0),
+            "/status" => Some(send(client, &sample("default", 1.0, "HIGH")).await.0),
             // From SafeState, which the one sample leads to.
             "/reset" => {
                 client.post("/start", "").await;
-                Some(client.send(&sample("default", 1.0, "HIGH")).await.0)
+                Some(send(client, &sample("default", 1.0, "HIGH")).await.0)
             }
             _ => None,
         };
@@ -92,7 +92,7 @@ async fn the_published_payload_is_accepted() {
         "device_id": "device-7", "type": "temperature", "value": 21.5, "unit": "celsius", "priority": "HIGH",
         "timestamp": "2026-01-31T12:00:00.000Z", "metadata": { "location": "hall 2", "firmware_version": "1.0.0" },
     });
-    let (status, response) = server.client().send(&payload).await;
+    let (status, response) = send(server.client(), &payload).await;
     assert_eq!((status, &response["ok"]), (StatusCode::ACCEPTED, &Value::Bool(true)), "{response}");
     assert_eq!(response["message"], "Telemetry received");
 }

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use hyper::{Method, StatusCode};
+use hyper::StatusCode;
 use peers::redis::Redis;
 use serde_json::Value;
+use testkit::process::Process;
+use testkit::until;
 
-use crate::process::Process;
-use crate::support::{Client, Home, Server, metric, request, sample, until};
+use crate::process::started;
+use crate::support::{Home, Server, sample, send};
 
 /// The tasks in the list, the first one first.
 pub(crate) fn listed(redis: &Redis) -> Vec<Value> {
@@ -45,7 +47,7 @@ impl Fixture {
     async fn send(&self, values: std::ops::Range<u32>) {
         for value in values {
             let (status, response) =
-                self.server.client().send(&sample("a", f64::from(value), "MEDIUM")).await;
+                send(self.server.client(), &sample("a", f64::from(value), "MEDIUM")).await;
             assert_eq!(status, StatusCode::ACCEPTED, "{response}");
         }
     }
@@ -66,13 +68,8 @@ impl Fixture {
     }
 
     async fn metric(&self, name: &str) -> f64 {
-        metric_of(&self.server.admin(), name).await
+        self.server.admin().metric(name).await
     }
-}
-
-async fn metric_of(admin: &Client, name: &str) -> f64 {
-    let response = admin.exchange(request(Method::GET, "/metrics", &[], "")).await.unwrap();
-    metric(&String::from_utf8(response.body).unwrap(), name).unwrap()
 }
 
 #[tokio::test]
@@ -126,12 +123,12 @@ async fn a_restarted_redis_is_used_again() {
 /// A gateway whose Redis is at `url`, which trusts the authority in a file.
 fn under_tls(url: &str, authority: &Path) -> Process {
     let authority = authority.display().to_string();
-    Process::start(&[("SINK", "redis"), ("REDIS_URL", url), ("SSL_CERT_FILE", &authority)])
+    started(&[("SINK", "redis"), ("REDIS_URL", url), ("SSL_CERT_FILE", &authority)])
 }
 
 #[tokio::test]
 async fn tasks_arrive_under_tls_and_only_at_a_server_whose_certificate_is_trusted() {
-    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../challenge/tests/it/tls");
+    let files = testkit::tls::folder();
     let (redis, address) =
         Redis::start_with_tls(&files.join("localhost.pem"), &files.join("localhost.key")).unwrap();
     let url = |host: &str| format!("rediss://{host}:{}/0", address.port());
@@ -140,15 +137,13 @@ async fn tasks_arrive_under_tls_and_only_at_a_server_whose_certificate_is_truste
     let other = files.join("localhost.pem");
     for (url, trusted) in [(url("localhost"), &other), (url("127.0.0.1"), &authority)] {
         let gateway = under_tls(&url, trusted);
-        assert_eq!(gateway.client.send(&sample("a", 1.0, "MEDIUM")).await.0, StatusCode::ACCEPTED);
-        until("it was refused", async || {
-            metric_of(&gateway.admin, "gateway_sink_failures_total").await >= 1.0
-        })
-        .await;
+        assert_eq!(send(gateway.client(), &sample("a", 1.0, "MEDIUM")).await.0, StatusCode::ACCEPTED);
+        until("it was refused", async || gateway.admin().metric("gateway_sink_failures_total").await >= 1.0)
+            .await;
         gateway.kill();
         assert_eq!(listed(&redis), Vec::<Value>::new(), "{url}");
     }
     let gateway = under_tls(&url("localhost"), &authority);
-    assert_eq!(gateway.client.send(&sample("a", 2.0, "MEDIUM")).await.0, StatusCode::ACCEPTED);
+    assert_eq!(send(gateway.client(), &sample("a", 2.0, "MEDIUM")).await.0, StatusCode::ACCEPTED);
     until("it is in the list", async || listed(&redis).len() == 1).await;
 }

@@ -5,19 +5,22 @@ use std::collections::BTreeSet;
 use hyper::StatusCode;
 use peers::redis::Redis;
 use serde_json::Value;
+use testkit::http::Client;
+use testkit::process::Process;
+use testkit::until;
 use tokio::task::JoinSet;
 
-use crate::process::Process;
+use crate::process::started;
 use crate::redis::listed;
-use crate::support::{Client, Home, sample, until};
+use crate::support::{Home, sample, send};
 
 const SENDERS: u32 = 4;
 const EACH: u32 = 100;
 
 /// Sends the samples of one device, one after the other.
-async fn send(client: Client, device: String) {
+async fn send_each(client: Client, device: String) {
     for value in 0..EACH {
-        let (status, response) = client.send(&sample(&device, value.into(), "MEDIUM")).await;
+        let (status, response) = send(client, &sample(&device, value.into(), "MEDIUM")).await;
         assert_eq!(status, StatusCode::ACCEPTED, "{response}");
     }
 }
@@ -27,7 +30,7 @@ async fn send_to_both(replicas: &[Process; 2], round: u32) {
     let mut senders = JoinSet::new();
     for (index, process) in replicas.iter().enumerate() {
         for sender in 0..SENDERS {
-            senders.spawn(send(process.client, format!("{round}-{index}-{sender}")));
+            senders.spawn(send_each(process.client(), format!("{round}-{index}-{sender}")));
         }
     }
     senders.join_all().await;
@@ -51,7 +54,7 @@ async fn two_processes_hand_on_every_sample_once_with_distinct_ids() {
         let folder = home.at(name);
         let disk = [("DURABILITY", "disk"), ("JOURNAL_DIR", folder.as_str())];
         let sink = [("SINK", "redis"), ("REDIS_URL", url.as_str())];
-        Process::start(&disk.into_iter().chain(sink).collect::<Vec<_>>())
+        started(&disk.into_iter().chain(sink).collect::<Vec<_>>())
     });
     let all = (2 * SENDERS * EACH) as usize;
     send_to_both(&replicas, 0).await;
@@ -65,7 +68,7 @@ async fn two_processes_hand_on_every_sample_once_with_distinct_ids() {
     // It starts with an empty list.
     redis.start_again().unwrap();
     for process in replicas {
-        until("the queue is empty", async || process.client.get("/metrics").await.1["queue_depth"] == 0)
+        until("the queue is empty", async || process.client().get("/metrics").await.1["queue_depth"] == 0)
             .await;
         assert!(process.terminate().success());
     }

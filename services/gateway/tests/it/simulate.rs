@@ -4,12 +4,13 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
+use testkit::process::Process;
 
-use crate::process::{BINARY, Process};
+use crate::process::{BINARY, started};
 
 fn simulate(process: &Process, arguments: &[&str]) -> Child {
     let mut command = Command::new(BINARY);
-    command.args(["simulate", "--url", &format!("http://{}", process.client.address)]).args(arguments);
+    command.args(["simulate", "--url", &format!("http://{}", process.client().address)]).args(arguments);
     command.env_clear().stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -21,7 +22,7 @@ fn number(line: &str, word: &str) -> u64 {
 
 #[tokio::test]
 async fn devices_send_until_ctrl_c_and_their_faults_show_at_the_gateway() {
-    let process = Process::start(&[]);
+    let process = started(&[]);
     let mut simulation = simulate(&process, &["--devices", "5", "--interval-ms", "20", "--faulty", "100"]);
     let mut lines = BufReader::new(simulation.stdout.take().unwrap()).lines();
     let introduction = lines.next().unwrap().unwrap();
@@ -31,7 +32,7 @@ async fn devices_send_until_ctrl_c_and_their_faults_show_at_the_gateway() {
         lines.by_ref().map(Result::unwrap).find(|line| line.contains(" s  ") && number(line, "invalid") > 0);
     let seen = seen.unwrap();
     assert!(number(&seen, "accepted") > 0 && number(&seen, "handed on") > 0, "{seen}");
-    let (_, status) = process.client.get("/status?device=sim-002").await;
+    let (_, status) = process.client().get("/status?device=sim-002").await;
     assert!(status["latest_sample"]["seq"].as_u64().unwrap() > 0 && status["devices"] == 5, "{status}");
     assert_ne!(status["state"], "Idle", "devices are started: {status}");
     let interrupt = format!("kill -INT {}", simulation.id());
@@ -40,13 +41,13 @@ async fn devices_send_until_ctrl_c_and_their_faults_show_at_the_gateway() {
     let last = lines.map(Result::unwrap).last().unwrap();
     assert!(last.starts_with("ended after ") && number(&last, "unanswered") <= 5, "{last}");
     assert!(simulation.wait().unwrap().success());
-    let counted = process.client.get("/metrics").await.1;
+    let counted = process.client().get("/metrics").await.1;
     assert!(counted["samples_processed"].as_u64().unwrap() >= number(&last, "accepted"), "{counted} {last}");
 }
 
 #[tokio::test]
 async fn it_ends_by_itself_after_the_asked_time() {
-    let process = Process::start(&[("ACCEPTED_STATUS", "200")]);
+    let process = started(&[("ACCEPTED_STATUS", "200")]);
     let output = simulate(&process, &["--seconds", "1", "--devices", "3", "--faulty", "0"]);
     let output = output.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -80,15 +81,15 @@ fn without_a_gateway_or_a_token_it_says_what_to_do() {
 async fn a_gateway_that_verifies_callers_refuses_it_without_a_token() {
     let home = crate::support::Home::new();
     let keys = home.at("keys.json");
-    let document = json!({ "keys": [crate::issuer::Signer::rsa("key").jwk()] });
+    let document = json!({ "keys": [testkit::issuer::Signer::rsa("key").jwk()] });
     std::fs::write(&keys, document.to_string()).unwrap();
     let keys = format!("file://{keys}");
-    let process = Process::start(&[("AUTH_JWKS_URL", &keys), ("AUTH_ISSUER", "test")]);
+    let process = started(&[("AUTH_JWKS_URL", &keys), ("AUTH_ISSUER", "test")]);
     let mut simulation = simulate(&process, &["--interval-ms", "20"]);
     assert_eq!(simulation.wait().unwrap().code(), Some(2));
     let mut message = String::new();
     simulation.stderr.take().unwrap().read_to_string(&mut message).unwrap();
     assert!(message.contains("refuses these samples (401") && message.contains("--token-file"), "{message}");
-    let untouched: Value = process.client.get("/health").await.1;
+    let untouched: Value = process.client().get("/health").await.1;
     assert_eq!(untouched["status"], "ok");
 }

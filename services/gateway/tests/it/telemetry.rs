@@ -5,8 +5,10 @@ use hyper::{Method, StatusCode};
 use kit::process::Service;
 use prost::Message as _;
 use serde_json::{Value, json};
+use testkit::http::{metric, request};
+use testkit::until;
 
-use crate::support::{Home, Server, metric, request, sample, until};
+use crate::support::{Home, Server, sample, send};
 
 const PROTOBUF: &[(&str, &str)] = &[("content-type", "application/x-protobuf")];
 
@@ -24,7 +26,7 @@ async fn a_sample_becomes_a_task_with_all_of_its_members() {
     let home = Home::new();
     let server = with_a_file(&home).await;
     let sent = sample("sensor-1", 21.5, "HIGH");
-    let (status, response) = server.client().send(&sent).await;
+    let (status, response) = send(server.client(), &sent).await;
     let expect = json!({ "ok": true, "message": "Telemetry received", "accepted": 1, "refused": [] });
     assert_eq!((status, response), (StatusCode::ACCEPTED, expect));
     let task = handed_on(&home, 1).await.remove(0);
@@ -45,7 +47,7 @@ async fn valid_samples_of_a_batch_are_accepted_and_invalid_ones_reported_by_inde
     invalid["value"] = "high".into();
     let batch =
         json!([sample("a", 1.0, "LOW"), invalid, sample("b", 3.0, "URGENT"), sample("c", 4.0, "HIGH")]);
-    let (status, response) = server.client().send(&batch).await;
+    let (status, response) = send(server.client(), &batch).await;
     assert_eq!(status, StatusCode::ACCEPTED);
     let refused = json!([
         { "index": 1, "member": "value", "reason": "value must be a finite number" },
@@ -55,7 +57,7 @@ async fn valid_samples_of_a_batch_are_accepted_and_invalid_ones_reported_by_inde
     let tasks = handed_on(&home, 2).await;
     let values: Vec<&Value> = tasks.iter().map(|task| &task["payload"]["value"]).collect();
     assert_eq!(values, [&json!(4.0), &json!(1.0)], "the higher priority first");
-    let (status, response) = server.client().send(&json!([7, {}])).await;
+    let (status, response) = send(server.client(), &json!([7, {}])).await;
     assert_eq!((status, &response["accepted"]), (StatusCode::BAD_REQUEST, &0.into()));
     assert_eq!(response["refused"].as_array().unwrap().len(), 2);
 }
@@ -90,7 +92,7 @@ async fn the_metrics_are_correct_in_both_formats() {
     let server = with_a_file(&home).await;
     let client = server.client();
     for (value, priority) in [(1.0, "HIGH"), (2.0, "LOW"), (3.0, "LOW"), (1e12, "LOW")] {
-        client.send(&sample("a", value, priority)).await;
+        send(client, &sample("a", value, priority)).await;
     }
     handed_on(&home, 3).await;
     until("the workers have counted", async || client.get("/metrics").await.1["samples_processed"] == 3)
@@ -106,12 +108,9 @@ async fn the_metrics_are_correct_in_both_formats() {
     assert!(pool["avg_processing_ms"].as_f64().unwrap() > 0.0 && report["uptime_seconds"].is_u64());
     let request_openmetrics =
         request(Method::GET, "/metrics", &[("accept", "application/openmetrics-text;q=0.9,*/*")], "");
-    let response = client.exchange(request_openmetrics).await.unwrap();
+    let response = client.exchange(request_openmetrics).await;
     assert!(response.headers["content-type"].to_str().unwrap().starts_with("application/openmetrics-text"));
-    let device_port = String::from_utf8(response.body).unwrap();
-    let response = server.admin().exchange(request(Method::GET, "/metrics", &[], "")).await.unwrap();
-    let admin_port = String::from_utf8(response.body).unwrap();
-    for text in [device_port, admin_port] {
+    for text in [response.text(), server.admin().text("/metrics").await] {
         for (name, expect) in [
             ("gateway_samples_accepted_total{priority=\"HIGH\"}", 1.0),
             ("gateway_samples_accepted_total{priority=\"LOW\"}", 2.0),
@@ -135,7 +134,7 @@ async fn handed_on_means_that_the_sink_has_the_samples_before_the_response() {
     let file = home.at("tasks");
     let server = Server::start(&[("SINK", "file"), ("SINK_FILE", &file), ("DURABILITY", "handed-on")]).await;
     let batch: Vec<Value> = (0..50).map(|value| sample("a", f64::from(value), "LOW")).collect();
-    let (status, _) = server.client().send(&batch.into()).await;
+    let (status, _) = send(server.client(), &batch.into()).await;
     assert_eq!((status, home.tasks().len()), (StatusCode::ACCEPTED, 50));
 }
 
@@ -144,7 +143,7 @@ async fn accepted_samples_are_handed_on_before_shutdown() {
     let home = Home::new();
     let server = with_a_file(&home).await;
     let batch: Vec<Value> = (0..900).map(|value| sample("a", f64::from(value), "LOW")).collect();
-    assert_eq!(server.client().send(&batch.into()).await.0, StatusCode::ACCEPTED);
+    assert_eq!(send(server.client(), &batch.into()).await.0, StatusCode::ACCEPTED);
     server.running.stop().await;
     assert_eq!(home.tasks().len(), 900);
 }

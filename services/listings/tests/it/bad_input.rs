@@ -6,11 +6,12 @@ use listings::proto::{
     GetProductsByIDsRequest, ListListingsRequest, RollbackStockRequest, SearchListingsRequest, StockItem,
     StockUpdateItem, UpdateListingRequest,
 };
+use testkit::grpc::{code, connect};
 use tonic::client::Grpc;
 use tonic::{Code, Request};
 
 use crate::raw::Raw;
-use crate::support::{Server, a_product, code, connect};
+use crate::support::{Server, a_product};
 
 #[tokio::test]
 async fn invalid_listings_are_refused_with_the_name_of_the_field() {

@@ -1,17 +1,16 @@
 //! The binary: commands, exit codes, messages; and a full disk.
 
-use std::process::{Command, Stdio};
-
 use peers::service::refused;
+use testkit::process::{Process, assert_health, on_a_small_disk};
 use tonic::Code;
 
-use crate::process::{BINARY, Process, serve_command};
+use crate::process::{BINARY, serving, started};
 use crate::support::{Client, a_product};
-use crate::test_store::{BASE_SETTINGS, TestStore};
+use crate::test_store::TestStore;
 
 #[test]
 fn a_start_without_authentication_is_refused() {
-    let message = refused(serve_command(&TestStore::new()).env_remove("AUTH_ENABLED"));
+    let message = refused(serving(&TestStore::new()).env_remove("AUTH_ENABLED"));
     assert!(message.contains("callers cannot be identified"), "{message}");
 }
 
@@ -19,7 +18,7 @@ fn a_start_without_authentication_is_refused() {
 fn disabled_protections_are_logged_as_warnings_at_start() {
     let blocker = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = blocker.local_addr().unwrap().port().to_string();
-    let message = refused(serve_command(&TestStore::new()).env("SVETULISTINGS_GRPC_PORT", &port));
+    let message = refused(serving(&TestStore::new()).env("SVETULISTINGS_GRPC_PORT", &port));
     assert!(message.contains("WARN") && message.contains("callers are not verified"), "{message}");
     assert!(message.contains("RATE_LIMIT_ENABLED is false"), "{message}");
     assert!(
@@ -31,35 +30,26 @@ fn disabled_protections_are_logged_as_warnings_at_start() {
 #[test]
 fn a_database_in_use_and_invalid_settings_are_refused() {
     let store = TestStore::new();
-    let first = Process::start(&store);
-    let message = refused(&mut serve_command(&store));
+    let first = started(&store);
+    let message = refused(&mut serving(&store));
     assert!(message.contains("is in use by another process"), "{message}");
     drop(first);
-    let message = refused(serve_command(&store).env("REDIS_URL", "http://secret@nowhere"));
+    let message = refused(serving(&store).env("REDIS_URL", "http://secret@nowhere"));
     assert!(message.contains("REDIS_URL") && !message.contains("secret"), "{message}");
-    let message = refused(serve_command(&store).env("RATE_LIMIT_TABLE", "nowhere.toml"));
+    let message = refused(serving(&store).env("RATE_LIMIT_TABLE", "nowhere.toml"));
     assert!(message.contains("RATE_LIMIT_TABLE=nowhere.toml"), "{message}");
 }
 
 #[test]
 fn the_health_command_distinguishes_a_ready_process_from_none() {
-    let process = Process::start(&TestStore::new());
-    let port = process.addresses.http.port().to_string();
-    let health = || Command::new(BINARY).arg("health").env_clear().env("HTTP_PORT", &port).output().unwrap();
-    assert_eq!(health().status.code(), Some(0));
-    process.kill();
-    assert_eq!(health().status.code(), Some(1));
+    assert_health(started(&TestStore::new()), BINARY, "http", "HTTP_PORT");
 }
 
-/// `ulimit -f` bounds the size of files in blocks of 512 bytes; writes beyond it fail as on a full disk.
 #[tokio::test]
 async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
     let store = TestStore::new();
-    let script = format!("trap '' XFSZ; ulimit -f 2000; exec {BINARY} serve");
-    let mut command = Command::new("sh");
-    command.args(["-c", &script]).env_clear().envs(BASE_SETTINGS).envs(store.env());
-    let process = Process::spawn(&mut command, Stdio::null());
-    let mut client = Client::connect(process.addresses.grpc).await;
+    let process = Process::start(&mut on_a_small_disk(&serving(&store), 2_000));
+    let mut client = Client::connect(process.address("grpc")).await;
     let (mut acknowledged, mut failures_in_a_row) = (Vec::new(), 0);
     for number in 0.. {
         match client.rpc.create_listing(a_product()).await {
@@ -81,8 +71,8 @@ async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
     drop(client);
     assert!(process.terminate().success());
 
-    let process = Process::start(&store);
-    let mut client = Client::connect(process.addresses.grpc).await;
+    let process = started(&store);
+    let mut client = Client::connect(process.address("grpc")).await;
     assert_eq!(store.count("SELECT count(*) FROM listings"), acknowledged.len() as i64);
     assert_eq!(client.stats(3).await.total_products as usize, acknowledged.len());
     client.create(a_product()).await;

@@ -3,9 +3,10 @@
 use kit::process::Service as _;
 use listings::proto::{CategoryIdRequest, CreateListingRequest};
 use listings::server::start;
+use testkit::grpc::code;
 use tonic::Code;
 
-use crate::support::{Client, Server, a_product, code};
+use crate::support::{Client, Server, a_product};
 use crate::test_store::TestStore;
 
 const FIRST: &str = r#"

@@ -1,52 +1,40 @@
 //! The clock is set while the service runs: timestamps and tokens follow it, and nothing else does.
 
-use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use kit::clock::UtcMs;
 use listings::proto::{
     AddToFavoritesRequest, GetListingRequest, GetProductStatsRequest, GetUserFavoritesRequest,
-    ListListingsRequest, Listing,
+    ListListingsRequest,
 };
 use peers::faketime::Clock;
 use tonic::{Code, Request};
 
-use crate::issuer::{KeyServer, Signer, claims};
-use crate::process::{Process, serve_command};
-use crate::support::{Client, a_product, code, until};
+use testkit::grpc::code;
+use testkit::issuer::{KeyServer, Signer, claims};
+use testkit::killed::Load;
+use testkit::process::Process;
+use testkit::time::{HOUR_S, hours_ahead};
+use testkit::until;
+
+use crate::process::serving;
+use crate::support::{Client, a_product};
 use crate::test_store::TestStore;
 
-const HOUR_S: i64 = 3_600;
-const HOUR_MS: i64 = 1_000 * HOUR_S;
 /// The offsets to which the clock is set, one after another.
 const OFFSETS_S: [i64; 4] = [0, -HOUR_S, HOUR_S, 0];
 
 fn start(store: &TestStore, clock: &Clock, settings: &[(&str, &str)]) -> Process {
-    let mut command = serve_command(store);
+    let mut command = serving(store);
     command.envs(clock.env()).envs(settings.iter().copied());
-    Process::spawn(&mut command, Stdio::null())
-}
-
-/// The clock's offset when a listing was created, in hours; a test takes far less than half an hour.
-fn hours_ahead(listing: &Listing) -> i64 {
-    let created_at = UtcMs::parse(&listing.created_at).unwrap();
-    (created_at.0 - UtcMs::now().0 + HOUR_MS / 2).div_euclid(HOUR_MS)
-}
-
-/// What the test and the task that moves stock share.
-#[derive(Default)]
-struct MovementLoad {
-    moved: AtomicI32,
-    is_over: AtomicBool,
+    Process::start(&mut command)
 }
 
 /// Moves stock until the load is over; every movement shows in the next read.
-async fn move_until_over(mut client: Client, id: i64, load: Arc<MovementLoad>) {
-    while !load.is_over.load(Ordering::Relaxed) {
+async fn move_until_over(mut client: Client, id: i64, load: Arc<Load>) {
+    while !load.is_over() {
         let (_, after) = client.move_stock(id, "in", 1).await.unwrap();
         assert_eq!(client.product(id).await.unwrap().stock_quantity, after);
-        load.moved.fetch_add(1, Ordering::Relaxed);
+        load.acknowledge();
     }
 }
 
@@ -54,21 +42,21 @@ async fn move_until_over(mut client: Client, id: i64, load: Arc<MovementLoad>) {
 async fn setting_the_clock_changes_no_stock_no_order_and_no_answer() {
     let (clock, store) = (Clock::start().unwrap(), TestStore::new());
     let process = start(&store, &clock, &[]);
-    let mut client = Client::connect(process.addresses.grpc).await;
+    let mut client = Client::connect(process.address("grpc")).await;
     let id = client.create(a_product()).await.id;
-    let load = Arc::new(MovementLoad::default());
+    let load = Arc::new(Load::default());
     let moving = tokio::spawn(move_until_over(client.clone(), id, Arc::clone(&load)));
     let (mut newest_first, mut hours) = (vec![id], Vec::new());
     for ahead_s in OFFSETS_S {
         clock.set(ahead_s).unwrap();
-        let before = load.moved.load(Ordering::Relaxed);
+        let before = load.acknowledged();
         until("stock is moved", async || {
             assert!(!moving.is_finished());
-            load.moved.load(Ordering::Relaxed) > before + 20
+            load.acknowledged() > before + 20
         })
         .await;
         let made = client.create(a_product()).await;
-        hours.push(hours_ahead(&made));
+        hours.push(hours_ahead(&made.created_at));
         newest_first.insert(0, made.id);
         let all = ListListingsRequest { limit: 10, ..ListListingsRequest::default() };
         assert_eq!(client.list(all).await.0, newest_first);
@@ -79,9 +67,9 @@ async fn setting_the_clock_changes_no_stock_no_order_and_no_answer() {
         assert_eq!(favorites, newest_first[..newest_first.len() - 1], "the newest favourite comes first");
     }
     assert_eq!(hours, [0, -1, 1, 0], "the clock was set");
-    load.is_over.store(true, Ordering::Relaxed);
+    load.end();
     moving.await.unwrap();
-    let moved = load.moved.load(Ordering::Relaxed);
+    let moved = i32::try_from(load.acknowledged()).unwrap();
     assert_eq!(client.product(id).await.unwrap().stock_quantity, 10 + moved);
     assert_eq!(client.stats(3).await.total_products, 5);
     drop(client);
@@ -97,7 +85,7 @@ async fn the_rate_limiters_minute_does_not_depend_on_the_clock() {
     std::fs::write(&table, "GetProductStats = { per_minute = 8 }").unwrap();
     let table = table.display().to_string();
     let process = start(&store, &clock, &[("RATE_LIMIT_ENABLED", "true"), ("RATE_LIMIT_TABLE", &table)]);
-    let mut client = Client::connect(process.addresses.grpc).await;
+    let mut client = Client::connect(process.address("grpc")).await;
     let request = GetProductStatsRequest { storefront_id: 3 };
     for ahead_s in OFFSETS_S {
         clock.set(ahead_s).unwrap();
@@ -125,7 +113,7 @@ async fn tokens_are_valid_by_the_current_clock() {
     let own = keys.settings();
     settings.extend(own);
     let process = start(&store, &clock, &settings);
-    let mut client = Client::connect(process.addresses.grpc).await;
+    let mut client = Client::connect(process.address("grpc")).await;
     // Both are valid for an hour from now; the second is first used when the clock is before that.
     let (first, second) = (signer.token(&claims("7")), signer.token(&claims("7")));
     let mut codes = Vec::new();

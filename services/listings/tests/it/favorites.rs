@@ -4,10 +4,11 @@ use listings::proto::{
     AddToFavoritesRequest, GetListingRequest, GetUserFavoritesRequest, IsFavoriteRequest, ListingIdRequest,
     RemoveFromFavoritesRequest,
 };
+use testkit::grpc::code;
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::support::{Client, Server, a_product, code};
+use crate::support::{Client, Server, a_product};
 
 async fn add_favorite(client: &mut Client, user_id: i64, listing_id: i64) -> Result<(), tonic::Status> {
     client.rpc.add_to_favorites(AddToFavoritesRequest { user_id, listing_id }).await.map(drop)

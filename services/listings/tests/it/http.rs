@@ -1,12 +1,11 @@
 //! The HTTP API: the operations of the rpcs, with their results and limits.
 
-use axum::body::Body;
-use hyper::Request;
 use listings::proto::{CategoryIdRequest, GetListingRequest};
 use serde_json::{Value, json};
+use testkit::http::{Client, request};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::{HttpRequest, Server, a_product, exchange};
+use crate::support::{Server, a_product};
 use crate::tokens::AuthenticatedServer;
 
 const BASE: &str = "/api/v1/listings";
@@ -191,12 +190,12 @@ async fn what_cannot_be_answered_has_the_reason_as_json() {
 #[tokio::test]
 async fn callers_have_the_rights_that_they_have_over_grpc() {
     let server = AuthenticatedServer::start().await;
-    let address = server.server.running.addresses.http;
+    let client = server.server.http();
     let send = async |method: &str, path: &str, subject: Option<&str>, body: &str| {
         let token = subject.map(|subject| server.bearer(subject));
-        let request = HttpRequest { method, path, token: token.as_deref(), body };
-        let (head, answer) = request.send(address).await;
-        (head.status.as_u16(), answer)
+        let headers = token.as_deref().map(|token| ("authorization", token));
+        let answer = client.exchange(request(method, path, headers.as_slice(), body)).await;
+        (answer.status.as_u16(), answer.json())
     };
     let (status, refused) = send("POST", BASE, None, BIKE).await;
     assert_eq!((status, refused), (401, json!({ "error": "a bearer token is required" })));
@@ -205,13 +204,12 @@ async fn callers_have_the_rights_that_they_have_over_grpc() {
     assert_eq!(send("GET", &format!("{BASE}/1"), None, "").await.0, 200);
     assert_eq!(send("DELETE", &format!("{BASE}/1?is_admin=true"), Some("7"), "").await.0, 403);
     for token in ["Bearer x", "Basic abc", ""] {
-        let request = HttpRequest { method: "GET", path: BASE, token: Some(token), body: "" };
-        let (head, answer) = request.send(address).await;
+        let refused = client.exchange(request("GET", BASE, &[("authorization", token)], "")).await;
         assert_eq!(
-            (head.status.as_u16(), &head.headers["www-authenticate"]),
+            (refused.status.as_u16(), &refused.headers["www-authenticate"]),
             (401, &"Bearer".parse().unwrap())
         );
-        assert!(answer["error"].is_string(), "{answer}");
+        assert!(refused.json()["error"].is_string(), "{refused:?}");
     }
     assert_eq!(send("DELETE", &format!("{BASE}/1?is_admin=true"), Some("support"), "").await.0, 200);
 }
@@ -232,13 +230,12 @@ async fn both_transports_share_the_rate_limits_and_the_limit_of_calls_in_progres
     for _ in 0..2 {
         server.read("/1").await;
     }
-    let request = Request::get(format!("{BASE}/1")).body(Body::empty()).unwrap();
-    let (head, body) = exchange(server.running.addresses.http, request).await;
+    let refused = server.http().exchange(request("GET", &format!("{BASE}/1"), &[], "")).await;
     assert_eq!(
-        (head.status.as_u16(), body.as_str()),
+        (refused.status.as_u16(), refused.text().as_str()),
         (429, r#"{"error":"rate limit exceeded; retry later"}"#)
     );
-    let seconds: u32 = head.headers["retry-after"].to_str().unwrap().parse().unwrap();
+    let seconds: u32 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=65).contains(&seconds), "{seconds}");
     assert_eq!(client.rpc.get_listing(get()).await.unwrap_err().code(), tonic::Code::ResourceExhausted);
 
@@ -247,16 +244,16 @@ async fn both_transports_share_the_rate_limits_and_the_limit_of_calls_in_progres
     let head = format!("POST {BASE} HTTP/1.1\r\nhost: t\r\ncontent-length: 9\r\n\r\n{{");
     holder.write_all(head.as_bytes()).await.unwrap();
     let path = format!("{BASE}/categories");
-    crate::support::until("the slot is held", async || server.call("GET", &path, "").await.0 == 503).await;
+    testkit::until("the slot is held", async || server.call("GET", &path, "").await.0 == 503).await;
     let (_, refused) = server.call("GET", &path, "").await;
     assert_eq!(refused, json!({ "error": "too many requests at once; try again" }));
     assert_eq!(client.rpc.get_all_categories(()).await.unwrap_err().code(), tonic::Code::ResourceExhausted);
-    assert!(server.get("/health/ready").await.0.is_success());
+    assert!(server.http().get("/health/ready").await.0.is_success());
     holder.write_all(b"1234567}").await.unwrap();
     let mut answer = [0; 12];
     holder.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 400");
-    let metrics = server.get("/metrics").await.1;
+    let metrics = server.http().text("/metrics").await;
     assert!(
         metrics.contains(r#"listings_requests_total{endpoint="GetListing",outcome="429"} 1"#),
         "{metrics}"
@@ -274,7 +271,7 @@ async fn health_and_metrics_can_have_a_port_of_their_own() {
         ("/ready", 404, 200),
         ("/metrics", 404, 200),
     ] {
-        assert_eq!(server.get(path).await.0.as_u16(), on_http, "{path}");
-        assert_eq!(crate::support::get(admin, path).await.0.as_u16(), on_admin, "{path}");
+        assert_eq!(server.http().get(path).await.0.as_u16(), on_http, "{path}");
+        assert_eq!(Client::new(admin).get(path).await.0.as_u16(), on_admin, "{path}");
     }
 }

@@ -3,11 +3,12 @@
 use axum::http::uri::PathAndQuery;
 use hyper::StatusCode;
 use listings::proto::{GetListingRequest, GetListingResponse};
+use testkit::grpc::connect;
 use tonic::client::Grpc;
 use tonic::{Code, Request};
 use tonic_reflection::pb::{v1, v1alpha};
 
-use crate::support::{Server, a_product, connect};
+use crate::support::{Server, a_product};
 
 #[tokio::test]
 async fn older_clients_are_served_under_the_older_name() {
@@ -82,10 +83,10 @@ async fn health_is_reported_on_every_path_and_over_grpc() {
         "/readyz",
         "/ready",
     ] {
-        let (status, body) = server.get(path).await;
+        let (status, body) = server.http().get(path).await;
         assert_eq!(status, StatusCode::OK, "{path}: {body}");
     }
-    let deep = server.get("/health/deep").await.1;
+    let deep = server.http().text("/health/deep").await;
     assert!(deep.contains("\"status\":\"healthy\"") && deep.contains("\"database\":\"healthy\""), "{deep}");
     let mut health =
         tonic_health::pb::health_client::HealthClient::new(connect(server.running.addresses.grpc).await);
@@ -103,7 +104,7 @@ async fn calls_are_counted_by_method_and_status() {
     for id in [id, id, 999] {
         let _answer = client.rpc.get_listing(GetListingRequest { id, lang: None }).await;
     }
-    let metrics = server.get("/metrics").await.1;
+    let metrics = server.http().text("/metrics").await;
     for line in [
         "listings_grpc_requests_total{method=\"GetListing\",status=\"ok\"} 2",
         "listings_grpc_requests_total{method=\"GetListing\",status=\"not_found\"} 1",

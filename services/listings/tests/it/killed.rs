@@ -3,27 +3,17 @@
 //! `LISTINGS_KILL_ROUNDS` is the number of rounds (3 by default).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use listings::proto::{AddToFavoritesRequest, CreateListingRequest, DecrementStockRequest, StockItem};
+use testkit::killed::{Load, rounds};
+use testkit::process::Process;
 use tokio::task::JoinSet;
 
-use crate::process::Process;
+use crate::process::started;
 use crate::support::{Client, a_product};
 use crate::test_store::TestStore;
 
 const CALLERS: usize = 8;
-
-fn rounds() -> usize {
-    std::env::var("LISTINGS_KILL_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
-}
-
-/// What the callers of a load share.
-#[derive(Default)]
-struct Load {
-    acknowledged: AtomicUsize,
-    is_over: AtomicBool,
-}
 
 /// The writes of one caller.
 #[derive(Debug, Default)]
@@ -68,7 +58,7 @@ async fn write_until_disconnected(
 ) -> CallerRecord {
     let mut record = CallerRecord { product, ..CallerRecord::default() };
     for number in 0_i64.. {
-        if load.is_over.load(Ordering::Relaxed) {
+        if load.is_over() {
             break;
         }
         match client.move_stock(product, "in", 2).await {
@@ -99,7 +89,7 @@ async fn write_until_disconnected(
                 break;
             }
         }
-        load.acknowledged.fetch_add(1, Ordering::Relaxed);
+        load.acknowledge();
     }
     record
 }
@@ -148,7 +138,7 @@ async fn load(
     enough: usize,
     end: impl FnOnce(Process) + Send + 'static,
 ) -> Vec<CallerRecord> {
-    let mut client = Client::connect(process.addresses.grpc).await;
+    let mut client = Client::connect(process.address("grpc")).await;
     let load = Arc::new(Load::default());
     let mut callers = JoinSet::new();
     for caller in 0..CALLERS {
@@ -157,23 +147,21 @@ async fn load(
         let name = format!("order-{product}-{caller}");
         callers.spawn(write_until_disconnected(client, name, product, load));
     }
-    while load.acknowledged.load(Ordering::Relaxed) < enough {
-        tokio::task::yield_now().await;
-    }
+    load.reach(enough).await;
     tokio::task::spawn_blocking(move || end(process)).await.unwrap();
-    load.is_over.store(true, Ordering::Relaxed);
+    load.end();
     callers.join_all().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_9_under_load_loses_no_write_and_applies_none_twice() {
     let store = TestStore::new();
-    for round in 0..rounds() {
+    for round in 0..rounds("LISTINGS_KILL_ROUNDS") {
         // Rounds end at different moments.
         let enough = if round % 2 == 0 { 1 + round % 12 } else { 40 + (round * 7_919) % 600 };
-        let records = load(Process::start(&store), enough, Process::kill).await;
-        let process = Process::start(&store);
-        let mut client = Client::connect(process.addresses.grpc).await;
+        let records = load(started(&store), enough, Process::kill).await;
+        let process = started(&store);
+        let mut client = Client::connect(process.address("grpc")).await;
         for record in &records {
             check(&mut client, record, &store).await;
         }
@@ -186,9 +174,9 @@ async fn kill_9_under_load_loses_no_write_and_applies_none_twice() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sigterm_under_load_drains_and_exits_0() {
     let store = TestStore::new();
-    let records = load(Process::start(&store), 100, |process| assert!(process.terminate().success())).await;
-    let process = Process::start(&store);
-    let mut client = Client::connect(process.addresses.grpc).await;
+    let records = load(started(&store), 100, |process| assert!(process.terminate().success())).await;
+    let process = started(&store);
+    let mut client = Client::connect(process.address("grpc")).await;
     for record in &records {
         check(&mut client, record, &store).await;
     }

@@ -4,9 +4,10 @@ use listings::proto::{
     CreateListingRequest, DeleteListingRequest, GetListingRequest, ListListingsRequest, ListingTranslation,
     UpdateListingRequest,
 };
+use testkit::grpc::code;
 use tonic::Code;
 
-use crate::support::{Server, a_product, code};
+use crate::support::{Server, a_product};
 
 fn get(id: i64) -> GetListingRequest {
     GetListingRequest { id, lang: None }

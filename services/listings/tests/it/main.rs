@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails at the line of the unwrap")]
 
-#[path = "../../../challenge/tests/it/any_rpc.rs"]
-mod any_rpc;
 mod bad_input;
 mod binary;
 mod catalogue;
@@ -14,9 +12,6 @@ mod favorites;
 mod http;
 mod injected_faults;
 mod interfaces;
-#[path = "../../../challenge/tests/it/issuer.rs"]
-#[allow(dead_code, reason = "the challenge service uses more of it")]
-mod issuer;
 mod killed;
 mod limits;
 mod listings;
@@ -28,14 +23,10 @@ mod profiles;
 mod published;
 mod raw;
 mod rejected;
-#[path = "../../../challenge/tests/it/schema.rs"]
-mod schema;
 mod search;
 mod similar;
 mod stock;
 mod support;
-#[path = "../../../challenge/tests/it/test_data.rs"]
-mod test_data;
 mod test_store;
 mod tokens;
 mod visibility;

@@ -9,12 +9,14 @@ use prost_reflect::{DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
-use crate::schema::differences;
-use crate::support::{HttpRequest, until};
+use testkit::http::request;
+use testkit::openapi::Document;
+use testkit::until;
+
 use crate::tokens::AuthenticatedServer;
 
 /// Statuses that tests elsewhere cause: a body that arrives slowly, and a time limit.
-const ELSEWHERE: [&str; 2] = ["408", "504"];
+const ELSEWHERE: [(&str, &str); 2] = [("", "408"), ("", "504")];
 
 const BIKE: &str = r#"{"user_id":7,"storefront_id":3,"title":"Red bike","price":5,"category_id":20,"quantity":10,
     "sku":"B-1","description":"New","tags":["retro"],"translations":{"sr":{"title":"Bicikl","description":""}}}"#;
@@ -149,51 +151,22 @@ const fn to<'a>(route: &'a str, ids: [&'a str; 2], body: &'a str) -> RouteReques
     RouteRequest { route, ids, body }
 }
 
-/// The responses that were checked.
-struct CheckedResponses {
-    document: Value,
-    seen: BTreeSet<(String, String)>,
-}
-
-impl CheckedResponses {
-    /// Sends a request and compares the response with the document.
-    async fn check(&mut self, server: &AuthenticatedServer, subject: &str, request: RouteRequest<'_>) {
-        let RouteRequest { route, ids, body } = request;
-        let (verb, path) = route.split_once(' ').unwrap();
-        let (template, query) = path.split_once('?').unwrap_or((path, ""));
-        let real = template.replace("{id}", ids[0]).replace("{user_id}", ids[1]);
-        let real = format!("{BASE}{real}{}{query}", if query.is_empty() { "" } else { "?" });
-        let token = (!subject.is_empty()).then(|| server.bearer(subject));
-        let request = HttpRequest { method: verb, path: &real, token: token.as_deref(), body };
-        let (head, answer) = request.send(server.server.running.addresses.http).await;
-        let operation = &self.document["paths"][format!("{BASE}{template}")][verb.to_lowercase()];
-        let mut documented = &operation["responses"][head.status.as_str()];
-        if let Some(reference) = documented["$ref"].as_str() {
-            documented = self.document.pointer(reference.trim_start_matches('#')).unwrap();
-        }
-        assert!(documented.is_object(), "{route} answers {}, which is not documented: {answer}", head.status);
-        match documented["content"]["application/json"].get("schema") {
-            None => assert_eq!(answer, Value::Null, "{route}"),
-            Some(schema) => {
-                let found = differences(&self.document, schema, &answer);
-                assert!(found.is_empty(), "{route} {}: {found:#?}", head.status);
-            }
-        }
-        let id = operation["operationId"].as_str().unwrap();
-        self.seen.insert((id.to_owned(), head.status.as_str().to_owned()));
-    }
-
-    /// Documented responses that were not seen.
-    fn missing(&self) -> Vec<(String, String)> {
-        let paths = self.document["paths"].as_object().unwrap().values();
-        let operations = paths.flat_map(|methods| methods.as_object().unwrap().values());
-        let documented = operations.flat_map(|operation| {
-            let id = operation["operationId"].as_str().unwrap();
-            operation["responses"].as_object().unwrap().keys().map(|status| (id.to_owned(), status.clone()))
-        });
-        let is_expected = |pair: &(String, String)| !ELSEWHERE.contains(&pair.1.as_str());
-        documented.filter(|pair| is_expected(pair) && !self.seen.contains(pair)).collect()
-    }
+/// Sends a request and compares the response with the document.
+async fn check(
+    document: &mut Document,
+    server: &AuthenticatedServer,
+    subject: &str,
+    route_request: RouteRequest<'_>,
+) {
+    let RouteRequest { route, ids, body } = route_request;
+    let (verb, path) = route.split_once(' ').unwrap();
+    let (template, query) = path.split_once('?').unwrap_or((path, ""));
+    let real = template.replace("{id}", ids[0]).replace("{user_id}", ids[1]);
+    let real = format!("{BASE}{real}{}{query}", if query.is_empty() { "" } else { "?" });
+    let token = (!subject.is_empty()).then(|| server.bearer(subject));
+    let headers = token.as_deref().map(|token| ("authorization", token));
+    let response = server.server.http().exchange(request(verb, &real, headers.as_slice(), body)).await;
+    document.check(&verb.parse().unwrap(), &format!("{BASE}{template}"), &response);
 }
 
 /// Every success, of a service or of user 7.
@@ -279,36 +252,32 @@ fn all_routes() -> impl Iterator<Item = String> {
 #[tokio::test]
 async fn every_documented_response_occurs_and_every_response_is_documented() {
     let server = AuthenticatedServer::start().await;
-    let (head, text) = crate::support::exchange(
-        server.server.running.addresses.http,
-        hyper::Request::get(format!("{BASE}/openapi.json")).body(axum::body::Body::empty()).unwrap(),
-    )
-    .await;
-    assert_eq!(head.headers["content-type"], "application/json");
-    let mut checked =
-        CheckedResponses { document: serde_json::from_str(&text).unwrap(), seen: BTreeSet::new() };
+    let response =
+        server.server.http().exchange(request("GET", &format!("{BASE}/openapi.json"), &[], "")).await;
+    assert_eq!(response.headers["content-type"], "application/json");
+    let mut checked = Document::new(response.json());
     for request in SUCCESSES {
-        checked.check(&server, "orders", request).await;
+        check(&mut checked, &server, "orders", request).await;
     }
     for request in FORBIDDEN {
-        checked.check(&server, "8", request).await;
+        check(&mut checked, &server, "8", request).await;
     }
     for (route, body) in MISSING {
-        checked.check(&server, "orders", to(route, ["99", "8"], body)).await;
+        check(&mut checked, &server, "orders", to(route, ["99", "8"], body)).await;
     }
-    checked.check(&server, "orders", to("POST /stock/movements", ["", ""], TOO_MUCH)).await;
+    check(&mut checked, &server, "orders", to("POST /stock/movements", ["", ""], TOO_MUCH)).await;
     let large = format!(r#"{{"x":"{}"}}"#, "y".repeat(300_000));
     for route in all_routes() {
         // Not a number, nothing at all, and no token that is valid.
-        checked
-            .check(
-                &server,
-                "orders",
-                to(&route, ["x", "x"], r#"{"user_id":"x","product_ids":1,"skus":1,"items":1}"#),
-            )
-            .await;
-        checked.check(&server, "unknown", to(&route, ["1", "7"], "")).await;
-        checked.check(&server, "orders", to(&route, ["1", "7"], &large)).await;
+        check(
+            &mut checked,
+            &server,
+            "orders",
+            to(&route, ["x", "x"], r#"{"user_id":"x","product_ids":1,"skus":1,"items":1}"#),
+        )
+        .await;
+        check(&mut checked, &server, "unknown", to(&route, ["1", "7"], "")).await;
+        check(&mut checked, &server, "orders", to(&route, ["1", "7"], &large)).await;
     }
     for route in [
         "GET ?limit=-1",
@@ -317,18 +286,18 @@ async fn every_documented_response_occurs_and_every_response_is_documented() {
         "GET /categories/popular?limit=-1",
         "GET /products?page=-1",
     ] {
-        checked.check(&server, "orders", to(route, ["", ""], "")).await;
+        check(&mut checked, &server, "orders", to(route, ["", ""], "")).await;
     }
     refused(&mut checked).await;
     assert_eq!(
-        checked.missing(),
+        checked.missing(&ELSEWHERE),
         [("createListing".to_owned(), "409".to_owned())],
         "tests of categories cause it"
     );
 }
 
 /// While a body that does not end holds the only slot, every request is refused; and so is each past its rate limit.
-async fn refused(checked: &mut CheckedResponses) {
+async fn refused(checked: &mut Document) {
     let full = AuthenticatedServer::start_with(&[("MAX_IN_FLIGHT", "1")]).await;
     let mut holder = tokio::net::TcpStream::connect(full.server.running.addresses.http).await.unwrap();
     let token = full.bearer("7");
@@ -338,7 +307,7 @@ async fn refused(checked: &mut CheckedResponses) {
     let path = format!("{BASE}/categories");
     until("the slot is held", async || full.server.call("GET", &path, "").await.0 == 503).await;
     for route in all_routes() {
-        checked.check(&full, "orders", to(&route, ["1", "7"], "{}")).await;
+        check(checked, &full, "orders", to(&route, ["1", "7"], "{}")).await;
     }
     let rows: Vec<String> =
         methods::METHODS.iter().map(|method| format!("{} = {{ per_minute = 1 }}\n", method.name)).collect();
@@ -350,7 +319,7 @@ async fn refused(checked: &mut CheckedResponses) {
             .await;
     for route in all_routes() {
         for _ in 0..2 {
-            checked.check(&limited, "orders", to(&route, ["x", "x"], "[]")).await;
+            check(checked, &limited, "orders", to(&route, ["x", "x"], "[]")).await;
         }
     }
 }

@@ -10,11 +10,12 @@ use listings::proto::{DESCRIPTORS, SERVICE_NAMES};
 use prost_reflect::prost::Message as _;
 use prost_reflect::{Cardinality, DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Value, json};
+use testkit::grpc::connect;
 use tonic::Request;
 use tonic::client::Grpc;
 
 use crate::raw::Raw;
-use crate::support::{Server, connect};
+use crate::support::Server;
 
 /// What the published interface has and ours has not, in the words of the README.
 const LEFT_OUT: [&str; 5] = [

@@ -3,9 +3,10 @@
 use listings::proto::{
     CreateListingRequest, DeleteListingRequest, GetSimilarListingsRequest, UpdateListingRequest,
 };
+use testkit::grpc::code;
 use tonic::Code;
 
-use crate::support::{Client, Server, a_product, code};
+use crate::support::{Client, Server, a_product};
 
 async fn priced(client: &mut Client, prices: &[f64]) -> Vec<i64> {
     let mut ids = Vec::new();

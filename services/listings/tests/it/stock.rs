@@ -4,10 +4,11 @@ use listings::proto::{
     BatchUpdateStockRequest, CheckStockAvailabilityRequest, CreateListingRequest, DecrementStockRequest,
     IncrementProductViewsRequest, RollbackStockRequest, StockItem, StockUpdateItem,
 };
+use testkit::grpc::code;
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::support::{Client, Server, a_product, code};
+use crate::support::{Client, Server, a_product};
 
 fn item(product_id: i64, quantity: i32) -> StockItem {
     StockItem { product_id, variant_id: None, quantity }
@@ -150,8 +151,7 @@ async fn views_show_within_seconds_and_none_is_lost_at_shutdown() {
     for _ in 0..50 {
         view(&mut client, id).await.unwrap();
     }
-    crate::support::until("the views show", async || client.product(id).await.unwrap().view_count == 50)
-        .await;
+    testkit::until("the views show", async || client.product(id).await.unwrap().view_count == 50).await;
     assert_eq!(code(view(&mut client, 999).await), Code::NotFound);
     let mut views = JoinSet::new();
     for _ in 0..500 {

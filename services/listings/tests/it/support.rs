@@ -1,13 +1,7 @@
 //! A server in the test process, and a client.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 
-use axum::body::{Body, to_bytes};
-use axum::http::HeaderValue;
-use axum::http::response::Parts;
-use hyper::{Request, StatusCode};
-use hyper_util::rt::TokioIo;
 use kit::process::Service;
 use listings::proto::listings_service_client::ListingsServiceClient;
 use listings::proto::{
@@ -16,8 +10,10 @@ use listings::proto::{
 };
 use listings::server::{Running, start};
 use serde_json::Value;
-use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Status};
+use testkit::grpc::connect;
+use testkit::http::{self, request};
+use tonic::Status;
+use tonic::transport::Channel;
 
 use crate::test_store::TestStore;
 
@@ -53,84 +49,20 @@ impl Server {
         Client::connect(self.running.addresses.grpc).await
     }
 
-    /// The status and the JSON of a response of the HTTP API.
-    pub(crate) async fn call(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
-        let request = HttpRequest { method, path, token: None, body };
-        let (head, answer) = request.send(self.running.addresses.http).await;
-        (head.status.as_u16(), answer)
+    pub(crate) fn http(&self) -> http::Client {
+        http::Client::new(self.running.addresses.http)
     }
 
-    /// A response of the HTTP port.
-    pub(crate) async fn get(&self, path: &str) -> (StatusCode, String) {
-        get(self.running.addresses.http, path).await
+    /// The status and the JSON of a response of the HTTP API.
+    pub(crate) async fn call(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let (status, answer) = self.http().exchange(request(method, path, &[], body)).await.status_and_json();
+        (status.as_u16(), answer)
     }
 
     /// A number read directly from the database.
     pub(crate) fn count(&self, sql: &str) -> i64 {
         self.store.count(sql)
     }
-}
-
-pub(crate) async fn get(address: SocketAddr, path: &str) -> (StatusCode, String) {
-    let (head, body) = exchange(address, Request::get(path).body(Body::empty()).unwrap()).await;
-    (head.status, body)
-}
-
-/// The head and the body of the response to a request.
-pub(crate) async fn exchange(address: SocketAddr, mut request: Request<Body>) -> (Parts, String) {
-    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
-    request.headers_mut().insert("host", HeaderValue::from_static("test"));
-    let (head, body) = sender.send_request(request).await.unwrap().into_parts();
-    let bytes = to_bytes(Body::new(body), usize::MAX).await.unwrap();
-    (head, String::from_utf8(bytes.to_vec()).unwrap())
-}
-
-/// A request of the HTTP API; `token` is the value of the header `authorization`.
-#[derive(Clone, Copy)]
-pub(crate) struct HttpRequest<'a> {
-    pub(crate) method: &'a str,
-    pub(crate) path: &'a str,
-    pub(crate) token: Option<&'a str>,
-    pub(crate) body: &'a str,
-}
-
-impl HttpRequest<'_> {
-    /// The head of the response, and its JSON; null for none, a text for anything else.
-    pub(crate) async fn send(self, address: SocketAddr) -> (Parts, Value) {
-        let mut request = Request::builder().method(self.method).uri(self.path);
-        if let Some(token) = self.token {
-            request = request.header("authorization", token);
-        }
-        let request = request.body(Body::from(self.body.to_owned())).unwrap();
-        let (head, body) = exchange(address, request).await;
-        let is_json = head.headers.get("content-type").is_some_and(|value| value == "application/json");
-        let answer = match is_json {
-            true => serde_json::from_str(&body).expect(&body),
-            false if body.is_empty() => Value::Null,
-            false => Value::String(body),
-        };
-        (head, answer)
-    }
-}
-
-/// Longer than any condition takes on a busy machine.
-const CONDITION_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Polls a condition until it holds.
-pub(crate) async fn until(condition: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let started = Instant::now();
-    let mut ticks = tokio::time::interval(Duration::from_millis(20));
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    while !holds().await {
-        assert!(started.elapsed() < CONDITION_TIMEOUT, "timed out: {condition}");
-        ticks.tick().await;
-    }
-}
-
-pub(crate) async fn connect(address: SocketAddr) -> Channel {
-    Endpoint::new(format!("http://{address}")).unwrap().connect().await.unwrap()
 }
 
 /// A client with shortcuts for frequent calls.
@@ -204,9 +136,4 @@ impl Client {
         let found = self.rpc.list_listings(request).await.unwrap().into_inner();
         (found.listings.iter().map(|listing| listing.id).collect(), found.total)
     }
-}
-
-/// The status code of an error.
-pub(crate) fn code<T: std::fmt::Debug>(answer: Result<T, Status>) -> Code {
-    answer.unwrap_err().code()
 }

@@ -5,8 +5,8 @@ use std::ops::Deref;
 use kit::env::Env;
 use listings::settings::{PREFIXES, Settings};
 
-pub(crate) use crate::test_data::StoreKind;
-use crate::test_data::{TestData, usual_store};
+pub(crate) use testkit::data::StoreKind;
+use testkit::data::{TestData, usual_store};
 
 /// Settings of every test: free ports, and callers that are not verified. Admission control is off, because on a
 /// machine that builds and tests at once tasks also wait for other reasons than load on the service.

@@ -9,8 +9,10 @@ use listings::proto::{
 use serde_json::json;
 use tonic::{Code, Request};
 
-use crate::issuer::{KeyServer, Signer, claims_with, unsigned};
-use crate::support::{Client, Server, a_product, code};
+use testkit::grpc::{authorized, code};
+use testkit::issuer::{KeyServer, Signer, claims_with, unsigned};
+
+use crate::support::{Client, Server, a_product};
 
 pub(crate) struct AuthenticatedServer {
     pub(crate) server: Server,
@@ -62,9 +64,7 @@ impl AuthenticatedServer {
     }
 
     fn request_by<T>(&self, subject: &str, message: T) -> Request<T> {
-        let mut request = Request::new(message);
-        request.metadata_mut().insert("authorization", self.bearer(subject).parse().unwrap());
-        request
+        authorized(message, Some(&self.bearer(subject)))
     }
 
     /// The id of a product of user 7 in storefront 3.
@@ -101,13 +101,9 @@ async fn without_a_valid_token_only_what_is_public_is_answered() {
     let request = || GetListingRequest { id: 1, lang: None };
     assert_eq!(code(rpc.get_listing(request()).await), Code::NotFound);
     assert_eq!(code(rpc.create_listing(a_product()).await), Code::Unauthenticated);
-    let mut forged = Request::new(request());
     let stranger = Signer::ec("k1").token(&claims_with("7", json!({})));
-    forged.metadata_mut().insert("authorization", format!("Bearer {stranger}").parse().unwrap());
-    assert_eq!(code(rpc.get_listing(forged).await), Code::Unauthenticated);
-    for token in server.invalid_tokens() {
-        let mut request = Request::new(request());
-        request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+    for token in server.invalid_tokens().into_iter().chain([stranger]) {
+        let request = authorized(request(), Some(&format!("Bearer {token}")));
         assert_eq!(code(rpc.get_listing(request).await), Code::Unauthenticated, "{token}");
     }
     for subject in ["unknown", "0", "-7", "7.0"] {
@@ -118,7 +114,7 @@ async fn without_a_valid_token_only_what_is_public_is_answered() {
         );
     }
     assert_eq!(code(rpc.get_listing(server.request_by("7", request())).await), Code::NotFound);
-    assert!(server.server.get("/health/ready").await.0.is_success());
+    assert!(server.server.http().get("/health/ready").await.0.is_success());
     let id = server.product().await;
     assert!(rpc.get_listing(GetListingRequest { id, lang: None }).await.is_ok());
 }

@@ -6,9 +6,10 @@ use listings::proto::{
     ListProductsRequest, PopularCategoriesRequest, SearchListingsRequest, StockItem, Tags,
     UpdateListingRequest,
 };
+use testkit::grpc::code;
 use tonic::{Code, Request};
 
-use crate::support::{Server, a_product, code};
+use crate::support::{Server, a_product};
 use crate::tokens::AuthenticatedServer;
 
 /// A read of the listing `id`, which alone has the SKU `V`, the category 21 and the word `veiled`.

@@ -14,8 +14,10 @@ use listings::proto::CreateListingRequest;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
-use crate::any_rpc;
-use crate::support::{HttpRequest, a_product, connect};
+use testkit::grpc::{self, authorized, connect};
+use testkit::http::request;
+
+use crate::support::a_product;
 use crate::tokens::AuthenticatedServer;
 use routes::{HTTP_ROWS, HttpRow};
 use rpcs::ROWS;
@@ -53,11 +55,7 @@ struct Caller {
 
 impl Caller {
     fn request<T>(&self, message: T) -> Request<T> {
-        let mut request = Request::new(message);
-        if let Some(token) = &self.token {
-            request.metadata_mut().insert("authorization", token.parse().unwrap());
-        }
-        request
+        authorized(message, self.token.as_deref())
     }
 }
 
@@ -143,14 +141,14 @@ impl Marketplace {
     }
 
     async fn http(&self, row: &HttpRow, kind: &Kind) -> &'static str {
-        let address = self.server.server.running.addresses.http;
-        row.cell(address, self.caller(kind).token.as_deref(), self.subjects(kind).await).await
+        let client = self.server.server.http();
+        row.cell(client, self.caller(kind).token.as_deref(), self.subjects(kind).await).await
     }
 
     /// A call of health or reflection, with an empty message.
     async fn open_rpc(&self, path: &str, kind: &Kind) -> &'static str {
         let address = self.server.server.running.addresses.grpc;
-        match any_rpc::status(address, path, self.caller(kind).token.as_deref()).await.as_str() {
+        match grpc::status(address, path, self.caller(kind).token.as_deref()).await.as_str() {
             "16" => "who?",
             "7" => "no",
             _ => "yes",
@@ -159,8 +157,9 @@ impl Marketplace {
 
     async fn route(&self, path: &str, kind: &Kind) -> &'static str {
         let token = self.caller(kind).token;
-        let request = HttpRequest { method: "GET", path, token: token.as_deref(), body: "" };
-        let status = request.send(self.server.server.running.addresses.http).await.0.status;
+        let headers = token.as_deref().map(|token| ("authorization", token));
+        let request = request("GET", path, headers.as_slice(), "");
+        let status = self.server.server.http().exchange(request).await.status;
         if status.is_success() { "yes" } else { panic!("{path}: {status}") }
     }
 }
@@ -182,7 +181,7 @@ async fn table() -> String {
         }
         text += &row(&cells);
     }
-    for path in any_rpc::paths_of_every_port() {
+    for path in grpc::paths_of_every_port() {
         let mut cells = vec![path.trim_start_matches('/').to_owned()];
         for kind in &KINDS {
             cells.push(marketplace.open_rpc(&path, kind).await.to_owned());

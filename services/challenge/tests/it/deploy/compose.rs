@@ -3,7 +3,9 @@
 use challenge::role::Role;
 use serde_json::Value;
 
-use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, role, settings, yaml};
+use testkit::yaml;
+
+use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, role, settings};
 
 fn compose() -> Value {
     yaml::documents("compose.yaml").remove(0)

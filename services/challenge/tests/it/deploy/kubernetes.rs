@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 
 use serde_json::{Map, Value};
+use testkit::yaml;
 
-use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, read, role, settings, yaml};
-use crate::support::{Player, Server};
+use super::{LAST_COMMITS_S, Variables, assert_known, is_secret, read, role, settings};
+use crate::support::Server;
 
 /// Connections that PostgreSQL keeps for its superuser.
 const RESERVED: u64 = 3;
@@ -251,7 +252,7 @@ fn only_named_namespaces_connect_and_only_to_their_ports() {
 async fn the_admin_port_answers_every_probe() {
     let objects = base();
     let server = Server::start().await;
-    let operator = Player::new(server.running.addresses.admin, "");
+    let operator = server.admin();
     for deployment in of_kind(&objects, "Deployment") {
         let container = container(deployment);
         for probe in ["startupProbe", "livenessProbe", "readinessProbe"] {

@@ -12,9 +12,9 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-use super::yaml;
+use testkit::yaml;
+
 use crate::support::Server;
-use crate::tls;
 
 /// Requests in progress that an address may have in these tests.
 const ADMITTED: usize = 4;
@@ -38,7 +38,7 @@ struct Ports {
 
 /// The configuration with the names, ports and files of a test in place of those of a deployment.
 fn adapted(text: &str, service: &str, folder: &Path, ports: Ports) -> String {
-    let own = tls::folder();
+    let own = testkit::tls::folder();
     let file = |name: &str| own.join(name).display().to_string();
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -71,7 +71,9 @@ fn adapted(text: &str, service: &str, folder: &Path, ports: Ports) -> String {
 /// A connection that asks for `name` in the handshake; `None` when it is refused.
 fn connected(nginx: &Nginx, name: &str) -> Option<Tls> {
     let mut authorities = RootCertStore::empty();
-    authorities.add(CertificateDer::from_pem_file(tls::folder().join("authority.pem")).unwrap()).unwrap();
+    authorities
+        .add(CertificateDer::from_pem_file(testkit::tls::folder().join("authority.pem")).unwrap())
+        .unwrap();
     let config = ClientConfig::builder().with_root_certificates(authorities).with_no_client_auth();
     let name = ServerName::try_from(name.to_owned()).unwrap();
     let mut session = ClientConnection::new(Arc::new(config), name).unwrap();

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Variables, assert_known, yaml};
+use testkit::yaml;
+
+use super::{Variables, assert_known};
 
 /// A compose file, the file that adds TLS to it, the services behind the proxy, and its configuration.
 struct Addition {

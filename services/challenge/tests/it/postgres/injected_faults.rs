@@ -1,17 +1,17 @@
 //! The injected faults that apply only to PostgreSQL.
 
 use crate::database::TestDatabase;
-use crate::process::Process;
+use crate::process::started;
 use crate::support::{Player, Publisher};
 
 /// A statistic of the table of goals, after five players were initialised and one of them had ten events, with `faults`.
 async fn counted(faults: &str, column: &str) -> i64 {
     let database = TestDatabase::postgres();
-    let process = Process::start_with(&database, &[("INJECT_FAULTS", faults.to_owned())]);
+    let process = started(&database, &[("INJECT_FAULTS", faults.to_owned())]);
     for user in ["ann", "ben", "cat", "dan", "eve"] {
-        Player::new(process.addresses.http.unwrap(), user).initialize().await;
+        Player::new(process.address("http"), user).initialize().await;
     }
-    let mut publisher = Publisher::connect(process.addresses).await;
+    let mut publisher = Publisher::connect(process.address("events")).await;
     for event in 0..10 {
         publisher.log_in("ann", &event.to_string()).await.unwrap();
     }

@@ -11,10 +11,11 @@ use hyper::StatusCode;
 use kit::env::Env;
 use kit::process::Service;
 use peers::postgres::{Cluster, DATABASE, Options};
+use testkit::until;
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::support::{Player, Publisher, until};
+use crate::support::{Player, Publisher};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 
@@ -71,7 +72,7 @@ async fn check(running: &Running, logins: Vec<(String, Vec<String>)>) {
 
 /// Runs load, then `fault` on the server, then more load.
 async fn under_load(cluster: &mut Cluster, running: &Running, fault: impl AsyncFnOnce(&mut Cluster)) {
-    let publisher = Publisher::connect(running.addresses).await;
+    let publisher = Publisher::connect(running.addresses.events.unwrap()).await;
     let stop = Arc::new(AtomicBool::new(false));
     let mut load = JoinSet::new();
     for user in 0..8 {
@@ -184,7 +185,7 @@ async fn without_a_free_connection_requests_are_refused_until_there_is_one() {
 async fn buffered_events_survive_an_outage() {
     let mut cluster = cluster();
     let running = serve(&cluster, &[("EVENT_ACK", "buffered")]).await;
-    let mut publisher = Publisher::connect(running.addresses).await;
+    let mut publisher = Publisher::connect(running.addresses.events.unwrap()).await;
     cluster.kill();
     for id in 0..50 {
         publisher.log_in("ann", &id.to_string()).await.unwrap();
@@ -247,10 +248,10 @@ async fn over_tls_only_a_server_with_a_trusted_certificate_is_used() {
     assert_eq!(untrusted.status.code(), Some(2), "{message}");
     assert!(message.contains("UnknownIssuer") || message.contains("no authorities"), "{message}");
     let mut trusted = serving("verify-full");
-    trusted.env("SSL_CERT_FILE", crate::tls::authority());
+    trusted.env("SSL_CERT_FILE", testkit::tls::authority());
     for mut command in [trusted, serving("require")] {
-        let process = crate::process::Process::started(&mut command, std::process::Stdio::null());
-        Player::new(process.addresses.http.unwrap(), "ann").initialize().await;
+        let process = testkit::process::Process::start(&mut command);
+        Player::new(process.address("http"), "ann").initialize().await;
         let connections = |condition: &str| {
             let all = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
                        WHERE application_name = 'challenge' AND";
@@ -270,7 +271,7 @@ fn server_files(cluster: &Cluster) -> tempfile::TempDir {
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     for name in ["localhost.pem", "localhost.key"] {
         let copy = folder.path().join(name);
-        std::fs::copy(crate::tls::folder().join(name), &copy).unwrap();
+        std::fs::copy(testkit::tls::folder().join(name), &copy).unwrap();
         std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o600)).unwrap();
         chown(&copy, Some(owner.uid()), Some(owner.gid())).unwrap();
     }

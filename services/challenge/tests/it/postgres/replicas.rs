@@ -7,7 +7,7 @@ use kit::process::Service;
 use tokio::task::JoinSet;
 
 use crate::database::TestDatabase;
-use crate::process::Process;
+use crate::process::started_as;
 use crate::support::{Player, Publisher};
 
 const LOGIN_GOAL: &str = "goal-010-01";
@@ -47,7 +47,7 @@ async fn an_acknowledged_write_is_visible_in_the_next_read_on_any_replica() {
     let replicas = replicas(&database, 3).await;
     let mut publishers = Vec::new();
     for running in &replicas {
-        publishers.push(Publisher::connect(running.addresses).await);
+        publishers.push(Publisher::connect(running.addresses.events.unwrap()).await);
     }
     for round in 0..60 {
         publishers[round % 3].log_in("ann", &round.to_string()).await.unwrap();
@@ -64,7 +64,7 @@ async fn one_users_events_on_all_replicas_count_once_each() {
     let replicas = replicas(&database, 3).await;
     let mut deliveries = JoinSet::new();
     for running in &replicas {
-        let publisher = Publisher::connect(running.addresses).await;
+        let publisher = Publisher::connect(running.addresses.events.unwrap()).await;
         for id in 0..100 {
             let mut publisher = publisher.clone();
             deliveries.spawn(async move { publisher.log_in("ann", &id.to_string()).await });
@@ -87,7 +87,7 @@ async fn a_thousand_first_initializes_assign_once_and_a_thousand_claims_grant_on
     assert_eq!(first.join_all().await.into_iter().sum::<u64>(), 10, "counted by one call alone");
     assert_eq!(database.count("SELECT count(*) FROM user_goal_progress"), 10);
 
-    Publisher::connect(replicas[0].addresses).await.log_in("ann", "1").await.unwrap();
+    Publisher::connect(replicas[0].addresses.events.unwrap()).await.log_in("ann", "1").await.unwrap();
     let mut claims = JoinSet::new();
     for round in 0..1_000 {
         let ann = player(&replicas[round % 2], "ann");
@@ -104,12 +104,12 @@ async fn a_thousand_first_initializes_assign_once_and_a_thousand_claims_grant_on
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_count_and_grant_once_and_see_each_others_writes() {
     let database = TestDatabase::postgres();
-    let processes = ["all", "all"].map(|role| Process::start_as(&database, role));
+    let processes = ["all", "all"].map(|role| started_as(&database, role));
     let mut publishers = Vec::new();
     for process in &processes {
-        publishers.push(Publisher::connect(process.addresses).await);
+        publishers.push(Publisher::connect(process.address("events")).await);
     }
-    let ann = processes.each_ref().map(|process| Player::new(process.addresses.http.unwrap(), "ann"));
+    let ann = processes.each_ref().map(|process| Player::new(process.address("http"), "ann"));
     for round in 0..20 {
         publishers[round % 2].log_in("ann", &round.to_string()).await.unwrap();
         assert_eq!(ann[(round + 1) % 2].goal(LOGIN_GOAL).await["progress"], round + 1);
@@ -153,16 +153,16 @@ async fn rows_read_in_part_include_the_writes_of_another_replica() {
         replicas.push(start(&settings, Role::All).await.unwrap());
     }
     for round in 0..10 {
-        let mut publisher = Publisher::connect(replicas[round % 2].addresses).await;
+        let mut publisher = Publisher::connect(replicas[round % 2].addresses.events.unwrap()).await;
         publisher.log_in("ann", &round.to_string()).await.unwrap();
         assert_eq!(player(&replicas[0], "ann").goal(LOGIN_GOAL).await["progress"], round + 1);
     }
     player(&replicas[0], "ann").set_active(LOGIN_GOAL, r#"{"isActive":false}"#).await;
-    Publisher::connect(replicas[1].addresses).await.log_in("ann", "late").await.unwrap();
+    Publisher::connect(replicas[1].addresses.events.unwrap()).await.log_in("ann", "late").await.unwrap();
     assert_eq!(player(&replicas[0], "ann").goal(LOGIN_GOAL).await["progress"], 10);
     player(&replicas[1], "ann").set_active(LOGIN_GOAL, r#"{"isActive":true}"#).await;
     assert_eq!(player(&replicas[0], "ann").claim(LOGIN_GOAL).await.0, StatusCode::OK);
-    Publisher::connect(replicas[1].addresses).await.log_in("ann", "later").await.unwrap();
+    Publisher::connect(replicas[1].addresses.events.unwrap()).await.log_in("ann", "later").await.unwrap();
     assert_eq!(player(&replicas[1], "ann").claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT);
     assert_eq!(player(&replicas[1], "ann").goal(LOGIN_GOAL).await["progress"], 10);
     assert_eq!(database.count("SELECT count(*) FROM user_goal_progress"), 500);
@@ -174,7 +174,7 @@ async fn rows_read_in_part_include_the_writes_of_another_replica() {
 async fn tables_that_were_empty_at_first_are_never_scanned_sequentially() {
     let database = TestDatabase::postgres();
     let replicas = replicas(&database, 1).await;
-    let mut publisher = Publisher::connect(replicas[0].addresses).await;
+    let mut publisher = Publisher::connect(replicas[0].addresses.events.unwrap()).await;
     for user in 0..40 {
         let user = format!("user-{user}");
         player(&replicas[0], &user).initialize().await;

@@ -1,25 +1,19 @@
 //! Injected faults that need PostgreSQL.
 
-use std::process::Stdio;
-
 use listings::proto::{CreateListingRequest, IsFavoriteRequest};
+use testkit::process::Process;
+use testkit::until;
 use tokio::task::JoinSet;
 
 use crate::postgres::table_lock::{TableLock, waiting};
-use crate::process::{Process, serve_command};
-use crate::support::{Client, a_product, get, until};
+use crate::process::serving;
+use crate::support::{Client, a_product};
 use crate::test_store::TestStore;
 
 fn start(store: &TestStore, faults: &str) -> Process {
-    let mut command = serve_command(store);
+    let mut command = serving(store);
     command.env("INJECT_FAULTS", faults).env("DB_WRITERS", "4").env("DB_STATEMENT_TIMEOUT_MS", "30000");
-    Process::spawn(&mut command, Stdio::null())
-}
-
-async fn metric(process: &Process, name: &str) -> i64 {
-    let metrics = get(process.addresses.http, "/metrics").await.1;
-    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap_or_else(|| panic!("no {name} in {metrics}")).parse().unwrap()
+    Process::start(&mut command)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -27,7 +21,7 @@ async fn with_a_stampede_concurrent_reads_each_query_the_store() {
     for (faults, statements) in [("leak-memory=1", 1), ("stampede=3600000", 3)] {
         let store = TestStore::postgres();
         let process = start(&store, faults);
-        let client = Client::connect(process.addresses.grpc).await;
+        let client = Client::connect(process.address("grpc")).await;
         let lock = TableLock::acquire(&store, "categories").await;
         let mut callers = JoinSet::new();
         for _ in 0..3 {
@@ -35,7 +29,7 @@ async fn with_a_stampede_concurrent_reads_each_query_the_store() {
             callers.spawn(async move { client.rpc.get_all_categories(()).await.unwrap() });
         }
         let misses = "listings_cache_misses_total{kind=\"categories\"}";
-        until("all reads have missed the cache", async || metric(&process, misses).await == 3).await;
+        until("all reads have missed the cache", async || process.client().metric(misses).await == 3.0).await;
         until("the expected number of statements waits", async || waiting(&store) == statements).await;
         lock.release().await;
         callers.join_all().await;
@@ -44,11 +38,11 @@ async fn with_a_stampede_concurrent_reads_each_query_the_store() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_few_connections_reads_wait() {
-    for (faults, connections) in [("leak-memory=1", 3), ("narrow-store=1", 1)] {
+    for (faults, connections) in [("leak-memory=1", 3.0), ("narrow-store=1", 1.0)] {
         let store = TestStore::postgres();
         let process = start(&store, faults);
-        assert_eq!(metric(&process, "listings_db_connections_open").await, connections);
-        let client = Client::connect(process.addresses.grpc).await;
+        assert_eq!(process.client().metric("listings_db_connections_open").await, connections);
+        let client = Client::connect(process.address("grpc")).await;
         let lock = TableLock::acquire(&store, "listing_favorites").await;
         let mut callers = JoinSet::new();
         for user_id in 1..=3 {
@@ -56,9 +50,10 @@ async fn with_few_connections_reads_wait() {
             let request = IsFavoriteRequest { user_id, listing_id: 1 };
             callers.spawn(async move { client.rpc.is_favorite(request).await.unwrap() });
         }
-        until("all connections are in use", async || waiting(&store) == connections).await;
+        until("all connections are in use", async || waiting(&store) as f64 == connections).await;
         let waits = "listings_db_waits_total";
-        until("the other reads wait", async || metric(&process, waits).await == 3 - connections).await;
+        until("the other reads wait", async || process.client().metric(waits).await == 3.0 - connections)
+            .await;
         lock.release().await;
         callers.join_all().await;
     }
@@ -68,7 +63,7 @@ async fn with_few_connections_reads_wait() {
 async fn rows_read(faults: &str) -> i64 {
     let store = TestStore::postgres();
     let process = start(&store, faults);
-    let mut client = Client::connect(process.addresses.grpc).await;
+    let mut client = Client::connect(process.address("grpc")).await;
     for _ in 0..20 {
         client.create(a_product()).await;
     }
@@ -93,7 +88,7 @@ async fn statistics_without_an_index_read_all_rows() {
 async fn movements_are_lost_without_an_error() {
     let store = TestStore::postgres();
     let process = start(&store, "read-then-write=1");
-    let mut client = Client::connect(process.addresses.grpc).await;
+    let mut client = Client::connect(process.address("grpc")).await;
     let id = client.create(CreateListingRequest { quantity: 0, ..a_product() }).await.id;
     let mut acknowledged = 0;
     until("the stock is below the acknowledged movements", async || {

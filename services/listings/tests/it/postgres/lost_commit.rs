@@ -9,6 +9,7 @@ use kit::process::Service;
 use listings::proto::{AddToFavoritesRequest, IncrementProductViewsRequest};
 use peers::postgres::DATABASE;
 use peers::redis::Redis;
+use testkit::until;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -16,7 +17,7 @@ use tonic::Code;
 
 use crate::postgres::late::SlowProxy;
 use crate::postgres::table_lock::{TableLock, waiting};
-use crate::support::{Client, Server, a_product, until};
+use crate::support::{Client, Server, a_product};
 use crate::test_store::TestStore;
 
 /// What the proxy does with the next commit. Afterwards it passes everything.
@@ -206,7 +207,7 @@ async fn a_committed_group_whose_invalidation_fails_is_not_applied_again() {
         calls.spawn(async move { client.move_stock(id, "in", 5).await.map(drop) });
     }
     until("the others are queued", async || {
-        server.get("/metrics").await.1.contains("listings_store_writes_waiting 3\n")
+        server.http().text("/metrics").await.contains("listings_store_writes_waiting 3\n")
     })
     .await;
     listings.release().await;

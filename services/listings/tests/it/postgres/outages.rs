@@ -9,9 +9,10 @@ use kit::process::Service;
 use listings::server::{Running, start};
 use listings::settings::Settings;
 use peers::postgres::{Cluster, DATABASE, Options};
+use testkit::until;
 use tonic::Code;
 
-use crate::support::{Client, a_product, get, until};
+use crate::support::{Client, a_product};
 
 async fn serve(cluster: &Cluster) -> Running {
     let quick = [("DB_WRITERS", "2"), ("DB_READERS", "2"), ("DB_STATEMENT_TIMEOUT_MS", "500")];
@@ -73,10 +74,10 @@ async fn a_killed_and_restarted_server_loses_no_movement_and_applies_none_twice(
     under_load(&mut cluster(), async |cluster, running, _id| {
         cluster.kill();
         until("readiness reports the outage", async || {
-            !get(running.addresses.http, "/health/ready").await.0.is_success()
+            !testkit::http::Client::new(running.addresses.http).get("/health/ready").await.0.is_success()
         })
         .await;
-        let deep = get(running.addresses.http, "/health/deep").await.1;
+        let deep = testkit::http::Client::new(running.addresses.http).text("/health/deep").await;
         assert!(deep.contains("\"status\":\"unhealthy\""), "{deep}");
         cluster.start_again().unwrap();
     })

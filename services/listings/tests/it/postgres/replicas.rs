@@ -1,8 +1,6 @@
 //! Several replicas on one database and one Redis: they start at once, write the same rows, and each shows the writes
 //! of the others, also while Redis is restarted, paused or slow.
 
-use std::path::Path;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,13 +9,15 @@ use kit::process::Service;
 use listings::proto::{CreateListingRequest, UpdateListingRequest};
 use listings::server::{Running, start};
 use peers::redis::Redis;
+use testkit::process::Process;
+use testkit::until;
 use tokio::task::JoinSet;
 use tonic::Code;
 
 use crate::postgres::late::SlowProxy;
 use crate::postgres::table_lock::{TableLock, waiting};
-use crate::process::{Process, serve_command};
-use crate::support::{Client, a_product, until};
+use crate::process::serving;
+use crate::support::{Client, a_product};
 use crate::test_store::TestStore;
 
 pub(crate) async fn replicas(store: &TestStore, count: usize, more: &[(&str, &str)]) -> Vec<Running> {
@@ -99,7 +99,7 @@ async fn an_answered_write_shows_on_every_replica_with_and_without_redis() {
 /// Only at a server whose certificate is trusted for its name; at any other, the service continues without Redis.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_cache_is_reached_under_tls() {
-    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../challenge/tests/it/tls");
+    let files = testkit::tls::folder();
     let (redis, address) =
         Redis::start_with_tls(&files.join("localhost.pem"), &files.join("localhost.key")).unwrap();
     let keys = async || {
@@ -109,11 +109,11 @@ async fn the_cache_is_reached_under_tls() {
     };
     for (host, is_used) in [("127.0.0.1", false), ("localhost", true)] {
         let store = TestStore::postgres();
-        let mut command = serve_command(&store);
+        let mut command = serving(&store);
         command.env("REDIS_URL", format!("rediss://{host}:{}/", address.port()));
         command.env("SSL_CERT_FILE", files.join("authority.pem"));
-        let process = Process::spawn(&mut command, Stdio::null());
-        let mut client = Client::connect(process.addresses.grpc).await;
+        let process = Process::start(&mut command);
+        let mut client = Client::connect(process.address("grpc")).await;
         let id = client.create(a_product()).await.id;
         if is_used {
             until("an answer is cached", async || {
@@ -178,7 +178,7 @@ async fn answers_are_correct_while_redis_is_restarted_and_paused() {
     assert_every_write_shows(&mut clients, id, 10).await;
     let health = replicas[0].addresses.http;
     until("Redis is in use again", async || {
-        crate::support::get(health, "/health/deep").await.1.contains("\"cache\":\"healthy\"")
+        testkit::http::Client::new(health).text("/health/deep").await.contains("\"cache\":\"healthy\"")
     })
     .await;
     stop(replicas).await;
@@ -203,7 +203,7 @@ async fn answers_are_correct_while_redis_is_slow() {
     assert!(generation > 1, "writes that timed out at Redis increment the generation");
     let health = replicas[0].addresses.http;
     until("Redis is in use again", async || {
-        crate::support::get(health, "/health/deep").await.1.contains("\"cache\":\"healthy\"")
+        testkit::http::Client::new(health).text("/health/deep").await.contains("\"cache\":\"healthy\"")
     })
     .await;
     assert_every_write_shows(&mut clients, id, 3).await;
@@ -273,11 +273,10 @@ async fn two_first_products_of_a_storefront_at_once_give_it_one_owner() {
 async fn two_processes_lose_no_movement_and_show_each_others_writes() {
     let redis = Redis::start(&[]).unwrap();
     let store = TestStore::postgres();
-    let processes =
-        [0, 1].map(|_| Process::spawn(serve_command(&store).env("REDIS_URL", url(&redis)), Stdio::null()));
+    let processes = [0, 1].map(|_| Process::start(serving(&store).env("REDIS_URL", url(&redis))));
     let mut clients = Vec::new();
     for process in &processes {
-        clients.push(Client::connect(process.addresses.grpc).await);
+        clients.push(Client::connect(process.address("grpc")).await);
     }
     let id = clients[0].create(CreateListingRequest { quantity: 0, ..a_product() }).await.id;
     assert_every_write_shows(&mut clients, id, 20).await;
@@ -374,7 +373,7 @@ async fn rate_limits_apply_to_all_replicas_and_are_open_or_closed_without_redis(
         "closed"
     );
     for (running, decision) in replicas.iter().zip(["admitted", "refused"]) {
-        let metrics = crate::support::get(running.addresses.http, "/metrics").await.1;
+        let metrics = testkit::http::Client::new(running.addresses.http).text("/metrics").await;
         let line = format!("listings_rate_limit_failed_total{{decision=\"{decision}\"}} 1");
         assert!(metrics.contains(&line), "{metrics}");
     }

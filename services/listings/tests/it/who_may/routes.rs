@@ -1,11 +1,9 @@
 //! Every route of the HTTP API, with requests that its callers may or may not make.
 
-use std::net::SocketAddr;
-
 use serde_json::Value;
+use testkit::http::{Client, request};
 
 use super::Subjects;
-use crate::support::HttpRequest;
 
 /// A route, with which request. In `ids`, `query` and `body`, `{p}` is the product, `{d}` the draft, `{h}` the private
 /// one, `{l}` the unlisted one, `{u}` the user that the caller acts for when it acts for itself.
@@ -117,16 +115,17 @@ impl HttpRow {
         format!("{} {path}{with}", self.verb)
     }
 
-    pub(super) async fn cell(&self, address: SocketAddr, token: Option<&str>, of: Subjects) -> &'static str {
+    pub(super) async fn cell(&self, client: Client, token: Option<&str>, of: Subjects) -> &'static str {
         let [id, user_id] = self.ids.map(|id| filled(id, of));
         let path = self.path.replace("{id}", &id).replace("{user_id}", &user_id);
         let query =
             if self.query.is_empty() { String::new() } else { format!("?{}", filled(self.query, of)) };
         let path = format!("{}{path}{query}", listings::http::BASE);
         let body = filled(self.body, of);
-        let request = HttpRequest { method: self.verb, path: &path, token, body: &body };
-        let (head, answer) = request.send(address).await;
-        match head.status.as_u16() {
+        let headers = token.map(|token| ("authorization", token));
+        let request = request(self.verb, &path, headers.as_slice(), &body);
+        let (status, answer) = client.exchange(request).await.status_and_json();
+        match status.as_u16() {
             200 | 201 | 204 if is_shown(&answer) => "yes",
             200 => "not shown",
             401 => "who?",

@@ -10,14 +10,14 @@ use tempfile::TempDir;
 
 /// A store of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StoreKind {
+pub enum StoreKind {
     Sqlite,
     Postgres,
 }
 
 /// The store that tests run against unless they need PostgreSQL: the embedded one, and where the variable `TEST_STORE` is
 /// `postgres` that one. Both stores have the same behaviour, so the same tests run against both.
-pub(crate) fn usual_store() -> StoreKind {
+pub fn usual_store() -> StoreKind {
     match std::env::var("TEST_STORE").as_deref() {
         Err(_) => StoreKind::Sqlite,
         Ok("postgres") => StoreKind::Postgres,
@@ -31,14 +31,14 @@ static CLUSTER: LazyLock<Cluster> =
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
 /// A folder, and the database of a service: a file in it, or one of the server.
-pub(crate) struct TestData {
-    pub(crate) kind: StoreKind,
+pub struct TestData {
+    pub kind: StoreKind,
     folder: TempDir,
     database: String,
 }
 
 impl TestData {
-    pub(crate) fn new(kind: StoreKind) -> Self {
+    pub fn new(kind: StoreKind) -> Self {
         let database = match kind {
             StoreKind::Sqlite => String::new(),
             StoreKind::Postgres => {
@@ -51,12 +51,12 @@ impl TestData {
     }
 
     /// For files of the test.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// The environment of a service that uses this database; `connections` are settings for PostgreSQL alone.
-    pub(crate) fn env(&self, connections: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    pub fn env(&self, connections: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
         match self.kind {
             StoreKind::Sqlite => vec![("DATABASE_PATH", self.file())],
             StoreKind::Postgres => {
@@ -67,12 +67,12 @@ impl TestData {
     }
 
     /// The file of the embedded store.
-    pub(crate) fn file(&self) -> String {
+    pub fn file(&self) -> String {
         self.path().join("service.db").display().to_string()
     }
 
     /// Runs a statement beside the service.
-    pub(crate) fn run(&self, sql: &str) {
+    pub fn run(&self, sql: &str) {
         match self.kind {
             StoreKind::Sqlite => rusqlite::Connection::open(self.file()).unwrap().execute_batch(sql).unwrap(),
             StoreKind::Postgres => drop(CLUSTER.sql(&self.database, sql).unwrap()),
@@ -80,7 +80,7 @@ impl TestData {
     }
 
     /// The number that a query returns.
-    pub(crate) fn count(&self, sql: &str) -> i64 {
+    pub fn count(&self, sql: &str) -> i64 {
         match self.kind {
             StoreKind::Sqlite => {
                 let connection = rusqlite::Connection::open(self.file()).unwrap();

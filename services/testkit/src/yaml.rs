@@ -7,16 +7,16 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 
 /// A file below `deploy/`.
-pub(crate) fn path(file: &str) -> PathBuf {
+pub fn path(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy").join(file)
 }
 
-pub(crate) fn text(file: &str) -> String {
+pub fn text(file: &str) -> String {
     std::fs::read_to_string(path(file)).unwrap_or_else(|e| panic!("{file}: {e}"))
 }
 
 /// Every document of a file. Duplicate keys are refused.
-pub(crate) fn documents(file: &str) -> Vec<Value> {
+pub fn documents(file: &str) -> Vec<Value> {
     let text = text(file);
     let events: Result<Vec<_>, _> = Parser::new_from_str(&text).collect();
     let events = events.unwrap_or_else(|e| panic!("{file}: {e}"));

@@ -8,7 +8,7 @@ use serde_json::Value;
 const INSTANT: &str = "^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z)?$";
 
 /// Every way in which `value` differs from `schema`, each with its path.
-pub(crate) fn differences(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
+pub fn differences(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     Checker { document, found: &mut found }.check(schema, value, "$");
     found

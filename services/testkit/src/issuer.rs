@@ -13,7 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kit::clock::UtcMs;
 use serde_json::{Value, json};
 
-pub(crate) const ISSUER: &str = "https://issuer.test";
+pub const ISSUER: &str = "https://issuer.test";
 
 enum Pair {
     Rsa(RsaKeyPair),
@@ -21,17 +21,17 @@ enum Pair {
 }
 
 /// A key with its id.
-pub(crate) struct Signer {
-    pub(crate) id: String,
+pub struct Signer {
+    pub id: String,
     pair: Pair,
 }
 
 impl Signer {
-    pub(crate) fn rsa(id: &str) -> Self {
+    pub fn rsa(id: &str) -> Self {
         Self { id: id.to_owned(), pair: Pair::Rsa(RsaKeyPair::generate(KeySize::Rsa2048).unwrap()) }
     }
 
-    pub(crate) fn ec(id: &str) -> Self {
+    pub fn ec(id: &str) -> Self {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).unwrap();
         Self { id: id.to_owned(), pair: Pair::Ec(pair) }
     }
@@ -44,7 +44,7 @@ impl Signer {
     }
 
     /// The public half as a JWKS lists it.
-    pub(crate) fn jwk(&self) -> Value {
+    pub fn jwk(&self) -> Value {
         let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
         match &self.pair {
             Pair::Rsa(_) => {
@@ -59,7 +59,7 @@ impl Signer {
     }
 
     /// The modulus, or the uncompressed point.
-    pub(crate) fn public(&self) -> Vec<u8> {
+    pub fn public(&self) -> Vec<u8> {
         match &self.pair {
             Pair::Rsa(pair) => {
                 let der = signature::KeyPair::public_key(pair).as_ref().to_vec();
@@ -72,12 +72,12 @@ impl Signer {
     }
 
     /// A token with these claims.
-    pub(crate) fn token(&self, claims: &Value) -> String {
+    pub fn token(&self, claims: &Value) -> String {
         self.token_as(&json!({"alg": self.alg(), "typ": "JWT", "kid": self.id}), claims)
     }
 
     /// A token with any header.
-    pub(crate) fn token_as(&self, header: &Value, claims: &Value) -> String {
+    pub fn token_as(&self, header: &Value, claims: &Value) -> String {
         let signed = unsigned(header, claims);
         let random = SystemRandom::new();
         let signature = match &self.pair {
@@ -92,7 +92,7 @@ impl Signer {
     }
 
     /// A token signed with HMAC, with a public key as the shared secret.
-    pub(crate) fn token_by_hmac(&self, secret: &[u8], claims: &Value) -> String {
+    pub fn token_by_hmac(&self, secret: &[u8], claims: &Value) -> String {
         let signed = unsigned(&json!({"alg": "HS256", "kid": self.id}), claims);
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), signed.as_bytes());
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(tag))
@@ -100,19 +100,19 @@ impl Signer {
 }
 
 /// Header and claims, encoded for signing.
-pub(crate) fn unsigned(header: &Value, claims: &Value) -> String {
+pub fn unsigned(header: &Value, claims: &Value) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     format!("{}.{}", part(header), part(claims))
 }
 
 /// Valid claims of `user`, for an hour.
-pub(crate) fn claims(user: &str) -> Value {
+pub fn claims(user: &str) -> Value {
     let now = now_s();
     json!({"iss": ISSUER, "aud": "challenge", "sub": user, "namespace": "accelbyte", "iat": now, "exp": now + 3600})
 }
 
 /// The same with some of them changed, or removed by null.
-pub(crate) fn claims_with(user: &str, changes: Value) -> Value {
+pub fn claims_with(user: &str, changes: Value) -> Value {
     let mut claims = claims(user);
     for (name, value) in changes.as_object().unwrap() {
         claims[name] = value.clone();
@@ -121,7 +121,7 @@ pub(crate) fn claims_with(user: &str, changes: Value) -> Value {
     claims
 }
 
-pub(crate) fn now_s() -> i64 {
+pub fn now_s() -> i64 {
     UtcMs::now().0 / 1000
 }
 
@@ -133,13 +133,13 @@ struct KeyServerState {
 
 /// A key server on a port of its own.
 #[derive(Clone)]
-pub(crate) struct KeyServer {
-    pub(crate) url: String,
+pub struct KeyServer {
+    pub url: String,
     state: Arc<Mutex<KeyServerState>>,
 }
 
 impl KeyServer {
-    pub(crate) async fn start(signers: &[&Signer]) -> Self {
+    pub async fn start(signers: &[&Signer]) -> Self {
         let state = KeyServerState { document: document(signers), is_down: false, fetches: 0 };
         let state = Arc::new(Mutex::new(state));
         let served = Arc::clone(&state);
@@ -157,20 +157,20 @@ impl KeyServer {
     }
 
     /// Replaces the keys.
-    pub(crate) fn set_keys(&self, signers: &[&Signer]) {
+    pub fn set_keys(&self, signers: &[&Signer]) {
         self.state.lock().unwrap().document = document(signers);
     }
 
-    pub(crate) fn set_down(&self, is_down: bool) {
+    pub fn set_down(&self, is_down: bool) {
         self.state.lock().unwrap().is_down = is_down;
     }
 
-    pub(crate) fn fetches(&self) -> usize {
+    pub fn fetches(&self) -> usize {
         self.state.lock().unwrap().fetches
     }
 
     /// The settings of a service that trusts it.
-    pub(crate) fn settings(&self) -> [(&str, &str); 4] {
+    pub fn settings(&self) -> [(&str, &str); 4] {
         [
             ("TEST_IDENTITY_HEADER", "off"),
             ("AUTH_JWKS_URL", self.url.as_str()),
