@@ -16,6 +16,7 @@ pub mod sample;
 pub mod signs;
 pub mod steady;
 pub mod student;
+pub mod tolerance;
 pub mod trend;
 
 pub use batch::{
@@ -33,4 +34,5 @@ pub use sample::{mean, quantile, standard_deviation};
 pub use signs::{MedianLimits, falling_medians};
 pub use steady::{NotSteady, Steady, mser_5, steady};
 pub use student::{t_quantile, t_two_sided};
+pub use tolerance::tolerance_factor;
 pub use trend::{Slope, Trend, mann_kendall, mann_kendall_within, theil_sen, theil_sen_within};

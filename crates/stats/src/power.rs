@@ -19,8 +19,11 @@ fn critical(pairs: u32, nominal: f64) -> f64 {
 }
 
 fn power_beyond(bound: f64, effect: f64, pairs: u32) -> f64 {
-    let degrees = pairs.saturating_sub(1).max(1);
-    let shift = effect.abs() * f64::from(pairs).sqrt();
+    noncentral_beyond(bound, effect.abs() * f64::from(pairs).sqrt(), pairs.saturating_sub(1).max(1))
+}
+
+/// The probability that noncentral t with this `shift` and so many `degrees` of freedom is above `bound`.
+pub(crate) fn noncentral_beyond(bound: f64, shift: f64, degrees: u32) -> f64 {
     let freedom = f64::from(degrees);
     // The density of the deviation's ratio to the truth, chi over the square root of its degrees.
     let constant = freedom / 2.0 * (freedom / 2.0).ln() - ln_gamma(freedom / 2.0);
