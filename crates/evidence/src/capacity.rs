@@ -227,6 +227,9 @@ pub struct CapacityJudgement {
     pub holds: Option<f64>,
     /// The nearest level that breaks, as all beyond it do.
     pub breaks: Option<f64>,
+    /// The furthest level at which nine of ten probes are shown to meet every objective, as at all before it.
+    #[serde(default)]
+    pub nine_of_ten: Option<f64>,
     /// Where about half of the probes pass: between both.
     pub estimate: Option<f64>,
     /// The level that was to hold.

@@ -128,6 +128,7 @@ impl Design for Search {
             return Ok(Next::End(ExperimentEnd::Budget));
         }
         self.announce_extension(&planned, so_far, overhead);
+        self.announce_bracket(&planned, &probes);
         let number = probes.len() as u32 + 1;
         Ok(Next::Make(vec![ProbeRun { number, stage: planned.stage, level: planned.level }]))
     }
@@ -252,6 +253,22 @@ impl Search {
                 "the answer is not within the grid: it is extended by {} probes, about {:.0} min",
                 extension.probes,
                 (extension.probes * each).as_secs_f64() / 60.0
+            ));
+        }
+    }
+
+    /// Say between which levels the answer is as soon as single probes have shown it.
+    fn announce_bracket(&self, planned: &PlannedProbe, probes: &[CapacityProbe]) {
+        let is_of_bracket = |stage: ProbeStage| matches!(stage, ProbeStage::Bracket | ProbeStage::Coarse);
+        let is_first = planned.stage == ProbeStage::Grid
+            && probes.last().is_some_and(|probe| is_of_bracket(probe.stage));
+        let unit = self.search.searched.unit();
+        let shown = |level: f64| evidence::capacity::shown_level(level, unit);
+        if let Some([holds, breaks]) = judge::capacity::bracket(&self.rules(), probes).filter(|_| is_first) {
+            note(format_args!(
+                "single probes hold at {} and break at {}; more of them narrow that",
+                shown(holds),
+                shown(breaks)
             ));
         }
     }

@@ -27,7 +27,10 @@ use crate::rules::RULES_VERSION;
 pub use grid::GridAnswer;
 pub use overload::OverloadRun;
 pub use probe::{ProbePlace, measure_probe};
-pub use search::{GridExtension, NextProbe, PlannedProbe, SearchRange, next_probe};
+pub use search::{
+    GridExtension, NARROWED_LEVELS, NARROWED_REPEATS, NextProbe, PlannedProbe, SearchRange, bracket,
+    next_probe,
+};
 
 /// How a capacity is searched and judged.
 #[derive(Debug, Clone)]
@@ -104,7 +107,7 @@ pub fn judge_capacity(
         of: slo.source.clone(),
         unit: slo.measure.unit().to_owned(),
         bound: slo.bound,
-        deviation: answer.deviations.get(at).copied().flatten(),
+        deviation: answer.deviations.get(at).copied().flatten().map(|(deviation, _)| deviation),
         breaks_first: answer.breaks_first == Some(at),
     });
     let mut judgement = CapacityJudgement {
@@ -114,6 +117,7 @@ pub fn judge_capacity(
         unit: rules.unit.to_owned(),
         is_more_better: rules.range.is_more_better,
         holds,
+        nine_of_ten: answer.nine_of_ten(),
         breaks: answer.breaks,
         estimate: answer.estimate(),
         at_least: rules.at_least,

@@ -3,7 +3,8 @@
 
 mod definition;
 
-use conduct::failure::CommandResult;
+use anyhow::Context;
+use conduct::failure::{CommandResult, Failure};
 use conduct::signals::Listener;
 use experiments::record::Record;
 use experiments::search::{self, Search};
@@ -23,7 +24,8 @@ pub(crate) fn capacity(arguments: &CapacityArguments) -> CommandResult<u8> {
         (record.judged_again(folder)?, reports)
     } else {
         let listener = Listener::start()?;
-        let search = search::prepared(definition::read(arguments)?)?;
+        let drafts = tempfile::tempdir().context("no temporary folder can be made").map_err(Failure::own)?;
+        let search = search::prepared(definition::read(arguments, drafts.path())?)?;
         let made = session::run::<Search>(&listener, &search, &asked.options())?;
         (made.summary(), PreopenedReports::default())
     };

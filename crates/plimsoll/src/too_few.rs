@@ -25,14 +25,14 @@ fn warning(objective: &ExpectedObservations) -> String {
     };
     if expected < least {
         format!(
-            "cannot be shown by {count} requests: even if none is beyond its bound it needs {}, or {needed} where {together} \
-             count as one, as they do until a run shows how they vary; {longer}",
+            "cannot be shown by {count} requests: even if none misses its bound it needs {}, or {needed} while {together} \
+             count as one, until a run shows how much they vary together; {longer}",
             number::count(least)
         )
     } else {
         format!(
-            "may stay undecided: it gets {count} requests and needs {needed}, even if none is beyond its bound: {together} count \
-             as one until a run shows how they vary; {longer}"
+            "may stay undecided: it gets {count} requests and needs {needed}, even if none misses its bound: {together} count \
+             as one until a run shows how much they vary together; {longer}"
         )
     }
 }

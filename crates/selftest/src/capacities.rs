@@ -42,11 +42,13 @@ pub(crate) fn add_text(text: &mut TerminalText, rows: &[Row], searches: Experime
         match kind.is_answered {
             true => text.line(format_args!(
                 "  covered {:.1} % (≥ 95 %), too high {:.2} % (≤ 1 %), both ends {:.1} % (≥ 95 %), mean width {:.1} %{width}, \
-                 {:.0} probes in the mean{mark}",
+                 nine of ten named {:.1} %, wrongly {:.2} % (≤ 5 %), {:.0} probes in the mean{mark}",
                 share(tally.covered),
                 share(tally.overstated),
                 share(tally.answered),
                 tally.mean_width() * 100.0,
+                share(tally.promised),
+                share(tally.promised - tally.kept),
                 tally.probes as f64 / tally.searches.max(1) as f64
             )),
             false => text.line(format_args!("  answered {:.1} % (≤ 5 %){mark}", share(tally.answered))),
@@ -68,6 +70,8 @@ pub(crate) fn json(rows: &[Row]) -> Value {
             "answered": tally.answered,
             "covered": tally.covered,
             "overstated": tally.overstated,
+            "nine_of_ten_named": tally.promised,
+            "nine_of_ten_kept": tally.kept,
             "mean_width": tally.mean_width(),
             "probes": tally.probes,
             "meets_target": tally.keeps(kind),

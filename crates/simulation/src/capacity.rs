@@ -20,6 +20,9 @@ const COLLAPSED: f64 = 4.0;
 /// From so many probes at one level it is known where half of them pass.
 const TRUTH_PROBES: u32 = 301;
 const TRUTH_HALVINGS: u32 = 9;
+/// From so many probes it is known whether nine of ten meet the bound, which this share is, less three standard errors.
+const FURTHER_PROBES: u32 = 100;
+const KEPT: f64 = 0.81;
 /// About where a target is warm that is slow before.
 const WARMED: f64 = 130.0;
 
@@ -72,6 +75,10 @@ pub struct CapacityTally {
     pub covered: u64,
     /// More is said to hold than half of the probes do at.
     pub overstated: u64,
+    /// A level was named at which nine of ten probes meet the bound.
+    pub promised: u64,
+    /// They do there.
+    pub kept: u64,
     /// Sum of the widths of those with both ends, as shares.
     widths: f64,
     /// Probes that were made, in all.
@@ -141,6 +148,11 @@ impl CapacityKind {
         }
         let answer = rules.grid(&probes);
         tally.add(&answer, truth, probes.len());
+        if let Some(level) = answer.nine_of_ten() {
+            let met = (0..FURTHER_PROBES).filter(|_| self.p95(level, &mut random) < BOUND).count();
+            tally.promised += 1;
+            tally.kept += u64::from(met as f64 >= KEPT * f64::from(FURTHER_PROBES));
+        }
     }
 
     fn probe(&self, planned: PlannedProbe, random: &mut Random) -> CapacityProbe {
@@ -250,8 +262,8 @@ fn rules(slos: &[Objective], seed: u64) -> CapacityRules<'_> {
             is_more_better: false,
         },
         spacing: 0.04,
-        levels: 9,
-        repeats: 3,
+        levels: 7,
+        repeats: 2,
         seed,
         is_held: false,
         is_overloaded: false,
@@ -289,13 +301,15 @@ impl CapacityTally {
     }
 
     /// Whether what is promised of a kind is kept, as far as chance allows to say: 95 % of the intervals cover the truth, 1 %
-    /// at most say that more holds than does, 95 % have both ends, and they are no wider than promised; or, of a target that
+    /// at most say that more holds than does, 95 % have both ends, they are no wider than promised, and 5 % at most name a level at which
+    /// fewer than nine of ten probes pass as one at which so many do; or, of a target that
     /// has no capacity, 95 % have no answer.
     pub fn keeps(&self, kind: &CapacityKind) -> bool {
         let limits = |count: u64| stats::share_limits(count as f64, self.searches as f64, 0.999);
         match kind.is_answered {
             true => {
                 limits(self.covered).upper >= 0.95
+                    && limits(self.promised - self.kept).lower <= 0.05
                     && limits(self.overstated).lower <= 0.01
                     && limits(self.answered).upper >= 0.95
                     && kind.width.is_none_or(|width| self.mean_width() <= width)

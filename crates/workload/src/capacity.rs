@@ -27,7 +27,7 @@ const EXPECTED_FAILURES: f64 = 10.0;
 /// Requests that a probe shall have beyond its quantile.
 const TAIL_REQUESTS: f64 = 100.0;
 /// The shortest step without being asked for.
-const SHORTEST_STEP: Duration = Duration::from_secs(60);
+const SHORTEST_STEP: Duration = Duration::from_secs(20);
 /// The share of its capacity at which a queue's relaxation time is estimated.
 const NEAR_CAPACITY: f64 = 0.9;
 /// Relaxation times that a step lasts.
@@ -106,11 +106,11 @@ impl Default for Search {
             step: None,
             warm_up: None,
             spacing: 0.04,
-            levels: 9,
-            repeats: 3,
-            hold: Duration::from_secs(600),
-            overload: Duration::from_secs(60),
-            rest: Duration::from_secs(10),
+            levels: 7,
+            repeats: 2,
+            hold: Duration::ZERO,
+            overload: Duration::ZERO,
+            rest: Duration::from_secs(5),
             budget: None,
             seed: 1,
             at_least: None,
@@ -238,7 +238,7 @@ pub fn collapse_name(slo: &Objective) -> String {
 /// whose capacity is near `capacity_per_s` requests a second.
 ///
 /// A hundred requests beyond the quantile, or ten failures that are allowed; ten relaxation times of a queue with one server
-/// at 90 % of its capacity, 1 / (μ (1 − √ρ)²) (Morse, "Queues, Inventories and Maintenance", 1958); and a minute.
+/// at 90 % of its capacity, 1 / (μ (1 − √ρ)²) (Morse, "Queues, Inventories and Maintenance", 1958); and 20 s.
 pub fn step_needed(slo: &Objective, per_s: f64, capacity_per_s: f64) -> Duration {
     let beyond = match &slo.measure {
         Measure::ResponseTime(Statistic::Quantile(q))
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn a_probe_is_long_enough_for_its_quantile_and_its_queue() {
         let seconds = |text, per_s: f64| step_needed(&slo(text), per_s, per_s).as_secs();
-        assert_eq!(seconds("p95(list) < 50ms", 1_000.0), 60);
+        assert_eq!(seconds("p95(list) < 50ms", 1_000.0), 20);
         assert_eq!(seconds("p99(list) < 50ms", 100.0), 100);
         assert_eq!(seconds("error_rate(list) < 0.1%", 100.0), 100);
         assert_eq!(seconds("p50(list) < 50ms", 10.0), 380, "ten relaxation times");

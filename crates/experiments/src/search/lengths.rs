@@ -6,6 +6,7 @@ use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
 use conduct::screen::note;
 use evidence::capacity::ProbeStage;
+use judge::capacity::{NARROWED_LEVELS, NARROWED_REPEATS};
 use workload::Workload;
 use workload::capacity::{CapacityExperiment, OverloadShape, Search, Searched, failures_take, step_needed};
 
@@ -53,24 +54,30 @@ pub(super) fn rest(experiment: &CapacityExperiment) -> Duration {
 pub(super) fn announce(experiment: &CapacityExperiment, workload: &Workload) -> CommandResult<()> {
     let step_s = step_s(experiment, workload)?;
     let search = &experiment.search;
-    let probes = SEARCHING + search.levels * search.repeats;
+    let narrowing = NARROWED_LEVELS * NARROWED_REPEATS;
+    let probes = SEARCHING + (search.levels + narrowing) * search.repeats;
     let is_overloaded = !search.overload.is_zero() && search.searched != Searched::Number;
     let overload = if is_overloaded { length(search, step_s, ProbeStage::Overload) } else { Duration::ZERO };
     let all =
         probes * (Duration::from_secs_f64(step_s) + OVERHEAD + rest(experiment)) + search.hold + overload;
     let slos: Vec<&str> = experiment.slos.iter().map(|slo| slo.source.as_str()).collect();
     note(format_args!("what must hold: {}", slos.join("; ")));
+    let then = |what: &str, option: &str, length: Duration| match length.is_zero() {
+        true => format!(", no {what} ({option})"),
+        false => format!(", {what} of {:.0} s", length.as_secs_f64()),
+    };
     note(format_args!(
-        "about {probes} probes of {step_s:.0} s, a hold of {:.0} s, an overload of {:.0} s: about {:.0} min{}",
-        search.hold.as_secs_f64(),
-        overload.as_secs_f64(),
+        "about {probes} probes of {step_s:.0} s{}{}: about {:.0} min{}",
+        then("hold", "--hold 10m", search.hold),
+        then("overload", "--overload 60s", overload),
         all.as_secs_f64() / 60.0,
         search.budget.map(|budget| format!(", at most {budget:?}")).unwrap_or_default()
     ));
     match search.budget {
         Some(budget) if budget < all => Err(Failure::usage(anyhow!(
-            "a budget of {budget:?} is too short: {probes} probes of {step_s:.0} s, the hold and the overload take about \
-             {:.0} min; raise it, or shorten `step`, `hold` and `overload`",
+            "a budget of {budget:?} is too short: {probes} probes of {step_s:.0} s{} take about {:.0} min; raise it, or shorten \
+             `step`",
+            if search.hold + overload == Duration::ZERO { "" } else { ", the hold and the overload" },
             (all.as_secs_f64() / 60.0).ceil()
         ))),
         _ => {

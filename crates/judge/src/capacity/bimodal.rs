@@ -24,6 +24,14 @@ pub(super) fn in_two_states(by_slo: &[Margins]) -> Option<(usize, usize)> {
     (distance > APART).then_some((level, slo))
 }
 
+/// Whether probes of neighbouring levels are as far apart as those of two states: a cliff, or two states of which few probes
+/// of each level have shown one.
+pub(super) fn has_jump(by_slo: &[Margins]) -> bool {
+    let mut distances =
+        by_slo.iter().flat_map(|levels| levels.windows(2)).filter_map(|pair| distance(&pair.concat()));
+    distances.any(|distance| distance > APART)
+}
+
 fn distance(margins: &[f64]) -> Option<f64> {
     let of = |further: fn(f64, f64) -> f64| margins.iter().copied().reduce(further);
     Some(of(f64::max)? - of(f64::min)?)

@@ -1,7 +1,7 @@
 //! The answer of the grid: which levels hold, which break, and whether their order makes sense.
 
 use evidence::capacity::{CapacityLevel, CapacityProbe, LevelVerdict, ProbeStage};
-use stats::{Inversion, InversionRules};
+use stats::{Inversion, InversionRules, tolerance_factor};
 
 use super::CapacityRules;
 use super::bimodal::{self, Margins, ONE_SIDED};
@@ -9,6 +9,10 @@ use super::margin::CLIP;
 
 /// The confidence at which a grid that is not monotone is not called noise.
 const DISORDER: f64 = 0.99;
+
+/// The share of probes that [`GridAnswer::nine_of_ten`] is about, and the confidence at which it is shown.
+const NINE_OF_TEN: f64 = 0.90;
+const TOLERANCE: f64 = 0.95;
 
 /// What the grid shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,14 +23,16 @@ pub struct GridAnswer {
     pub holds: Option<f64>,
     /// The nearest level that breaks, as all harder ones do.
     pub breaks: Option<f64>,
-    /// The deviation of each objective's margin between probes of a level.
-    pub deviations: Vec<Option<f64>>,
+    /// The deviation of each objective's margin between probes of a level, with its degrees of freedom.
+    pub deviations: Vec<Option<(f64, u32)>>,
     /// The objective that breaks at the nearest level that breaks.
     pub breaks_first: Option<usize>,
     /// Two levels of which the harder is better, beyond noise, with the objective.
     pub disorder: Option<(f64, f64, usize)>,
     /// The level whose probes are in two states, and the objective: levels are then decided by counting.
     pub two_states: Option<(f64, usize)>,
+    /// Whether neighbouring levels are as far apart as two states.
+    pub has_jump: bool,
     /// Whether the generator could not offer what the hardest level asks for.
     pub is_limited_by_generator: bool,
 }
@@ -74,9 +80,13 @@ impl GridAnswer {
             holds: holds.map(|level| level.level),
             breaks: breaks.map(|level| level.level),
             breaks_first: breaks.and_then(lowest),
-            deviations: inversions.iter().map(|found| found.as_ref().map(|found| found.deviation)).collect(),
+            deviations: inversions
+                .iter()
+                .map(|found| found.as_ref().map(|found| (found.deviation, found.degrees)))
+                .collect(),
             disorder,
             two_states: two_states.map(|(at, slo)| (grid[at].0, slo)),
+            has_jump: bimodal::has_jump(&by_slo),
             is_limited_by_generator,
             levels,
         }
@@ -85,6 +95,26 @@ impl GridAnswer {
     /// Between what holds and what breaks.
     pub fn estimate(&self) -> Option<f64> {
         Some((self.holds? * self.breaks?).sqrt())
+    }
+
+    /// The furthest level at which nine of ten probes are shown to meet every objective, as at all easier ones: the one-sided
+    /// tolerance limit of their margins is above 0. None where probes are in two states, of which few probes show nothing.
+    pub fn nine_of_ten(&self) -> Option<f64> {
+        let is_met = |level: &&CapacityLevel| {
+            let mut objectives = level.margins.iter().zip(&self.deviations);
+            level.probes > 1
+                && level.margins.len() == self.deviations.len()
+                && objectives.all(|((mean, _, _), deviation)| {
+                    deviation.is_some_and(|(deviation, degrees)| {
+                        // The factor takes longer than a division.
+                        *mean > 0.0
+                            && *mean
+                                > deviation * tolerance_factor(NINE_OF_TEN, TOLERANCE, level.probes, degrees)
+                    })
+                })
+        };
+        let is_ordered = self.two_states.is_none() && self.disorder.is_none();
+        self.levels.iter().take_while(is_met).last().filter(|_| is_ordered).map(|level| level.level)
     }
 
     /// Levels that hold, as all easier ones do; the furthest first.

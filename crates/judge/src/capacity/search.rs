@@ -1,11 +1,12 @@
 //! Which probe comes next: a pure function of the probes so far, so that a search can be resumed, judged again and simulated.
 //!
 //! From the plan's own level in steps of half until one level breaks and one holds; bisection of what is between them; a grid
-//! around it, probed repeatedly in random order and extended where the answer is not inside; then the answer held, the
-//! overload, and the easiest level of the grid again. A level of the bracket or the bisection breaks with two of up to three
+//! around it, probed repeatedly in random order and extended where the answer is not inside; more probes of the three levels
+//! nearest the answer, where they narrow the interval most; then the answer held, the overload, and the easiest level of the
+//! grid again. A level of the bracket or the bisection breaks with two of up to three
 //! probes, so that a single unlucky one does not misplace the grid.
 
-use evidence::capacity::{CapacityProbe, ProbeStage};
+use evidence::capacity::{CapacityLevel, CapacityProbe, ProbeStage};
 use workload::draw::mix;
 
 use super::CapacityRules;
@@ -19,6 +20,9 @@ const COARSE: f64 = 1.12;
 const EXTENSIONS: u32 = 4;
 /// By how many levels, and how many levels there are where the answer is at an end of what may be tried.
 const EDGE_LEVELS: usize = 3;
+/// How many levels are probed more often, and by how many times the probes of the others.
+pub const NARROWED_LEVELS: u32 = 3;
+pub const NARROWED_REPEATS: u32 = 2;
 /// How many levels are tried for the hold.
 const HOLDS: usize = 3;
 
@@ -89,6 +93,20 @@ struct Walk<'a> {
     made: &'a [CapacityProbe],
     at: usize,
     extension: Option<GridExtension>,
+}
+
+/// Random orders, one after another.
+#[derive(Default)]
+struct Orders(u64);
+
+impl Orders {
+    fn next(&mut self, seed: u64, count: usize) -> Vec<usize> {
+        self.0 += 1;
+        let seed = mix(seed ^ self.0 << 32);
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by_key(|at| mix(seed.wrapping_add(*at as u64)));
+        order
+    }
 }
 
 impl SearchRange {
@@ -202,21 +220,36 @@ impl<'a> Walk<'a> {
     fn grid(&mut self, between: &Between) -> Result<GridAnswer, Pause> {
         let mut levels = self.first_levels(between);
         let begin = self.at;
-        self.probe_in_random_order(&levels, 0)?;
-        let mut answer = GridAnswer::of(self.rules, &self.made[begin..self.at]);
-        for extension in 1..=EXTENSIONS {
+        let mut order = Orders::default();
+        self.probe_in_random_order(&levels, &mut order)?;
+        let (mut extensions, mut is_narrowed, mut is_doubled) = (0, false, false);
+        loop {
+            let answer = GridAnswer::of(self.rules, &self.made[begin..self.at]);
             let more = self.more_levels(&levels, &answer);
-            if more.is_empty() || answer.disorder.is_some() {
-                break;
+            let nearest = nearest_the_answer(&answer);
+            if (answer.two_states.is_some() || answer.has_jump) && !is_doubled {
+                // Two states take more probes to be seen, and to be counted, than a mean.
+                is_doubled = true;
+                self.probe_in_random_order(&levels, &mut order)?;
+            } else if !more.is_empty() && answer.disorder.is_none() && extensions < EXTENSIONS {
+                extensions += 1;
+                let times = if is_doubled { 2 } else { 1 };
+                let probes = more.len() as u32 * self.rules.repeats * times;
+                self.extension = Some(GridExtension { number: extensions, probes });
+                for _ in 0..times {
+                    self.probe_in_random_order(&more, &mut order)?;
+                }
+                self.extension = None;
+                levels.extend(more);
+            } else if !nearest.is_empty() && !is_narrowed {
+                is_narrowed = true;
+                for _ in 0..NARROWED_REPEATS {
+                    self.probe_in_random_order(&nearest, &mut order)?;
+                }
+            } else {
+                return Ok(answer);
             }
-            let probes = more.len() as u32 * self.rules.repeats;
-            self.extension = Some(GridExtension { number: extension, probes });
-            self.probe_in_random_order(&more, extension)?;
-            levels.extend(more);
-            answer = GridAnswer::of(self.rules, &self.made[begin..self.at]);
         }
-        self.extension = None;
-        Ok(answer)
     }
 
     /// The levels of the grid before it is extended.
@@ -267,12 +300,9 @@ impl<'a> Walk<'a> {
         more
     }
 
-    fn probe_in_random_order(&mut self, levels: &[f64], extension: u32) -> Result<(), Pause> {
-        for repeat in 0..self.rules.repeats {
-            let seed = mix(self.rules.seed ^ u64::from(extension) << 32 ^ u64::from(repeat));
-            let mut order: Vec<usize> = (0..levels.len()).collect();
-            order.sort_by_key(|at| mix(seed.wrapping_add(*at as u64)));
-            for at in order {
+    fn probe_in_random_order(&mut self, levels: &[f64], orders: &mut Orders) -> Result<(), Pause> {
+        for _ in 0..self.rules.repeats {
+            for at in orders.next(self.rules.seed, levels.len()) {
                 self.ask_again(ProbeStage::Grid, levels[at])?;
             }
         }
@@ -308,6 +338,36 @@ impl<'a> Walk<'a> {
         }
         Ok(())
     }
+}
+
+/// The hardest level that single probes of the bracket and the bisection met, and the easiest that they did not.
+pub fn bracket(rules: &CapacityRules<'_>, probes: &[CapacityProbe]) -> Option<[f64; 2]> {
+    let hardness = |level: &f64| rules.range.hardness(*level);
+    let by_hardness = |a: &f64, b: &f64| hardness(a).total_cmp(&hardness(b));
+    let searched =
+        || probes.iter().filter(|probe| matches!(probe.stage, ProbeStage::Bracket | ProbeStage::Coarse));
+    let holds = searched().filter(|probe| passes(probe)).map(|probe| probe.level).max_by(by_hardness)?;
+    let is_beyond = |level: &f64| hardness(level) > hardness(&holds);
+    let breaks = searched().filter(|probe| !passes(probe)).map(|probe| probe.level).filter(is_beyond);
+    Some([holds, breaks.min_by(by_hardness)?])
+}
+
+/// The levels whose tightest margin is nearest to 0, the easiest first; none where the answer is not inside the grid, is
+/// not one, or is counted.
+fn nearest_the_answer(answer: &GridAnswer) -> Vec<f64> {
+    let is_counted = answer.two_states.is_some();
+    if answer.holds.is_none() || answer.breaks.is_none() || answer.disorder.is_some() || is_counted {
+        return Vec::new();
+    }
+    let tightest = |level: &CapacityLevel| {
+        let means = level.margins.iter().map(|(mean, _, _)| *mean);
+        means.reduce(f64::min).map_or(f64::INFINITY, f64::abs)
+    };
+    let mut by_distance: Vec<(usize, &CapacityLevel)> = answer.levels.iter().enumerate().collect();
+    by_distance.sort_by(|a, b| tightest(a.1).total_cmp(&tightest(b.1)));
+    by_distance.truncate(NARROWED_LEVELS as usize);
+    by_distance.sort_by_key(|(at, _)| *at);
+    by_distance.into_iter().map(|(_, level)| level.level).collect()
 }
 
 /// Whether a probe meets every objective.

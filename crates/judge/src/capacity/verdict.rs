@@ -47,7 +47,7 @@ pub(super) fn whole(
         };
     }
     match (judgement.holds, judgement.breaks) {
-        (Some(_), Some(_)) => (Verdict::Measured, format!("{}.", range())),
+        (Some(_), Some(_)) => (Verdict::Measured, format!("{}. {}", range(), single_probes(judgement))),
         (None, Some(level)) if answer.holds.is_none() && is_easiest(rules, level) => {
             let level = shown(level, &judgement.unit);
             (
@@ -94,6 +94,17 @@ fn interval(judgement: &CapacityJudgement) -> String {
             format!("Objectives are violated from {}, and no level was shown to meet them", level(breaks))
         }
         (None, None) => "No level was shown to meet or to violate the objectives".to_owned(),
+    }
+}
+
+/// What one more probe would find, which varies about the mean.
+fn single_probes(judgement: &CapacityJudgement) -> String {
+    match judgement.nine_of_ten {
+        Some(level) => {
+            let level = shown(level, &judgement.unit);
+            format!("Nine of ten single probes are shown to meet them up to {level}.")
+        }
+        None => "At no level are nine of ten single probes shown to meet them.".to_owned(),
     }
 }
 
@@ -243,7 +254,8 @@ fn short_step(rules: &CapacityRules<'_>, judgement: &CapacityJudgement) -> Optio
 
 fn not_held(rules: &CapacityRules<'_>, judgement: &CapacityJudgement) -> Option<ExperimentFinding> {
     let held: Vec<_> = judgement.probes.iter().filter(|probe| probe.stage == ProbeStage::Hold).collect();
-    let failed = held.iter().filter(|probe| !super::search::passes(probe)).count();
+    let has_failed = |probe: &&&CapacityProbe| probe.unusable.is_none() && !super::search::passes(probe);
+    let failed = held.iter().filter(has_failed).count();
     match held.first() {
         Some(first) if failed > 0 => Some(finding(
             "hold-violated",
@@ -262,7 +274,7 @@ fn not_held(rules: &CapacityRules<'_>, judgement: &CapacityJudgement) -> Option<
                 "not-held",
                 Severity::Caution,
                 format!("The answer rests on probes of {:.0} s: it was not held for longer.", rules.step_s),
-                "Give it the time: `hold = \"10m\"`.",
+                "Give it the time: `hold = \"10m\"`, or --hold 10m.",
             )
         }),
     }

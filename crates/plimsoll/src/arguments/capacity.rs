@@ -10,19 +10,20 @@ use super::session::longer_than_0;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
+  plimsoll capacity http://127.0.0.1:8000/ --objective 'p95 < 50ms'
   plimsoll capacity experiment.toml
   plimsoll capacity plan.toml --start ./service --objective 'p95(list) < 50ms'
   plimsoll capacity plan.toml --running --objective 'p95(list) < 50ms' --objective 'error_rate(all) < 0.1%'
   plimsoll capacity plan.toml --start './service --threads ${level}' --objective 'p95(list) < 50ms' --better higher --to 32
   plimsoll capacity plan.toml --start ./service --objective 'p95(list) < 50ms' --at-least 300/s --junit capacity.xml
-  plimsoll capacity experiment.toml --step 20s --hold 0s --overload 10s --budget 20m
+  plimsoll capacity experiment.toml --hold 10m --overload 60s
   plimsoll capacity experiment.toml --resume experiment-2026-03-01T10-00-00Z.capacity
   plimsoll capacity --judge experiment-2026-03-01T10-00-00Z.capacity --html capacity.html";
 
 /// What is searched, and where it is reported.
 #[derive(Debug, Args)]
 pub(crate) struct CapacityArguments {
-    /// The experiment file, or a plan with --start or --running
+    /// The experiment file, a plan with --start or --running, or a URL of what runs already
     #[arg(required_unless_present = "judge", conflicts_with = "judge")]
     pub(crate) file: Option<PathBuf>,
     /// Objective that must be met, such as `p95(list) < 50ms`; repeatable [default: the file's `[slo]`, or the plan's objectives]
@@ -61,19 +62,19 @@ pub(crate) struct SearchArguments {
     /// With `${level}`: whether a higher or a lower number is easier [default: lower]
     #[arg(long, value_name = "WHICH", value_enum)]
     pub(crate) better: Option<BetterNumber>,
-    /// The time under load of each probe [default: what the objectives need, at least 60s]
+    /// The time under load of each probe [default: what the objectives need, at least 20s]
     #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     pub(crate) step: Option<Duration>,
-    /// How long the load that was found is then offered, to confirm it; 0s skips this [default: 10m]
+    /// How long the load that was found is then offered, to confirm it, such as 10m [default: 0s, not at all]
     #[arg(long, value_name = "DURATION", value_parser = workload::units::duration)]
     pub(crate) hold: Option<Duration>,
-    /// Duration of each overload; 0s skips it [default: 60s]
+    /// Duration of each overload, such as 60s: what happens beyond the capacity [default: 0s, none]
     #[arg(long, value_name = "DURATION", value_parser = workload::units::duration)]
     pub(crate) overload: Option<Duration>,
-    /// Number of levels to probe around the answer [default: 9]
+    /// Number of levels to probe around the answer [default: 7]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(5..=15))]
     pub(crate) levels: Option<u32>,
-    /// Number of probes of each level [default: 3]
+    /// Number of probes of each level; the three nearest the answer get three times as many [default: 2]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(2..=10))]
     pub(crate) repeats: Option<u32>,
     /// Time limit of the whole search

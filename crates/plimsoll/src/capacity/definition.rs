@@ -1,6 +1,6 @@
 //! What is searched: from an experiment file, or from a plan and the command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use conduct::environment::environment;
@@ -13,10 +13,17 @@ use workload::experiment::Arm;
 
 use crate::arguments::{BetterNumber, CapacityArguments, SearchArguments};
 
-/// The search that the arguments ask for.
-pub(super) fn read(arguments: &CapacityArguments) -> CommandResult<CapacityExperiment> {
+/// The rate, a second, from which the search of a URL begins.
+const FIRST_RATE: u32 = 200;
+
+/// The search that the arguments ask for. The plan of a URL is written to `drafts`.
+pub(super) fn read(arguments: &CapacityArguments, drafts: &Path) -> CommandResult<CapacityExperiment> {
     let file = arguments.file.as_deref().ok_or_else(|| Failure::usage(anyhow!("name an experiment")))?;
-    let mut experiment = match arguments.start.is_some() || arguments.running {
+    let url =
+        file.to_str().filter(|text| ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme)));
+    let drafted = url.map(|url| plan_of_url(url, drafts)).transpose()?;
+    let file = drafted.as_deref().unwrap_or(file);
+    let mut experiment = match arguments.start.is_some() || arguments.running || url.is_some() {
         true => of_plan(file, arguments)?,
         false => {
             file_kind::refuse_others(file, &[FileKind::Search, FileKind::Experiment])?;
@@ -31,6 +38,20 @@ pub(super) fn read(arguments: &CapacityArguments) -> CommandResult<CapacityExper
     override_search(&mut experiment.search, &arguments.search);
     check(&experiment)?;
     Ok(experiment)
+}
+
+/// A plan that gets `url`, named after what it is for.
+fn plan_of_url(url: &str, folder: &Path) -> CommandResult<PathBuf> {
+    let path = folder.join("url.toml");
+    let plan = format!(
+        "version = 1\n[[scenarios]]\nname = \"get\"\nexecutor = \"constant-arrival-rate\"\nrate = \"{FIRST_RATE}/s\"\n\
+         duration = \"60s\"\n[[scenarios.steps]]\nname = \"get\"\nget = {}\n",
+        // A string of JSON is one of TOML.
+        serde_json::Value::from(url)
+    );
+    std::fs::write(&path, plan)
+        .map_err(|error| Failure::own(anyhow!("{} cannot be written: {error}", path.display())))?;
+    Ok(path)
 }
 
 fn of_plan(file: &Path, arguments: &CapacityArguments) -> CommandResult<CapacityExperiment> {
@@ -66,7 +87,10 @@ fn check(experiment: &CapacityExperiment) -> CommandResult<()> {
     let refused = |what: String| Err(Failure::usage(anyhow!(what)));
     let search = &experiment.search;
     if experiment.slos.is_empty() {
-        return refused("name what must hold: --objective 'p95(list) < 50ms', `[slo]` in the file, or objectives in the plan".to_owned());
+        return refused(
+            "name what must hold: --objective 'p95 < 50ms', `[slo]` in the file, or objectives in the plan"
+                .to_owned(),
+        );
     }
     if let (Some(from), Some(to)) = (search.from, search.to)
         && from >= to

@@ -125,11 +125,26 @@ fn a_target_beyond_its_objective_at_the_lowest_load_fails() {
 }
 
 #[test]
+fn a_url_needs_no_plan_and_no_experiment() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/list?page=2", target.addr());
+    let search =
+        ["--objective", "p95 < 200ms", "--step", "1s", "--to", "260/s", "--levels", "5", "-o", "out"];
+    let ran = folder.plimsoll(&[&["capacity", &url], &search[..]].concat());
+    ran.exits_with(4).stdout_contains(&["holds 260, breaks not shown"]);
+    ran.stderr_contains(&["what must hold: p95 < 200ms", "probes of 1 s, no hold (--hold 10m)"]);
+    assert!(target.requests() > 1_000, "{}", target.requests());
+    let without = folder.plimsoll(&["capacity", &url]);
+    without.exits_with(2).stderr_contains(&["name what must hold: --objective 'p95 < 50ms'"]);
+}
+
+#[test]
 fn a_budget_that_is_too_short_is_refused_before_anything_is_sent() {
     let target = testbed::http(Behaviour::ok()).unwrap();
     let folder = experiment(target.addr(), "to = \"60/s\"\nbudget = \"20s\"\n");
     let ran = folder.plimsoll(&["capacity", "ex.toml"]);
-    ran.exits_with(2).stderr_contains(&["a budget of 20s is too short: 16 probes of 1 s"]);
+    ran.exits_with(2).stderr_contains(&["a budget of 20s is too short: 28 probes of 1 s"]);
     assert_eq!(target.requests(), 0);
     assert!(folder.files(".capacity").is_empty());
 }
