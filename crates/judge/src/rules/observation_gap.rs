@@ -202,7 +202,7 @@ mod tests {
         let notices = [(0, NoticeKind::Gone, "connection refused")];
         let test_run = observed([], &notices).with_objective("fast", "p95(list) < 50ms");
         insta::assert_snapshot!(test_run.verdict(), @r"
-        PASS: The objective is met. Not excluded: outages longer than 1.17 s that come less than once in 23.3 s.
+        PASS: The objective is met. The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s.
         PASS fast
           10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.0499 %, and 5 % is allowed (95 % confidence, effective sample size 6,000).
         ");

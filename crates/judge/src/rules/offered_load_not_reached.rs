@@ -12,7 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::L1,
     title: "offered-load-not-reached",
     severity: Severity::Invalid,
-    tests: "Arrivals not dropped because the generator was late, as a share of those scheduled, for each \
+    tests: "The share of scheduled arrivals that the generator did not drop for being late, for each \
             scenario and phase: below 99 % is invalid; below 95 % in any 10 s is a caution. Arrivals dropped at \
             the VU limit are the target's slowness: they count as infinitely slow and not against the generator.",
     affects: "every objective on requests of the scenario and phase it fires in; a violated one stays violated",

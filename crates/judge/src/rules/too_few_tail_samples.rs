@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
             finding says that the run is too short for changes so slow.",
     affects: "that objective",
     why: "The sample is too small: the next run may be on the other side of what is allowed.",
-    next: "Run longer or offer a higher rate. Where some miss the bound, one that is farther away is decided sooner.",
+    next: "Run longer or offer a higher rate. A bound farther from the measured share is decided sooner.",
     affected: AffectedClaims::Named,
     check: Check::Run(check),
 };
@@ -108,11 +108,11 @@ fn enough(facts: &Facts<'_>, measured: &MeasuredObjective<'_>, question: &ShareQ
             let needed = brief::count(needed);
             match had_s > 0.0 && question.counts.arrivals > 0 {
                 true => format!(
-                    "With the same shares, {} at this rate instead of {} would decide it ({needed} {thing}s).",
+                    "If the share stays as it is, {} at this rate instead of {} would decide it ({needed} {thing}s).",
                     length(needed_s),
                     length(had_s)
                 ),
-                false => format!("With the same shares, {needed} {thing}s would decide it."),
+                false => format!("If the share stays as it is, {needed} {thing}s would decide it."),
             }
         }
         None if is_open_without_more(question) => {

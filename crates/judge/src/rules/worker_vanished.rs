@@ -9,7 +9,7 @@ pub(crate) const RULE: Rule = Rule {
     id: RuleId::W1,
     title: "worker-vanished",
     severity: Severity::Inconclusive,
-    tests: "For each worker of the run: no second of it was recorded, or it was lost during the load. Every phase from \
+    tests: "Whether each worker of the run sent results, and whether one was lost during the load. Every phase from \
             then on is marked.",
     affects: "objectives on requests that are met; a violated one stays violated",
     why: "What it should have offered was not offered: its arrivals of an open model count as dropped by the generator, its \

@@ -26,7 +26,7 @@ fn a_run_far_below_its_bound_passes_beside_neighbours() {
         .with_objective("fast", "p95(list) < 200ms");
     test_run.stall(10..70, 3_000);
     insta::assert_snapshot!(perturbed(test_run, late).verdict(), @r"
-    PASS: The objective is met. Not excluded: outages longer than 1.17 s that come less than once in 23.3 s.
+    PASS: The objective is met. The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s.
     PASS fast
       3.15 ms over 9,006 observations: 0 of 9,006 failed or took 200 ms or longer; the true share is at most 0.0333 %, and 5 % is allowed (95 % confidence, effective sample size 9,006).
       S9 noisy-host (caution): Other work took the processor: loop 0 was stalled for 30 % of `steady` (longest stall 3 ms).
@@ -57,7 +57,7 @@ fn fifty_requests_without_a_failure_do_not_show_a_rate_below_one_in_a_thousand()
     INCONCLUSIVE: The objective is not decided by this evidence: errors.
     INCONCLUSIVE errors
       50 observations: 0 of 50 failed; the true share is 0 % to 45.1 %, and 0.1 % is allowed (95 % confidence, effective sample size 5).
-      S4 too-few-tail-samples (inconclusive): Between 0 % and 45.1 % of 50 arrivals miss the bound (limits at 95 %, effective sample size 5); 0.1 % may. With the same shares, 9 h 59 min at this rate instead of 1 min would decide it (29,950 arrivals).
+      S4 too-few-tail-samples (inconclusive): Between 0 % and 45.1 % of 50 arrivals miss the bound (limits at 95 %, effective sample size 5); 0.1 % may. If the share stays as it is, 9 h 59 min at this rate instead of 1 min would decide it (29,950 arrivals).
     ");
 }
 
@@ -188,7 +188,7 @@ fn none_of_851_passes_a_p95() {
         test_run.offer_once(second, "list", Load::of(37));
     }
     insta::assert_snapshot!(test_run.verdict(), @r"
-    PASS: The objective is met. Not excluded: outages longer than 550 ms that come less than once in 11 s.
+    PASS: The objective is met. The run is too short to rule out outages longer than 550 ms that occur less than once in 11 s.
     PASS fast
       10.5 ms over 851 observations: 0 of 851 failed or took 50 ms or longer; the true share is at most 1.05 %, and 5 % is allowed (95 % confidence, effective sample size 284).
     ");

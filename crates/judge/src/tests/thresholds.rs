@@ -62,7 +62,7 @@ fn percentiles_and_rates_are_decided_by_their_shares() {
     }
     let run = asked(run, "http_req_failed", MetricStatistic::NonzeroShare, Bound(Comparison::Equal, 0.0));
     insta::assert_snapshot!(run.verdict(), @r"
-    FAIL: 1 of 4 thresholds is violated: http_req_duration 2. 3 are met. Not excluded: outages longer than 1.17 s that come less than once in 23.3 s.
+    FAIL: 1 of 4 thresholds is violated: http_req_duration 2. 3 are met. The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s.
     PASS http_req_duration 1
       20 ms over 6,000 observations: 0 of 6,000 took 50 ms or longer; the true share is at most 0.427 %, and 5 % is allowed (95 % confidence, effective sample size 700).
     FAIL http_req_duration 2

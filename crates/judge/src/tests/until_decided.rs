@@ -89,7 +89,7 @@ fn the_verdict_on_a_run_that_was_decided_is_at_the_level_that_its_looks_share() 
     test_run.workload.until_decided = Some(UntilDecided::new(vec![at(25), at(40), at(55)], Vec::new()));
     let decided = test_run.ended(Ending::Decided, 40_210);
     insta::assert_snapshot!(decided.verdict(), @r"
-    PASS: The objective is met. Not excluded: outages longer than 1 s that come less than once in 20 s. The run ended after 50 % of the planned time, decided at 98.1 %.
+    PASS: The objective is met. The run is too short to rule out outages longer than 1 s that occur less than once in 20 s. The run ended after 50 % of the planned time, decided at 98.1 %.
     PASS fast
       10.5 ms over 6,000 observations: 0 of 6,000 failed or took 50 ms or longer; the true share is at most 0.066 %, and 5 % is allowed (98.1 % confidence, effective sample size 6,000).
     ");

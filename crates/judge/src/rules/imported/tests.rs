@@ -38,7 +38,7 @@ fn what_a_source_did_not_record_is_unknown_and_invalidates_nothing() {
         .with_objective("few", "error_rate(list) < 1%")
         .with_objective("rate", "throughput(list) > 1/s");
     insta::assert_snapshot!(with_objectives.verdict(), @r"
-    INCONCLUSIVE: 2 of 3 objectives are not decided by this evidence: few, rate. 1 is met. Not excluded: outages longer than 1.03 s that come less than once in 10.3 s.
+    INCONCLUSIVE: 2 of 3 objectives are not decided by this evidence: few, rate. 1 is met. The run is too short to rule out outages longer than 1.03 s that occur less than once in 10.3 s.
     PASS fast
       10 ms over 1,000 observations: 0 of 1,000 failed or took 50 ms or longer; the true share is at most 0.962 %, and 10 % is allowed (95 % confidence, effective sample size 310).
       L1 offered-load-not-reached (caution): k6 did not record how many arrivals were due: whether the planned load was offered is unknown.
@@ -48,7 +48,7 @@ fn what_a_source_did_not_record_is_unknown_and_invalidates_nothing() {
     INCONCLUSIVE few
       1,000 observations: 0 of 1,000 failed; the true share is 0 % to 2.95 %, and 1 % is allowed (95 % confidence, effective sample size 100).
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
-      S4 too-few-tail-samples (inconclusive): Between 0 % and 2.95 % of 1,000 arrivals miss the bound (limits at 95 %, effective sample size 100); 1 % may. With the same shares, 3 min at this rate instead of 1 min would decide it (2,990 arrivals).
+      S4 too-few-tail-samples (inconclusive): Between 0 % and 2.95 % of 1,000 arrivals miss the bound (limits at 95 %, effective sample size 100); 1 % may. If the share stays as it is, 3 min at this rate instead of 1 min would decide it (2,990 arrivals).
     INCONCLUSIVE rate
       16.67/s over 1,000 observations: at least 0/s and at most 83.83/s, each at 95 % confidence; more than 1/s is asked for.
       L3 generator-saturated (caution): k6 did not record its own load: whether the generator was at its limit is unknown.
