@@ -31,14 +31,24 @@ static CLUSTER: LazyLock<Cluster> =
 static DATABASES: AtomicU32 = AtomicU32::new(0);
 
 /// A folder, and the database of a service: a file in it, or one of the server.
-pub struct TestData {
+pub struct TestDatabase {
     pub kind: StoreKind,
     folder: TempDir,
     database: String,
 }
 
-impl TestData {
-    pub fn new(kind: StoreKind) -> Self {
+impl TestDatabase {
+    /// In the store that the tests run against.
+    #[expect(clippy::new_without_default, reason = "it creates files and may start a server")]
+    pub fn new() -> Self {
+        Self::of(usual_store())
+    }
+
+    pub fn postgres() -> Self {
+        Self::of(StoreKind::Postgres)
+    }
+
+    fn of(kind: StoreKind) -> Self {
         let database = match kind {
             StoreKind::Sqlite => String::new(),
             StoreKind::Postgres => {
@@ -55,12 +65,13 @@ impl TestData {
         self.folder.path()
     }
 
-    /// The environment of a service that uses this database; `connections` are settings for PostgreSQL alone.
-    pub fn env(&self, connections: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    /// The environment of a service that uses this database.
+    pub fn env(&self) -> Vec<(&'static str, String)> {
         match self.kind {
             StoreKind::Sqlite => vec![("DATABASE_PATH", self.file())],
             StoreKind::Postgres => {
-                let connections = connections.iter().map(|(name, value)| (*name, (*value).to_owned()));
+                let connections = [("DB_WRITERS", "2"), ("DB_READERS", "3")];
+                let connections = connections.map(|(name, value)| (name, value.to_owned()));
                 CLUSTER.env_for(&self.database).into_iter().chain(connections).collect()
             }
         }

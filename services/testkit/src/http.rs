@@ -2,12 +2,15 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 /// A connection that was lost.
 pub type Lost = Box<dyn Error + Send + Sync>;
@@ -86,7 +89,7 @@ impl Client {
     /// # Errors
     /// When the connection was lost.
     pub async fn try_exchange(&self, request: Request<Body>) -> Result<Response, Lost> {
-        let stream = tokio::net::TcpStream::connect(self.address).await?;
+        let stream = TcpStream::connect(self.address).await?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         let (head, body) = sender.send_request(request).await?.into_parts();
@@ -107,4 +110,22 @@ where
 /// A metric's value in the text format.
 pub fn metric(text: &str, name: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
+}
+
+/// A connection on which `bytes` were sent.
+pub async fn connect_and_send(address: SocketAddr, bytes: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(bytes.as_bytes()).await.unwrap();
+    stream
+}
+
+/// Sends `bytes`, closes the sending side, and returns what is received until the peer closes or sends nothing for 5 s.
+pub async fn send_bytes(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // The peer may close before it has read everything.
+    let _cut_short = stream.write_all(bytes).await;
+    let _cut_short = stream.shutdown().await;
+    let mut answer = Vec::new();
+    let _reset = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await;
+    answer
 }

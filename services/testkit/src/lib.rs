@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 pub mod data;
+pub mod documents;
 pub mod faults;
 pub mod grpc;
 pub mod http;

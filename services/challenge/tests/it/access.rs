@@ -4,18 +4,18 @@
 //! `WRITE_DOCS=1 cargo test -p challenge --features profiling access` writes the tables.
 
 use std::net::SocketAddr;
-use std::path::Path;
 
 use axum::body::Body;
 use challenge::http::routes;
 use challenge::proto::{EVENTS, PLAYERS};
 use hyper::{Method, Request};
 use serde_json::json;
-
-use crate::support::Server;
+use testkit::documents::{assert_routes, assert_section};
 use testkit::grpc;
 use testkit::http::{Client, request};
 use testkit::issuer::{KeyServer, Signer, claims, claims_with};
+
+use crate::support::Server;
 
 /// The routes of the operators' port.
 const OPERATORS: [&str; 4] = ["/healthz", "/readyz", "/ready", "/metrics"];
@@ -68,7 +68,8 @@ fn cell(status: u16) -> String {
 
 /// The same over gRPC, with an empty message.
 async fn grpc_cell(address: SocketAddr, rpc: &str, authorization: Option<&str>) -> String {
-    match grpc::status(address, rpc, authorization).await.as_str() {
+    let headers = authorization.map(|value| ("authorization", value));
+    match grpc::call(address, rpc, headers.as_slice(), grpc::framed(b"")).await.status.as_str() {
         "16" => "unauthenticated".to_owned(),
         "7" => "permission denied".to_owned(),
         _ => "yes".to_owned(),
@@ -111,20 +112,14 @@ async fn every_route_and_rpc_and_caller_is_as_documented() {
     let keys = KeyServer::start(&[&signer]).await;
     let server = Server::start_with(&crate::publishers::settings(&keys)).await;
     let table = table(&server, &credentials(&signer)).await;
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/who-may-challenge.md");
-    assert_eq!(peers::document::section(&file, "access", &table).unwrap(), table);
+    assert_section("who-may-challenge.md", "access", &table);
 }
 
 #[test]
 fn every_route_of_the_operators_port_is_tried() {
     let sources =
         [include_str!("../../../kit/src/admin.rs"), include_str!("../../../kit/src/profiling/routes.rs")];
-    let routes = sources.iter().flat_map(|source| source.split(".route(").skip(1));
-    let mut routes: Vec<&str> = routes.map(|rest| rest.split('"').nth(1).unwrap()).collect();
-    let mut tried = [&OPERATORS[..], &PROFILES].concat();
-    routes.sort_unstable();
-    tried.sort_unstable();
-    assert_eq!(routes, tried);
+    assert_routes(&sources, &[&OPERATORS[..], &PROFILES].concat());
 }
 
 /// Builds without profiles cannot send these requests, but their document must have the routes.
@@ -146,7 +141,8 @@ async fn profiles_are_for_the_callers_that_are_documented() {
     kit::profiling::start(&kit::env::Env::of(on)).unwrap();
     let signer = Signer::ec("e");
     let keys = KeyServer::start(&[&signer]).await;
-    let settings = crate::database::TestDatabase::new().settings(&crate::publishers::settings(&keys));
+    let database = testkit::data::TestDatabase::new();
+    let settings = crate::database::settings(&database, &crate::publishers::settings(&keys));
     let metrics = kit::metrics::Metrics::new("challenge");
     let identity = std::sync::Arc::new(kit::auth::Identity::start(settings.tokens, settings.roles, &metrics));
     identity.ready().await;
@@ -166,8 +162,7 @@ async fn profiles_are_for_the_callers_that_are_documented() {
         }
         rows(&mut table, &format!("admin port: `GET {path}`"), &cells);
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/who-may-challenge.md");
-    assert_eq!(peers::document::section(&file, "profiles", &table).unwrap(), table);
+    assert_section("who-may-challenge.md", "profiles", &table);
 }
 
 /// Every caller but the user tries every route, also with the user's name in every place that could name one.

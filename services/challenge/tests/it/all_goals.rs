@@ -2,8 +2,8 @@
 
 use challenge::catalog::{CatalogSize, generate};
 use hyper::StatusCode;
+use testkit::data::TestDatabase;
 
-use crate::database::TestDatabase;
 use crate::support::{Player, Publisher, Server};
 
 /// A goal completed by one login, a goal that counts a statistic, and a goal with its prerequisite.

@@ -1,22 +1,19 @@
 //! Invalid input: it is refused, changes nothing, and the service answers the next request.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use challenge::proto::service as proto;
 use hyper::{Method, Request, StatusCode};
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
-use testkit::http::Response;
+use testkit::data::TestDatabase;
+use testkit::grpc::{self, framed};
+use testkit::http::{Response, connect_and_send, send_bytes};
 use testkit::process::{Process, random_bytes};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tonic::Code;
 
-use crate::database::TestDatabase;
 use crate::process::serving;
 use crate::support::{Player, Publisher, Server};
 
@@ -137,17 +134,6 @@ async fn repeated_and_too_long_headers_are_refused() {
     assert_eq!(server.player("ann").get(LIST).await.0, StatusCode::OK);
 }
 
-/// Sends `bytes`, closes the sending side, and returns what is received until the peer closes or sends nothing more.
-async fn send_bytes(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    // The peer may close before it has read everything.
-    let _cut_short = stream.write_all(bytes).await;
-    let _cut_short = stream.shutdown().await;
-    let mut answer = Vec::new();
-    let _reset = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await;
-    answer
-}
-
 /// Against the real binary, whose log shows whether anything panicked.
 #[tokio::test]
 async fn random_bytes_on_any_port_end_only_their_connection() {
@@ -173,28 +159,11 @@ async fn random_bytes_on_any_port_end_only_their_connection() {
     assert!(!log.contains("panicked"), "{log}");
 }
 
-/// A gRPC call with any bytes as its message: the status, and the refusal's error code.
-async fn call_with_bytes(address: SocketAddr, path: &str, body: Vec<u8>) -> (String, Option<String>) {
-    let stream = TcpStream::connect(address).await.unwrap();
-    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
-    let (mut sender, connection) = handshake.unwrap();
-    tokio::spawn(connection);
-    let request = Request::post(format!("http://test{path}"))
-        .header("content-type", "application/grpc")
-        .header("te", "trailers")
-        .header("x-mock-user-id", "ann");
-    let answer = sender.send_request(request.body(Body::from(body)).unwrap()).await.unwrap();
-    let header = |name| {
-        answer.headers().get(name).map(|v: &hyper::header::HeaderValue| v.to_str().unwrap().to_owned())
-    };
-    (header("grpc-status").unwrap_or_default(), header("error-code"))
-}
-
 #[tokio::test]
 async fn malformed_grpc_messages_are_invalid_arguments_on_both_ports() {
     let server = Server::start().await;
     let addresses = server.running.addresses;
-    let framed = |bytes: &[u8]| [&[0][..], &(bytes.len() as u32).to_be_bytes(), bytes].concat();
+    let identity = [("x-mock-user-id", "ann")];
     let large = vec![10; 300 * 1024];
     let bodies = [
         (vec![], "INVALID_REQUEST"),
@@ -217,11 +186,12 @@ async fn malformed_grpc_messages_are_invalid_arguments_on_both_ports() {
     ] {
         for (body, error_code) in &bodies {
             let shown = &body[..body.len().min(12)];
-            let refused = call_with_bytes(address, path, body.clone()).await;
-            assert_eq!(refused, ("3".to_owned(), Some((*error_code).to_owned())), "{path} {shown:?}");
+            let refused = grpc::call(address, path, &identity, body).await;
+            let found = (refused.status.as_str(), refused.metadata["error-code"].to_str().unwrap());
+            assert_eq!(found, ("3", *error_code), "{path} {shown:?}");
         }
-        let unknown = call_with_bytes(address, "/service.Service/Nothing", framed(b"")).await;
-        assert_eq!(unknown.0, "12");
+        let unknown = grpc::call(address, "/service.Service/Nothing", &identity, framed(b"")).await;
+        assert_eq!(unknown.status, "12");
     }
     assert_eq!(server.count("SELECT count(*) FROM user_goal_progress"), 0);
     server.publisher().await.log_in("ann", "1").await.unwrap();
@@ -235,9 +205,7 @@ async fn a_truncated_body_releases_its_slot() {
         let head = format!(
             "PUT {ACTIVE} HTTP/1.1\r\nhost: t\r\nx-mock-user-id: ann\r\ncontent-length: 100\r\n\r\n{{"
         );
-        let mut stream = TcpStream::connect(server.running.addresses.http.unwrap()).await.unwrap();
-        stream.write_all(head.as_bytes()).await.unwrap();
-        drop(stream);
+        drop(connect_and_send(server.http().address, &head).await);
     }
     let served = async { while server.player("ann").get(LIST).await.0 != StatusCode::OK {} };
     tokio::time::timeout(Duration::from_secs(9), served).await.expect("before the time limit of a body");

@@ -3,9 +3,9 @@
 use std::process::Command;
 
 use peers::service::refused;
+use testkit::data::TestDatabase;
 use testkit::process::{Process, assert_health};
 
-use crate::database::TestDatabase;
 use crate::process::{BINARY, serving, started, started_as};
 
 #[test]

@@ -16,9 +16,10 @@ use kit::caller_limit::CallerLimit;
 use kit::env::Env;
 use kit::metrics::Metrics;
 use serde_json::json;
+use testkit::data::TestDatabase;
 use tokio::sync::Notify;
 
-use crate::database::{PORTS, TestDatabase};
+use crate::database::PORTS;
 use crate::support::Server;
 
 const LOGIN_GOAL: &str = "goal-010-01";
@@ -124,7 +125,7 @@ fn place() -> UserPlace {
 async fn open(database: &TestDatabase) -> (Arc<Store>, GoalIndex) {
     let catalog = Arc::new(catalog());
     let goal = catalog.find(LOGIN_GOAL).unwrap();
-    let settings = database.settings(&[]);
+    let settings = crate::database::settings(database, &[]);
     let store = Store::open(&settings.store, 100, catalog, &Metrics::new("test")).await.unwrap();
     (Arc::new(store), goal)
 }
@@ -227,7 +228,7 @@ async fn an_interrupted_claim_is_ended_at_the_next_start() {
         }
         store.close().await;
         drop(store);
-        database.age_claims();
+        crate::database::age_claims(&database);
         let server = Server::start_in(database, &[]).await;
         assert_eq!(server.count(GRANTS), 1);
         assert_eq!(server.player("ann").goal(LOGIN_GOAL).await["status"], "claimed");

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use hyper::{Method, StatusCode};
 use peers::faketime::Clock;
+use testkit::data::TestDatabase;
+use testkit::issuer::{KeyServer, Signer, claims};
 use testkit::process::Process;
 use testkit::time::{HOUR_S, hours_ahead};
 use testkit::until;
 
-use crate::database::TestDatabase;
 use crate::process::serving;
 use crate::reward_server::{RewardReaction, RewardServer};
 use crate::support::{Player, Publisher};
-use testkit::issuer::{KeyServer, Signer, claims};
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const KILLS_GOAL: &str = "goal-001-01";

@@ -1,13 +1,9 @@
-//! A test's data: a folder of its own, and with PostgreSQL a database of its own as well.
-
-use std::ops::Deref;
+//! The settings of a test's service, and what tests do to its database.
 
 use challenge::role::Role;
 use challenge::settings::Settings;
 use kit::env::Env;
-
-pub(crate) use testkit::data::StoreKind;
-use testkit::data::{TestData, usual_store};
+use testkit::data::{StoreKind, TestDatabase};
 
 /// Settings for every store: any free ports, and the test identity header. Without a wait target, because on a machine
 /// that builds and tests at once, tasks wait for the processor; and with limits above what one player sends in a test.
@@ -22,63 +18,32 @@ pub(crate) const PORTS: [(&str, &str); 8] = [
     ("ADMIN_PORT", "0"),
 ];
 
-/// One test's data.
-pub(crate) struct TestDatabase {
-    data: TestData,
+pub(crate) fn settings(database: &TestDatabase, more: &[(&str, &str)]) -> Settings {
+    let own = database.env();
+    let own = own.iter().map(|(name, value)| (*name, value.as_str()));
+    Settings::read(&Env::of(PORTS.into_iter().chain(own).chain(more.iter().copied())), Role::All).unwrap()
 }
 
-impl Deref for TestDatabase {
-    type Target = TestData;
-
-    fn deref(&self) -> &TestData {
-        &self.data
-    }
+/// Whether a table has a column of this name.
+pub(crate) fn has_column(database: &TestDatabase, table: &str, column: &str) -> bool {
+    let columns = match database.kind {
+        StoreKind::Sqlite => format!("pragma_table_info('{table}') WHERE name = '{column}'"),
+        StoreKind::Postgres => {
+            format!("information_schema.columns WHERE table_name = '{table}' AND column_name = '{column}'")
+        }
+    };
+    database.count(&format!("SELECT count(*) FROM {columns}")) > 0
 }
 
-impl TestDatabase {
-    /// In the store that the tests run against.
-    pub(crate) fn new() -> Self {
-        Self { data: TestData::new(usual_store()) }
-    }
-
-    pub(crate) fn postgres() -> Self {
-        Self { data: TestData::new(StoreKind::Postgres) }
-    }
-
-    /// The environment of a service that uses this database.
-    pub(crate) fn env(&self) -> Vec<(&'static str, String)> {
-        self.data.env(&[("DB_WRITERS", "2")])
-    }
-
-    pub(crate) fn settings(&self, more: &[(&str, &str)]) -> Settings {
-        let own = self.env();
-        let own = own.iter().map(|(name, value)| (*name, value.as_str()));
-        Settings::read(&Env::of(PORTS.into_iter().chain(own).chain(more.iter().copied())), Role::All).unwrap()
-    }
-
-    /// Whether a table has a column of this name.
-    pub(crate) fn has_column(&self, table: &str, column: &str) -> bool {
-        let columns = match self.kind {
-            StoreKind::Sqlite => format!("pragma_table_info('{table}') WHERE name = '{column}'"),
-            StoreKind::Postgres => {
-                format!(
-                    "information_schema.columns WHERE table_name = '{table}' AND column_name = '{column}'"
-                )
-            }
-        };
-        self.count(&format!("SELECT count(*) FROM {columns}")) > 0
-    }
-
-    /// Makes open claims older than any claim takes, so that none counts as in flight.
-    pub(crate) fn age_claims(&self) {
-        self.run(match self.kind {
-            StoreKind::Sqlite => {
-                "UPDATE claims SET requested_at = requested_at - 3600000, retry_at = retry_at - 3600000"
-            }
-            StoreKind::Postgres => {
-                "UPDATE claims SET requested_at = requested_at - interval '1 hour',
-                     retry_at = retry_at - interval '1 hour'"
-            }
-        });
-    }
+/// Makes open claims older than any claim takes, so that none counts as in flight.
+pub(crate) fn age_claims(database: &TestDatabase) {
+    database.run(match database.kind {
+        StoreKind::Sqlite => {
+            "UPDATE claims SET requested_at = requested_at - 3600000, retry_at = retry_at - 3600000"
+        }
+        StoreKind::Postgres => {
+            "UPDATE claims SET requested_at = requested_at - interval '1 hour',
+                 retry_at = retry_at - interval '1 hour'"
+        }
+    });
 }

@@ -1,10 +1,10 @@
 //! A full disk: writes are refused, acknowledged data is kept, reads continue.
 
 use hyper::StatusCode;
+use testkit::data::TestDatabase;
 use testkit::process::{Process, on_a_small_disk};
 use tonic::Code;
 
-use crate::database::TestDatabase;
 use crate::process::{serving, started_as};
 use crate::support::{Player, Publisher};
 

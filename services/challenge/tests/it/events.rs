@@ -4,13 +4,13 @@ use challenge::proto::account::UserLoggedIn;
 use challenge::proto::statistic::{StatItem, StatItemUpdated};
 use prost::Message;
 use serde_json::json;
+use testkit::data::{StoreKind, TestDatabase};
 use testkit::grpc::connect;
 use tonic::Code;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-use crate::database::{StoreKind, TestDatabase};
 use crate::support::{Server, statistic};
 
 /// The goal that a login moves, one of the defaults.

@@ -4,10 +4,10 @@
 mod built_in {
     use std::time::Duration;
 
+    use testkit::data::TestDatabase;
     use testkit::faults;
     use testkit::process::Process;
 
-    use crate::database::TestDatabase;
     use crate::process::{serving, started};
     use crate::support::Player;
 

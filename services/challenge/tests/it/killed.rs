@@ -7,14 +7,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::StatusCode;
+use testkit::data::usual_store;
+use testkit::data::{StoreKind, TestDatabase};
 use testkit::killed::{Load, rounds};
 use testkit::process::Process;
 use tokio::task::JoinSet;
 
-use crate::database::{StoreKind, TestDatabase};
 use crate::process::started_as;
 use crate::support::{Player, Publisher};
-use testkit::data::usual_store;
 
 const LOGIN_GOAL: &str = "goal-010-01";
 const KILLS_GOAL: &str = "goal-001-01";

@@ -2,12 +2,11 @@
 
 use hyper::Method;
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
+use testkit::differences;
+use testkit::http::{connect_and_send, request};
+use testkit::openapi::Document;
 
 use crate::support::{Player, Server};
-use testkit::differences;
-use testkit::http::request;
-use testkit::openapi::Document;
 
 const BASE: &str = "/challenge";
 
@@ -125,11 +124,10 @@ async fn check_selections(checked: &mut Document, ann: &Player, large: &str) {
 async fn refuse_all(checked: &mut Document, paths: &[(String, Method)]) {
     let full = Server::start_with(&[("HTTP_MAX_IN_FLIGHT", "1")]).await;
     let ann = full.player("ann");
-    let mut holder = tokio::net::TcpStream::connect(full.running.addresses.http.unwrap()).await.unwrap();
     let path = "/challenge/v1/challenges/challenge-001/goals/goal-001-01/active";
     let head =
         format!("PUT {path} HTTP/1.1\r\nhost: t\r\nx-mock-user-id: bob\r\ncontent-length: 9\r\n\r\n{{");
-    holder.write_all(head.as_bytes()).await.unwrap();
+    let _holder = connect_and_send(full.http().address, &head).await;
     let held = async { while ann.get("/challenge/v1/challenges").await.0.as_u16() != 503 {} };
     tokio::time::timeout(std::time::Duration::from_secs(9), held).await.expect("the slot is held");
     for (path, method) in paths {

@@ -7,8 +7,8 @@ use challenge::catalog::{CatalogSize, generate};
 use hyper::StatusCode;
 use peers::document::sources;
 use serde_json::Value;
+use testkit::data::TestDatabase;
 
-use crate::database::TestDatabase;
 use crate::support::Server;
 
 /// Brackets, quotes and braces in texts do not affect the gaps of the prepared list.
@@ -72,7 +72,7 @@ async fn set_active_changes_only_the_activity() {
     ann.set_active("goal-001-01", r#"{"isActive":true}"#).await;
     assert_eq!(unaffected(&ann.goal("goal-001-01").await), unaffected(&before));
     assert_eq!(server.count(periods), unrotated);
-    let has_updated_at = server.database.has_column("user_goal_progress", "updated_at");
+    let has_updated_at = crate::database::has_column(&server.database, "user_goal_progress", "updated_at");
     assert!(!has_updated_at, "no column could be used to infer a period from the last write");
 }
 

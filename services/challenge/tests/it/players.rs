@@ -216,7 +216,7 @@ async fn the_base_path_can_be_any_path_or_the_root() {
 async fn the_error_for_a_port_in_use_names_it() {
     let server = Server::start().await;
     let taken = server.running.addresses.http.unwrap().port().to_string();
-    let settings = server.database.settings(&[("HTTP_PORT", &taken)]);
+    let settings = crate::database::settings(&server.database, &[("HTTP_PORT", &taken)]);
     let refused = challenge::server::start(&settings, Role::All).await.err().unwrap().to_string();
     assert!(
         refused.starts_with(&format!("cannot listen on 127.0.0.1:{taken} for HTTP (HTTP_PORT)")),

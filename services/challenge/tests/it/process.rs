@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
+use testkit::data::TestDatabase;
 use testkit::process::Process;
 
-use crate::database::{PORTS, TestDatabase};
+use crate::database::PORTS;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_challenge");
 

@@ -1,9 +1,9 @@
 //! Profiles of the process on the admin port, and what `/metrics` says of it.
 
+use testkit::data::TestDatabase;
 use testkit::process::Process;
 use testkit::profiles;
 
-use crate::database::TestDatabase;
 use crate::process::{serving, started};
 use crate::support::Player;
 

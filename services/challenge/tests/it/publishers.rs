@@ -3,11 +3,11 @@
 use challenge::proto::account::UserLoggedIn;
 use hyper::StatusCode;
 use serde_json::json;
+use testkit::grpc::{authorized, code};
+use testkit::issuer::{KeyServer, Signer, claims, claims_with};
 use tonic::{Code, Request};
 
 use crate::support::{Server, statistic};
-use testkit::grpc::{authorized, code};
-use testkit::issuer::{KeyServer, Signer, claims, claims_with};
 
 /// The settings of a service that trusts this key server, with a subject for each role.
 pub(crate) fn settings(keys: &KeyServer) -> Vec<(&str, &str)> {

@@ -15,8 +15,9 @@ use kit::caller_limit::CallerLimit;
 use kit::clock::UtcMs;
 use kit::env::Env;
 use kit::metrics::Metrics;
+use testkit::data::TestDatabase;
 
-use crate::database::{PORTS, TestDatabase};
+use crate::database::PORTS;
 use crate::support::Server;
 
 const LOGIN_GOAL: &str = "goal-010-01";
@@ -62,7 +63,7 @@ fn place(number: usize) -> UserPlace {
 async fn open_claims(database: &TestDatabase, count: usize) -> (Arc<Store>, Arc<Catalog>, GoalIndex) {
     let catalog = Arc::new(Catalog::parse("embedded", challenge::server::EMBEDDED_CHALLENGES).unwrap());
     let goal = catalog.find(LOGIN_GOAL).unwrap();
-    let settings = database.settings(&[]);
+    let settings = crate::database::settings(database, &[]);
     let store = Store::open(&settings.store, 100, Arc::clone(&catalog), &Metrics::new("test")).await.unwrap();
     for number in 0..count {
         let user = UserId::new(&user(number)).unwrap();
@@ -117,7 +118,7 @@ async fn refuse(
     let rewards = Picky::new(|_| Err(GrantError::Refused("no".to_owned())));
     let refused = claims(Arc::clone(catalog), store, &rewards);
     for _search in 0..searches {
-        database.age_claims();
+        crate::database::age_claims(database);
         refused.resume(OpenClaims::All).await.unwrap();
     }
     rewards.count()
@@ -142,7 +143,7 @@ async fn refusals_before_a_claim_is_due_do_not_end_it() {
     let (store, catalog, goal) = open_claims(&database, 1).await;
     let rewards = Picky::new(|_| Err(GrantError::Refused("the token has expired".to_owned())));
     let refused = claims(catalog, &store, &rewards);
-    database.age_claims();
+    crate::database::age_claims(&database);
     for _ in 0..10 {
         refused.claim(place(0), goal).await.unwrap_err();
         refused.resume(OpenClaims::All).await.unwrap();
@@ -209,7 +210,7 @@ async fn each_claim_waits_longer_after_each_attempt_and_no_longer_than_ten_minut
     assert!(!due_in(55).await && due_in(70).await, "not while it may still be carried out, then at once");
     claims.resume(OpenClaims::All).await.unwrap();
     assert!(!due_in(55).await && due_in(70).await, "a young claim");
-    database.age_claims();
+    crate::database::age_claims(&database);
     claims.resume(OpenClaims::All).await.unwrap();
     assert!(!due_in(590).await && due_in(620).await, "an old claim");
     assert!(due_in(-3600).await, "the clock was set back");

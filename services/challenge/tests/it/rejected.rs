@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use testkit::data::StoreKind;
 use testkit::until;
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::database::StoreKind;
 use crate::support::{Publisher, Server, statistic};
 
 const LOGINS: &str = "SELECT count(*) FROM user_goal_progress WHERE goal_id = 'goal-010-01' AND value = 1";

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
+use testkit::data::TestDatabase;
 use testkit::until;
 
-use crate::database::TestDatabase;
 use crate::process::started;
 use crate::reward_server::{RewardReaction, RewardServer};
 use crate::support::{Player, Publisher, Server};
@@ -183,7 +183,7 @@ async fn a_crash_between_intent_and_end_grants_once() {
         assert!(claim.await.unwrap().is_err(), "no answer");
         rewards.release();
 
-        database.age_claims();
+        crate::database::age_claims(&database);
         let process = started(&database, &settings);
         let ann = Player::new(process.address("http"), "ann");
         assert_eq!(ann.goal(LOGIN_GOAL).await["status"], "claimed", "{act:?}");
@@ -244,7 +244,7 @@ async fn a_drain_leaves_an_unanswered_claim_to_the_next_start() {
     let ended = tokio::task::spawn_blocking(move || process.terminate()).await.unwrap();
     assert!(ended.success(), "{ended}");
     assert!(claim.await.unwrap().is_err(), "no answer");
-    database.age_claims();
+    crate::database::age_claims(&database);
     let process = started(&database, &settings);
     let ann = Player::new(process.address("http"), "ann");
     assert_eq!(ann.claim(LOGIN_GOAL).await.0, StatusCode::CONFLICT, "the start has ended it");

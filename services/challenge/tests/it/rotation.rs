@@ -6,10 +6,10 @@ use hyper::StatusCode;
 use kit::clock::UtcMs;
 use peers::faketime::Clock;
 use serde_json::{Value, json};
+use testkit::data::TestDatabase;
 use testkit::process::Process;
 use testkit::until;
 
-use crate::database::TestDatabase;
 use crate::process::serving;
 use crate::reward_server::{RewardReaction, RewardServer};
 use crate::support::{Player, Publisher, Server, statistic};

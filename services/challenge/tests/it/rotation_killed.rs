@@ -9,12 +9,12 @@ use challenge::catalog::Schedule;
 use hyper::StatusCode;
 use kit::clock::UtcMs;
 use peers::faketime::Clock;
+use testkit::data::TestDatabase;
 use testkit::killed::{Load, rounds};
 use testkit::process::Process;
 use testkit::until;
 use tokio::task::JoinSet;
 
-use crate::database::TestDatabase;
 use crate::process::serving;
 use crate::rotation::challenge_file;
 use crate::support::{Player, Publisher, statistic};

@@ -17,7 +17,7 @@ use testkit::grpc::connect;
 use testkit::http::{Client, Lost, request};
 use tonic::transport::Channel;
 
-use crate::database::TestDatabase;
+use testkit::data::TestDatabase;
 
 /// A server in this process on ports and a database of its own.
 pub(crate) struct Server {
@@ -43,7 +43,7 @@ impl Server {
 
     /// A server that may still wait for the keys of bearer tokens.
     pub(crate) async fn start_unready_in(database: TestDatabase, settings: &[(&str, &str)]) -> Self {
-        let running = start(&database.settings(settings), Role::All).await.unwrap();
+        let running = start(&crate::database::settings(&database, settings), Role::All).await.unwrap();
         Self { running, database }
     }
 

@@ -5,13 +5,13 @@ use challenge::proto::service::service_client::ServiceClient;
 use hyper::{Method, StatusCode};
 use kit::process::Service;
 use serde_json::{Value, json};
+use testkit::data::TestDatabase;
 use testkit::grpc::{authorized, code};
+use testkit::issuer::{KeyServer, Signer, claims, claims_with, now_s, unsigned};
 use testkit::until;
 use tonic::Code;
 
-use crate::database::TestDatabase;
 use crate::support::Server;
-use testkit::issuer::{KeyServer, Signer, claims, claims_with, now_s, unsigned};
 
 const LIST: &str = "/challenge/v1/challenges";
 

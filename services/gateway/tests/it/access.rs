@@ -2,13 +2,12 @@
 //!
 //! `WRITE_DOCS=1 cargo test -p gateway every_route` writes the table.
 
-use std::path::Path;
-
 use gateway::http::routes;
 use hyper::{Method, StatusCode};
 use kit::process::Service;
 use serde_json::{Value, json};
 
+use testkit::documents::{assert_routes, assert_section};
 use testkit::http::{Client, request};
 use testkit::issuer::{KeyServer, Signer, claims, claims_with};
 
@@ -92,18 +91,12 @@ async fn every_route_and_caller_is_as_documented() {
         }
         table += "\n";
     }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gateway.md");
-    assert_eq!(peers::document::section(&file, "access", &table).unwrap(), table);
+    assert_section("gateway.md", "access", &table);
 }
 
 #[test]
 fn every_route_of_the_operators_port_is_tried() {
-    let routes = include_str!("../../../kit/src/admin.rs").split(".route(").skip(1);
-    let mut routes: Vec<&str> = routes.map(|rest| rest.split('"').nth(1).unwrap()).collect();
-    let mut tried = OPERATORS.to_vec();
-    routes.sort_unstable();
-    tried.sort_unstable();
-    assert_eq!(routes, tried);
+    assert_routes(&[include_str!("../../../kit/src/admin.rs")], &OPERATORS);
 }
 
 #[tokio::test]

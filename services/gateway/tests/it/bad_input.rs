@@ -1,19 +1,14 @@
 //! Malformed and random input: every response is clear, no sample of a refused request is accepted, and the gateway
 //! continues.
 
-use std::net::SocketAddr;
-use std::time::Duration;
-
 use axum::body::Body;
 use hyper::{Method, Request, StatusCode};
 use kit::process::Service;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
-use testkit::http::Client;
+use testkit::http::{Client, send_bytes};
 use testkit::process::{Process, random_bytes};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
 use crate::process::serving;
 use crate::support::{Home, Server, sample, send};
@@ -102,15 +97,6 @@ async fn unknown_paths_methods_and_formats_are_refused_with_json() {
     }
 }
 
-/// Sends `bytes`, closes the sending side, and waits until the server closes the connection or sends nothing for 5 s.
-async fn send_raw(address: SocketAddr, bytes: &[u8]) {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let _cut_short = stream.write_all(bytes).await;
-    let _cut_short = stream.shutdown().await;
-    let mut response = Vec::new();
-    let _reset = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut response)).await;
-}
-
 /// Against the real binary, whose log shows any panic.
 #[tokio::test]
 async fn random_bytes_end_their_connection_and_nothing_else() {
@@ -127,7 +113,7 @@ async fn random_bytes_end_their_connection_and_nothing_else() {
         let with_head = [head.as_bytes(), &bytes].concat();
         for address in [process.client().address, process.admin().address] {
             for sent in [&bytes, &with_request_line, &with_head] {
-                send_raw(address, sent).await;
+                send_bytes(address, sent).await;
             }
         }
     }

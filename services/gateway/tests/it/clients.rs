@@ -1,24 +1,17 @@
 //! Clients that are slow, silent, endless or gone: each costs a connection for a bounded time, and none occupies a
 //! worker.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use hyper::{Method, StatusCode};
-use testkit::http::request;
+use testkit::http::{connect_and_send, request};
+use testkit::issuer::claims;
 use testkit::until;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::access::Guarded;
 use crate::support::{Server, sample, send};
-use testkit::issuer::claims;
-
-pub(crate) async fn connect_and_send(address: SocketAddr, bytes: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(bytes.as_bytes()).await.unwrap();
-    stream
-}
 
 /// Everything that the server sends until it closes the connection; empty when it sends nothing.
 pub(crate) async fn read_to_close(stream: &mut TcpStream) -> String {

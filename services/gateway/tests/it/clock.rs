@@ -9,12 +9,12 @@ use hyper::StatusCode;
 use peers::faketime::Clock;
 use peers::redis::Redis;
 use serde_json::Value;
-use testkit::http::Client;
+use testkit::http::{Client, connect_and_send};
 use testkit::process::Process;
 use testkit::time::HOUR_S;
 use testkit::until;
 
-use crate::clients::{connect_and_send, read_to_close};
+use crate::clients::read_to_close;
 use crate::process::{serving, started};
 use crate::redis::listed;
 use crate::support::{Home, sample, send};

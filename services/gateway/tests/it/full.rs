@@ -2,9 +2,9 @@
 
 use hyper::{Method, StatusCode};
 use serde_json::Value;
-use testkit::http::{Client, metric};
+use testkit::http::{Client, connect_and_send, metric};
 use testkit::until;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 
 use crate::support::{Home, Server, sample, send};
 
@@ -23,9 +23,8 @@ async fn filled(priority: &str) -> (Server, Client) {
 
 /// The response to a head without its body: it was sent before the body was read.
 async fn response_without_a_body(client: Client) -> String {
-    let mut stream = tokio::net::TcpStream::connect(client.address).await.unwrap();
     let head = "POST /telemetry HTTP/1.1\r\nhost: t\r\ncontent-length: 1000000\r\n\r\n";
-    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut stream = connect_and_send(client.address, head).await;
     let mut response = vec![0; 4096];
     let read = stream.read(&mut response).await.unwrap();
     String::from_utf8_lossy(&response[..read]).into_owned()

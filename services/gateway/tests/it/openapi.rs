@@ -3,11 +3,11 @@
 use hyper::Method;
 use serde_json::json;
 use testkit::http::{Client, request};
+use testkit::issuer::claims;
+use testkit::openapi::Document;
 
 use crate::access::Guarded;
 use crate::support::{Server, sample, send};
-use testkit::issuer::claims;
-use testkit::openapi::Document;
 
 /// Responses that other tests check: to slow bodies, and to too many of them.
 const CHECKED_ELSEWHERE: [(&str, &str); 2] = [("telemetry", "408"), ("telemetry", "429")];

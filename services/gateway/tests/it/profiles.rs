@@ -23,11 +23,11 @@ mod built_in {
     use kit::env::Env;
     use kit::metrics::Metrics;
     use kit::serve::Peer;
+    use testkit::issuer::{KeyServer, Signer, claims};
 
     use super::*;
     use crate::access::ROLES;
     use crate::support::{sample, send};
-    use testkit::issuer::{KeyServer, Signer, claims};
 
     /// The statuses of every profile for a caller at this address.
     async fn statuses(identity: &Arc<Identity>, address: &str, tokens: &[String]) -> Vec<StatusCode> {

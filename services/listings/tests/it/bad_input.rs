@@ -1,16 +1,14 @@
 //! Invalid input is refused with the name of the field and changes nothing.
 
-use axum::http::uri::PathAndQuery;
 use listings::proto::{
     BatchUpdateStockRequest, CreateListingRequest, DecrementStockRequest, GetListingRequest,
     GetProductsByIDsRequest, ListListingsRequest, RollbackStockRequest, SearchListingsRequest, StockItem,
     StockUpdateItem, UpdateListingRequest,
 };
-use testkit::grpc::{code, connect};
-use tonic::client::Grpc;
-use tonic::{Code, Request};
+use testkit::grpc::{self, code};
+use testkit::process::random_bytes;
+use tonic::Code;
 
-use crate::raw::Raw;
 use crate::support::{Server, a_product};
 
 #[tokio::test]
@@ -147,21 +145,12 @@ async fn bytes_that_are_not_a_message_are_an_invalid_argument() {
     let server = Server::start().await;
     let nested: Vec<u8> = std::iter::repeat_n(0x0b, 20_000).collect();
     let mut bodies = vec![vec![0xff; 40], vec![0x1a, 0x02, 0xc3, 0x28], vec![0x1a, 0x7f, b'x'], nested];
-    let mut state = 1_u64;
-    for length in 0..60 {
-        let random = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as u8
-        });
-        bodies.push(random.take(length).collect());
-    }
-    let mut grpc = Grpc::new(connect(server.running.addresses.grpc).await);
+    bodies.extend((0..60).map(|length| random_bytes(length as u64, length)));
     for body in bodies {
         for method in ["CreateListing", "UpdateListing", "BatchUpdateStock"] {
-            grpc.ready().await.unwrap();
-            let path = format!("/listingssvc.v1.ListingsService/{method}").parse::<PathAndQuery>().unwrap();
-            let refused = grpc.unary(Request::new(body.clone()), path, Raw).await.unwrap_err();
-            assert_eq!(refused.code(), Code::InvalidArgument, "{method} {body:?}: {}", refused.message());
+            let path = format!("/listingssvc.v1.ListingsService/{method}");
+            let refused = grpc::call(server.running.addresses.grpc, &path, &[], grpc::framed(&body)).await;
+            assert_eq!(refused.status, "3", "{method} {body:?}: {refused:?}");
         }
     }
     assert_eq!(server.count("SELECT count(*) FROM listings"), 0);

@@ -1,16 +1,16 @@
 //! The binary: commands, exit codes, messages; and a full disk.
 
 use peers::service::refused;
+use testkit::data::TestDatabase;
 use testkit::process::{Process, assert_health, on_a_small_disk};
 use tonic::Code;
 
 use crate::process::{BINARY, serving, started};
 use crate::support::{Client, a_product};
-use crate::test_store::TestStore;
 
 #[test]
 fn a_start_without_authentication_is_refused() {
-    let message = refused(serving(&TestStore::new()).env_remove("AUTH_ENABLED"));
+    let message = refused(serving(&TestDatabase::new()).env_remove("AUTH_ENABLED"));
     assert!(message.contains("callers cannot be identified"), "{message}");
 }
 
@@ -18,7 +18,7 @@ fn a_start_without_authentication_is_refused() {
 fn disabled_protections_are_logged_as_warnings_at_start() {
     let blocker = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = blocker.local_addr().unwrap().port().to_string();
-    let message = refused(serving(&TestStore::new()).env("SVETULISTINGS_GRPC_PORT", &port));
+    let message = refused(serving(&TestDatabase::new()).env("SVETULISTINGS_GRPC_PORT", &port));
     assert!(message.contains("WARN") && message.contains("callers are not verified"), "{message}");
     assert!(message.contains("RATE_LIMIT_ENABLED is false"), "{message}");
     assert!(
@@ -29,7 +29,7 @@ fn disabled_protections_are_logged_as_warnings_at_start() {
 
 #[test]
 fn a_database_in_use_and_invalid_settings_are_refused() {
-    let store = TestStore::new();
+    let store = TestDatabase::new();
     let first = started(&store);
     let message = refused(&mut serving(&store));
     assert!(message.contains("is in use by another process"), "{message}");
@@ -42,12 +42,12 @@ fn a_database_in_use_and_invalid_settings_are_refused() {
 
 #[test]
 fn the_health_command_distinguishes_a_ready_process_from_none() {
-    assert_health(started(&TestStore::new()), BINARY, "http", "HTTP_PORT");
+    assert_health(started(&TestDatabase::new()), BINARY, "http", "HTTP_PORT");
 }
 
 #[tokio::test]
 async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
-    let store = TestStore::new();
+    let store = TestDatabase::new();
     let process = Process::start(&mut on_a_small_disk(&serving(&store), 2_000));
     let mut client = Client::connect(process.address("grpc")).await;
     let (mut acknowledged, mut failures_in_a_row) = (Vec::new(), 0);

@@ -3,11 +3,11 @@
 use kit::process::Service as _;
 use listings::proto::{CategoryIdRequest, CreateListingRequest};
 use listings::server::start;
+use testkit::data::TestDatabase;
 use testkit::grpc::code;
 use tonic::Code;
 
 use crate::support::{Client, Server, a_product};
-use crate::test_store::TestStore;
 
 const FIRST: &str = r#"
 [[categories]]
@@ -23,7 +23,7 @@ translations = { sr = "Bicikli" }
 custom_ui_component = "BikePicker"
 "#;
 
-fn write(store: &TestStore, text: &str) -> String {
+fn write(store: &TestDatabase, text: &str) -> String {
     let path = store.path().join("categories.toml");
     std::fs::write(&path, text).unwrap();
     path.display().to_string()
@@ -34,7 +34,7 @@ async fn names(client: &mut Client) -> Vec<String> {
     all.into_iter().map(|category| category.name).collect()
 }
 
-async fn started_with(store: TestStore, text: &str) -> (Server, Client) {
+async fn started_with(store: TestDatabase, text: &str) -> (Server, Client) {
     let file = write(&store, text);
     let server = Server::start_in(store, &[("CATEGORIES_FILE", &file)]).await;
     let client = server.client().await;
@@ -43,7 +43,7 @@ async fn started_with(store: TestStore, text: &str) -> (Server, Client) {
 
 #[tokio::test]
 async fn the_categories_of_a_file_replace_those_of_the_database() {
-    let (server, mut client) = started_with(TestStore::new(), FIRST).await;
+    let (server, mut client) = started_with(TestDatabase::new(), FIRST).await;
     assert_eq!(names(&mut client).await, ["Sport", "Bicycles"]);
     let request = CategoryIdRequest { category_id: 20 };
     let category = client.rpc.get_category(request).await.unwrap().into_inner().category.unwrap();
@@ -73,12 +73,12 @@ async fn the_categories_of_a_file_replace_those_of_the_database() {
 
 #[tokio::test]
 async fn a_file_without_a_category_that_has_listings_is_refused_and_changes_nothing() {
-    let (server, mut client) = started_with(TestStore::new(), FIRST).await;
+    let (server, mut client) = started_with(TestDatabase::new(), FIRST).await;
     client.create(a_product()).await;
     drop(client);
     let store = server.stop().await;
     let file = write(&store, "[[categories]]\nid = 1\nname = \"Other\"\n");
-    let settings = store.settings(&[("CATEGORIES_FILE", &file)]);
+    let settings = crate::database::settings(&store, &[("CATEGORIES_FILE", &file)]);
     let refused = start(&settings).await.err().unwrap().to_string();
     assert!(refused.contains("leaves out category 20, which has listings"), "{refused}");
     let server = Server::start_in(store, &[]).await;

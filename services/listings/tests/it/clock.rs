@@ -9,6 +9,7 @@ use listings::proto::{
 use peers::faketime::Clock;
 use tonic::{Code, Request};
 
+use testkit::data::TestDatabase;
 use testkit::grpc::code;
 use testkit::issuer::{KeyServer, Signer, claims};
 use testkit::killed::Load;
@@ -18,12 +19,11 @@ use testkit::until;
 
 use crate::process::serving;
 use crate::support::{Client, a_product};
-use crate::test_store::TestStore;
 
 /// The offsets to which the clock is set, one after another.
 const OFFSETS_S: [i64; 4] = [0, -HOUR_S, HOUR_S, 0];
 
-fn start(store: &TestStore, clock: &Clock, settings: &[(&str, &str)]) -> Process {
+fn start(store: &TestDatabase, clock: &Clock, settings: &[(&str, &str)]) -> Process {
     let mut command = serving(store);
     command.envs(clock.env()).envs(settings.iter().copied());
     Process::start(&mut command)
@@ -40,7 +40,7 @@ async fn move_until_over(mut client: Client, id: i64, load: Arc<Load>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn setting_the_clock_changes_no_stock_no_order_and_no_answer() {
-    let (clock, store) = (Clock::start().unwrap(), TestStore::new());
+    let (clock, store) = (Clock::start().unwrap(), TestDatabase::new());
     let process = start(&store, &clock, &[]);
     let mut client = Client::connect(process.address("grpc")).await;
     let id = client.create(a_product()).await.id;
@@ -80,7 +80,7 @@ async fn setting_the_clock_changes_no_stock_no_order_and_no_answer() {
 
 #[tokio::test]
 async fn the_rate_limiters_minute_does_not_depend_on_the_clock() {
-    let (clock, store) = (Clock::start().unwrap(), TestStore::new());
+    let (clock, store) = (Clock::start().unwrap(), TestDatabase::new());
     let table = store.path().join("limits.toml");
     std::fs::write(&table, "GetProductStats = { per_minute = 8 }").unwrap();
     let table = table.display().to_string();
@@ -106,7 +106,7 @@ async fn the_rate_limiters_minute_does_not_depend_on_the_clock() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tokens_are_valid_by_the_current_clock() {
-    let (clock, store) = (Clock::start().unwrap(), TestStore::new());
+    let (clock, store) = (Clock::start().unwrap(), TestDatabase::new());
     let signer = Signer::ec("k1");
     let keys = KeyServer::start(&[&signer]).await;
     let mut settings = vec![("AUTH_ENABLED", "true"), ("AUTH_NAMESPACE_CLAIM", "none")];

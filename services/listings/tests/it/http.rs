@@ -2,7 +2,7 @@
 
 use listings::proto::{CategoryIdRequest, GetListingRequest};
 use serde_json::{Value, json};
-use testkit::http::{Client, request};
+use testkit::http::{Client, connect_and_send, request};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::support::{Server, a_product};
@@ -240,9 +240,8 @@ async fn both_transports_share_the_rate_limits_and_the_limit_of_calls_in_progres
     assert_eq!(client.rpc.get_listing(get()).await.unwrap_err().code(), tonic::Code::ResourceExhausted);
 
     // While a body that does not end holds the only slot, other calls are refused; health is answered.
-    let mut holder = tokio::net::TcpStream::connect(server.running.addresses.http).await.unwrap();
     let head = format!("POST {BASE} HTTP/1.1\r\nhost: t\r\ncontent-length: 9\r\n\r\n{{");
-    holder.write_all(head.as_bytes()).await.unwrap();
+    let mut holder = connect_and_send(server.http().address, &head).await;
     let path = format!("{BASE}/categories");
     testkit::until("the slot is held", async || server.call("GET", &path, "").await.0 == 503).await;
     let (_, refused) = server.call("GET", &path, "").await;

@@ -5,16 +5,16 @@ mod with_feature {
     use std::time::Duration;
 
     use listings::proto::ListListingsRequest;
+    use testkit::data::TestDatabase;
     use testkit::faults;
     use testkit::process::Process;
     use testkit::until;
 
     use crate::process::serving;
     use crate::support::{Client, a_product};
-    use crate::test_store::TestStore;
 
     fn start(faults: &str) -> Process {
-        Process::start(serving(&TestStore::new()).env("INJECT_FAULTS", faults))
+        Process::start(serving(&TestDatabase::new()).env("INJECT_FAULTS", faults))
     }
 
     /// Reads the statistics of `count` storefronts, all at once; returns how long it took.
@@ -34,7 +34,7 @@ mod with_feature {
 
     #[test]
     fn an_unknown_fault_is_refused() {
-        faults::assert_unknown_is_refused(&mut serving(&TestStore::new()), "stampede");
+        faults::assert_unknown_is_refused(&mut serving(&TestDatabase::new()), "stampede");
     }
 
     #[tokio::test]

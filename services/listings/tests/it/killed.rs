@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use listings::proto::{AddToFavoritesRequest, CreateListingRequest, DecrementStockRequest, StockItem};
+use testkit::data::TestDatabase;
 use testkit::killed::{Load, rounds};
 use testkit::process::Process;
 use tokio::task::JoinSet;
 
 use crate::process::started;
 use crate::support::{Client, a_product};
-use crate::test_store::TestStore;
 
 const CALLERS: usize = 8;
 
@@ -95,7 +95,7 @@ async fn write_until_disconnected(
 }
 
 /// Repeats an order with an unknown outcome, which must not be applied twice, then compares the record with the store.
-async fn check(client: &mut Client, record: &CallerRecord, store: &TestStore) {
+async fn check(client: &mut Client, record: &CallerRecord, store: &TestDatabase) {
     let product = record.product;
     let before = i64::from(client.product(product).await.unwrap().stock_quantity);
     if let Some(order) = record.unknown_order() {
@@ -117,13 +117,13 @@ async fn check(client: &mut Client, record: &CallerRecord, store: &TestStore) {
 }
 
 /// The stored statistics equal those of the rows.
-fn check_stats(store: &TestStore) {
+fn check_stats(store: &TestDatabase) {
     let rows = "SELECT sum(price_hundredths * quantity) FROM listings WHERE deleted_at IS NULL";
     let stored = match store.kind {
-        crate::test_store::StoreKind::Sqlite => {
+        testkit::data::StoreKind::Sqlite => {
             "SELECT sum(CAST(value_hundredths AS INTEGER)) FROM storefront_stats"
         }
-        crate::test_store::StoreKind::Postgres => "SELECT sum(value_hundredths) FROM storefront_stats",
+        testkit::data::StoreKind::Postgres => "SELECT sum(value_hundredths) FROM storefront_stats",
     };
     assert_eq!(store.count(rows), store.count(stored));
     let (rows, stored) = ("SELECT count(*) FROM listings", "SELECT sum(listings) FROM category_counts");
@@ -155,7 +155,7 @@ async fn load(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_9_under_load_loses_no_write_and_applies_none_twice() {
-    let store = TestStore::new();
+    let store = TestDatabase::new();
     for round in 0..rounds("LISTINGS_KILL_ROUNDS") {
         // Rounds end at different moments.
         let enough = if round % 2 == 0 { 1 + round % 12 } else { 40 + (round * 7_919) % 600 };
@@ -173,7 +173,7 @@ async fn kill_9_under_load_loses_no_write_and_applies_none_twice() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sigterm_under_load_drains_and_exits_0() {
-    let store = TestStore::new();
+    let store = TestDatabase::new();
     let records = load(started(&store), 100, |process| assert!(process.terminate().success())).await;
     let process = started(&store);
     let mut client = Client::connect(process.address("grpc")).await;

@@ -7,9 +7,8 @@ use listings::methods::{self, Access};
 use listings::proto::DESCRIPTORS;
 use prost_reflect::{DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt as _;
 
-use testkit::http::request;
+use testkit::http::{connect_and_send, request};
 use testkit::openapi::Document;
 use testkit::until;
 
@@ -299,11 +298,10 @@ async fn every_documented_response_occurs_and_every_response_is_documented() {
 /// While a body that does not end holds the only slot, every request is refused; and so is each past its rate limit.
 async fn refused(checked: &mut Document) {
     let full = AuthenticatedServer::start_with(&[("MAX_IN_FLIGHT", "1")]).await;
-    let mut holder = tokio::net::TcpStream::connect(full.server.running.addresses.http).await.unwrap();
     let token = full.bearer("7");
     let head =
         format!("POST {BASE} HTTP/1.1\r\nhost: t\r\nauthorization: {token}\r\ncontent-length: 9\r\n\r\n{{");
-    holder.write_all(head.as_bytes()).await.unwrap();
+    let _holder = connect_and_send(full.server.http().address, &head).await;
     let path = format!("{BASE}/categories");
     until("the slot is held", async || full.server.call("GET", &path, "").await.0 == 503).await;
     for route in all_routes() {

@@ -2,17 +2,18 @@
 
 use std::process::Command;
 
+use testkit::data::TestDatabase;
 use testkit::process::Process;
 
-use crate::test_store::{BASE_SETTINGS, TestStore};
+use crate::database::BASE_SETTINGS;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_listings");
 
-pub(crate) fn started(store: &TestStore) -> Process {
+pub(crate) fn started(store: &TestDatabase) -> Process {
     Process::start(&mut serving(store))
 }
 
-pub(crate) fn serving(store: &TestStore) -> Command {
+pub(crate) fn serving(store: &TestDatabase) -> Command {
     let mut command = Command::new(BINARY);
     command.arg("serve").env_clear().envs(BASE_SETTINGS).envs(store.env());
     command

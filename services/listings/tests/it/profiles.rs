@@ -1,21 +1,21 @@
 //! Profiles of the process on the operators' port, and what `/metrics` says of it and of calls.
 
+use testkit::data::TestDatabase;
 use testkit::process::Process;
 use testkit::profiles;
 
 use crate::process::{serving, started};
 use crate::support::Client;
-use crate::test_store::TestStore;
 
 #[test]
 fn without_the_variable_there_are_no_profiles_and_the_process_is_described() {
-    let process = started(&TestStore::new());
+    let process = started(&TestDatabase::new());
     profiles::assert_no_profiles(process.address("http"));
 }
 
 #[tokio::test]
 async fn calls_are_counted_under_the_customary_names_by_code() {
-    let process = started(&TestStore::new());
+    let process = started(&TestDatabase::new());
     let mut client = Client::connect(process.address("grpc")).await;
     client.stats(3).await;
     client.product(1).await.unwrap_err();
@@ -36,7 +36,7 @@ async fn calls_are_counted_under_the_customary_names_by_code() {
 #[cfg(feature = "profiling")]
 #[tokio::test]
 async fn profiles_under_load_name_the_functions_of_the_service_for_go_tool_pprof() {
-    let process = Process::start(serving(&TestStore::new()).envs(profiles::ON));
+    let process = Process::start(serving(&TestDatabase::new()).envs(profiles::ON));
     let client = Client::connect(process.address("grpc")).await;
     let call = async || {
         client.clone().stats(3).await;

@@ -1,11 +1,11 @@
 //! Writes that the database rejects: each fails alone; the writes beside it are carried out.
 
 use listings::proto::CreateListingRequest;
+use testkit::data::StoreKind;
 use tokio::task::JoinSet;
 use tonic::Code;
 
 use crate::support::{Server, a_product};
-use crate::test_store::StoreKind;
 
 /// From then on the database rejects listings with the title `poison`, as it would a value that it cannot represent.
 fn reject_poison(server: &Server) {

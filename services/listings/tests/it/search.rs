@@ -132,7 +132,7 @@ async fn images_come_with_every_listing_in_their_order() {
     let store = server.stop().await;
     for (position, id) in [(1, ids[0]), (0, ids[0]), (0, ids[1])] {
         let primary = i32::from(position == 0);
-        let primary = if store.kind == crate::test_store::StoreKind::Sqlite {
+        let primary = if store.kind == testkit::data::StoreKind::Sqlite {
             primary.to_string()
         } else {
             (primary == 1).to_string()

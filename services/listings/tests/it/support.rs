@@ -15,12 +15,12 @@ use testkit::http::{self, request};
 use tonic::Status;
 use tonic::transport::Channel;
 
-use crate::test_store::TestStore;
+use testkit::data::TestDatabase;
 
 /// A server in the test process, with its own ports and store.
 pub(crate) struct Server {
     pub(crate) running: Running,
-    pub(crate) store: TestStore,
+    pub(crate) store: TestDatabase,
 }
 
 impl Server {
@@ -29,18 +29,18 @@ impl Server {
     }
 
     pub(crate) async fn start_with(settings: &[(&str, &str)]) -> Self {
-        Self::start_in(TestStore::new(), settings).await
+        Self::start_in(TestDatabase::new(), settings).await
     }
 
     /// A server that is ready, on an existing store.
-    pub(crate) async fn start_in(store: TestStore, settings: &[(&str, &str)]) -> Self {
-        let running = start(&store.settings(settings)).await.unwrap();
+    pub(crate) async fn start_in(store: TestDatabase, settings: &[(&str, &str)]) -> Self {
+        let running = start(&crate::database::settings(&store, settings)).await.unwrap();
         running.ready().await;
         Self { running, store }
     }
 
     /// Stops the server and returns its store.
-    pub(crate) async fn stop(self) -> TestStore {
+    pub(crate) async fn stop(self) -> TestDatabase {
         self.running.stop().await;
         self.store
     }

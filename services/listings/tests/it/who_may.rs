@@ -5,7 +5,6 @@ mod routes;
 mod rpcs;
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::pin::Pin;
 
 use listings::http::BASE;
@@ -14,6 +13,7 @@ use listings::proto::CreateListingRequest;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
+use testkit::documents::{assert_routes, assert_section, table_head};
 use testkit::grpc::{self, authorized, connect};
 use testkit::http::request;
 
@@ -148,7 +148,9 @@ impl Marketplace {
     /// A call of health or reflection, with an empty message.
     async fn open_rpc(&self, path: &str, kind: &Kind) -> &'static str {
         let address = self.server.server.running.addresses.grpc;
-        match grpc::status(address, path, self.caller(kind).token.as_deref()).await.as_str() {
+        let token = self.caller(kind).token;
+        let headers = token.as_deref().map(|token| ("authorization", token));
+        match grpc::call(address, path, headers.as_slice(), grpc::framed(b"")).await.status.as_str() {
             "16" => "who?",
             "7" => "no",
             _ => "yes",
@@ -170,9 +172,8 @@ fn row(cells: &[String]) -> String {
 
 async fn table() -> String {
     let marketplace = Marketplace::start().await;
-    let names = KINDS.map(|kind| kind.name).join(" | ");
-    let rule = "| --- ".repeat(KINDS.len());
-    let mut text = format!("| rpc | {names} |\n| --- {rule}|\n");
+    let names = KINDS.map(|kind| kind.name);
+    let mut text = table_head("rpc", &names);
     for attempted in ROWS {
         let with = if attempted.with.is_empty() { String::new() } else { format!(", {}", attempted.with) };
         let mut cells = vec![format!("{}{with}", attempted.rpc)];
@@ -189,7 +190,7 @@ async fn table() -> String {
         text += &row(&cells);
     }
     let _ = write!(text, "\nOver HTTP, below `{BASE}`. `no` is 403, `who?` 401, `not found` 404.\n\n");
-    let _ = write!(text, "| route | {names} |\n| --- {rule}|\n");
+    text += &table_head("route", &names);
     for attempted in HTTP_ROWS {
         let mut cells = vec![attempted.name()];
         for kind in &KINDS {
@@ -201,7 +202,7 @@ async fn table() -> String {
         text,
         "\nThe other routes of that port answer everyone who reaches it; publish `/api/v1/` alone.\n\n"
     );
-    let _ = write!(text, "| route | {names} |\n| --- {rule}|\n");
+    text += &table_head("route", &names);
     for path in ROUTES {
         let mut cells = vec![format!("GET {path}")];
         for kind in &KINDS {
@@ -214,9 +215,7 @@ async fn table() -> String {
 
 #[tokio::test]
 async fn the_table_of_who_may_call_what_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/who-may-listings.md");
-    let tried = table().await;
-    assert_eq!(peers::document::section(&path, "access", &tried).unwrap(), tried);
+    assert_section("who-may-listings.md", "access", &table().await);
 }
 
 #[test]
@@ -228,13 +227,7 @@ fn every_rpc_and_every_route_is_tried() {
         let is_tried = HTTP_ROWS.iter().any(|row| row.verb == route.verb && row.path == route.path);
         assert!(is_tried, "{} {}", route.verb, route.path);
     }
-    let sources =
-        [include_str!("../../../kit/src/admin.rs"), include_str!("../../src/server/health.rs")].concat();
+    let sources = [include_str!("../../../kit/src/admin.rs"), include_str!("../../src/server/health.rs")];
     assert!(ROUTES.contains(&format!("{BASE}/openapi.json").as_str()));
-    let routes = sources.split(".route(").skip(1).map(|rest| rest.split('"').nth(1).unwrap());
-    let mut found: Vec<&str> = routes.collect();
-    let mut tried = ROUTES[1..].to_vec();
-    found.sort_unstable();
-    tried.sort_unstable();
-    assert_eq!(found, tried);
+    assert_routes(&sources, &ROUTES[1..]);
 }

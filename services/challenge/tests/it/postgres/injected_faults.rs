@@ -1,6 +1,7 @@
 //! The injected faults that apply only to PostgreSQL.
 
-use crate::database::TestDatabase;
+use testkit::data::TestDatabase;
+
 use crate::process::started;
 use crate::support::{Player, Publisher};
 

@@ -4,9 +4,9 @@ use challenge::role::Role;
 use challenge::server::{Running, start};
 use hyper::StatusCode;
 use kit::process::Service;
+use testkit::data::TestDatabase;
 use tokio::task::JoinSet;
 
-use crate::database::TestDatabase;
 use crate::process::started_as;
 use crate::support::{Player, Publisher};
 
@@ -15,7 +15,7 @@ const LOGIN_GOAL: &str = "goal-010-01";
 async fn replicas(database: &TestDatabase, count: usize) -> Vec<Running> {
     let mut starting = JoinSet::new();
     for _ in 0..count {
-        let settings = database.settings(&[("DB_WRITERS", "1"), ("DB_READERS", "1")]);
+        let settings = crate::database::settings(database, &[("DB_WRITERS", "1"), ("DB_READERS", "1")]);
         starting.spawn(async move { start(&settings, Role::All).await.unwrap() });
     }
     starting.join_all().await
@@ -146,8 +146,10 @@ async fn rows_read_in_part_include_the_writes_of_another_replica() {
     let path = database.path().join("all.json");
     let counts = challenge::catalog::CatalogSize { challenges: 10, goals: 50, defaults: 500 };
     std::fs::write(&path, challenge::catalog::generate(counts)).unwrap();
-    let settings =
-        database.settings(&[("DB_WRITERS", "1"), ("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())]);
+    let settings = crate::database::settings(
+        &database,
+        &[("DB_WRITERS", "1"), ("CHALLENGE_CONFIG_PATH", path.to_str().unwrap())],
+    );
     let mut replicas = Vec::new();
     for _ in 0..2 {
         replicas.push(start(&settings, Role::All).await.unwrap());

@@ -4,7 +4,7 @@ use kit::env::Env;
 use kit::postgres::{ConnectError, Connector, ServerOptions, connect_with_retry, migrate};
 use kit::store::Migrations;
 
-use crate::database::TestDatabase;
+use testkit::data::TestDatabase;
 
 const ONE: Migrations =
     Migrations { service: "one", first_table: "first", steps: &["CREATE TABLE first (x INT)"] };

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use listings::proto::IsFavoriteRequest;
+use testkit::data::TestDatabase;
 use testkit::until;
 use tokio::task::JoinHandle;
 use tonic::{Code, Request, Status};
@@ -10,11 +11,10 @@ use tonic::{Code, Request, Status};
 use crate::postgres::late::SlowProxy;
 use crate::postgres::table_lock::{TableLock, waiting};
 use crate::support::{Client, Server, a_product};
-use crate::test_store::TestStore;
 
 /// A server whose statement timeout is longer than a test, so that it does not end the statements.
 async fn serve() -> Server {
-    Server::start_in(TestStore::postgres(), &[("DB_STATEMENT_TIMEOUT_MS", "60000")]).await
+    Server::start_in(TestDatabase::postgres(), &[("DB_STATEMENT_TIMEOUT_MS", "60000")]).await
 }
 
 async fn idle(server: &Server) -> bool {

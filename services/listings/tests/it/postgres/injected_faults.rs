@@ -1,6 +1,7 @@
 //! Injected faults that need PostgreSQL.
 
 use listings::proto::{CreateListingRequest, IsFavoriteRequest};
+use testkit::data::TestDatabase;
 use testkit::process::Process;
 use testkit::until;
 use tokio::task::JoinSet;
@@ -8,9 +9,8 @@ use tokio::task::JoinSet;
 use crate::postgres::table_lock::{TableLock, waiting};
 use crate::process::serving;
 use crate::support::{Client, a_product};
-use crate::test_store::TestStore;
 
-fn start(store: &TestStore, faults: &str) -> Process {
+fn start(store: &TestDatabase, faults: &str) -> Process {
     let mut command = serving(store);
     command.env("INJECT_FAULTS", faults).env("DB_WRITERS", "4").env("DB_STATEMENT_TIMEOUT_MS", "30000");
     Process::start(&mut command)
@@ -19,7 +19,7 @@ fn start(store: &TestStore, faults: &str) -> Process {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_a_stampede_concurrent_reads_each_query_the_store() {
     for (faults, statements) in [("leak-memory=1", 1), ("stampede=3600000", 3)] {
-        let store = TestStore::postgres();
+        let store = TestDatabase::postgres();
         let process = start(&store, faults);
         let client = Client::connect(process.address("grpc")).await;
         let lock = TableLock::acquire(&store, "categories").await;
@@ -39,7 +39,7 @@ async fn with_a_stampede_concurrent_reads_each_query_the_store() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_few_connections_reads_wait() {
     for (faults, connections) in [("leak-memory=1", 3.0), ("narrow-store=1", 1.0)] {
-        let store = TestStore::postgres();
+        let store = TestDatabase::postgres();
         let process = start(&store, faults);
         assert_eq!(process.client().metric("listings_db_connections_open").await, connections);
         let client = Client::connect(process.address("grpc")).await;
@@ -61,7 +61,7 @@ async fn with_few_connections_reads_wait() {
 
 /// Rows of `listings` that PostgreSQL reads for ten reads of the statistics of a storefront with twenty listings.
 async fn rows_read(faults: &str) -> i64 {
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let process = start(&store, faults);
     let mut client = Client::connect(process.address("grpc")).await;
     for _ in 0..20 {
@@ -86,7 +86,7 @@ async fn statistics_without_an_index_read_all_rows() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn movements_are_lost_without_an_error() {
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let process = start(&store, "read-then-write=1");
     let mut client = Client::connect(process.address("grpc")).await;
     let id = client.create(CreateListingRequest { quantity: 0, ..a_product() }).await.id;

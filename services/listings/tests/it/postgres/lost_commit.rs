@@ -9,6 +9,7 @@ use kit::process::Service;
 use listings::proto::{AddToFavoritesRequest, IncrementProductViewsRequest};
 use peers::postgres::DATABASE;
 use peers::redis::Redis;
+use testkit::data::TestDatabase;
 use testkit::until;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,7 +19,6 @@ use tonic::Code;
 use crate::postgres::late::SlowProxy;
 use crate::postgres::table_lock::{TableLock, waiting};
 use crate::support::{Client, Server, a_product};
-use crate::test_store::TestStore;
 
 /// What the proxy does with the next commit. Afterwards it passes everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ async fn forward(mut client: TcpStream, server: (String, u16), next: Arc<AtomicU
 }
 
 async fn serve() -> (Server, CommitProxy) {
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let env = store.env();
     let variable = |name: &str| env.iter().find(|(key, _)| *key == name).unwrap().1.clone();
     let proxy = CommitProxy::to((variable("DB_HOST"), variable("DB_PORT").parse().unwrap())).await;
@@ -187,7 +187,7 @@ async fn a_committed_group_whose_invalidation_fails_is_not_applied_again() {
     let proxy = SlowProxy::to(redis.address()).await;
     let url = format!("redis://{}", proxy.address);
     let server = Server::start_in(
-        TestStore::postgres(),
+        TestDatabase::postgres(),
         &[("REDIS_URL", &url), ("DB_WRITERS", "1"), ("DB_STATEMENT_TIMEOUT_MS", "60000")],
     )
     .await;

@@ -9,6 +9,7 @@ use kit::process::Service;
 use listings::proto::{CreateListingRequest, UpdateListingRequest};
 use listings::server::{Running, start};
 use peers::redis::Redis;
+use testkit::data::TestDatabase;
 use testkit::process::Process;
 use testkit::until;
 use tokio::task::JoinSet;
@@ -18,12 +19,11 @@ use crate::postgres::late::SlowProxy;
 use crate::postgres::table_lock::{TableLock, waiting};
 use crate::process::serving;
 use crate::support::{Client, a_product};
-use crate::test_store::TestStore;
 
-pub(crate) async fn replicas(store: &TestStore, count: usize, more: &[(&str, &str)]) -> Vec<Running> {
+pub(crate) async fn replicas(store: &TestDatabase, count: usize, more: &[(&str, &str)]) -> Vec<Running> {
     let mut starting = JoinSet::new();
     for _ in 0..count {
-        let settings = store.settings(more);
+        let settings = crate::database::settings(store, more);
         starting.spawn(async move { start(&settings).await.unwrap() });
     }
     starting.join_all().await
@@ -49,7 +49,7 @@ pub(crate) fn url(redis: &Redis) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn four_replicas_that_start_at_once_migrate_once() {
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let replicas = replicas(&store, 4, &[]).await;
     assert_eq!(store.count("SELECT count(*) FROM schema_steps"), 4);
     let mut clients = clients(&replicas).await;
@@ -87,7 +87,7 @@ async fn an_answered_write_shows_on_every_replica_with_and_without_redis() {
     let redis = Redis::start(&[]).unwrap();
     for more in [vec![], vec![("REDIS_URL", url(&redis))]] {
         let more: Vec<(&str, &str)> = more.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let store = TestStore::postgres();
+        let store = TestDatabase::postgres();
         let replicas = replicas(&store, 3, &more).await;
         let mut clients = clients(&replicas).await;
         let id = clients[0].create(a_product()).await.id;
@@ -108,7 +108,7 @@ async fn the_cache_is_reached_under_tls() {
         redis::cmd("DBSIZE").query_async::<u64>(&mut connection).await.unwrap()
     };
     for (host, is_used) in [("127.0.0.1", false), ("localhost", true)] {
-        let store = TestStore::postgres();
+        let store = TestDatabase::postgres();
         let mut command = serving(&store);
         command.env("REDIS_URL", format!("rediss://{host}:{}/", address.port()));
         command.env("SSL_CERT_FILE", files.join("authority.pem"));
@@ -131,7 +131,7 @@ async fn the_cache_is_reached_under_tls() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_late_cache_fill_restores_an_older_answer() {
     let redis = Redis::start(&[]).unwrap();
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let replicas = replicas(&store, 2, &[("REDIS_URL", &url(&redis))]).await;
     let mut clients = clients(&replicas).await;
     let id = clients[0].create(CreateListingRequest { quantity: 0, ..a_product() }).await.id;
@@ -161,7 +161,7 @@ async fn no_late_cache_fill_restores_an_older_answer() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_are_correct_while_redis_is_restarted_and_paused() {
     let mut redis = Redis::start(&[]).unwrap();
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let replicas = replicas(&store, 2, &[("REDIS_URL", &url(&redis))]).await;
     let mut clients = clients(&replicas).await;
     let id = clients[0].create(a_product()).await.id;
@@ -189,7 +189,7 @@ async fn answers_are_correct_while_redis_is_restarted_and_paused() {
 async fn answers_are_correct_while_redis_is_slow() {
     let redis = Redis::start(&[]).unwrap();
     let proxy = SlowProxy::to(redis.address()).await;
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let through = format!("redis://{}", proxy.address);
     let mut replicas = replicas(&store, 1, &[("REDIS_URL", &through)]).await;
     replicas.extend(self::replicas(&store, 1, &[("REDIS_URL", &url(&redis))]).await);
@@ -214,7 +214,7 @@ async fn answers_are_correct_while_redis_is_slow() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_write_of_a_replica_that_cannot_reach_redis_shows_on_one_that_can() {
     let redis = Redis::start(&[]).unwrap();
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let mut replicas = replicas(&store, 1, &[("REDIS_URL", &url(&redis))]).await;
     replicas.extend(self::replicas(&store, 1, &[("REDIS_URL", "redis://127.0.0.1:1")]).await);
     let mut clients = clients(&replicas).await;
@@ -231,7 +231,7 @@ async fn a_write_of_a_replica_that_cannot_reach_redis_shows_on_one_that_can() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_movements_on_several_replicas_lose_nothing() {
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let replicas = replicas(&store, 3, &[]).await;
     let mut clients = clients(&replicas).await;
     let id = clients[0].create(CreateListingRequest { quantity: 0, ..a_product() }).await.id;
@@ -248,7 +248,7 @@ async fn concurrent_movements_on_several_replicas_lose_nothing() {
 /// The second writer finds out at its insertion that it was not the first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_first_products_of_a_storefront_at_once_give_it_one_owner() {
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let replicas = replicas(&store, 2, &[("DB_STATEMENT_TIMEOUT_MS", "60000")]).await;
     let clients = clients(&replicas).await;
     let lock = TableLock::acquire(&store, "listing_words").await;
@@ -272,7 +272,7 @@ async fn two_first_products_of_a_storefront_at_once_give_it_one_owner() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_lose_no_movement_and_show_each_others_writes() {
     let redis = Redis::start(&[]).unwrap();
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let processes = [0, 1].map(|_| Process::start(serving(&store).env("REDIS_URL", url(&redis))));
     let mut clients = Vec::new();
     for process in &processes {
@@ -310,7 +310,7 @@ const MOVE_COUNTS_AN_HOUR_AHEAD: &str = "
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn setting_the_clock_of_redis_back_keeps_the_counts_and_the_wait_below_65_s() {
     let redis = Redis::start(&[]).unwrap();
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let table = store.path().join("limits.toml");
     std::fs::write(&table, "GetProductStats = { per_minute = 10 }").unwrap();
     let (url, table) = (url(&redis), table.display().to_string());
@@ -339,7 +339,7 @@ async fn setting_the_clock_of_redis_back_keeps_the_counts_and_the_wait_below_65_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rate_limits_apply_to_all_replicas_and_are_open_or_closed_without_redis() {
     let mut redis = Redis::start(&[]).unwrap();
-    let store = TestStore::postgres();
+    let store = TestDatabase::postgres();
     let table = store.path().join("limits.toml");
     std::fs::write(&table, "GetProductStats = { per_minute = 10 }\nGetProduct = { per_minute = 1000 }")
         .unwrap();

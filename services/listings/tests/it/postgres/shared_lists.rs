@@ -4,10 +4,10 @@ use listings::proto::{
     CreateListingRequest, GetSimilarListingsRequest, ListListingsRequest, Tags, UpdateListingRequest,
 };
 use peers::redis::Redis;
+use testkit::data::TestDatabase;
 
 use crate::postgres::replicas::{clients, replicas, stop, url};
 use crate::support::{Client, a_product};
-use crate::test_store::TestStore;
 
 async fn edit(client: &mut Client, id: i64, visibility: &str, tag: &str) {
     let edit = UpdateListingRequest {
@@ -23,7 +23,7 @@ async fn edit(client: &mut Client, id: i64, visibility: &str, tag: &str) {
 /// Every answer is read twice on the replica that has not written, so that the second comes from the cache.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_of_visibility_or_tags_shows_on_every_replica() {
-    let (redis, store) = (Redis::start(&[]).unwrap(), TestStore::postgres());
+    let (redis, store) = (Redis::start(&[]).unwrap(), TestDatabase::postgres());
     let replicas = replicas(&store, 2, &[("REDIS_URL", &url(&redis))]).await;
     let mut clients = clients(&replicas).await;
     let id = clients[0].create(a_product()).await.id;
@@ -55,7 +55,7 @@ async fn a_change_of_visibility_or_tags_shows_on_every_replica() {
 /// A replica that starts with other categories replaces those that the others have cached.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn categories_that_a_starting_replica_replaces_show_on_the_others() {
-    let (redis, store) = (Redis::start(&[]).unwrap(), TestStore::postgres());
+    let (redis, store) = (Redis::start(&[]).unwrap(), TestDatabase::postgres());
     let url = url(&redis);
     let first = replicas(&store, 1, &[("REDIS_URL", &url)]).await;
     let mut client = clients(&first).await.remove(0);

@@ -3,7 +3,7 @@
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config, NoTls};
 
-use crate::test_store::TestStore;
+use testkit::data::TestDatabase;
 
 /// An exclusive lock on a table, until it is released.
 pub(crate) struct TableLock {
@@ -12,7 +12,7 @@ pub(crate) struct TableLock {
 }
 
 impl TableLock {
-    pub(crate) async fn acquire(store: &TestStore, table: &str) -> Self {
+    pub(crate) async fn acquire(store: &TestDatabase, table: &str) -> Self {
         let env = store.env();
         let variable = |name: &str| &*env.iter().find(|(key, _)| *key == name).unwrap().1;
         let mut config = Config::new();
@@ -32,7 +32,7 @@ impl TableLock {
 }
 
 /// The number of statements that wait for a lock.
-pub(crate) fn waiting(store: &TestStore) -> i64 {
+pub(crate) fn waiting(store: &TestDatabase) -> i64 {
     store.count(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
     )
