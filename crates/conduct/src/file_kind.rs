@@ -78,6 +78,12 @@ impl FileKind {
         }
     }
 
+    /// What it is, as the rest of a sentence about the file.
+    pub fn what(self, path: &str) -> String {
+        let advice = self.advice(path);
+        advice.split(':').next().unwrap_or(&advice).to_owned()
+    }
+
     /// The message of a command that cannot use it.
     fn refused(self, path: &Path) -> Failure {
         let path = path.display().to_string();
@@ -166,7 +172,7 @@ fn head_of(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 /// The kind of the file at `path`, if it is one and it is known.
-fn kind_at(path: &Path) -> Option<FileKind> {
+pub fn at(path: &Path) -> Option<FileKind> {
     FileKind::of(&std::fs::metadata(path).is_ok_and(|found| found.is_file()).then(|| head_of(path).ok())??)
 }
 

@@ -43,7 +43,9 @@ impl FromStr for LiveAddress {
         let port = port.map(str::parse).transpose().map_err(|_| UnusableAddress(text.to_owned()))?;
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
-        if !host.chars().all(is_name) {
+        // A port with something behind it is no name.
+        let is_misspelt = host.starts_with(|c: char| c.is_ascii_digit()) && !host.contains(['.', ':', '-']);
+        if !host.chars().all(is_name) || is_misspelt {
             return Err(UnusableAddress(text.to_owned()));
         }
         let host = if host.is_empty() { Self::LOOPBACK } else { host };
@@ -71,6 +73,7 @@ mod tests {
         assert_eq!(of("[::1]:80"), read("::1", Some(80)));
         for wrong in [
             "http://127.0.0.1",
+            "5665x",
             "localhost:port",
             "localhost:99999",
             "99999",

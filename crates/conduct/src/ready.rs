@@ -46,7 +46,10 @@ pub(crate) fn wait(program: &Program, address_hint: fn(&str) -> String) -> Comma
     for (name, place) in program.origins() {
         reach(place).map_err(|(at, error)| {
             let hint = address_hint(name);
-            let text = format!("target `{name}`: nothing answers at {at} ({error}); start it{hint}");
+            let target = program.workload().targets.get(name);
+            let is_proxied = target.is_some_and(|target| target.connecting.proxy.is_some());
+            let proxy = if is_proxied { ", its proxy" } else { "" };
+            let text = format!("target `{name}`: nothing answers at {at}{proxy} ({error}); start it{hint}");
             Failure::Usage(anyhow::Error::msg(Unreachable(text)))
         })?;
     }

@@ -13,9 +13,10 @@ use anyhow::anyhow;
 use archive::{Overwrite, Writer};
 use engine::Clock;
 use evidence::{Ending, NoticeKind, Observed, RunEnd, Sample, SeriesKey, Sink as _};
-use observe::{Observer, Watch};
+use observe::{ObserveError, Observer, Watch};
 use plans::Overrides;
 use workload::LoadedPlan;
+use workload::model::ProcessRef;
 use workload::redact::Redactor;
 use workload::{Phase, Workload};
 
@@ -79,7 +80,7 @@ fn of_subjects(subjects: &[String]) -> CommandResult<(Workload, BTreeMap<String,
     for (name, target) in &targets {
         if let Some(process) = &target.process {
             let found = manifest::watched(process).check();
-            found.map_err(|error| Failure::usage(anyhow!("{name}: {error}")))?;
+            found.map_err(|error| Failure::usage(anyhow!("{}", not_there(name, process, &error))))?;
         }
     }
     let env = subjects::env(&targets)?;
@@ -88,6 +89,17 @@ fn of_subjects(subjects: &[String]) -> CommandResult<(Workload, BTreeMap<String,
         Workload { targets: targets.clone(), ..Workload::named(format!("monitor {}", names.join(" "))) },
         env,
     ))
+}
+
+/// Why a process cannot be watched. A number that no process has may be meant as a port.
+fn not_there(name: &str, process: &ProcessRef, error: &ObserveError) -> String {
+    match (process, error) {
+        (ProcessRef::Pid(pid), ObserveError::Gone { .. }) => {
+            let port = u16::try_from(*pid).map(|port| format!("; a port is `:{port}`")).unwrap_or_default();
+            format!("no process has the id {pid}{port}")
+        }
+        _ => format!("{name}: {error}"),
+    }
 }
 
 /// Watch for `length`, or until a signal comes, and keep what was seen.

@@ -190,7 +190,8 @@ pub fn secret(keys: Option<&Path>, token_file: Option<&Path>) -> CommandResult<S
         None => environment(TOKEN_VARIABLE).ok_or_else(|| {
             Failure::usage(anyhow!(
                 "a worker serves only the coordinator that knows its secret: give both the same token in \
-                 {TOKEN_VARIABLE} or a file, or keys (`plimsoll worker --make-keys FILE`)"
+                 {TOKEN_VARIABLE} or a file, or keys (`plimsoll worker --make-keys FILE`); a worker is started by \
+                 `plimsoll worker --listen HOST:PORT`"
             ))
         })?,
     };

@@ -82,9 +82,9 @@ impl PairedArms {
             .collect();
         note(format_args!("decided by: {}", metrics.join("; ")));
         note(format_args!(
-            "pairs of {:.0} s, looks after {:?}: from {:.1} to {:.1} min{}",
+            "pairs of {:.0} s, looks after {}: from {:.1} to {:.1} min{}",
             pair_takes.as_secs_f64(),
-            looks.at(),
+            looks.at().iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
             minutes(first),
             minutes(last),
             experiment.design.budget.map(|budget| format!(", at most {budget:?}")).unwrap_or_default()

@@ -116,7 +116,9 @@ pub(crate) fn blind_spot(claims: &[Claim]) -> Option<String> {
     let spots = claims.iter().filter_map(|claim| claim.share.as_ref()?.blind_spot);
     let BlindSpot { longer_than_s, rarer_than_s } = spots.reduce(BlindSpot::and)?;
     let [longer, rarer] = [longer_than_s, rarer_than_s].map(brief::length);
-    Some(format!("The run is too short to rule out outages longer than {longer} that occur less than once in {rarer}."))
+    Some(format!(
+        "The run is too short to rule out outages longer than {longer} that occur less than once in {rarer}."
+    ))
 }
 
 /// The observed value and what decides the objective, as a sentence.

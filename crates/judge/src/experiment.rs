@@ -33,6 +33,7 @@ pub use decide::{Bounds, Compared, Decision, Differences, Futility, Levels, deci
 pub use detectable::{KnownDeviation, pairs_in};
 pub use noise::{RunBlocks, noise};
 pub use slot::SlotValue;
+pub use stats::looks::FEWEST_PAIRS;
 pub use stats::{Looks, UnknownLooks};
 
 /// The two runs of a pair, measured.

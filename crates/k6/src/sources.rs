@@ -126,7 +126,14 @@ impl Sources {
         if let Some(below) = self.below.as_ref().filter(|below| !path.starts_with(below)) {
             return Err(format!("\"{shown}\" is not below \"{}\", as --files-under asks", below.display()));
         }
-        self.files.read(path).map_err(|error| format!("can't read \"{shown}\": {error}"))
+        let is_package =
+            |error: &std::io::Error| error.kind() == ErrorKind::NotFound && path.extension().is_none();
+        self.files.read(path).map_err(|error| match is_package(&error) {
+            true => {
+                format!("can't read \"{shown}\": {error}; a package of npm is bundled with the script first")
+            }
+            false => format!("can't read \"{shown}\": {error}"),
+        })
     }
 
     fn read_cached(&self, url: &str) -> Result<Vec<u8>, String> {

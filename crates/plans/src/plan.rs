@@ -109,6 +109,9 @@ fn parsed<T>(
     let text = String::from_utf8(bytes).map_err(|error| whole(format!("not UTF-8: {error}")))?;
     let issues = Issues::new(&file, &text);
     let (table, syntax) = DeTable::parse_recoverable(&text);
+    if !syntax.is_empty() && is_yaml(path, &text) {
+        return Err(whole(YAML.to_owned()));
+    }
     // What follows the first error is often a consequence of it.
     let place = |error: &&toml::de::Error| error.span().map_or(0, |span| span.start);
     if let Some(error) = syntax.iter().min_by_key(place) {
@@ -122,6 +125,17 @@ fn parsed<T>(
     });
     issues.finish()?;
     resolved.ok_or_else(|| whole("it cannot be used".to_owned()))
+}
+
+const YAML: &str = "it is YAML, and plans are TOML: `plimsoll new URL` writes one to begin with, `plimsoll help plan` describes it";
+
+/// Whether a text that is not TOML is YAML, by its name or its first line.
+fn is_yaml(path: &Path, text: &str) -> bool {
+    let is_named = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let is_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+    let first = lines.next().unwrap_or_default();
+    is_named || first.trim_end() == "---" || first.split_once(':').is_some_and(|(key, _)| is_key(key))
 }
 
 /// Reads a plan, with its files, the environment and the overrides.

@@ -101,8 +101,14 @@ Exit codes:
   2  the input cannot be used, or the target was not ready at the start
   3  FAIL: an objective was violated, or nothing succeeded
   4  INCONCLUSIVE: the evidence is sound but too little to decide
-  5  INVALID: the evidence cannot support a verdict
-A k6 script has k6's exit codes: 99 where a threshold is crossed (`plimsoll run script.js --help`).
+  5  INVALID: the evidence cannot support a verdict";
+
+/// What is said of them besides, where a load may be offered that is a script's.
+const OF_SCRIPTS: &str = "
+A k6 script has k6's exit codes: 99 where a threshold is crossed (`plimsoll run script.js --help`).";
+
+/// The same where a load is offered.
+const OF_INTERRUPTS: &str = "
 An interrupt before the load ends the command by that signal (130 in a shell), with nothing recorded.";
 
 const USAGE: &str = "plimsoll <COMMAND> [OPTIONS]\n       plimsoll <URL> [OPTIONS]";
@@ -162,7 +168,7 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(
     version = VERSION,
-    after_help = FIRST_COMMANDS.to_owned() + "\n\n" + EXIT_CODES,
+    after_help = FIRST_COMMANDS.to_owned() + "\n\n" + EXIT_CODES + OF_SCRIPTS + OF_INTERRUPTS,
     max_term_width = 100,
     override_usage = USAGE
 )]
@@ -177,7 +183,10 @@ pub(crate) enum Verb {
     #[command(hide = !FULL, after_help = new::EXAMPLES)]
     New(NewArguments),
     /// Offer the load of a plan or a k6 script, judge what was seen, and keep the evidence in one file
-    #[command(after_help = RUN_FIRST_EXAMPLES, after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    #[command(
+        after_help = RUN_FIRST_EXAMPLES,
+        after_long_help = RUN_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES + OF_SCRIPTS + OF_INTERRUPTS
+    )]
     Run(Box<RunArguments>),
     /// Run a k6 script, judge what was seen, and keep the evidence in one file
     #[command(
@@ -189,10 +198,16 @@ pub(crate) enum Verb {
     )]
     Script(Box<ScriptArguments>),
     /// Load an HTTP URL without a plan: one request, repeated; `plimsoll URL` is the same
-    #[command(after_help = adhoc::HTTP_EXAMPLES, after_long_help = adhoc::HTTP_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    #[command(
+        after_help = adhoc::HTTP_EXAMPLES,
+        after_long_help = adhoc::HTTP_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES + OF_INTERRUPTS
+    )]
     Http(Box<HttpArguments>),
     /// Load a gRPC method without a plan: one call, repeated
-    #[command(after_help = adhoc::GRPC_EXAMPLES, after_long_help = adhoc::GRPC_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES)]
+    #[command(
+        after_help = adhoc::GRPC_EXAMPLES,
+        after_long_help = adhoc::GRPC_EXAMPLES.to_owned() + "\n\n" + EXIT_CODES + OF_INTERRUPTS
+    )]
     Grpc(Box<GrpcArguments>),
     /// Offer a part of a run's load for a coordinator: `plimsoll run PLAN --worker HOST:PORT`
     #[command(hide = !FULL, after_help = workers::WORKER_EXAMPLES)]

@@ -21,7 +21,23 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> CommandResult<u8> {
     Ok(0)
 }
 
+/// What is no rule, and where it is described: verdicts, and what objectives are about.
+const ELSEWHERE: [(&[&str], &str); 2] = [
+    (
+        &["pass", "fail", "inconclusive", "invalid", "measured"],
+        "is a verdict, and no rule: `plimsoll run --help` lists what each exit code means",
+    ),
+    (
+        &["p50", "p90", "p95", "p99", "max", "error_rate", "check_rate", "throughput"],
+        "is what an objective is about, and no rule: `plimsoll help objectives`",
+    ),
+];
+
 fn unknown(name: &str) -> Failure {
+    let lower = name.to_lowercase();
+    if let Some((_, what)) = ELSEWHERE.iter().find(|(names, _)| names.contains(&&*lower)) {
+        return Failure::usage(anyhow!("`{name}` {what}"));
+    }
     let hint = judge::nearest_rule(name).map(|near| format!("did you mean {} {}? ", near.id, near.title));
     let hint = hint.unwrap_or_default();
     Failure::usage(anyhow!("there is no rule `{name}`; {hint}`plimsoll explain` lists them all"))

@@ -35,6 +35,7 @@ mod new;
 mod outputs;
 mod profile;
 mod quick;
+mod replaced;
 mod report;
 mod reported;
 mod run;

@@ -9,6 +9,8 @@ use crate::arguments::MonitorArguments;
 
 pub(crate) fn monitor(arguments: &MonitorArguments) -> CommandResult<u8> {
     let watched = watched(&arguments.subjects, arguments.plan.as_deref())?;
+    // A plan's targets may start later.
+    let watched = if arguments.plan.is_none() { watched.that_must_answer() } else { watched };
     let keep = arguments.output.as_deref().map_or(Keep::ByName, Keep::At);
     let file = watch(watched, arguments.length, keep)?;
     if let Some(path) = file.kept() {

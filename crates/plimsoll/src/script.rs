@@ -11,6 +11,7 @@ mod outcome;
 mod policy;
 mod served;
 mod standard_input;
+mod unsent;
 mod values;
 
 use std::path::Path;
@@ -171,6 +172,7 @@ impl RunKind for ScriptRun<'_> {
         sealed.completed()?;
         self.torn_down?;
         policy::note_violated(&judged.judgement);
+        let own = own.or_else(|| unsent::verdict(&self.loaded, self.arguments));
         Ok(outcome.exit_code(&judged.judgement, listener.interrupted(), own))
     }
 }

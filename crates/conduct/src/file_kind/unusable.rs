@@ -87,7 +87,7 @@ pub(super) fn without_content(
 /// The files of this folder that may be of the kind.
 pub(super) fn here(kind: FileKind) -> Option<String> {
     let mut names = candidates(Path::new("."), &Wanted::of(&[kind]));
-    names.retain(|name| super::kind_at(Path::new(name)) == Some(kind));
+    names.retain(|name| super::at(Path::new(name)) == Some(kind));
     (!names.is_empty()).then(|| listed(Path::new(""), &names))
 }
 

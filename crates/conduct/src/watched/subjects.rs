@@ -24,7 +24,13 @@ pub(super) fn targets(subjects: &[String]) -> CommandResult<BTreeMap<String, Tar
         let (name, what) = named(subject);
         let read = read(what).ok_or_else(|| {
             let shown = shown_address(subject);
-            Failure::usage(anyhow!("`{shown}` cannot be watched: it is neither {KINDS}"))
+            let is_word = what.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+            let by_name = if is_word && !what.is_empty() {
+                format!("; a process is named by its id, `plimsoll monitor $(pidof {what})`, or by its port")
+            } else {
+                String::new()
+            };
+            Failure::usage(anyhow!("`{shown}` cannot be watched: it is neither {KINDS}{by_name}"))
         })?;
         let name = name.unwrap_or_else(|| name_of(what));
         if !merge(targets.entry(name.clone()).or_default(), read) {

@@ -10,7 +10,7 @@ use conduct::failure::{CommandResult, Failure};
 use conduct::judged::StoredRun;
 use evidence::run::completed;
 use evidence::{ExperimentEnd, ExperimentFinding, Name, PairOrder, Run, Severity, Verdict};
-use judge::experiment::{Levels, Looks, PairPlace, Rulebook, judge_experiment};
+use judge::experiment::{FEWEST_PAIRS, Levels, Looks, PairPlace, Rulebook, judge_experiment};
 use plans::{metrics_for, metrics_for_measured};
 use workload::experiment::Design;
 
@@ -32,6 +32,13 @@ impl ForeignPairs<'_> {
                 "{} runs of A and {} of B: each run of A needs one of B that was made next to it",
                 from.len(),
                 against.len()
+            )));
+        }
+        if from.len() < FEWEST_PAIRS as usize {
+            let there =
+                if from.len() == 1 { "there is 1".to_owned() } else { format!("there are {}", from.len()) };
+            return Err(Failure::usage(anyhow!(
+                "`--from` needs at least {FEWEST_PAIRS} run files on each side; {there}"
             )));
         }
         let looks = Looks::new(&[from.len() as u32]);

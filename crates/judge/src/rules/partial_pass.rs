@@ -49,7 +49,8 @@ mod tests {
     }
 
     /// 5 % of a third of the 70 s of the run.
-    const NOT_EXCLUDED: &str = "The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s.";
+    const NOT_EXCLUDED: &str =
+        "The run is too short to rule out outages longer than 1.17 s that occur less than once in 23.3 s.";
 
     fn one_met_objective() -> TestRun {
         TestRun::new()

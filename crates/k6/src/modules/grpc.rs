@@ -196,6 +196,7 @@ struct Request {
 
 /// Begin an operation, and ask for it.
 fn begin(vu: &Vu, request: Request, waiter: Waiter) -> u32 {
+    vu.shared.script.requests().mark_sent();
     let Request { connection, timeout, content } = request;
     let operation = GrpcOperation { connection, due: vu.time(), timeout, content };
     let name = vu.begin(Operation::Grpc(Box::new(operation)), waiter);

@@ -78,7 +78,7 @@ pub enum ThresholdError {
         reason: String,
     },
     /// There is no such metric.
-    #[error("threshold of {metric}: there is no metric {name:?}")]
+    #[error("threshold of {metric}: there is no metric {name:?}{}", metrics::similar(.name))]
     UnknownMetric {
         /// The metric, with its tags.
         metric: String,

@@ -11,6 +11,10 @@ pub struct TestRequests {
     /// The message of `exec.test.abort`.
     abort: OnceLock<String>,
     is_failed: AtomicBool,
+    /// Whether a request was sent.
+    has_sent: AtomicBool,
+    /// The URL of the first request that could not be sent.
+    unsent: OnceLock<String>,
 }
 
 /// What a script has asked of its whole test in one process.
@@ -20,6 +24,10 @@ pub struct AskedOfTest {
     pub abort: Option<String>,
     /// Whether it has marked its test as failed.
     pub is_marked_failed: bool,
+    /// Whether it has sent a request.
+    pub has_sent: bool,
+    /// The URL of the first request that it could not send.
+    pub unsent: Option<String>,
 }
 
 impl TestRequests {
@@ -28,6 +36,8 @@ impl TestRequests {
         AskedOfTest {
             abort: self.abort_message().map(str::to_owned),
             is_marked_failed: self.is_marked_failed(),
+            has_sent: self.has_sent.load(Ordering::Relaxed),
+            unsent: self.unsent.get().cloned(),
         }
     }
 
@@ -39,6 +49,12 @@ impl TestRequests {
         if elsewhere.is_marked_failed {
             self.mark_failed();
         }
+        if elsewhere.has_sent {
+            self.mark_sent();
+        }
+        if let Some(url) = elsewhere.unsent {
+            self.add_unsent(&url);
+        }
     }
 
     /// The message of the abort that the script has asked for first; none where it has not.
@@ -49,6 +65,19 @@ impl TestRequests {
     /// Whether the script has marked its test as failed.
     pub fn is_marked_failed(&self) -> bool {
         self.is_failed.load(Ordering::Relaxed)
+    }
+
+    /// The URL of the first request that could not be sent; none where any was sent.
+    pub fn all_unsent(&self) -> Option<&str> {
+        self.unsent.get().map(String::as_str).filter(|_| !self.has_sent.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn mark_sent(&self) {
+        self.has_sent.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_unsent(&self, url: &str) {
+        self.unsent.get_or_init(|| url.to_owned());
     }
 
     /// Ask for the end of the run; what asks for it first says why.

@@ -194,10 +194,20 @@ pub(super) struct UnknownName {
     pub(super) message: String,
 }
 
+/// What there is, in words.
+fn all_of<'a>(known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<String> = known.map(|known| format!("`{known}`")).collect();
+    match &known[..] {
+        [] => "there is none".to_owned(),
+        [only] => format!("there is only {only}"),
+        all => format!("there are {}", all.join(", ")),
+    }
+}
+
 fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> UnknownName {
     let hint = match nearest(name, known.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", known.map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")),
+        None => all_of(known),
     };
     UnknownName { name: name.to_owned(), message: format!("there is no {what} `{name}`; {hint}") }
 }

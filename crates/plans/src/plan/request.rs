@@ -34,7 +34,17 @@ pub(super) fn read(reader: &mut StepReader<'_, '_>) -> Option<Request> {
         return None;
     }
     if let Some(item) = section.get("method").filter(|_| long.is_none()) {
-        item.issues.add(&item.key_span, "`method` goes with `url`; leave it out here");
+        let named = item.is_text().then(|| item.text()).flatten();
+        let ours =
+            METHODS.iter().find(|(_, method)| named.is_some_and(|named| named.eq_ignore_ascii_case(method)));
+        let is_other = ours.filter(|ours| short.iter().any(|(_, method)| method != ours.1));
+        let next = match (is_other, short.first()) {
+            (Some((ours, _)), Some((item, _))) => {
+                format!("write `{ours} = \"…\"` for `{}`, without it", item.key)
+            }
+            _ => "leave it out here".to_owned(),
+        };
+        item.issues.add(&item.key_span, format!("`method` goes with `url`; {next}"));
     }
     match (short.into_iter().next(), long, grpc) {
         (Some((url, method)), _, _) => read_http(reader, &url, method),
@@ -101,6 +111,10 @@ fn read_body(reader: &mut StepReader<'_, '_>, headers: &mut Vec<(String, Templat
                 headers.push(("content-type".to_owned(), Template::literal("application/json")));
             }
             json.issues.check(&json.span(), json_template(&json.json()))
+        }
+        (None, Some(body)) if body.is_table() => {
+            body.wrong("`body` is a text in quotes; a table is sent as JSON: write `json` for `body`");
+            None
         }
         (None, Some(body)) => reader.template(&body),
         (None, None) => Some(Template::default()),

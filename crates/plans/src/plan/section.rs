@@ -156,12 +156,27 @@ impl<'a> Section<'a> {
             }
             let hint = match nearest(name, known.iter().copied()) {
                 _ if others.contains(&name) => format!("it belongs to {place}"),
+                _ if let Some(ours) = of_other_tools(name) => ours.to_owned(),
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known are {}", listed(&known)),
             };
             self.issues.add(&key.span(), format!("{} has no key `{name}`; {hint}", self.what));
         }
     }
+}
+
+/// Keys as other tools have them, and what is written here.
+const OF_OTHER_TOOLS: [(&[&str], &str); 6] = [
+    (&["steps", "requests"], "steps belong to a scenario: `[[scenarios.steps]]`"),
+    (&["thresholds", "slo", "slos"], "write `[objectives]`, such as `fast = \"p95(all) < 50ms\"`"),
+    (&["capture", "captures"], "write `extract`, such as `extract = { token = \"$.token\" }`"),
+    (&["check", "checks", "assert", "asserts"], "write `expect`, such as `expect = { status = 200 }`"),
+    (&["sleep", "pause", "wait"], "write `think` in a step, such as `think = \"1s\"`"),
+    (&["query", "params"], "write it in the URL: `get = \"${NAME.url}/path?key=value\"`"),
+];
+
+fn of_other_tools(name: &str) -> Option<&'static str> {
+    OF_OTHER_TOOLS.iter().find(|(theirs, _)| theirs.contains(&name)).map(|(_, ours)| *ours)
 }
 
 fn listed(known: &[&str]) -> String {
@@ -281,7 +296,9 @@ impl<'a> Item<'a> {
     /// The entries of the value, a table, in the order of the file.
     pub(super) fn entries(&self) -> Vec<Item<'a>> {
         let Some(table) = self.value.get_ref().as_table() else {
-            return self.mismatch("a table").unwrap_or_default();
+            let example = format!("a table such as `{} = {{ name = \"value\" }}`", self.key);
+            let expected = if self.key == "headers" { &example } else { "a table" };
+            return self.mismatch(expected).unwrap_or_default();
         };
         let mut entries: Vec<_> = table
             .iter()

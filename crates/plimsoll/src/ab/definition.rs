@@ -32,6 +32,7 @@ pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
         _ => {
             let given =
                 ExperimentOverrides { arms: ArmsAsked::Both, check_looks: &check_looks, env: &environment };
+            refuse_plan(file, "`--a COMMAND --b COMMAND`, which start the two versions")?;
             file_kind::refuse_others(file, &[FileKind::Experiment])?;
             load_experiment(file, &Disk, &given).map_err(Failure::usage)?
         }
@@ -60,6 +61,17 @@ pub(crate) fn read(arguments: &AbArguments) -> CommandResult<Experiment> {
         experiment.metrics.iter_mut().filter(is_usual).for_each(|metric| metric.margin = BISECT_SHARE);
     }
     Ok(experiment)
+}
+
+/// Refuse a plan without the options that make an experiment of it.
+pub(crate) fn refuse_plan(file: &Path, add: &str) -> CommandResult<()> {
+    let shown = file.display();
+    match file_kind::at(file) {
+        Some(FileKind::Plan) => Err(Failure::usage(anyhow!(
+            "{shown} is a plan: `plimsoll run {shown}` runs it as it is; for an experiment with it add {add}"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// The experiment in which arm A is compared with itself: of an experiment, or of a plan.

@@ -205,6 +205,9 @@ fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
         Some(digits) => (digits, 1_000),
         None => text.strip_suffix('M').map_or((text, 1), |digits| (digits, 1_000_000)),
     };
+    if text.contains(',') {
+        return Err(format!("a number has no commas: write `{}`", text.replace(',', "")));
+    }
     let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
     let number = number.and_then(|number| T::try_from(number).ok());
     number.ok_or_else(|| "expected a whole number, such as 500, 10k or 2M".to_owned())
@@ -212,6 +215,9 @@ fn count<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
 
 /// A rate: `300` a second, `10k`, `300/s`, `20/min`.
 fn rate(text: &str) -> Result<f64, String> {
+    if text.contains(',') {
+        return Err(format!("a number has no commas: write `{}`", text.replace(',', "")));
+    }
     if text.contains('/') {
         return units::rate(text);
     }
@@ -243,6 +249,6 @@ fn limit(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once(':').ok_or("write it as 'name: value'")?;
+    let (name, value) = text.split_once(':').ok_or("it has no colon: write it as 'name: value'")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

@@ -1,6 +1,8 @@
 //! Command lines as users of other load generators type them, each with what to write here. What would be understood as something
 //! else, such as a duration as a body, is refused.
 
+mod divided;
+mod locust;
 mod tables;
 
 use std::collections::BTreeSet;
@@ -27,12 +29,17 @@ pub(super) fn hint(arguments: &[OsString]) -> Option<String> {
         "http" | "grpc" => each.filter_map(|(option, value)| ad_hoc(verb, option, value)).collect(),
         "run" => of_run(rest).into_iter().collect(),
         SCRIPT_VERB => each.filter_map(|(word, value)| of_script(word, value)).collect(),
-        option if option.starts_with('-') && !ROOT_OPTIONS.contains(&option) => vec![VERB_MISSING.to_owned()],
-        "ab" if rest.iter().any(|word| is_url(word)) => vec![AB_OF_APACHE.to_owned()],
+        option if option.starts_with('-') && !ROOT_OPTIONS.contains(&option) => vec![without_verb(&words)],
+        "ab" if follows(rest, &["--a", "--b"], is_url) => vec![AB_OF_URLS.to_owned()],
+        "ab" if is_of_apache(rest) => vec![AB_OF_APACHE.to_owned()],
         verb => rest.iter().filter_map(|word| of_other_verbs(verb, word)).collect(),
     };
     if let Some(call) = rest.first().filter(|_| *verb == "grpc").and_then(|first| joined_call(first)) {
         hints.push(call);
+    }
+    hints.extend(divided::hints(rest));
+    if let Some(locust) = locust::hint(&words) {
+        hints = vec![locust];
     }
     let mut seen = BTreeSet::new();
     hints.retain(|hint| seen.insert(hint.clone()));
@@ -42,6 +49,28 @@ pub(super) fn hint(arguments: &[OsString]) -> Option<String> {
 const ROOT_OPTIONS: [&str; 4] = ["-h", "--help", "-V", "--version"];
 const VERB_MISSING: &str = "a verb or a URL is missing: `plimsoll run PLAN` runs a plan or a k6 script, `plimsoll URL` \
                             loads a URL; `plimsoll --help` lists all verbs";
+
+const TARGETS_ALONE: &str = "`--targets` is an option of the verb `http`: `plimsoll http --targets FILE`";
+
+const AB_OF_URLS: &str = "`--a` and `--b` are commands that start the two versions, such as `--a ./old --b ./new`; two that run already are \
+                          loaded by `plimsoll run PLAN --target NAME=URL -o FILE.plimsoll` each, then compared by `plimsoll compare`";
+
+/// What is said where there is neither a verb nor a URL.
+fn without_verb(words: &[&str]) -> String {
+    let has = |option: &str| words.iter().any(|word| word.split('=').next() == Some(option));
+    if has("--targets") { TARGETS_ALONE.to_owned() } else { VERB_MISSING.to_owned() }
+}
+
+/// Whether one of these options has a value like this.
+fn follows(words: &[&str], options: &[&str], is_it: impl Fn(&str) -> bool) -> bool {
+    words.windows(2).any(|pair| options.contains(&pair[0]) && is_it(pair[1]))
+}
+
+/// Whether a URL is there that is the value of no long option, such as `--ready`.
+fn is_of_apache(words: &[&str]) -> bool {
+    let before = std::iter::once("").chain(words.iter().copied());
+    before.zip(words).any(|(before, word)| is_url(word) && !before.starts_with("--"))
+}
 
 const AB_OF_APACHE: &str = "`plimsoll ab` compares two versions of a program; the load of ApacheBench is \
                             `plimsoll URL -n NUMBER -c NUMBER`";
@@ -82,6 +111,12 @@ fn ad_hoc(verb: &str, option: &str, value: Option<&str>) -> Option<String> {
     }
     if let Some(hint) = of_list(&NOT_NEEDED, option) {
         return Some(format!("`{option}` is not needed: {hint}"));
+    }
+    if ["ws://", "wss://"].iter().any(|scheme| option.starts_with(scheme)) {
+        return Some(
+            "WebSockets are not loaded; HTTP and gRPC are: `plimsoll URL`, `plimsoll grpc HOST:PORT`"
+                .to_owned(),
+        );
     }
     if let Some((scheme, rest)) =
         option.split_once("//").filter(|(scheme, _)| ["http", "https"].contains(scheme))
@@ -167,6 +202,14 @@ fn of_run(words: &[&str]) -> Option<String> {
             let url = workload::redact::shown_address(word);
             Some(format!("a target has a name in the plan: `--target NAME={}`", visible(&url)))
         }
+        (_, true) if word.ends_with(".toml") || word.ends_with(".js") || word.ends_with(".ts") => {
+            let url = workload::redact::shown_address(word);
+            let (url, name) = (visible(&url), word.rsplit('/').next().unwrap_or_default());
+            Some(format!(
+                "plans and scripts are local files: `curl -O {url}`, then `plimsoll run {}`",
+                visible(name)
+            ))
+        }
         (_, true) => {
             let url = workload::redact::shown_address(word);
             Some(format!(
@@ -198,6 +241,12 @@ fn of_script(word: &str, value: Option<&str>) -> Option<String> {
 /// What to write for a verb that does not exist, if anything is like it.
 pub(super) fn unknown_verb<'a>(verb: &str, verbs: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let shown = visible(verb);
+    if verb.is_empty() {
+        return Some(VERB_MISSING.to_owned());
+    }
+    if is_bare(verb) && verb.parse::<u16>().is_ok_and(|port| port > 0) {
+        return Some(format!("a port of this machine has a colon: `plimsoll :{verb}`"));
+    }
     if let Some(ours) = of_list(&VERBS, verb) {
         return Some(format!("there is no verb `{shown}`: it is `{ours}` here"));
     }
@@ -276,7 +325,7 @@ mod tests {
             ("plimsoll check plan.toml --rate 5", "`--load FACTOR`"),
             ("plimsoll http http://h/ -o /dev/null", "leave it out"),
             ("plimsoll run plan.toml --target http://h/", "--target NAME=http://h"),
-            ("plimsoll -f locustfile.py --headless", "a verb or a URL is missing"),
+            ("plimsoll -f x --headless", "a verb or a URL is missing"),
             ("plimsoll http http://h/ --no-tui", "-q"),
             ("plimsoll http http://h/ -j", "--json -"),
             ("plimsoll http http://h/ -F a=b", "multipart/form-data"),
@@ -290,6 +339,27 @@ mod tests {
             ("plimsoll k6 run a.js", "plimsoll run SCRIPT.js"),
             ("plimsoll attack -rate=5", "plimsoll http --targets FILE"),
             ("plimsoll init", "plimsoll new"),
+            ("plimsoll curl -X POST http://h/", "`plimsoll new curl …`"),
+            ("plimsoll 18941", "`plimsoll :18941`"),
+            ("plimsoll  -n 5", "a verb or a URL is missing"),
+            ("plimsoll run https://h/x/plan.toml", "`plimsoll run plan.toml`"),
+            ("plimsoll run plan.toml --dry-run", "`plimsoll check PLAN`"),
+            ("plimsoll run plan.toml --tag a=b", "-o NAME.plimsoll"),
+            ("plimsoll report a.plimsoll --open", "--html FILE"),
+            ("plimsoll report --last", "ls -t *.plimsoll"),
+            ("plimsoll report a.plimsoll --phase steady", "phase = NAME"),
+            ("plimsoll compare a.plimsoll b.plimsoll --threshold 5%", "plimsoll ab"),
+            ("plimsoll --targets u.txt", "plimsoll http --targets FILE"),
+            (
+                "plimsoll http -u 100 -r 10 --host http://h/ --headless",
+                "`plimsoll http://h/ -c 100 -z DURATION`",
+            ),
+            ("plimsoll -u 100 -r 10 --host h:8000 --headless", "`plimsoll h:8000 -c 100"),
+            ("plimsoll -f locustfile.py", "a Locust file (Python) is not run"),
+            ("plimsoll ab --a http://h/ --b http://g/ plan.toml", "commands that start"),
+            ("plimsoll report a.plimsoll --objective p95 < 50ms", "`--objective 'p95 < 50ms'`"),
+            ("plimsoll http http://h/ --ask p95 <50ms", "`--ask 'p95 <50ms'`"),
+            ("plimsoll http http://h/ -H Authorization: Bearer abc", "`-H 'Authorization: …'`"),
         ] {
             assert!(of(line).contains(expected), "{line}: {}", of(line));
         }
@@ -334,7 +404,10 @@ mod tests {
             ("compare", [OF_OTHER_VERBS[0].1, OF_OTHER_VERBS[1].1].concat()),
             ("import", OF_OTHER_VERBS[0].1.to_vec()),
             ("check", OF_OTHER_VERBS[2].1.to_vec()),
-            ("quick", OF_OTHER_VERBS[3].1.to_vec()),
+            ("report", [3, 4, 5].map(|at| OF_OTHER_VERBS[at].1).concat()),
+            ("compare", [4, 6, 7].map(|at| OF_OTHER_VERBS[at].1).concat()),
+            ("export", [4, 7, 8].map(|at| OF_OTHER_VERBS[at].1).concat()),
+            ("quick", OF_OTHER_VERBS[9].1.to_vec()),
             (SCRIPT_VERB, of_lists(&IN_SCRIPTS)),
         ] {
             let clashing: Vec<_> = options.into_iter().filter(|option| has(verb, option)).collect();
@@ -352,6 +425,9 @@ mod tests {
             "plimsoll grpc h:1 a.B/C -d @message.json",
             "plimsoll grpc h:1 --data 5 --concurrency 3",
             "plimsoll run plan.toml --load 2",
+            "plimsoll ab plan.toml --a ./x --b ./y --ready http://h/",
+            "plimsoll http http://h/ -H x-id: -n 5",
+            "plimsoll http http://h/ -H host:8000 --once",
         ] {
             assert_eq!(of(line), "", "{line}");
         }

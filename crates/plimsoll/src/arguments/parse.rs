@@ -8,13 +8,14 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
 use conduct::screen;
 use evidence::visible;
 use workload::redact::{REDACTED, shown_address};
 
 use super::verbs::{SCRIPT_MANIFEST_VERB, SCRIPT_VERB};
 use super::{Arguments, groups, other_tools, topics};
+use crate::replaced;
 
 /// The command line. Help, or what is wrong, is printed, and ends the process.
 pub(crate) fn parse() -> Arguments {
@@ -38,7 +39,14 @@ pub(crate) fn parse() -> Arguments {
         None => {}
     }
     let error = match parsed(given()) {
-        Ok(arguments) => return arguments,
+        Ok((arguments, matches)) => {
+            if let Err(failure) = replaced::refuse(&Arguments::command(), &matches) {
+                // That standard error was closed changes no exit code.
+                let _ = screen::print(&failure.text());
+                std::process::exit(failure.exit_code().into());
+            }
+            return arguments;
+        }
         Err(error) => error,
     };
     if !error.use_stderr() {
@@ -54,7 +62,7 @@ pub(crate) fn parse() -> Arguments {
             }
             let next = missing::next_step(&given(), &error);
             // That standard error was closed changes no exit code.
-            let _ = without_secrets(error).print();
+            let _ = without_secrets(without_hidden(error, &given())).print();
             if let Some(next) = next {
                 screen::note(next);
             }
@@ -67,9 +75,9 @@ pub(crate) fn parse() -> Arguments {
     }
 }
 
-fn parsed(given: Vec<OsString>) -> Result<Arguments, clap::Error> {
+fn parsed(given: Vec<OsString>) -> Result<(Arguments, ArgMatches), clap::Error> {
     let matches = groups::grouped(Arguments::command()).try_get_matches_from(given)?;
-    Arguments::from_arg_matches(&matches)
+    Ok((Arguments::from_arg_matches(&matches)?, matches))
 }
 
 /// The page that `plimsoll help TOPIC` or `plimsoll help TOPIC SECTION` asks for; none of a verb.
@@ -210,6 +218,21 @@ fn of_typed_verbs(mut error: clap::Error) -> clap::Error {
         let typed: BTreeSet<String> = names.iter().map(typed).collect();
         let typed = ContextValue::Strings(typed.into_iter().collect());
         error.insert(ContextKind::SuggestedSubcommand, typed);
+    }
+    error
+}
+
+/// The error, without the suggestion of an option that no help shows.
+fn without_hidden(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let command = Arguments::command();
+    let verb = arguments.get(1).and_then(|verb| command.find_subcommand(verb));
+    let is_hidden = |name: &String| {
+        let long = name.trim_start_matches('-').split([' ', '=']).next();
+        let found = verb.and_then(|verb| verb.get_arguments().find(|argument| argument.get_long() == long));
+        found.is_some_and(clap::Arg::is_hide_set)
+    };
+    if matches!(error.get(ContextKind::SuggestedArg), Some(ContextValue::String(name)) if is_hidden(name)) {
+        error.remove(ContextKind::SuggestedArg);
     }
     error
 }

@@ -37,6 +37,9 @@ pub(super) fn help(name: &str, section: &str) -> anyhow::Result<String> {
         Some(page) => (page, section.to_owned()),
         None => (PLAN, format!("{name} {section}")),
     };
+    if topic(name).is_none() && name.starts_with('p') && name[1..].parse::<f64>().is_ok() {
+        anyhow::bail!("`{name}` is what an objective is about: `plimsoll help objectives` describes it");
+    }
     let found = sections::find(page, asked.trim()).map(for_terminal);
     found.with_context(|| {
         let known = sections::titles(page).join(", ");

@@ -11,6 +11,7 @@ use plans::{Overrides, load_capacity, searched_in, slos_for, slos_of};
 use workload::capacity::{CapacityExperiment, PLACEHOLDER, Search, Searched};
 use workload::experiment::Arm;
 
+use crate::ab::definition::refuse_plan;
 use crate::arguments::{BetterNumber, CapacityArguments, SearchArguments};
 
 /// The rate, a second, from which the search of a URL begins.
@@ -26,6 +27,7 @@ pub(super) fn read(arguments: &CapacityArguments, drafts: &Path) -> CommandResul
     let mut experiment = match arguments.start.is_some() || arguments.running || url.is_some() {
         true => of_plan(file, arguments)?,
         false => {
+            refuse_plan(file, "`--running` (its targets run already) or `--start COMMAND`")?;
             file_kind::refuse_others(file, &[FileKind::Search, FileKind::Experiment])?;
             load_capacity(file, &Disk, &environment).map_err(Failure::usage)?
         }

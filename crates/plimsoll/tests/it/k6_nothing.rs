@@ -55,6 +55,25 @@ fn a_target_that_never_answers_fails_the_run_though_its_thresholds_hold() {
 }
 
 #[test]
+fn a_run_in_which_no_request_can_be_sent_fails_and_names_the_variable() {
+    let script = "
+        import http from 'k6/http';
+        export const options = { iterations: 3 };
+        export default function () { http.get(`${__ENV.ADDRESS}/x`); http.get(`${__ENV.BASE}/y`.slice(0, 3)); }";
+    let (_, ran) = run_at(DEAD, script, &[]);
+    ran.exits_with(3).stderr_contains(&["no request could be sent (`undefined/x`): ", "`-e ADDRESS=…`"]);
+    assert!(!ran.stderr.contains("`-e BASE=…`"), "{}", ran.stderr);
+    run_at(DEAD, script, &["--k6-exit-codes"]).1.exits_with(0).stderr_contains(&["no request could be sent"]);
+    let (_, by_workers) = run_at(DEAD, script, &["--workers", "2"]);
+    by_workers.exits_with(3).stderr_contains(&["no request could be sent (`undefined/x`)"]);
+    let (folder, target) = folder(&script.replace(".slice(0, 3)", ""), Behaviour::ok());
+    let base = format!("BASE=http://{}", target.addr());
+    let ran = folder.plimsoll(&["run", "script.js", "-e", &base, "--quiet", "--evidence", "run.plimsoll"]);
+    assert!(!ran.exits_with(0).stderr.contains("no request could be sent"), "{}", ran.stderr);
+    assert_eq!(target.requests(), 3);
+}
+
+#[test]
 fn a_setup_that_succeeds_is_no_success_of_the_load() {
     let script = "
         import http from 'k6/http';

@@ -67,6 +67,7 @@ mod quick;
 mod received;
 mod recorded;
 mod reflection;
+mod replaced;
 mod reports;
 mod secret_places;
 mod secrets;

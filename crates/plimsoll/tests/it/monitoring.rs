@@ -129,11 +129,29 @@ fn a_secret_in_what_a_database_says_of_itself_is_not_stored() {
 }
 
 #[test]
+fn a_page_without_metrics_is_refused_and_leaves_no_run_file() {
+    let target = testbed::http(testbed::Behaviour::ok()).unwrap();
+    let folder = TestFolder::new("");
+    let url = format!("http://{}/", target.addr());
+    folder
+        .plimsoll(&["monitor", &url, "--for", "20s"])
+        .exits_with(2)
+        .stderr_contains(&["a page of Prometheus metrics (`http://HOST:PORT/metrics`)"]);
+    assert_eq!(folder.files(".plimsoll"), [""; 0]);
+}
+
+#[test]
 fn targets_that_cannot_be_watched_are_refused_with_the_reason() {
     let folder = TestFolder::new("");
-    for (target, why) in
-        [("web", "neither a process"), (":0", "neither a process"), ("4294967294", "4294967294")]
-    {
+    let is_free = |id: &u16| !std::path::Path::new(&format!("/proc/{id}")).exists();
+    let free = (1..=u16::MAX).rev().find(is_free).unwrap().to_string();
+    let as_port = format!("no process has the id {free}; a port is `:{free}`");
+    for (target, why) in [
+        ("web", "`plimsoll monitor $(pidof web)`"),
+        (":0", "neither a process"),
+        ("4294967294", "no process has the id 4294967294"),
+        (&free, &as_port),
+    ] {
         folder.plimsoll(&["monitor", target, "--for", "1s"]).exits_with(2).stderr_contains(&[why]);
     }
     folder.plimsoll(&["monitor", "--for", "1s"]).exits_with(2).stderr_contains(&["name what to watch"]);

@@ -168,42 +168,78 @@ fn every_verb_that_shows_progress_can_be_quiet() {
     }
 }
 
+/// Command lines, and what is said of each.
+const HINTS: &[(&[&str], &[&str])] = &[
+    (&["http", "http://127.0.0.1:1/", "-q", "300"], &["`-q` is --quiet", "`-r 300`"]),
+    (&["http://127.0.0.1:1/", "-q", "300/s"], &["`-r 300/s`"]),
+    (&["http://127.0.0.1:1/", "-d", "5s"], &["a duration is `-z 5s`", "`--body 5s`"]),
+    (&["http://127.0.0.1:1/", "--latency", "-n", "1"], &["every report has the distribution"]),
+    (&["plan.toml"], &["plimsoll run plan.toml"]),
+    (&["run", "plan.toml", "-o", "json"], &["--json FILE"]),
+    (&["http", "127.0.0.1:1", "-o", "json"], &["--json FILE"]),
+    (&["http://127.0.0.1:1/", "-t4", "-c100", "-d30s"], &["`-t 4s`", "`-z 30s`"]),
+    (&["http://127.0.0.1:1/", "-z", "30"], &["without a unit; write `30s`"]),
+    (&["http://127.0.0.1:1/", "-z", "-5s"], &["is below 0"]),
+    (&["http://127.0.0.1:1/", "-r", "-5"], &["`-5` is not a rate: it is below 0"]),
+    (&["http://127.0.0.1:1/", "-c", "abc"], &["expected a whole number"]),
+    (&["http://127.0.0.1:1/", "-c", "0"], &["`-c 1` sends one after the other"]),
+    (&["http://127.0.0.1:1/", "--concurency", "5"], &["-c NUMBER"]),
+    (&["http://127.0.0.1:1/", "--percentiles", "0.95"], &["write `95` for `0.95`"]),
+    (&["http://127.0.0.1:80000/"], &["a port is 1 to 65535"]),
+    (&["http:/127.0.0.1:1/"], &["two slashes follow it"]),
+    (&["wrk", "-t4", "http://127.0.0.1:1/"], &["plimsoll URL -c NUMBER"]),
+    (&["run"], &["For example: `plimsoll run plan.toml", "this folder has `plan.toml`"]),
+    (&["compare", "a.plimsoll"], &["For example: `plimsoll compare "]),
+    (&["leaks", "http://127.0.0.1:1/"], &["plimsoll leaks --for 30m http://127.0.0.1:1/"]),
+    (&["check", "http://127.0.0.1:1/"], &["is a URL, and no plan", "plimsoll new http://127.0.0.1:1/"]),
+    (&["new", "plan.toml", "api.yaml"], &["plimsoll new api.yaml -o plan.toml"]),
+    (&["new", "nope.yaml"], &["there is no source of a plan nope.yaml"]),
+    (&["quick", "plan.toml"], &["`plimsoll quick NAME --plan plan.toml`"]),
+    (&["report", "a.plimsoll", "--json"], &["`--json -`"]),
+    (&["capacity", "plan.toml"], &["plan.toml is a plan", "add `--running`", "`--start COMMAND`"]),
+    (&["ab", "plan.toml"], &["plan.toml is a plan", "add `--a COMMAND --b COMMAND`"]),
+    (
+        &["ab", "--a", "http://127.0.0.1:1/", "--b", "http://127.0.0.1:2/", "plan.toml"],
+        &["`--a` and `--b` are commands"],
+    ),
+    (
+        &["ab", "--from", "a.plimsoll", "--against", "b.plimsoll"],
+        &["needs at least 5 run files on each side; there is 1"],
+    ),
+    (
+        &["http://127.0.0.1:1/", "-n", "1", "--objective", "p95", "<", "50ms"],
+        &["put the objective in quotes: `--objective 'p95 < 50ms'`"],
+    ),
+    (
+        &["http://127.0.0.1:1/", "-H", "Authorization:", "Bearer", "abc"],
+        &["put the header in quotes: `-H 'Authorization: …'`"],
+    ),
+    (&["http://127.0.0.1:1/", "-H", "no colon"], &["it has no colon: write it as 'name: value'"]),
+    (&["http://127.0.0.1:1/", "-r", "1,000"], &["a number has no commas: write `1000`"]),
+    (&["ws://127.0.0.1:1/"], &["WebSockets are not loaded"]),
+    (&["http", "http://127.0.0.1:1/", "--live=5665x"], &["`5665x` is not an address", "HOST:PORT"]),
+    (
+        &["http://127.0.0.1:1/", "-n", "1", "--proxy", "http://127.0.0.1:1"],
+        &["nothing answers at 127.0.0.1:1, its proxy"],
+    ),
+    (&["worker", "7001"], &["`plimsoll worker --listen 0.0.0.0:7400`"]),
+    (&[""], &["a verb or a URL is missing"]),
+    (&["explain", "p95"], &["`plimsoll help objectives`"]),
+    (&["explain", "INCONCLUSIVE"], &["`INCONCLUSIVE` is a verdict, and no rule"]),
+    (&["help", "p95"], &["`plimsoll help objectives`"]),
+    (&["ab", "a.plimsoll", "b.plimsoll"], &["plimsoll compare BEFORE AFTER"]),
+    (&["http", "http://127.0.0.1:1/", "http://127.0.0.1:2/"], &["plimsoll http --targets FILE"]),
+];
+
 #[test]
 fn options_that_mean_something_else_elsewhere_get_a_hint() {
     let folder = TestFolder::new("version = 1\n[[scenarios]]\n");
-    for (line, parts) in [
-        (vec!["http", "http://127.0.0.1:1/", "-q", "300"], vec!["`-q` is --quiet", "`-r 300`"]),
-        (vec!["http://127.0.0.1:1/", "-q", "300/s"], vec!["`-r 300/s`"]),
-        (vec!["http://127.0.0.1:1/", "-d", "5s"], vec!["a duration is `-z 5s`", "`--body 5s`"]),
-        (vec!["http://127.0.0.1:1/", "--latency", "-n", "1"], vec!["every report has the distribution"]),
-        (vec!["plan.toml"], vec!["plimsoll run plan.toml"]),
-        (vec!["run", "plan.toml", "-o", "json"], vec!["--json FILE"]),
-        (vec!["http", "127.0.0.1:1", "-o", "json"], vec!["--json FILE"]),
-        (vec!["http://127.0.0.1:1/", "-t4", "-c100", "-d30s"], vec!["`-t 4s`", "`-z 30s`"]),
-        (vec!["http://127.0.0.1:1/", "-z", "30"], vec!["without a unit; write `30s`"]),
-        (vec!["http://127.0.0.1:1/", "-z", "-5s"], vec!["is below 0"]),
-        (vec!["http://127.0.0.1:1/", "-r", "-5"], vec!["`-5` is not a rate: it is below 0"]),
-        (vec!["http://127.0.0.1:1/", "-c", "abc"], vec!["expected a whole number"]),
-        (vec!["http://127.0.0.1:1/", "-c", "0"], vec!["`-c 1` sends one after the other"]),
-        (vec!["http://127.0.0.1:1/", "--concurency", "5"], vec!["-c NUMBER"]),
-        (vec!["http://127.0.0.1:1/", "--percentiles", "0.95"], vec!["write `95` for `0.95`"]),
-        (vec!["http://127.0.0.1:80000/"], vec!["a port is 1 to 65535"]),
-        (vec!["http:/127.0.0.1:1/"], vec!["two slashes follow it"]),
-        (vec!["wrk", "-t4", "http://127.0.0.1:1/"], vec!["plimsoll URL -c NUMBER"]),
-        (vec!["run"], vec!["For example: `plimsoll run plan.toml", "this folder has `plan.toml`"]),
-        (vec!["compare", "a.plimsoll"], vec!["For example: `plimsoll compare "]),
-        (vec!["leaks", "http://127.0.0.1:1/"], vec!["plimsoll leaks --for 30m http://127.0.0.1:1/"]),
-        (
-            vec!["check", "http://127.0.0.1:1/"],
-            vec!["is a URL, and no plan", "plimsoll new http://127.0.0.1:1/"],
-        ),
-        (vec!["new", "plan.toml", "api.yaml"], vec!["plimsoll new api.yaml -o plan.toml"]),
-        (vec!["new", "nope.yaml"], vec!["there is no source of a plan nope.yaml"]),
-        (vec!["quick", "plan.toml"], vec!["`plimsoll quick NAME --plan plan.toml`"]),
-        (vec!["report", "a.plimsoll", "--json"], vec!["`--json -`"]),
-        (vec!["ab", "a.plimsoll", "b.plimsoll"], vec!["plimsoll compare BEFORE AFTER"]),
-        (vec!["http", "http://127.0.0.1:1/", "http://127.0.0.1:2/"], vec!["plimsoll http --targets FILE"]),
-    ] {
-        folder.plimsoll(&line).exits_with(2).stderr_contains(&parts);
+    for (line, parts) in HINTS {
+        folder.plimsoll(line).exits_with(2).stderr_contains(parts);
     }
+    // A name that no help shows.
+    let misspelt = folder.plimsoll(&["http", "http://127.0.0.1:1/", "--aks", "p95 < 50ms"]);
+    assert!(!misspelt.exits_with(2).stderr.contains("'--ask'"), "{}", misspelt.stderr);
+    let misspelt = folder.plimsoll(&["run", "script.js", "--adress", "x"]);
+    assert!(!misspelt.stderr.contains("'--address'"), "{}", misspelt.stderr);
 }

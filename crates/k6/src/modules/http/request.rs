@@ -44,7 +44,11 @@ pub(super) fn read(arguments: &Arguments<'_>) -> Result<HttpRequest, Refused> {
     let defaults = &vu.shared.script.settings().http;
     let (url, name) = url_of(&arguments.url)?;
     let invalid = |why: String| Refused::Failed(Failure::new(1020, format!("invalid URL: {why}")));
-    let url = vu.shared.urls.borrow_mut().url(&url).map_err(|error| invalid(error.to_string()))?;
+    let read = vu.shared.urls.borrow_mut().url(&url);
+    let url = read.map_err(|error| {
+        vu.shared.script.requests().add_unsent(&url);
+        invalid(error.to_string())
+    })?;
     let mut request = HttpRequest {
         redirects: defaults.redirects,
         redirect_secrets: defaults.redirect_secrets,

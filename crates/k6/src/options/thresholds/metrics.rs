@@ -1,6 +1,7 @@
 //! The metrics of every run.
 
 use evidence::metric::MetricKind;
+use workload::nearest::nearest;
 
 use MetricKind::{Counter, Gauge, Rate, Trend};
 
@@ -32,6 +33,12 @@ pub const BUILT_IN_METRICS: [(&str, MetricKind); 25] = [
     ("ws_session_duration", Trend),
     ("ws_sessions", Counter),
 ];
+
+/// The built-in metric whose name is like this, as the end of a message.
+pub(super) fn similar(name: &str) -> String {
+    let near = nearest(name, BUILT_IN_METRICS.iter().map(|(built_in, _)| *built_in));
+    near.filter(|_| !name.is_empty()).map(|near| format!("; did you mean {near:?}?")).unwrap_or_default()
+}
 
 /// What a built-in metric counts; none if there is none of this name.
 pub fn built_in_kind(name: &str) -> Option<MetricKind> {

@@ -133,10 +133,12 @@ fn a_metric_that_is_not_there_is_refused_after_expressions_that_cannot_be_read()
         [("nope", "avg<1"), ("http_reqs { a:b }", "count<1"), ("{a:b}", "count<1"), ("", "count<1")];
     insta::assert_snapshot!(refused(unknown), @r#"
     threshold of nope: there is no metric "nope"
-    threshold of http_reqs { a:b }: there is no metric "http_reqs "
+    threshold of http_reqs { a:b }: there is no metric "http_reqs "; did you mean "http_reqs"?
     threshold of {a:b}: there is no metric ""
     threshold of : there is no metric ""
     "#);
+    let misspelt = compiled(json!({"http_req_duraton": ["avg<1"]})).unwrap_err();
+    assert!(misspelt.ends_with("; did you mean \"http_req_duration\"?"), "{misspelt}");
     assert!(compiled(json!({"nope": []})).is_err(), "without thresholds too");
     let both = compiled(json!({"a": ["avg<1"], "http_reqs": ["avg"]})).unwrap_err();
     assert!(both.contains("http_reqs"), "{both}");

@@ -64,8 +64,8 @@ cpu = "mean(cpu, target = api) < 0.8"
 
 #[test]
 fn errors_of_a_policy_name_line_and_key() {
-    assert_snapshot!(errors("[objectives]\nfast = \"p95(all, phase = stedy) < 200ms\""), @"policy.toml:3:26: there is no phase `stedy`; there are `run`");
-    assert_snapshot!(errors("[objectives]\nfast = \"p95(all, scenario = buy) < 200ms\""), @"policy.toml:3:29: there is no scenario `buy`; there are `default`");
+    assert_snapshot!(errors("[objectives]\nfast = \"p95(all, phase = stedy) < 200ms\""), @"policy.toml:3:26: there is no phase `stedy`; there is only `run`");
+    assert_snapshot!(errors("[objectives]\nfast = \"p95(all, scenario = buy) < 200ms\""), @"policy.toml:3:29: there is no scenario `buy`; there is only `default`");
     assert_snapshot!(errors("[[phases]]\nname = \"a\"\nduration = \"60s\"\n[[phases]]\nname = \"a\"\nduration = \"1s\""), @r"
     policy.toml:4:12: a phase lasts longer than 0 and ends before the load, which takes 60 s
     policy.toml:6:8: a phase cannot be called `a`: names are unique, not empty, not `setup` or `teardown`

@@ -55,6 +55,33 @@ rate = "3/s"
 }
 
 #[test]
+fn what_is_written_for_other_tools_has_its_word_here() {
+    for (line, said) in [
+        ("method = \"POST\"", "`method` goes with `url`; write `post = \"…\"` for `get`, without it"),
+        ("method = \"GET\"", "`method` goes with `url`; leave it out here"),
+        ("body = { a = 1 }", "`body` is a text in quotes; a table is sent as JSON: write `json` for `body`"),
+        (
+            "headers = [\"a: b\"]",
+            "`headers` takes a table such as `headers = { name = \"value\" }`, not array",
+        ),
+        ("capture = { a = \"$.a\" }", "a step has no key `capture`; write `extract`"),
+        ("check = { status = 200 }", "a step has no key `check`; write `expect`"),
+        ("sleep = \"1s\"", "a step has no key `sleep`; write `think`"),
+        ("[thresholds]\na = \"b\"", "the plan has no key `thresholds`; write `[objectives]`"),
+        (
+            "[[steps]]\nname = \"b\"",
+            "the plan has no key `steps`; steps belong to a scenario: `[[scenarios.steps]]`",
+        ),
+    ] {
+        let found = errors(&valid_with(&format!("{line}\n")), &[]);
+        assert!(found.contains(said), "{line}: {found}");
+    }
+    for text in ["version: 1\nscenarios:\n  - name: a\n", "---\n- a\n"] {
+        assert!(errors(text, &[]).contains("plan.toml: it is YAML, and plans are TOML"), "{text}");
+    }
+}
+
+#[test]
 fn all_errors_are_reported_together() {
     let plan = r#"version = 2
 [targets.shop]

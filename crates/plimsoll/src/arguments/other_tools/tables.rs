@@ -37,7 +37,7 @@ pub(super) const HTTP_ALONE: [(&str, &str); 9] = [
 
 /// The same of `ghz`, for calls of gRPC.
 pub(super) const GRPC_ALONE: [(&str, &str); 5] = [
-    ("--call", "`plimsoll grpc HOST:PORT SERVICE/METHOD`"),
+    ("--call", "plimsoll grpc HOST:PORT SERVICE/METHOD"),
     ("--metadata", "-H 'name: value'"),
     ("--data-file", "-d @FILE"),
     ("--rps", "-r RATE"),
@@ -55,7 +55,10 @@ pub(super) const NOT_NEEDED: [(&[&str], &str); 7] = [
         "`-q` shows no progress, NO_COLOR=1 in the environment no colour",
     ),
     (&["--silent", "-S", "--show-error"], "`-q` shows no progress"),
-    (&["-s", "--script"], "scripts of wrk are not run: `--targets FILE` sends a list of requests"),
+    (
+        &["-s", "--script"],
+        "`-q` shows no progress; scripts of wrk are not run, and `--targets FILE` sends a list of requests",
+    ),
     (
         &["-i", "--include", "-w", "--write-out", "-f", "--fail"],
         "`--once` sends one request and shows the whole exchange; a status from 400 on is a failure",
@@ -83,7 +86,7 @@ pub(super) const ONE_HYPHEN: [(&str, &str); 14] = [
 ];
 
 /// Options that a plan sets, and how.
-pub(super) const IN_PLANS: [(&[&str], &str); 12] = [
+pub(super) const IN_PLANS: [(&[&str], &str); 14] = [
     (
         &[
             "-r",
@@ -124,6 +127,11 @@ pub(super) const IN_PLANS: [(&[&str], &str); 12] = [
         "`-q` shows no progress, NO_COLOR=1 in the environment no colour",
     ),
     (&["--csv"], "`plimsoll export RUN --csv FOLDER` writes tables of a run file"),
+    (
+        &["--dry-run", "--dry"],
+        "`plimsoll check PLAN` shows what would be offered and sends nothing; `--once` sends each step once",
+    ),
+    (&["--tag", "--tags", "--label"], "the name of the run file tells runs apart: `-o NAME.plimsoll`"),
     (&["--summary-export", "--summary"], "`--json FILE` writes the report as JSON"),
 ];
 
@@ -141,7 +149,7 @@ pub(super) const IN_SCRIPTS: [(&[&str], &str); 6] = [
 ];
 
 /// Options that a verb has not, and what has them: verbs, options, what to write.
-pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 4] = [
+pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 10] = [
     (
         &["report", "compare", "import"],
         &["--output-format", "--out"],
@@ -156,6 +164,28 @@ pub(super) const OF_OTHER_VERBS: [(&[&str], &[&str], &str); 4] = [
         &["check"],
         &["-r", "--rate", "-c", "--vus", "-n", "-z", "--duration"],
         "the plan sets the load; `--load FACTOR` multiplies it, `--time-scale FACTOR` its durations",
+    ),
+    (&["report"], &["--open"], "`--html FILE` writes a page, which a browser opens"),
+    (
+        &["report", "export", "compare"],
+        &["--last", "--latest"],
+        "name the run file; `ls -t *.plimsoll` lists the newest first",
+    ),
+    (
+        &["report"],
+        &["--phase", "--scenario", "--endpoint"],
+        "every report has all phases; an objective is about one by `--objective 'p95(all, phase = NAME) < 50ms'`",
+    ),
+    (
+        &["compare"],
+        &["--threshold", "--margin", "--max-regression", "--fail-on"],
+        "it decides nothing: `plimsoll ab` decides whether B is worse by more than a margin",
+    ),
+    (&["compare", "export"], &["--objective"], "`plimsoll report RUN --objective …` judges a run file"),
+    (
+        &["export"],
+        &["--json", "--html", "--md", "--junit"],
+        "reports are written by `plimsoll report RUN`, with this option",
     ),
     (
         &["quick"],
@@ -181,11 +211,12 @@ pub(super) const VERBS: [(&[&str], &str); 12] = [
 ];
 
 /// Other tools, named as if Plimsoll started them, and what is written here.
-pub(super) const TOOLS: [(&[&str], &str); 7] = [
+pub(super) const TOOLS: [(&[&str], &str); 8] = [
     (
-        &["wrk", "wrk2", "hey", "oha", "bombardier", "siege", "autocannon", "curl", "drill"],
+        &["wrk", "wrk2", "hey", "oha", "bombardier", "siege", "autocannon", "drill"],
         "plimsoll URL -c NUMBER -z DURATION",
     ),
+    (&["curl"], "plimsoll new curl …` for a plan of the whole command, or `plimsoll URL -X POST -d TEXT"),
     (&["k6"], "plimsoll run SCRIPT.js"),
     (&["vegeta"], "plimsoll http --targets FILE -r RATE -z DURATION"),
     (&["ghz", "grpcurl"], "plimsoll grpc HOST:PORT SERVICE/METHOD"),

@@ -25,7 +25,7 @@ const OF_FILES: [(&str, FileKind); 9] = [
 const REPORTS: [&str; 4] = ["--html", "--md", "--json", "--junit"];
 
 /// What to write instead of a second argument.
-const SURPLUS: [(&str, &str); 5] = [
+const SURPLUS: [(&str, &str); 6] = [
     ("ab", "An experiment is one file; run files are compared by `plimsoll compare BEFORE AFTER`"),
     (
         "http",
@@ -33,6 +33,7 @@ const SURPLUS: [(&str, &str); 5] = [
     ),
     ("run", "A run has one plan: run the second by a command of its own"),
     ("report", "A report is of one run file; `plimsoll compare FILE FILE` shows several beside each other"),
+    ("worker", "A worker is told where to listen by an option: `plimsoll worker --listen 0.0.0.0:7400`"),
     ("check", "One plan is checked: check the second by a command of its own"),
 ];
 
