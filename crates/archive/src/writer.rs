@@ -386,11 +386,7 @@ mod tests {
     }
 
     fn manifest() -> Manifest {
-        let fields = serde_json::json!({
-            "schema_version": 1, "name": "demo", "workload": null, "workload_digest": "", "seed": 1,
-            "started_at": "", "targets": {}, "environment": {}, "generator": {},
-        });
-        serde_json::from_value(fields).unwrap()
+        Manifest::named("demo")
     }
 
     /// A file that may take no further page answers as a full disk does.

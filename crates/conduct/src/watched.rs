@@ -138,14 +138,7 @@ pub fn watch(watched: Watched, length: Option<Duration>, keep: Keep<'_>) -> Comm
     observed.try_iter().try_for_each(|seen| keep_and_show(&seen, &mut writer, &mut shown))?;
     shown.end();
     let was_interrupted = length.is_some() && listener.interrupted();
-    let end = RunEnd {
-        ending: if was_interrupted { Ending::Interrupted } else { Ending::Completed },
-        last_second,
-        requests_in_flight: 0,
-        iterations_in_flight: 0,
-        folded_endpoints: 0,
-        folded_ticks: 0,
-    };
+    let end = RunEnd::new(if was_interrupted { Ending::Interrupted } else { Ending::Completed }, last_second);
     writer.end(&end).map_err(Failure::own)?;
     Ok(file)
 }

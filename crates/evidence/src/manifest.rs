@@ -66,6 +66,23 @@ impl Manifest {
     /// The start of an imported run whose source does not say when it was.
     pub const UNKNOWN_START: &'static str = "start not known";
 
+    /// Of a run of which nothing else is known.
+    pub fn named(name: impl Into<String>) -> Manifest {
+        Manifest {
+            schema_version: SCHEMA_VERSION,
+            name: name.into(),
+            workload: serde_json::Value::Null,
+            workload_digest: String::new(),
+            seed: 0,
+            started_at: String::new(),
+            targets: BTreeMap::new(),
+            environment: BTreeMap::new(),
+            generator: BTreeMap::new(),
+            source: None,
+            workers: Vec::new(),
+        }
+    }
+
     /// Whether the run file is of a version that counts requests during stalls apart.
     pub fn counts_perturbed(&self) -> bool {
         self.schema_version >= 3
@@ -256,4 +273,18 @@ pub struct RunEnd {
     pub folded_endpoints: u64,
     /// Ticks that were folded into a later one because the recorder lagged.
     pub folded_ticks: u64,
+}
+
+impl RunEnd {
+    /// An end with nothing in flight and nothing folded.
+    pub fn new(ending: Ending, last_second: u32) -> RunEnd {
+        RunEnd {
+            ending,
+            last_second,
+            requests_in_flight: 0,
+            iterations_in_flight: 0,
+            folded_endpoints: 0,
+            folded_ticks: 0,
+        }
+    }
 }

@@ -120,11 +120,8 @@ mod tests {
     use crate::memory::MemoryRun;
 
     fn windows(version: u32) -> Windows {
-        let manifest = serde_json::json!({
-            "schema_version": version, "name": "", "workload": null, "workload_digest": "", "seed": 0,
-            "started_at": "", "targets": {}, "environment": {}, "generator": {},
-        });
-        let mut run = MemoryRun::new(serde_json::from_value(manifest).unwrap());
+        let manifest = crate::Manifest { schema_version: version, ..crate::Manifest::named("") };
+        let mut run = MemoryRun::new(manifest);
         run.record(&Key::of(Metric::ResponseTime), 7, 1_000, 1);
         let span = |name: &str, begin: u64, end: u64| PhaseSpan {
             name: name.into(),

@@ -19,7 +19,6 @@ use conduct::file_kind::{self, FileKind};
 use conduct::run_file::Keep;
 use conduct::run_request::overwrite;
 use conduct::{clock, judged, manifest};
-use evidence::manifest::SCHEMA_VERSION;
 use evidence::{Ending, Manifest, RunEnd, Sink as _, Source};
 use import::{Filler, Format, HEAD_BYTES, ImportError, Reading, RunSpan, Survey};
 use jiff::Timestamp;
@@ -171,17 +170,11 @@ impl Imported {
         let name = stem.map_or_else(|| "import".to_owned(), |stem| stem.to_string_lossy().into_owned());
         let workload = serde_json::to_value(self.workload(&name)).map_err(Failure::own)?;
         Ok(Manifest {
-            schema_version: SCHEMA_VERSION,
-            name,
             workload_digest: manifest::sha256_hex(workload.to_string().as_bytes()),
             workload,
-            seed: 0,
             started_at: self.started_at()?,
-            targets: Default::default(),
-            environment: Default::default(),
-            generator: Default::default(),
             source: Some(self.source.clone()),
-            workers: Vec::new(),
+            ..Manifest::named(name)
         })
     }
 
@@ -226,12 +219,11 @@ impl Imported {
         }
         let folded_endpoints = filler.finish().map_err(Failure::own)?;
         let end = RunEnd {
-            ending: source::cut(&self.files).map_or(Ending::Completed, Ending::Aborted),
-            last_second: self.span.seconds() - 1,
-            requests_in_flight: 0,
-            iterations_in_flight: 0,
             folded_endpoints,
-            folded_ticks: 0,
+            ..RunEnd::new(
+                source::cut(&self.files).map_or(Ending::Completed, Ending::Aborted),
+                self.span.seconds() - 1,
+            )
         };
         writer.end(&end).map_err(Failure::own)
     }

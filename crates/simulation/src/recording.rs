@@ -56,12 +56,9 @@ fn record_to(workload: &Workload, offered: &Offered, end: LoadEnd) -> MemoryRun 
     if is_over {
         let in_flight = recorder.left;
         recorder.run.finish(RunEnd {
-            ending: Ending::Completed,
-            last_second: last.second(),
             requests_in_flight: in_flight,
             iterations_in_flight: in_flight,
-            folded_endpoints: 0,
-            folded_ticks: 0,
+            ..RunEnd::new(Ending::Completed, last.second())
         });
     }
     recorder.run
@@ -97,19 +94,7 @@ impl<'o> Second<'o> {
 
 /// The manifest of a simulated run.
 pub(crate) fn manifest(name: &str, seed: u64) -> Manifest {
-    Manifest {
-        schema_version: evidence::manifest::SCHEMA_VERSION,
-        name: name.to_owned(),
-        workload: serde_json::Value::Null,
-        workload_digest: String::new(),
-        seed,
-        started_at: String::new(),
-        targets: BTreeMap::new(),
-        environment: BTreeMap::new(),
-        generator: BTreeMap::new(),
-        source: None,
-        workers: Vec::new(),
-    }
+    Manifest { seed, ..Manifest::named(name) }
 }
 
 struct Recorder<'w> {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use archive::{Overwrite, Stored, Writer};
-use evidence::manifest::SCHEMA_VERSION;
 use evidence::metric::{MetricHandle, MetricId, MetricKey, MetricKind};
 use evidence::tick::ScenarioState;
 use evidence::{
@@ -16,8 +15,6 @@ use evidence::{
 pub(crate) fn manifest() -> Manifest {
     let facts = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
     Manifest {
-        schema_version: SCHEMA_VERSION,
-        name: "demo".to_owned(),
         workload: serde_json::json!({ "scenarios": ["play"] }),
         workload_digest: "00ff".to_owned(),
         seed: u64::MAX,
@@ -25,8 +22,7 @@ pub(crate) fn manifest() -> Manifest {
         targets: BTreeMap::from([("challenge".to_owned(), facts("server", "challenge/0.1.0"))]),
         environment: facts("cpu_model", "Example 3000"),
         generator: facts("version", "0.1.0"),
-        source: None,
-        workers: Vec::new(),
+        ..Manifest::named("demo")
     }
 }
 

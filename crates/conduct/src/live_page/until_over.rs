@@ -100,17 +100,12 @@ impl Run for UntilOver<'_> {
 mod tests {
     use evidence::Metric;
     use evidence::memory::MemoryRun;
-    use serde_json::json;
 
     use super::*;
 
     #[test]
     fn a_run_that_is_over_answers_no_further_question() {
-        let manifest = json!({
-            "schema_version": 7, "name": "demo", "workload": {}, "workload_digest": "", "seed": 1,
-            "started_at": "2026-11-21T10:40:19Z", "targets": {}, "environment": {}, "generator": {},
-        });
-        let mut memory = MemoryRun::new(serde_json::from_value(manifest).unwrap());
+        let mut memory = MemoryRun::new(Manifest::named("demo"));
         memory.add(&Key::of(Metric::Requests), 3, 7);
         let is_over = AtomicBool::new(false);
         let run = UntilOver { run: &memory, is_over: &is_over };

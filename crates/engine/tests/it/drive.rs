@@ -145,17 +145,5 @@ fn take_all(inlet: &TickReceiver, run: &mut MemoryRun, inspect: &mut dyn FnMut(&
 }
 
 pub(crate) fn empty_run() -> MemoryRun {
-    MemoryRun::new(Manifest {
-        schema_version: 1,
-        name: "truth".to_owned(),
-        workload: serde_json::Value::Null,
-        workload_digest: String::new(),
-        seed: 7,
-        started_at: "2026-11-21T10:11:11Z".to_owned(),
-        targets: Default::default(),
-        environment: Default::default(),
-        generator: Default::default(),
-        source: None,
-        workers: Vec::new(),
-    })
+    MemoryRun::new(Manifest { seed: 7, ..Manifest::named("truth") })
 }

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::memory::MemoryRun;
 use crate::observed::Observed;
@@ -7,19 +5,7 @@ use crate::sink::Sink;
 use crate::tick::Tick;
 
 fn empty() -> MemoryRun {
-    MemoryRun::new(Manifest {
-        schema_version: 2,
-        name: "demo".to_owned(),
-        workload: serde_json::Value::Null,
-        workload_digest: String::new(),
-        seed: 1,
-        started_at: "2026-11-21T10:00:00Z".to_owned(),
-        targets: BTreeMap::new(),
-        environment: BTreeMap::new(),
-        generator: BTreeMap::new(),
-        source: None,
-        workers: Vec::new(),
-    })
+    MemoryRun::new(Manifest::named("demo"))
 }
 
 /// A run whose ticks cover so many milliseconds, one tick a second, with arrivals due up to second 1.
@@ -34,14 +20,7 @@ fn run(covered_ms: u64, ending: Option<Ending>) -> MemoryRun {
     run.add(&Key::of(Metric::Scheduled), 0, 10);
     run.add(&Key::of(Metric::Scheduled), 1, 3);
     if let Some(ending) = ending {
-        run.finish(RunEnd {
-            ending,
-            last_second: 0,
-            requests_in_flight: 0,
-            iterations_in_flight: 0,
-            folded_endpoints: 0,
-            folded_ticks: 0,
-        });
+        run.finish(RunEnd::new(ending, 0));
     }
     run
 }

@@ -27,11 +27,7 @@ fn import(format: Format, bytes: &[u8]) -> Imported {
     assert_eq!(import::recognise(&bytes[..bytes.len().min(import::HEAD_BYTES)]).unwrap(), format);
     let mut survey = Survey::default();
     let reading = import::read(format, &mut &bytes[..], &mut survey).unwrap();
-    let manifest = serde_json::json!({
-        "schema_version": 2, "name": "", "workload": null, "workload_digest": "", "seed": 0, "started_at": "",
-        "targets": {}, "environment": {}, "generator": {},
-    });
-    let mut run = MemoryRun::new(serde_json::from_value(manifest).unwrap());
+    let mut run = MemoryRun::new(evidence::Manifest::named(""));
     let span = survey.span().unwrap_or(RunSpan { begin: 0, end: 0 });
     let mut filler = Filler::new(&mut run, span);
     assert_eq!(

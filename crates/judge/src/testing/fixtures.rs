@@ -32,14 +32,7 @@ pub(super) fn copy_of(run: &MemoryRun, manifest: Manifest) -> MemoryRun {
 }
 
 pub(super) fn end(ending: Ending) -> RunEnd {
-    RunEnd {
-        ending,
-        last_second: SECONDS - 1,
-        requests_in_flight: 0,
-        iterations_in_flight: 0,
-        folded_endpoints: 0,
-        folded_ticks: 0,
-    }
+    RunEnd::new(ending, SECONDS - 1)
 }
 
 /// A worker of one loop on this machine.
@@ -58,19 +51,7 @@ pub(crate) fn worker(process: u16) -> Worker {
 }
 
 pub(super) fn manifest() -> Manifest {
-    Manifest {
-        schema_version: evidence::manifest::SCHEMA_VERSION,
-        name: "test".to_owned(),
-        workload: serde_json::Value::Null,
-        workload_digest: String::new(),
-        seed: 1,
-        started_at: String::new(),
-        targets: BTreeMap::new(),
-        environment: BTreeMap::new(),
-        generator: BTreeMap::new(),
-        source: None,
-        workers: Vec::new(),
-    }
+    Manifest { seed: 1, ..Manifest::named("test") }
 }
 
 pub(super) fn steps() -> Vec<Step> {

@@ -136,14 +136,7 @@ fn run(model: Model, seconds: u64, target: StallingTarget) -> TestRun {
         let covered_ns = (last - u64::from(second) * SECOND_NS).min(SECOND_NS);
         test_run.run.tick(&tick(&all, second, covered_ns)).unwrap();
     }
-    test_run.run.finish(RunEnd {
-        ending: Ending::Completed,
-        last_second,
-        requests_in_flight: 0,
-        iterations_in_flight: 0,
-        folded_endpoints: 0,
-        folded_ticks: 0,
-    });
+    test_run.run.finish(RunEnd::new(Ending::Completed, last_second));
     test_run
 }
 

@@ -246,14 +246,7 @@ fn hostile_run(folder: &TestFolder) {
     let notice = Notice { at, observer: name(), instance: None, kind: NoticeKind::Unreadable, text: name() };
     let samples = vec![(series, Sample { at, value: 1.0 })];
     writer.observed(&Observed { samples, notices: vec![notice], ..Observed::default() }).unwrap();
-    let end = RunEnd {
-        ending: Ending::Aborted(name()),
-        last_second: 3,
-        requests_in_flight: 0,
-        iterations_in_flight: 0,
-        folded_endpoints: 0,
-        folded_ticks: 0,
-    };
+    let end = RunEnd::new(Ending::Aborted(name()), 3);
     writer.end(&end).unwrap();
 }
 

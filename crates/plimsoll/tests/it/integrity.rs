@@ -135,14 +135,7 @@ fn unsealed(folder: &TestFolder, name: &str) -> Writer {
 /// A folder with a sealed run in `run.plimsoll`, whose CPU violates its objective.
 fn folder() -> TestFolder {
     let folder = TestFolder::new("");
-    let end = RunEnd {
-        ending: Ending::Completed,
-        last_second: SECONDS - 1,
-        requests_in_flight: 0,
-        iterations_in_flight: 0,
-        folded_endpoints: 0,
-        folded_ticks: 0,
-    };
+    let end = RunEnd::new(Ending::Completed, SECONDS - 1);
     unsealed(&folder, "run.plimsoll").end(&end).unwrap();
     folder
 }

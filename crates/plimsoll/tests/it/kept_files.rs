@@ -106,14 +106,7 @@ fn begun(folder: &TestFolder, bytes: usize) -> Writer {
         writer.observed(&seen).unwrap();
     }
     if bytes == 0 {
-        let end = RunEnd {
-            ending: Ending::Completed,
-            last_second: 0,
-            requests_in_flight: 0,
-            iterations_in_flight: 0,
-            folded_endpoints: 0,
-            folded_ticks: 0,
-        };
+        let end = RunEnd::new(Ending::Completed, 0);
         writer.end(&end).unwrap();
     } else {
         writer.flush().unwrap();
@@ -123,11 +116,7 @@ fn begun(folder: &TestFolder, bytes: usize) -> Writer {
 
 /// Of a run without load.
 pub(crate) fn manifest() -> Manifest {
-    let fields = serde_json::json!({
-        "schema_version": evidence::manifest::SCHEMA_VERSION, "name": "demo", "workload": workload(),
-        "workload_digest": "", "seed": 1, "started_at": "", "targets": {}, "environment": {}, "generator": {},
-    });
-    serde_json::from_value(fields).unwrap()
+    Manifest { workload: workload(), seed: 1, ..Manifest::named("demo") }
 }
 
 fn workload() -> serde_json::Value {

@@ -119,16 +119,7 @@ fn a_file_with_a_log_is_read_from_a_copy_that_goes_away() {
 fn commands_that_read_files_of_others_are_confined_when_they_print() {
     let folder = folder();
     let mut writer = begun(&folder);
-    writer
-        .end(&RunEnd {
-            ending: Ending::Completed,
-            last_second: 0,
-            requests_in_flight: 0,
-            iterations_in_flight: 0,
-            folded_endpoints: 0,
-            folded_ticks: 0,
-        })
-        .unwrap();
+    writer.end(&RunEnd::new(Ending::Completed, 0)).unwrap();
     drop(writer);
     let mut builder =
         profile::Builder::new(vec![profile::ValueType { name: "cpu".into(), unit: "ns".into() }]);

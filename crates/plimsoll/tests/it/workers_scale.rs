@@ -83,14 +83,7 @@ fn record(simulated: Simulated) -> Cost {
         writer.flush().unwrap();
         cpu += cpu_s() - before;
     }
-    let end = RunEnd {
-        ending: Ending::Completed,
-        last_second: simulated.seconds - 1,
-        requests_in_flight: 0,
-        iterations_in_flight: 0,
-        folded_endpoints: 0,
-        folded_ticks: 0,
-    };
+    let end = RunEnd::new(Ending::Completed, simulated.seconds - 1);
     writer.end(&end).unwrap();
     drop(writer);
     let file = Connection::open(&path).unwrap();

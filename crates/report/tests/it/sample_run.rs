@@ -66,14 +66,7 @@ pub(crate) fn run(seconds: u32, ending: Option<Ending>) -> MemoryRun {
     }
     exemplars(&mut run);
     if let Some(ending) = ending {
-        run.finish(RunEnd {
-            ending,
-            last_second: seconds.saturating_sub(1),
-            requests_in_flight: 0,
-            iterations_in_flight: 0,
-            folded_endpoints: 0,
-            folded_ticks: 0,
-        });
+        run.finish(RunEnd::new(ending, seconds.saturating_sub(1)));
     }
     run
 }
@@ -228,7 +221,6 @@ pub(crate) fn manifest() -> Manifest {
     };
     Manifest {
         schema_version: 1,
-        name: "demo".to_owned(),
         workload: serde_json::to_value(workload()).expect("a workload serialises"),
         workload_digest: "9f2c6e0b7a4d4b6f8f0f3d0c1a7e5b92c4d8e6f1a2b3c4d5e6f708192a3b4c5d".to_owned(),
         seed: 7,
@@ -244,8 +236,7 @@ pub(crate) fn manifest() -> Manifest {
             ("kernel", "Linux 6.12"),
         ]),
         generator: map(&[("version", "0.1.0"), ("loops", "1"), ("open_files_limit", "65536")]),
-        source: None,
-        workers: Vec::new(),
+        ..Manifest::named("demo")
     }
 }
 

@@ -56,14 +56,7 @@ fn run(closing: &[f64]) -> MemoryRun {
         let samples = vec![sample("cpu", "cores", cores), sample("fds", "1", 100.0 * cores)];
         run.observed(&Observed { samples, ..Observed::default() }).expect("memory takes it");
     }
-    run.finish(RunEnd {
-        ending: Ending::Completed,
-        last_second: SECONDS as u32 - 1,
-        requests_in_flight: 0,
-        iterations_in_flight: 0,
-        folded_endpoints: 0,
-        folded_ticks: 0,
-    });
+    run.finish(RunEnd::new(Ending::Completed, SECONDS as u32 - 1));
     run
 }
 

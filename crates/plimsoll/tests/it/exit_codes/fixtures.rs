@@ -231,14 +231,7 @@ fn watched(memory: impl Fn(u32) -> f64) -> Vec<u8> {
         let sample = Sample { at, value: 1e8 + memory(second) };
         writer.observed(&Observed { samples: vec![(rss.clone(), sample)], ..Observed::default() }).unwrap();
     }
-    let end = RunEnd {
-        ending: Ending::Completed,
-        last_second: CYCLES * CYCLE_S - 1,
-        requests_in_flight: 0,
-        iterations_in_flight: 0,
-        folded_endpoints: 0,
-        folded_ticks: 0,
-    };
+    let end = RunEnd::new(Ending::Completed, CYCLES * CYCLE_S - 1);
     writer.end(&end).unwrap();
     drop(writer);
     std::fs::read(folder.path("watched.plimsoll")).unwrap()
