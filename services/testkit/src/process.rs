@@ -114,6 +114,22 @@ pub fn on_a_small_disk(command: &Command, blocks: u32) -> Command {
     limited
 }
 
+/// Writes until the disk is full; returns what was acknowledged, and what was refused. After the first refusal a smaller
+/// write may still succeed: the disk is full only when every write fails.
+pub async fn fill<T, R>(mut write: impl AsyncFnMut(u32) -> Result<T, R>) -> (Vec<T>, Vec<R>) {
+    let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());
+    let (mut number, mut in_a_row) = (0, 0);
+    while in_a_row < 20 {
+        match write(number).await {
+            Ok(written) => (acknowledged.push(written), in_a_row = 0),
+            Err(lost) => (refused.push(lost), in_a_row += 1),
+        };
+        number += 1;
+        assert!(number <= 20_000, "a small disk holds fewer");
+    }
+    (acknowledged, refused)
+}
+
 /// The binary has the command.
 pub fn assert_command(binary: &str, name: &str) {
     let help = Command::new(binary).args([name, "--help"]).output().unwrap();

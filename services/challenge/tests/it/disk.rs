@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 use testkit::data::TestDatabase;
-use testkit::process::{Process, on_a_small_disk};
+use testkit::process::{Process, fill, on_a_small_disk};
 use tonic::Code;
 
 use crate::process::{serving, started_as};
@@ -15,27 +15,15 @@ async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
     let database = TestDatabase::new();
     let process = Process::start(&mut on_a_small_disk(&serving(&database), 2_000));
     let mut publisher = Publisher::connect(process.address("events")).await;
-    let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());
-    let mut in_a_row = 0;
-    // After the first refusal a smaller write may still succeed: the disk is full only when every write fails.
-    for number in 0.. {
+    let (acknowledged, refused) = fill(async |number| {
         let user = format!("user-{number}");
         match publisher.log_in(&user, "1").await {
-            Ok(()) => {
-                acknowledged.push(user);
-                in_a_row = 0;
-            }
-            Err(status) => {
-                assert_eq!(status.code(), Code::Unavailable);
-                refused.push(user);
-                in_a_row += 1;
-            }
+            Ok(()) => Ok(user),
+            Err(status) if status.code() == Code::Unavailable => Err(user),
+            Err(status) => panic!("{status}"),
         }
-        if in_a_row == 20 {
-            break;
-        }
-        assert!(number < 20_000, "a megabyte holds fewer users");
-    }
+    })
+    .await;
     let http = process.address("http");
     // It writes less than an event, so it may succeed for a while.
     let mut changes = 0;

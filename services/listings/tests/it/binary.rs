@@ -2,8 +2,8 @@
 
 use peers::service::refused;
 use testkit::data::TestDatabase;
-use testkit::process::{Process, assert_health, on_a_small_disk};
-use tonic::Code;
+use testkit::process::{Process, assert_health, fill, on_a_small_disk};
+use tonic::{Code, Status};
 
 use crate::process::{BINARY, serving, started};
 use crate::support::{Client, a_product};
@@ -50,23 +50,12 @@ async fn a_full_disk_refuses_writes_and_loses_nothing_that_was_acknowledged() {
     let store = TestDatabase::new();
     let process = Process::start(&mut on_a_small_disk(&serving(&store), 2_000));
     let mut client = Client::connect(process.address("grpc")).await;
-    let (mut acknowledged, mut failures_in_a_row) = (Vec::new(), 0);
-    for number in 0.. {
-        match client.rpc.create_listing(a_product()).await {
-            Ok(made) => {
-                acknowledged.push(made.into_inner().listing.unwrap().id);
-                failures_in_a_row = 0;
-            }
-            Err(status) => {
-                assert_eq!(status.code(), Code::Unavailable);
-                failures_in_a_row += 1;
-            }
-        }
-        if failures_in_a_row == 20 {
-            break;
-        }
-        assert!(number < 20_000, "the file must be full before 20,000 listings");
-    }
+    let (acknowledged, refused) = fill(async |_| {
+        let made = client.rpc.create_listing(a_product()).await?;
+        Ok::<_, Status>(made.into_inner().listing.unwrap().id)
+    })
+    .await;
+    assert!(refused.iter().all(|status| status.code() == Code::Unavailable), "{refused:?}");
     assert_eq!(client.product(acknowledged[0]).await.unwrap().stock_quantity, 10, "reads still succeed");
     drop(client);
     assert!(process.terminate().success());
