@@ -128,7 +128,7 @@ fn unusable_files_are_refused_with_the_reason_and_no_run_file_is_left() {
     for (files, why) in [
         (vec!["notes.txt"], "in none of the supported formats"),
         (vec!["results.bin"], "vegeta binary results"),
-        (vec!["empty.json"], "in none of the supported formats"),
+        (vec!["empty.json"], "is no file of results: it is empty"),
         (vec!["missing.json"], "cannot read missing.json"),
         (vec!["k6.csv", "ghz.txt"], "by different tools (ghz, k6)"),
         (vec!["k6.csv", "--format", "hdr-log"], "holds nothing that could be read as HdrHistogram log"),
