@@ -60,7 +60,13 @@ fn whole(facts: &Facts<'_>, claims: &[Claim], findings: &[Finding]) -> (Verdict,
             return (verdict, claims::cut_short(facts));
         }
         if !names.is_empty() {
-            let because = format!("{} {result}: {}.", noun.counted(names.len(), answered), names.join(", "));
+            let counted = match (result.strip_prefix("not "), noun) {
+                (Some(result), Noun(noun)) if names.len() == answered && answered > 1 => {
+                    format!("None of the {answered} {noun}s is {result}")
+                }
+                _ => format!("{} {result}", noun.counted(names.len(), answered)),
+            };
+            let because = format!("{counted}: {}.", names.join(", "));
             let sentences = [
                 Some(because),
                 open,

@@ -25,7 +25,7 @@ pub(crate) fn ab(arguments: &AbArguments) -> CommandResult<u8> {
         return Ok(bisect::exit_code(judgement));
     }
     let verdict = judgement?.map_or(Verdict::Inconclusive, |judgement| judgement.verdict);
-    Ok(outputs::exit_code(verdict, arguments.session.outputs.inconclusive))
+    Ok(outputs::exit_code(verdict, arguments.session.outputs.on_inconclusive()))
 }
 
 /// The judgement on what was asked for, after its reports; none where there is nothing to judge.
@@ -49,7 +49,7 @@ fn reported(arguments: &AbArguments) -> CommandResult<Option<ExperimentJudgement
         }
         (made(arguments, experiment)?, PreopenedReports::default())
     };
-    outputs::write(&summary, &session.outputs.files, Detail::Full, &reports)?;
+    outputs::write(&summary, &session.outputs, Detail::Full, &reports)?;
     Ok(Some(summary.judgement))
 }
 

@@ -73,6 +73,7 @@ pub(crate) use selftest::{
 };
 pub(crate) use session::{SessionArguments, SlotArguments};
 #[cfg(feature = "full")]
+pub(crate) use topics::blocks::{MarkdownBlock, blocks};
 pub(crate) use topics::{TOPICS, topic};
 pub(crate) use watching::{LeaksArguments, MonitorArguments, QuickArguments};
 pub(crate) use workers::{WorkerArguments, WorkersArguments};

@@ -29,6 +29,6 @@ pub(crate) fn capacity(arguments: &CapacityArguments) -> CommandResult<u8> {
         let made = session::run::<Search>(&listener, &search, &asked.options())?;
         (made.summary(), PreopenedReports::default())
     };
-    outputs::write(&summary, &asked.outputs.files, Detail::Full, &reports)?;
-    Ok(outputs::exit_code(summary.judgement.verdict, asked.outputs.inconclusive))
+    outputs::write(&summary, &asked.outputs, Detail::Full, &reports)?;
+    Ok(outputs::exit_code(summary.judgement.verdict, asked.outputs.on_inconclusive()))
 }

@@ -2,10 +2,14 @@
 
 use anyhow::anyhow;
 use conduct::failure::{CommandResult, Failure};
+use conduct::screen::Stream;
 use conduct::standard_output;
 use evidence::TerminalText;
 
 use crate::arguments::ExplainArguments;
+
+/// Lines are no wider, however wide the terminal is.
+const WIDEST: usize = 100;
 
 pub(crate) fn explain(arguments: &ExplainArguments) -> CommandResult<u8> {
     let mut text = TerminalText::default();
@@ -14,22 +18,32 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> CommandResult<u8> {
             text.line(format_args!("{:<4} {}", rule.id, rule.title));
         }),
         Some(name) => {
-            text.quote("", &judge::explain(name).ok_or_else(|| unknown(name))?.to_string());
+            let rule = judge::explain(name).ok_or_else(|| unknown(name))?.to_string();
+            rule.lines().for_each(|line| wrapped(&mut text, line));
         }
     }
-    standard_output::print(&text)?;
+    standard_output::print_paged(&text)?;
     Ok(0)
 }
 
-/// What is no rule, and where it is described: verdicts, and what objectives are about.
+/// A line in lines of the terminal's width, all indented as it is.
+fn wrapped(text: &mut TerminalText, line: &str) {
+    let indent = &line[..line.len() - line.trim_start().len()];
+    let columns = Stream::Output.width().min(WIDEST).saturating_sub(indent.len());
+    for part in report::wrap(line, columns).iter().chain(line.is_empty().then_some(&String::new())) {
+        text.line(format_args!("{indent}{part}"));
+    }
+}
+
+/// What is not a rule, and where it is described: verdicts, and what objectives are about.
 const ELSEWHERE: [(&[&str], &str); 2] = [
     (
         &["pass", "fail", "inconclusive", "invalid", "measured"],
-        "is a verdict, and no rule: `plimsoll run --help` lists what each exit code means",
+        "is a verdict and not a rule: `plimsoll run --help` lists what each exit code means",
     ),
     (
         &["p50", "p90", "p95", "p99", "max", "error_rate", "check_rate", "throughput"],
-        "is what an objective is about, and no rule: `plimsoll help objectives`",
+        "is what an objective is about and not a rule: `plimsoll help objectives`",
     ),
 ];
 

@@ -80,11 +80,11 @@ pub(crate) fn import(arguments: &ImportArguments) -> CommandResult<u8> {
     let name = file.path().display().to_string();
     outputs::write(
         &arguments.outputs.reported(judged.summary, &[("evidence", &name)]),
-        &arguments.outputs.reports.files,
+        &arguments.outputs.reports,
         arguments.outputs.detail(),
         &opened,
     )?;
-    Ok(outputs::exit_code(judged.judgement.verdict, arguments.outputs.reports.inconclusive))
+    Ok(outputs::exit_code(judged.judgement.verdict, arguments.outputs.reports.on_inconclusive()))
 }
 
 fn objectives(texts: &[String]) -> CommandResult<Vec<Objective>> {

@@ -4,23 +4,47 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use ::report::document::Undecided;
 use ::report::{Detail, Document, Reported, document};
 use conduct::failure::{CommandResult, Failure};
 use conduct::screen::note;
 use conduct::standard_output::{print, print_document, terminal};
 use evidence::Verdict;
 
-use crate::arguments::{OnInconclusive, ReportFileArguments};
+use crate::arguments::{OnInconclusive, ReportFileArguments, VerdictOutputArguments};
+
+/// Which reports are written, and what JUnit makes of INCONCLUSIVE.
+#[derive(Clone, Copy)]
+pub(crate) struct AskedReports<'a> {
+    files: &'a ReportFileArguments,
+    undecided: Undecided,
+}
+
+impl<'a> From<&'a ReportFileArguments> for AskedReports<'a> {
+    fn from(files: &'a ReportFileArguments) -> AskedReports<'a> {
+        AskedReports { files, undecided: Undecided::default() }
+    }
+}
+
+impl<'a> From<&'a VerdictOutputArguments> for AskedReports<'a> {
+    fn from(asked: &'a VerdictOutputArguments) -> AskedReports<'a> {
+        let undecided = match asked.on_inconclusive() {
+            OnInconclusive::Fail => Undecided::Error,
+            OnInconclusive::Warn => Undecided::Skipped,
+        };
+        AskedReports { files: &asked.files, undecided }
+    }
+}
 
 /// Write every report that was asked for, and the one for the terminal unless standard output is taken.
-pub(crate) fn write(
+pub(crate) fn write<'a>(
     reported: &impl Reported,
-    asked: &ReportFileArguments,
+    asked: impl Into<AskedReports<'a>>,
     detail: Detail,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
-    let document = reported.document();
-    show(&document, asked, detail)?;
+    let (document, asked) = (reported.document(), asked.into());
+    show(&document, asked.files, detail)?;
     write_files(reported, &document, asked, opened)
 }
 
@@ -34,23 +58,28 @@ pub(crate) fn show(document: &Document, asked: &ReportFileArguments, detail: Det
 }
 
 /// Write every report that was asked for. One that cannot be written keeps no other from being written.
-pub(crate) fn write_files(
+pub(crate) fn write_files<'a>(
     reported: &impl Reported,
     document: &Document,
-    asked: &ReportFileArguments,
+    asked: impl Into<AskedReports<'a>>,
     opened: &PreopenedReports,
 ) -> CommandResult<()> {
+    let AskedReports { files, undecided } = asked.into();
     let forms: [&dyn Fn() -> String; 4] =
         [&|| document::html(document), &|| document::markdown(document), &|| reported.json(), &|| {
-            document::junit(document)
+            document::junit(document, undecided)
         }];
-    let asked = asked.named().into_iter().zip(forms).filter_map(|(path, form)| Some((path?, form)));
+    let asked = files.named().into_iter().zip(forms).filter_map(|(path, form)| Some((path?, form)));
     let written: Vec<_> = asked.map(|(path, form)| opened.put(path, &form())).collect();
     let mut failures = written.into_iter().filter_map(Result::err);
     let first = failures.next();
     failures.for_each(|failure| note(failure.text().trim_end()));
     first.map_or(Ok(()), Err)
 }
+
+/// Why an INCONCLUSIVE verdict on a script ends with exit code 0.
+pub(crate) const OF_K6: &str =
+    "the verdict is INCONCLUSIVE; the exit code is 0, as k6's would be (--inconclusive=fail makes it 4)";
 
 /// The exit code for a verdict. An INCONCLUSIVE one that shall not fail a build is noted, and stays what it is.
 pub(crate) fn exit_code(verdict: Verdict, on_inconclusive: OnInconclusive) -> u8 {

@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use ::report::Summary;
+use ::report::summary::RunEndState;
 use conduct::failure::CommandResult;
 use conduct::judged;
 use conduct::received::Received;
+use conduct::screen;
+use evidence::Verdict;
 
 use crate::arguments::OutputArguments;
 use crate::outputs::{self, PreopenedReports};
@@ -30,7 +33,14 @@ pub(crate) fn report_with(
     let judged = judged::judge_by(received.read_one()?, objectives)?;
     let file = path.display().to_string();
     let summary = asked.reported(judged.summary, &[("evidence", &file)]);
-    outputs::write(&summary, &asked.reports.files, asked.detail(), &opened)?;
+    outputs::write(&summary, &asked.reports, asked.detail(), &opened)?;
     write(&summary, &opened)?;
-    Ok(outputs::exit_code(judged.judgement.verdict, asked.reports.inconclusive))
+    // One that was cut short ended with another code of k6.
+    let is_whole_script = summary.beside_k6.is_some() && summary.header.end == RunEndState::Completed;
+    let is_undecided = judged.judgement.verdict == Verdict::Inconclusive;
+    if is_whole_script && is_undecided && asked.reports.inconclusive.is_none() {
+        screen::note(outputs::OF_K6);
+        return Ok(0);
+    }
+    Ok(outputs::exit_code(judged.judgement.verdict, asked.reports.on_inconclusive()))
 }

@@ -94,10 +94,10 @@ impl RunKind for PlanRun<'_> {
         if let Some(page) = self.live_page {
             page.finish(&document);
         }
-        let files = &self.outputs.reports.files;
-        outputs::show(&document, files, self.outputs.detail())?;
-        outputs::write_files(&summary, &document, files, &PreopenedReports::default())?;
+        let asked = &self.outputs.reports;
+        outputs::show(&document, &asked.files, self.outputs.detail())?;
+        outputs::write_files(&summary, &document, asked, &PreopenedReports::default())?;
         sealed.completed()?;
-        Ok(outputs::exit_code(judged.judgement.verdict, self.outputs.reports.inconclusive))
+        Ok(outputs::exit_code(judged.judgement.verdict, asked.on_inconclusive()))
     }
 }

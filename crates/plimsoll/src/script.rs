@@ -31,11 +31,11 @@ use conduct::signals::Listener;
 use conduct::workers::{ConnectedWorkers, NotedFiles};
 use conduct::{RunKind, conduct, screen, standard_output};
 use engine::{DryRun, Program};
-use evidence::TerminalText;
+use evidence::{TerminalText, Verdict};
 use k6::options::OptionsError;
 use k6::{LifecycleError, LoadedScript, LogSink, Once, ScriptError};
 
-use crate::arguments::ScriptArguments;
+use crate::arguments::{OnInconclusive, ScriptArguments};
 use crate::outputs;
 use crate::run::live_page;
 use command_line::{accept, refused};
@@ -146,7 +146,11 @@ impl RunKind for ScriptRun<'_> {
     fn report(mut self, mut sealed: SealedRun, judged: Judged, listener: &Listener) -> CommandResult<u8> {
         let ScriptRun { arguments, loaded, log, .. } = &mut self;
         values::finish(loaded.values.take());
-        let own = judged.beyond_k6().filter(|_| !arguments.k6_exit_codes);
+        let is_undecided = judged.judgement.verdict == Verdict::Inconclusive;
+        let asked = arguments.outputs.reports.inconclusive;
+        let undecided =
+            (is_undecided && asked == Some(OnInconclusive::Fail)).then_some(Verdict::Inconclusive);
+        let own = judged.beyond_k6().or(undecided).filter(|_| !arguments.k6_exit_codes);
         let outcome = outcome::of(&sealed, loaded)?;
         if let Some(warning) = outcome.warning().filter(|_| !listener.interrupted()) {
             log.sink()(warning);
@@ -159,8 +163,7 @@ impl RunKind for ScriptRun<'_> {
         if let Some(page) = self.live_page {
             page.finish(&document);
         }
-        let files = &outputs.reports.files;
-        outputs::write_files(&summary, &document, files, &outputs::PreopenedReports::default())?;
+        outputs::write_files(&summary, &document, &outputs.reports, &outputs::PreopenedReports::default())?;
         if self.arguments.mark_report {
             standard_output::print_document(&format!("{}\n", kubernetes::REPORT_BEGINS))?;
         }
@@ -173,7 +176,11 @@ impl RunKind for ScriptRun<'_> {
         self.torn_down?;
         policy::note_violated(&judged.judgement);
         let own = own.or_else(|| unsent::verdict(&self.loaded, self.arguments));
-        Ok(outcome.exit_code(&judged.judgement, listener.interrupted(), own))
+        let code = outcome.exit_code(&judged.judgement, listener.interrupted(), own);
+        if is_undecided && code == 0 {
+            screen::note(outputs::OF_K6);
+        }
+        Ok(code)
     }
 }
 

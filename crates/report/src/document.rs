@@ -18,7 +18,7 @@ pub(crate) use blocks::{
     Paragraph, ParagraphKind, Row, Table,
 };
 pub use html::{LivePage, LiveState, html, live_html};
-pub use junit::junit;
+pub use junit::{Undecided, junit};
 pub use markdown::{MAX_BYTES, markdown};
 pub use terminal::{Detail, Style, terminal};
 

@@ -34,4 +34,5 @@ pub use figures::number;
 pub use live::{LiveView, WatchView};
 pub use percentiles::{Percentiles, PercentilesError};
 pub use summary::{ReportError, Summary};
+pub use text::wrap;
 pub use verdict_card::VerdictCard;

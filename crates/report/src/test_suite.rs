@@ -5,11 +5,15 @@ use std::time::Duration;
 
 use evidence::{Verdict, visible};
 
+use crate::document::Undecided;
+
 /// What one report says, as a suite of tests.
 pub(crate) struct TestSuite {
     pub(crate) name: String,
     pub(crate) time: Option<Duration>,
     pub(crate) properties: Vec<(&'static str, String)>,
+    /// What the whole says, where it has no case of its own.
+    pub(crate) output: Option<String>,
     pub(crate) cases: Vec<TestCase>,
 }
 
@@ -29,12 +33,18 @@ pub(crate) struct Mishap {
 }
 
 impl Mishap {
-    /// That of a verdict, which is shown as `kind`. FAIL is a `failure`; INVALID and INCONCLUSIVE are an `error`: the test
-    /// has no result. None of a verdict that fails nothing.
-    pub(crate) fn of(verdict: Verdict, kind: &str, message: &str, lines: &[String]) -> Option<Mishap> {
+    /// That of a verdict, which is shown as `kind`, with its message and its lines. FAIL is a `failure`; INVALID and
+    /// INCONCLUSIVE are an `error`: the test has no result. None of a verdict that fails nothing.
+    pub(crate) fn of(
+        verdict: Verdict,
+        undecided: Undecided,
+        kind: &str,
+        (message, lines): (&str, &[String]),
+    ) -> Option<Mishap> {
         let element = match verdict {
             Verdict::Pass | Verdict::Measured => return None,
             Verdict::Fail => "failure",
+            Verdict::Inconclusive if undecided == Undecided::Skipped => "skipped",
             Verdict::Inconclusive | Verdict::Invalid => "error",
         };
         let lines: Vec<_> = lines.iter().map(|line| visible(line)).collect();
@@ -56,15 +66,16 @@ impl TestSuite {
             let of_kind = |case: &&TestCase| case.mishap.as_ref().is_some_and(|it| it.element == element);
             self.cases.iter().filter(of_kind).count()
         };
-        let (tests, failures, errors) = (self.cases.len(), count("failure"), count("error"));
+        let (tests, skipped) = (self.cases.len(), count("skipped"));
+        let (failures, errors) = (count("failure"), count("error"));
         let time = self.time.map(|time| format!(" time=\"{:.3}\"", time.as_secs_f64())).unwrap_or_default();
         writeln!(
             xml,
-            "<testsuites name=\"plimsoll\" tests=\"{tests}\" skipped=\"0\" failures=\"{failures}\" errors=\"{errors}\"{time}>"
+            "<testsuites name=\"plimsoll\" tests=\"{tests}\" skipped=\"{skipped}\" failures=\"{failures}\" errors=\"{errors}\"{time}>"
         )?;
         writeln!(
             xml,
-            "    <testsuite name=\"{}\" tests=\"{tests}\" skipped=\"0\" errors=\"{errors}\" failures=\"{failures}\"{time}>",
+            "    <testsuite name=\"{}\" tests=\"{tests}\" skipped=\"{skipped}\" errors=\"{errors}\" failures=\"{failures}\"{time}>",
             Escaped(&self.name)
         )?;
         writeln!(xml, "        <properties>")?;
@@ -75,11 +86,19 @@ impl TestSuite {
         for case in &self.cases {
             case.write(xml, &self.name)?;
         }
+        if let Some(output) = &self.output {
+            writeln!(xml, "        <system-out>{}</system-out>", Escaped(output))?;
+        }
         writeln!(xml, "    </testsuite>\n</testsuites>")
     }
 }
 
 impl TestCase {
+    /// The element that says why it did not pass.
+    pub(crate) fn kind(&self) -> Option<&'static str> {
+        self.mishap.as_ref().map(|mishap| mishap.element)
+    }
+
     fn write(&self, xml: &mut String, class: &str) -> fmt::Result {
         let (name, class) = (Escaped(&self.name), Escaped(class));
         write!(xml, "        <testcase name=\"{name}\" classname=\"{class}\"")?;

@@ -69,7 +69,7 @@ fn words(text: &str) -> Vec<String> {
 
 /// Text wrapped into lines of at most `columns` columns; a longer word is broken. A no-break space does not separate
 /// words and becomes a plain space.
-pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -21,6 +21,12 @@ struct Wanted {
 const CONFIGURATION: &[&str] = &["toml"];
 
 impl Wanted {
+    /// The noun with its article.
+    fn one(&self) -> String {
+        let article = if self.noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        format!("{article} {}", self.noun)
+    }
+
     /// By the first kind that is accepted.
     fn of(accepted: &[FileKind]) -> Wanted {
         let wanted = |noun, endings, origin| Wanted { noun, endings, origin };
@@ -65,12 +71,12 @@ pub(super) fn without_content(
     match found {
         Ok(metadata) if metadata.is_dir() => Some(match candidates(path, &wanted) {
             names if names.is_empty() => {
-                format!("{shown} is no {}: it is a folder without one; {}", wanted.noun, wanted.origin)
+                format!("{shown} is not {}: it is a folder without one; {}", wanted.one(), wanted.origin)
             }
             names => {
                 format!(
-                    "{shown} is no {}: it is a folder; name one in it: {}",
-                    wanted.noun,
+                    "{shown} is not {}: it is a folder; name one in it: {}",
+                    wanted.one(),
                     listed(path, &names)
                 )
             }
@@ -96,7 +102,8 @@ fn missing(path: &Path, wanted: &Wanted) -> String {
     if let Some(url) = path.to_str().filter(|path| path.contains("://")) {
         let url = shown_address(url);
         return format!(
-            "`{url}` is a URL, and no {noun}: `plimsoll {url}` loads it, `plimsoll new {url}` writes a plan of it"
+            "`{url}` is a URL and not {}: `plimsoll {url}` loads it, `plimsoll new {url}` writes a plan of it",
+            wanted.one()
         );
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -148,10 +155,11 @@ fn listed(folder: &Path, names: &[String]) -> String {
 
 /// Why a file whose kind is not known, and which begins with `head`, cannot be used; none if it may be.
 pub(super) fn by_content(path: &Path, head: &[u8], accepted: &[FileKind]) -> Option<String> {
-    let Wanted { noun, origin, .. } = Wanted::of(accepted);
+    let wanted = Wanted::of(accepted);
+    let (one, origin) = (wanted.one(), wanted.origin);
     let shown = path.display().to_string();
     if head.is_empty() {
-        return Some(format!("{shown} is no {noun}: it is empty; {origin}"));
+        return Some(format!("{shown} is not {one}: it is empty; {origin}"));
     }
     if head.starts_with(&[0x1f, 0x8b]) {
         return Some(match shown.strip_suffix(".gz") {
@@ -165,7 +173,7 @@ pub(super) fn by_content(path: &Path, head: &[u8], accepted: &[FileKind]) -> Opt
     // A character that the end of what was read divides is none that is wrong.
     let is_text =
         std::str::from_utf8(head).map_or_else(|error| error.error_len().is_none(), |_| !head.contains(&0));
-    (!is_text).then(|| format!("{shown} is no {noun}: it is not text (UTF-8); {origin}"))
+    (!is_text).then(|| format!("{shown} is not {one}: it is not text (UTF-8); {origin}"))
 }
 
 #[cfg(test)]

@@ -227,8 +227,9 @@ impl<'a> Walk<'a> {
             let answer = GridAnswer::of(self.rules, &self.made[begin..self.at]);
             let more = self.more_levels(&levels, &answer);
             let nearest = nearest_the_answer(&answer);
-            if (answer.two_states.is_some() || answer.has_jump) && !is_doubled {
-                // Two states take more probes to be seen, and to be counted, than a mean.
+            let is_open = !more.is_empty() && extensions > 0;
+            if (answer.two_states.is_some() || answer.has_jump || is_open) && !is_doubled {
+                // Two states take more probes to be seen and counted than a mean does, and so does noise that hides an end.
                 is_doubled = true;
                 self.probe_in_random_order(&levels, &mut order)?;
             } else if !more.is_empty() && answer.disorder.is_none() && extensions < EXTENSIONS {

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
-use conduct::screen;
+use conduct::screen::{self, Stream};
+use conduct::standard_output;
 use evidence::visible;
 use workload::redact::{REDACTED, shown_address};
 
@@ -29,7 +30,12 @@ pub(crate) fn parse() -> Arguments {
     match asked_help(&given()) {
         // That standard output was closed is not a failure.
         Some(Ok(page)) => {
-            let _ = screen::write_document(&page);
+            let _ = match Stream::Output.is_terminal() {
+                true => {
+                    standard_output::print_paged(&topics::laid_out(&page, Stream::Output.width())).is_ok()
+                }
+                false => screen::write_document(&page).is_ok(),
+            };
             std::process::exit(0);
         }
         Some(Err(unknown)) => {

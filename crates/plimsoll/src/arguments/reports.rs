@@ -36,9 +36,18 @@ impl ReportFileArguments {
 pub(crate) struct VerdictOutputArguments {
     #[command(flatten)]
     pub(crate) files: ReportFileArguments,
-    /// Exit code if INCONCLUSIVE: `fail` is 4, `warn` is 0
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "MODE", default_value = "fail")]
-    pub(crate) inconclusive: OnInconclusive,
+    /// Exit code if INCONCLUSIVE: `fail` is 4, `warn` is 0 [default: fail]
+    ///
+    /// In JUnit an objective that is not decided is an error, and with `warn` a skipped test. A k6 script ends with k6's exit code
+    /// unless `fail` is given.
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "MODE")]
+    pub(crate) inconclusive: Option<OnInconclusive>,
+}
+
+impl VerdictOutputArguments {
+    pub(crate) fn on_inconclusive(&self) -> OnInconclusive {
+        self.inconclusive.unwrap_or_default()
+    }
 }
 
 /// Reports of a run.

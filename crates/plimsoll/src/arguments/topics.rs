@@ -1,5 +1,7 @@
 //! The topics of `plimsoll help` besides the verbs: pages of the documentation, for users who have only the program.
 
+pub(crate) mod blocks;
+mod rendered;
 mod sections;
 
 use anyhow::Context as _;
@@ -33,14 +35,14 @@ fn objectives() -> Option<&'static str> {
 /// there is help on.
 pub(super) fn help(name: &str, section: &str) -> anyhow::Result<String> {
     let (page, asked) = match topic(name) {
-        Some(page) if section.is_empty() => return Ok(for_terminal(page)),
+        Some(page) if section.is_empty() => return Ok(for_programs(page)),
         Some(page) => (page, section.to_owned()),
         None => (PLAN, format!("{name} {section}")),
     };
     if topic(name).is_none() && name.starts_with('p') && name[1..].parse::<f64>().is_ok() {
         anyhow::bail!("`{name}` is what an objective is about: `plimsoll help objectives` describes it");
     }
-    let found = sections::find(page, asked.trim()).map(for_terminal);
+    let found = sections::find(page, asked.trim()).map(for_programs);
     found.with_context(|| {
         let known = sections::titles(page).join(", ");
         match topic(name) {
@@ -53,8 +55,13 @@ pub(super) fn help(name: &str, section: &str) -> anyhow::Result<String> {
     })
 }
 
-/// A page as it is read in a terminal: links are their texts.
-fn for_terminal(page: &str) -> String {
+/// The page of a topic or a section, laid out for a terminal of this width.
+pub(super) fn laid_out(page: &str, width: usize) -> evidence::TerminalText {
+    rendered::rendered(page, width)
+}
+
+/// A page as another program reads it: links are their texts.
+fn for_programs(page: &str) -> String {
     let mut is_code = false;
     let lines = page.lines().map(|line| {
         is_code ^= line.trim_start().starts_with("```");

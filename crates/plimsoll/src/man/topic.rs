@@ -2,6 +2,8 @@
 
 use roff::{Inline, Roff, bold, roman};
 
+use crate::arguments::{MarkdownBlock, blocks};
+
 /// The page of a topic. Tables become lists, whose terms are the first cells of the rows.
 pub(super) fn topic_page(topic: &str, markdown: &str, source: &str, manual: &str) -> String {
     let mut page = Roff::new();
@@ -9,79 +11,41 @@ pub(super) fn topic_page(topic: &str, markdown: &str, source: &str, manual: &str
     page.control("TH", [name.as_str(), "1", "", source, manual]);
     page.control("SH", ["NAME"]);
     page.text([roman(format!("{name} - {topic}s of Plimsoll"))]);
-    let mut blocks = Blocks { page, paragraph: String::new(), is_code: false, is_table: false };
-    markdown.lines().for_each(|line| blocks.take(line));
-    blocks.end_paragraph();
-    blocks.page.to_roff()
+    blocks(markdown).iter().for_each(|block| add(&mut page, block));
+    page.to_roff()
 }
 
-/// A page that is being made, line by line.
-struct Blocks {
-    page: Roff,
-    /// The lines so far of the paragraph, item or row.
-    paragraph: String,
-    is_code: bool,
-    /// Whether the head of a table has been left behind.
-    is_table: bool,
+fn add(page: &mut Roff, block: &MarkdownBlock) {
+    match block {
+        // The title of the whole is the page's own heading.
+        MarkdownBlock::Heading(1, _) => _ = page.control("SH", ["DESCRIPTION"]),
+        MarkdownBlock::Heading(level, title) => {
+            let name = title.replace('`', "");
+            page.control(if *level == 2 { "SH" } else { "SS" }, [name.as_str()]);
+        }
+        MarkdownBlock::Paragraph(text) => {
+            page.control("PP", []);
+            page.text(inlines(text));
+        }
+        MarkdownBlock::Item(text) => {
+            page.control("IP", ["\\(bu", "2"]);
+            page.text(inlines(text));
+        }
+        MarkdownBlock::Code(lines) => {
+            ["RS", "nf"].iter().for_each(|name| _ = page.control(*name, []));
+            lines.iter().for_each(|line| _ = page.text([roman(line.as_str())]));
+            ["fi", "RE"].iter().for_each(|name| _ = page.control(*name, []));
+        }
+        MarkdownBlock::Table(_, rows) => rows.iter().for_each(|row| add_row(page, row)),
+    }
 }
 
-impl Blocks {
-    fn take(&mut self, line: &str) {
-        if line.trim_start().starts_with("```") {
-            self.end_paragraph();
-            let macros = if self.is_code { ["fi", "RE"] } else { ["RS", "nf"] };
-            macros.iter().for_each(|name| _ = self.page.control(*name, []));
-            self.is_code = !self.is_code;
-        } else if self.is_code {
-            self.page.text([roman(line)]);
-        } else if line.starts_with('|') {
-            self.row(line);
-        } else if let Some(heading) = line.strip_prefix('#') {
-            self.heading(heading);
-        } else if let Some(item) = line.trim_start().strip_prefix("- ") {
-            self.end_paragraph();
-            self.page.control("IP", ["\\(bu", "2"]);
-            self.paragraph = item.to_owned();
-        } else if line.trim().is_empty() {
-            self.end_paragraph();
-            self.is_table = false;
-            self.page.control("PP", []);
-        } else {
-            self.paragraph = format!("{} {}", self.paragraph, line.trim()).trim_start().to_owned();
-        }
-    }
-
-    /// The title of the whole is the page's own heading.
-    fn heading(&mut self, heading: &str) {
-        self.end_paragraph();
-        let name = heading.trim_start_matches('#').trim().replace('`', "");
-        match heading.len() - heading.trim_start_matches('#').len() {
-            0 => self.page.control("SH", ["DESCRIPTION"]),
-            1 => self.page.control("SH", [name.as_str()]),
-            _ => self.page.control("SS", [name.as_str()]),
-        };
-    }
-
-    /// A row below a table's head and its line.
-    fn row(&mut self, line: &str) {
-        if line.starts_with("| ---") || line.starts_with("| --:") {
-            self.is_table = true;
-        } else if self.is_table {
-            let cells = line.trim_matches('|').replace("\\|", "\u{0}");
-            let mut cells = cells.split('|').map(|cell| cell.trim().replace('\u{0}', "|"));
-            let term = cells.next().unwrap_or_default();
-            let rest = cells.filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join(" · ");
-            self.page.control("TP", []);
-            self.page.text(inlines(&term));
-            self.page.text(inlines(&rest));
-        }
-    }
-
-    fn end_paragraph(&mut self) {
-        if !self.paragraph.is_empty() {
-            self.page.text(inlines(&std::mem::take(&mut self.paragraph)));
-        }
-    }
+fn add_row(page: &mut Roff, row: &[String]) {
+    let Some((term, rest)) = row.split_first() else { return };
+    let rest: Vec<&str> = rest.iter().map(String::as_str).filter(|cell| !cell.is_empty()).collect();
+    page.control("TP", []);
+    page.text(inlines(term));
+    page.text(inlines(&rest.join(" · ")));
 }
 
 /// A text with its code in bold, and links as their text.

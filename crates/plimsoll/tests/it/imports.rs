@@ -126,7 +126,7 @@ fn unusable_files_are_refused_with_the_reason_and_no_run_file_is_left() {
     folder.write("results.bin", b"\x3f\xff\x81\0Result Attack Latency");
     folder.write("empty.json", "");
     for (files, why) in [
-        (vec!["notes.txt"], "in none of the supported formats"),
+        (vec!["notes.txt"], "it is empty; `plimsoll import --help` lists what is read"),
         (vec!["results.bin"], "vegeta binary results"),
         (vec!["empty.json"], "is no file of results: it is empty"),
         (vec!["missing.json"], "cannot read missing.json"),

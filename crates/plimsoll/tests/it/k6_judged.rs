@@ -48,6 +48,21 @@ const THRESHOLDS: &str = "
     }";
 
 #[test]
+fn an_undecided_script_ends_as_in_k6_unless_it_is_to_fail() {
+    let script = "import http from 'k6/http';
+        export const options = { vus: 1, iterations: 20, thresholds: { http_req_duration: ['p(99)<60000'] } };
+        export default function () { http.get(`${__ENV.BASE}/`); }";
+    let (folder, target) = folder(script, Behaviour::ok());
+    let note = ["the exit code is 0, as k6's would be (--inconclusive=fail makes it 4)"];
+    run(&folder, &target, &[]).exits_with(0).stderr_contains(&note);
+    folder.plimsoll(&["report", "run.plimsoll"]).exits_with(0).stderr_contains(&note);
+    folder.plimsoll(&["report", "run.plimsoll", "--inconclusive=fail"]).exits_with(4);
+    let failing = ["--inconclusive=fail", "--evidence", "again.plimsoll"];
+    run(&folder, &target, &failing).exits_with(4).stdout_contains(&["✓ 'p(99)<60000'", "INCONCLUSIVE"]);
+    run(&folder, &target, &[&failing[..], &["--k6-exit-codes", "--force"]].concat()).exits_with(0);
+}
+
+#[test]
 fn each_threshold_is_a_claim_beside_what_k6_says_of_it() {
     let (folder, target) = folder(THRESHOLDS, Behaviour::ok());
     let ran = run(&folder, &target, &["--json", "run.json"]);
@@ -119,7 +134,7 @@ fn a_policy_that_cannot_be_used_names_file_line_and_key() {
     for (policy, message) in [
         (
             "version = 1\n[objectives]\nfast = \"p95(all, phase = stedy) < 1ms\"",
-            "policy.toml:3:8: there is no phase `stedy`",
+            "policy.toml:3:26: there is no phase `stedy`",
         ),
         (
             "version = 1\n[objektives]\n",

@@ -120,7 +120,7 @@ fn a_source_that_cannot_be_used_is_named_with_its_place() {
         (vec!["b.yaml"], vec!["b.yaml:4:", "YAML"]),
         (vec!["c.txt"], vec!["c.txt:2", "--nope"]),
         (vec!["d.har"], vec!["d.har: log.entries[0]"]),
-        (vec!["e.bin"], vec!["e.bin is no source of a plan: it is not text"]),
+        (vec!["e.bin"], vec!["e.bin is not a source of a plan: it is not text"]),
         (vec!["ftp://h/x"], vec!["the URL", "ftp://h"]),
         (vec!["http://h/", "http://i/"], vec!["one source", "http://i/"]),
         (vec!["curl", "-d"], vec!["the curl command", "no value"]),

@@ -40,6 +40,14 @@ fn an_undecided_verdict_need_not_fail_a_build() {
     let warned = folder.plimsoll(&["report", "run.plimsoll", "--inconclusive=warn", "--json", "-"]);
     warned.exits_with(0).stderr_contains(&["INCONCLUSIVE", "the exit code is 0"]);
     assert!(warned.stdout.contains("\"verdict\": \"INCONCLUSIVE\""), "{}", warned.stdout);
+    let junit = |more: &[&str]| {
+        folder.plimsoll(&[&["report", "run.plimsoll", "--junit", "r.xml"], more].concat());
+        folder.read("r.xml")
+    };
+    let (skipped, error) = (junit(&["--inconclusive=warn"]), junit(&[]));
+    assert!(skipped.contains("<skipped message=") && skipped.contains("skipped=\"1\""), "{skipped}");
+    assert!(skipped.contains("errors=\"0\"") && !skipped.contains("<error"), "{skipped}");
+    assert!(error.contains("<error message=") && error.contains("errors=\"1\""), "one case: {error}");
     let (_, violated) = run_with("busy = \"error_rate(all) > 50%\"\n");
     violated.exits_with(3);
 }

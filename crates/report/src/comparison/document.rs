@@ -67,14 +67,17 @@ fn largest(comparison: &Comparison) -> Option<Section> {
         Column::words("measure", 0),
         Column::new("A", 0),
         Column::words("run", 0),
-        Column::new("its number", 0),
-        Column::new("of A", 0),
+        Column::new("there", 0),
+        Column::new("÷ A", 0),
     ];
     let table = Table::of_columns("endpoint", columns, comparison.largest.iter().map(row));
     let basis = "Of each measure the endpoint that differs most between these runs. One run of each does not show whether it \
                  would differ again, nor what caused the difference.";
     let blocks = vec![Block::Table(table), Block::text(ParagraphKind::Basis, basis)];
-    (!comparison.largest.is_empty()).then(|| Section::new("largest", "Largest differences", blocks))
+    (!comparison.largest.is_empty()).then(|| {
+        Section::new("largest", "Largest differences", blocks)
+            .with_note("one run each: no evidence of a change")
+    })
 }
 
 fn plots(comparison: &Comparison) -> Section {

@@ -1,7 +1,7 @@
 //! A document as JUnit XML: one case for the whole, and one for each part that has a verdict.
 //!
-//! FAIL is a `failure`; INCONCLUSIVE and INVALID are an `error`: the test has no result. Both fail a CI job. The whole has
-//! a case of its own because it can be invalid without any part.
+//! FAIL is a `failure`; INCONCLUSIVE and INVALID are an `error`: the test has no result. Both fail a CI job, unless what is
+//! undecided is to be `skipped`. The whole has a case of its own where no part says the same: it can be invalid without any.
 
 use evidence::{Verdict, visible};
 
@@ -9,8 +9,18 @@ use super::{Block, Case, Document, VerdictBlock};
 use crate::card::FindingCard;
 use crate::test_suite::{Mishap, TestCase, TestSuite};
 
+/// What JUnit makes of INCONCLUSIVE.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Undecided {
+    /// An error, which fails a CI job.
+    #[default]
+    Error,
+    /// A test that was skipped, which does not.
+    Skipped,
+}
+
 /// The document as JUnit XML.
-pub fn junit(document: &Document) -> String {
+pub fn junit(document: &Document, undecided: Undecided) -> String {
     let VerdictBlock { verdict, word, answer, because, case, .. } = &document.verdict;
     let message = match answer {
         Some(answer) => format!("{answer}. {because}"),
@@ -24,16 +34,21 @@ pub fn junit(document: &Document) -> String {
     let lines: Vec<String> = findings.flatten().flat_map(lines).collect();
     let whole = TestCase {
         name: (*case).to_owned(),
-        mishap: Mishap::of(verdict.unwrap_or(Verdict::Measured), word, &message, &lines),
+        mishap: Mishap::of(verdict.unwrap_or(Verdict::Measured), undecided, word, (&message, &lines)),
         output: Some(visible(&message).into_owned()),
     };
+    let parts: Vec<TestCase> = document.cases.iter().map(|case| of(case, undecided)).collect();
+    let is_said = parts.iter().any(|part| whole.mishap.is_some() && part.kind() == whole.kind());
+    let output = is_said.then(|| [whole.output.clone().unwrap_or_default()].into_iter().chain(lines.clone()));
     let mut properties = vec![("verdict", word.clone())];
     properties.extend(document.properties.iter().map(|(name, of)| (*name, visible(of).into_owned())));
     let suite = TestSuite {
         name: visible(&document.name).into_owned(),
         time: document.length,
         properties,
-        cases: std::iter::once(whole).chain(document.cases.iter().map(of)).collect(),
+        output: output
+            .map(|lines| lines.map(|line| visible(&line).into_owned()).collect::<Vec<_>>().join("\n")),
+        cases: Some(whole).filter(|_| !is_said).into_iter().chain(parts).collect(),
     };
     suite.xml()
 }
@@ -42,10 +57,10 @@ fn lines(card: &FindingCard) -> impl Iterator<Item = String> {
     card.places.iter().map(|place| format!("{} {}: {}", place.severity, card.name(), place.what))
 }
 
-fn of(Case { name, verdict, word, message, because }: &Case) -> TestCase {
+fn of(Case { name, verdict, word, message, because }: &Case, undecided: Undecided) -> TestCase {
     TestCase {
         name: visible(name).into_owned(),
-        mishap: Mishap::of(*verdict, word, message, because),
+        mishap: Mishap::of(*verdict, undecided, word, (message, because)),
         output: Some(visible(&format!("{word}: {message}")).into_owned()),
     }
 }

@@ -90,9 +90,9 @@ fn the_terminal_lays_two_runs_side_by_side() {
     A  a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
     B  b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
 
-    Largest differences
-    endpoint  measure    A  run  its number  of A
-    claim      failed  0 %    B      10.0 %     –
+    Largest differences  one run each: no evidence of a change
+    endpoint  measure    A  run   there  ÷ A
+    claim      failed  0 %    B  10.0 %    –
       Of each measure the endpoint that differs most between these runs. One run of each does not show
       whether it would differ again, nor what caused the difference.
 
@@ -171,9 +171,9 @@ fn markdown_lays_two_runs_side_by_side() {
     - **A** a.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
     - **B** b.plimsoll · demo · 2026-11-21T10:40:19Z · 10 s · killed at second 10 of 10
 
-    ### Largest differences
+    ### Largest differences (one run each: no evidence of a change)
 
-    | endpoint | measure | A | run | its number | of A |
+    | endpoint | measure | A | run | there | ÷ A |
     | --- | --- | ---: | --- | ---: | ---: |
     | claim | failed | 0 % | B | 10.0 % | – |
 
@@ -287,10 +287,10 @@ fn json_has_the_judgement_and_the_numbers() {
 fn the_largest_differences_are_before_the_findings() {
     let page = forms::terminal(&small(Differences::Allowed), Style::Plain, 100, Detail::Full);
     insta::assert_snapshot!(between(&page, "Largest differences", "Phase ramp"), @r"
-    Largest differences
-    endpoint  measure        A  run  its number    of A
-    claim         p50  5.00 ms    B     6.00 ms  × 1.20
-    claim         p95  5.00 ms    B     6.00 ms  × 1.20
+    Largest differences  one run each: no evidence of a change
+    endpoint  measure        A  run    there     ÷ A
+    claim         p50  5.00 ms    B  6.00 ms  × 1.20
+    claim         p95  5.00 ms    B  6.00 ms  × 1.20
       Of each measure the endpoint that differs most between these runs. One run of each does not show
       whether it would differ again, nor what caused the difference.
 

@@ -107,7 +107,7 @@ fn what_moved_most_is_in_every_report_for_readers() {
     let summary = document::markdown(&document);
     assert!(summary.contains("### What moved most") && summary.contains("## ❌ FAIL"), "{summary}");
     assert!(experiment.json().contains("\"place\": \"statement\""));
-    assert!(document::junit(&document).contains("<failure"));
+    assert!(document::junit(&document, document::Undecided::Error).contains("<failure"));
     assert!(shown.contains("p95: pairs vary by 2.00 %"), "{shown}");
     assert_eq!(
         shown.matches(": pairs vary by").count(),

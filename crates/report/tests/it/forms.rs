@@ -15,7 +15,7 @@ pub(crate) fn html(of: &impl Reported) -> String {
 }
 
 pub(crate) fn junit(of: &impl Reported) -> String {
-    document::junit(&of.document())
+    document::junit(&of.document(), document::Undecided::Error)
 }
 
 pub(crate) fn json(of: &impl Reported) -> String {
