@@ -89,6 +89,25 @@ mod tests {
                     | key | what | default |\n| --- | --- | --: |\n| `rate` | requests a second, whatever the target does | `1/s` |\n\
                     | `url` | where | |\n\n- first\n- second\n\n```toml\nrate = \"300/s\"\n```\n";
         let text = rendered(page, 40).to_string().replace(STRONG, "").replace("\x1b[0m", "");
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @r#"
+    PLANS
+
+      See this and that, which is a sentence
+      that is longer than a line is.
+
+    KEYS
+
+      rate
+          requests a second, whatever the
+          target does
+          default: 1/s
+      url
+          where
+
+      – first
+      – second
+
+          rate = "300/s"
+    "#);
     }
 }
