@@ -5,7 +5,7 @@ mod keys;
 mod objectives;
 
 use ::report::{LiveView, Style};
-use engine::Control;
+use engine::{Command, Control};
 use evidence::sink::{Sink, SinkError};
 use evidence::{Notice, NoticeKind, Observed, RunEnd, TerminalText, Tick};
 use workload::Workload;
@@ -32,6 +32,10 @@ pub(crate) struct Live {
     view: LiveView,
     canvas: Canvas,
     style: Style,
+    /// By what the run is stopped.
+    control: Control,
+    /// The whole seconds that were drawn.
+    drawn_s: u32,
     /// The observers' notices, for the end: each observer keeps a bounded number.
     notices: Vec<Notice>,
 }
@@ -45,7 +49,8 @@ impl Live {
             // The first figures come when a second is over.
             let _ = screen::draw(TerminalText::default().line("the load begins"));
         }
-        Live { view, canvas: Canvas::of(workload, loops, style, control), style, notices: Vec::new() }
+        let canvas = Canvas::of(workload, loops, style, control);
+        Live { view, canvas, style, control: control.clone(), drawn_s: 0, notices: Vec::new() }
     }
 
     /// A key on its screen marks events of the run.
@@ -56,6 +61,9 @@ impl Live {
     }
 
     fn draw(&mut self) -> std::io::Result<()> {
+        if self.control.command() != Command::Run {
+            self.view.stop();
+        }
         match &mut self.canvas {
             Canvas::Screen(display) => {
                 // A run that is over before its screen was drawn needs none.
@@ -96,6 +104,11 @@ impl Sink for Live {
         if let Canvas::Screen(Some(display)) = &self.canvas {
             display.take(tick);
         }
+        // What is recorded may be made durable a second later.
+        if self.view.is_under_way() && self.view.complete_s() > self.drawn_s {
+            self.drawn_s = self.view.complete_s();
+            self.flush()?;
+        }
         Ok(())
     }
 
@@ -105,8 +118,14 @@ impl Sink for Live {
         }
         // What stopped the run was said when it did, and the report lists marks.
         let is_news = |notice: &&Notice| !matches!(notice.kind, NoticeKind::Stopped | NoticeKind::Mark);
-        let news = observed.notices.iter().filter(is_news);
-        self.notices.extend(news.cloned());
+        for notice in observed.notices.iter().filter(is_news) {
+            let is_lost_worker = notice.kind == NoticeKind::Gone && notice.instance.is_some();
+            match self.canvas {
+                // The others have it on no screen.
+                Canvas::Log { .. } | Canvas::Line if is_lost_worker => say(notice),
+                _ => self.notices.push(notice.clone()),
+            }
+        }
         Ok(())
     }
 
@@ -121,14 +140,11 @@ impl Sink for Live {
         }
         let cleared = screen::print(&TerminalText::default());
         cleared.map_err(|error| SinkError(format!("cannot clear what was drawn: {error}")))?;
-        for notice in &self.notices {
-            screen::note(format_args!(
-                "{}: {} (at {:.0?})",
-                notice.observer,
-                notice.text,
-                notice.at.offset()
-            ));
-        }
+        self.notices.iter().for_each(say);
         Ok(())
     }
+}
+
+fn say(notice: &Notice) {
+    screen::note(format_args!("{}: {} (at {:.0?})", notice.observer, notice.text, notice.at.offset()));
 }

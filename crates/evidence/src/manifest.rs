@@ -62,6 +62,13 @@ pub struct Worker {
     pub clock_error_ns: u64,
 }
 
+impl Worker {
+    /// What it is called wherever it is named, by its number in the run: `worker 2 (127.0.0.1:7400)`.
+    pub fn name_of(number: u32, address: &str) -> String {
+        format!("worker {number} ({address})")
+    }
+}
+
 impl Manifest {
     /// The start of an imported run whose source does not say when it was.
     pub const UNKNOWN_START: &'static str = "start not known";

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 
 use evidence::delivered::DeliveredSeconds;
+use evidence::key::Name;
 use evidence::{Histogram, Instance, Key, KeyId, Metric, Outcome, Tick};
 use workload::Workload;
 
@@ -32,6 +33,8 @@ pub struct LiveFigures {
     ok: u64,
     failed: u64,
     dropped: u64,
+    /// By scenario and phase: arrivals due, and those that the generator dropped because it was late.
+    arrivals: BTreeMap<(Name, Name), [u64; 2]>,
     /// Failures since the start, in the order in which each outcome first occurred.
     failures: Vec<(Outcome, u64)>,
     iterations: u64,
@@ -120,6 +123,7 @@ impl LiveFigures {
             ok: 0,
             failed: 0,
             dropped: 0,
+            arrivals: BTreeMap::new(),
             failures: Vec::new(),
             iterations: 0,
             iteration: if is_one_request { Iteration::OneRequest } else { Iteration::SeveralRequests },
@@ -157,7 +161,19 @@ impl LiveFigures {
         }
         for count in tick.counts() {
             let key = LoopKey { instance: tick.instance, id: count.key };
-            match self.keys.get(&key).map(|key| key.metric) {
+            let known = self.keys.get(&key);
+            if let Some(known) = known {
+                let at = match known.metric {
+                    Metric::Scheduled => Some(0),
+                    Metric::DroppedLate => Some(1),
+                    _ => None,
+                };
+                if let Some(at) = at {
+                    let of = (known.scenario.clone(), known.phase.clone());
+                    self.arrivals.entry(of).or_default()[at] += count.value;
+                }
+            }
+            match known.map(|key| key.metric) {
                 Some(Metric::Scheduled) => {
                     if let Some(second) = self.second_mut(count.second) {
                         second.offered += count.value;
@@ -248,6 +264,12 @@ impl LiveFigures {
             failures,
             iterations: self.planned_iterations.map(|planned| (self.iterations, planned)),
         }
+    }
+
+    /// The least share of a scenario's arrivals in a phase that the generator did not drop; none where none were due.
+    pub fn least_delivered(&self) -> Option<f64> {
+        let shares = self.arrivals.values().filter(|[due, _]| *due > 0);
+        shares.map(|[due, late]| 1.0 - *late as f64 / *due as f64).reduce(f64::min)
     }
 
     /// Whether every loop has begun and one is not over.

@@ -31,7 +31,7 @@ pub(crate) mod not_one_change;
 mod not_steady;
 mod not_the_shipped_config;
 mod observation_gap;
-mod offered_load_not_reached;
+pub(crate) mod offered_load_not_reached;
 pub(crate) mod partial_pass;
 mod pooled_phases;
 pub(crate) mod prediction_as_result;

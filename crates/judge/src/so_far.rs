@@ -6,6 +6,7 @@ use figures::live::objective::{AT_BOUND, ObjectiveCounts, Span, nearest_cut};
 use stats::Proportion;
 use workload::{Measure, Objective, Statistic, Workload};
 
+use crate::rules::offered_load_not_reached::DELIVERED_INVALID;
 use crate::shares::{
     self, BeyondCounts, CONFIDENCE, Cut, CutPlace, ShareAnswer, ShareDecision, ShareQuestion, assumed_effect,
 };
@@ -39,6 +40,11 @@ pub fn of(counts: &ObjectiveCounts, objective: &Objective, workload: &Workload) 
         _ => question.fewest_arrivals().map(|fewest| fewest.saturating_sub(counts.arrivals()).max(1)),
     };
     Some(ShareSoFar { decision, allowed: question.allowed, arrivals_missing })
+}
+
+/// Whether a scenario's load in a phase counts as offered, of which this share was not dropped by the generator.
+pub fn is_load_offered(delivered: f64) -> bool {
+    delivered >= DELIVERED_INVALID
 }
 
 /// The confidence of each limit of a share, one-sided.

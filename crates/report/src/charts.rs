@@ -49,11 +49,17 @@ struct Canvas<'a> {
     timeline: &'a Timeline,
     phases: &'a [PhaseCoverage],
     marks: &'a [MarkedEvent],
+    /// Until when the load was offered, and until when anything was recorded, in seconds.
+    ends: [f64; 2],
 }
 
 impl<'a> Canvas<'a> {
     fn of(summary: &'a Summary) -> Canvas<'a> {
-        Canvas { timeline: &summary.timeline, phases: &summary.phases, marks: &summary.marks }
+        let recorded_s = summary.header.elapsed_s;
+        let covered = summary.phases.iter().filter(|phase| phase.covered_s > 0.0);
+        let load_s = covered.map(|phase| phase.start_s + phase.covered_s).reduce(f64::max);
+        let ends = [load_s.unwrap_or(recorded_s).min(recorded_s), recorded_s];
+        Canvas { timeline: &summary.timeline, phases: &summary.phases, marks: &summary.marks, ends }
     }
 
     fn run_time(&self) -> RunTimeAxis {
@@ -66,6 +72,17 @@ impl<'a> Canvas<'a> {
         let last = f64::from(self.timeline.seconds);
         let middle = |bin: usize| (bin as f64 * 2.0 * half + half).min(last);
         values.enumerate().map(|(bin, value)| Some((middle(bin), value?))).collect()
+    }
+
+    /// The same of rates: the line ends with the last bin that is whole before second `end`, so that it does not fall where only
+    /// a part of a bin is counted.
+    fn rates(&self, values: &[f64], end: f64) -> Vec<Option<(f64, f64)>> {
+        let bin_s = f64::from(self.timeline.bin_s);
+        let seconds = f64::from(self.timeline.seconds);
+        let is_whole = |bin: usize| ((bin + 1) as f64 * bin_s).min(seconds) <= end + 1e-6;
+        let is_only = values.len() == 1;
+        let shown = |(bin, value): (usize, &f64)| (is_only || is_whole(bin)).then_some(*value);
+        self.points(values.iter().enumerate().map(shown))
     }
 
     fn chart(&self, title: ChartTitle<'_>, y: Axis, traces: Vec<Trace>) -> Chart {
@@ -196,7 +213,8 @@ fn rates(canvas: &Canvas, title: ChartTitle, traces: Vec<Trace>) -> Chart {
 /// Requests that ended.
 fn requests(canvas: &Canvas) -> Vec<Trace> {
     let timeline = canvas.timeline;
-    let of = |values: &[f64]| canvas.points(values.iter().map(|v| Some(*v)));
+    let [_, recorded_s] = canvas.ends;
+    let of = |values: &[f64]| canvas.rates(values, recorded_s);
     let ok = if timeline.failed.is_some() { "successes" } else { "responses, failed or not" };
     let mut traces = vec![Trace { fill: Fill::Below, ..trace(ok, "c0", of(&timeline.ok)) }];
     traces.extend(timeline.failed.iter().map(|failed| trace("failures", "bad", of(failed))));
@@ -206,7 +224,8 @@ fn requests(canvas: &Canvas) -> Vec<Trace> {
 /// Arrivals that were due.
 fn arrivals(canvas: &Canvas, rates: &ArrivalRates) -> Vec<Trace> {
     let ArrivalRates { offered, started, dropped } = rates;
-    let of = |values: &[f64]| canvas.points(values.iter().map(|v| Some(*v)));
+    let [load_s, _] = canvas.ends;
+    let of = |values: &[f64]| canvas.rates(values, load_s);
     let mut traces =
         vec![trace("started", "c4", of(started)), trace("offered (arrivals due)", "offered", of(offered))];
     if dropped.iter().any(|n| *n > 0.0) {

@@ -18,17 +18,28 @@ pub use watch::WatchView;
 #[derive(Debug)]
 pub struct LiveView {
     figures: LiveFigures,
+    is_stopping: bool,
 }
 
 impl LiveView {
     /// The view of a run with so many loops that has not started.
     pub fn new(workload: &Workload, loops: u16) -> LiveView {
-        LiveView { figures: LiveFigures::new(workload, loops) }
+        LiveView { figures: LiveFigures::new(workload, loops), is_stopping: false }
     }
 
     /// Add one second of one loop.
     pub fn take(&mut self, tick: &Tick) {
         self.figures.take(tick);
+    }
+
+    /// From here on nothing new is begun.
+    pub fn stop(&mut self) {
+        self.is_stopping = true;
+    }
+
+    /// The whole seconds of which everything is here.
+    pub fn complete_s(&self) -> u32 {
+        self.figures.complete_s()
     }
 
     /// Whether a loop still offers load.
@@ -44,7 +55,9 @@ impl LiveView {
     /// One line of at most `width` columns, without a newline. If that is too narrow, the offered rate is left out first.
     pub fn line(&self, style: Style, width: usize) -> TerminalText {
         let now = self.now();
-        let full = joined(&now, [loads(&now), failures(&now), remaining(&now)]);
+        let remaining =
+            if self.is_stopping { "stopping: no new arrivals".to_owned() } else { remaining(&now) };
+        let full = joined(&now, [loads(&now), failures(&now), remaining]);
         if full.width() <= width {
             return rendered([&full], style, width);
         }

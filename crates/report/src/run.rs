@@ -50,7 +50,15 @@ impl Reported for Summary {
 
 /// In the order of a page.
 fn sections(summary: &Summary) -> Vec<Section> {
-    let mut sections = vec![claims(summary)];
+    let is_under_way = summary.header.end == RunEndState::UnderWay;
+    if is_under_way && summary.outcomes.completed() == 0 {
+        return not_ended_yet(summary);
+    }
+    // Who watches a run looks at its course first.
+    let mut first = if is_under_way { plots(summary) } else { Vec::new() };
+    let distributions = first.split_off(first.len().min(2));
+    let mut sections = first;
+    sections.push(claims(summary));
     sections.extend(imported(summary));
     sections.push(endpoints::section(summary));
     sections.extend(failures::sections(summary));
@@ -59,7 +67,7 @@ fn sections(summary: &Summary) -> Vec<Section> {
             .into_result(),
     );
     sections.extend(marks(summary));
-    sections.extend(plots(summary));
+    sections.extend(if is_under_way { distributions } else { plots(summary) });
     sections.extend(beside_k6(summary));
     sections.extend(metrics(summary));
     sections.push(totals::section(summary));
@@ -67,6 +75,17 @@ fn sections(summary: &Summary) -> Vec<Section> {
     sections.extend(profiles::sections(summary));
     sections.extend(exchanges::sections(summary));
     sections.push(totals::files(summary));
+    sections.push(head::environment(summary));
+    sections
+}
+
+/// Of a run under way of which nothing can be said but what it offers.
+fn not_ended_yet(summary: &Summary) -> Vec<Section> {
+    let text = Block::text(ParagraphKind::Plain, "No request has ended yet.");
+    let mut sections = vec![Section::new("results", "Results", vec![text])];
+    if summary.timeline.seconds > 0 {
+        sections.extend(plots(summary).into_iter().take(1));
+    }
     sections.push(head::environment(summary));
     sections
 }

@@ -18,7 +18,7 @@ mod failures;
 mod header;
 mod headline;
 mod in_window;
-mod labels;
+pub(crate) mod labels;
 mod marks;
 mod observed;
 mod phases;

@@ -5,6 +5,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use engine::{Command, EngineError, LimitsMet, LoopGroup, MergedNames, RunOptions};
+use evidence::manifest::Worker;
 use evidence::tick::LoopState;
 use evidence::tick_channel::{Offer, TickSender};
 use evidence::{Instance, Instant, Notice, NoticeKind, Observed, Sample, SeriesKey, Tick};
@@ -139,7 +140,7 @@ impl Pump {
             Stop::Ended(Ended::Failed(why)) => {
                 options.control.abandon();
                 others.leave();
-                Err(EngineError::Loop(format!("worker {}: {why}", self.name())))
+                Err(EngineError::Loop(format!("{}: {why}", self.name())))
             }
             Stop::RecorderGone => {
                 options.control.abandon();
@@ -152,9 +153,9 @@ impl Pump {
         }
     }
 
-    /// `2 (127.0.0.1:7400)`
+    /// `worker 2 (127.0.0.1:7400)`
     fn name(&self) -> String {
-        format!("{} ({})", self.group.index + 1, self.member.facts.address)
+        Worker::name_of(self.group.index + 1, &self.member.facts.address)
     }
 
     fn relay(&mut self, options: &RunOptions, silence: Duration) -> Result<Ended, Stop> {
@@ -293,7 +294,7 @@ impl Pump {
     ) -> Result<WorkerEnd, EngineError> {
         let from_second = self.loops.iter().map(|of_loop| of_loop.next_second).min().unwrap_or(0);
         let why = format!(
-            "worker {} vanished: {error}; what it had from second {from_second} on is lost, and its arrivals of an open \
+            "{} vanished: {error}; what it had from second {from_second} on is lost, and its arrivals of an open \
              model count as dropped by the generator",
             self.name()
         );

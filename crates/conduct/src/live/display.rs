@@ -12,6 +12,7 @@ use ::report::Style;
 use ::report::live::screen::{LiveScreen, ScreenChoice};
 use engine::{Command, Control};
 use evidence::{Observed, Tick};
+use judge::so_far;
 use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGWINCH};
 use signal_hook::low_level::{emulate_default_handler, pipe, raise, unregister};
@@ -205,7 +206,12 @@ impl Drawer {
         let mut buffer = [0; 64];
         match rustix::io::read(io::stdin(), &mut buffer) {
             Ok(0) => self.has_keys = false,
-            Ok(read) => keys(&buffer[..read]).into_iter().for_each(|key| self.obey(key)),
+            Ok(read) => {
+                let pressed = keys(&buffer[..read]);
+                // Any other key is an answer as well.
+                self.choice.is_asking &= !pressed.is_empty();
+                pressed.into_iter().for_each(|key| self.obey(key));
+            }
             Err(error) => {
                 self.has_keys = error == rustix::io::Errno::INTR || error == rustix::io::Errno::AGAIN
             }
@@ -217,15 +223,20 @@ impl Drawer {
             Some(frozen) => frozen.endpoint_order(),
             None => self.board.locked().screen.endpoint_order(),
         };
+        let is_answer = std::mem::take(&mut self.choice.is_asking);
+        if is_answer && key != Key::Stop {
+            return;
+        }
         match key {
             Key::NextEndpoint => self.choice.step_endpoint(true, &order()),
             Key::EndpointBefore => self.choice.step_endpoint(false, &order()),
-            Key::LongerColumns => self.choice.step_scale(true),
-            Key::ShorterColumns => self.choice.step_scale(false),
-            Key::NextScale => self.choice.next_scale(),
+            Key::LongerColumns => self.choice.step_scale(true, self.length_s()),
+            Key::ShorterColumns => self.choice.step_scale(false, self.length_s()),
+            Key::NextScale => self.choice.next_scale(self.length_s()),
             Key::Help => self.choice.is_help = !self.choice.is_help,
             Key::Pause => self.pause(),
             Key::Mark => self.mark(),
+            Key::Stop if !is_answer && !self.choice.is_stopping => self.choice.is_asking = true,
             // As Ctrl-C: the first drains, a further one ends at once.
             Key::Stop => {
                 // The thread that listens for signals stops the run a moment later.
@@ -233,6 +244,10 @@ impl Drawer {
                 drop(raise(SIGINT));
             }
         }
+    }
+
+    fn length_s(&self) -> u32 {
+        self.board.locked().screen.length_s()
     }
 
     fn mark(&self) {
@@ -267,6 +282,8 @@ impl BoardState {
     fn now(&mut self) -> &LiveScreen {
         let elapsed_s = self.screen.figures().complete_s();
         self.screen.set_objectives(self.objectives.after(elapsed_s));
+        let delivered = self.screen.figures().least_delivered();
+        self.screen.set_load_missed(delivered.is_some_and(|share| !so_far::is_load_offered(share)));
         &self.screen
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Workers {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WorkerState {
+    /// Its number in the run, from 1.
+    pub(crate) number: u32,
     pub(crate) worker: Worker,
     /// Whether any second of its loops was recorded.
     pub(crate) has_offered: bool,
@@ -43,10 +45,9 @@ pub(crate) struct WorkerClock {
 pub(crate) const CLOCK_MS: f64 = 5.0;
 
 impl WorkerState {
-    /// `process 2 on machine 0 (127.0.0.1:7400)`
+    /// `worker 2 (127.0.0.1:7400)`
     pub(crate) fn name(&self) -> String {
-        let Instance { machine, process, .. } = self.worker.place;
-        format!("the worker that is process {process} on machine {machine} ({})", self.worker.address)
+        Worker::name_of(self.number, &self.worker.address)
     }
 }
 
@@ -55,8 +56,8 @@ impl Workers {
         let load_s = figures.phases.iter().map(PhaseWindow::length_s).sum();
         let manifest = run.manifest();
         let version = manifest.generator.get("version").cloned().unwrap_or_default();
-        let state = |worker| OfWorker { run, worker, load_s }.state();
-        let all = manifest.workers.iter().map(state).collect::<Result<_, _>>()?;
+        let state = |(number, worker)| OfWorker { run, number, worker, load_s }.state();
+        let all = (1..).zip(&manifest.workers).map(state).collect::<Result<_, _>>()?;
         Ok(Workers { all, version, workload_digest: manifest.workload_digest.clone() })
     }
 }
@@ -64,6 +65,7 @@ impl Workers {
 /// What a run has of one of its workers.
 struct OfWorker<'a> {
     run: &'a dyn Run,
+    number: u32,
     worker: &'a Worker,
     load_s: f64,
 }
@@ -87,6 +89,7 @@ impl<'a> OfWorker<'a> {
         let vanished = self.run.notices()?.into_iter().find(is_gone).map(|notice| (notice.at, notice.text));
         let load = WorkerLoad::of(self.run, self.worker, self.load_s)?;
         Ok(WorkerState {
+            number: self.number,
             worker: self.worker.clone(),
             has_offered: load.cpu_cores.is_some(),
             vanished,

@@ -134,7 +134,7 @@ mod tests {
         };
         assert_eq!(late_at(0), "nothing");
         let found = late_at(3);
-        assert!(found.contains("They are 1 % of those of the worker that is process 3"), "{found}");
+        assert!(found.contains("They are 1 % of those of worker 3 (127.0.0.1:7403)"), "{found}");
     }
 
     #[test]

@@ -170,9 +170,9 @@ mod tests {
         let found = of([100.0, 100.0, 90.0], [400, 41_000, 500], [0.2, 0.2, 0.7]);
         assert_eq!(found.matches("caution").count(), 3, "{found}");
         for part in [
-            "Start lag (p99) of the worker that is process 2 on machine 0 (127.0.0.1:7402): 41",
-            "Arrivals begun by the worker that is process 3 on machine 0 (127.0.0.1:7403): 90/s, and 100/s by the others.",
-            "CPU of the worker that is process 3 on machine 0 (127.0.0.1:7403): 0.7 cores, and 0.2 cores of the others.",
+            "Start lag (p99) of worker 2 (127.0.0.1:7402): 41",
+            "Arrivals begun by worker 3 (127.0.0.1:7403): 90/s, and 100/s by the others.",
+            "CPU of worker 3 (127.0.0.1:7403): 0.7 cores, and 0.2 cores of the others.",
         ] {
             assert!(found.contains(part), "{part}: {found}");
         }

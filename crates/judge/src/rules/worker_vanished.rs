@@ -88,9 +88,6 @@ mod tests {
         let mut test_run = of_two_workers();
         test_run.edit(|manifest| manifest.workers.push(worker(3)));
         let found = test_run.findings(super::check);
-        assert!(
-            found.contains("Nothing was recorded of the worker that is process 3 on machine 0"),
-            "{found}"
-        );
+        assert!(found.contains("Nothing was recorded of worker 3 (127.0.0.1:7403)"), "{found}");
     }
 }

@@ -13,8 +13,9 @@ use rustix::termios::{LocalModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 use tempfile::TempDir;
 use testbed::{Behaviour, Target};
 
-use crate::command::HANG;
+use crate::command::{HANG, open};
 use crate::terminal::{screen, terminal};
+use crate::workers::worker_pids;
 
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
@@ -27,7 +28,7 @@ struct Session {
     theirs: OwnedFd,
     before: Termios,
     seen: Vec<u8>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Session {
@@ -56,7 +57,7 @@ impl Session {
         command.process_group(0);
         let child =
             command.current_dir(folder.path()).stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-        Session { child, ours: File::from(ours), theirs, before, seen: Vec::new(), _folder: folder }
+        Session { child, ours: File::from(ours), theirs, before, seen: Vec::new(), folder }
     }
 
     fn text(&self) -> String {
@@ -183,6 +184,30 @@ fn the_screen_is_taken_and_given_back_and_the_report_follows() {
 }
 
 #[test]
+fn a_killed_worker_is_on_the_screen_while_the_run_goes_on_and_the_judge_agrees() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TempDir::new().unwrap();
+    let plan = open(target.addr(), 60) + "[objectives]\nfew = \"error_rate(all) < 50%\"\n";
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(["run", "plan.toml", "--workers", "3", "-o", "run.plimsoll"]);
+    let mut session = Session::start(command, folder);
+    session.until_shown();
+    let killed = worker_pids(&session.folder.path().join("run.plimsoll"))[0];
+    kill_process(killed, Signal::KILL).unwrap();
+    session.until("the worker", |session| session.shows(" ✗ worker 1 (127.0.0.1:"));
+    session.until("what follows", |session| session.shows("the run will be INVALID (L1, W1)"));
+    session.press("q");
+    session.until("the question", |session| session.shows("An incomplete run cannot pass."));
+    session.press("x");
+    session.until("the load going on", |session| session.shows("q stop  p pause"));
+    session.press("qq");
+    let (left, code) = session.end();
+    assert_eq!(code, Some(5), "{left:#?}");
+    assert!(left.iter().any(|line| line.contains("INVALID")), "{left:#?}");
+}
+
+#[test]
 fn the_check_before_the_load_says_which_step_it_sends() {
     let target = testbed::http(Behaviour::after(Duration::from_millis(1_500))).unwrap();
     let url = format!("http://{}/", target.addr());
@@ -223,6 +248,8 @@ fn keys_and_the_size_change_what_is_shown_and_a_mark_is_in_the_report() {
             && session.lines().iter().any(|line| line.trim_end().chars().count() > 150)
     });
     assert!(!session.text().contains("\x1b[38;5;"), "no colours are asked for");
+    session.press("q");
+    session.until("the question", |session| session.shows("An incomplete run cannot pass."));
     session.press("q");
     let (left, code) = session.end();
     assert_eq!(code, Some(4), "an interrupted run decides nothing: {left:#?}");

@@ -6,10 +6,11 @@ use std::path::Path;
 
 use archive::Stored;
 use evidence::{NoticeKind, Run as _};
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 use testbed::{Behaviour, Target};
 
-use crate::command::{HANG, Running, TestFolder, closed};
+use crate::command::{HANG, Running, TestFolder, closed, open, recorded_seconds};
+use crate::workers::worker_pids;
 
 /// A run with a live page.
 struct LiveRun {
@@ -311,4 +312,29 @@ fn a_page_that_cannot_be_served_is_reported_before_anything_is_sent() {
         .exits_with(2)
         .stderr_contains(&["is not an address"]);
     assert_eq!(target.log().len(), 0);
+}
+
+#[test]
+fn a_lost_worker_is_in_the_head_of_the_page_while_the_run_goes_on() {
+    let target = testbed::http(Behaviour::ok()).unwrap();
+    let folder = TestFolder::new(&open(target.addr(), 30));
+    let arguments = ["run", "plan.toml", "-o", "run.plimsoll", "--live=127.0.0.1:0", "--workers", "3"];
+    let mut run = LiveRun::start_in(folder, target, &arguments);
+    let path = run.folder.path("run.plimsoll");
+    run.running.until("seconds are recorded", || recorded_seconds(&path) >= 2);
+    kill_process(worker_pids(&path)[0], Signal::KILL).unwrap();
+    let mut newest = 0;
+    loop {
+        let answer = run.get(&format!("/update?after={newest}"));
+        if answer.status != 200 {
+            continue;
+        }
+        newest = version(&answer.body);
+        let head = answer.body.split("<nav").next().unwrap();
+        let is_said = head.contains("worker 1 (127.0.0.1:") && head.contains("INVALID so far, L1");
+        assert!(is_said || !answer.body.contains("class=\"over\""), "{head}");
+        if is_said {
+            return;
+        }
+    }
 }

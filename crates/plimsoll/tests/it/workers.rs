@@ -1,6 +1,7 @@
 //! Runs whose load is offered by other processes: the same load, and what becomes of a run that loses one.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -112,20 +113,31 @@ fn three_workers_of_two_loops_offer_what_one_process_of_six_does() {
     }
 }
 
-/// Wait until the run file has so many seconds, and return what it says of the workers.
-fn described(run: &mut Running, folder: &TestFolder, seconds: i64) -> Vec<serde_json::Value> {
-    let path = folder.path("run.plimsoll");
-    run.until("seconds are recorded", || recorded_seconds(&path) >= seconds);
-    let file = Connection::open(&path).unwrap();
+/// What the run file at `path` says of the workers.
+fn workers_in(path: &Path) -> Vec<serde_json::Value> {
+    let file = Connection::open(path).unwrap();
     let question = "SELECT value FROM manifest WHERE name = 'workers'";
     let workers: String = file.query_row(question, [], |row| row.get(0)).unwrap();
     serde_json::from_str(&workers).unwrap()
 }
 
+/// The processes of the workers, by the run file at `path`.
+pub(crate) fn worker_pids(path: &Path) -> Vec<Pid> {
+    let pid = |worker: &serde_json::Value| Pid::from_raw(worker["pid"].as_i64().unwrap() as i32).unwrap();
+    workers_in(path).iter().map(pid).collect()
+}
+
+/// Wait until the run file has so many seconds, and return what it says of the workers.
+fn described(run: &mut Running, folder: &TestFolder, seconds: i64) -> Vec<serde_json::Value> {
+    let path = folder.path("run.plimsoll");
+    run.until("seconds are recorded", || recorded_seconds(&path) >= seconds);
+    workers_in(&path)
+}
+
 /// The same, and return the processes of the workers.
 fn workers_of(run: &mut Running, folder: &TestFolder, seconds: i64) -> Vec<Pid> {
-    let pid = |worker: &serde_json::Value| Pid::from_raw(worker["pid"].as_i64().unwrap() as i32).unwrap();
-    described(run, folder, seconds).iter().map(pid).collect()
+    described(run, folder, seconds);
+    worker_pids(&folder.path("run.plimsoll"))
 }
 
 /// The same, and return how far their clocks are ahead, in nanoseconds.

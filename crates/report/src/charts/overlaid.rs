@@ -40,7 +40,8 @@ fn run_time(comparison: &Comparison) -> RunTimeAxis {
 }
 
 fn points(side: &SideSummary, values: impl Iterator<Item = Option<f64>>) -> Vec<Option<(f64, f64)>> {
-    Canvas { timeline: &side.timeline, phases: &[], marks: &[] }.points(values)
+    let ends = [f64::from(side.timeline.seconds); 2];
+    Canvas { timeline: &side.timeline, phases: &[], marks: &[], ends }.points(values)
 }
 
 fn rate(comparison: &Comparison) -> Chart {

@@ -69,12 +69,13 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// In words.
-    pub(super) fn words(self) -> String {
+    /// In words; no more arrivals come for it where the run is stopping.
+    pub(super) fn words(self, is_stopping: bool) -> String {
         match self {
             Stage::NothingCounted => "nothing counted yet".to_owned(),
             Stage::Met => "met so far".to_owned(),
             Stage::Violated => "violated so far".to_owned(),
+            Stage::Open { left_s, .. } if is_stopping || left_s < 0.5 => "stays undecided".to_owned(),
             Stage::Open { decided_in_s: None, .. } => "too close to its bound".to_owned(),
             Stage::Open { decided_in_s: Some(seconds), left_s } if seconds <= left_s => {
                 format!("decided in about {}", about(seconds))
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn an_estimate_is_said_as_roughly_as_it_is_known() {
-        let open = |decided_in_s, left_s| Stage::Open { decided_in_s, left_s }.words();
+        let open = |decided_in_s, left_s| Stage::Open { decided_in_s, left_s }.words(false);
         for (seconds, words) in [
             (0.2, "decided in about 1 s"),
             (8.6, "decided in about 9 s"),
@@ -122,5 +123,10 @@ mod tests {
         }
         assert_eq!(open(Some(500.0), 61.0), "needs 8 min, 1 min 1 s left");
         assert_eq!(open(None, 61.0), "too close to its bound");
+        for decided_in_s in [None, Some(3.0), Some(500.0)] {
+            assert_eq!(open(decided_in_s, 0.0), "stays undecided", "no arrival is due any more");
+            let stopping = Stage::Open { decided_in_s, left_s: 61.0 }.words(true);
+            assert_eq!(stopping, "stays undecided", "the run is stopping");
+        }
     }
 }

@@ -7,9 +7,11 @@ mod head;
 mod heat_map;
 mod help;
 mod layout;
+mod lost;
 mod objectives;
 mod targets;
 
+use evidence::key::Name;
 use evidence::{Exemplar, NoticeKind, Observed, Outcome, TerminalText, Tick};
 use figures::live::heat::SCALES_S;
 use figures::live::{EndpointTable, LiveFigures, LiveNumbers};
@@ -18,7 +20,9 @@ use workload::Workload;
 use super::objective::ObjectiveNow;
 use crate::document::terminal::Style;
 use crate::document::terminal::line::{TextLine, Tone, rendered};
+use crate::summary::labels::Labels;
 use layout::{Space, Want};
+use lost::LostWorker;
 use targets::Targets;
 
 /// What is known of a run under way.
@@ -26,13 +30,19 @@ use targets::Targets;
 pub struct LiveScreen {
     name: String,
     has_scenarios: bool,
+    /// Whether arrivals are due at times of the plan.
+    is_open: bool,
     figures: LiveFigures,
     targets: Targets,
     /// The latest recorded example of each: the step, and what was wrong.
-    examples: Vec<(Outcome, String)>,
+    examples: Vec<(Outcome, [String; 2])>,
     objectives: Vec<ObjectiveNow>,
     /// The seconds of events that were marked: a run has a limited number.
     marks_s: Vec<u32>,
+    /// Of those that offer the load.
+    lost: Vec<LostWorker>,
+    /// Whether so much was dropped that the run is invalid, as it is now.
+    is_load_missed: bool,
 }
 
 /// The size of a terminal.
@@ -53,11 +63,18 @@ pub struct ScreenChoice {
     scale: usize,
     /// Whether what is shown is that of an earlier second.
     pub is_paused: bool,
+    /// Whether it is asked whether the run shall be stopped.
+    pub is_asking: bool,
     /// Whether the keys are explained.
     pub is_help: bool,
     /// Whether the load is over and what is in flight is waited for.
     pub is_stopping: bool,
 }
+
+/// So many objectives have lines of their own before anything below them has any.
+const MAX_OBJECTIVES: usize = 6;
+/// Lines of the heat map at least.
+const HEAT_MAP: usize = 4;
 
 impl ScreenChoice {
     /// Show the next of the endpoints that are in this order, or the one before; beyond the last come all of them together.
@@ -67,18 +84,24 @@ impl ScreenChoice {
         self.endpoint = row.checked_sub(1).map(|place| order[place]);
     }
 
-    /// Let a column of the heat map cover more seconds, or fewer; at the end nothing changes.
-    pub fn step_scale(&mut self, longer: bool) {
+    /// Let a column of the heat map cover more seconds, or fewer; at the end, or where it would be longer than a run of
+    /// `length_s`, nothing changes.
+    pub fn step_scale(&mut self, longer: bool, length_s: u32) {
         self.scale = match longer {
-            true => (self.scale + 1).min(SCALES_S.len() - 1),
+            true => (self.scale + 1).min(scales(length_s) - 1),
             false => self.scale.saturating_sub(1),
         };
     }
 
-    /// The next scale, and after the last the first.
-    pub fn next_scale(&mut self) {
-        self.scale = (self.scale + 1) % SCALES_S.len();
+    /// The next scale, and after the last, or where it would be longer than a run of `length_s`, the first.
+    pub fn next_scale(&mut self, length_s: u32) {
+        self.scale = (self.scale + 1) % scales(length_s);
     }
+}
+
+/// How many scales a run of this length has.
+fn scales(length_s: u32) -> usize {
+    SCALES_S.iter().take_while(|scale_s| **scale_s <= length_s).count().max(1)
 }
 
 /// The row of an endpoint in a table in this order; 0 is that of all.
@@ -92,6 +115,7 @@ struct Drawing<'a> {
     screen: &'a LiveScreen,
     now: &'a LiveNumbers,
     table: &'a EndpointTable,
+    labels: Labels,
     choice: ScreenChoice,
     columns: usize,
 }
@@ -102,11 +126,14 @@ impl LiveScreen {
         LiveScreen {
             name: workload.name.clone(),
             has_scenarios: workload.scenarios.len() > 1,
+            is_open: workload.scenarios.iter().any(|scenario| scenario.executor.is_open()),
             figures: LiveFigures::new(workload, loops).by_endpoint(workload),
             targets: Targets::default(),
             examples: Vec::new(),
             objectives: Vec::new(),
             marks_s: Vec::new(),
+            lost: Vec::new(),
+            is_load_missed: false,
         }
     }
 
@@ -122,6 +149,12 @@ impl LiveScreen {
         self.targets.take(observed);
         let marks = observed.notices.iter().filter(|notice| notice.kind == NoticeKind::Mark);
         self.marks_s.extend(marks.map(|mark| mark.at.second()));
+        self.lost.extend(observed.notices.iter().filter_map(LostWorker::of));
+    }
+
+    /// Whether so many arrivals were dropped that the run would be invalid if it ended now.
+    pub fn set_load_missed(&mut self, is_missed: bool) {
+        self.is_load_missed = is_missed;
     }
 
     /// The objectives by what was counted so far.
@@ -145,12 +178,18 @@ impl LiveScreen {
         order
     }
 
+    /// How long the run is planned to be, or has been.
+    pub fn length_s(&self) -> u32 {
+        let now = self.figures.now();
+        now.total_s.max(now.elapsed_s)
+    }
+
     fn endpoints(&self) -> usize {
         self.figures.endpoints().map_or(0, |table| table.rows().count())
     }
 
     fn keep_example(&mut self, exchange: &Exemplar) {
-        let text = format!("{}: {}", exchange.endpoint, exchange.detail);
+        let text = [exchange.endpoint.to_string(), exchange.detail.clone()];
         match self.examples.iter_mut().find(|(known, _)| *known == exchange.outcome) {
             Some((_, example)) => *example = text,
             None => self.examples.push((exchange.outcome, text)),
@@ -169,13 +208,18 @@ impl LiveScreen {
         let now = self.figures.now();
         let empty = EndpointTable::default();
         let table = self.figures.endpoints().unwrap_or(&empty);
-        let drawing = Drawing { screen: self, now: &now, table, choice, columns: size.columns };
+        let labels = labels(table);
+        let drawing = Drawing { screen: self, now: &now, table, labels, choice, columns: size.columns };
         let mut lines = if choice.is_help { help::lines() } else { drawing.parts(size.rows, notes) };
         lines.truncate(size.rows.saturating_sub(1));
         if size.rows > lines.len() + 1 {
             lines.resize(size.rows - 1, TextLine::new());
         }
-        lines.push(if choice.is_stopping { help::stopping(now.in_flight) } else { help::keys(choice) });
+        lines.push(match choice {
+            ScreenChoice { is_stopping: true, .. } => help::stopping(now.in_flight),
+            ScreenChoice { is_asking: true, .. } => help::asking(!self.objectives.is_empty()),
+            _ => help::keys(choice),
+        });
         rendered(&lines, style, size.columns)
     }
 }
@@ -194,14 +238,15 @@ impl Drawing<'_> {
                 least: 2 + endpoints.min(if rows >= 20 { 4 } else { 2 }) + gap,
                 most: endpoints + 2 + gap,
             },
-            Want::titled(self.screen.objectives.len(), 2, gap),
+            Want::titled(self.screen.objectives.len(), MAX_OBJECTIVES, gap),
             Want { least: self.screen.targets.len().min(2), most: self.screen.targets.len() }.with(gap),
             Want { least: self.now.failures.len().min(1), most: self.now.failures.len().min(4) }.with(gap),
-            Want { least: notes.len().min(1), most: notes.len().min(if is_large { 6 } else { 1 }) }.with(gap),
-            Want { least: 5 + gap, most: 40 },
+            Want { least: HEAT_MAP + gap, most: 40 },
         ];
-        let Space([endpoints, objectives, targets, failures, shown_notes, heat_map]) =
-            Space::shared(rows, wants);
+        let notes_rows =
+            Want { least: 0, most: notes.len().min(if is_large { 6 } else { 1 }) }.with(gap).most;
+        let (Space([endpoints, objectives, targets, failures, heat_map]), shown_notes) =
+            with_notes(rows, wants, notes_rows, HEAT_MAP + gap);
         let mut lines = head;
         let mut part = |rows: usize, draw: &dyn Fn(usize) -> Vec<TextLine>| {
             if rows > gap {
@@ -219,6 +264,33 @@ impl Drawing<'_> {
         });
         lines
     }
+}
+
+fn labels(table: &EndpointTable) -> Labels {
+    let mut labels = Labels::default();
+    for (scenario, endpoint) in table.rows().filter_map(|row| row.name) {
+        labels.add(&Name::from(scenario), &Name::from(endpoint));
+    }
+    labels
+}
+
+/// The lines of the parts, and those of the notes: they come out of what is left, then out of the heat map, which is the last part
+/// and has at least `heat_map` lines, and only then out of the other parts.
+fn with_notes<const N: usize>(
+    rows: usize,
+    wants: [Want; N],
+    notes: usize,
+    heat_map: usize,
+) -> (Space<N>, usize) {
+    let mut space = Space::shared(rows, wants);
+    let last = N - 1;
+    let left = rows - space.0.iter().sum::<usize>();
+    let of_heat_map = notes.saturating_sub(left);
+    if of_heat_map == 0 || space.0[last] >= heat_map + of_heat_map {
+        space.0[last] -= of_heat_map;
+        return (space, notes);
+    }
+    (Space::shared(rows.saturating_sub(notes), wants), notes.min(rows))
 }
 
 fn note(text: &str) -> TextLine {

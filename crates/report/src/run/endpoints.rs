@@ -50,7 +50,14 @@ const STREAM_RANKS: [u8; 6] = [0, 0, 1, 2, 4, 3];
 pub(super) fn section(summary: &Summary) -> Section {
     let dropped = summary.rows.iter().filter_map(|row| row.arrivals).map(|arrivals| arrivals.dropped());
     let has_dropped = dropped.sum::<u64>() > 0;
-    let phases = summary.phases_with_rows().into_iter();
+    let mut phases = summary.phases_with_rows();
+    if summary.header.end == RunEndState::UnderWay {
+        // The one that is under way comes first.
+        if let Some(current) = phases.iter().rposition(|name| summary.rows_of(name).any(has_ended)) {
+            phases[..=current].rotate_right(1);
+        }
+    }
+    let phases = phases.into_iter();
     let mut blocks: Vec<Block> = phases.flat_map(|name| phase(summary, name, has_dropped)).collect();
     match blocks.is_empty() {
         true => blocks.push(Block::text(ParagraphKind::Hint, "No request was made.")),
@@ -59,6 +66,10 @@ pub(super) fn section(summary: &Summary) -> Section {
     blocks.push(Block::Table(request_phases(summary)));
     blocks.push(Block::Table(streams(summary)));
     Section::unheaded("endpoints", "Endpoints", blocks)
+}
+
+fn has_ended(row: &summary::Row) -> bool {
+    row.outcomes.completed() > 0
 }
 
 /// The endpoints of one phase, and what became of its requests.

@@ -1,6 +1,8 @@
 //! What was run and how it ended, and the numbers that a reader looks for first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{Finding, RuleId, Severity};
 
 use super::exchanges::cut;
 use crate::document::{
@@ -26,7 +28,7 @@ pub(super) fn facts(summary: &Summary) -> Vec<Paragraph> {
     let header = &summary.header;
     let mut facts = vec![
         Paragraph::labelled("started", &header.started_at),
-        Paragraph::labelled("elapsed", number::length(header.elapsed_s)),
+        Paragraph::labelled("elapsed", elapsed(header)),
         Paragraph::labelled(
             if header.end == RunEndState::UnderWay { "state" } else { "ended" },
             header.end_in_words(),
@@ -37,12 +39,34 @@ pub(super) fn facts(summary: &Summary) -> Vec<Paragraph> {
     let notice = match &header.end {
         RunEndState::Completed => return facts,
         RunEndState::UnderWay => {
+            facts.extend(invalidity(summary));
             "This report is of the run so far: each verdict below may still change.".to_owned()
         }
         _ => format!("The run was {}. This report covers the time until then.", header.end_in_words()),
     };
     facts.push(Paragraph::new(ParagraphKind::Notice, notice));
     facts
+}
+
+/// Of a run under way; nothing is shorter than its first second.
+fn elapsed(header: &Header) -> String {
+    match header.seconds {
+        0 if header.end == RunEndState::UnderWay => "less than 1 s".to_owned(),
+        _ => number::length(header.elapsed_s),
+    }
+}
+
+/// What makes a run under way invalid as it is now, and the workers that it has lost, each once.
+fn invalidity(summary: &Summary) -> Vec<Paragraph> {
+    let mut said = BTreeSet::new();
+    let findings = summary.judgement.findings.iter();
+    let grave = findings.filter(|of| of.severity == Severity::Invalid || of.rule == RuleId::W1);
+    let is_new = |of: &&Finding| said.insert((of.rule.to_string(), of.what.clone()));
+    let text = |of: &Finding| match of.severity {
+        Severity::Invalid => format!("INVALID so far, {} {}: {}", of.rule, of.title, of.what),
+        _ => format!("{} {}: {}", of.rule, of.title, of.what),
+    };
+    grave.filter(is_new).map(|of| Paragraph::new(ParagraphKind::Notice, text(of))).collect()
 }
 
 /// The verdict; of a run that is under way, how far it is.
@@ -63,22 +87,20 @@ pub(super) fn verdict(summary: &Summary) -> VerdictBlock {
 
 /// The numbers at the top of a page.
 pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
+    let is_under_way = summary.header.end == RunEndState::UnderWay;
+    if is_under_way && summary.outcomes.completed() == 0 {
+        return arrivals(summary).into_iter().collect();
+    }
+    let of_run = of_run(summary);
     let tile =
         |name: &str, value: String, note: String| Tile { name: name.to_owned(), value, note, is_bad: false };
     let mut tiles: Vec<Tile> = summary.headline.iter().flat_map(|of| headline(summary, of)).collect();
     tiles.push(failed(summary));
-    tiles.extend(summary.arrivals.map(|arrivals| Tile {
-        is_bad: arrivals.dropped() > 0,
-        ..tile(
-            "Arrivals due",
-            number::count(arrivals.scheduled),
-            format!("{} never started", number::count(arrivals.dropped())),
-        )
-    }));
+    tiles.extend(arrivals(summary));
     let outcomes = &summary.outcomes;
     let succeeded = match outcomes.unknown {
-        None => format!("{} succeeded", outcomes.share_of_completed(outcomes.ok())),
-        Some(_) => "outcomes not known".to_owned(),
+        None => format!("{} succeeded, {of_run}", outcomes.share_of_completed(outcomes.ok())),
+        Some(_) => format!("outcomes not known, {of_run}"),
     };
     tiles.push(tile("Requests ended", outcomes.completed_text(), succeeded));
     let lag = &summary.generator.start_lag;
@@ -107,15 +129,34 @@ fn headline(summary: &Summary, headline: &Headline) -> [Tile; 4] {
     ]
 }
 
+/// What numbers are of that stand beside those of one phase.
+fn of_run(summary: &Summary) -> &'static str {
+    match summary.header.end {
+        RunEndState::UnderWay => "whole run so far",
+        _ => "whole run",
+    }
+}
+
+fn arrivals(summary: &Summary) -> Option<Tile> {
+    let arrivals = summary.arrivals?;
+    Some(Tile {
+        name: "Arrivals due".to_owned(),
+        value: number::count(arrivals.scheduled),
+        note: format!("{} never started, {}", number::count(arrivals.dropped()), of_run(summary)),
+        is_bad: arrivals.dropped() > 0,
+    })
+}
+
 fn failed(summary: &Summary) -> Tile {
     let outcomes = &summary.outcomes;
-    // Beside numbers of one phase.
-    let of = if summary.header.end == RunEndState::UnderWay { " of the whole run so far" } else { "" };
+    let of = of_run(summary);
     Tile {
         name: "Failed".to_owned(),
         value: outcomes.failed_share(),
         note: match outcomes.failed() {
-            Some(failed) => format!("{} requests{of}{}", number::count(failed), outcomes.retried_text()),
+            Some(failed) => {
+                format!("{} requests of the {of}{}", number::count(failed), outcomes.retried_text())
+            }
             None => String::new(),
         },
         is_bad: outcomes.known_failures() > 0,

@@ -8,7 +8,7 @@ use evidence::key::Name;
 const WHOLE_ITERATION: &str = "(whole iteration)";
 
 #[derive(Debug, Default)]
-pub(super) struct Labels {
+pub(crate) struct Labels {
     /// The scenarios that have an endpoint, by the endpoint's name.
     scenarios: BTreeMap<Name, BTreeSet<Name>>,
     /// The origins of endpoints that are named by URL.
@@ -16,7 +16,7 @@ pub(super) struct Labels {
 }
 
 impl Labels {
-    pub(super) fn add(&mut self, scenario: &Name, endpoint: &Name) {
+    pub(crate) fn add(&mut self, scenario: &Name, endpoint: &Name) {
         self.origins.extend(split_url(endpoint).map(|(origin, _)| origin.to_owned()));
         self.scenarios.entry(endpoint.clone()).or_default().insert(scenario.clone());
     }
@@ -24,15 +24,20 @@ impl Labels {
     /// The endpoint's name, with its scenario's where several scenarios of the run have an endpoint of that name. Whole
     /// iterations are named after their scenario as soon as there are two. Endpoints that are named by URL, all of one
     /// origin, are called by the rest of it.
-    pub(super) fn of(&self, scenario: &str, endpoint: &str) -> String {
+    pub(crate) fn of(&self, scenario: &str, endpoint: &str) -> String {
         if endpoint.is_empty() {
             let all: BTreeSet<&Name> = self.scenarios.values().flatten().collect();
             return label(scenario, WHOLE_ITERATION, all.len());
         }
+        label(scenario, self.without_origin(endpoint), self.scenarios.get(endpoint).map_or(0, BTreeSet::len))
+    }
+}
+
+impl Labels {
+    /// The endpoint's name; where those that are named by URL are all of one origin, the rest of it.
+    pub(crate) fn without_origin<'a>(&self, endpoint: &'a str) -> &'a str {
         let path = split_url(endpoint).map(|(_, path)| path);
-        let path = path.filter(|path| self.origins.len() == 1 && !path.is_empty());
-        let name = path.unwrap_or(endpoint);
-        label(scenario, name, self.scenarios.get(endpoint).map_or(0, BTreeSet::len))
+        path.filter(|path| self.origins.len() == 1 && !path.is_empty()).unwrap_or(endpoint)
     }
 }
 

@@ -44,6 +44,12 @@ fn the_line_adds_up_loops_and_always_shows_failures() {
     }
     insta::assert_snapshot!(view.line(Style::Plain, 160), @"0:36 / 1:45 · gameplay · offered 300.0/s, throughput 300.0/s · 1 failed (0.00926 %) · p95 4.00 ms · 8 in flight · 1 min 9 s left");
     insta::assert_snapshot!(view.line(Style::Plain, 80), @"0:36 / 1:45 · gameplay · 300.0 req/s · 1 failed · p95 4.00 ms · 8 in flight");
+    view.stop();
+    let stopping = view.line(Style::Plain, 160);
+    assert!(
+        stopping.trim_end().ends_with("stopping: no new arrivals") && !stopping.contains("left"),
+        "{stopping}"
+    );
 }
 
 #[test]

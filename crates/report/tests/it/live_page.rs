@@ -1,6 +1,6 @@
 //! The page of a run that goes on is the report itself, and what keeps it up to date.
 
-use evidence::{Ending, Verdict};
+use evidence::{Ending, RuleId, Severity, Verdict};
 use report::document::{self, LiveState};
 use report::{Document, Reported as _, Summary};
 
@@ -70,4 +70,78 @@ fn a_run_that_goes_on_has_no_verdict_yet() {
     }
     let before = document::html(&Document::before("checkout <b>"));
     assert!(before.contains("NOT BEGUN: checkout &#60;b&#62;"), "{before}");
+}
+
+#[test]
+fn a_run_under_way_shows_its_course_first_and_the_phase_under_way_before_the_others() {
+    let html = forms::html(&summary(60, None).so_far());
+    let at = |what: &str| html.find(what).unwrap_or_else(|| panic!("no {what}"));
+    let places = [
+        "class=\"tiles\"",
+        "<section id=\"plots\"",
+        "<section id=\"response-times\"",
+        "<section id=\"objectives\"",
+    ];
+    assert!(places.map(at).is_sorted(), "{:?}", places.map(at));
+    let captions: Vec<&str> =
+        html.split("<b>Phase ").skip(1).filter_map(|rest| rest.split('<').next()).collect();
+    assert_eq!(captions[..2], ["gameplay", "ramp"], "{captions:?}");
+    let over = forms::html(&summary(105, Some(Ending::Completed)));
+    assert!(over.find("id=\"objectives\"") < over.find("id=\"plots\""));
+}
+
+#[test]
+fn a_run_of_which_no_request_has_ended_says_that_and_nothing_it_does_not_know() {
+    let html = forms::html(&summary(0, None).so_far());
+    assert!(html.contains("No request has ended yet.") && html.contains("less than 1 s"), "{html}");
+    for empty in ["0 µs", "not known", "no named checks", "was due", "id=\"objectives\""] {
+        assert!(!html.contains(empty), "{empty}");
+    }
+}
+
+#[test]
+fn what_invalidates_a_run_under_way_and_a_lost_worker_are_in_its_head_once() {
+    let mut judgement = sample_run::judgement();
+    let finding = |rule, severity, title: &'static str, what: &str| {
+        let mut finding = judgement.findings[0].clone();
+        (finding.rule, finding.severity, finding.title, finding.what) =
+            (rule, severity, title.into(), what.to_owned());
+        finding
+    };
+    let lost = finding(RuleId::W1, Severity::Inconclusive, "worker-vanished", "At 7 s worker 1 vanished.");
+    let load =
+        finding(RuleId::L1, Severity::Invalid, "offered-load-not-reached", "Planned 300/s, offered 200/s.");
+    judgement.findings.extend([lost.clone(), lost, load]);
+    let run = sample_run::run(60, None);
+    let open = Summary::of(&run, &sample_run::workload(), &judgement).expect("memory can be read").so_far();
+    let html = forms::html(&open);
+    let notices: Vec<&str> =
+        html.split("<p class=\"notice\">").skip(1).filter_map(|rest| rest.split("</p>").next()).collect();
+    let expected = [
+        "W1 worker-vanished: At 7 s worker 1 vanished.",
+        "INVALID so far, L1 offered-load-not-reached: Planned 300/s, offered 200/s.",
+    ];
+    for text in expected {
+        assert_eq!(notices.iter().filter(|notice| **notice == text).count(), 1, "{notices:?}");
+    }
+}
+
+/// The number of points that a line of a page's first chart with this class has.
+fn points(html: &str, class: &str) -> usize {
+    let line = part(html, &format!("<path class=\"line {class}\""), "/>");
+    let path = part(line, " d=\"", "\"/>");
+    path.matches(['M', 'L']).count()
+}
+
+#[test]
+fn curves_of_load_end_where_the_load_ends_and_not_in_a_part_of_a_second() {
+    let mut summary = summary(105, Some(Ending::Completed));
+    let classes = ["c0", "c4", "offered"];
+    let whole = classes.map(|class| points(&forms::html(&summary), class));
+    summary.header.elapsed_s = 104.25;
+    assert_eq!(classes.map(|class| points(&forms::html(&summary), class)), whole.map(|n| n - 1));
+    // The load ended at 100 s, and what was in flight later.
+    summary.phases.last_mut().unwrap().covered_s -= 5.0;
+    let drained = classes.map(|class| points(&forms::html(&summary), class));
+    assert_eq!(drained, [whole[0] - 1, whole[1] - 5, whole[2] - 5]);
 }

@@ -145,7 +145,7 @@ fn nothing_is_wider_or_higher_than_the_screen_or_acts_on_it() {
             }
         }
         choice.step_endpoint(true, &screen.endpoint_order());
-        choice.next_scale();
+        choice.next_scale(105);
     }
 }
 
@@ -160,16 +160,17 @@ fn a_chosen_endpoint_and_scale_are_those_of_the_heat_map() {
     };
     assert_eq!(title(choice), "response times of all endpoints, 1 s a column, few ░▒▓█ many");
     choice.step_endpoint(true, endpoints);
-    choice.step_scale(true);
+    choice.step_scale(true, 105);
     // It failed, and so is the first.
     assert_eq!(title(choice), "response times of claim, 5 s a column, few ░▒▓█ many");
     choice.step_endpoint(true, endpoints);
     assert_eq!(title(choice), "response times of list challenges, 5 s a column, few ░▒▓█ many");
     choice.step_endpoint(false, endpoints);
     (0..2).for_each(|_| choice.step_endpoint(false, endpoints));
-    (0..9).for_each(|_| choice.step_scale(true));
-    assert_eq!(title(choice), r"response times of detail\u{1b}[2J, 5 min a column, few ░▒▓█ many");
-    choice.next_scale();
+    (0..9).for_each(|_| choice.step_scale(true, 105));
+    // A column of five minutes would be longer than the run.
+    assert_eq!(title(choice), r"response times of detail\u{1b}[2J, 30 s a column, few ░▒▓█ many");
+    choice.next_scale(screen.length_s());
     choice.step_endpoint(true, endpoints);
     assert_eq!(title(choice), "response times of all endpoints, 1 s a column, few ░▒▓█ many");
 }
@@ -240,4 +241,107 @@ fn colours_add_nothing_to_the_text() {
     });
     let stripped = stripped.collect::<String>();
     assert!(stripped.lines().map(str::trim_end).eq(plain.lines().map(str::trim_end)), "{stripped}\n{plain}");
+}
+
+fn gone(process: u16, second: u64) -> Observed {
+    let notice = Notice {
+        at: Instant::at(Duration::from_secs(second)),
+        observer: SeriesKey::GENERATOR.to_owned(),
+        instance: Some(Instance { machine: 0, process, loop_index: 0 }),
+        kind: NoticeKind::Gone,
+        text: format!(
+            "worker {process} (127.0.0.1:740{process}) vanished: the connection was closed; its arrivals …"
+        ),
+    };
+    Observed { notices: vec![notice], ..Observed::default() }
+}
+
+#[test]
+fn a_worker_that_is_gone_is_said_at_the_top_with_what_follows() {
+    let mut screen = screen();
+    let head = |screen: &LiveScreen| -> Vec<String> {
+        drawn(screen, (80, 24), ScreenChoice::default()).lines().skip(2).take(2).map(str::to_owned).collect()
+    };
+    screen.observe(&gone(1, 7));
+    assert_eq!(
+        head(&screen),
+        [
+            " ✗ worker 1 (127.0.0.1:7401) is gone since 0:07",
+            "   its arrivals are dropped: no objective on this load can be met (W1)"
+        ]
+    );
+    screen.set_load_missed(true);
+    assert_eq!(head(&screen)[1], "   its arrivals are dropped: the run will be INVALID (L1, W1)");
+    screen.observe(&gone(2, 9));
+    assert_eq!(
+        head(&screen),
+        [
+            " ✗ worker 1 (127.0.0.1:7401) is gone since 0:07; worker 2 as well",
+            "   their arrivals are dropped: the run will be INVALID (L1, W1)"
+        ]
+    );
+}
+
+#[test]
+fn arrivals_that_a_late_generator_dropped_invalidate_the_run_on_the_screen() {
+    let mut screen = screen();
+    screen.set_load_missed(true);
+    let text = drawn(&screen, (80, 24), ScreenChoice::default());
+    let third = text.lines().nth(2).unwrap();
+    assert_eq!(third, " ✗ the generator was late and dropped arrivals: so far the run is INVALID (L1)");
+}
+
+#[test]
+fn up_to_six_objectives_come_before_the_heat_map_and_a_mark_costs_no_row_of_the_table() {
+    let screen = screen();
+    let of = |notes: &[String]| {
+        let size = ScreenSize { columns: 80, rows: 24 };
+        screen.drawn(Style::Plain, size, ScreenChoice::default(), notes).to_string()
+    };
+    let (without, with) = (of(&[]), of(&["mark 1 at 0:33".to_owned()]));
+    for objective in ["p95(list)", "p99(claim", "error_rate(all)", "throughput(all)", "max(claim)"] {
+        assert!(without.contains(objective), "{objective}: {without}");
+    }
+    assert!(without.contains("0.21 % of 0.1 %") && without.contains("slow or failed"), "{without}");
+    assert!(with.contains("› mark 1 at 0:33"), "{with}");
+    for endpoint in ["list challenges", "set active", "claim"] {
+        let row = format!("play › {endpoint} ");
+        let rows = |text: &str| text.lines().filter(|line| line.contains(&row)).count();
+        assert_eq!((rows(&without), rows(&with)), (1, 1), "{endpoint}: {with}");
+    }
+}
+
+#[test]
+fn nothing_of_the_help_is_cut_at_eighty_columns() {
+    let screen = screen();
+    let mut choice = ScreenChoice::default();
+    choice.is_help = true;
+    assert_eq!(
+        drawn(&screen, (80, 30), choice).lines().map(str::trim_end).collect::<Vec<_>>(),
+        drawn(&screen, (250, 30), choice).lines().map(str::trim_end).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_run_that_would_be_stopped_is_said_not_to_pass() {
+    let mut choice = ScreenChoice::default();
+    choice.is_asking = true;
+    let text = drawn(&screen(), (80, 24), choice);
+    assert_eq!(text.lines().last(), Some(" An incomplete run cannot pass.  q stop it  any other key go on"));
+}
+
+#[test]
+fn endpoints_named_by_urls_of_one_origin_are_called_by_their_paths() {
+    let mut screen = LiveScreen::new(&sample_run::workload(), 1);
+    let mut other = Tick::default();
+    other.instance = Instance::of_loop(0);
+    for (id, name) in (0..).zip(["http://127.0.0.1:8000/good", "http://127.0.0.1:8000/flaky?x=1"]) {
+        let key = Key::of(Metric::ResponseTime).scenario("play").endpoint(name).outcome(Outcome::Ok);
+        other.new_keys.push((KeyId(id), key));
+        other.record_ns(KeyId(id), 5_000_000);
+    }
+    screen.take(&other);
+    let text = drawn(&screen, (120, 40), ScreenChoice::default());
+    assert!(text.contains("› /good ") && text.contains("› /flaky?x=1 "), "{text}");
+    assert!(!text.contains("127.0.0.1"), "{text}");
 }

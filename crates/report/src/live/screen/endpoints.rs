@@ -86,8 +86,10 @@ impl Drawing<'_> {
             let row = &all[endpoint];
             let name = match row.name {
                 None => "further names".to_owned(),
-                Some((scenario, endpoint)) if self.screen.has_scenarios => format!("{scenario} › {endpoint}"),
-                Some((_, endpoint)) => endpoint.to_owned(),
+                Some((scenario, endpoint)) if self.screen.has_scenarios => {
+                    format!("{scenario} › {}", self.labels.without_origin(endpoint))
+                }
+                Some((_, endpoint)) => self.labels.without_origin(endpoint).to_owned(),
             };
             lines.push(self.row(&widths, Some(endpoint), &name, row.figures));
         }

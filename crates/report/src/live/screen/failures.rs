@@ -15,8 +15,11 @@ impl Drawing<'_> {
             .map(|(outcome, count)| {
                 let mut line = TextLine::new();
                 line.add(Tone::Bad, &format!(" {} {outcome}", number::count(*count)));
-                if let Some((_, example)) = self.screen.examples.iter().find(|(known, _)| known == outcome) {
-                    line.add(Tone::Dim, "  ").add(Tone::Normal, example);
+                if let Some((_, [endpoint, detail])) =
+                    self.screen.examples.iter().find(|(known, _)| known == outcome)
+                {
+                    line.add(Tone::Dim, "  ").add(Tone::Normal, self.labels.without_origin(endpoint));
+                    line.add(Tone::Normal, &format!(": {detail}"));
                 }
                 line
             })

@@ -10,7 +10,7 @@ const BAR: [usize; 2] = [8, 60];
 
 impl Drawing<'_> {
     pub(super) fn head(&self) -> Vec<TextLine> {
-        vec![self.first(), self.second()]
+        [vec![self.first(), self.second()], self.invalidity()].concat()
     }
 
     fn first(&self) -> TextLine {

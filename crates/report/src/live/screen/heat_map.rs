@@ -26,8 +26,10 @@ impl Drawing<'_> {
             .map(|of| of.heat.columns(self.choice.scale, begin * length_s..complete * length_s).collect())
             .unwrap_or_default();
         let at = |column: &HeatColumn| (column.start_s / length_s - begin) as usize;
-        let has_failures = columns.iter().any(|column| column.failed > 0);
-        let marks = time.marks(&self.screen.marks_s);
+        // With few lines the times come first: failures and marks are in other parts, too.
+        let has_failures = rows >= 5 && columns.iter().any(|column| column.failed > 0);
+        let mut marks = time.marks(&self.screen.marks_s);
+        marks.retain(|_| rows >= 6);
         let beside = 2 + usize::from(has_failures) + usize::from(!marks.is_empty());
         let most_rows = rows.saturating_sub(beside).max(1);
         let mut lines = vec![title(&name, length_s)];
@@ -59,7 +61,8 @@ impl Drawing<'_> {
             None => ("all endpoints".to_owned(), Some(&self.table.all)),
             Some(at) => match self.table.rows().nth(at) {
                 Some(row) => {
-                    (row.name.map_or("further names", |(_, endpoint)| endpoint).to_owned(), Some(row.figures))
+                    let name = row.name.map(|(_, endpoint)| self.labels.without_origin(endpoint));
+                    (name.unwrap_or("further names").to_owned(), Some(row.figures))
                 }
                 None => (String::new(), None),
             },

@@ -10,19 +10,20 @@ const KEYS: [(&str, &str); 8] = [
     ("p, space", "freeze the screen, never the load; other keys still work"),
     ("m", "mark an event: its time is shown in the report"),
     ("?, h", "this help, and back"),
-    ("q, Ctrl-C", "stop: wait for what is in flight, then judge; again: at once"),
+    ("q q, Ctrl-C", "stop: wait for what is in flight, then judge; again: at once"),
     ("Ctrl-Z", "suspend the program, and with it the load"),
     ("", ""),
 ];
 
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 12] = [
     "Numbers are of the last five seconds, and of the whole run so far.",
     "",
-    "Objectives are decided by the rule of the verdict, from the requests that have",
-    "ended. It is not a verdict: that comes at the end, with what is in flight now,",
-    "stalls of the generator and the rules of validity.",
-    "·├─●─┤··┃···   the share on the wrong side of the bound so far is at ●, its 95 %",
-    "               limits are at ├ ┤, and what is allowed is at ┃.",
+    "Objectives are decided by the rule of the verdict, from the requests that",
+    "have ended. It is not a verdict: that comes at the end, with what is in",
+    "flight now, stalls of the generator and the rules of validity.",
+    "0.8 % of 5 %   so many were slow or failed, of so many that may be.",
+    "·├─●─┤··┃···   the same on a wide screen: that share at ●, its 95 % limits",
+    "               at ├ ┤, and what is allowed at ┃.",
     "\"Decided in about …\" holds if shares and arrivals go on as they are.",
     "",
     "Messages are kept and printed when this screen is left.",
@@ -57,6 +58,15 @@ pub(super) fn keys(choice: ScreenChoice) -> TextLine {
     {
         line.add(Tone::Strong, &format!(" {key}")).add(Tone::Dim, &format!(" {what} "));
     }
+    line
+}
+
+/// The line at the bottom while it is asked whether the run shall be stopped.
+pub(super) fn asking(has_objectives: bool) -> TextLine {
+    let mut line = TextLine::new();
+    let why = if has_objectives { " An incomplete run cannot pass." } else { " The run is not complete." };
+    line.add(Tone::Warn, why).add(Tone::Strong, "  q").add(Tone::Dim, " stop it");
+    line.add(Tone::Strong, "  any other key").add(Tone::Dim, " go on");
     line
 }
 

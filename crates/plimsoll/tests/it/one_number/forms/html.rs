@@ -82,16 +82,22 @@ fn tile(form: &mut Form, tile: &Node) {
     match name.as_str() {
         "Arrivals due" => {
             form.show("all/due", &value);
-            let [dropped] = parts("{} never started", &note);
+            let [dropped] = parts("{} never started, whole run", &note);
             form.show("all/dropped", dropped);
         }
         "Requests ended" => {
             form.show("all/ended", &value);
-            form.show("all/ok share", captured("{} succeeded", &note).map_or("not known", |found| found[0]));
+            form.show(
+                "all/ok share",
+                captured("{} succeeded, whole run", &note).map_or("not known", |found| found[0]),
+            );
         }
         "Failed" => {
             form.show("all/failed share", &value);
-            form.show("all/failed", captured("{} requests", &note).map_or("not known", |found| found[0]));
+            form.show(
+                "all/failed",
+                captured("{} requests of the whole run", &note).map_or("not known", |found| found[0]),
+            );
         }
         "Throughput" => {
             form.show("headline/throughput", &value);
