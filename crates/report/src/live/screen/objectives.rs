@@ -69,7 +69,7 @@ impl ShareText {
     fn of(self, interval: &IntervalNow) -> String {
         let observed = number::percent_with(interval.observed, 2);
         // As it was asked for.
-        let allowed = format!("{} %", number::plain((interval.allowed * 1e8).round() / 1e6));
+        let allowed = format!("{} %", (interval.allowed * 1e8).round() / 1e6);
         match self {
             ShareText::InFull => format!("{observed}, {allowed} allowed"),
             ShareText::Brief => format!("{observed} of {allowed}"),
