@@ -8,6 +8,7 @@
 #[cfg(doc)]
 use stats::UNKNOWN_DESIGN_EFFECT;
 use stats::{Proportion, ShareLimits};
+use workload::Workload;
 
 /// The shortest batches of a run of a minute or more, in seconds.
 pub const BATCH_S: usize = 10;
@@ -106,6 +107,13 @@ pub struct ShareQuestion {
     /// How many arrivals act as one where nothing shows how they cluster, at least 1: [`assumed_effect`] of objectives on
     /// quantiles, [`UNKNOWN_DESIGN_EFFECT`] of others.
     pub assumed_effect: f64,
+}
+
+/// The confidence of each limit of a share, one-sided.
+pub(crate) fn confidence(workload: &Workload) -> f64 {
+    let asked = workload.until_decided.as_ref().map(|until| until.confidence);
+    // A run file may contain anything.
+    asked.filter(|asked| (CONFIDENCE..1.0).contains(asked)).unwrap_or(CONFIDENCE)
 }
 
 /// How many arrivals are taken to act as one in a question about a quantile, where nothing shows how they cluster.

@@ -8,7 +8,7 @@ use workload::{Measure, Objective, Statistic, Workload};
 
 use crate::rules::offered_load_not_reached::DELIVERED_INVALID;
 use crate::shares::{
-    self, BeyondCounts, CONFIDENCE, Cut, CutPlace, ShareAnswer, ShareDecision, ShareQuestion, assumed_effect,
+    self, BeyondCounts, Cut, CutPlace, ShareAnswer, ShareDecision, ShareQuestion, assumed_effect, confidence,
 };
 
 /// What the arrivals so far say of an objective about a share.
@@ -45,13 +45,6 @@ pub fn of(counts: &ObjectiveCounts, objective: &Objective, workload: &Workload) 
 /// Whether a scenario's load in a phase counts as offered, of which this share was not dropped by the generator.
 pub fn is_load_offered(delivered: f64) -> bool {
     delivered >= DELIVERED_INVALID
-}
-
-/// The confidence of each limit of a share, one-sided.
-pub(crate) fn confidence(workload: &Workload) -> f64 {
-    let asked = workload.until_decided.as_ref().map(|until| until.confidence);
-    // A run file may contain anything.
-    asked.filter(|asked| (CONFIDENCE..1.0).contains(asked)).unwrap_or(CONFIDENCE)
 }
 
 fn question(counts: &ObjectiveCounts, objective: &Objective, confidence: f64) -> Option<ShareQuestion> {

@@ -12,13 +12,14 @@ use std::time::Duration;
 use evidence::{ExperimentFinding, Verdict};
 
 use crate::card::FindingCard;
+pub use crate::test_suite::Undecided;
 
 pub(crate) use blocks::{
     Block, Cell, ChartBlock, ClaimBlock, Claims, Column, Exchange, FactLayout, Facts, Findings, Mark,
     Paragraph, ParagraphKind, Row, Table,
 };
 pub use html::{LivePage, LiveState, html, live_html};
-pub use junit::{Undecided, junit};
+pub use junit::junit;
 pub use markdown::{MAX_BYTES, markdown};
 pub use terminal::{Detail, Style, terminal};
 

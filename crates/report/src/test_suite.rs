@@ -5,7 +5,15 @@ use std::time::Duration;
 
 use evidence::{Verdict, visible};
 
-use crate::document::Undecided;
+/// What JUnit makes of INCONCLUSIVE.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Undecided {
+    /// An error, which fails a CI job.
+    #[default]
+    Error,
+    /// A test that was skipped, which does not.
+    Skipped,
+}
 
 /// What one report says, as a suite of tests.
 pub(crate) struct TestSuite {

@@ -20,7 +20,7 @@ pub(crate) struct MeasureSource<'a> {
 impl MeasureSource<'_> {
     /// The confidence of each limit of a share, one-sided.
     pub(super) fn confidence(&self) -> f64 {
-        crate::so_far::confidence(self.workload)
+        crate::shares::confidence(self.workload)
     }
 
     /// The seconds from the beginning of the first phase that `filter` counts to the end of the last one.

@@ -3,6 +3,7 @@ use figures::live::objective::ObjectiveCounter;
 use proptest::prelude::*;
 
 use super::*;
+use crate::shares::CONFIDENCE;
 use crate::testing::{Load, TestRun, workload};
 
 const OK: KeyId = KeyId(0);

@@ -7,17 +7,7 @@ use evidence::{Verdict, visible};
 
 use super::{Block, Case, Document, VerdictBlock};
 use crate::card::FindingCard;
-use crate::test_suite::{Mishap, TestCase, TestSuite};
-
-/// What JUnit makes of INCONCLUSIVE.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Undecided {
-    /// An error, which fails a CI job.
-    #[default]
-    Error,
-    /// A test that was skipped, which does not.
-    Skipped,
-}
+use crate::test_suite::{Mishap, TestCase, TestSuite, Undecided};
 
 /// The document as JUnit XML.
 pub fn junit(document: &Document, undecided: Undecided) -> String {
