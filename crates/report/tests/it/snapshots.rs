@@ -265,7 +265,9 @@ fn junit_has_a_failure_for_a_violated_claim_and_an_error_for_an_undecided_one() 
             <testcase name="cpu" classname="demo">
                 <system-out>PASS: mean(cpu, target = challenge) &lt; 0.85: observed 0.621 cores, limit &lt; 0.85 cores, n = 15,750</system-out>
             </testcase>
-            <system-out>1 of 5 objectives was violated: the error rate of few_errors was 0.187 %, the limit is below 0.1 %.\nfail O1 objective-missed: 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.\ncaution L4 closed-loop-or-capped: For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.</system-out>
+            <system-out>1 of 5 objectives was violated: the error rate of few_errors was 0.187 %, the limit is below 0.1 %.
+    fail O1 objective-missed: 0.187 % of 78,431 arrivals failed or were dropped; the limit is below 0.1 %.
+    caution L4 closed-loop-or-capped: For 1.9 s all 200 virtual users were in use and 30 arrivals were dropped.</system-out>
         </testsuite>
     </testsuites>
     "#);
