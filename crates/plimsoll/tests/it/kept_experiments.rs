@@ -1,4 +1,4 @@
-//! Experiments that earlier versions made: they are judged again, and resumed.
+//! Experiments that earlier versions made: they are judged again, and resumed where their runs are those that would be made today.
 
 use std::fs::File;
 use std::path::Path;
@@ -49,7 +49,13 @@ fn experiments_of_earlier_versions_are_judged_and_resumed() {
         folder.write(&format!("{list}/experiment.json"), old.to_string());
         let resumed =
             folder.plimsoll(&[kind, "ex.toml", "--resume", &list, "--json", "resumed.json", "--quiet"]);
-        resumed.exits_with(code).stderr_contains(&["resumed with"]);
+        if kind == "capacity" {
+            // Other probes are planned today.
+            resumed.exits_with(2).stderr_contains(&["planned by another version; begin another search"]);
+            folder.plimsoll(&[kind, "--judge", &list, "--json", "resumed.json"]).exits_with(code);
+        } else {
+            resumed.exits_with(code).stderr_contains(&["resumed with"]);
+        }
         assert_eq!(folder.json("resumed.json"), folder.json("judged.json"), "{kind}");
     }
 }
