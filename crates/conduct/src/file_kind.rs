@@ -57,12 +57,14 @@ impl FileKind {
             Some(FileKind::CurlCommands)
         } else if let Some(tool) = OtherTool::of(text) {
             Some(FileKind::OfOthers(tool))
+        } else if text.starts_with('{') && has_all(&["\"openapi\"", "\"paths\""]) {
+            Some(FileKind::OpenApi)
+        } else if text.starts_with('{') && has_all(&["\"log\"", "\"entries\""]) {
+            Some(FileKind::Recording)
         } else if is_target_list(text) {
             Some(FileKind::TargetList)
         } else if text.starts_with('{') {
-            let is_description = has_all(&["\"openapi\"", "\"paths\""]);
-            let is_recording = has_all(&["\"log\"", "\"entries\""]);
-            is_description.then_some(FileKind::OpenApi).or(is_recording.then_some(FileKind::Recording))
+            None
         } else if has_line("openapi:") {
             Some(FileKind::OpenApi)
         } else if has_line("export default ") || has_line("import http from ") || text.contains("from 'k6") {

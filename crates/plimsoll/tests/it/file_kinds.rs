@@ -120,7 +120,7 @@ const UNUSABLE: [(&str, &[u8], &str); 3] = [
     ),
     ("noise.bin", b"\xff\xfe\0\x01", ": it is not text (UTF-8); "),
 ];
-const FOLDER: (&str, &str) = ("folder", " no ");
+const FOLDER: (&str, &str) = ("folder", " it is a folder");
 /// Each command has a file whose name is like this in the folder.
 const ABSENT: [&str; 4] = ["plam.toml", "mabe.plimsoll", "result.json", "apy.yaml"];
 

@@ -126,10 +126,10 @@ fn unusable_files_are_refused_with_the_reason_and_no_run_file_is_left() {
     folder.write("results.bin", b"\x3f\xff\x81\0Result Attack Latency");
     folder.write("empty.json", "");
     for (files, why) in [
-        (vec!["notes.txt"], "it is empty; `plimsoll import --help` lists what is read"),
+        (vec!["notes.txt"], "in none of the supported formats"),
         (vec!["results.bin"], "vegeta binary results"),
-        (vec!["empty.json"], "is no file of results: it is empty"),
-        (vec!["missing.json"], "cannot read missing.json"),
+        (vec!["empty.json"], "is not a file of results: it is empty"),
+        (vec!["missing.json"], "there is no file of results missing.json"),
         (vec!["k6.csv", "ghz.txt"], "by different tools (ghz, k6)"),
         (vec!["k6.csv", "--format", "hdr-log"], "holds nothing that could be read as HdrHistogram log"),
         (vec!["k6.csv", "--ask", "p95 of list"], "--objective"),
