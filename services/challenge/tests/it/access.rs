@@ -5,10 +5,13 @@
 
 use std::net::SocketAddr;
 
+#[cfg(feature = "profiling")]
 use axum::body::Body;
 use challenge::http::routes;
 use challenge::proto::{EVENTS, PLAYERS};
-use hyper::{Method, Request};
+use hyper::Method;
+#[cfg(feature = "profiling")]
+use hyper::Request;
 use serde_json::json;
 use testkit::documents::{assert_routes, assert_section};
 use testkit::grpc;

@@ -1,10 +1,14 @@
 //! Profiles of the process on the admin port, and what `/metrics` says of it.
 
 use testkit::data::TestDatabase;
+#[cfg(feature = "profiling")]
 use testkit::process::Process;
 use testkit::profiles;
 
-use crate::process::{serving, started};
+#[cfg(feature = "profiling")]
+use crate::process::serving;
+use crate::process::started;
+#[cfg(feature = "profiling")]
 use crate::support::Player;
 
 #[test]

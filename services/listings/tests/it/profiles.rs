@@ -1,10 +1,13 @@
 //! Profiles of the process on the operators' port, and what `/metrics` says of it and of calls.
 
 use testkit::data::TestDatabase;
+#[cfg(feature = "profiling")]
 use testkit::process::Process;
 use testkit::profiles;
 
-use crate::process::{serving, started};
+#[cfg(feature = "profiling")]
+use crate::process::serving;
+use crate::process::started;
 use crate::support::Client;
 
 #[test]
